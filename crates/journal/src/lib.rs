@@ -1,0 +1,112 @@
+//! The journal seam: the durable sequences of a partition, who owns them, and what every journal must keep.
+//!
+//! A partition has two streams. Its *inbox* takes accepted requests from anybody; its *events* take frames
+//! from the partition's owner alone. Both number their records 1, 2, 3 … without gaps.
+
+pub mod error;
+
+use bytes::Bytes;
+use words::{Epoch, PartitionId, Seq};
+
+pub use error::{AppendError, OpenError, ReadError};
+
+/// One record of a stream as it was appended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Record {
+    pub seq: Seq,
+    pub bytes: Bytes,
+}
+
+/// What an owner learns when it claims a partition.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Claim {
+    pub epoch: Epoch,
+    /// The last frame of the events; the owner's first append expects it.
+    pub events_tail: Seq,
+}
+
+/// A partition's state at a position of its events.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Snapshot {
+    /// The last frame that the snapshot contains.
+    pub through: Seq,
+    pub bytes: Bytes,
+}
+
+/// How much room the journal has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Room {
+    pub free_bytes: u64,
+    /// Bytes that the journal holds now.
+    pub used_bytes: u64,
+    /// Whether new requests should still be accepted: the reserve for running work is untouched.
+    pub accepts: bool,
+}
+
+/// A durable, ordered, fenced store of frames.
+///
+/// Every `Ok` of an append means: on stable storage, before the future resolved.
+pub trait Journal: Send + Sync + 'static {
+    /// Takes ownership: makes a higher epoch durable, after which every frame of a lower one is refused.
+    fn claim(&self, partition: PartitionId) -> impl Future<Output = Result<Claim, AppendError>> + Send;
+
+    /// Appends one frame to the events. At most one append per partition is under way.
+    fn append(
+        &self,
+        partition: PartitionId,
+        epoch: Epoch,
+        expected_tail: Seq,
+        frame: Bytes,
+    ) -> impl Future<Output = Result<Seq, AppendError>> + Send;
+
+    /// Frames from `from` on, dense and in order, until `bytes_max` is reached (at least one) or the tail.
+    /// An empty answer means that `from` is behind the tail. A gap is an error, never a shorter answer.
+    fn read(
+        &self,
+        partition: PartitionId,
+        from: Seq,
+        bytes_max: usize,
+    ) -> impl Future<Output = Result<Vec<Record>, ReadError>> + Send;
+
+    /// Appends requests to the inbox, all or none; answers with the number of the last.
+    fn inbox_append(
+        &self,
+        partition: PartitionId,
+        records: Vec<Bytes>,
+    ) -> impl Future<Output = Result<Seq, AppendError>> + Send;
+
+    /// Like [`Journal::read`], for the inbox.
+    fn inbox_read(
+        &self,
+        partition: PartitionId,
+        from: Seq,
+        bytes_max: usize,
+    ) -> impl Future<Output = Result<Vec<Record>, ReadError>> + Send;
+
+    /// Follows the last durable record of the inbox.
+    fn inbox_tail(&self, partition: PartitionId) -> tokio::sync::watch::Receiver<Seq>;
+
+    /// Stores a snapshot durably; older ones may go.
+    fn snapshot_put(
+        &self,
+        partition: PartitionId,
+        snapshot: Snapshot,
+    ) -> impl Future<Output = Result<(), AppendError>> + Send;
+
+    /// The newest snapshot.
+    fn snapshot_get(
+        &self,
+        partition: PartitionId,
+    ) -> impl Future<Output = Result<Option<Snapshot>, ReadError>> + Send;
+
+    /// Allows the journal to forget frames below `events` and requests below `inbox`.
+    fn trim(
+        &self,
+        partition: PartitionId,
+        events: Seq,
+        inbox: Seq,
+    ) -> impl Future<Output = Result<(), AppendError>> + Send;
+
+    /// How much room is left.
+    fn room(&self) -> Room;
+}
