@@ -3,12 +3,16 @@
 //! A partition has two streams. Its *inbox* takes accepted requests from anybody; its *events* take frames
 //! from the partition's owner alone. Both number their records 1, 2, 3 … without gaps.
 
+pub mod conformance;
 pub mod error;
+pub mod limits;
+pub mod memory;
 
 use bytes::Bytes;
 use words::{Epoch, PartitionId, Seq};
 
 pub use error::{AppendError, OpenError, ReadError};
+pub use limits::RECORD_BYTES_MAX;
 
 /// One record of a stream as it was appended.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -45,7 +49,10 @@ pub struct Room {
 
 /// A durable, ordered, fenced store of frames.
 ///
-/// Every `Ok` of an append means: on stable storage, before the future resolved.
+/// Every `Ok` of an append means: on stable storage, before the future resolved. A future that is dropped
+/// before it resolved leaves the outcome open, like [`AppendError::Unknown`].
+///
+/// A partition that the journal was not created with is a mistake of the caller: the methods panic.
 pub trait Journal: Send + Sync + 'static {
     /// Takes ownership: makes a higher epoch durable, after which every frame of a lower one is refused.
     fn claim(&self, partition: PartitionId) -> impl Future<Output = Result<Claim, AppendError>> + Send;
@@ -61,6 +68,7 @@ pub trait Journal: Send + Sync + 'static {
 
     /// Frames from `from` on, dense and in order, until `bytes_max` is reached (at least one) or the tail.
     /// An empty answer means that `from` is behind the tail. A gap is an error, never a shorter answer.
+    /// [`Seq::ZERO`] reads like the first record, number 1.
     fn read(
         &self,
         partition: PartitionId,
@@ -68,7 +76,8 @@ pub trait Journal: Send + Sync + 'static {
         bytes_max: usize,
     ) -> impl Future<Output = Result<Vec<Record>, ReadError>> + Send;
 
-    /// Appends requests to the inbox, all or none; answers with the number of the last.
+    /// Appends requests to the inbox, all or none and side by side; answers with the number of the last.
+    /// Together they may have [`RECORD_BYTES_MAX`]; none at all answers with the tail.
     fn inbox_append(
         &self,
         partition: PartitionId,
@@ -99,7 +108,8 @@ pub trait Journal: Send + Sync + 'static {
         partition: PartitionId,
     ) -> impl Future<Output = Result<Option<Snapshot>, ReadError>> + Send;
 
-    /// Allows the journal to forget frames below `events` and requests below `inbox`.
+    /// Allows the journal to forget frames below `events` and requests below `inbox`. What was allowed once
+    /// stays allowed; what lies behind the tail is not touched.
     fn trim(
         &self,
         partition: PartitionId,
