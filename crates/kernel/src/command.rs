@@ -9,8 +9,8 @@ use crate::RunNo;
 /// One input of a partition.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Input {
-    /// The next request of the inbox.
-    Request(Request),
+    /// The next request of the inbox. `seen` is the body of an ended run with its id, if the view has one.
+    Request { inbox: Seq, request: Request, seen: Option<BodyHash> },
     /// An attempt that was owed has ended.
     Outcome { run: RunNo, work: Work, attempt: u32, outcome: Outcome },
     /// Time has passed.
@@ -19,10 +19,10 @@ pub enum Input {
     Command { id: RunId, by: String, command: Command },
 }
 
-/// A request as it stands in the inbox.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// A request as it stands in the inbox. The journal holds it: fields are only added, at the end.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Request {
-    pub inbox: Seq,
+    /// When the client was told yes.
     pub accepted_at: Timestamp,
     pub id: RunId,
     pub workflow: WorkflowName,
@@ -30,9 +30,8 @@ pub struct Request {
     pub key: Key,
     pub body: Bytes,
     pub body_hash: BodyHash,
+    /// The W3C trace context that came with it.
     pub trace: Option<String>,
-    /// The body of an ended run with this id, when the view knows one.
-    pub seen: Option<BodyHash>,
 }
 
 /// What can be asked of a run.

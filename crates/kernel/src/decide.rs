@@ -1,6 +1,6 @@
 //! Which facts follow directly from an input. What follows further is found by `settle`.
 
-use words::{Outcome, Retry, RunId, Span, StepIndex, Timestamp, Work};
+use words::{BodyHash, Outcome, Retry, RunId, Seq, Span, StepIndex, Timestamp, Work};
 
 use crate::command::{Command, Decision, Input, Rejection, Request};
 use crate::{Accepted, Cause, Direction, DropReason, Event, Fact, Phase, Run, RunNo, State, Then};
@@ -8,7 +8,7 @@ use crate::{Accepted, Cause, Direction, DropReason, Event, Fact, Phase, Run, Run
 /// The events that an input leads to, before anything that follows from them.
 pub(crate) fn decide(state: &State, now: Timestamp, input: &Input) -> Result<Vec<Event>, Rejection> {
     match input {
-        Input::Request(request) => Ok(decide_request(state, now, request)),
+        Input::Request { inbox, request, seen } => Ok(decide_request(state, now, *inbox, request, *seen)),
         Input::Outcome { run, work, attempt, outcome } => {
             decide_outcome(state, now, *run, *work, *attempt, outcome)
         }
@@ -22,27 +22,22 @@ pub(crate) fn decide(state: &State, now: Timestamp, input: &Input) -> Result<Vec
     }
 }
 
-fn decide_request(state: &State, now: Timestamp, request: &Request) -> Vec<Event> {
-    assert_eq!(request.inbox, state.inbox_through().next(), "requests are taken in order, none is skipped");
-    let live = state.find(&request.id).map(|run| run.body_hash);
-    if let Some(hash) = live.or(request.seen) {
+fn decide_request(
+    state: &State,
+    now: Timestamp,
+    inbox: Seq,
+    request: &Request,
+    seen: Option<BodyHash>,
+) -> Vec<Event> {
+    assert_eq!(inbox, state.inbox_through().next(), "requests are taken in order, none is skipped");
+    let live = state.find(&request.id).map(|run| run.request.body_hash);
+    if let Some(hash) = live.or(seen) {
         let reason = if hash == request.body_hash { DropReason::Duplicate } else { DropReason::Conflict };
-        return vec![Event::Dropped { inbox: request.inbox, id: request.id.clone(), at: now, reason }];
+        return vec![Event::Dropped { inbox, id: request.id.clone(), at: now, reason }];
     }
     let no = state.next_no();
-    let mut events = vec![Event::Accepted(Box::new(Accepted {
-        no,
-        inbox: request.inbox,
-        accepted_at: request.accepted_at,
-        at: now,
-        id: request.id.clone(),
-        workflow: request.workflow.clone(),
-        version: request.version,
-        key: request.key.clone(),
-        body: request.body.clone(),
-        body_hash: request.body_hash,
-        trace: request.trace.clone(),
-    }))];
+    let accepted = Accepted { no, inbox, at: now, request: request.clone() };
+    let mut events = vec![Event::Accepted(Box::new(accepted))];
     if let Some(by) = state.cancel_noted(&request.id) {
         events.extend(cancel_events(no, now, by));
     }
@@ -81,7 +76,7 @@ fn what_then(run: &Run, now: Timestamp, work: Work, attempt: u32, outcome: &Outc
     }
     let (retry, first_at, complete_by) = policy(run, work);
     let spent = now.since(first_at.unwrap_or(now));
-    if let Some(delay) = retry.delay_after(attempt, spent, jitter_seed(&run.id, work, attempt)) {
+    if let Some(delay) = retry.delay_after(attempt, spent, jitter_seed(&run.request.id, work, attempt)) {
         let at = now + delay.max(retry_after);
         let in_time = complete_by.zip(first_at).is_none_or(|(span, first_at)| at < first_at + span);
         if in_time {

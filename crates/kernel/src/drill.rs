@@ -7,9 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use bytes::Bytes;
-use words::{
-    BodyHash, Key, Outcome, Plan, RunId, RunStatus, Seq, Span, StepIndex, Timestamp, Work, WorkflowName,
-};
+use words::{BodyHash, Key, Outcome, Plan, RunId, RunStatus, StepIndex, Timestamp, Work, WorkflowName};
 
 use crate::{Command, DoneBy, Event, Fact, Input, Owed, Rejection, Request, Run, State, StepState};
 
@@ -97,9 +95,9 @@ impl World {
     /// Hands in a request.
     pub fn post(&mut self, id: &RunId, key: &Key) {
         let body_hash = BodyHash([7; 16]);
-        let seen = self.ended.get(id).map(|run| run.body_hash);
+        let seen = self.ended.get(id).map(|run| run.request.body_hash);
+        let inbox = self.state.inbox_through().next();
         let request = Request {
-            inbox: Seq(self.state.inbox_through().0 + 1),
             accepted_at: self.now,
             id: id.clone(),
             workflow: self.workflow.clone(),
@@ -108,9 +106,8 @@ impl World {
             body: Bytes::from_static(b"{}"),
             body_hash,
             trace: None,
-            seen,
         };
-        self.input(Input::Request(request)).expect("a request is never rejected");
+        self.input(Input::Request { inbox, request, seen }).expect("a request is never rejected");
     }
 
     /// Gives the partition an input and starts the calls that it then owes.
@@ -125,7 +122,7 @@ impl World {
             }
         }
         self.journal.extend(events);
-        self.ended.extend(retired.into_iter().map(|run| (run.id.clone(), run)));
+        self.ended.extend(retired.into_iter().map(|run| (run.request.id.clone(), run)));
         Ok(())
     }
 
@@ -133,7 +130,7 @@ impl World {
     pub fn treat(&mut self, place: usize, treatment: Treatment) {
         let owed = self.under_way.remove(place);
         let Some(run) = self.state.run(owed.run) else { return };
-        let id = run.id.clone();
+        let id = run.request.id.clone();
         let outcome = match owed.attempt.work.step() {
             None => done(),
             Some(step) => self.serve(&id, step, owed.attempt.work, treatment),
@@ -216,7 +213,7 @@ impl World {
             let (Some(step), Some(run)) = (owed.attempt.work.step(), self.state.run(owed.run)) else {
                 continue;
             };
-            let id = run.id.clone();
+            let id = run.request.id.clone();
             self.serve(&id, step, owed.attempt.work, treatment);
         }
         self.state = self.replayed();
@@ -265,16 +262,16 @@ impl World {
         for run in self.ended.values().chain(self.state.runs()) {
             for (index, plan, step) in run.each_step() {
                 let in_effect =
-                    self.ledger.get(&(run.id.clone(), index)).is_some_and(|entry| entry.in_effect);
+                    self.ledger.get(&(run.request.id.clone(), index)).is_some_and(|entry| entry.in_effect);
                 match run.status() {
                     RunStatus::Completed if !in_effect && !done_by_person(step) => {
-                        accuse(format!("I5: {} completed without step {}", run.id, plan.name))
+                        accuse(format!("I5: {} completed without step {}", run.request.id, plan.name))
                     }
                     RunStatus::Undone if in_effect && plan.undo.is_some() => {
-                        accuse(format!("I6: {} undone with step {} in effect", run.id, plan.name))
+                        accuse(format!("I6: {} undone with step {} in effect", run.request.id, plan.name))
                     }
                     RunStatus::Parked if run.open_steps().is_empty() || run.reason().is_none() => {
-                        accuse(format!("I7: {} is parked without anything to decide", run.id))
+                        accuse(format!("I7: {} is parked without anything to decide", run.request.id))
                     }
                     _ => {}
                 }
@@ -303,10 +300,8 @@ fn starts_after_end(journal: &[Event]) -> Vec<Violation> {
     for event in journal {
         let Event::Run { no, fact, .. } = event else { continue };
         match fact {
-            Fact::Completed | Fact::Undone | Fact::GivenUp => {
-                if !over.insert(*no) {
-                    violations.push(Violation(format!("I3: run {} ended twice", no.0)));
-                }
+            Fact::Completed | Fact::Undone | Fact::GivenUp if !over.insert(*no) => {
+                violations.push(Violation(format!("I3: run {} ended twice", no.0)));
             }
             Fact::Started { work, .. } if work.step().is_some() && over.contains(no) => {
                 violations.push(Violation(format!("I8: run {} starts {work:?} after its end", no.0)));
@@ -395,6 +390,3 @@ fn choose(case: Case, owed: Owed, undos_seen: &mut BTreeSet<StepIndex>) -> Treat
 pub fn cancel(id: &RunId) -> Input {
     Input::Command { id: id.clone(), by: "client".to_owned(), command: Command::Cancel { pending: false } }
 }
-
-/// A span that is longer than any retry delay of the drills.
-pub const LONG: Span = Span::from_secs(48 * 3600);

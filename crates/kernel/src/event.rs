@@ -1,10 +1,9 @@
 //! The facts that a partition's journal holds. They are read for ever: variants are only added, at the end.
 
-use bytes::Bytes;
 use serde::{Deserialize, Serialize};
-use words::{BodyHash, Key, Outcome, RunId, Seq, StepIndex, Timestamp, Work, WorkflowName};
+use words::{Outcome, RunId, Seq, StepIndex, Timestamp, Work};
 
-use crate::Decision;
+use crate::{Decision, Request};
 
 /// The number of a run in its partition, in the order taken from the inbox. Never used twice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
@@ -29,18 +28,9 @@ pub struct Accepted {
     pub no: RunNo,
     /// Where the request stood in the inbox.
     pub inbox: Seq,
-    /// When the client was told yes.
-    pub accepted_at: Timestamp,
     /// When the request was taken from the inbox.
     pub at: Timestamp,
-    pub id: RunId,
-    pub workflow: WorkflowName,
-    pub version: u32,
-    pub key: Key,
-    pub body: Bytes,
-    pub body_hash: BodyHash,
-    /// The W3C trace context that came with the request.
-    pub trace: Option<String>,
+    pub request: Request,
 }
 
 /// Why a request became no run.

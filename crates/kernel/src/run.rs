@@ -2,27 +2,20 @@
 
 use std::sync::Arc;
 
-use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 use words::plan::Notice;
-use words::{BodyHash, Key, Plan, PlanStep, RunId, RunStatus, Seq, StepIndex, Timestamp, Work, WorkflowName};
+use words::{Plan, PlanStep, RunStatus, Seq, StepIndex, Timestamp, Work};
 
 use crate::step::{Step, Try};
-use crate::{Accepted, Cause, Fact, Moment, RunNo, Then};
+use crate::{Accepted, Cause, Fact, Moment, Request, RunNo, Then};
 
 /// A run that has not left the partition's memory.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Run {
     pub no: RunNo,
+    /// Where the request stood in the inbox.
     pub inbox: Seq,
-    pub id: RunId,
-    pub workflow: WorkflowName,
-    pub version: u32,
-    pub key: Key,
-    pub accepted_at: Timestamp,
-    pub body: Bytes,
-    pub body_hash: BodyHash,
-    pub trace: Option<String>,
+    pub request: Request,
     pub phase: Phase,
     pub steps: Vec<Step>,
     /// Endings that are still to be told.
@@ -94,14 +87,7 @@ impl Run {
         Run {
             no: accepted.no,
             inbox: accepted.inbox,
-            id: accepted.id.clone(),
-            workflow: accepted.workflow.clone(),
-            version: accepted.version,
-            key: accepted.key.clone(),
-            accepted_at: accepted.accepted_at,
-            body: accepted.body.clone(),
-            body_hash: accepted.body_hash,
-            trace: accepted.trace.clone(),
+            request: accepted.request.clone(),
             phase,
             steps: plan.steps.iter().map(|_| Step::new()).collect(),
             notices: Vec::new(),
@@ -212,7 +198,7 @@ impl Run {
             Phase::Queued | Phase::Forward => !self.pivot().is_some_and(|(_, _, step)| step.attempted),
             Phase::Undoing { .. } | Phase::Parked { .. } | Phase::Ended { .. } => false,
         };
-        self.plan.deadline.filter(|_| counts).map(|deadline| self.accepted_at + deadline)
+        self.plan.deadline.filter(|_| counts).map(|deadline| self.request.accepted_at + deadline)
     }
 
     /// When a step that waits for its next attempt has used up its time.
@@ -326,6 +312,6 @@ impl Run {
     }
 
     fn reject(&self, fact: &Fact) -> ! {
-        panic!("run {} that is {:?} cannot become anything by {fact:?}", self.id, self.phase)
+        panic!("run {} that is {:?} cannot become anything by {fact:?}", self.request.id, self.phase)
     }
 }

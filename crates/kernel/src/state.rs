@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use words::{Key, Plan, RunId, Seq, Timestamp, WorkflowName};
 
-use crate::{Accepted, Event, Input, Phase, Rejection, Run, RunNo, decide, settle};
+use crate::{Accepted, Event, Input, Phase, Rejection, Request, Run, RunNo, decide, settle};
 
 /// Where the plans of workflow versions are found.
 pub trait Plans {
@@ -126,7 +126,7 @@ impl State {
                 self.index.note(&run);
                 let next_turn = if run.has_ended() { self.index.pass_turn(&run) } else { None };
                 if run.is_retired() {
-                    self.index.by_id.remove(&run.id);
+                    self.index.by_id.remove(&run.request.id);
                     return Ok((next_turn, Some(run)));
                 }
                 self.runs.insert(*no, run);
@@ -136,14 +136,12 @@ impl State {
     }
 
     fn evolve_accepted(&mut self, plans: &impl Plans, accepted: &Accepted) -> Result<(), UnknownPlan> {
-        let plan = plans
-            .plan(&accepted.workflow, accepted.version)
-            .ok_or_else(|| UnknownPlan { workflow: accepted.workflow.clone(), version: accepted.version })?;
-        let must_wait = plan.serial && self.index.turns.contains_key(&accepted.key);
+        let plan = plan_of(plans, &accepted.request)?;
+        let must_wait = plan.serial && self.index.turns.contains_key(&accepted.request.key);
         let run = Run::new(accepted, plan, if must_wait { Phase::Queued } else { Phase::Forward });
         self.inbox_through = accepted.inbox;
         self.next_no = RunNo(accepted.no.0 + 1);
-        self.cancels.remove(&accepted.id);
+        self.cancels.remove(&accepted.request.id);
         self.index.enter(&run);
         self.index.note(&run);
         self.runs.insert(run.no, run);
@@ -154,9 +152,7 @@ impl State {
     pub fn restore(mut self, plans: &impl Plans) -> Result<State, UnknownPlan> {
         self.index = Index::default();
         for run in self.runs.values_mut() {
-            run.plan = plans
-                .plan(&run.workflow, run.version)
-                .ok_or_else(|| UnknownPlan { workflow: run.workflow.clone(), version: run.version })?;
+            run.plan = plan_of(plans, &run.request)?;
             self.index.enter(run);
             self.index.note(run);
         }
@@ -209,16 +205,16 @@ impl State {
     }
 
     fn has_turn(&self, run: &Run) -> bool {
-        self.index.turns.get(&run.key).is_none_or(|queue| queue.front() == Some(&run.no))
+        self.index.turns.get(&run.request.key).is_none_or(|queue| queue.front() == Some(&run.no))
     }
 }
 
 impl Index {
     /// A run becomes live.
     fn enter(&mut self, run: &Run) {
-        self.by_id.insert(run.id.clone(), run.no);
+        self.by_id.insert(run.request.id.clone(), run.no);
         if run.plan.serial && !run.has_ended() {
-            self.turns.entry(run.key.clone()).or_default().push_back(run.no);
+            self.turns.entry(run.request.key.clone()).or_default().push_back(run.no);
         }
     }
 
@@ -242,11 +238,11 @@ impl Index {
 
     /// Takes an ended run out of its key's queue; answers with the run whose turn it is now.
     fn pass_turn(&mut self, run: &Run) -> Option<RunNo> {
-        let queue = self.turns.get_mut(&run.key).filter(|_| run.plan.serial)?;
+        let queue = self.turns.get_mut(&run.request.key).filter(|_| run.plan.serial)?;
         queue.retain(|no| *no != run.no);
         let next = queue.front().copied();
         if next.is_none() {
-            self.turns.remove(&run.key);
+            self.turns.remove(&run.request.key);
         }
         next
     }
@@ -258,4 +254,10 @@ fn touched(event: &Event) -> Option<RunNo> {
         Event::Run { no, .. } => Some(*no),
         Event::Dropped { .. } | Event::CancelNoted { .. } => None,
     }
+}
+
+fn plan_of(plans: &impl Plans, request: &Request) -> Result<Arc<Plan>, UnknownPlan> {
+    plans
+        .plan(&request.workflow, request.version)
+        .ok_or_else(|| UnknownPlan { workflow: request.workflow.clone(), version: request.version })
 }

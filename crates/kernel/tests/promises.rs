@@ -1,5 +1,7 @@
 //! The promises of a run, held against random plans, faults, crashes, cancels and decisions.
 
+#![allow(clippy::unwrap_used)]
+
 use std::collections::BTreeSet;
 
 use kernel::drill::{Treatment, World, cancel, drill_saga};
