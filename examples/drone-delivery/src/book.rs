@@ -1,0 +1,425 @@
+//! The book of a service: what stands, what is gone for good, and which keys were answered how.
+//!
+//! Every effect is one ledger entry. The book changes by `apply` alone, from a new entry or from a
+//! replayed one, so that a restart cannot differ from having gone on.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+
+use serde::Serialize;
+
+use crate::answer::Answer;
+use crate::call::{Call, Target, View};
+use crate::check::{Given, hash64, hash128};
+use crate::ledger::{Effect, Ledger, Line, Span};
+use crate::models::{self, Work};
+use crate::service::Service;
+
+/// What the service has done, in numbers. Those up to `standing` survive a restart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+pub struct Totals {
+    pub entries: u64,
+    pub create: u64,
+    pub update: u64,
+    pub delete: u64,
+    pub tombstone: u64,
+    /// Created and not deleted.
+    pub standing: u64,
+    /// Requests that asked for what already stood, under no key or a new one.
+    pub repeats: u64,
+    /// Repeats whose key was not the key that created the thing.
+    pub key_changes: u64,
+    /// Requests answered from the record of their key.
+    pub replays: u64,
+    /// Late requests: they came after the DELETE and were refused.
+    pub gone: u64,
+    /// Requests refused because their key belongs to another request.
+    pub key_conflicts: u64,
+}
+
+pub(crate) struct Book {
+    service: Service,
+    ledger: Ledger,
+    things: BTreeMap<Box<str>, Thing>,
+    keys: BTreeMap<u128, Recorded>,
+    /// Standing claims on packages, by package and age; the newest is what a package looks like.
+    claims: BTreeMap<(Box<str>, u64), Option<Box<str>>>,
+    totals: Totals,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Thing {
+    stands: bool,
+    /// The entry that created it.
+    made: u64,
+    /// Its newest entry.
+    last: u64,
+    updates: u32,
+    state: Span,
+    state_hash: u64,
+    maker_key: Option<u128>,
+}
+
+/// What was answered to a key.
+#[derive(Debug, Clone, Copy)]
+struct Recorded {
+    request: u64,
+    status: u16,
+    seq: u64,
+    made: u64,
+    state: Span,
+}
+
+impl Book {
+    pub fn in_memory(service: Service) -> anyhow::Result<Book> {
+        Ok(Book::empty(service, Ledger::in_memory(service)?))
+    }
+
+    pub fn open(service: Service, path: &Path) -> anyhow::Result<Book> {
+        let mut book = Book::in_memory(service)?;
+        book.ledger = Ledger::open(path, service, |line, span| {
+            let state_hash = line.state.map(|state| hash64(&[state.get().as_bytes()]));
+            book.apply(line, state_hash, span);
+        })?;
+        Ok(book)
+    }
+
+    fn empty(service: Service, ledger: Ledger) -> Book {
+        Book {
+            service,
+            ledger,
+            things: BTreeMap::new(),
+            keys: BTreeMap::new(),
+            claims: BTreeMap::new(),
+            totals: Totals::default(),
+        }
+    }
+
+    pub fn totals(&self) -> Totals {
+        self.totals
+    }
+
+    pub fn file(&self) -> &Arc<File> {
+        self.ledger.file()
+    }
+
+    /// The newest entry.
+    pub fn tail(&self) -> u64 {
+        self.ledger.next() - 1
+    }
+
+    /// Where in the file the entries from `seq` on are.
+    pub fn entries_from(&self, seq: u64) -> io::Result<std::ops::Range<u64>> {
+        self.ledger.range_from(seq)
+    }
+
+    /// The whole ledger as text.
+    pub fn text(&self) -> io::Result<Vec<u8>> {
+        self.ledger.text()
+    }
+
+    /// Does what a checked call asks, once. An error means that the ledger could not be written and
+    /// that nothing happened.
+    pub fn perform(&mut self, call: &Call, work: Work<'_>, now_ms: u64) -> io::Result<Answer> {
+        if let Work::Read(view) = work {
+            return self.read(&call.target, view);
+        }
+        let recorded = call.key.as_deref().and_then(|key| self.keys.get(&key_hash(key)).copied());
+        if recorded.is_some_and(|recorded| recorded.request != call.fingerprint) {
+            self.totals.key_conflicts += 1;
+            return Ok(Answer::problem(422, "key_reused", "this Idempotency-Key belongs to another request"));
+        }
+        match work {
+            Work::Read(_) => unreachable!("reads were answered above"),
+            Work::Put(content) => self.put(call, recorded, &content, now_ms),
+            Work::Merge(given) => self.merge(call, recorded, &given, now_ms),
+            Work::Revert(given) => self.revert(call, recorded, &given, now_ms),
+            Work::Withdraw => self.withdraw(call, recorded, now_ms),
+        }
+    }
+
+    fn put(
+        &mut self,
+        call: &Call,
+        recorded: Option<Recorded>,
+        content: &str,
+        now_ms: u64,
+    ) -> io::Result<Answer> {
+        let again = models::repeat_status(self.service);
+        match (self.thing(&call.target), recorded) {
+            // Gone outranks a recorded answer: nobody may go on working with what was taken back.
+            (Some(thing), _) if !thing.stands => Ok(self.gone(thing)),
+            (_, Some(recorded)) => self.replay(call, recorded),
+            (Some(thing), None) if thing.state_hash == hash64(&[content.as_bytes()]) => {
+                self.note_repeat(call, thing);
+                self.show(again, &call.target, thing)
+            }
+            (Some(_), None) => {
+                self.record(call, &call.target, Effect::Update, again, Some(content), now_ms)?;
+                self.show_new(again, &call.target, content)
+            }
+            (None, None) => {
+                self.record(call, &call.target, Effect::Create, 201, Some(content), now_ms)?;
+                self.show_new(201, &call.target, content)
+            }
+        }
+    }
+
+    fn merge(
+        &mut self,
+        call: &Call,
+        recorded: Option<Recorded>,
+        given: &Given<'_>,
+        now_ms: u64,
+    ) -> io::Result<Answer> {
+        let main = self.main_of(&call.target).unwrap_or_else(|| call.target.clone());
+        let Some(thing) = self.thing(&main) else { return Ok(self.not_found()) };
+        // Only a delivery has changes: there the claim names the change, not a hold.
+        let is_change = self.service == Service::Delivery && call.target.claim.is_some();
+        let change = if is_change { self.thing(&call.target) } else { None };
+        if let Some(gone) = [Some(thing), change].into_iter().flatten().find(|thing| !thing.stands) {
+            return Ok(self.gone(gone));
+        }
+        if let Some(recorded) = recorded {
+            return self.replay(call, recorded);
+        }
+        let content = models::merged(self.service, &main.id, &self.ledger.read(thing.state)?, given);
+        let same = thing.state_hash == hash64(&[content.as_bytes()]);
+        let subject = if is_change { &call.target } else { &main };
+        match (is_change, change) {
+            (true, None) => self.record(call, subject, Effect::Create, 200, Some(&content), now_ms)?,
+            (true, Some(_)) | (false, _) if same => self.note_repeat(call, thing),
+            (true, Some(_)) | (false, _) => {
+                self.record(call, subject, Effect::Update, 200, Some(&content), now_ms)?;
+            }
+        }
+        self.show_new(200, &main, &content)
+    }
+
+    fn revert(
+        &mut self,
+        call: &Call,
+        recorded: Option<Recorded>,
+        given: &Given<'_>,
+        now_ms: u64,
+    ) -> io::Result<Answer> {
+        let main = Target { id: call.target.id.clone(), claim: None };
+        match (self.thing(&call.target), self.thing(&main)) {
+            (_, _) if recorded.is_some() => {
+                self.totals.replays += 1;
+                return Ok(Answer::no_content().through(self.tail()).replayed());
+            }
+            (Some(change), _) if !change.stands => self.note_repeat(call, change),
+            (Some(_), Some(thing)) if thing.stands => {
+                let content = models::merged(self.service, &main.id, &self.ledger.read(thing.state)?, given);
+                self.record(call, &call.target, Effect::Delete, 204, Some(&content), now_ms)?;
+            }
+            (Some(_), _) => self.record(call, &call.target, Effect::Delete, 204, None, now_ms)?,
+            (None, _) => self.record(call, &call.target, Effect::Tombstone, 204, None, now_ms)?,
+        }
+        Ok(Answer::no_content().through(self.tail()))
+    }
+
+    fn withdraw(&mut self, call: &Call, recorded: Option<Recorded>, now_ms: u64) -> io::Result<Answer> {
+        match (self.thing(&call.target), recorded) {
+            (_, Some(recorded)) => return self.replay(call, recorded),
+            (Some(thing), None) if !thing.stands => {
+                self.note_repeat(call, thing);
+                return Ok(Answer::no_content().through(thing.last));
+            }
+            (Some(_), None) => self.record(call, &call.target, Effect::Delete, 204, None, now_ms)?,
+            (None, None) => self.record(call, &call.target, Effect::Tombstone, 204, None, now_ms)?,
+        }
+        Ok(Answer::no_content().through(self.tail()))
+    }
+
+    fn read(&self, target: &Target, view: View) -> io::Result<Answer> {
+        let main = self.main_of(target);
+        let Some((main, thing)) = main.and_then(|main| self.thing(&main).map(|thing| (main, thing))) else {
+            let unknown_account = self.service == Service::Account;
+            return Ok(if unknown_account { Answer::json(200, "true") } else { self.not_found() });
+        };
+        let content = || self.ledger.read(thing.state);
+        let answer = match (view, self.service) {
+            (View::Status, _) => Answer::json(200, format!("{{\"stage\":\"{}\"}}", stage(thing))),
+            (View::Owner, _) => match models::member(&content()?, "owner") {
+                Some(owner) => Answer::json(200, owner.to_owned()),
+                None => self.not_found(),
+            },
+            (View::Whole, Service::Account) => {
+                Answer::json(200, (!thing.stands || models::is_active(&content()?)).to_string())
+            }
+            (View::Whole, _) if !thing.stands => self.not_found(),
+            (View::Whole, _) => models::shown(self.service, 200, &main, thing.made, content)?,
+        };
+        Ok(answer.through(thing.last))
+    }
+
+    /// The thing whose content a request shows or changes: for a package without a delivery the newest
+    /// claim that stands, for a change the delivery.
+    fn main_of(&self, target: &Target) -> Option<Target> {
+        match (self.service, &target.claim) {
+            (Service::Delivery, _) => Some(Target { id: target.id.clone(), claim: None }),
+            (Service::Package, None) => {
+                let id: Box<str> = target.id.as_str().into();
+                let (_, claim) = self.claims.range((id.clone(), 0)..=(id, u64::MAX)).next_back()?;
+                Some(Target { id: target.id.clone(), claim: claim.as_deref().map(str::to_owned) })
+            }
+            _ => Some(target.clone()),
+        }
+    }
+
+    fn thing(&self, target: &Target) -> Option<Thing> {
+        match &target.claim {
+            None => self.things.get(target.id.as_str()).copied(),
+            Some(_) => self.things.get(target.name().as_str()).copied(),
+        }
+    }
+
+    fn replay(&mut self, call: &Call, recorded: Recorded) -> io::Result<Answer> {
+        self.totals.replays += 1;
+        let content = || self.ledger.read(recorded.state);
+        let answer = models::shown(self.service, recorded.status, &call.target, recorded.made, content)?;
+        Ok(answer.through(recorded.seq).replayed())
+    }
+
+    fn show(&self, status: u16, target: &Target, thing: Thing) -> io::Result<Answer> {
+        let content = || self.ledger.read(thing.state);
+        Ok(models::shown(self.service, status, target, thing.made, content)?.through(thing.last))
+    }
+
+    fn show_new(&self, status: u16, target: &Target, content: &str) -> io::Result<Answer> {
+        let thing = self.thing(target).expect("the caller has just recorded or found it");
+        let content = || Ok(content.to_owned());
+        Ok(models::shown(self.service, status, target, thing.made, content)?.through(thing.last))
+    }
+
+    fn gone(&mut self, thing: Thing) -> Answer {
+        self.totals.gone += 1;
+        let detail = "this was deleted; a request that comes after the DELETE has no effect";
+        Answer::problem(410, "gone", detail).through(thing.last)
+    }
+
+    fn not_found(&self) -> Answer {
+        Answer::not_found("the service knows nothing under this id")
+    }
+
+    fn note_repeat(&mut self, call: &Call, thing: Thing) {
+        self.totals.repeats += 1;
+        let key = call.key.as_deref().map(key_hash);
+        if key.is_some() && key != thing.maker_key {
+            self.totals.key_changes += 1;
+        }
+    }
+
+    fn record(
+        &mut self,
+        call: &Call,
+        subject: &Target,
+        effect: Effect,
+        status: u16,
+        state: Option<&str>,
+        now_ms: u64,
+    ) -> io::Result<()> {
+        let updates = self.thing(subject).map_or(0, |thing| thing.updates);
+        let line = Line {
+            seq: self.ledger.next(),
+            service: self.service,
+            id: Cow::Borrowed(&subject.id),
+            claim: subject.claim.as_deref().map(Cow::Borrowed),
+            key: call.key.as_deref().map(Cow::Borrowed),
+            effect,
+            count: if effect == Effect::Update { updates + 1 } else { 1 },
+            at_ms: now_ms,
+            status,
+            request: call.fingerprint,
+            state: None,
+        };
+        let span = self.ledger.append(&line, state)?;
+        self.apply(&line, state.map(|state| hash64(&[state.as_bytes()])), span);
+        Ok(())
+    }
+
+    /// Follows one entry. `state_hash` is there when the entry brought a state, which `span` finds.
+    fn apply(&mut self, line: &Line<'_>, state_hash: Option<u64>, span: Span) {
+        let subject =
+            Target { id: line.id.clone().into_owned(), claim: line.claim.clone().map(Cow::into_owned) };
+        let key = line.key.as_deref().map(key_hash);
+        let name = subject.name();
+        let thing = self.things.entry(name.into()).or_insert(Thing {
+            stands: false,
+            made: line.seq,
+            last: line.seq,
+            updates: 0,
+            state: Span::default(),
+            state_hash: 0,
+            maker_key: key,
+        });
+        thing.last = line.seq;
+        thing.stands = matches!(line.effect, Effect::Create | Effect::Update);
+        thing.updates += u32::from(line.effect == Effect::Update);
+        if let Some(state_hash) = state_hash {
+            (thing.state, thing.state_hash) = (span, state_hash);
+        }
+        let made = thing.made;
+        if let Some(key) = key {
+            let recorded =
+                Recorded { request: line.request, status: line.status, seq: line.seq, made, state: span };
+            self.keys.insert(key, recorded);
+        }
+        self.count(line.effect);
+        match self.service {
+            Service::Package => self.note_claim(&subject, line.effect, made),
+            Service::Delivery if subject.claim.is_some() => {
+                self.follow_change(&subject.id, line, state_hash, span)
+            }
+            _ => {}
+        }
+    }
+
+    fn note_claim(&mut self, subject: &Target, effect: Effect, made: u64) {
+        let place = (subject.id.as_str().into(), made);
+        match effect {
+            Effect::Create => drop(self.claims.insert(place, subject.claim.as_deref().map(Box::from))),
+            Effect::Delete => drop(self.claims.remove(&place)),
+            Effect::Update | Effect::Tombstone => {}
+        }
+    }
+
+    /// A change of a delivery brings the delivery's new state.
+    fn follow_change(&mut self, id: &str, line: &Line<'_>, state_hash: Option<u64>, span: Span) {
+        if let (Some(thing), Some(state_hash)) = (self.things.get_mut(id), state_hash) {
+            (thing.state, thing.state_hash, thing.last) = (span, state_hash, line.seq);
+            thing.updates += 1;
+        }
+    }
+
+    fn count(&mut self, effect: Effect) {
+        let totals = &mut self.totals;
+        totals.entries += 1;
+        match effect {
+            Effect::Create => totals.create += 1,
+            Effect::Update => totals.update += 1,
+            Effect::Delete => totals.delete += 1,
+            Effect::Tombstone => totals.tombstone += 1,
+        }
+        totals.standing = totals.create - totals.delete;
+    }
+}
+
+/// How far a delivery has come.
+fn stage(thing: Thing) -> &'static str {
+    match (thing.stands, thing.updates) {
+        (false, _) => "Cancelled",
+        (true, 0) => "Created",
+        (true, _) => "Rescheduled",
+    }
+}
+
+fn key_hash(key: &str) -> u128 {
+    hash128(&[key.as_bytes()])
+}
