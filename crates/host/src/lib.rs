@@ -1,1 +1,16 @@
-//! .
+//! What the process gives to its parts: the time, new ids, and tasks that never die silently.
+
+mod clock;
+mod task;
+
+pub use clock::Clock;
+pub use task::spawn;
+
+use words::RunId;
+
+/// A new run id: a UUIDv7, so that ids sort by the time they were made.
+pub fn new_run_id() -> RunId {
+    let mut buffer = [0; uuid::fmt::Hyphenated::LENGTH];
+    let text = uuid::Uuid::now_v7().hyphenated().encode_lower(&mut buffer);
+    RunId::new(text).expect("a UUID is a valid run id")
+}

@@ -1,1 +1,15 @@
-//! .
+//! The JSON of the API: what clients send and what they get back, for the server and every client of it.
+
+mod partition;
+mod problem;
+mod run;
+mod time;
+mod workflow;
+
+pub use partition::{Limits, PartitionView, ServiceView};
+pub use problem::{FieldError, Problem};
+pub use run::{
+    BatchAnswer, DecisionKind, DecisionRequest, MomentView, RunDetail, RunPage, RunSummary, StepView,
+};
+pub use time::Time;
+pub use workflow::{AppliedView, StepOutline, WorkflowList, WorkflowView};
