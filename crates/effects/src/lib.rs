@@ -1,1 +1,20 @@
-//! .
+//! Outbound HTTP: calls users' services under limits, and says what each answer means.
+
+pub mod client;
+pub mod egress;
+pub mod fault;
+pub mod headers;
+pub mod limits;
+pub mod service;
+pub mod sort;
+pub mod url;
+
+pub use client::{Answer, Client, Request, Settings};
+pub use egress::{Cidr, Egress};
+pub use fault::{Fault, Stage};
+pub use headers::{TraceParent, call_headers};
+pub use service::{
+    Attempt, BreakerState, Counts, Override, Permit, ServicePool, ServiceSettings, Snapshot, Verdict,
+};
+pub use sort::{Sorted, sort};
+pub use url::Url;

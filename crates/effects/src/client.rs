@@ -1,0 +1,190 @@
+//! The HTTP client: one call, one deadline, one answer or one fault.
+
+mod connect;
+mod connection;
+mod pool;
+
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::header::{CONTENT_LENGTH, HOST};
+use http::{HeaderMap, HeaderValue, Method};
+use http_body_util::Full;
+use rustls::pki_types::CertificateDer;
+use tokio::time::{Instant, timeout_at};
+
+use crate::client::connect::Dialer;
+use crate::client::connection::{Broken, Live};
+use crate::client::pool::{Lane, Pool};
+use crate::egress::Egress;
+use crate::fault::Fault;
+use crate::headers::remove_framing;
+use crate::limits;
+use crate::url::Url;
+
+/// One call to be made.
+#[derive(Debug, Clone)]
+pub struct Request {
+    pub method: Method,
+    pub url: Url,
+    /// Headers that frame the message (`host`, `content-length`, …) are the client's own and replaced.
+    pub headers: HeaderMap,
+    pub body: Option<Bytes>,
+    /// Covers waiting for a connection, connecting, TLS, headers and body.
+    pub deadline: Duration,
+    pub answer_bytes_max: usize,
+}
+
+/// What the service answered, whole.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Answer {
+    pub status: u16,
+    pub headers: HeaderMap,
+    pub body: Bytes,
+}
+
+/// How a client connects.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    pub egress: Egress,
+    /// Certificate authorities trusted besides the system's.
+    pub extra_roots: Vec<CertificateDer<'static>>,
+    /// Names with fixed addresses, in lower case; they are not looked up, but checked like any other.
+    pub hosts: BTreeMap<String, Vec<IpAddr>>,
+    pub connections_per_origin: usize,
+    pub connections_total: usize,
+    pub idle_timeout: Duration,
+    /// For TCP per address, and for the TLS handshake.
+    pub connect_timeout: Duration,
+}
+
+/// Makes calls over connections that it keeps. Cheap to clone; the clones share the connections.
+#[derive(Clone)]
+pub struct Client {
+    dialer: Arc<Dialer>,
+    pool: Arc<Pool>,
+}
+
+impl Request {
+    /// A call with the default limits.
+    pub fn new(method: Method, url: Url) -> Request {
+        Request {
+            method,
+            url,
+            headers: HeaderMap::new(),
+            body: None,
+            deadline: limits::DEADLINE,
+            answer_bytes_max: limits::ANSWER_BYTES_MAX,
+        }
+    }
+}
+
+impl Default for Settings {
+    fn default() -> Settings {
+        Settings {
+            egress: Egress::default(),
+            extra_roots: Vec::new(),
+            hosts: BTreeMap::new(),
+            connections_per_origin: limits::CONNECTIONS_PER_ORIGIN,
+            connections_total: limits::CONNECTIONS_TOTAL,
+            idle_timeout: limits::IDLE_TIMEOUT,
+            connect_timeout: limits::CONNECT_TIMEOUT,
+        }
+    }
+}
+
+impl Client {
+    /// A client without connections. Must be called within a tokio runtime: a task closes idle connections until
+    /// the last clone is dropped.
+    pub fn new(settings: Settings) -> Client {
+        let pool = Arc::new(Pool::new(&settings));
+        tokio::spawn(pool::sweep_until_dropped(Arc::downgrade(&pool)));
+        Client { dialer: Arc::new(Dialer::new(settings)), pool }
+    }
+
+    /// Makes the call. Redirects are not followed and bodies not decompressed.
+    ///
+    /// Dropping the future closes the connection that the call was on: its outcome is then unknown.
+    pub async fn send(&self, request: Request) -> Result<Answer, Fault> {
+        let deadline = Instant::now() + request.deadline;
+        let answer_bytes_max = request.answer_bytes_max;
+        let lane = self.pool.lane(&request.url.origin);
+        let lease = timeout_at(deadline, self.pool.lease(&lane)).await;
+        let _lease = lease.map_err(|_| Fault::Timeout { sent: false })?;
+
+        let mut message = message(request);
+        // A kept connection may have died unnoticed. If it provably took nothing of the request, a fresh one is tried.
+        if let Some(mut live) = self.pool.take_idle(&lane).await {
+            match exchange(&mut live, message, answer_bytes_max, deadline).await {
+                Err(Broken::Untouched(returned)) => message = *returned,
+                Err(Broken::Fault(fault)) => return Err(fault),
+                Ok(answer) => {
+                    self.keep(&lane, live).await;
+                    return Ok(answer);
+                }
+            }
+        }
+        let opened = timeout_at(deadline, self.open(&lane)).await;
+        let mut live = opened.map_err(|_| Fault::Timeout { sent: false })??;
+        match exchange(&mut live, message, answer_bytes_max, deadline).await {
+            Ok(answer) => {
+                self.keep(&lane, live).await;
+                Ok(answer)
+            }
+            Err(Broken::Fault(fault)) => Err(fault),
+            Err(Broken::Untouched(_)) => {
+                Err(Fault::Unsent { reason: "the new connection closed at once".to_owned() })
+            }
+        }
+    }
+
+    /// The connections that are open now, in use or idle.
+    pub fn connections(&self) -> usize {
+        self.pool.open_count()
+    }
+
+    async fn open(&self, lane: &Lane) -> Result<Box<Live>, Fault> {
+        let slot = self.pool.open_slot();
+        let wire = self.dialer.dial(&lane.origin, &lane.resolved).await?;
+        Live::start(wire, slot).await
+    }
+
+    async fn keep(&self, lane: &Lane, mut live: Box<Live>) {
+        if live.is_usable().await {
+            self.pool.give_idle(lane, live);
+        }
+    }
+}
+
+async fn exchange(
+    live: &mut Live,
+    message: http::Request<Full<Bytes>>,
+    answer_bytes_max: usize,
+    deadline: Instant,
+) -> Result<Answer, Broken> {
+    match timeout_at(deadline, live.exchange(message, answer_bytes_max)).await {
+        Ok(result) => result,
+        Err(_) => Err(Broken::Fault(Fault::Timeout { sent: live.has_written() })),
+    }
+}
+
+fn message(request: Request) -> http::Request<Full<Bytes>> {
+    let body = request.body.unwrap_or_default();
+    let expects_body = matches!(request.method, Method::POST | Method::PUT | Method::PATCH);
+    let no_length = body.is_empty() && expects_body;
+    let mut message = http::Request::new(Full::new(body));
+    *message.method_mut() = request.method;
+    *message.uri_mut() = request.url.path_and_query.into();
+    *message.headers_mut() = request.headers;
+    let headers = message.headers_mut();
+    remove_framing(headers);
+    headers.insert(HOST, request.url.host_header);
+    // hyper says nothing about an empty body, and some servers answer 411 to that.
+    if no_length {
+        headers.insert(CONTENT_LENGTH, HeaderValue::from_static("0"));
+    }
+    message
+}

@@ -1,0 +1,155 @@
+//! The connections that are kept between calls, and the bounds on how many there are.
+
+use std::collections::{HashMap, VecDeque};
+use std::future::poll_fn;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use tokio::sync::{Semaphore, SemaphorePermit};
+use tokio::time::{Instant, MissedTickBehavior, interval};
+
+use crate::client::Settings;
+use crate::client::connect::Resolved;
+use crate::client::connection::Live;
+use crate::url::Origin;
+
+/// All lanes. A call holds a lease while it is in flight; open connections never outnumber `total`, because a call
+/// that opens one while all are taken closes the longest idle first.
+pub(super) struct Pool {
+    total: Semaphore,
+    total_max: usize,
+    per_origin: usize,
+    idle_timeout: Duration,
+    open: Arc<AtomicUsize>,
+    /// A lock, not messages: held for a lookup or a push, and a call needs it twice.
+    lanes: Mutex<HashMap<Origin, Arc<Lane>>>,
+}
+
+/// What is kept for one origin.
+pub(super) struct Lane {
+    pub(super) origin: Origin,
+    pub(super) resolved: Resolved,
+    places: Semaphore,
+    /// The newest at the back: reusing it first lets the rest grow old and be closed.
+    idle: Mutex<VecDeque<Box<Live>>>,
+}
+
+/// The right of one call to be in flight.
+pub(super) struct Lease<'a> {
+    _place: SemaphorePermit<'a>,
+    _total: SemaphorePermit<'a>,
+}
+
+/// Counts an open connection for as long as it lives.
+pub(super) struct OpenSlot(Arc<AtomicUsize>);
+
+impl Pool {
+    pub(super) fn new(settings: &Settings) -> Pool {
+        let total_max = settings.connections_total.clamp(1, Semaphore::MAX_PERMITS);
+        Pool {
+            total: Semaphore::new(total_max),
+            total_max,
+            per_origin: settings.connections_per_origin.clamp(1, total_max),
+            idle_timeout: settings.idle_timeout,
+            open: Arc::default(),
+            lanes: Mutex::default(),
+        }
+    }
+
+    pub(super) fn lane(&self, origin: &Origin) -> Arc<Lane> {
+        let mut lanes = locked(&self.lanes);
+        if let Some(lane) = lanes.get(origin) {
+            return lane.clone();
+        }
+        let lane = Arc::new(Lane {
+            origin: origin.clone(),
+            resolved: Resolved::default(),
+            places: Semaphore::new(self.per_origin),
+            idle: Mutex::default(),
+        });
+        lanes.insert(origin.clone(), lane.clone());
+        lane
+    }
+
+    /// Waits, first come first served, until the call may be in flight.
+    pub(super) async fn lease<'a>(&'a self, lane: &'a Lane) -> Lease<'a> {
+        // The origin's place first: calls that wait for a busy origin do not hold places of the others.
+        let place = lane.places.acquire().await.expect("the semaphore is never closed");
+        let total = self.total.acquire().await.expect("the semaphore is never closed");
+        Lease { _place: place, _total: total }
+    }
+
+    /// The most recently used idle connection that is still usable.
+    pub(super) async fn take_idle(&self, lane: &Lane) -> Option<Box<Live>> {
+        loop {
+            let mut live = locked(&lane.idle).pop_back()?;
+            if live.idle_since.elapsed() < self.idle_timeout && live.is_usable().await {
+                return Some(live);
+            }
+        }
+    }
+
+    pub(super) fn give_idle(&self, lane: &Lane, mut live: Box<Live>) {
+        live.idle_since = Instant::now();
+        locked(&lane.idle).push_back(live);
+    }
+
+    /// A slot for one more connection, at the cost of the longest idle one when all are taken.
+    pub(super) fn open_slot(&self) -> OpenSlot {
+        if self.open.fetch_add(1, Ordering::Relaxed) >= self.total_max {
+            drop(self.take_longest_idle());
+        }
+        OpenSlot(self.open.clone())
+    }
+
+    pub(super) fn open_count(&self) -> usize {
+        self.open.load(Ordering::Relaxed)
+    }
+
+    fn take_longest_idle(&self) -> Option<Box<Live>> {
+        let lanes = locked(&self.lanes);
+        let oldest_in = |lane: &Lane| locked(&lane.idle).front().map(|live| live.idle_since);
+        let lane =
+            lanes.values().filter(|lane| oldest_in(lane).is_some()).min_by_key(|lane| oldest_in(lane))?;
+        locked(&lane.idle).pop_front()
+    }
+
+    /// Closes what has been idle for too long or was closed by its server, and forgets lanes without use.
+    fn sweep(&self, cx: &mut Context<'_>) {
+        locked(&self.lanes).retain(|_, lane| {
+            let mut idle = locked(&lane.idle);
+            idle.retain_mut(|live| live.idle_since.elapsed() < self.idle_timeout && live.poll_usable(cx));
+            // New users of a lane come through this map, whose lock is held: a count of one means none.
+            !idle.is_empty() || Arc::strong_count(lane) > 1
+        });
+    }
+}
+
+/// Sweeps from time to time, until the pool is gone.
+pub(super) async fn sweep_until_dropped(pool: Weak<Pool>) {
+    let Some(period) = pool.upgrade().map(|pool| pool.idle_timeout / 3) else { return };
+    let mut ticks = interval(period.max(Duration::from_millis(10)));
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    loop {
+        ticks.tick().await;
+        let Some(pool) = pool.upgrade() else { return };
+        let sweep = poll_fn(|cx| {
+            pool.sweep(cx);
+            Poll::Ready(())
+        });
+        sweep.await;
+    }
+}
+
+impl Drop for OpenSlot {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// Nothing panics while it holds one of these locks, and each is left consistent at every step.
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,50 @@
+//! The bounds of outbound calls, each with its unit and its reason.
+
+use std::time::Duration;
+
+/// An answer's body is read up to this size unless the request says otherwise.
+pub const ANSWER_BYTES_MAX: usize = 64 * 1024;
+
+/// An answer's status line and headers; their number is bounded at 100 by hyper's parser.
+pub const HEAD_BYTES_MAX: usize = 16 * 1024;
+
+/// What hyper may buffer per connection: a full head and a slice of the body.
+/// 10,000 connections at their worst hold 320 MB, and only while servers send faster than we read.
+pub const BUFFER_BYTES_MAX: usize = 32 * 1024;
+
+/// An attempt's deadline when its service sets none: connect, TLS, headers and body together.
+pub const DEADLINE: Duration = Duration::from_secs(30);
+
+/// A URL as rendered for a call; servers commonly refuse request lines above 8 KiB.
+pub const URL_BYTES_MAX: usize = 8 * 1024;
+
+/// Connections, and so calls in flight, to one origin.
+pub const CONNECTIONS_PER_ORIGIN: usize = 1024;
+
+/// Connections in all: leaves room for inbound ones under a file limit of 65,536.
+pub const CONNECTIONS_TOTAL: usize = 16_384;
+
+/// Servers commonly close idle connections after 60 to 120 s, some after 35; we close ours first.
+pub const IDLE_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// TCP connect per address, and TLS handshake.
+pub const CONNECT_TIMEOUT: Duration = Duration::from_secs(3);
+
+/// One name lookup.
+pub const RESOLVE_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// Addresses of one name that are used; more are ignored.
+pub const ADDRESSES_MAX: usize = 16;
+
+/// How long the answers of one lookup serve the connections opened after it.
+/// Long enough that a burst of connections makes one lookup, short enough to follow a failover.
+pub const RESOLVED_FOR: Duration = Duration::from_secs(1);
+
+/// The longest wish of a service to be left alone that an attempt honours.
+pub const RETRY_AFTER_MAX: Duration = Duration::from_secs(3600);
+
+/// How much of an answer's body is quoted in a reason.
+pub const REASON_CHARS_MAX: usize = 200;
+
+/// Calls in flight to one service unless its definition says otherwise.
+pub const CONCURRENCY_MAX: u32 = 64;
