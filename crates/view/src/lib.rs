@@ -1,1 +1,35 @@
-//! .
+//! The view: what the journal has been folded into and does not fit in memory. Ended runs, ids seen, indexes.
+//!
+//! One log-less LSM tree per partition, under `<dir>/p-00000/`; the journal is its write-ahead log:
+//!
+//! 1. The partition's owner writes ended runs ([`View::put_ended`]); nothing of it is durable yet.
+//! 2. It takes a snapshot of its state at journal sequence S and calls [`View::flush`] with S. When that
+//!    returns, all that was written before is on stable storage, and so is S itself ([`View::flushed_through`]).
+//! 3. Only then is the journal trimmed below S.
+//!
+//! After a crash the owner replays the journal from its snapshot and writes the same entries again; writing an
+//! entry twice is the same as writing it once. When `flushed_through` is `None` or lower than where the journal
+//! begins, the tree (or its directory) was lost: the journal cannot fill the gap, so the owner must refuse to
+//! serve the partition until the view is restored from a backup or given up by a person
+//! ([`View::set_aside`]). The view itself cannot tell a lost tree from a new one.
+
+mod background;
+mod check;
+mod cursor;
+mod error;
+mod ids;
+mod keys;
+mod limits;
+mod list;
+mod partition;
+mod retention;
+mod run;
+mod view;
+
+pub use error::{Error, ListError, OpenError};
+pub use ids::{Entry, Ids, Reserve};
+pub use limits::PAGE_ROWS_MAX;
+pub use list::{Page, RunQuery};
+pub use retention::Forgotten;
+pub use run::{EndedRun, RunSummary};
+pub use view::{PartitionSizes, Settings, Sizes, View};

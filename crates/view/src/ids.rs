@@ -1,0 +1,133 @@
+//! The ids of runs that are accepted or live, in memory: what tells a repeated request from a new one.
+//!
+//! Ids that have ended are in the view ([`crate::View::seen`]); between them the two know every id. An id is held
+//! by 16 bytes of SHA-256 over a secret of this process and the id, so that nobody can make two ids that are
+//! taken for one, or many that crowd one place of the table.
+
+mod table;
+
+use std::hash::{BuildHasher, RandomState};
+use std::sync::{Mutex, MutexGuard};
+
+use sha2::{Digest, Sha256};
+use words::{BodyHash, PartitionId, RunId};
+
+use table::{Hash, Table};
+
+/// Enough that threads seldom meet in one, few enough that empty ones cost nothing.
+const SHARDS: usize = 64;
+
+/// The register of ids that are accepted or live. Share it behind an `Arc`.
+pub struct Ids {
+    secret: [u8; 16],
+    shards: Vec<Mutex<Table>>,
+}
+
+/// What is known of an id.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Entry {
+    pub body_hash: BodyHash,
+    pub partition: PartitionId,
+    /// Whether its record is known to be on stable storage.
+    pub durable: bool,
+}
+
+/// The answer to a reservation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reserve {
+    /// The id was not known here and now is, not yet durable.
+    New,
+    /// The same request again.
+    Same { durable: bool, partition: PartitionId },
+    /// Another request with the same id.
+    Conflict { durable: bool, partition: PartitionId },
+}
+
+impl Ids {
+    pub fn new() -> Ids {
+        let draw = || RandomState::new().hash_one(0u8).to_be_bytes();
+        let mut secret = [0; 16];
+        secret[..8].copy_from_slice(&draw());
+        secret[8..].copy_from_slice(&draw());
+        Ids { secret, shards: (0..SHARDS).map(|_| Mutex::new(Table::default())).collect() }
+    }
+
+    /// Takes the id for a request, unless it is taken.
+    pub fn reserve(&self, id: &RunId, body_hash: BodyHash, partition: PartitionId) -> Reserve {
+        let hash = self.hash(id);
+        let mut shard = self.shard(&hash);
+        match shard.get(&hash) {
+            None => {
+                shard.insert(&hash, Entry { body_hash, partition, durable: false });
+                Reserve::New
+            }
+            Some(Entry { body_hash: known, partition, durable }) if known == body_hash => {
+                Reserve::Same { durable, partition }
+            }
+            Some(Entry { partition, durable, .. }) => Reserve::Conflict { durable, partition },
+        }
+    }
+
+    /// The reserved id's record has become durable. Unknown ids are passed over.
+    pub fn confirm(&self, id: &RunId) {
+        let hash = self.hash(id);
+        let mut shard = self.shard(&hash);
+        if let Some(entry) = shard.get(&hash) {
+            shard.insert(&hash, Entry { durable: true, ..entry });
+        }
+    }
+
+    /// The append has failed, or the run has ended and is in the view. Unknown ids are passed over.
+    pub fn release(&self, id: &RunId) {
+        let hash = self.hash(id);
+        self.shard(&hash).remove(&hash);
+    }
+
+    /// Takes the id of a record that was found on recovery: durable, whatever was known before.
+    pub fn restore(&self, id: &RunId, body_hash: BodyHash, partition: PartitionId) {
+        let hash = self.hash(id);
+        self.shard(&hash).insert(&hash, Entry { body_hash, partition, durable: true });
+    }
+
+    pub fn find(&self, id: &RunId) -> Option<Entry> {
+        let hash = self.hash(id);
+        self.shard(&hash).get(&hash)
+    }
+
+    /// How many ids are held.
+    pub fn len(&self) -> usize {
+        self.shards.iter().map(|shard| lock(shard).len()).sum()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The memory that the register takes.
+    pub fn memory_bytes(&self) -> usize {
+        self.shards.iter().map(|shard| lock(shard).memory_bytes()).sum()
+    }
+
+    fn hash(&self, id: &RunId) -> Hash {
+        let digest = Sha256::new().chain_update(self.secret).chain_update(id.as_str()).finalize();
+        digest[..16].try_into().expect("a digest has 32 bytes")
+    }
+
+    /// The first byte picks the shard; the table places by the bytes behind it.
+    fn shard(&self, hash: &Hash) -> MutexGuard<'_, Table> {
+        lock(&self.shards[usize::from(hash[0]) % SHARDS])
+    }
+}
+
+impl Default for Ids {
+    fn default() -> Ids {
+        Ids::new()
+    }
+}
+
+fn lock(shard: &Mutex<Table>) -> MutexGuard<'_, Table> {
+    shard.lock().expect("no panic under this lock")
+}
+
+#[cfg(test)]
+mod tests;

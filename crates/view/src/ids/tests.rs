@@ -1,0 +1,128 @@
+//! What the register promises.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use proptest::prelude::{Strategy, any, prop_oneof};
+use proptest::{collection, prop_assert_eq, proptest};
+
+use super::*;
+
+fn id(number: u32) -> RunId {
+    RunId::new(&format!("run-{number}")).unwrap()
+}
+
+const BODY: BodyHash = BodyHash([1; 16]);
+const OTHER: BodyHash = BodyHash([2; 16]);
+const P: PartitionId = PartitionId(7);
+
+#[test]
+fn a_repeated_request_is_told_from_a_conflicting_one() {
+    let ids = Ids::new();
+    assert_eq!(ids.reserve(&id(1), BODY, P), Reserve::New);
+    assert_eq!(ids.reserve(&id(1), BODY, PartitionId(8)), Reserve::Same { durable: false, partition: P });
+    ids.confirm(&id(1));
+    assert_eq!(ids.reserve(&id(1), BODY, P), Reserve::Same { durable: true, partition: P });
+    assert_eq!(ids.reserve(&id(1), OTHER, P), Reserve::Conflict { durable: true, partition: P });
+    assert_eq!(ids.find(&id(1)), Some(Entry { body_hash: BODY, partition: P, durable: true }));
+    ids.release(&id(1));
+    assert_eq!((ids.find(&id(1)), ids.len()), (None, 0));
+    assert_eq!(ids.reserve(&id(1), OTHER, P), Reserve::New);
+}
+
+#[test]
+fn confirming_or_releasing_an_unknown_id_changes_nothing() {
+    let ids = Ids::new();
+    ids.confirm(&id(1));
+    ids.release(&id(2));
+    assert!(ids.is_empty());
+}
+
+#[test]
+fn a_million_ids_fit_in_64_mib_and_give_their_memory_back() {
+    let ids = Ids::new();
+    let mut most = 0;
+    for number in 0..1_000_000 {
+        ids.restore(&id(number), BODY, P);
+        if number % 10_000 == 0 || number == 999_999 {
+            most = most.max(ids.memory_bytes());
+        }
+    }
+    assert_eq!(ids.len(), 1_000_000);
+    assert!(most <= 64 * 1024 * 1024, "{most} bytes");
+    for number in 0..1_000_000 {
+        ids.release(&id(number));
+    }
+    assert!(ids.is_empty());
+    assert!(ids.memory_bytes() < 256 * 1024, "{} bytes", ids.memory_bytes());
+}
+
+#[test]
+fn of_many_threads_exactly_one_reserves_an_id() {
+    let ids = Arc::new(Ids::new());
+    let threads: Vec<_> = (0..4)
+        .map(|thread| {
+            let ids = ids.clone();
+            std::thread::spawn(move || {
+                let reserve = |number: &u32| ids.reserve(&id(*number), BODY, PartitionId(thread));
+                (0..10_000).filter(|number| reserve(number) == Reserve::New).count()
+            })
+        })
+        .collect();
+    let new: usize = threads.into_iter().map(|thread| thread.join().unwrap()).sum();
+    assert_eq!((new, ids.len()), (10_000, 10_000));
+}
+
+#[derive(Debug, Clone)]
+enum Op {
+    Reserve(u32, bool),
+    Confirm(u32),
+    Release(u32),
+    Restore(u32),
+}
+
+fn op() -> impl Strategy<Value = Op> {
+    let number = || 0u32..400;
+    prop_oneof![
+        4 => (number(), any::<bool>()).prop_map(|(number, body)| Op::Reserve(number, body)),
+        1 => number().prop_map(Op::Confirm),
+        3 => number().prop_map(Op::Release),
+        1 => number().prop_map(Op::Restore),
+    ]
+}
+
+proptest! {
+    /// One shard's table, so that its slots run into each other.
+    #[test]
+    fn the_table_is_a_map(ops in collection::vec(op(), 1..2000)) {
+        let mut table = Table::default();
+        let mut model = BTreeMap::new();
+        // Few homes and some hashes at the very end, so that probing wraps around.
+        let hash = |number: u32| {
+            let mut hash = [0; 16];
+            hash[..4].copy_from_slice(&number.to_be_bytes());
+            hash[8..].copy_from_slice(&(u64::from(number % 7).wrapping_sub(3) << 61).to_be_bytes());
+            hash
+        };
+        for op in ops {
+            let (number, entry) = match op {
+                Op::Reserve(number, body) => {
+                    let body_hash = if body { BODY } else { OTHER };
+                    (number, Some(Entry { body_hash, partition: P, durable: false }))
+                }
+                Op::Confirm(number) | Op::Restore(number) => {
+                    (number, Some(Entry { body_hash: BODY, partition: PartitionId(300), durable: true }))
+                }
+                Op::Release(number) => (number, None),
+            };
+            match entry {
+                Some(entry) => { table.insert(&hash(number), entry); model.insert(number, entry); }
+                None => { table.remove(&hash(number)); model.remove(&number); }
+            }
+            prop_assert_eq!(table.len(), model.len());
+        }
+        for number in 0..400 {
+            prop_assert_eq!(table.get(&hash(number)), model.get(&number).copied(), "{}", number);
+        }
+    }
+}
