@@ -1,0 +1,18 @@
+//! The view from outside: what it holds through flushes, losses, damage and many hands.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+#[path = "it/common.rs"]
+mod common;
+#[path = "it/damage.rs"]
+mod damage;
+#[path = "it/hands.rs"]
+mod hands;
+#[path = "it/lists.rs"]
+mod lists;
+#[path = "it/measure.rs"]
+mod measure;
+#[path = "it/model.rs"]
+mod model;
+#[path = "it/protocol.rs"]
+mod protocol;
