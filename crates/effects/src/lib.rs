@@ -5,6 +5,7 @@ pub mod egress;
 pub mod fault;
 pub mod headers;
 pub mod limits;
+mod perform;
 pub mod service;
 pub mod sort;
 pub mod url;
@@ -13,6 +14,7 @@ pub use client::{Answer, Client, Request, Settings};
 pub use egress::{Cidr, Egress};
 pub use fault::{Fault, Stage};
 pub use headers::{TraceParent, call_headers};
+pub use perform::Performer;
 pub use service::{
     Attempt, BreakerState, Counts, Override, Permit, ServicePool, ServiceSettings, Snapshot, Verdict,
 };

@@ -1,5 +1,6 @@
 //! The address of a call, parsed strictly: what two parsers could read differently is refused.
 
+use std::fmt;
 use std::net::{IpAddr, Ipv6Addr};
 
 use http::HeaderValue;
@@ -30,6 +31,18 @@ pub(crate) struct Origin {
 pub(crate) enum Host {
     Address(IpAddr),
     Name(Box<str>),
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let scheme = if self.tls { "https" } else { "http" };
+        match &self.host {
+            Host::Name(name) => write!(f, "{scheme}://{name}:{}", self.port),
+            Host::Address(address) => {
+                write!(f, "{scheme}://{}", std::net::SocketAddr::new(*address, self.port))
+            }
+        }
+    }
 }
 
 impl Url {

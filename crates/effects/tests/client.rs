@@ -1,5 +1,7 @@
 //! The client against servers that behave and servers that do not.
 
+#![allow(clippy::unwrap_used, reason = "a failed setup is a failed test")]
+
 mod support;
 
 use std::sync::Arc;

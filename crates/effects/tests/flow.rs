@@ -1,5 +1,7 @@
 //! Many calls through one service's limit: never too many at once, and nothing left behind.
 
+#![allow(clippy::unwrap_used, reason = "a failed setup is a failed test")]
+
 mod support;
 
 use std::sync::Arc;

@@ -1,5 +1,7 @@
 //! The race between reusing a connection and its server closing it: no request twice, no false "not sent".
 
+#![allow(clippy::unwrap_used, reason = "a failed setup is a failed test")]
+
 mod support;
 
 use std::collections::HashMap;

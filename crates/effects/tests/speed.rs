@@ -2,6 +2,8 @@
 //!
 //! `cargo test -p effects --release --test speed -- --ignored --nocapture`
 
+#![allow(clippy::unwrap_used, reason = "a failed setup is a failed test")]
+
 mod support;
 
 use std::convert::Infallible;

@@ -1,5 +1,7 @@
 //! TLS against servers with certificates good and bad: nothing is sent in clear or to an unproven name.
 
+#![allow(clippy::unwrap_used, reason = "a failed setup is a failed test")]
+
 mod support;
 
 use std::sync::Arc;

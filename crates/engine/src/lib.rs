@@ -1,1 +1,19 @@
-//! .
+//! The runtime: one loop per partition that decides, commits, evolves and acts; and the control partition
+//! that holds the workflows.
+
+pub mod archive;
+mod catalog;
+mod control;
+mod engine;
+pub mod limits;
+mod metrics;
+mod order;
+mod partition;
+mod recovery;
+
+pub use catalog::{Catalog, Catalogs, Entry};
+pub use control::{Applied, ApplyError, Control, ControlError, DeleteError};
+pub use engine::{CommandError, Engine, PartitionInfo, Settings};
+pub use metrics::Metrics;
+pub use order::{Context, Effects, Order, Reply, Stop};
+pub use recovery::RecoveryError;

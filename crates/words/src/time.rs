@@ -105,7 +105,11 @@ impl fmt::Debug for Span {
 // People read and write `5s`; the journal holds a number.
 impl Serialize for Span {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        if serializer.is_human_readable() { serializer.collect_str(self) } else { serializer.serialize_u64(self.ms) }
+        if serializer.is_human_readable() {
+            serializer.collect_str(self)
+        } else {
+            serializer.serialize_u64(self.ms)
+        }
     }
 }
 

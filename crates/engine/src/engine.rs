@@ -1,0 +1,194 @@
+//! The engine: all partitions of the process, behind one handle.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use host::Clock;
+use journal::Journal;
+use kernel::{Command, Rejection, State};
+use tokio::sync::mpsc::{self, UnboundedSender};
+use tokio::sync::oneshot;
+use view::{Ids, View};
+use words::{PartitionId, RunId};
+
+use crate::limits::{CALLS_MAX, LIVE_RUNS_MAX, SNAPSHOT_AFTER_BYTES};
+use crate::partition::{Message, Partition, Shared};
+use crate::{Catalogs, Effects, Metrics};
+
+/// How much the engine may do at once.
+#[derive(Debug, Clone, Copy)]
+pub struct Settings {
+    pub partitions: u16,
+    pub calls_max_per_partition: usize,
+    pub live_runs_max_per_partition: usize,
+    pub snapshot_after_bytes: u64,
+}
+
+impl Settings {
+    /// The limits of the process, shared out evenly.
+    pub fn for_partitions(partitions: u16) -> Settings {
+        let share = |total: usize| (total / usize::from(partitions)).max(1);
+        Settings {
+            partitions,
+            calls_max_per_partition: share(CALLS_MAX),
+            live_runs_max_per_partition: share(LIVE_RUNS_MAX),
+            snapshot_after_bytes: SNAPSHOT_AFTER_BYTES,
+        }
+    }
+}
+
+/// Why a command was not carried out.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum CommandError {
+    #[error(transparent)]
+    Rejected(#[from] Rejection),
+    #[error("partition {partition} is stopped: {reason}")]
+    Stopped { partition: PartitionId, reason: String },
+}
+
+/// Where a partition stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PartitionInfo {
+    pub id: PartitionId,
+    /// Why it is stopped, if it is.
+    pub stopped: Option<String>,
+}
+
+/// The running partitions. Cheap to clone.
+#[derive(Clone)]
+pub struct Engine(Arc<Inner>);
+
+struct Inner {
+    partitions: BTreeMap<PartitionId, Handle>,
+}
+
+struct Handle {
+    tx: UnboundedSender<Message>,
+    // Written once by the partition's task when it stops; a lock because readers come from any task.
+    stopped: Arc<Mutex<Option<String>>>,
+}
+
+impl Engine {
+    /// Brings all partitions back and starts their loops. A partition that cannot come back is stopped, with
+    /// its reason; the others run.
+    pub async fn start<J: Journal>(
+        journal: Arc<J>,
+        view: View,
+        ids: Arc<Ids>,
+        catalogs: Catalogs,
+        effects: Arc<dyn Effects>,
+        clock: Clock,
+        settings: Settings,
+        metrics: Metrics,
+    ) -> Engine {
+        let shared = Arc::new(Shared { journal, view, ids, catalogs, effects, clock, settings, metrics });
+        let mut starting = Vec::new();
+        for id in (0..settings.partitions).map(PartitionId) {
+            let (tx, rx) = mpsc::unbounded_channel();
+            let recovery = Partition::recover(id, shared.clone(), tx.clone(), rx);
+            starting.push((id, tx, host::spawn("recover partition", recovery)));
+        }
+        let mut partitions = BTreeMap::new();
+        for (id, tx, recovery) in starting {
+            let stopped = Arc::new(Mutex::new(None));
+            match recovery.await.expect("a recovery does not panic") {
+                Ok(partition) => {
+                    let (note, metrics) = (stopped.clone(), shared.metrics.clone());
+                    host::spawn("partition", async move {
+                        let error = partition.run().await;
+                        note_stop(id, &note, &metrics, &error.to_string());
+                    });
+                }
+                Err(error) => note_stop(id, &stopped, &shared.metrics, &error.to_string()),
+            }
+            partitions.insert(id, Handle { tx, stopped });
+        }
+        Engine(Arc::new(Inner { partitions }))
+    }
+
+    /// Gives a command to the partition of a run and waits until it is durable.
+    pub async fn command(
+        &self,
+        partition: PartitionId,
+        id: RunId,
+        by: String,
+        command: Command,
+    ) -> Result<(), CommandError> {
+        let (reply, answer) = oneshot::channel();
+        self.send(partition, Message::Command { id, by, command, reply })?;
+        match answer.await {
+            Ok(result) => result.map_err(CommandError::Rejected),
+            Err(_) => Err(self.stopped(partition)),
+        }
+    }
+
+    /// Looks at the state of a partition, between two of its batches.
+    pub async fn query<T: Send + 'static>(
+        &self,
+        partition: PartitionId,
+        query: impl FnOnce(&State) -> T + Send + 'static,
+    ) -> Result<T, CommandError> {
+        let (reply, answer) = oneshot::channel();
+        let query = Box::new(move |state: &State| {
+            // Whoever asked may have gone away.
+            let _ = reply.send(query(state));
+        });
+        self.send(partition, Message::Query(query))?;
+        answer.await.map_err(|_| self.stopped(partition))
+    }
+
+    /// Asks every partition for a snapshot, so that the journal can be trimmed.
+    pub fn ask_snapshots(&self) {
+        for handle in self.0.partitions.values() {
+            // A stopped partition keeps its journal as it is.
+            let _ = handle.tx.send(Message::Snapshot);
+        }
+    }
+
+    /// Starts nothing more and waits, for a time, until no call is under way. True when all calls have ended.
+    pub async fn drain(&self, patience: Duration) -> bool {
+        let mut waits = Vec::new();
+        for handle in self.0.partitions.values() {
+            let (done, drained) = oneshot::channel();
+            if handle.tx.send(Message::Drain { done }).is_ok() {
+                waits.push(drained);
+            }
+        }
+        let all = async {
+            for drained in waits {
+                // An error means that the partition has stopped: nothing is under way there.
+                let _ = drained.await;
+            }
+        };
+        tokio::time::timeout(patience, all).await.is_ok()
+    }
+
+    pub fn partitions(&self) -> Vec<PartitionInfo> {
+        let info = |(id, handle): (&PartitionId, &Handle)| PartitionInfo {
+            id: *id,
+            stopped: handle.stopped.lock().expect("nobody panics while holding the reason").clone(),
+        };
+        self.0.partitions.iter().map(info).collect()
+    }
+
+    fn send(&self, partition: PartitionId, message: Message) -> Result<(), CommandError> {
+        let handle = self.0.partitions.get(&partition).expect("every partition of the process has a handle");
+        handle.tx.send(message).map_err(|_| self.stopped(partition))
+    }
+
+    fn stopped(&self, partition: PartitionId) -> CommandError {
+        let handle = self.0.partitions.get(&partition).expect("every partition of the process has a handle");
+        let reason = handle.stopped.lock().expect("nobody panics while holding the reason").clone();
+        CommandError::Stopped {
+            partition,
+            reason: reason.unwrap_or_else(|| "the process is stopping".to_owned()),
+        }
+    }
+}
+
+fn note_stop(id: PartitionId, stopped: &Mutex<Option<String>>, metrics: &Metrics, reason: &str) {
+    tracing::error!(partition = %id, reason, "partition stopped; its data is kept as it is");
+    metrics.stopped_partitions.inc();
+    *stopped.lock().expect("nobody panics while holding the reason") = Some(reason.to_owned());
+}

@@ -1,0 +1,75 @@
+//! What the engine counts.
+
+use prometheus_client::encoding::EncodeLabelSet;
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
+use prometheus_client::registry::Registry;
+
+/// The label of a run's ending or an attempt's outcome.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+pub(crate) struct OutcomeLabel {
+    pub outcome: &'static str,
+}
+
+/// The engine's metrics, shared by all partitions.
+#[derive(Clone)]
+pub struct Metrics {
+    pub(crate) taken: Counter,
+    pub(crate) dropped: Counter,
+    pub(crate) runs: Family<OutcomeLabel, Counter>,
+    pub(crate) run_seconds: Histogram,
+    pub(crate) attempts: Family<OutcomeLabel, Counter>,
+    pub(crate) undos: Family<OutcomeLabel, Counter>,
+    pub(crate) parked: Gauge,
+    pub(crate) live: Gauge,
+    pub(crate) calls: Gauge,
+    pub(crate) frames: Counter,
+    pub(crate) events: Counter,
+    pub(crate) commit_seconds: Histogram,
+    pub(crate) stopped_partitions: Gauge,
+}
+
+impl Metrics {
+    pub fn register(registry: &mut Registry) -> Metrics {
+        let metrics = Metrics {
+            taken: Counter::default(),
+            dropped: Counter::default(),
+            runs: Family::default(),
+            run_seconds: Histogram::new(exponential_buckets(0.001, 2.0, 22)),
+            attempts: Family::default(),
+            undos: Family::default(),
+            parked: Gauge::default(),
+            live: Gauge::default(),
+            calls: Gauge::default(),
+            frames: Counter::default(),
+            events: Counter::default(),
+            commit_seconds: Histogram::new(exponential_buckets(0.0001, 2.0, 18)),
+            stopped_partitions: Gauge::default(),
+        };
+        registry.register("sortie_requests_taken", "Requests taken from the inbox", metrics.taken.clone());
+        registry.register(
+            "sortie_dedup_hits",
+            "Requests dropped as duplicates by a partition",
+            metrics.dropped.clone(),
+        );
+        registry.register("sortie_runs", "Runs that ended, or were parked, by outcome", metrics.runs.clone());
+        registry.register(
+            "sortie_run_seconds",
+            "Time from acceptance to the end",
+            metrics.run_seconds.clone(),
+        );
+        registry.register("sortie_attempts", "Attempts that ended, by outcome", metrics.attempts.clone());
+        registry.register("sortie_undos", "Attempts of undos that ended, by outcome", metrics.undos.clone());
+        registry.register("sortie_parked", "Runs that wait for a person", metrics.parked.clone());
+        registry.register("sortie_live_runs", "Runs in memory", metrics.live.clone());
+        registry.register("sortie_calls", "Calls owed or under way", metrics.calls.clone());
+        registry.register("sortie_frames", "Frames committed", metrics.frames.clone());
+        registry.register("sortie_events", "Events committed", metrics.events.clone());
+        registry.register("sortie_commit_seconds", "Time to commit a frame", metrics.commit_seconds.clone());
+        let stopped = metrics.stopped_partitions.clone();
+        registry.register("sortie_stopped_partitions", "Partitions stopped by damage or an error", stopped);
+        metrics
+    }
+}

@@ -1,0 +1,120 @@
+//! Orders: what the engine asks of the outside, and the way the answer comes back.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use bytes::Bytes;
+use definition::Definition;
+use kernel::RunNo;
+use tokio::sync::Notify;
+use tokio::sync::mpsc::UnboundedSender;
+use words::plan::Notice;
+use words::{Key, Outcome, RunId, RunStatus, StepName, Work};
+
+use crate::partition::Message;
+
+/// What carries out orders: HTTP calls in the product, a script in tests and the simulator.
+pub trait Effects: Send + Sync + 'static {
+    /// Begins the order and returns at once. The outcome goes to `order.reply`.
+    fn start(&self, order: Order);
+}
+
+/// One attempt to be made outside.
+pub struct Order {
+    pub work: Work,
+    pub attempt: u32,
+    pub definition: Arc<Definition>,
+    pub version: u32,
+    pub context: Context,
+    /// Raised when the run turned back: an attempt that has not left yet need not leave.
+    pub stop: Stop,
+    pub reply: Reply,
+}
+
+/// What an expression or a person can be told of the run.
+#[derive(Debug, Clone)]
+pub struct Context {
+    pub run_id: RunId,
+    pub key: Key,
+    pub request: Bytes,
+    /// The output of each step, in the order of the workflow.
+    pub outputs: Vec<Option<Bytes>>,
+    pub trace: Option<String>,
+    pub status: RunStatus,
+    pub reason: Option<String>,
+    pub parked_count: u32,
+    /// The action (JSON) that a person named for this work.
+    pub instead: Option<String>,
+    /// For notices: the steps that are done, and those that were undone.
+    pub steps_done: Vec<StepName>,
+    pub steps_undone: Vec<StepName>,
+}
+
+impl Order {
+    /// The key that makes the call's effect happen at most once: the same across retries, crashes and owners.
+    pub fn idempotency_key(&self) -> String {
+        let run = &self.context.run_id;
+        let name = |step: words::StepIndex| &self.definition.plan().steps[usize::from(step.0)].name;
+        match self.work {
+            Work::Do(step) => format!("{run}/{}/do", name(step)),
+            Work::Alternative(step) => format!("{run}/{}/alternative", name(step)),
+            Work::Undo(step) => format!("{run}/{}/undo", name(step)),
+            Work::DoInstead(step) => format!("{run}/{}/do-instead/{}", name(step), self.context.parked_count),
+            Work::UndoInstead(step) => {
+                format!("{run}/{}/undo-instead/{}", name(step), self.context.parked_count)
+            }
+            Work::Notice(Notice::Completed) => format!("{run}/notice/completed"),
+            Work::Notice(Notice::Undone) => format!("{run}/notice/undone"),
+            Work::Notice(Notice::Parked) => format!("{run}/notice/parked/{}", self.context.parked_count),
+        }
+    }
+}
+
+/// A flag that can be awaited.
+#[derive(Clone, Default)]
+pub struct Stop(Arc<(AtomicBool, Notify)>);
+
+impl Stop {
+    pub fn raise(&self) {
+        self.0.0.store(true, Ordering::Release);
+        self.0.1.notify_waiters();
+    }
+
+    /// Returns once the flag is raised.
+    pub async fn raised(&self) {
+        let notified = self.0.1.notified();
+        if !self.0.0.load(Ordering::Acquire) {
+            notified.await;
+        }
+    }
+}
+
+/// Where the outcome of an order goes. Dropped without one, it says that the outcome is unknown.
+pub struct Reply {
+    pub(crate) to: UnboundedSender<Message>,
+    pub(crate) run: RunNo,
+    pub(crate) work: Work,
+    pub(crate) attempt: u32,
+    pub(crate) told: bool,
+}
+
+impl Reply {
+    pub fn tell(mut self, outcome: Outcome) {
+        self.send(outcome);
+    }
+
+    fn send(&mut self, outcome: Outcome) {
+        self.told = true;
+        let message = Message::Outcome { run: self.run, work: self.work, attempt: self.attempt, outcome };
+        // A partition that is gone has no use for the outcome: its next owner calls again with the same key.
+        let _ = self.to.send(message);
+    }
+}
+
+impl Drop for Reply {
+    fn drop(&mut self) {
+        if !self.told {
+            self.send(Outcome::Unknown { reason: "the call was given up before it was answered".to_owned() });
+        }
+    }
+}

@@ -1,0 +1,272 @@
+//! The loop of one partition: take a batch of inputs, decide, commit them as one frame, then act.
+//!
+//! The state is evolved while deciding, ahead of the journal. That is safe because nothing leaves before the
+//! frame is durable: no call starts, no reply is given, no run reaches the view.
+
+mod act;
+mod batch;
+mod snapshot;
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use host::Clock;
+use journal::{AppendError, Journal, Record};
+use kernel::{Command, Input, Rejection, RunNo, State};
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
+use tokio::sync::{oneshot, watch};
+use view::{Ids, View};
+use words::{BodyHash, Epoch, Outcome, PartitionId, RunId, Seq, Work};
+
+use crate::engine::Settings;
+use crate::limits::{BATCH_INPUTS_MAX, INBOX_READ_BYTES};
+use crate::order::Stop;
+use crate::recovery::{self, RecoveryError};
+use crate::{Catalogs, Effects, Metrics};
+
+use batch::Batch;
+
+/// What reaches a partition from the rest of the process. The channel has no bound of its own: outcomes are
+/// bounded by the calls under way, commands and queries by the connections that wait for them.
+pub(crate) enum Message {
+    Outcome {
+        run: RunNo,
+        work: Work,
+        attempt: u32,
+        outcome: Outcome,
+    },
+    Command {
+        id: RunId,
+        by: String,
+        command: Command,
+        reply: oneshot::Sender<Result<(), Rejection>>,
+    },
+    Query(Box<dyn FnOnce(&State) + Send>),
+    /// Take a snapshot if anything happened since the last one, so that the journal can be trimmed.
+    Snapshot,
+    /// A snapshot is durable through here, or failed.
+    SnapshotDone {
+        through: Option<Seq>,
+        inbox: Seq,
+    },
+    /// Start nothing more; `done` is told when no call is under way.
+    Drain {
+        done: oneshot::Sender<()>,
+    },
+}
+
+/// What all partitions share.
+pub(crate) struct Shared<J> {
+    pub journal: Arc<J>,
+    pub view: View,
+    pub ids: Arc<Ids>,
+    pub catalogs: Catalogs,
+    pub effects: Arc<dyn Effects>,
+    pub clock: Clock,
+    pub settings: Settings,
+    pub metrics: Metrics,
+}
+
+/// The owner of one partition.
+pub(crate) struct Partition<J> {
+    id: PartitionId,
+    shared: Arc<Shared<J>>,
+    state: State,
+    epoch: Epoch,
+    tail: Seq,
+    tx: UnboundedSender<Message>,
+    rx: UnboundedReceiver<Message>,
+    /// The durable end of the inbox.
+    inbox_tail: watch::Receiver<Seq>,
+    /// Requests that were read but did not fit into the batch.
+    inbox: VecDeque<Record>,
+    /// Calls that were started and not answered.
+    calls: BTreeMap<(RunNo, Work), Stop>,
+    draining: Option<oneshot::Sender<()>>,
+    snapshots: snapshot::Schedule,
+    counted: act::Counted,
+}
+
+impl<J: Journal> Partition<J> {
+    /// Claims the partition and brings it back.
+    pub(crate) async fn recover(
+        id: PartitionId,
+        shared: Arc<Shared<J>>,
+        tx: UnboundedSender<Message>,
+        rx: UnboundedReceiver<Message>,
+    ) -> Result<Partition<J>, RecoveryError> {
+        let catalog = shared.catalogs.load();
+        let recovered = recovery::recover(&*shared.journal, id, &catalog, &shared.view, &shared.ids).await?;
+        Ok(Partition {
+            id,
+            inbox_tail: shared.journal.inbox_tail(id),
+            shared,
+            state: recovered.state,
+            epoch: recovered.claim.epoch,
+            tail: recovered.claim.events_tail,
+            tx,
+            rx,
+            inbox: VecDeque::new(),
+            calls: BTreeMap::new(),
+            draining: None,
+            snapshots: snapshot::Schedule::new(recovered.snapshot_through, recovered.bytes_since_snapshot),
+            counted: act::Counted::default(),
+        })
+    }
+
+    /// Runs until the process ends or the journal says that the partition is no longer ours.
+    pub(crate) async fn run(mut self) -> AppendError {
+        self.resume();
+        loop {
+            let mut batch = Batch::new(self.shared.clock.now());
+            self.wait_for_input(&mut batch).await;
+            while batch.inputs < BATCH_INPUTS_MAX
+                && let Ok(message) = self.rx.try_recv()
+            {
+                self.take(&mut batch, message);
+            }
+            if let Err(error) = self.take_requests(&mut batch).await {
+                return error;
+            }
+            self.tick(&mut batch);
+            if let Err(error) = self.commit(&batch).await {
+                return error;
+            }
+            if let Err(error) = self.act(batch) {
+                return error;
+            }
+            self.snapshot_if_due();
+        }
+    }
+
+    async fn wait_for_input(&mut self, batch: &mut Batch) {
+        if self.is_hungry() && self.has_requests() {
+            return;
+        }
+        let hungry = self.is_hungry();
+        // Capped, so that a wake-up that a suspended machine slept through is late by a second at most.
+        let nap = self.state.wake_at().map_or(Duration::from_secs(1), |at| {
+            at.since(self.shared.clock.now()).as_std().min(Duration::from_secs(1))
+        });
+        let message = tokio::select! {
+            // Outcomes first: they end work that is under way, before new work is taken.
+            biased;
+            message = self.rx.recv() => message,
+            _ = self.inbox_tail.changed(), if hungry => None,
+            () = tokio::time::sleep(nap) => None,
+        };
+        batch.now = self.shared.clock.now();
+        if let Some(message) = message {
+            self.take(batch, message);
+        }
+    }
+
+    /// Whether another request may be taken: calls under way and runs in memory are bounded, the inbox is on
+    /// disk.
+    fn is_hungry(&self) -> bool {
+        let settings = &self.shared.settings;
+        let live = self.state.live_count() - self.state.parked_count();
+        self.draining.is_none()
+            && self.state.calls_count() < settings.calls_max_per_partition
+            && live < settings.live_runs_max_per_partition
+    }
+
+    fn has_requests(&self) -> bool {
+        *self.inbox_tail.borrow() > self.state.inbox_through()
+    }
+
+    fn take(&mut self, batch: &mut Batch, message: Message) {
+        match message {
+            Message::Outcome { run, work, attempt, outcome } => {
+                self.calls.remove(&(run, work));
+                self.count_outcome(work, &outcome);
+                // Stale when a person or a crash has overtaken the call: there is nobody to tell.
+                let _ = self.apply(batch, &Input::Outcome { run, work, attempt, outcome });
+            }
+            Message::Command { id, by, command, reply } => {
+                let result = self.apply(batch, &Input::Command { id, by, command });
+                batch.replies.push((reply, result));
+            }
+            Message::Query(query) => query(&self.state),
+            Message::Snapshot => self.snapshots.ask(),
+            Message::SnapshotDone { through, inbox } => self.trim(through, inbox),
+            Message::Drain { done } => self.draining = Some(done),
+        }
+    }
+
+    async fn take_requests(&mut self, batch: &mut Batch) -> Result<(), AppendError> {
+        while self.is_hungry() && batch.inputs < BATCH_INPUTS_MAX && self.has_requests() {
+            if self.inbox.is_empty() {
+                let from = self.state.inbox_through().next();
+                let read = self.shared.journal.inbox_read(self.id, from, INBOX_READ_BYTES).await;
+                let records = read.map_err(|error| self.damaged(&error.to_string()))?;
+                self.inbox.extend(records);
+            }
+            let Some(record) = self.inbox.pop_front() else { return Ok(()) };
+            self.take_request(batch, &record)?;
+        }
+        Ok(())
+    }
+
+    fn take_request(&mut self, batch: &mut Batch, record: &Record) -> Result<(), AppendError> {
+        let request: kernel::Request = journal::codec::decode(&record.bytes)
+            .map_err(|error| self.damaged(&format!("request {} of the inbox: {error}", record.seq)))?;
+        let seen = self.seen(batch, &request.id)?;
+        self.shared.metrics.taken.inc();
+        let input = Input::Request { inbox: record.seq, request, seen };
+        self.apply(batch, &input).expect("a request becomes a run or is dropped, never rejected");
+        Ok(())
+    }
+
+    /// The body of a run with this id that has ended: in the view, or in this batch on its way there.
+    fn seen(&self, batch: &Batch, id: &RunId) -> Result<Option<BodyHash>, AppendError> {
+        if let Some(run) = batch.retired.iter().find(|run| run.request.id == *id) {
+            return Ok(Some(run.request.body_hash));
+        }
+        self.shared.view.seen_in(self.id, id).map_err(|error| self.damaged(&error.to_string()))
+    }
+
+    fn tick(&mut self, batch: &mut Batch) {
+        if self.state.wake_at().is_some_and(|at| at <= batch.now) {
+            self.apply(batch, &Input::Tick).expect("a tick is never rejected");
+        }
+    }
+
+    fn apply(&mut self, batch: &mut Batch, input: &Input) -> Result<(), Rejection> {
+        batch.inputs += 1;
+        let catalog = self.shared.catalogs.load();
+        self.state.apply(&*catalog, batch.now, input, &mut batch.events, &mut batch.retired)
+    }
+
+    /// Makes the batch durable. A full disk is waited out: the events are facts, they cannot be given up.
+    async fn commit(&mut self, batch: &Batch) -> Result<(), AppendError> {
+        if batch.events.is_empty() {
+            return Ok(());
+        }
+        let frame = journal::codec::encode(&batch.events);
+        self.snapshots.note_frame(frame.len());
+        let began = Instant::now();
+        loop {
+            match self.shared.journal.append(self.id, self.epoch, self.tail, frame.clone()).await {
+                Ok(seq) => self.tail = seq,
+                Err(AppendError::Full) => {
+                    tracing::warn!(partition = %self.id, "the journal is full; the partition waits for room");
+                    tokio::time::sleep(Duration::from_millis(200)).await;
+                    continue;
+                }
+                Err(error) => return Err(error),
+            }
+            break;
+        }
+        let metrics = &self.shared.metrics;
+        metrics.commit_seconds.observe(began.elapsed().as_secs_f64());
+        metrics.frames.inc();
+        metrics.events.inc_by(batch.events.len() as u64);
+        Ok(())
+    }
+
+    fn damaged(&self, detail: &str) -> AppendError {
+        AppendError::Damaged { partition: self.id, detail: detail.to_owned() }
+    }
+}

@@ -1,0 +1,187 @@
+//! Acting on what is durable: start the calls that the state owes, archive what ended, answer who waits.
+
+use journal::{AppendError, Journal};
+use kernel::{DropReason, Event, Fact, Owed, Run, RunNo, StepState, Try};
+use words::{Outcome, StepName, Work};
+
+use super::{Batch, Partition};
+use crate::archive;
+use crate::metrics::OutcomeLabel;
+use crate::order::{Context, Order, Reply, Stop};
+
+/// What this partition has added to the gauges that all partitions share.
+#[derive(Default)]
+pub(crate) struct Counted {
+    live: i64,
+    parked: i64,
+    calls: i64,
+}
+
+impl<J: Journal> Partition<J> {
+    /// Begins where the state stands: every call that is owed is made, again with the same key.
+    pub(super) fn resume(&mut self) {
+        let owed: Vec<Owed> = self.state.owed().collect();
+        for owed in owed {
+            self.start(owed.run, owed.attempt);
+        }
+        let orphans: Vec<Owed> = self.state.orphans().collect();
+        for orphan in orphans {
+            let reason = "the process stopped while the call was under way".to_owned();
+            self.reply_for(orphan.run, orphan.attempt).tell(Outcome::Unknown { reason });
+        }
+        self.count_gauges();
+    }
+
+    pub(super) fn act(&mut self, batch: Batch) -> Result<(), AppendError> {
+        for event in &batch.events {
+            match event {
+                Event::Run { no, fact: Fact::Started { work, attempt }, .. } => {
+                    self.start(*no, Try { work: *work, attempt: *attempt });
+                }
+                Event::Run { no, fact: Fact::Undoing { .. }, .. } => self.stop_calls(*no),
+                Event::Run { no, fact: Fact::Parked { reason }, .. } => self.alert_parked(*no, reason),
+                Event::Dropped { id, reason, .. } => self.count_dropped(id, *reason),
+                Event::Accepted(_) | Event::CancelNoted { .. } | Event::Run { .. } => {}
+            }
+        }
+        for run in &batch.retired {
+            self.archive(run)?;
+        }
+        for (reply, result) in batch.replies {
+            // A client that has gone away asked for something that is done all the same.
+            let _ = reply.send(result);
+        }
+        self.count_gauges();
+        if self.calls.is_empty()
+            && let Some(done) = self.draining.take()
+        {
+            // Whoever asked to drain may have stopped waiting.
+            let _ = done.send(());
+        }
+        Ok(())
+    }
+
+    fn start(&mut self, no: RunNo, attempt: Try) {
+        // A later event of the same batch may have settled the attempt already.
+        let Some(run) = self.state.run(no).filter(|run| run.under_way().any(|now| now == attempt)) else {
+            return;
+        };
+        // What is owed when the process drains is made after its next start.
+        if self.draining.is_some() {
+            return;
+        }
+        let catalog = self.shared.catalogs.load();
+        let entry = catalog.version(&run.request.workflow, run.request.version);
+        let definition = entry.expect("a live run's workflow version is never removed").definition.clone();
+        let stop = Stop::default();
+        let order = Order {
+            work: attempt.work,
+            attempt: attempt.attempt,
+            definition,
+            version: run.request.version,
+            context: context(run, attempt.work),
+            stop: stop.clone(),
+            reply: self.reply_for(no, attempt),
+        };
+        self.calls.insert((no, attempt.work), stop);
+        self.shared.effects.start(order);
+    }
+
+    fn reply_for(&self, run: RunNo, attempt: Try) -> Reply {
+        Reply { to: self.tx.clone(), run, work: attempt.work, attempt: attempt.attempt, told: false }
+    }
+
+    /// A run that turns back no longer needs the calls that have not left yet.
+    fn stop_calls(&self, no: RunNo) {
+        let calls = self.calls.iter().filter(|((run, work), _)| {
+            *run == no && matches!(work, Work::Do(_) | Work::Alternative(_) | Work::DoInstead(_))
+        });
+        for (_, stop) in calls {
+            stop.raise();
+        }
+    }
+
+    /// A run that cannot reach the view stops the partition: a later snapshot would let the journal forget it.
+    fn archive(&self, run: &Run) -> Result<(), AppendError> {
+        let ended = archive::ended(run);
+        let seconds = ended.ended_at.since(ended.accepted_at).as_ms() as f64 / 1000.0;
+        self.shared.metrics.run_seconds.observe(seconds);
+        self.shared.metrics.runs.get_or_create(&OutcomeLabel { outcome: ended.status.as_str() }).inc();
+        let put = self.shared.view.put_ended(self.id, &ended);
+        put.map_err(|error| self.damaged(&error.to_string()))?;
+        self.shared.ids.release(&ended.id);
+        Ok(())
+    }
+
+    fn alert_parked(&self, no: RunNo, reason: &str) {
+        self.shared.metrics.runs.get_or_create(&OutcomeLabel { outcome: "parked" }).inc();
+        if let Some(run) = self.state.run(no) {
+            tracing::error!(run = %run.request.id, workflow = %run.request.workflow, reason, "run parked: a person must decide");
+        }
+    }
+
+    fn count_dropped(&self, id: &words::RunId, reason: DropReason) {
+        self.shared.metrics.dropped.inc();
+        match reason {
+            DropReason::Duplicate => tracing::debug!(run = %id, "a repeated request was dropped"),
+            DropReason::Conflict => {
+                tracing::error!(run = %id, "a request with a used id and another body was dropped")
+            }
+        }
+    }
+
+    pub(super) fn count_outcome(&self, work: Work, outcome: &Outcome) {
+        let outcome = match outcome {
+            Outcome::Done { .. } => "done",
+            Outcome::Refused { .. } => "refused",
+            Outcome::Transient { .. } => "transient",
+            Outcome::Unknown { .. } => "unknown",
+        };
+        let family = match work {
+            Work::Undo(_) | Work::UndoInstead(_) => &self.shared.metrics.undos,
+            Work::Do(_) | Work::Alternative(_) | Work::DoInstead(_) | Work::Notice(_) => {
+                &self.shared.metrics.attempts
+            }
+        };
+        family.get_or_create(&OutcomeLabel { outcome }).inc();
+    }
+
+    fn count_gauges(&mut self) {
+        let now = Counted {
+            live: self.state.live_count() as i64,
+            parked: self.state.parked_count() as i64,
+            calls: self.calls.len() as i64,
+        };
+        let metrics = &self.shared.metrics;
+        metrics.live.inc_by(now.live - self.counted.live);
+        metrics.parked.inc_by(now.parked - self.counted.parked);
+        metrics.calls.inc_by(now.calls - self.counted.calls);
+        self.counted = now;
+    }
+}
+
+fn context(run: &Run, work: Work) -> Context {
+    let instead = match work {
+        Work::DoInstead(step) | Work::UndoInstead(step) => run.steps[usize::from(step.0)].instead.clone(),
+        Work::Do(_) | Work::Alternative(_) | Work::Undo(_) | Work::Notice(_) => None,
+    };
+    Context {
+        run_id: run.request.id.clone(),
+        key: run.request.key.clone(),
+        request: run.request.body.clone(),
+        outputs: run.steps.iter().map(|step| step.output.clone()).collect(),
+        trace: run.request.trace.clone(),
+        status: run.status(),
+        reason: run.reason(),
+        parked_count: run.parked_count,
+        instead,
+        steps_done: steps_for_notice(run, work, |state| matches!(state, StepState::Done(_))),
+        steps_undone: steps_for_notice(run, work, |state| matches!(state, StepState::Undone(_))),
+    }
+}
+
+fn steps_for_notice(run: &Run, work: Work, chosen: fn(&StepState) -> bool) -> Vec<StepName> {
+    let Work::Notice(_) = work else { return Vec::new() };
+    let steps = run.each_step().filter(|(_, _, step)| chosen(&step.state));
+    steps.map(|(_, plan, _)| plan.name.clone()).collect()
+}

@@ -1,0 +1,106 @@
+//! How a partition comes back: the newest snapshot, then every frame since. Then it acts on what is owed.
+
+use journal::codec::{self, Unreadable};
+use journal::{AppendError, Claim, Journal, ReadError};
+use kernel::{Event, Request, State, UnknownPlan};
+use view::{Ids, View};
+use words::{PartitionId, Seq};
+
+use crate::limits::RECOVERY_READ_BYTES;
+use crate::{Catalog, archive};
+
+/// What a partition has in hand when it has come back.
+pub(crate) struct Recovered {
+    pub state: State,
+    pub claim: Claim,
+    pub snapshot_through: Seq,
+    /// Bytes of events since the snapshot.
+    pub bytes_since_snapshot: u64,
+}
+
+/// Why a partition cannot come back. It stays stopped, and its bytes stay as they are.
+#[derive(Debug, thiserror::Error)]
+pub enum RecoveryError {
+    #[error(transparent)]
+    Claim(#[from] AppendError),
+    #[error(transparent)]
+    Read(#[from] ReadError),
+    #[error("frame {seq} of the events: {source}")]
+    Frame { seq: Seq, source: Unreadable },
+    #[error("request {seq} of the inbox: {source}")]
+    Request { seq: Seq, source: Unreadable },
+    #[error("the snapshot: {source}")]
+    Snapshot { source: Unreadable },
+    #[error(transparent)]
+    Plan(#[from] UnknownPlan),
+    #[error("the view: {0}")]
+    View(#[from] view::Error),
+    #[error(
+        "the view of ended runs ends at {flushed:?}, the journal begins after {snapshot}: \
+         restore the view directory from a backup"
+    )]
+    ViewLost { flushed: Option<Seq>, snapshot: Seq },
+}
+
+pub(crate) async fn recover<J: Journal>(
+    journal: &J,
+    partition: PartitionId,
+    catalog: &Catalog,
+    view: &View,
+    ids: &Ids,
+) -> Result<Recovered, RecoveryError> {
+    view.open_partition(partition)?;
+    let claim = journal.claim(partition).await?;
+    let (mut state, snapshot_through) = match journal.snapshot_get(partition).await? {
+        None => (State::default(), Seq::ZERO),
+        Some(snapshot) => {
+            let state: State =
+                codec::decode(&snapshot.bytes).map_err(|source| RecoveryError::Snapshot { source })?;
+            (state.restore(catalog)?, snapshot.through)
+        }
+    };
+    let flushed = view.flushed_through(partition)?;
+    if flushed.unwrap_or(Seq::ZERO) < snapshot_through {
+        return Err(RecoveryError::ViewLost { flushed, snapshot: snapshot_through });
+    }
+    let mut seq = snapshot_through;
+    let mut bytes_since_snapshot = 0;
+    while seq < claim.events_tail {
+        for record in journal.read(partition, seq.next(), RECOVERY_READ_BYTES).await? {
+            let events: Vec<Event> = codec::decode(&record.bytes)
+                .map_err(|source| RecoveryError::Frame { seq: record.seq, source })?;
+            for event in &events {
+                if let Some(run) = state.evolve(catalog, event)? {
+                    view.put_ended(partition, &archive::ended(&run))?;
+                }
+            }
+            seq = record.seq;
+            bytes_since_snapshot += record.bytes.len() as u64;
+        }
+    }
+    for run in state.runs() {
+        ids.restore(&run.request.id, run.request.body_hash, partition);
+    }
+    restore_waiting(journal, partition, &state, ids).await?;
+    Ok(Recovered { state, claim, snapshot_through, bytes_since_snapshot })
+}
+
+/// The ids of requests that still wait in the inbox are known again before anybody can ask.
+async fn restore_waiting<J: Journal>(
+    journal: &J,
+    partition: PartitionId,
+    state: &State,
+    ids: &Ids,
+) -> Result<(), RecoveryError> {
+    let mut seq = state.inbox_through();
+    loop {
+        let records = journal.inbox_read(partition, seq.next(), RECOVERY_READ_BYTES).await?;
+        let Some(last) = records.last() else { return Ok(()) };
+        seq = last.seq;
+        for record in &records {
+            let request: Request = codec::decode(&record.bytes)
+                .map_err(|source| RecoveryError::Request { seq: record.seq, source })?;
+            ids.restore(&request.id, request.body_hash, partition);
+        }
+    }
+}

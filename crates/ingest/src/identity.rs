@@ -1,0 +1,49 @@
+//! Who a request is: its id, its key, and the fingerprint of its body.
+
+use definition::Definition;
+use sha2::{Digest, Sha256};
+use words::{BodyHash, Key, RunId};
+
+use crate::submit::SubmitError;
+
+/// The id, the key and where the id came from.
+pub(crate) struct Identity {
+    pub id: RunId,
+    pub key: Key,
+    /// Made here: nobody else can know the id, so it needs no look-up.
+    pub fresh: bool,
+}
+
+/// Takes the id from the path, the body or the header, in this order, or makes one.
+pub(crate) fn identify(
+    definition: &Definition,
+    body: &[u8],
+    path_id: Option<RunId>,
+    header_id: Option<RunId>,
+) -> Result<Identity, SubmitError> {
+    let body_id = definition.id_of(body).map_err(|problem| SubmitError::Unfit(problem.to_string()))?;
+    if let (Some(path), Some(body)) = (&path_id, &body_id)
+        && path != body
+    {
+        return Err(SubmitError::Unfit(format!(
+            "the path names run {path}, the body names {body}; make them equal"
+        )));
+    }
+    let given = path_id.or(body_id).or(header_id);
+    let fresh = given.is_none();
+    let id = given.unwrap_or_else(host::new_run_id);
+    let key = definition.key_of(body).map_err(|problem| SubmitError::Unfit(problem.to_string()))?;
+    let key = key.unwrap_or_else(|| Key::from(id.clone()));
+    Ok(Identity { id, key, fresh })
+}
+
+/// The same workflow and the same bytes make the same fingerprint.
+pub(crate) fn fingerprint(definition: &Definition, body: &[u8]) -> BodyHash {
+    let mut hasher = Sha256::new();
+    hasher.update(definition.name().as_str());
+    hasher.update([0]);
+    hasher.update(body);
+    let mut hash = [0; 16];
+    hash.copy_from_slice(&hasher.finalize()[..16]);
+    BodyHash(hash)
+}

@@ -1,0 +1,236 @@
+//! Taking one request: check it, know its id, make it durable, say yes.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use bytes::Bytes;
+use definition::{Definition, SchemaProblem};
+use host::Clock;
+use journal::{AppendError, Journal};
+use kernel::Request;
+use view::{Ids, Reserve, View};
+use words::{BodyHash, PartitionId, RunId};
+
+use crate::admission::{Admission, Refusal, RefusalReason};
+use crate::identity::{Identity, fingerprint, identify};
+use crate::limits::BODY_BYTES_MAX;
+use crate::metrics::{Metrics, Reason};
+
+/// The workflow version that a request is for.
+#[derive(Clone, Copy)]
+pub struct Target<'a> {
+    pub definition: &'a Definition,
+    pub version: u32,
+}
+
+/// A request as a client hands it in.
+#[derive(Debug, Clone, Default)]
+pub struct Offer {
+    pub body: Bytes,
+    pub path_id: Option<RunId>,
+    /// From the `Idempotency-Key` header.
+    pub header_id: Option<RunId>,
+    pub trace: Option<String>,
+}
+
+/// A request that is durable.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Submitted {
+    pub id: RunId,
+    pub partition: PartitionId,
+    /// False when the same request was accepted before.
+    pub new: bool,
+}
+
+/// Why a request was not accepted. Nothing of it remains.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum SubmitError {
+    #[error("a body of {bytes} bytes is larger than {BODY_BYTES_MAX}")]
+    TooLarge { bytes: usize },
+    #[error("the body is no JSON: {0}")]
+    NotJson(String),
+    #[error("the body does not fit the workflow's schema")]
+    Schema(Vec<SchemaProblem>),
+    /// The id or the key cannot be used; says why.
+    #[error("{0}")]
+    Unfit(String),
+    #[error("run {id} exists with another body; use another id, or send the same body")]
+    Conflict { id: RunId },
+    #[error(transparent)]
+    Refused(#[from] Refusal),
+    #[error("the request could not be made durable: {0}")]
+    Journal(#[from] AppendError),
+    #[error("the view cannot be read: {0}")]
+    View(String),
+}
+
+/// The door of Sortie.
+pub struct Ingest<J> {
+    pub(crate) journal: Arc<J>,
+    pub(crate) view: View,
+    pub(crate) ids: Arc<Ids>,
+    pub(crate) clock: Clock,
+    pub(crate) partitions: u16,
+    pub(crate) admission: Admission,
+    pub(crate) metrics: Metrics,
+}
+
+/// A request that passed every check and holds its id.
+pub(crate) struct Ready {
+    pub id: RunId,
+    pub partition: PartitionId,
+    pub record: Bytes,
+    /// False when an equal request is on its way to the journal at this moment.
+    pub new: bool,
+}
+
+/// What checking a request came to.
+pub(crate) enum Checked {
+    Ready(Ready),
+    Exists(Submitted),
+}
+
+impl<J: Journal> Ingest<J> {
+    pub fn new(
+        journal: Arc<J>,
+        view: View,
+        ids: Arc<Ids>,
+        clock: Clock,
+        partitions: u16,
+        admission: Admission,
+        metrics: Metrics,
+    ) -> Ingest<J> {
+        Ingest { journal, view, ids, clock, partitions, admission, metrics }
+    }
+
+    /// Accepts one request: when this returns, it is on stable storage.
+    pub async fn submit(&self, target: Target<'_>, offer: Offer) -> Result<Submitted, SubmitError> {
+        self.admit()?;
+        let ready = match self.check(target, offer)? {
+            Checked::Exists(submitted) => {
+                self.metrics.replayed.inc();
+                return Ok(submitted);
+            }
+            Checked::Ready(ready) => ready,
+        };
+        let began = Instant::now();
+        // When the client goes away here, the record may become durable or not. Its id stays held: the engine
+        // lets go of it when the run ends, and a repeat of the request is simply appended once more.
+        let appended = self.journal.inbox_append(ready.partition, vec![ready.record.clone()]).await;
+        if let Err(error) = appended {
+            self.give_back(&ready);
+            return Err(error.into());
+        }
+        self.metrics.ack_seconds.observe(began.elapsed().as_secs_f64());
+        Ok(self.settle(ready))
+    }
+
+    pub(crate) fn admit(&self) -> Result<(), Refusal> {
+        let checked = self.admission.check(self.clock.now(), self.ids.len(), self.journal.room());
+        checked.inspect_err(|refusal| {
+            let reason = match refusal.reason {
+                RefusalReason::Backlog => "backlog",
+                RefusalReason::Disk => "disk",
+                RefusalReason::Memory => "memory",
+            };
+            self.metrics.shed.get_or_create(&Reason { reason }).inc();
+        })
+    }
+
+    /// Everything that can be said about a request without writing it. A ready request holds its id.
+    pub(crate) fn check(&self, target: Target<'_>, offer: Offer) -> Result<Checked, SubmitError> {
+        if offer.body.len() > BODY_BYTES_MAX {
+            return Err(SubmitError::TooLarge { bytes: offer.body.len() });
+        }
+        definition::json::check(&offer.body).map_err(|error| SubmitError::NotJson(error.to_string()))?;
+        target.definition.check(&offer.body).map_err(SubmitError::Schema)?;
+        let identity = identify(target.definition, &offer.body, offer.path_id, offer.header_id)?;
+        let body_hash = fingerprint(target.definition, &offer.body);
+        let partition = PartitionId::of(&identity.key, self.partitions);
+        let new = match self.reserve(&identity, body_hash, partition)? {
+            Reservation::Held { new } => new,
+            Reservation::Exists { partition } => {
+                return Ok(Checked::Exists(Submitted { id: identity.id, partition, new: false }));
+            }
+        };
+        let request = Request {
+            accepted_at: self.clock.now(),
+            id: identity.id.clone(),
+            workflow: target.definition.name().clone(),
+            version: target.version,
+            key: identity.key,
+            body: offer.body,
+            body_hash,
+            trace: offer.trace,
+        };
+        let record = journal::codec::encode(&request);
+        Ok(Checked::Ready(Ready { id: identity.id, partition, record, new }))
+    }
+
+    fn reserve(
+        &self,
+        identity: &Identity,
+        body_hash: BodyHash,
+        partition: PartitionId,
+    ) -> Result<Reservation, SubmitError> {
+        let id = &identity.id;
+        match self.ids.reserve(id, body_hash, partition) {
+            Reserve::New if identity.fresh => Ok(Reservation::Held { new: true }),
+            Reserve::New => self.check_ended(identity, body_hash, partition),
+            Reserve::Same { durable: true, partition } => Ok(Reservation::Exists { partition }),
+            // Not yet durable, so not yet to be answered: it is appended again, and the partition takes one.
+            Reserve::Same { durable: false, .. } => Ok(Reservation::Held { new: false }),
+            Reserve::Conflict { .. } => Err(SubmitError::Conflict { id: id.clone() }),
+        }
+    }
+
+    fn check_ended(
+        &self,
+        identity: &Identity,
+        body_hash: BodyHash,
+        partition: PartitionId,
+    ) -> Result<Reservation, SubmitError> {
+        let id = &identity.id;
+        // A key of its own may have put an earlier run with this id into another partition.
+        let own_key = identity.key.as_str() != id.as_str();
+        let seen =
+            if own_key { self.view.seen(id, Some(partition)) } else { self.view.seen_in(partition, id) };
+        match seen {
+            Ok(None) => Ok(Reservation::Held { new: true }),
+            Ok(Some(ended)) => {
+                self.ids.release(id);
+                if ended == body_hash {
+                    Ok(Reservation::Exists { partition })
+                } else {
+                    Err(SubmitError::Conflict { id: id.clone() })
+                }
+            }
+            Err(error) => {
+                self.ids.release(id);
+                Err(SubmitError::View(error.to_string()))
+            }
+        }
+    }
+
+    pub(crate) fn give_back(&self, ready: &Ready) {
+        if ready.new {
+            self.ids.release(&ready.id);
+        }
+    }
+
+    pub(crate) fn settle(&self, ready: Ready) -> Submitted {
+        self.ids.confirm(&ready.id);
+        if ready.new {
+            self.admission.note_accepted(1);
+            self.metrics.accepted.inc();
+        } else {
+            self.metrics.replayed.inc();
+        }
+        Submitted { id: ready.id, partition: ready.partition, new: ready.new }
+    }
+}
+
+enum Reservation {
+    Held { new: bool },
+    Exists { partition: PartitionId },
+}
