@@ -1,1 +1,78 @@
-fn main() {}
+//! `cargo xtask`: every command of a developer, so that nobody has to remember flags.
+
+mod command;
+mod suite;
+mod tidy;
+mod torture;
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+/// What can be asked of this repository.
+#[derive(Parser)]
+#[command(name = "cargo xtask")]
+struct Arguments {
+    #[command(subcommand)]
+    task: Task,
+}
+
+#[derive(Subcommand)]
+enum Task {
+    /// Everything that must hold: format, tidy, lints, all tests and a small torture round.
+    Test,
+    /// The fast part of it: format, tidy and lints.
+    Check,
+    /// What neither the compiler nor the linter looks at: lengths, arrows between crates, names, links.
+    Tidy,
+    /// Faults on the real binary.
+    Torture {
+        #[command(subcommand)]
+        fault: Fault,
+    },
+    /// Builds the release binary and runs `sortie bench` with these arguments.
+    #[command(trailing_var_arg = true, disable_help_flag = true)]
+    Bench {
+        #[arg(allow_hyphen_values = true)]
+        arguments: Vec<OsString>,
+    },
+}
+
+#[derive(Subcommand)]
+enum Fault {
+    /// Kills the process at random moments under load, starts it again, and audits every promise.
+    Kill(torture::Kill),
+}
+
+fn main() -> ExitCode {
+    match carry_out(Arguments::parse().task) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("xtask: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn carry_out(task: Task) -> anyhow::Result<()> {
+    let root = root();
+    match task {
+        Task::Test => suite::test(&root),
+        Task::Check => suite::check(&root),
+        Task::Tidy => tidy::run(&root),
+        Task::Torture { fault: Fault::Kill(kill) } => torture::kill(&root, &kill),
+        Task::Bench { arguments } => bench(&root, &arguments),
+    }
+}
+
+fn bench(root: &Path, arguments: &[OsString]) -> anyhow::Result<()> {
+    let cargo = command::cargo(root, ["run", "--release", "--locked", "--package", "cli", "--", "bench"]);
+    command::run(command::with(cargo, arguments))
+}
+
+fn root() -> PathBuf {
+    let xtask = Path::new(env!("CARGO_MANIFEST_DIR"));
+    xtask.parent().expect("the xtask crate lies in the root of the repository").to_owned()
+}
