@@ -423,3 +423,25 @@ fn stage(thing: Thing) -> &'static str {
 fn key_hash(key: &str) -> u128 {
     hash128(&[key.as_bytes()])
 }
+
+#[cfg(test)]
+mod tests {
+    use bytes::Bytes;
+
+    use super::*;
+    use crate::call::Verb;
+
+    #[test]
+    fn what_cannot_be_written_did_not_happen() {
+        let read_only = File::open("/dev/null").unwrap();
+        let mut book = Book::empty(Service::Drone, Ledger::over(read_only));
+        let target = Target { id: "d-1".to_owned(), claim: None };
+        let body = Bytes::from_static(b"{\"pickup\":\"a\",\"dropoff\":\"b\"}");
+        let call = Call { verb: Verb::Put, target, key: Some("k".to_owned()), fingerprint: 1, body };
+        let work = models::prepare(Service::Drone, &call).unwrap();
+        book.perform(&call, work, 0).unwrap_err();
+        assert!(book.thing(&call.target).is_none());
+        assert!(book.keys.is_empty());
+        assert_eq!(book.totals(), Totals::default());
+    }
+}

@@ -107,3 +107,29 @@ impl Drop for Committer {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn all_who_wait_are_told() {
+        let committer = Committer::start("test", Arc::new(tempfile::tempfile().unwrap())).unwrap();
+        let waiting = (1..=100).map(|seq| committer.through(seq));
+        let mut told = 0;
+        for wait in waiting {
+            told += u32::from(wait.await.is_ok());
+        }
+        assert_eq!(told, 100);
+        assert_eq!(committer.shared.durable.load(Ordering::Acquire), 100);
+    }
+
+    #[tokio::test]
+    async fn after_a_failed_sync_nothing_is_promised() {
+        // The null device takes writes and refuses to sync.
+        let committer = Committer::start("test", Arc::new(File::open("/dev/null").unwrap())).unwrap();
+        assert!(committer.through(1).await.is_err());
+        assert!(committer.through(2).await.is_err());
+        assert_eq!(committer.shared.durable.load(Ordering::Acquire), 0);
+    }
+}

@@ -37,12 +37,13 @@ pub(crate) fn respond(server: &Server, parts: &Parts, body: &Bytes) -> Option<Re
             }
             Err(invalid) => Answer::from(invalid).into_response(),
         }),
+        ("/switches/hits", "GET") => Some(json(&server.hits())),
         ("/ledger", "GET") => {
             Some(json(&LedgerTotals { service: server.service(), totals: server.book().totals() }))
         }
         ("/ledger/entries", "GET") => Some(entries(server, parts.uri.query().unwrap_or(""))),
         ("/switches", _) => Some(Answer::method_not_allowed("GET, PUT").into_response()),
-        ("/healthz" | "/ledger" | "/ledger/entries", _) => {
+        ("/healthz" | "/switches/hits" | "/ledger" | "/ledger/entries", _) => {
             Some(Answer::method_not_allowed("GET").into_response())
         }
         _ => None,

@@ -21,7 +21,7 @@ use crate::commit::Committer;
 use crate::ledger::{self, Entry};
 use crate::server::Server;
 use crate::service::Service;
-use crate::switches::Switches;
+use crate::switches::{Hits, Switches};
 
 /// How long a stop waits for answers that are under way.
 const STOP_GRACE: Duration = Duration::from_secs(1);
@@ -123,6 +123,12 @@ impl Fleet {
         Ok(())
     }
 
+    /// How many requests of a service were hurt, and by what.
+    pub fn hits(&self, service: Service) -> Hits {
+        self.members[&service].server.hits()
+    }
+
+    /// What a service has done, in numbers.
     pub fn totals(&self, service: Service) -> Totals {
         self.members[&service].server.book().totals()
     }

@@ -88,7 +88,7 @@ impl Ledger {
     pub fn in_memory(service: Service) -> anyhow::Result<Ledger> {
         let memory = rustix::fs::memfd_create(service.as_str(), rustix::fs::MemfdFlags::CLOEXEC)
             .context("making a ledger in memory")?;
-        Ok(Ledger::empty(File::from(memory)))
+        Ok(Ledger::over(File::from(memory)))
     }
 
     /// Opens or makes the file and tells every entry in it to `replay`. A torn last line is cut off;
@@ -106,7 +106,7 @@ impl Ledger {
             .open(path)
             .with_context(|| format!("opening {}", path.display()))?;
         file.try_lock().with_context(|| format!("locking {}: another process has it", path.display()))?;
-        let mut ledger = Ledger::empty(file);
+        let mut ledger = Ledger::over(file);
         let whole_bytes = ledger.file.metadata()?.len();
         let mut reader = BufReader::with_capacity(1 << 20, ledger.file.try_clone()?);
         let mut text = Vec::new();
@@ -138,7 +138,8 @@ impl Ledger {
         Ok(ledger)
     }
 
-    fn empty(file: File) -> Ledger {
+    /// A new ledger over an empty file.
+    pub fn over(file: File) -> Ledger {
         Ledger { file: Arc::new(file), end: 0, next: 1, marks: Vec::new(), buffer: Vec::new() }
     }
 

@@ -25,4 +25,4 @@ pub use book::Totals;
 pub use fleet::{Addresses, Durability, Fleet, Settings};
 pub use ledger::{Effect, Entry, entries_of, read_directory};
 pub use service::Service;
-pub use switches::Switches;
+pub use switches::{Hits, Switches};

@@ -20,7 +20,7 @@ use crate::commit::Committer;
 use crate::control;
 use crate::models;
 use crate::service::Service;
-use crate::switches::{Dice, Switches};
+use crate::switches::{Dice, Hits, Switches};
 
 const BODY_BYTES_MAX: usize = 64 << 10;
 
@@ -33,6 +33,7 @@ pub(crate) struct Server {
     switches: RwLock<Arc<Switches>>,
     switched_on: AtomicBool,
     dice: Dice,
+    hits: Mutex<Hits>,
     late: Mutex<JoinSet<()>>,
 }
 
@@ -57,6 +58,7 @@ impl Server {
             switched_on: AtomicBool::new(!switches.are_off()),
             dice: Dice::new(switches.seed),
             switches: RwLock::new(Arc::new(switches)),
+            hits: Mutex::default(),
             late: Mutex::default(),
         }
     }
@@ -78,6 +80,15 @@ impl Server {
         self.dice.restart(switches.seed);
         *self.switches.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(switches);
         self.switched_on.store(on, Ordering::Release);
+    }
+
+    /// How many requests were hurt, and by what.
+    pub fn hits(&self) -> Hits {
+        *self.hits.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn note(&self, hit: impl FnOnce(&mut Hits)) {
+        hit(&mut self.hits.lock().unwrap_or_else(PoisonError::into_inner));
     }
 
     /// Drops the requests that are still on their way.
@@ -117,11 +128,13 @@ impl Server {
     }
 
     async fn handle_hurt(self: Arc<Server>, switches: &Switches, call: Call) -> Result<Answer, Lost> {
-        let delay_ms = switches.latency_ms + self.dice.up_to(switches.jitter_ms);
+        let delay_ms = switches.delay_ms(&self.dice);
         if delay_ms > 0 {
+            self.note(|hits| hits.delayed += 1);
             tokio::time::sleep(Duration::from_millis(delay_ms)).await;
         }
         if self.dice.hits(switches.hang_rate) {
+            self.note(|hits| hits.hung += 1);
             let _never: Infallible = pending().await;
         }
         if let Some(answer) = self.fault(switches, &call) {
@@ -129,11 +142,15 @@ impl Server {
         }
         let lost = self.dice.hits(switches.lost_rate);
         let answer = if self.dice.hits(switches.late_rate) {
-            self.act_late(call, Duration::from_millis(switches.late_ms)).await?
+            self.clone().act_late(call, Duration::from_millis(switches.late_ms)).await?
         } else {
             self.act(&call).await
         };
-        if lost { Err(Lost) } else { Ok(answer) }
+        if lost {
+            self.note(|hits| hits.lost += 1);
+            return Err(Lost);
+        }
+        Ok(answer)
     }
 
     /// A wrong answer in place of the work, if the dice want one.
@@ -145,24 +162,31 @@ impl Server {
         let failed = || Answer::problem(500, "failed", "the service failed");
         let refused = || Answer::problem(409, "refused", "the service says no");
         if call.is_undo() {
-            return match () {
-                () if named(&switches.undo_refuse) => Some(refused()),
-                () if self.dice.hits(switches.undo_error_rate) => Some(failed()),
-                () => None,
-            };
-        }
-        let refuses = self.service == Service::Account || !matches!(call.verb, Verb::Get(_));
-        match () {
-            () if self.dice.hits(switches.unavailable_rate) => {
-                Some(Answer::unavailable(switches.retry_after_s))
+            if named(&switches.undo_refuse) {
+                self.note(|hits| hits.undo_refused += 1);
+                return Some(refused());
             }
-            () if self.dice.hits(switches.error_rate) => Some(failed()),
-            () if refuses && (named(&switches.refuse) || self.dice.hits(switches.refuse_rate)) => {
-                let is_question = matches!(call.verb, Verb::Get(_));
-                Some(if is_question { Answer::json(200, "false") } else { refused() })
+            if self.dice.hits(switches.undo_error_rate) {
+                self.note(|hits| hits.undo_failed += 1);
+                return Some(failed());
             }
-            () => None,
+            return None;
         }
+        if self.dice.hits(switches.unavailable_rate) {
+            self.note(|hits| hits.unavailable += 1);
+            return Some(Answer::unavailable(switches.retry_after_s));
+        }
+        if self.dice.hits(switches.error_rate) {
+            self.note(|hits| hits.failed += 1);
+            return Some(failed());
+        }
+        let is_question = matches!(call.verb, Verb::Get(_));
+        let refuses = self.service == Service::Account || !is_question;
+        if refuses && (named(&switches.refuse) || self.dice.hits(switches.refuse_rate)) {
+            self.note(|hits| hits.refused += 1);
+            return Some(if is_question { Answer::json(200, "false") } else { refused() });
+        }
+        None
     }
 
     /// Does the work later, also when the client has gone by then.
@@ -172,6 +196,7 @@ impl Server {
         {
             let mut late = self.late();
             while late.try_join_next().is_some() {}
+            self.note(|hits| hits.late += 1);
             late.spawn(async move {
                 tokio::time::sleep(delay).await;
                 // An error means that the client has given up.

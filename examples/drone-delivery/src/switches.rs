@@ -95,6 +95,11 @@ impl Switches {
         Ok(())
     }
 
+    /// How long the next answer is held back.
+    pub(crate) fn delay_ms(&self, dice: &Dice) -> u64 {
+        self.latency_ms + dice.up_to(self.jitter_ms)
+    }
+
     /// Whether nothing is hurt.
     pub(crate) fn are_off(&self) -> bool {
         let unused = Switches { seed: self.seed, retry_after_s: self.retry_after_s, ..Switches::default() };
@@ -104,6 +109,20 @@ impl Switches {
 
 fn invalid(pointer: &str, detail: String) -> Invalid {
     Invalid { code: "invalid", pointer: pointer.to_owned(), detail }
+}
+
+/// How many requests each fault has hit since the start.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+pub struct Hits {
+    pub delayed: u64,
+    pub hung: u64,
+    pub failed: u64,
+    pub unavailable: u64,
+    pub refused: u64,
+    pub lost: u64,
+    pub late: u64,
+    pub undo_failed: u64,
+    pub undo_refused: u64,
 }
 
 /// A seeded sequence of draws that any thread may take from.
@@ -156,6 +175,14 @@ mod tests {
         assert_ne!(draws(7), draws(8));
         let hits = draws(7).into_iter().filter(|hit| *hit).count();
         assert!((30..=90).contains(&hits), "{hits} of 200 at a rate of 0.3");
+    }
+
+    #[test]
+    fn delays_lie_between_latency_and_latency_with_jitter() {
+        let switches = Switches { latency_ms: 40, jitter_ms: 3, ..Switches::default() };
+        let dice = Dice::new(5);
+        let delays_ms: BTreeSet<u64> = (0..200).map(|_| switches.delay_ms(&dice)).collect();
+        assert_eq!(delays_ms, BTreeSet::from([40, 41, 42, 43]), "seed 5");
     }
 
     #[test]
