@@ -11,7 +11,7 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::GracefulShutdown;
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::sync::oneshot;
 use tokio::task::{JoinHandle, JoinSet};
 
@@ -25,6 +25,9 @@ use crate::switches::{Hits, Switches};
 
 /// How long a stop waits for answers that are under way.
 const STOP_GRACE: Duration = Duration::from_secs(1);
+
+/// Connections that may wait to be taken. With the usual 128, a burst of new ones costs some a second.
+const BACKLOG_CONNECTIONS: u32 = 4096;
 
 /// Where each service listens.
 pub type Addresses = BTreeMap<Service, SocketAddr>;
@@ -90,8 +93,7 @@ impl Fleet {
         let mut members = BTreeMap::new();
         for (service, port) in Service::ALL.into_iter().zip(settings.ports) {
             let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
-            let listener = TcpListener::bind(address)
-                .await
+            let listener = listen(address)
                 .with_context(|| format!("listening on {address} for the {service} service"))?;
             let switches = settings.switches.get(&service).cloned().unwrap_or_default();
             switches.check().map_err(|invalid| {
@@ -179,6 +181,13 @@ impl Member {
         let task = tokio::spawn(serve(listener, server.clone(), stopped));
         Ok(Member { address, server, stop: Some(stop), task })
     }
+}
+
+fn listen(address: SocketAddr) -> std::io::Result<TcpListener> {
+    let socket = TcpSocket::new_v4()?;
+    socket.set_reuseaddr(true)?;
+    socket.bind(address)?;
+    socket.listen(BACKLOG_CONNECTIONS)
 }
 
 fn open(
