@@ -1,0 +1,363 @@
+//! Reading the log back: follows the chain of frames, and where it breaks tells a torn tail from damage.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use crate::format::frame::{self, HEADER_BYTES, Header, Kind};
+use crate::format::segment_header::{SegmentHeader, Standing};
+use crate::index::{Index, Position, Stream};
+use crate::limits::{FRAME_ALIGN, PAGE_BYTES};
+
+/// What has been read so far.
+pub struct Scan<'a> {
+    installation: u128,
+    index: &'a Index,
+    pub standings: Vec<Standing>,
+    pub lsn: u64,
+    pub chain: u32,
+    /// False behind damage, until the next frame gives a new hold.
+    chain_known: bool,
+    /// The highest number that somebody said was synced.
+    pub durable: u64,
+    /// Frames that were durable and cannot be read at all.
+    lost: u64,
+    /// Those of them that are known to belong to a stopped partition.
+    attributed: u64,
+    pub stopped: BTreeMap<u16, String>,
+    /// Frames whose payload alone is damaged: slot, stream, last record, where.
+    harmed: Vec<(u16, Stream, u64, String)>,
+    pub first_damage: Option<(u32, String)>,
+    /// The frames of the segment being read that nobody has said to be durable.
+    pub unconfirmed: VecDeque<Unconfirmed>,
+}
+
+/// A frame that is whole but may not be durable yet, and what was before it.
+pub struct Unconfirmed {
+    pub at: usize,
+    pub header: Header,
+    pub standing_before: Standing,
+    pub chain_before: u32,
+}
+
+/// Where the readable part of the last segment ends.
+pub struct Tail {
+    pub position: u64,
+    /// Nothing but zeros, or a mark and zeros, follow.
+    pub is_clean: bool,
+}
+
+/// Why the log cannot be opened: the file and what is wrong with it.
+pub struct Unreadable {
+    pub segment: u32,
+    pub detail: String,
+}
+
+/// One segment's bytes as far as they are there.
+pub struct SegmentBytes<'a> {
+    pub header: &'a SegmentHeader,
+    pub bytes: &'a [u8],
+    /// Where the next segment says that this one ends; none for the last.
+    pub sealed_at: Option<u64>,
+}
+
+enum Step {
+    Next(usize),
+    End(Tail),
+}
+
+impl<'a> Scan<'a> {
+    /// Starts with the oldest segment.
+    pub fn new(installation: u128, index: &'a Index, oldest: &SegmentHeader, durable: u64) -> Scan<'a> {
+        Scan {
+            installation,
+            index,
+            standings: oldest.standings.clone(),
+            lsn: oldest.previous.lsn,
+            chain: oldest.previous.chain,
+            chain_known: true,
+            durable: durable.max(oldest.previous.lsn),
+            lost: 0,
+            attributed: 0,
+            stopped: BTreeMap::new(),
+            harmed: Vec::new(),
+            first_damage: None,
+            unconfirmed: VecDeque::new(),
+        }
+    }
+
+    /// Enters the next segment: its header says how far everybody was.
+    pub fn enter(&mut self, header: &SegmentHeader) -> Result<(), Unreadable> {
+        let unreadable = |detail: &str| Unreadable { segment: header.number, detail: detail.to_owned() };
+        if header.previous.lsn < self.lsn {
+            return Err(unreadable("the segment before holds more than this one follows"));
+        }
+        self.lose_through(header.previous.lsn);
+        if self.chain_known && self.chain != header.previous.chain {
+            return Err(unreadable("the chain of frames does not lead here"));
+        }
+        self.durable = self.durable.max(header.previous.lsn);
+        self.unconfirmed.clear();
+        for (slot, standing) in header.standings.iter().enumerate() {
+            self.progress_to(slot as u16, standing.frame_number)
+                .map_err(|()| unreadable("a partition was further than this segment says"))?;
+            if !self.stopped.contains_key(&(slot as u16)) && self.standings[slot] != *standing {
+                return Err(unreadable("a partition stood elsewhere than this segment says"));
+            }
+        }
+        self.standings.clone_from(&header.standings);
+        self.chain = header.previous.chain;
+        self.chain_known = true;
+        Ok(())
+    }
+
+    /// Reads all frames of a segment; the tail matters for the last one only.
+    pub fn read(&mut self, segment: &SegmentBytes) -> Result<Tail, Unreadable> {
+        let end = segment.sealed_at.map_or(segment.bytes.len(), |end| end as usize);
+        let mut at = SegmentHeader::data_start(self.standings.len()) as usize;
+        while at < end {
+            match self.step(segment, at)? {
+                Step::Next(next) => at = next,
+                Step::End(tail) => return Ok(tail),
+            }
+        }
+        Ok(Tail { position: at as u64, is_clean: true })
+    }
+
+    /// What must hold once everything is read.
+    pub fn finish(&mut self) -> Result<(), Unreadable> {
+        for (slot, stream, last, place) in std::mem::take(&mut self.harmed) {
+            let standing = &self.standings[usize::from(slot)];
+            let trimmed = match stream {
+                Stream::Events => standing.events_trimmed,
+                Stream::Inbox => standing.inbox_trimmed,
+            };
+            if last > trimmed {
+                self.stopped.entry(slot).or_insert(place);
+            }
+        }
+        let (segment, detail) = match &self.first_damage {
+            Some((segment, place)) => (*segment, place.clone()),
+            None => (0, "frames are missing".to_owned()),
+        };
+        if self.lost != self.attributed {
+            let unknown = self.lost - self.attributed;
+            return Err(Unreadable {
+                segment,
+                detail: format!("{detail}: {unknown} frames are lost and it is not known whose they were"),
+            });
+        }
+        Ok(())
+    }
+
+    fn step(&mut self, segment: &SegmentBytes, at: usize) -> Result<Step, Unreadable> {
+        let number = segment.header.number;
+        let Some((header, sum)) = self.header_at(segment, at) else {
+            return self.broken(segment, at);
+        };
+        let follows = !self.chain_known || header.previous == self.chain;
+        if header.kind == Kind::Mark {
+            let Some(payload) = header.payload(&segment.bytes[at..]) else {
+                return self.broken(segment, at);
+            };
+            if header.lsn < self.lsn || !follows {
+                return self.broken(segment, at);
+            }
+            self.lose_through(header.lsn);
+            self.confirm(header.durable_through);
+            for (slot, frame_number) in frame::progress(payload) {
+                self.progress_to(slot, frame_number).map_err(|()| contradicts(number, at))?;
+            }
+            let rest = (at + header.frame_bytes()).next_multiple_of(PAGE_BYTES);
+            let is_clean = self.first_damage.is_none() && is_zero(segment.bytes, rest);
+            return Ok(Step::End(Tail { position: at as u64, is_clean }));
+        }
+        let in_order = if self.chain_known { header.lsn == self.lsn + 1 } else { header.lsn > self.lsn };
+        if !in_order || !follows {
+            return self.broken(segment, at);
+        }
+        if usize::from(header.slot) >= self.standings.len() {
+            return Err(contradicts(number, at));
+        }
+        let payload = header.payload(&segment.bytes[at..]);
+        if payload.is_none() && !self.is_damage(segment, at, header.lsn) {
+            return Ok(Step::End(Tail { position: at as u64, is_clean: false }));
+        }
+        self.accept(number, at, &header, sum, payload)?;
+        let next = at + header.frame_bytes();
+        Ok(Step::Next(if header.last_of_group { next.next_multiple_of(PAGE_BYTES) } else { next }))
+    }
+
+    /// No frame that follows is at `at`: the tail, or damage.
+    fn broken(&mut self, segment: &SegmentBytes, at: usize) -> Result<Step, Unreadable> {
+        if !self.is_damage(segment, at, self.lsn + 1) {
+            let is_clean = self.first_damage.is_none() && is_zero(segment.bytes, at);
+            return Ok(Step::End(Tail { position: at as u64, is_clean }));
+        }
+        self.note_damage(segment.header.number, at);
+        self.chain_known = false;
+        let mut candidates = (at + FRAME_ALIGN..segment.bytes.len()).step_by(FRAME_ALIGN);
+        let next = candidates.find(|candidate| {
+            self.header_at(segment, *candidate).is_some_and(|(header, _)| match header.kind {
+                Kind::Mark => {
+                    header.lsn >= self.lsn && header.payload(&segment.bytes[*candidate..]).is_some()
+                }
+                _ => header.lsn > self.lsn,
+            })
+        });
+        match (next, segment.sealed_at) {
+            (Some(next), _) => Ok(Step::Next(next)),
+            // The header of the next segment says what was lost.
+            (None, Some(end)) => Ok(Step::Next(end as usize)),
+            (None, None) => {
+                self.lose_through(self.durable);
+                Ok(Step::End(Tail { position: at as u64, is_clean: false }))
+            }
+        }
+    }
+
+    /// Whether the frame `lsn`, unreadable at `at`, had been durable.
+    fn is_damage(&mut self, segment: &SegmentBytes, at: usize, lsn: u64) -> bool {
+        if segment.sealed_at.is_some() || lsn <= self.durable {
+            return true;
+        }
+        if is_zero(segment.bytes, at) {
+            return false;
+        }
+        // What a later frame says is true even if that frame itself will not be kept.
+        for later in (at + FRAME_ALIGN..segment.bytes.len()).step_by(FRAME_ALIGN) {
+            if let Some((header, _)) = self.header_at(segment, later) {
+                self.durable = self.durable.max(header.durable_through);
+            }
+        }
+        lsn <= self.durable
+    }
+
+    fn header_at(&self, segment: &SegmentBytes, at: usize) -> Option<(Header, u32)> {
+        let end = segment.sealed_at.map_or(segment.bytes.len(), |end| end as usize).min(segment.bytes.len());
+        Header::decode(self.installation, segment.header.number, segment.bytes.get(at..end)?)
+    }
+
+    fn accept(
+        &mut self,
+        segment: u32,
+        at: usize,
+        header: &Header,
+        sum: u32,
+        payload: Option<&[u8]>,
+    ) -> Result<(), Unreadable> {
+        self.lose_through(header.lsn - 1);
+        self.progress_to(header.slot, header.frame_number - 1).map_err(|()| contradicts(segment, at))?;
+        let standing_before = self.standings[usize::from(header.slot)];
+        let unconfirmed = Unconfirmed { at, header: *header, standing_before, chain_before: self.chain };
+        self.unconfirmed.push_back(unconfirmed);
+        if payload.is_none() {
+            self.note_damage(segment, at);
+        }
+        self.apply(segment, at, header, payload)?;
+        self.lsn = header.lsn;
+        self.chain = sum;
+        self.chain_known = true;
+        self.confirm(header.durable_through.max(self.durable));
+        Ok(())
+    }
+
+    fn apply(
+        &mut self,
+        segment: u32,
+        at: usize,
+        header: &Header,
+        payload: Option<&[u8]>,
+    ) -> Result<(), Unreadable> {
+        let slot = header.slot;
+        let is_stopped = self.stopped.contains_key(&slot);
+        let standing = &mut self.standings[usize::from(slot)];
+        standing.frame_number = header.frame_number;
+        standing.epoch = header.epoch;
+        let (stream, tail) = match header.kind {
+            Kind::Events => (Stream::Events, &mut standing.events_tail),
+            Kind::Inbox => (Stream::Inbox, &mut standing.inbox_tail),
+            Kind::Trim => {
+                match payload.and_then(|payload| payload.split_first_chunk::<8>()) {
+                    Some((events, inbox)) if inbox.len() == 8 => {
+                        standing.events_trimmed = u64::from_le_bytes(*events);
+                        standing.inbox_trimmed = frame_u64(inbox);
+                    }
+                    _ => {
+                        self.stopped.entry(slot).or_insert_with(|| place(segment, at));
+                    }
+                }
+                return Ok(());
+            }
+            Kind::Claim | Kind::Mark => return Ok(()),
+        };
+        if header.first_seq != *tail + 1 && !is_stopped {
+            return Err(contradicts(segment, at));
+        }
+        *tail = header.first_seq + u64::from(header.count) - 1;
+        let last = *tail;
+        if payload.is_none() {
+            self.harmed.push((slot, stream, last, place(segment, at)));
+        }
+        let position = Position::new(header.first_seq, segment, at as u64);
+        self.index.add(slot, stream, position, u64::from(header.count));
+        Ok(())
+    }
+
+    /// Frames up to `lsn` are gone.
+    fn lose_through(&mut self, lsn: u64) {
+        if lsn > self.lsn {
+            self.lost += lsn - self.lsn;
+            self.lsn = lsn;
+            self.chain_known = false;
+        }
+    }
+
+    /// A partition is known to be at `frame_number`: what was not read of it is lost.
+    fn progress_to(&mut self, slot: u16, frame_number: u64) -> Result<(), ()> {
+        let standing = self.standings.get_mut(usize::from(slot)).ok_or(())?;
+        let missing = frame_number.checked_sub(standing.frame_number).ok_or(())?;
+        if missing > 0 {
+            standing.frame_number = frame_number;
+            self.attributed += missing;
+            let place = self.first_damage.as_ref().map_or("frames are missing", |(_, place)| place);
+            self.stopped.entry(slot).or_insert_with(|| place.to_owned());
+        }
+        Ok(())
+    }
+
+    fn confirm(&mut self, durable: u64) {
+        self.durable = self.durable.max(durable);
+        while self.unconfirmed.front().is_some_and(|frame| frame.header.lsn <= self.durable) {
+            self.unconfirmed.pop_front();
+        }
+    }
+
+    fn note_damage(&mut self, segment: u32, at: usize) {
+        let place = place(segment, at);
+        tracing::error!(place, "damage in the log");
+        self.first_damage.get_or_insert((segment, place));
+    }
+}
+
+fn frame_u64(bytes: &[u8]) -> u64 {
+    bytes.iter().rev().fold(0, |number, byte| number << 8 | u64::from(*byte))
+}
+
+fn place(segment: u32, at: usize) -> String {
+    format!("{} at {at}", crate::segment::path(segment))
+}
+
+fn contradicts(segment: u32, at: usize) -> Unreadable {
+    Unreadable { segment, detail: format!("the frame at {at} contradicts those before it") }
+}
+
+fn is_zero(bytes: &[u8], from: usize) -> bool {
+    const ZEROS: &[u8] = &[0; PAGE_BYTES];
+    let rest = bytes.get(from..).unwrap_or_default();
+    rest.chunks(PAGE_BYTES).all(|page| page == &ZEROS[..page.len()])
+}
+
+/// The bytes of a frame that was read before, header and payload.
+pub fn payload_of<'a>(bytes: &'a [u8], frame: &Unconfirmed) -> &'a [u8] {
+    let start = frame.at + HEADER_BYTES;
+    &bytes[start..start + frame.header.payload_bytes as usize]
+}

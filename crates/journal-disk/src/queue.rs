@@ -1,0 +1,123 @@
+//! Where requests wait for the writer: a vector that the writer takes whole, bounded by the bytes in it.
+
+use std::sync::{Condvar, Mutex, MutexGuard};
+use std::time::Duration;
+
+use journal::AppendError;
+use tokio::sync::{Semaphore, oneshot};
+
+use crate::limits::{WAITING_BYTES_MAX, WAITING_COST_BYTES};
+use crate::log::{Answer, Request};
+
+const PERMITS_MAX: usize = WAITING_BYTES_MAX / WAITING_COST_BYTES;
+
+/// Many put requests in, one takes them.
+pub struct Queue {
+    /// Held to push one request or to take all.
+    state: Mutex<State>,
+    arrived: Condvar,
+    /// Waiting bytes, in units of the cost of a request.
+    permits: Semaphore,
+}
+
+#[derive(Default)]
+struct State {
+    waiting: Waiting,
+    /// The writer sleeps and wants to be woken.
+    is_idle: bool,
+    closed: bool,
+}
+
+/// Requests, those who wait for their answers, and what they cost.
+#[derive(Default)]
+pub struct Waiting {
+    pub requests: Vec<Request>,
+    pub waiters: Vec<oneshot::Sender<Answer>>,
+    permits: usize,
+}
+
+/// What the writer woke up for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Woken {
+    Requests,
+    /// Nothing came in time.
+    Idle,
+    /// Closed, and nothing waits any more.
+    Closed,
+}
+
+impl Queue {
+    pub fn new() -> Queue {
+        Queue { state: Mutex::default(), arrived: Condvar::new(), permits: Semaphore::new(PERMITS_MAX) }
+    }
+
+    /// Waits for room, then for the answer.
+    pub async fn ask(&self, request: Request, bytes: usize) -> Answer {
+        let permits = 1 + bytes / WAITING_COST_BYTES;
+        let Ok(permit) = self.permits.acquire_many(permits as u32).await else {
+            return Err(AppendError::Closed);
+        };
+        let (waiter, answer) = oneshot::channel();
+        {
+            let mut state = self.lock();
+            if state.closed {
+                return Err(AppendError::Closed);
+            }
+            permit.forget();
+            state.waiting.requests.push(request);
+            state.waiting.waiters.push(waiter);
+            state.waiting.permits += permits;
+            if std::mem::take(&mut state.is_idle) {
+                self.arrived.notify_one();
+            }
+        }
+        answer.await.unwrap_or(Err(AppendError::Closed))
+    }
+
+    /// Sleeps until something waits, the queue is closed, or `patience` is over.
+    pub fn wait(&self, patience: Option<Duration>) -> Woken {
+        let mut state = self.lock();
+        loop {
+            if !state.waiting.requests.is_empty() {
+                return Woken::Requests;
+            }
+            if state.closed {
+                return Woken::Closed;
+            }
+            state.is_idle = true;
+            let Some(patience) = patience else {
+                state = self.arrived.wait(state).expect("no holder of the lock panics");
+                continue;
+            };
+            let (woken, timeout) =
+                self.arrived.wait_timeout(state, patience).expect("no holder of the lock panics");
+            state = woken;
+            if timeout.timed_out() && state.waiting.requests.is_empty() && !state.closed {
+                state.is_idle = false;
+                return Woken::Idle;
+            }
+        }
+    }
+
+    /// Exchanges all that waits for `waiting`, which must be empty.
+    pub fn take(&self, waiting: &mut Waiting) {
+        assert!(waiting.requests.is_empty(), "what was taken before is served");
+        std::mem::swap(&mut self.lock().waiting, waiting);
+    }
+
+    /// The requests of `waiting` are answered: what they cost is free again.
+    pub fn release(&self, waiting: &mut Waiting) {
+        self.permits.add_permits(std::mem::take(&mut waiting.permits));
+    }
+
+    /// Takes nothing more; what waits is still served.
+    pub fn close(&self) {
+        self.lock().closed = true;
+        self.permits.close();
+        self.arrived.notify_one();
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().expect("no holder of the lock panics")
+    }
+}

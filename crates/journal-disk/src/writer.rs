@@ -1,0 +1,122 @@
+//! The writer thread: takes what waits, has the log write it as groups, and answers.
+
+use std::io;
+use std::sync::Arc;
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use journal::AppendError;
+
+use crate::keeper::{Job, Keeper};
+use crate::limits::IDLE_BEFORE_MARK;
+use crate::log::{self, Answer, Log};
+use crate::queue::{Queue, Waiting, Woken};
+use crate::settings::{FatalError, OnFatal, Settings};
+
+/// Starts the writer; it ends when the queue is closed and empty, or on a fatal error.
+pub fn start(log: Log, queue: Arc<Queue>, settings: &Settings) -> io::Result<JoinHandle<()>> {
+    let keeper = Keeper::start(Arc::clone(log.disk()), Arc::clone(log.space()))?;
+    let writer = Writer {
+        log,
+        keeper,
+        linger: settings.linger,
+        on_fatal: settings.on_fatal.clone(),
+        answers: Vec::new(),
+    };
+    std::thread::Builder::new().name("journal-writer".to_owned()).spawn(move || {
+        let closing = Closing(queue);
+        writer.run(&closing.0);
+    })
+}
+
+/// However the writer ends, nobody waits for ever.
+struct Closing(Arc<Queue>);
+
+impl Drop for Closing {
+    fn drop(&mut self) {
+        self.0.close();
+        self.0.take(&mut Waiting::default());
+    }
+}
+
+struct Writer {
+    log: Log,
+    keeper: Keeper,
+    linger: Duration,
+    on_fatal: OnFatal,
+    answers: Vec<Answer>,
+}
+
+impl Writer {
+    fn run(mut self, queue: &Queue) {
+        if let Err(error) = self.write_until_closed(queue) {
+            // First close, so that nobody is promised anything while the process ends.
+            queue.close();
+            self.on_fatal.run(&error);
+        }
+        drop(self.keeper.jobs);
+        if self.keeper.thread.join().is_err() {
+            tracing::error!("the keeper of the journal panicked");
+        }
+    }
+
+    fn write_until_closed(&mut self, queue: &Queue) -> Result<(), FatalError> {
+        let mut waiting = Waiting::default();
+        loop {
+            self.tend();
+            let patience = self.log.wants_mark().then_some(IDLE_BEFORE_MARK);
+            match queue.wait(patience) {
+                Woken::Requests => {
+                    if !self.linger.is_zero() {
+                        std::thread::sleep(self.linger);
+                    }
+                    queue.take(&mut waiting);
+                    let served = self.serve(&mut waiting);
+                    queue.release(&mut waiting);
+                    served?;
+                }
+                Woken::Idle => self.log.mark()?,
+                Woken::Closed => return self.log.close(),
+            }
+        }
+    }
+
+    /// Keeps the keeper busy, and takes what it has made.
+    fn tend(&mut self) {
+        while let Ok(spare) = self.keeper.spares.try_recv() {
+            self.log.take_spare(spare);
+        }
+        let prepare = self.log.plan_spare().map(Job::Prepare);
+        let remove = self.log.take_removable().into_iter().map(Job::Remove);
+        for job in prepare.into_iter().chain(remove) {
+            self.keeper.jobs.send(job).expect("the keeper lives as long as the writer");
+        }
+    }
+
+    fn serve(&mut self, waiting: &mut Waiting) -> Result<(), FatalError> {
+        let mut waiters = waiting.waiters.drain(..);
+        let mut rest = waiting.requests.as_slice();
+        let mut result = Ok(());
+        while !rest.is_empty() && result.is_ok() {
+            let (group, later) = rest.split_at(log::group_length(rest));
+            rest = later;
+            if self.log.waits_for_spare(group)
+                && let Ok(spare) = self.keeper.spares.recv()
+            {
+                self.log.take_spare(spare);
+            }
+            result = self.log.write_group(group, &mut self.answers);
+            if result.is_err() {
+                let unknown = |slot| AppendError::Unknown { partition: self.log.index().partition(slot) };
+                self.answers = group.iter().map(|request| Err(unknown(request.slot))).collect();
+            }
+            for (answer, waiter) in self.answers.drain(..).zip(&mut waiters) {
+                // Whoever does not wait any more has left the outcome open.
+                let _ = waiter.send(answer);
+            }
+        }
+        drop(waiters);
+        waiting.requests.clear();
+        result
+    }
+}
