@@ -1,0 +1,116 @@
+//! The clients: each posts delivery after delivery and repeats what was not answered, with the same id.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use bytes::Bytes;
+use hyper::{Method, StatusCode};
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+
+use crate::client::{Answer, Client};
+use crate::dice::Dice;
+use crate::posts::Posts;
+use crate::workflow;
+
+/// Clients at once. More would only measure how fast two cores can be kept busy.
+const CLIENTS: u64 = 8;
+/// Between the answer to one post and the next post of a client: some 400 posts a second in all, which five
+/// services on the same two cores can follow.
+const PAUSE: Duration = Duration::from_millis(20);
+/// Before a post that was not answered is repeated.
+const RETRY_PAUSE: Duration = Duration::from_millis(5);
+/// Runs in a hundred that a client takes back right after they were accepted.
+const CANCEL_PERCENT: u64 = 3;
+
+/// The clients at work.
+pub struct Load {
+    stop: watch::Sender<bool>,
+    clients: JoinSet<()>,
+}
+
+impl Load {
+    pub fn start(address: SocketAddr, token: &str, posts: &Arc<Posts>, dice: &mut Dice) -> Load {
+        let (stop, stopped) = watch::channel(false);
+        let mut clients = JoinSet::new();
+        for _ in 0..CLIENTS {
+            let poster = Poster {
+                client: Client::new(address, Some(token)),
+                posts: posts.clone(),
+                dice: Dice::new(dice.draw()),
+                stopped: stopped.clone(),
+            };
+            clients.spawn(poster.run());
+        }
+        Load { stop, clients }
+    }
+
+    /// Lets every client finish: the server must be up, so that each last post is answered.
+    pub async fn stop(mut self) {
+        self.stop.send_replace(true);
+        while self.clients.join_next().await.is_some() {}
+    }
+}
+
+struct Poster {
+    client: Client,
+    posts: Arc<Posts>,
+    dice: Dice,
+    stopped: watch::Receiver<bool>,
+}
+
+/// What an answer to a post means to a client.
+enum Meaning {
+    Yes,
+    Later,
+    Wrong(String),
+}
+
+impl Poster {
+    async fn run(mut self) {
+        while !*self.stopped.borrow() {
+            let id = self.posts.next_id();
+            self.post(&id).await;
+            tokio::time::sleep(PAUSE).await;
+        }
+    }
+
+    async fn post(&mut self, id: &str) {
+        let body = Bytes::from(workflow::request(id));
+        loop {
+            self.posts.attempts.fetch_add(1, Ordering::Relaxed);
+            let sent = self.client.send(Method::POST, workflow::RUNS, "application/json", body.clone()).await;
+            match sent.map(|answer| meaning(id, &answer)) {
+                Ok(Meaning::Yes) => break self.posts.acknowledge(id),
+                Ok(Meaning::Wrong(what)) => return self.posts.accuse(id, what),
+                Ok(Meaning::Later) | Err(_) => {
+                    self.posts.retries.fetch_add(1, Ordering::Relaxed);
+                    tokio::time::sleep(RETRY_PAUSE).await;
+                }
+            }
+        }
+        if self.dice.hits_percent(CANCEL_PERCENT) {
+            self.cancel(id).await;
+        }
+    }
+
+    /// Asks once. Whatever came of it, the run must end as one thing or the other.
+    async fn cancel(&mut self, id: &str) {
+        let path = format!("/v1/runs/{id}/cancel");
+        if let Ok(answer) = self.client.send(Method::POST, &path, "", Bytes::new()).await
+            && answer.status.is_success()
+        {
+            self.posts.cancels.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+}
+
+fn meaning(id: &str, answer: &Answer) -> Meaning {
+    match answer.status {
+        StatusCode::OK | StatusCode::ACCEPTED if answer.run().is_ok_and(|run| run.id == id) => Meaning::Yes,
+        StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE => Meaning::Later,
+        status => Meaning::Wrong(format!("a post was answered {status}: {}", answer.text())),
+    }
+}

@@ -1,0 +1,42 @@
+//! `torture`: faults on the real binary, and an audit of every promise afterwards.
+
+mod audit;
+mod client;
+mod dice;
+mod kill;
+mod load;
+mod posts;
+mod process;
+mod report;
+mod workflow;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+/// Hurts the real binary and audits what it promised.
+#[derive(Parser)]
+#[command(name = "torture")]
+struct Arguments {
+    #[command(subcommand)]
+    fault: Fault,
+}
+
+#[derive(Subcommand)]
+enum Fault {
+    Kill(kill::Kill),
+}
+
+fn main() -> ExitCode {
+    let Fault::Kill(kill) = Arguments::parse().fault;
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
+    let outcome = runtime.map_err(anyhow::Error::from).and_then(|runtime| runtime.block_on(kill.run()));
+    match outcome {
+        Ok(report::Verdict::Kept) => ExitCode::SUCCESS,
+        Ok(report::Verdict::Broken) => ExitCode::FAILURE,
+        Err(error) => {
+            eprintln!("torture: {error:#}");
+            ExitCode::from(2)
+        }
+    }
+}

@@ -1,0 +1,191 @@
+//! The processes under torture: the server, which is killed, and the services, which live through it all.
+
+use std::fs::File;
+use std::io::{BufRead, BufReader};
+use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, bail, ensure};
+use drone_delivery::{Addresses, Service};
+
+use crate::client::Client;
+use crate::dice::Dice;
+use crate::workflow;
+
+/// Far beyond what a recovery takes; a server that is not ready by then never will be.
+const READY_PATIENCE: Duration = Duration::from_secs(60);
+const READY_POLL: Duration = Duration::from_millis(3);
+
+/// A child that never outlives this program.
+struct Leash(Child);
+
+impl Drop for Leash {
+    fn drop(&mut self) {
+        // Both fail only for a process that has ended already.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// How to start the server, again and again on the same data and the same port.
+pub struct Sortie {
+    program: PathBuf,
+    config: PathBuf,
+    log: PathBuf,
+    pub address: SocketAddr,
+}
+
+/// A server that was started and may or may not be ready.
+pub struct Running<'a> {
+    sortie: &'a Sortie,
+    child: Leash,
+}
+
+impl Sortie {
+    /// Writes the config into the directory; nothing is started yet.
+    pub fn new(program: &Path, directory: &Path, token: &str, dice: &mut Dice) -> anyhow::Result<Sortie> {
+        let address = SocketAddr::from((Ipv4Addr::LOCALHOST, free_port(dice)?));
+        let data = directory.join("server");
+        let config = directory.join("sortie.toml");
+        std::fs::write(&config, config_text(&data, address, token)).context("writing the config")?;
+        Ok(Sortie { program: program.to_owned(), config, log: directory.join("sortie.log"), address })
+    }
+
+    pub fn start(&self) -> anyhow::Result<Running<'_>> {
+        let log = File::options().create(true).append(true).open(&self.log).context("opening the log")?;
+        let child = Command::new(&self.program)
+            .arg("serve")
+            .arg("--config")
+            .arg(&self.config)
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(log)
+            .spawn()
+            .with_context(|| format!("starting {}", self.program.display()))?;
+        Ok(Running { sortie: self, child: Leash(child) })
+    }
+}
+
+impl Running<'_> {
+    /// Waits until it answers that it is ready. One that ends by itself before is an error.
+    pub async fn ready(&mut self) -> anyhow::Result<()> {
+        let mut client = Client::new(self.sortie.address, None);
+        let began = Instant::now();
+        while began.elapsed() < READY_PATIENCE {
+            self.check_alive()?;
+            if client.get("/readyz").await.is_ok_and(|answer| answer.status.is_success()) {
+                return Ok(());
+            }
+            tokio::time::sleep(READY_POLL).await;
+        }
+        bail!("the server was not ready within {READY_PATIENCE:?}; its log is {}", self.sortie.log.display())
+    }
+
+    /// SIGKILL. A server that has ended by itself is an error: nothing but the kill may end it.
+    pub fn kill(mut self) -> anyhow::Result<()> {
+        self.check_alive()?;
+        self.child.0.kill().context("killing the server")?;
+        self.child.0.wait().context("waiting for the killed server")?;
+        Ok(())
+    }
+
+    fn check_alive(&mut self) -> anyhow::Result<()> {
+        let ended = self.child.0.try_wait().context("looking after the server")?;
+        match ended {
+            None => Ok(()),
+            Some(status) => {
+                bail!("the server ended by itself: {status}; its log is {}", self.sortie.log.display())
+            }
+        }
+    }
+}
+
+/// Outside of the range from which clients get their ports: a client that connects while the server is down
+/// could otherwise be given the server's port.
+fn free_port(dice: &mut Dice) -> anyhow::Result<u16> {
+    for _ in 0..200 {
+        let port = dice.range(10_000, 30_000) as u16;
+        if TcpListener::bind((Ipv4Addr::LOCALHOST, port)).is_ok() {
+            return Ok(port);
+        }
+    }
+    bail!("no port between 10000 and 30000 is free")
+}
+
+fn config_text(data: &Path, address: SocketAddr, token: &str) -> String {
+    format!(
+        "data = {:?}
+listen = \"{address}\"
+
+[tokens.torture]
+role = \"admin\"
+secret = \"{token}\"
+
+# The drone services listen on this machine.
+[egress]
+loopback = true
+",
+        data.display().to_string()
+    )
+}
+
+/// The five services in a process of their own.
+pub struct Drones {
+    addresses: Addresses,
+    _child: Leash,
+}
+
+impl Drones {
+    pub fn start(program: &Path, directory: &Path, seed: u64) -> anyhow::Result<Drones> {
+        let switches = serde_json::to_string(&workflow::switches(seed))?;
+        let mut child = Command::new(program)
+            .arg("--data")
+            .arg(directory.join("services"))
+            .args(["--port-base", "0", "--no-sync", "--switches", &switches])
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(File::create(directory.join("services.log")).context("making a log")?)
+            .spawn()
+            .map(Leash)
+            .with_context(|| format!("starting {}", program.display()))?;
+        let output = child.0.stdout.take().expect("the output was asked for");
+        let mut line = String::new();
+        BufReader::new(output).read_line(&mut line).context("reading from the services")?;
+        let addresses = addresses(&line)?;
+        Ok(Drones { addresses, _child: child })
+    }
+
+    pub fn addresses(&self) -> &Addresses {
+        &self.addresses
+    }
+}
+
+/// Reads `ready account=http://127.0.0.1:7101 …`.
+fn addresses(line: &str) -> anyhow::Result<Addresses> {
+    let words = line.strip_prefix("ready ").with_context(|| format!("the services said {line:?}"))?;
+    let mut addresses = Addresses::new();
+    for word in words.split_whitespace() {
+        let (service, url) = word.split_once('=').with_context(|| format!("the services said {word:?}"))?;
+        let address = url.strip_prefix("http://").unwrap_or(url).parse();
+        addresses.insert(service.parse()?, address.with_context(|| format!("the services said {word:?}"))?);
+    }
+    ensure!(addresses.len() == Service::ALL.len(), "the services said {line:?}");
+    Ok(addresses)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_addresses_of_all_services_are_read_or_refused() {
+        let all =
+            Service::ALL.map(|service| format!("{service}=http://127.0.0.1:{}", service.default_port()));
+        let read = addresses(&format!("ready {}\n", all.join(" "))).unwrap();
+        assert_eq!(read[&Service::Drone].port(), 7104);
+        assert!(addresses(&format!("ready {}\n", all[0])).is_err());
+        assert!(addresses("listening\n").is_err());
+    }
+}
