@@ -298,7 +298,12 @@ impl Partition {
             .use_descriptor_table(Some(self.shared.descriptors.clone()))
             .filter_policy(FilterPolicy::all(bloom))
             .expect_point_read_hits(false)
-            .filter_block_pinning_policy(PinningPolicy::new([true, true, false]))
+            // Level 0 is small and stays in memory; below it filters and indexes are cut into parts of 4 KiB, so that
+            // a look-up brings one part into the cache, not the filter of a whole table.
+            .filter_block_pinning_policy(PinningPolicy::new([true, false]))
+            .filter_block_partitioning_policy(PinningPolicy::new([false, true]))
+            .index_block_pinning_policy(PinningPolicy::new([true, false]))
+            .index_block_partitioning_policy(PinningPolicy::new([false, true]))
             .data_block_compression_policy(CompressionPolicy::all(CompressionType::Lz4))
             .data_block_size_policy(BlockSizePolicy::all(BLOCK_BYTES))
             .open();

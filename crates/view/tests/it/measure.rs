@@ -20,7 +20,7 @@ fn measure_puts_lists_and_ids() {
         view.open_partition(PartitionId(number)).unwrap();
     }
     let text: String =
-        (0..40).map(|n| format!("{{\"step\":{n},\"at\":{},\"status\":200}},", n * 7919)).collect();
+        (0..60).map(|n| format!("{{\"step\":{n},\"at\":{},\"status\":200}},", n * 7919)).collect();
     let count: u32 = std::env::var("MEASURE_RUNS").map_or(500_000, |text| text.parse().unwrap());
     let start = Instant::now();
     for number in 0..count {

@@ -176,7 +176,9 @@ fn forgetting_removes_the_oldest_in_bounded_steps_and_all_that_points_to_them() 
     assert_eq!(left, (10..100).rev().chain([0]).map(id).collect::<Vec<_>>());
     for status in crate::common::FINAL {
         let query = view::RunQuery { status: Some(status), ..query() };
-        assert!(view.list(&query).unwrap().rows.iter().all(|row| left.contains(&row.id)));
+        let page = view.list(&query).unwrap();
+        assert!(page.rows.iter().all(|row| left.contains(&row.id)));
+        assert_eq!(page.entries_read, page.rows.len(), "entries of forgotten runs were left behind");
     }
     assert_eq!(view.seen(&id(5), None).unwrap(), None);
     assert_eq!(view.run(&id(5), None).unwrap(), None);
