@@ -1,5 +1,8 @@
 //! Snapshots: one file per partition and position, complete or not there.
 
+#[cfg(test)]
+mod tests;
+
 use std::io;
 use std::sync::{Arc, Mutex};
 
