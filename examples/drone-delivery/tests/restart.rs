@@ -86,7 +86,8 @@ async fn claims_and_changes_survive() {
 
 #[tokio::test]
 async fn a_torn_last_line_is_cut_and_the_number_used_again() {
-    for torn in [&b"{\"seq\":2,\"service\":\"dro"[..], b"{\"seq\":2}\n", b"\0\0\0\0"] {
+    // The last is longer than the line that will stand in its place.
+    for torn in [&b"{\"seq\":2,\"service\":\"dro"[..], b"{\"seq\":2}\n", b"\0\0\0\0", &[b'x'; 5_000]] {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("drone.ledger");
         one_drone(directory.path(), "d-1").await;
@@ -99,6 +100,11 @@ async fn a_torn_last_line_is_cut_and_the_number_used_again() {
         assert!(text.starts_with(&whole), "what was acknowledged is as it was");
         let numbers: Vec<u64> = entries_of(&text).unwrap().iter().map(|entry| entry.seq).collect();
         assert_eq!(numbers, [1, 2]);
+        assert_eq!(
+            text.split_inclusive(|byte| *byte == b'\n').count(),
+            2,
+            "nothing of the torn line is left"
+        );
     }
 }
 

@@ -30,9 +30,12 @@ fn named(ids: &[&str]) -> std::collections::BTreeSet<String> {
     ids.iter().map(|id| (*id).to_owned()).collect()
 }
 
-/// Lets the fleet go on until the condition holds; the test runner's own limit ends it if it never does.
+/// Lets the fleet go on until the condition holds.
 async fn until(holds: impl Fn() -> bool) {
+    // The machine's clock, because tokio's may be stopped; it only ends what would hang for ever.
+    let started = std::time::Instant::now();
     while !holds() {
+        assert!(started.elapsed() < Duration::from_secs(60), "what was waited for never came");
         tokio::task::yield_now().await;
     }
 }
