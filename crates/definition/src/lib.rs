@@ -1,1 +1,27 @@
-//! .
+//! Workflow definitions: read, checked, compiled; and the requests and verdicts that come of them.
+
+mod action;
+mod context;
+mod definition;
+mod describe;
+mod expression;
+mod inline;
+pub mod json;
+mod judge;
+pub mod limits;
+mod parse;
+mod problem;
+mod render;
+mod schema;
+mod template;
+mod yaml;
+
+pub use action::{Action, HttpAction, Service};
+pub use context::{Context, Ending};
+pub use definition::{Accept, AcceptProblem, Definition};
+pub use describe::{Description, StepDescription};
+pub use inline::{InlineError, inline_files};
+pub use judge::Verdict;
+pub use problem::{Problem, Problems};
+pub use render::{RenderError, Request};
+pub use schema::SchemaProblem;

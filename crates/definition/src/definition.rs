@@ -1,0 +1,280 @@
+//! A workflow's definition: checked when it is made, and what its users ask of it.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use http::HeaderMap;
+use words::plan::Notice;
+use words::{Key, Plan, RunId, StepIndex, StepName, Work, WorkflowName};
+
+use crate::action::{Action, Service};
+use crate::context::{ANSWER, Answer, BodyInput, CALL, Context, Frame, NOTICE, StepSet};
+use crate::expression::Expression;
+use crate::json::{self, Document};
+use crate::judge::{self, Verdict};
+use crate::limits::OUTPUT_BYTES_MAX;
+use crate::parse;
+use crate::problem::{Problems, quote};
+use crate::render::{self, RenderError, Request};
+use crate::schema::{Schema, SchemaProblem};
+
+/// A valid workflow definition, with everything compiled. Cheap to share behind an [`Arc`].
+#[derive(Debug)]
+pub struct Definition {
+    pub(crate) name: WorkflowName,
+    pub(crate) description: String,
+    pub(crate) source: Arc<str>,
+    pub(crate) accept: Accept,
+    pub(crate) services: Vec<Service>,
+    pub(crate) step_names: Vec<StepName>,
+    pub(crate) steps: Vec<Step>,
+    pub(crate) notices: Notices,
+    pub(crate) plan: Arc<Plan>,
+}
+
+/// What a workflow says of the requests that it takes.
+#[derive(Debug, Default)]
+pub struct Accept {
+    pub(crate) route: Option<String>,
+    pub(crate) change: Option<WorkflowName>,
+    pub(crate) id: Option<Expression>,
+    pub(crate) key: Option<Expression>,
+    pub(crate) schema: Option<Schema>,
+}
+
+impl Accept {
+    /// The workflow's own path for requests, besides the one that every workflow has.
+    pub fn route(&self) -> Option<&str> {
+        self.route.as_deref()
+    }
+
+    /// The workflow that takes changes: `PATCH {route}/{id}` is a request of it, with the id as its key.
+    pub fn change(&self) -> Option<&WorkflowName> {
+        self.change.as_ref()
+    }
+
+    /// The field of the body that holds the id, when it is a plain one.
+    pub fn id_field(&self) -> Option<&str> {
+        self.id.as_ref()?.plain_field()
+    }
+
+    /// The field of the body that holds the key, when it is a plain one.
+    pub fn key_field(&self) -> Option<&str> {
+        self.key.as_ref()?.plain_field()
+    }
+
+    /// Whether bodies are checked against a schema.
+    pub fn has_schema(&self) -> bool {
+        self.schema.is_some()
+    }
+}
+
+/// Why no id or key can be taken from a body.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{field}: {message}")]
+pub struct AcceptProblem {
+    /// `id` or `key`.
+    pub field: &'static str,
+    pub message: String,
+}
+
+#[derive(Debug)]
+pub(crate) struct Step {
+    pub call: Action,
+    pub judgement: Judgement,
+    pub alternative: Option<Alternative>,
+    pub undo: Option<Action>,
+    /// The steps that are done before this one begins.
+    pub visible: StepSet,
+}
+
+#[derive(Debug)]
+pub(crate) struct Alternative {
+    pub action: Action,
+    pub judgement: Judgement,
+}
+
+/// How a 2xx answer is read.
+#[derive(Debug)]
+pub(crate) struct Judgement {
+    pub accept_if: Option<Expression>,
+    pub output: Option<Expression>,
+}
+
+#[derive(Debug)]
+pub(crate) struct Notices {
+    pub completed: Option<Action>,
+    pub undone: Option<Action>,
+    pub parked: Option<Action>,
+}
+
+impl Definition {
+    /// Reads YAML or JSON; all problems at once when it is not a definition.
+    pub fn parse(source: &str) -> Result<Definition, Problems> {
+        parse::parse(source)
+    }
+
+    /// Reads an action that a person names in place of a step's call or undo. Its expressions can use
+    /// what the step's own could, and the outputs of all steps.
+    pub fn parse_action(&self, source: &str) -> Result<Action, Problems> {
+        parse::parse_action(source, self)
+    }
+
+    pub fn name(&self) -> &WorkflowName {
+        &self.name
+    }
+
+    pub fn description(&self) -> &str {
+        &self.description
+    }
+
+    /// The text that was parsed.
+    pub fn source(&self) -> &str {
+        &self.source
+    }
+
+    /// What the kernel needs to know.
+    pub fn plan(&self) -> &Arc<Plan> {
+        &self.plan
+    }
+
+    pub fn accept(&self) -> &Accept {
+        &self.accept
+    }
+
+    /// The services, in the order written.
+    pub fn services(&self) -> &[Service] {
+        &self.services
+    }
+
+    /// The steps, in the order of the plan.
+    pub fn step_names(&self) -> &[StepName] {
+        &self.step_names
+    }
+
+    /// Checks a request's body: JSON, not too deep, and as the schema says.
+    pub fn check(&self, body: &[u8]) -> Result<(), Vec<SchemaProblem>> {
+        let whole = |message: String| vec![SchemaProblem { pointer: String::new(), message }];
+        let Some(schema) = &self.accept.schema else {
+            return json::check(body).map(drop).map_err(|error| whole(error.to_string()));
+        };
+        json::check_depth(body).map_err(|error| whole(error.to_string()))?;
+        let value = serde_json::from_slice(body).map_err(|error| whole(format!("not JSON: {error}")))?;
+        schema.check(&value)
+    }
+
+    /// The client's id of a checked body; `None` when it has none or the workflow takes none.
+    pub fn id_of(&self, body: &[u8]) -> Result<Option<RunId>, AcceptProblem> {
+        let text = take(self.accept.id.as_ref(), "id", body)?;
+        let new = |text: String| RunId::new(&text);
+        text.map(new).transpose().map_err(|e| AcceptProblem { field: "id", message: e.to_string() })
+    }
+
+    /// The key of a checked body; `None` when it has none or the workflow takes none.
+    pub fn key_of(&self, body: &[u8]) -> Result<Option<Key>, AcceptProblem> {
+        let text = take(self.accept.key.as_ref(), "key", body)?;
+        let new = |text: String| Key::new(&text);
+        text.map(new).transpose().map_err(|e| AcceptProblem { field: "key", message: e.to_string() })
+    }
+
+    /// The request that `work` owes. An action that a person named goes to [`Definition::render_action`].
+    pub fn render(&self, work: Work, context: &Context<'_>) -> Result<Request, RenderError> {
+        let action =
+            self.action(work).ok_or_else(|| RenderError::new("call", "the workflow declares none"))?;
+        let fields = if matches!(work, Work::Notice(_)) { NOTICE } else { CALL };
+        let Action::Http(http) = action;
+        let frame = Frame::new(context, &self.name, &self.step_names, http.visible, fields);
+        let mut request = render::render(http, &frame)?;
+        if fields == NOTICE && request.body.is_none() {
+            judge::add_notice_body(&mut request, &frame);
+        }
+        Ok(request)
+    }
+
+    /// The request of an action that a person named.
+    pub fn render_action(&self, action: &Action, context: &Context<'_>) -> Result<Request, RenderError> {
+        let Action::Http(http) = action;
+        let frame = Frame::new(context, &self.name, &self.step_names, http.visible, CALL);
+        render::render(http, &frame)
+    }
+
+    /// What a 2xx answer to `work` means, and what later steps get of it.
+    pub fn judge(
+        &self,
+        work: Work,
+        context: &Context<'_>,
+        status: u16,
+        headers: &HeaderMap,
+        body: &Bytes,
+    ) -> Verdict {
+        let Some((step, accept_if, output)) = self.judgement(work) else {
+            return Verdict::Done { output: Bytes::from_static(b"null") };
+        };
+        let (text, is_json) = judge::body_text(body);
+        let answer = Answer { status, headers, body: Document::new(&text) };
+        let frame =
+            Frame::new(context, &self.name, &self.step_names, step.visible, ANSWER).with_answer(answer);
+        judge::judge(accept_if, output, &frame, body, is_json)
+    }
+
+    fn step(&self, index: StepIndex) -> Option<&Step> {
+        self.steps.get(usize::from(index.0))
+    }
+
+    fn action(&self, work: Work) -> Option<&Action> {
+        match work {
+            Work::Do(step) => self.step(step).map(|step| &step.call),
+            Work::Alternative(step) => self.step(step)?.alternative.as_ref().map(|other| &other.action),
+            Work::Undo(step) => self.step(step)?.undo.as_ref(),
+            Work::DoInstead(_) | Work::UndoInstead(_) => None,
+            Work::Notice(Notice::Completed) => self.notices.completed.as_ref(),
+            Work::Notice(Notice::Undone) => self.notices.undone.as_ref(),
+            Work::Notice(Notice::Parked) => self.notices.parked.as_ref(),
+        }
+    }
+
+    /// How the answer to `work` is read. An alternative is read as its step unless it says otherwise; what
+    /// a person chose to do is not refused, but still makes the step's output.
+    fn judgement(&self, work: Work) -> Option<(&Step, Option<&Expression>, Option<&Expression>)> {
+        match work {
+            Work::Do(index) => {
+                let step = self.step(index)?;
+                Some((step, step.judgement.accept_if.as_ref(), step.judgement.output.as_ref()))
+            }
+            Work::Alternative(index) => {
+                let step = self.step(index)?;
+                let own = &step.alternative.as_ref()?.judgement;
+                let accept_if = own.accept_if.as_ref().or(step.judgement.accept_if.as_ref());
+                Some((step, accept_if, own.output.as_ref().or(step.judgement.output.as_ref())))
+            }
+            Work::DoInstead(index) => {
+                let step = self.step(index)?;
+                Some((step, None, step.judgement.output.as_ref()))
+            }
+            Work::Undo(_) | Work::UndoInstead(_) | Work::Notice(_) => None,
+        }
+    }
+}
+
+fn take(
+    expression: Option<&Expression>,
+    field: &'static str,
+    body: &[u8],
+) -> Result<Option<String>, AcceptProblem> {
+    let Some(expression) = expression else { return Ok(None) };
+    let fail = |message: String| AcceptProblem {
+        field,
+        message: format!("expression {}: {message}", quote(expression.source())),
+    };
+    let text = std::str::from_utf8(body).map_err(|error| fail(format!("not JSON: {error}")))?;
+    let input = BodyInput(Document::new(text.trim_matches([' ', '\t', '\r', '\n'])));
+    let value = expression.evaluate(&input, OUTPUT_BYTES_MAX).map_err(fail)?;
+    match value.as_deref() {
+        None | Some("null") => Ok(None),
+        Some(json) if json.starts_with('"') => Ok(json::text_of(json).map(|text| text.into_owned())),
+        Some(json) if json.starts_with(['{', '[', 't', 'f']) => {
+            Err(fail(format!("is {}, not text or a number", json::kind(json))))
+        }
+        Some(number) => Ok(Some(number.to_owned())),
+    }
+}

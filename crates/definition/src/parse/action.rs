@@ -1,0 +1,184 @@
+//! Reads calls and actions: where they go and what they carry.
+
+use http::{HeaderName, HeaderValue, Method};
+use words::Span;
+
+use super::fields::{Field, Fields};
+use super::scope::Scope;
+use super::url;
+use crate::action::{Action, HeaderTemplate, HttpAction, Service};
+use crate::limits::PAIRS_MAX;
+use crate::problem::{Report, did_you_mean, quote};
+use crate::template::{Body, Template};
+
+/// How long an action with a URL of its own may take.
+const ACTION_TIMEOUT: Span = Span::from_secs(30);
+
+const CALL_FIELDS: [&str; 6] = ["service", "method", "path", "headers", "query", "body"];
+const ACTION_FIELDS: [&str; 5] = ["type", "method", "url", "headers", "body"];
+const METHODS: [&str; 6] = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"];
+/// Headers that Sortie or the connection sets.
+const OWN_HEADERS: [&str; 10] = [
+    "connection",
+    "content-length",
+    "expect",
+    "host",
+    "idempotency-key",
+    "keep-alive",
+    "te",
+    "trailer",
+    "transfer-encoding",
+    "upgrade",
+];
+
+/// Reads `{ service, method, path, … }` or `{ type: http, method, url, … }`; `more` names fields that the
+/// same map may hold besides.
+pub(super) fn read(
+    field: &Field<'_>,
+    more: &[&str],
+    services: &[Service],
+    scope: &Scope<'_>,
+    report: &mut Report,
+) -> Option<Action> {
+    let any = Fields::read_any(field, report)?;
+    let is_action = any.has("type") || (any.has("url") && !any.has("service"));
+    let own: &[&str] = if is_action { &ACTION_FIELDS } else { &CALL_FIELDS };
+    let allowed: Vec<&str> = own.iter().chain(more).copied().collect();
+    let fields = Fields::read(field, &allowed, report)?;
+
+    let target = if is_action { read_url(&fields, report) } else { read_path(&fields, services, report) };
+    let method = fields.require("method", report).and_then(|field| read_method(&field, report));
+    let query = read_query(&fields, report);
+    let service = target.as_ref().and_then(|target| target.service);
+    let headers = read_headers(&fields, service, report);
+    let body = fields.get("body").map(|field| read_body(&field, method.as_ref(), report));
+    let target = target?;
+    let action = HttpAction {
+        service: service.map(|service| service.name.clone()),
+        method: method?,
+        base: target.base,
+        path: target.path,
+        query,
+        headers,
+        body,
+        timeout: service.map_or(ACTION_TIMEOUT, |service| service.timeout),
+        visible: scope.visible,
+    };
+    for expression in action.expressions() {
+        scope.check(expression, field, report);
+    }
+    Some(Action::Http(action))
+}
+
+struct Target<'s> {
+    service: Option<&'s Service>,
+    base: String,
+    path: Template,
+}
+
+fn read_url<'s>(fields: &Fields<'_>, report: &mut Report) -> Option<Target<'s>> {
+    let kind = fields.require("type", report).and_then(|field| field.one_of(&["http"], report));
+    let field = fields.require("url", report)?;
+    let text = field.text(report)?;
+    let template = field.checked(Template::parse(text), report)?;
+    let (base, path) = field.checked(url::split(template), report)?;
+    kind.map(|_| Target { service: None, base, path })
+}
+
+fn read_path<'s>(fields: &Fields<'_>, services: &'s [Service], report: &mut Report) -> Option<Target<'s>> {
+    let service = fields.require("service", report).and_then(|field| {
+        let name = field.text(report)?;
+        let service = services.iter().find(|service| service.name.as_str() == name);
+        if service.is_none() {
+            let hint = did_you_mean(name, services.iter().map(|service| service.name.as_str()));
+            field.wrong(format!("no service {}{hint}", quote(name)), report);
+        }
+        service
+    });
+    let field = fields.require("path", report)?;
+    let text = field.text(report)?;
+    let template = field.checked(Template::parse(text), report)?;
+    field.checked(url::check_path(&template), report)?;
+    let service = service?;
+    Some(Target { service: Some(service), base: service.url.clone(), path: template })
+}
+
+fn read_method(field: &Field<'_>, report: &mut Report) -> Option<Method> {
+    let method = field.one_of(&METHODS, report)?;
+    Some(Method::from_bytes(method.as_bytes()).expect("the listed methods are valid"))
+}
+
+fn read_query(fields: &Fields<'_>, report: &mut Report) -> Vec<(String, Template)> {
+    let read = |name: &str, field: &Field<'_>, report: &mut Report| {
+        let text = field.scalar(report)?;
+        let template = field.checked(Template::parse(&text), report)?;
+        Some((url::encode(name), template))
+    };
+    read_pairs(fields, "query", report, read)
+}
+
+fn read_headers(
+    fields: &Fields<'_>,
+    service: Option<&Service>,
+    report: &mut Report,
+) -> Vec<(HeaderName, HeaderTemplate)> {
+    let own = read_pairs(fields, "headers", report, read_header);
+    let inherited = service.into_iter().flat_map(|service| &service.headers);
+    let kept = inherited.filter(|(name, _)| own.iter().all(|(own, _)| own != name));
+    let kept: Vec<_> =
+        kept.map(|(name, value)| (name.clone(), HeaderTemplate::Fixed(value.clone()))).collect();
+    kept.into_iter().chain(own).collect()
+}
+
+fn read_header(name: &str, field: &Field<'_>, report: &mut Report) -> Option<(HeaderName, HeaderTemplate)> {
+    let header = HeaderName::from_bytes(name.as_bytes()).ok();
+    let Some(header) = header else {
+        field.wrong(format!("{} is not the name of a header", quote(name)), report);
+        return None;
+    };
+    if OWN_HEADERS.contains(&header.as_str()) {
+        field.wrong(format!("'{header}' is set by Sortie itself"), report);
+        return None;
+    }
+    let text = field.scalar(report)?;
+    let template = field.checked(Template::parse(&text), report)?;
+    let Some(literal) = template.as_literal() else {
+        return Some((header, HeaderTemplate::Rendered(template)));
+    };
+    let value = HeaderValue::from_bytes(literal.as_bytes())
+        .map_err(|_| "the value has characters that a header must not have");
+    Some((header, HeaderTemplate::Fixed(field.checked(value, report)?)))
+}
+
+/// The literal headers of a service.
+pub(super) fn read_fixed_headers(fields: &Fields<'_>, report: &mut Report) -> Vec<(HeaderName, HeaderValue)> {
+    read_pairs(fields, "headers", report, |name, field, report| match read_header(name, field, report)? {
+        (name, HeaderTemplate::Fixed(value)) => Some((name, value)),
+        (_, HeaderTemplate::Rendered(_)) => {
+            field.wrong("the headers of a service are fixed; put expressions into the call", report);
+            None
+        }
+    })
+}
+
+fn read_pairs<T>(
+    fields: &Fields<'_>,
+    name: &str,
+    report: &mut Report,
+    mut read: impl FnMut(&str, &Field<'_>, &mut Report) -> Option<T>,
+) -> Vec<T> {
+    let Some(field) = fields.get(name) else { return Vec::new() };
+    let Some(pairs) = Fields::read_any(&field, report) else { return Vec::new() };
+    if pairs.iter().count() > PAIRS_MAX {
+        field.wrong(format!("at most {PAIRS_MAX} are allowed"), report);
+        return Vec::new();
+    }
+    pairs.iter().filter_map(|(name, _, field)| read(name, &field, report)).collect()
+}
+
+fn read_body(field: &Field<'_>, method: Option<&Method>, report: &mut Report) -> Body {
+    if let Some(method @ (&Method::GET | &Method::HEAD)) = method {
+        field.wrong(format!("a {method} call has no body"), report);
+    }
+    Body::read(field.node, &mut |node, message| report.add(node.at, &field.path, message))
+}

@@ -1,0 +1,53 @@
+//! What a render costs. Run with: cargo test --release -p definition --test speed -- --ignored --nocapture
+
+#![allow(clippy::unwrap_used)]
+
+mod common;
+
+use std::hint::black_box;
+use std::time::Instant;
+
+use bytes::Bytes;
+use common::{REQUEST, Run, drone};
+use http::HeaderMap;
+use words::{StepIndex, Work};
+
+fn measure(name: &str, mut call: impl FnMut()) {
+    const ROUNDS: u32 = 200_000;
+    for _ in 0..ROUNDS / 10 {
+        call();
+    }
+    let start = Instant::now();
+    for _ in 0..ROUNDS {
+        call();
+    }
+    println!("{name:24} {:6} ns", start.elapsed().as_nanos() / u128::from(ROUNDS));
+}
+
+#[test]
+#[ignore = "a measurement, for release builds"]
+fn nanoseconds_per_call() {
+    let (definition, mut run) = (drone(), Run::new(REQUEST));
+    run.outputs = vec![None, None, None, Some(Bytes::from_static(b"\"drone-9\""))];
+    let context = run.context();
+    for (n, name) in definition.step_names().iter().enumerate() {
+        let work = Work::Do(StepIndex(n as u16));
+        measure(&format!("render {name}"), || {
+            black_box(definition.render(work, &context).unwrap());
+        });
+    }
+    let (headers, yes) = (HeaderMap::new(), Bytes::from_static(b"true"));
+    measure("judge account (jq)", || {
+        black_box(definition.judge(Work::Do(StepIndex(0)), &context, 200, &headers, &yes));
+    });
+    let answer = Bytes::from_static(b"{\"droneId\":\"drone-9\"}");
+    measure("judge drone (path)", || {
+        black_box(definition.judge(Work::Do(StepIndex(3)), &context, 200, &headers, &answer));
+    });
+    measure("check (schema)", || {
+        black_box(definition.check(REQUEST.as_bytes())).unwrap();
+    });
+    measure("id_of", || {
+        black_box(definition.id_of(REQUEST.as_bytes())).unwrap();
+    });
+}
