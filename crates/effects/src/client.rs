@@ -116,27 +116,20 @@ impl Client {
         let _lease = lease.map_err(|_| Fault::Timeout { sent: false })?;
 
         let mut message = message(request);
-        // A kept connection may have died unnoticed. If it provably took nothing of the request, a fresh one is tried.
-        if let Some(mut live) = self.pool.take_idle(&lane).await {
+        loop {
+            let obtained = timeout_at(deadline, self.obtain(&lane)).await;
+            let mut live = obtained.map_err(|_| Fault::Timeout { sent: false })??;
             match exchange(&mut live, message, answer_bytes_max, deadline).await {
-                Err(Broken::Untouched(returned)) => message = *returned,
-                Err(Broken::Fault(fault)) => return Err(fault),
                 Ok(answer) => {
-                    self.keep(&lane, live).await;
+                    self.pool.keep(&lane, live);
                     return Ok(answer);
                 }
-            }
-        }
-        let opened = timeout_at(deadline, self.open(&lane)).await;
-        let mut live = opened.map_err(|_| Fault::Timeout { sent: false })??;
-        match exchange(&mut live, message, answer_bytes_max, deadline).await {
-            Ok(answer) => {
-                self.keep(&lane, live).await;
-                Ok(answer)
-            }
-            Err(Broken::Fault(fault)) => Err(fault),
-            Err(Broken::Untouched(_)) => {
-                Err(Fault::Unsent { reason: "the new connection closed at once".to_owned() })
+                Err(Broken::Fault(fault)) => return Err(fault),
+                // A kept connection may have died unnoticed; it has provably taken nothing, so another is tried.
+                Err(Broken::Untouched(returned)) if live.was_kept() => message = *returned,
+                Err(Broken::Untouched(_)) => {
+                    return Err(Fault::Unsent { reason: "the new connection closed at once".to_owned() });
+                }
             }
         }
     }
@@ -146,16 +139,18 @@ impl Client {
         self.pool.open_count()
     }
 
-    async fn open(&self, lane: &Lane) -> Result<Box<Live>, Fault> {
+    async fn obtain(&self, lane: &Lane) -> Result<Box<Live>, Fault> {
+        if let Some(live) = self.pool.take_idle(lane) {
+            return Ok(live);
+        }
+        let _turn = lane.dial_turn().await;
+        // Another call may have ended meanwhile and left its connection.
+        if let Some(live) = self.pool.take_idle(lane) {
+            return Ok(live);
+        }
         let slot = self.pool.open_slot();
         let wire = self.dialer.dial(&lane.origin, &lane.resolved).await?;
         Live::start(wire, slot).await
-    }
-
-    async fn keep(&self, lane: &Lane, mut live: Box<Live>) {
-        if live.is_usable().await {
-            self.pool.give_idle(lane, live);
-        }
     }
 }
 

@@ -21,6 +21,9 @@ pub const URL_BYTES_MAX: usize = 8 * 1024;
 /// Connections, and so calls in flight, to one origin.
 pub const CONNECTIONS_PER_ORIGIN: usize = 1024;
 
+/// Connections to one origin that are being opened at once; half of the smallest usual backlog, 128.
+pub const DIALS_PER_ORIGIN: usize = 64;
+
 /// Connections in all: leaves room for inbound ones under a file limit of 65,536.
 pub const CONNECTIONS_TOTAL: usize = 16_384;
 

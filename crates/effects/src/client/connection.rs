@@ -4,7 +4,8 @@ use std::future::{Future, poll_fn};
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, Waker};
+use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
 use http_body_util::{BodyExt, Full};
@@ -13,6 +14,7 @@ use hyper::client::conn::{TrySendError, http1};
 use hyper_util::rt::TokioIo;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
+use tokio::task::unconstrained;
 use tokio::time::Instant;
 use tokio_rustls::client::TlsStream;
 
@@ -29,7 +31,8 @@ pub(super) struct Live {
     /// None once it has closed; dropping it answers what still waits on `sender`.
     connection: Option<http1::Connection<TokioIo<Tally>, Full<Bytes>>>,
     written: Arc<AtomicBool>,
-    pub(super) idle_since: Instant,
+    /// When the last call on it ended; none while it has served none.
+    idle_since: Option<Instant>,
     _slot: OpenSlot,
 }
 
@@ -62,18 +65,27 @@ impl Live {
             .handshake(io)
             .await
             .map_err(|error| Fault::Connect { stage: Stage::Tcp, reason: with_causes(&error) })?;
-        let idle_since = Instant::now();
-        Ok(Box::new(Live { sender, connection: Some(connection), written, idle_since, _slot: slot }))
+        Ok(Box::new(Live { sender, connection: Some(connection), written, idle_since: None, _slot: slot }))
     }
 
     /// Whether the next message can go out on this connection, as far as can be told now.
-    pub(super) async fn is_usable(&mut self) -> bool {
-        poll_fn(|cx| Poll::Ready(self.poll_usable(cx))).await
+    pub(super) fn is_usable(&mut self) -> bool {
+        // Nobody waits for an idle connection: it is looked at when it is taken and by the sweep.
+        drive(&mut self.connection, &mut Context::from_waker(Waker::noop()));
+        self.connection.is_some() && self.sender.is_ready()
     }
 
-    pub(super) fn poll_usable(&mut self, cx: &mut Context<'_>) -> bool {
-        drive(&mut self.connection, cx);
-        self.connection.is_some() && self.sender.is_ready()
+    pub(super) fn mark_idle(&mut self) {
+        self.idle_since = Some(Instant::now());
+    }
+
+    pub(super) fn idle_for(&self) -> Duration {
+        self.idle_since.map_or(Duration::ZERO, |since| since.elapsed())
+    }
+
+    /// Whether it has been idle before: then its server may have closed it unnoticed.
+    pub(super) fn was_kept(&self) -> bool {
+        self.idle_since.is_some()
     }
 
     /// Whether any byte of the current message has gone out.
@@ -84,11 +96,14 @@ impl Live {
     /// Sends one message and reads its whole answer.
     pub(super) async fn exchange(&mut self, message: Message, bytes_max: usize) -> Result<Answer, Broken> {
         self.written.store(false, Ordering::Relaxed);
-        let mut talk = pin!(talk(self.sender.try_send_request(message), bytes_max));
+        // All that the talk waits for comes through the connection, and it is polled right after the connection: it
+        // needs no waker, and waking the task it already runs in would cost a useless second poll. Unconstrained,
+        // because a used-up budget would be told to that waker.
+        let mut talk = pin!(unconstrained(talk(self.sender.try_send_request(message), bytes_max)));
         let connection = &mut self.connection;
         let talked = poll_fn(|cx| {
             drive(connection, cx);
-            talk.as_mut().poll(cx)
+            talk.as_mut().poll(&mut Context::from_waker(Waker::noop()))
         });
         talked.await.map_err(|error| match error {
             TalkError::Untouched(message) => Broken::Untouched(message),

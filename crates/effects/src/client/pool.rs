@@ -1,18 +1,17 @@
 //! The connections that are kept between calls, and the bounds on how many there are.
 
 use std::collections::{HashMap, VecDeque};
-use std::future::poll_fn;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
-use std::task::{Context, Poll};
 use std::time::Duration;
 
 use tokio::sync::{Semaphore, SemaphorePermit};
-use tokio::time::{Instant, MissedTickBehavior, interval};
+use tokio::time::{MissedTickBehavior, interval};
 
 use crate::client::Settings;
 use crate::client::connect::Resolved;
 use crate::client::connection::Live;
+use crate::limits;
 use crate::url::Origin;
 
 /// All lanes. A call holds a lease while it is in flight; open connections never outnumber `total`, because a call
@@ -32,6 +31,7 @@ pub(super) struct Lane {
     pub(super) origin: Origin,
     pub(super) resolved: Resolved,
     places: Semaphore,
+    dials: Semaphore,
     /// The newest at the back: reusing it first lets the rest grow old and be closed.
     idle: Mutex<VecDeque<Box<Live>>>,
 }
@@ -67,6 +67,7 @@ impl Pool {
             origin: origin.clone(),
             resolved: Resolved::default(),
             places: Semaphore::new(self.per_origin),
+            dials: Semaphore::new(limits::DIALS_PER_ORIGIN),
             idle: Mutex::default(),
         });
         lanes.insert(origin.clone(), lane.clone());
@@ -82,18 +83,21 @@ impl Pool {
     }
 
     /// The most recently used idle connection that is still usable.
-    pub(super) async fn take_idle(&self, lane: &Lane) -> Option<Box<Live>> {
+    pub(super) fn take_idle(&self, lane: &Lane) -> Option<Box<Live>> {
         loop {
             let mut live = locked(&lane.idle).pop_back()?;
-            if live.idle_since.elapsed() < self.idle_timeout && live.is_usable().await {
+            if live.idle_for() < self.idle_timeout && live.is_usable() {
                 return Some(live);
             }
         }
     }
 
-    pub(super) fn give_idle(&self, lane: &Lane, mut live: Box<Live>) {
-        live.idle_since = Instant::now();
-        locked(&lane.idle).push_back(live);
+    /// Keeps a connection for later calls, unless its last one has ended it.
+    pub(super) fn keep(&self, lane: &Lane, mut live: Box<Live>) {
+        if live.is_usable() {
+            live.mark_idle();
+            locked(&lane.idle).push_back(live);
+        }
     }
 
     /// A slot for one more connection, at the cost of the longest idle one when all are taken.
@@ -110,17 +114,17 @@ impl Pool {
 
     fn take_longest_idle(&self) -> Option<Box<Live>> {
         let lanes = locked(&self.lanes);
-        let oldest_in = |lane: &Lane| locked(&lane.idle).front().map(|live| live.idle_since);
+        let oldest_in = |lane: &Lane| locked(&lane.idle).front().map(|live| live.idle_for());
         let lane =
-            lanes.values().filter(|lane| oldest_in(lane).is_some()).min_by_key(|lane| oldest_in(lane))?;
+            lanes.values().filter(|lane| oldest_in(lane).is_some()).max_by_key(|lane| oldest_in(lane))?;
         locked(&lane.idle).pop_front()
     }
 
     /// Closes what has been idle for too long or was closed by its server, and forgets lanes without use.
-    fn sweep(&self, cx: &mut Context<'_>) {
+    fn sweep(&self) {
         locked(&self.lanes).retain(|_, lane| {
             let mut idle = locked(&lane.idle);
-            idle.retain_mut(|live| live.idle_since.elapsed() < self.idle_timeout && live.poll_usable(cx));
+            idle.retain_mut(|live| live.idle_for() < self.idle_timeout && live.is_usable());
             // New users of a lane come through this map, whose lock is held: a count of one means none.
             !idle.is_empty() || Arc::strong_count(lane) > 1
         });
@@ -135,11 +139,15 @@ pub(super) async fn sweep_until_dropped(pool: Weak<Pool>) {
     loop {
         ticks.tick().await;
         let Some(pool) = pool.upgrade() else { return };
-        let sweep = poll_fn(|cx| {
-            pool.sweep(cx);
-            Poll::Ready(())
-        });
-        sweep.await;
+        pool.sweep();
+    }
+}
+
+impl Lane {
+    /// A turn to open a connection. A burst of calls opens its connections in turns: more at once overflow the
+    /// server's backlog, and a dropped SYN costs a second.
+    pub(super) async fn dial_turn(&self) -> SemaphorePermit<'_> {
+        self.dials.acquire().await.expect("the semaphore is never closed")
     }
 }
 
