@@ -9,7 +9,7 @@ use host::Clock;
 use journal::{AppendError, Journal};
 use kernel::Request;
 use view::{Ids, Reserve, View};
-use words::{BodyHash, PartitionId, RunId};
+use words::{BodyHash, Key, PartitionId, RunId, Timestamp};
 
 use crate::admission::{Admission, Refusal, RefusalReason};
 use crate::identity::{Identity, fingerprint, identify};
@@ -37,7 +37,10 @@ pub struct Offer {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Submitted {
     pub id: RunId,
+    pub key: Key,
     pub partition: PartitionId,
+    /// When this request was checked; of a repeated one, not when the first was accepted.
+    pub at: Timestamp,
     /// False when the same request was accepted before.
     pub new: bool,
 }
@@ -78,7 +81,9 @@ pub struct Ingest<J> {
 /// A request that passed every check and holds its id.
 pub(crate) struct Ready {
     pub id: RunId,
+    pub key: Key,
     pub partition: PartitionId,
+    pub at: Timestamp,
     pub record: Bytes,
     /// False when an equal request is on its way to the journal at this moment.
     pub new: bool,
@@ -147,24 +152,26 @@ impl<J: Journal> Ingest<J> {
         let identity = identify(target.definition, &offer.body, offer.path_id, offer.header_id)?;
         let body_hash = fingerprint(target.definition, &offer.body);
         let partition = PartitionId::of(&identity.key, self.partitions);
+        let at = self.clock.now();
         let new = match self.reserve(&identity, body_hash, partition)? {
             Reservation::Held { new } => new,
             Reservation::Exists { partition } => {
-                return Ok(Checked::Exists(Submitted { id: identity.id, partition, new: false }));
+                let Identity { id, key, .. } = identity;
+                return Ok(Checked::Exists(Submitted { id, key, partition, at, new: false }));
             }
         };
         let request = Request {
-            accepted_at: self.clock.now(),
+            accepted_at: at,
             id: identity.id.clone(),
             workflow: target.definition.name().clone(),
             version: target.version,
-            key: identity.key,
+            key: identity.key.clone(),
             body: offer.body,
             body_hash,
             trace: offer.trace,
         };
         let record = journal::codec::encode(&request);
-        Ok(Checked::Ready(Ready { id: identity.id, partition, record, new }))
+        Ok(Checked::Ready(Ready { id: identity.id, key: identity.key, partition, at, record, new }))
     }
 
     fn reserve(
@@ -226,7 +233,7 @@ impl<J: Journal> Ingest<J> {
         } else {
             self.metrics.replayed.inc();
         }
-        Submitted { id: ready.id, partition: ready.partition, new: ready.new }
+        Submitted { id: ready.id, key: ready.key, partition: ready.partition, at: ready.at, new: ready.new }
     }
 }
 

@@ -1,1 +1,19 @@
-//! .
+//! The HTTP edge: requests, queries and commands in, answers and problems out.
+
+pub mod access;
+mod api;
+mod body;
+mod entrance;
+mod error;
+pub mod limits;
+mod listing;
+mod names;
+mod openapi;
+mod own_route;
+mod routes;
+mod serve;
+mod show;
+
+pub use access::{Access, Role, Token};
+pub use api::{Api, Parts};
+pub use serve::{Server, serve};

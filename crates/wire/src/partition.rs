@@ -27,7 +27,7 @@ pub struct ServiceView {
     pub limit: usize,
     pub in_flight: usize,
     pub waiting: usize,
-    /// closed, open or half_open
+    /// closed, open, half_open, held_open or held_closed
     pub breaker: String,
     pub p50_ms: Option<f64>,
     pub p99_ms: Option<f64>,

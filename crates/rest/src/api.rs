@@ -1,0 +1,141 @@
+//! What every route can reach, and the ways to find a run.
+
+use std::sync::Arc;
+
+use axum::body::Body;
+use engine::{Applied, ApplyError, Catalog, Control, Engine, Entry, archive};
+use ingest::Ingest;
+use journal::Journal;
+use kernel::Run;
+use prometheus_client::registry::Registry;
+use view::{EndedRun, Ids, View};
+use wire::ServiceView;
+use words::{PartitionId, RunId, RunStatus, WorkflowName};
+
+use crate::access::{Access, Permission};
+use crate::error::ApiError;
+use crate::{names, show};
+
+/// The parts that the API speaks for.
+pub struct Parts<J> {
+    pub journal: Arc<J>,
+    pub ingest: Ingest<J>,
+    pub engine: Engine,
+    pub control: Control<J>,
+    pub view: View,
+    pub ids: Arc<Ids>,
+    pub access: Access,
+    pub metrics: Registry,
+    pub services: Box<dyn Fn() -> Vec<ServiceView> + Send + Sync>,
+    pub limits: wire::Limits,
+}
+
+/// The API. Cheap to clone.
+pub struct Api<J>(Arc<Parts<J>>);
+
+impl<J> Clone for Api<J> {
+    fn clone(&self) -> Api<J> {
+        Api(self.0.clone())
+    }
+}
+
+impl<J> std::ops::Deref for Api<J> {
+    type Target = Parts<J>;
+    fn deref(&self) -> &Parts<J> {
+        &self.0
+    }
+}
+
+/// A run, wherever it was found.
+pub(crate) enum Found {
+    /// Durable in the inbox of a partition.
+    Waiting(PartitionId),
+    Live(PartitionId, Box<Run>),
+    Ended(Box<EndedRun>, Box<Run>),
+}
+
+impl Found {
+    pub(crate) fn status(&self) -> RunStatus {
+        match self {
+            Found::Waiting(_) => RunStatus::Accepted,
+            Found::Live(_, run) | Found::Ended(_, run) => run.status(),
+        }
+    }
+}
+
+impl<J: Journal> Api<J> {
+    pub fn new(parts: Parts<J>) -> Api<J> {
+        Api(Arc::new(parts))
+    }
+
+    /// Who asks, if they may.
+    pub(crate) fn allow(
+        &self,
+        headers: &http::HeaderMap,
+        permission: Permission,
+    ) -> Result<String, ApiError> {
+        let header = headers.get(http::header::AUTHORIZATION).and_then(|value| value.to_str().ok());
+        self.access.check(header, permission).map(str::to_owned).map_err(ApiError::Denied)
+    }
+
+    pub(crate) fn catalog(&self) -> Arc<Catalog> {
+        self.control.catalogs().load()
+    }
+
+    /// The current version of a workflow, or an error that names the nearest one.
+    pub(crate) fn workflow(&self, catalog: &Catalog, name: &str) -> Result<Entry, ApiError> {
+        let found = WorkflowName::new(name).ok().and_then(|name| catalog.current(&name).cloned());
+        found.ok_or_else(|| {
+            let known = catalog.all().map(|entry| entry.definition.name().as_str());
+            let hint = names::nearest(name, known).map(|near| format!("; did you mean '{near}'?"));
+            ApiError::UnknownWorkflow(format!("no workflow '{name}'{}", hint.unwrap_or_default()))
+        })
+    }
+
+    /// Finds a run: in its partition's memory, in the view, or waiting in the inbox.
+    pub(crate) async fn find(&self, id: &RunId) -> Result<Option<Found>, ApiError> {
+        let entry = self.ids.find(id);
+        if let Some(entry) = entry {
+            let asked = id.clone();
+            let live = self.engine.query(entry.partition, move |state| state.find(&asked).cloned()).await?;
+            if let Some(run) = live {
+                return Ok(Some(Found::Live(entry.partition, Box::new(run))));
+            }
+        }
+        let hint = entry.map(|entry| entry.partition);
+        let hint = hint.unwrap_or_else(|| PartitionId::of(&id.clone().into(), self.limits.partitions));
+        let ended = self.view.run(id, Some(hint)).map_err(|error| ApiError::View(error.to_string()))?;
+        if let Some(ended) = ended {
+            let run = archive::open(&ended).map_err(|error| ApiError::View(format!("run {id}: {error}")))?;
+            return Ok(Some(Found::Ended(Box::new(ended), Box::new(run))));
+        }
+        Ok(entry.filter(|entry| entry.durable).map(|entry| Found::Waiting(entry.partition)))
+    }
+
+    /// A run as JSON.
+    pub(crate) async fn show(&self, id: &RunId) -> Result<Body, ApiError> {
+        let found = self.find(id).await?.ok_or_else(|| ApiError::NotFound(format!("no run {id}")))?;
+        let encode = |run: &Run, partition: PartitionId, reason: Option<String>| {
+            let catalog = self.catalog();
+            let entry = catalog.version(&run.request.workflow, run.request.version);
+            let entry = entry.expect("a run's workflow version is never removed");
+            let detail = show::detail(run, &entry.definition, partition, reason);
+            serde_json::to_vec(&detail).expect("a run in memory can always be encoded")
+        };
+        Ok(Body::from(match found {
+            Found::Waiting(partition) => show::waiting(id, partition).to_string().into_bytes(),
+            Found::Live(partition, run) => encode(&run, partition, run.reason()),
+            Found::Ended(ended, run) => {
+                let partition = PartitionId::of(&ended.key, self.limits.partitions);
+                encode(&run, partition, ended.reason.clone())
+            }
+        }))
+    }
+}
+
+impl<J: Journal> Api<J> {
+    /// Applies a workflow from inside the process.
+    pub async fn apply(&self, source: &str, by: &str) -> Result<Applied, ApplyError> {
+        self.control.apply(source, by, None).await
+    }
+}

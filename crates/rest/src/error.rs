@@ -1,0 +1,204 @@
+//! The one table from what went wrong to a status, a stable code and a problem.
+
+use axum::response::{IntoResponse, Response};
+use engine::{ApplyError, CommandError, DeleteError};
+use http::header::{CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
+use http::{HeaderValue, StatusCode};
+use ingest::{Refusal, RefusalReason, SubmitError};
+use journal::AppendError;
+use kernel::Rejection;
+use wire::{FieldError, Problem};
+
+use crate::access::Denied;
+
+/// Anything that the API answers instead of what was asked for.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum ApiError {
+    #[error("{0}")]
+    NotFound(String),
+    #[error("{0}")]
+    UnknownWorkflow(String),
+    #[error("{0}")]
+    BadRequest(String),
+    #[error("{0}")]
+    MediaType(String),
+    #[error("{0} is not supported here")]
+    Method(http::Method),
+    #[error("a body of more than {bytes_max} bytes is not taken here")]
+    BodyTooLarge { bytes_max: usize },
+    #[error("the body did not arrive in time")]
+    BodyTimeout,
+    #[error("the body broke off: {0}")]
+    BodyBroken(String),
+    #[error("{}", denied(.0))]
+    Denied(Denied),
+    #[error(transparent)]
+    Submit(#[from] SubmitError),
+    #[error(transparent)]
+    Refused(#[from] Refusal),
+    #[error(transparent)]
+    Apply(#[from] ApplyError),
+    #[error("the definition cannot be used")]
+    Invalid(definition::Problems),
+    #[error(transparent)]
+    Delete(#[from] DeleteError),
+    #[error(transparent)]
+    Command(#[from] CommandError),
+    #[error("{0}")]
+    View(String),
+}
+
+fn denied(denied: &Denied) -> &'static str {
+    match denied {
+        Denied::Unknown => "send a valid API token as 'Authorization: Bearer TOKEN'",
+        Denied::Forbidden => "the role of this token does not allow it",
+    }
+}
+
+impl ApiError {
+    /// The table. Codes are never renamed and never reused; docs/reference/errors.md lists them.
+    fn status_and_code(&self) -> (StatusCode, &'static str) {
+        match self {
+            ApiError::NotFound(_) => (StatusCode::NOT_FOUND, "not_found"),
+            ApiError::UnknownWorkflow(_) => (StatusCode::NOT_FOUND, "unknown_workflow"),
+            ApiError::BadRequest(_) => (StatusCode::BAD_REQUEST, "bad_request"),
+            ApiError::MediaType(_) => (StatusCode::UNSUPPORTED_MEDIA_TYPE, "media_type"),
+            ApiError::Method(_) => (StatusCode::METHOD_NOT_ALLOWED, "method_not_allowed"),
+            ApiError::BodyTooLarge { .. } => (StatusCode::PAYLOAD_TOO_LARGE, "too_large"),
+            ApiError::BodyTimeout => (StatusCode::REQUEST_TIMEOUT, "body_timeout"),
+            ApiError::BodyBroken(_) => (StatusCode::BAD_REQUEST, "body_broken"),
+            ApiError::Denied(Denied::Unknown) => (StatusCode::UNAUTHORIZED, "unauthorized"),
+            ApiError::Denied(Denied::Forbidden) => (StatusCode::FORBIDDEN, "forbidden"),
+            ApiError::Submit(error) => submit_code(error),
+            ApiError::Refused(refusal) => refusal_code(refusal),
+            ApiError::Apply(ApplyError::Invalid(_)) | ApiError::Invalid(_) => {
+                (StatusCode::BAD_REQUEST, "invalid_definition")
+            }
+            ApiError::Apply(ApplyError::RouteTaken { .. }) => (StatusCode::CONFLICT, "route_taken"),
+            ApiError::Apply(ApplyError::Changed { .. }) => (StatusCode::PRECONDITION_FAILED, "changed"),
+            ApiError::Apply(ApplyError::Journal(error)) => journal_code(error),
+            ApiError::Delete(DeleteError::NotFound) => (StatusCode::NOT_FOUND, "unknown_workflow"),
+            ApiError::Delete(DeleteError::Journal(error)) => journal_code(error),
+            ApiError::Command(CommandError::Rejected(rejection)) => rejection_code(rejection),
+            ApiError::Command(CommandError::Stopped { .. }) => {
+                (StatusCode::SERVICE_UNAVAILABLE, "partition_stopped")
+            }
+            ApiError::View(_) => (StatusCode::SERVICE_UNAVAILABLE, "view_unavailable"),
+        }
+    }
+
+    fn retry_after_secs(&self) -> Option<u64> {
+        match self {
+            ApiError::Refused(refusal) | ApiError::Submit(SubmitError::Refused(refusal)) => {
+                Some(refusal.retry_after_secs)
+            }
+            ApiError::Submit(SubmitError::Journal(_)) | ApiError::View(_) => Some(5),
+            ApiError::Command(CommandError::Stopped { .. }) => Some(30),
+            _ => None,
+        }
+    }
+
+    fn field_errors(&self) -> Vec<FieldError> {
+        match self {
+            ApiError::Submit(SubmitError::Schema(problems)) => problems
+                .iter()
+                .map(|problem| FieldError {
+                    pointer: Some(problem.pointer.clone()),
+                    field: None,
+                    line: None,
+                    message: problem.message.clone(),
+                })
+                .collect(),
+            ApiError::Apply(ApplyError::Invalid(problems)) | ApiError::Invalid(problems) => problems
+                .iter()
+                .map(|problem| FieldError {
+                    pointer: None,
+                    field: Some(problem.field.clone()),
+                    line: problem.line,
+                    message: problem.message.clone(),
+                })
+                .collect(),
+            _ => Vec::new(),
+        }
+    }
+
+    pub(crate) fn problem(&self) -> Problem {
+        let (status, code) = self.status_and_code();
+        Problem {
+            kind: format!("/docs/errors#{code}"),
+            title: status.canonical_reason().unwrap_or("Error").to_owned(),
+            status: status.as_u16(),
+            code: code.to_owned(),
+            detail: self.to_string(),
+            errors: self.field_errors(),
+        }
+    }
+}
+
+fn submit_code(error: &SubmitError) -> (StatusCode, &'static str) {
+    match error {
+        SubmitError::TooLarge { .. } => (StatusCode::PAYLOAD_TOO_LARGE, "too_large"),
+        SubmitError::NotJson(_) => (StatusCode::BAD_REQUEST, "not_json"),
+        SubmitError::Schema(_) => (StatusCode::BAD_REQUEST, "schema"),
+        SubmitError::Unfit(_) => (StatusCode::BAD_REQUEST, "bad_id"),
+        SubmitError::Conflict { .. } => (StatusCode::CONFLICT, "id_conflict"),
+        SubmitError::Refused(refusal) => refusal_code(refusal),
+        SubmitError::Journal(error) => journal_code(error),
+        SubmitError::View(_) => (StatusCode::SERVICE_UNAVAILABLE, "view_unavailable"),
+    }
+}
+
+fn refusal_code(refusal: &Refusal) -> (StatusCode, &'static str) {
+    match refusal.reason {
+        RefusalReason::Backlog => (StatusCode::TOO_MANY_REQUESTS, "backlog_full"),
+        RefusalReason::Disk => (StatusCode::SERVICE_UNAVAILABLE, "disk_full"),
+        RefusalReason::Memory => (StatusCode::SERVICE_UNAVAILABLE, "memory_full"),
+    }
+}
+
+fn journal_code(error: &AppendError) -> (StatusCode, &'static str) {
+    match error {
+        AppendError::Full => (StatusCode::SERVICE_UNAVAILABLE, "disk_full"),
+        AppendError::TooLarge { .. } => (StatusCode::PAYLOAD_TOO_LARGE, "too_large"),
+        AppendError::Damaged { .. } => (StatusCode::SERVICE_UNAVAILABLE, "partition_stopped"),
+        AppendError::Closed => (StatusCode::SERVICE_UNAVAILABLE, "stopping"),
+        AppendError::Fenced { .. } | AppendError::Conflict { .. } | AppendError::Unknown { .. } => {
+            (StatusCode::SERVICE_UNAVAILABLE, "journal_unavailable")
+        }
+    }
+}
+
+fn rejection_code(rejection: &Rejection) -> (StatusCode, &'static str) {
+    match rejection {
+        Rejection::NotFound => (StatusCode::NOT_FOUND, "not_found"),
+        Rejection::AfterPivot => (StatusCode::CONFLICT, "after_pivot"),
+        Rejection::Ended(_) => (StatusCode::CONFLICT, "run_ended"),
+        Rejection::IsParked => (StatusCode::CONFLICT, "run_parked"),
+        Rejection::NotParked(_) => (StatusCode::CONFLICT, "not_parked"),
+        Rejection::NoSuchStep => (StatusCode::BAD_REQUEST, "no_such_step"),
+        Rejection::NotOpen { .. } => (StatusCode::CONFLICT, "step_not_open"),
+        Rejection::OnlyBack => (StatusCode::CONFLICT, "only_back"),
+        Rejection::Stale => (StatusCode::CONFLICT, "stale"),
+    }
+}
+
+impl IntoResponse for ApiError {
+    fn into_response(self) -> Response {
+        let problem = self.problem();
+        if problem.status >= 500 {
+            tracing::warn!(code = problem.code, detail = problem.detail, "request failed");
+        }
+        let body = serde_json::to_vec(&problem).expect("a problem in memory can always be encoded");
+        let mut response = Response::new(body.into());
+        *response.status_mut() = self.status_and_code().0;
+        let headers = response.headers_mut();
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
+        if let Some(secs) = self.retry_after_secs() {
+            headers.insert(RETRY_AFTER, HeaderValue::from(secs));
+        }
+        if matches!(self, ApiError::Denied(Denied::Unknown)) {
+            headers.insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+        }
+        response
+    }
+}

@@ -1,0 +1,30 @@
+//! The bounds of the HTTP edge, each with its unit.
+
+use std::time::Duration;
+
+/// Connections open at once.
+pub const CONNECTIONS_MAX: usize = 10_000;
+
+/// Time for a client to send the head of a request.
+pub const HEAD_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// Time for a client to send the body of a request.
+pub const BODY_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// Bytes of a request's head.
+pub const HEAD_BYTES_MAX: usize = 16 << 10;
+
+/// Headers of a request.
+pub const HEADERS_MAX: usize = 100;
+
+/// Bytes of a definition.
+pub const DEFINITION_BYTES_MAX: usize = definition::limits::SOURCE_BYTES_MAX;
+
+/// Bytes of a decision.
+pub const DECISION_BYTES_MAX: usize = 128 << 10;
+
+/// Rows of a page that does not say how many.
+pub const PAGE_ITEMS_DEFAULT: usize = 50;
+
+/// Rows of a page.
+pub const PAGE_ITEMS_MAX: usize = 1000;

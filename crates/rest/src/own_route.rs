@@ -1,0 +1,138 @@
+//! A workflow's own route: requests, their status, their cancel, as the API that it takes over had them.
+//!
+//! `POST {route}` and `PUT {route}/{id}` hand in a request and answer with it, its id filled in;
+//! `GET {route}/{id}` shows the run, `DELETE {route}/{id}` cancels it, and `PATCH {route}/{id}` hands the body
+//! to the workflow that `accept.change` names, ordered behind the request by its key.
+
+use axum::body::Body;
+use bytes::Bytes;
+use engine::{Catalog, Entry};
+use http::header::CONTENT_TYPE;
+use http::{HeaderValue, Method, Request, Response, StatusCode};
+use hyper::body::Incoming;
+use ingest::limits::BODY_BYTES_MAX;
+use journal::Journal;
+use kernel::Command;
+use serde_json::{Map, Value};
+use words::RunId;
+
+use crate::access::Permission;
+use crate::api::Api;
+use crate::body;
+use crate::entrance::{accepted, offer, run_id};
+use crate::error::ApiError;
+
+/// The workflow whose route a path is at, and the id behind it.
+pub(crate) fn find<'a>(catalog: &Catalog, path: &'a str) -> Option<(Entry, Option<&'a str>)> {
+    catalog.all().find_map(|entry| {
+        let rest = path.strip_prefix(entry.definition.accept().route()?)?;
+        match rest.strip_prefix('/') {
+            None if rest.is_empty() => Some((entry.clone(), None)),
+            Some(id) if !id.is_empty() && !id.contains('/') => Some((entry.clone(), Some(id))),
+            _ => None,
+        }
+    })
+}
+
+impl<J: Journal> Api<J> {
+    pub(crate) async fn own_route(
+        &self,
+        entry: &Entry,
+        id: Option<&str>,
+        request: Request<Incoming>,
+    ) -> Result<Response<Body>, ApiError> {
+        match (request.method().clone(), id) {
+            (Method::POST, None) => self.hand_in(entry, None, request).await,
+            (Method::PUT, Some(id)) => self.hand_in(entry, Some(run_id(id)?), request).await,
+            (Method::GET, Some(id)) => {
+                self.allow(request.headers(), Permission::Read)?;
+                let body = self.show(&run_id(id)?).await?;
+                Ok(json(StatusCode::OK, body))
+            }
+            (Method::DELETE, Some(id)) => {
+                let by = self.allow(request.headers(), Permission::Ingest)?;
+                self.cancel(&run_id(id)?, by).await?;
+                Ok(empty(StatusCode::NO_CONTENT))
+            }
+            (Method::PATCH, Some(id)) => self.change(entry, run_id(id)?, request).await,
+            (method, _) => Err(ApiError::Method(method)),
+        }
+    }
+
+    async fn hand_in(
+        &self,
+        entry: &Entry,
+        path_id: Option<RunId>,
+        request: Request<Incoming>,
+    ) -> Result<Response<Body>, ApiError> {
+        self.allow(request.headers(), Permission::Ingest)?;
+        let mut offer = offer(request.headers(), path_id)?;
+        offer.body = body::read(request, BODY_BYTES_MAX).await?;
+        let sent = offer.body.clone();
+        let submitted = self.take(entry, offer).await?;
+        let route = entry.definition.accept().route().unwrap_or_default();
+        let body = with_field(&sent, entry.definition.accept().id_field(), &submitted.id);
+        Ok(accepted(StatusCode::ACCEPTED, &format!("{route}/{}", submitted.id), body.into()))
+    }
+
+    /// Hands a change to the workflow that takes changes; the path, not the body, says of what.
+    async fn change(
+        &self,
+        entry: &Entry,
+        id: RunId,
+        request: Request<Incoming>,
+    ) -> Result<Response<Body>, ApiError> {
+        self.allow(request.headers(), Permission::Ingest)?;
+        let Some(change) = entry.definition.accept().change() else {
+            return Err(ApiError::Method(Method::PATCH));
+        };
+        if self.find(&id).await?.is_none() {
+            return Err(ApiError::NotFound(format!("no run {id}")));
+        }
+        let entry = self.workflow(&self.catalog(), change.as_str())?;
+        let mut offer = offer(request.headers(), None)?;
+        let sent = body::read(request, BODY_BYTES_MAX).await?;
+        offer.body = with_field(&sent, entry.definition.accept().key_field(), &id);
+        self.take(&entry, offer).await?;
+        let mut response = Response::new(Body::from(id.to_string()));
+        response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("text/plain; charset=utf-8"));
+        Ok(response)
+    }
+
+    /// Cancels a run, also one that still waits in the inbox.
+    pub(crate) async fn cancel(&self, id: &RunId, by: String) -> Result<(), ApiError> {
+        let Some(entry) = self.ids.find(id) else {
+            return match self.find(id).await? {
+                Some(found) => Err(kernel_ended(found.status())),
+                None => Err(ApiError::NotFound(format!("no run {id}"))),
+            };
+        };
+        let command = Command::Cancel { pending: entry.durable };
+        Ok(self.engine.command(entry.partition, id.clone(), by, command).await?)
+    }
+}
+
+fn kernel_ended(status: words::RunStatus) -> ApiError {
+    engine::CommandError::Rejected(kernel::Rejection::Ended(status)).into()
+}
+
+/// The body with a field set, when it is an object and the field has a name; else as it is.
+fn with_field(body: &Bytes, field: Option<&str>, id: &RunId) -> Bytes {
+    let Some(field) = field else { return body.clone() };
+    let Ok(mut object) = serde_json::from_slice::<Map<String, Value>>(body) else { return body.clone() };
+    object.insert(field.to_owned(), Value::String(id.to_string()));
+    serde_json::to_vec(&object).expect("a value in memory can always be encoded").into()
+}
+
+pub(crate) fn json(status: StatusCode, body: Body) -> Response<Body> {
+    let mut response = Response::new(body);
+    *response.status_mut() = status;
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    response
+}
+
+fn empty(status: StatusCode) -> Response<Body> {
+    let mut response = Response::new(Body::empty());
+    *response.status_mut() = status;
+    response
+}

@@ -1,0 +1,92 @@
+//! How the process is doing: partitions, services, limits, probes, metrics.
+
+use axum::extract::State;
+use axum::response::{IntoResponse, Response};
+use engine::PartitionInfo;
+use http::header::CONTENT_TYPE;
+use http::{HeaderMap, StatusCode};
+use journal::Journal;
+use serde_json::json as object;
+use wire::PartitionView;
+
+use super::{Items, json};
+use crate::access::Permission;
+use crate::api::Api;
+use crate::error::ApiError;
+
+pub(super) async fn partitions<J: Journal>(
+    State(api): State<Api<J>>,
+    headers: HeaderMap,
+) -> Result<Response, ApiError> {
+    api.allow(&headers, Permission::Read)?;
+    let mut items = Vec::new();
+    for info in api.engine.partitions() {
+        items.push(partition(&api, info).await);
+    }
+    Ok(json(&Items { items }))
+}
+
+async fn partition<J: Journal>(api: &Api<J>, info: PartitionInfo) -> PartitionView {
+    let counted = api.engine.query(info.id, |state| {
+        (state.inbox_through().0, state.live_count(), state.parked_count(), state.calls_count())
+    });
+    let (inbox_through, live_runs, parked_runs, calls) = counted.await.unwrap_or_default();
+    PartitionView {
+        partition: info.id.0,
+        state: if info.stopped.is_some() { "stopped" } else { "running" }.to_owned(),
+        reason: info.stopped,
+        inbox_tail: api.journal.inbox_tail(info.id).borrow().0,
+        inbox_through,
+        live_runs,
+        parked_runs,
+        calls,
+    }
+}
+
+pub(super) async fn services<J: Journal>(
+    State(api): State<Api<J>>,
+    headers: HeaderMap,
+) -> Result<Response, ApiError> {
+    api.allow(&headers, Permission::Read)?;
+    Ok(json(&Items { items: (api.services)() }))
+}
+
+pub(super) async fn limits<J: Journal>(
+    State(api): State<Api<J>>,
+    headers: HeaderMap,
+) -> Result<Response, ApiError> {
+    api.allow(&headers, Permission::Read)?;
+    Ok(json(&api.limits))
+}
+
+/// The process answers: its runtime is not stuck.
+pub(super) async fn livez() -> &'static str {
+    "ok\n"
+}
+
+/// The process can take work: every partition runs and the disk has room.
+pub(super) async fn readyz<J: Journal>(State(api): State<Api<J>>) -> Response {
+    let stopped: Vec<_> = api.engine.partitions().into_iter().filter(|info| info.stopped.is_some()).collect();
+    let accepts = api.journal.room().accepts;
+    if stopped.is_empty() && accepts {
+        return json(&object!({ "ready": true }));
+    }
+    let reasons = stopped.iter().map(|info| object!({ "partition": info.id.0, "reason": info.stopped }));
+    let body = object!({
+        "ready": false,
+        "disk_accepts": accepts,
+        "stopped": reasons.collect::<Vec<_>>(),
+    });
+    (StatusCode::SERVICE_UNAVAILABLE, axum::Json(body)).into_response()
+}
+
+pub(super) async fn metrics<J: Journal>(
+    State(api): State<Api<J>>,
+    headers: HeaderMap,
+) -> Result<Response, ApiError> {
+    api.allow(&headers, Permission::Read)?;
+    let mut text = String::new();
+    prometheus_client::encoding::text::encode(&mut text, &api.metrics).expect("writing to a string succeeds");
+    let kind = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+    Ok(([(CONTENT_TYPE, kind)], text).into_response())
+}

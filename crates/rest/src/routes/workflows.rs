@@ -1,0 +1,140 @@
+//! Workflows: applied, checked, shown, deleted.
+
+use axum::extract::{Path, Query, Request, State};
+use axum::response::{IntoResponse, Response};
+use definition::Definition;
+use engine::Entry;
+use http::header::{ETAG, IF_MATCH};
+use http::{HeaderMap, HeaderValue, StatusCode};
+use journal::Journal;
+use serde::Deserialize;
+use wire::{AppliedView, StepOutline, Time, WorkflowList, WorkflowView};
+use words::WorkflowName;
+
+use super::json;
+use crate::access::Permission;
+use crate::api::Api;
+use crate::body;
+use crate::error::ApiError;
+use crate::limits::DEFINITION_BYTES_MAX;
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ShowQuery {
+    version: Option<u32>,
+}
+
+pub(super) async fn list<J: Journal>(
+    State(api): State<Api<J>>,
+    headers: HeaderMap,
+) -> Result<Response, ApiError> {
+    api.allow(&headers, Permission::Read)?;
+    let catalog = api.catalog();
+    let items = catalog.all().map(|entry| WorkflowView { source: None, ..view(entry) }).collect();
+    Ok(json(&WorkflowList { items }))
+}
+
+pub(super) async fn show<J: Journal>(
+    State(api): State<Api<J>>,
+    headers: HeaderMap,
+    Path(name): Path<String>,
+    asked: Result<Query<ShowQuery>, axum::extract::rejection::QueryRejection>,
+) -> Result<Response, ApiError> {
+    api.allow(&headers, Permission::Read)?;
+    let Query(asked) = asked.map_err(|error| ApiError::BadRequest(error.body_text()))?;
+    let catalog = api.catalog();
+    let entry = match asked.version {
+        None => api.workflow(&catalog, &name)?,
+        Some(version) => {
+            let named = WorkflowName::new(&name).ok();
+            let found = named.and_then(|name| catalog.version(&name, version).cloned());
+            found.ok_or_else(|| {
+                ApiError::UnknownWorkflow(format!("no version {version} of workflow '{name}'"))
+            })?
+        }
+    };
+    Ok(with_etag(json(&view(&entry)), entry.version))
+}
+
+pub(super) async fn apply<J: Journal>(
+    State(api): State<Api<J>>,
+    request: Request,
+) -> Result<Response, ApiError> {
+    let by = api.allow(request.headers(), Permission::Edit)?;
+    let if_version = if_match(request.headers())?;
+    let source = source(request).await?;
+    let applied = api.control.apply(&source, &by, if_version).await?;
+    let view =
+        AppliedView { name: applied.name.to_string(), version: applied.version, changed: applied.changed };
+    let mut response = json(&view);
+    if applied.changed {
+        *response.status_mut() = StatusCode::CREATED;
+    }
+    Ok(with_etag(response, applied.version))
+}
+
+pub(super) async fn check<J: Journal>(
+    State(api): State<Api<J>>,
+    request: Request,
+) -> Result<Response, ApiError> {
+    api.allow(request.headers(), Permission::Read)?;
+    let source = source(request).await?;
+    let definition = Definition::parse(&source).map_err(ApiError::Invalid)?;
+    Ok(json(&serde_json::json!({ "name": definition.name(), "valid": true })))
+}
+
+pub(super) async fn delete<J: Journal>(
+    State(api): State<Api<J>>,
+    headers: HeaderMap,
+    Path(name): Path<String>,
+) -> Result<Response, ApiError> {
+    let by = api.allow(&headers, Permission::Edit)?;
+    let entry = api.workflow(&api.catalog(), &name)?;
+    api.control.delete(entry.definition.name(), &by).await?;
+    Ok(StatusCode::NO_CONTENT.into_response())
+}
+
+async fn source(request: Request) -> Result<String, ApiError> {
+    let bytes = body::read(request, DEFINITION_BYTES_MAX).await?;
+    String::from_utf8(bytes.to_vec())
+        .map_err(|_| ApiError::BadRequest("the definition is not UTF-8 text".to_owned()))
+}
+
+/// The version that `If-Match: "3"` asks for.
+fn if_match(headers: &HeaderMap) -> Result<Option<u32>, ApiError> {
+    let Some(value) = headers.get(IF_MATCH) else { return Ok(None) };
+    let text = value.to_str().unwrap_or("").trim().trim_matches('"');
+    let version = text.parse().map_err(|_| {
+        ApiError::BadRequest("If-Match: write the version as it stands in ETag, like \"3\"".to_owned())
+    })?;
+    Ok(Some(version))
+}
+
+fn with_etag(mut response: Response, version: u32) -> Response {
+    let value = HeaderValue::try_from(format!("\"{version}\"")).expect("a quoted number is a header value");
+    response.headers_mut().insert(ETAG, value);
+    response
+}
+
+fn view(entry: &Entry) -> WorkflowView {
+    let definition = &entry.definition;
+    let plan = definition.plan();
+    let name = |index: &words::StepIndex| plan.steps[usize::from(index.0)].name.to_string();
+    let steps = plan.steps.iter().map(|step| StepOutline {
+        name: step.name.to_string(),
+        after: step.after.iter().map(name).collect(),
+        alternative: step.alternative.is_some(),
+        undo: step.undo.is_some(),
+        pivot: step.pivot,
+    });
+    WorkflowView {
+        name: definition.name().to_string(),
+        version: entry.version,
+        route: definition.accept().route().map(str::to_owned),
+        serial: plan.serial,
+        steps: steps.collect(),
+        applied_at: Time(entry.applied_at),
+        applied_by: entry.applied_by.clone(),
+        source: Some(definition.source().to_owned()),
+    }
+}

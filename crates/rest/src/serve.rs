@@ -1,0 +1,152 @@
+//! The listener: connections in, bounded in number and patience; the entrance by hand, the rest by the router.
+
+use std::convert::Infallible;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::Body;
+use axum::response::IntoResponse;
+use http::{Request, Response};
+use hyper::body::Incoming;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use journal::Journal;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{Semaphore, watch};
+use tokio::task::JoinHandle;
+use tower_service::Service;
+
+use crate::api::Api;
+use crate::entrance;
+use crate::limits::{CONNECTIONS_MAX, HEAD_BYTES_MAX, HEAD_TIMEOUT, HEADERS_MAX};
+use crate::own_route;
+use crate::routes;
+
+/// A running listener.
+pub struct Server {
+    address: SocketAddr,
+    stop: watch::Sender<bool>,
+    connections: Arc<Semaphore>,
+    accepting: JoinHandle<()>,
+}
+
+/// Begins to listen.
+pub async fn serve<J: Journal>(listener: TcpListener, api: Api<J>) -> std::io::Result<Server> {
+    let address = listener.local_addr()?;
+    let (stop, stopped) = watch::channel(false);
+    let connections = Arc::new(Semaphore::new(CONNECTIONS_MAX));
+    let desk = Desk { router: routes::router(api.clone()), api };
+    let accepting = host::spawn("accept connections", accept(listener, desk, stopped, connections.clone()));
+    Ok(Server { address, stop, connections, accepting })
+}
+
+impl Server {
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Takes no more connections and waits, for a time, until those under way have been answered.
+    pub async fn stop(self, patience: Duration) {
+        // Nobody listens when the accept loop has ended already.
+        let _ = self.stop.send(true);
+        let idle = async {
+            // An error means that the accept loop was cancelled: it accepts nothing more either way.
+            let _ = self.accepting.await;
+            let all = u32::try_from(CONNECTIONS_MAX).expect("a small number");
+            drop(self.connections.acquire_many(all).await);
+        };
+        if tokio::time::timeout(patience, idle).await.is_err() {
+            tracing::warn!("some connections did not end in time");
+        }
+    }
+}
+
+/// What answers requests, per connection.
+struct Desk<J> {
+    api: Api<J>,
+    router: Router,
+}
+
+impl<J> Clone for Desk<J> {
+    fn clone(&self) -> Desk<J> {
+        Desk { api: self.api.clone(), router: self.router.clone() }
+    }
+}
+
+async fn accept<J: Journal>(
+    listener: TcpListener,
+    desk: Desk<J>,
+    mut stopped: watch::Receiver<bool>,
+    connections: Arc<Semaphore>,
+) {
+    loop {
+        let permit = connections.clone().acquire_owned().await.expect("the semaphore is never closed");
+        let accepted = tokio::select! {
+            // Stop first: a connection that is not accepted is retried elsewhere.
+            biased;
+            _ = stopped.changed() => return,
+            accepted = listener.accept() => accepted,
+        };
+        match accepted {
+            Ok((stream, _)) => {
+                let (desk, stopped) = (desk.clone(), stopped.clone());
+                host::spawn("connection", async move {
+                    converse(stream, desk, stopped).await;
+                    drop(permit);
+                });
+            }
+            Err(error) => {
+                // Out of descriptors, most likely: give the others time to end.
+                tracing::warn!(%error, "a connection could not be accepted");
+                tokio::time::sleep(Duration::from_millis(50)).await;
+            }
+        }
+    }
+}
+
+async fn converse<J: Journal>(stream: TcpStream, desk: Desk<J>, mut stopped: watch::Receiver<bool>) {
+    // Small answers must not wait for more; a socket that refuses is about to fail anyway.
+    let _ = stream.set_nodelay(true);
+    let service = service_fn(move |request| {
+        let desk = desk.clone();
+        async move { Ok::<_, Infallible>(desk.answer(request).await) }
+    });
+    let connection = hyper::server::conn::http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(HEAD_TIMEOUT)
+        .max_buf_size(HEAD_BYTES_MAX.max(8192) * 4)
+        .max_headers(HEADERS_MAX)
+        .serve_connection(TokioIo::new(stream), service);
+    tokio::pin!(connection);
+    let ended = tokio::select! {
+        biased;
+        ended = connection.as_mut() => ended,
+        _ = stopped.changed() => {
+            connection.as_mut().graceful_shutdown();
+            connection.await
+        }
+    };
+    if let Err(error) = ended {
+        tracing::debug!(%error, "a connection broke");
+    }
+}
+
+impl<J: Journal> Desk<J> {
+    async fn answer(&self, request: Request<Incoming>) -> Response<Body> {
+        let path = request.uri().path().to_owned();
+        if let Some(door) = entrance::door(request.method(), &path) {
+            return self.api.enter(door, request).await.unwrap_or_else(IntoResponse::into_response);
+        }
+        if let Some((entry, id)) = own_route::find(&self.api.catalog(), &path) {
+            let answered = self.api.own_route(&entry, id, request).await;
+            return answered.unwrap_or_else(IntoResponse::into_response);
+        }
+        let mut router = self.router.clone();
+        match router.call(request.map(Body::new)).await {
+            Ok(response) => response,
+            Err(never) => match never {},
+        }
+    }
+}

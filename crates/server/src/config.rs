@@ -1,0 +1,283 @@
+//! The settings of a server: a TOML file, with every key overridable by a `SORTIE_…` variable.
+
+use std::collections::BTreeMap;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::{Path, PathBuf};
+
+use rest::{Access, Role, Token};
+use serde::Deserialize;
+use toml::{Table, Value};
+use words::Span;
+
+/// Variables that begin like settings but belong to the command line.
+const NOT_SETTINGS: [&str; 4] = ["SORTIE_URL", "SORTIE_TOKEN", "SORTIE_LOG", "SORTIE_LOG_FORMAT"];
+
+/// All settings. Unknown keys are refused: a misspelt one must not be a silent default.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Config {
+    /// Where the journal and the view are kept.
+    pub data: PathBuf,
+    pub listen: SocketAddr,
+    /// Fixed when the data directory is created.
+    pub partitions: u16,
+    /// How long ended runs can be looked up, and their ids are known; like `90d`.
+    pub keep_ended: Span,
+    /// API tokens by name.
+    pub tokens: BTreeMap<String, TokenConfig>,
+    pub egress: EgressConfig,
+    pub journal: JournalConfig,
+    pub limits: LimitsConfig,
+    /// Without tokens, on loopback only. Not a setting: `sortie dev` alone turns it on.
+    #[serde(skip)]
+    pub dev: bool,
+}
+
+/// One API token. Exactly one of `sha256` and `secret` is given.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TokenConfig {
+    /// viewer, ingest, operator, editor or admin
+    pub role: String,
+    /// The SHA-256 of the token in hexadecimal digits: the file then opens nothing when it is stolen.
+    pub sha256: Option<String>,
+    /// The token itself; for a variable like `SORTIE_TOKENS__OPS__SECRET`.
+    pub secret: Option<String>,
+}
+
+/// Which addresses workflows may call. Without any allowance: public ones only.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct EgressConfig {
+    /// Networks that are allowed, like 10.0.0.0/8.
+    pub networks: Vec<String>,
+    /// Host names, or `*.suffix`, that may resolve to private addresses.
+    pub names: Vec<String>,
+    pub loopback: bool,
+}
+
+/// How the journal is written.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct JournalConfig {
+    pub segment_bytes: u64,
+    pub reserve_bytes: u64,
+    pub linger_us: u64,
+    pub sync: SyncMode,
+    /// When the journal holds more than this, partitions take snapshots so that it can be trimmed.
+    pub bytes_max: u64,
+}
+
+/// When an append is acknowledged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum SyncMode {
+    /// After a data sync of the disk.
+    Data,
+    /// At once: a power cut loses what was acknowledged. For benchmarks alone.
+    Off,
+}
+
+/// How much is taken on at once.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct LimitsConfig {
+    pub unfinished_runs_max: usize,
+    pub memory_bytes_max: u64,
+    pub calls_max: usize,
+    pub live_runs_max: usize,
+}
+
+/// Why the settings cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum ConfigError {
+    #[error("reading {}: {source}", path.display())]
+    Read { path: PathBuf, source: std::io::Error },
+    #[error("{}: {message}", path.display())]
+    File { path: PathBuf, message: String },
+    #[error("{0}")]
+    Setting(String),
+}
+
+impl Default for Config {
+    fn default() -> Config {
+        Config {
+            data: PathBuf::from("sortie-data"),
+            listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 7070)),
+            partitions: 32,
+            keep_ended: Span::from_secs(90 * 24 * 3600),
+            tokens: BTreeMap::new(),
+            egress: EgressConfig::default(),
+            journal: JournalConfig::default(),
+            limits: LimitsConfig::default(),
+            dev: false,
+        }
+    }
+}
+
+impl Default for JournalConfig {
+    fn default() -> JournalConfig {
+        JournalConfig {
+            segment_bytes: 64 << 20,
+            reserve_bytes: 64 << 20,
+            linger_us: 0,
+            sync: SyncMode::Data,
+            bytes_max: 512 << 20,
+        }
+    }
+}
+
+impl Default for LimitsConfig {
+    fn default() -> LimitsConfig {
+        LimitsConfig {
+            unfinished_runs_max: ingest::limits::UNFINISHED_RUNS_MAX,
+            memory_bytes_max: ingest::limits::MEMORY_BYTES_MAX,
+            calls_max: engine::limits::CALLS_MAX,
+            live_runs_max: engine::limits::LIVE_RUNS_MAX,
+        }
+    }
+}
+
+impl Config {
+    /// What `sortie dev` runs with: no tokens, loopback only, loopback may be called.
+    pub fn dev(data: PathBuf, port: u16) -> Config {
+        Config {
+            data,
+            listen: SocketAddr::from((Ipv4Addr::LOCALHOST, port)),
+            egress: EgressConfig { loopback: true, ..EgressConfig::default() },
+            dev: true,
+            ..Config::default()
+        }
+    }
+
+    /// Reads the file, if any, and lets the process's variables override it.
+    pub fn load(path: Option<&Path>) -> Result<Config, ConfigError> {
+        let text = match path {
+            None => String::new(),
+            Some(path) => std::fs::read_to_string(path)
+                .map_err(|source| ConfigError::Read { path: path.to_owned(), source })?,
+        };
+        Config::parse(&text, path.unwrap_or(Path::new("settings")), std::env::vars())
+    }
+
+    fn parse(
+        text: &str,
+        path: &Path,
+        variables: impl Iterator<Item = (String, String)>,
+    ) -> Result<Config, ConfigError> {
+        let file_error =
+            |error: toml::de::Error| ConfigError::File { path: path.to_owned(), message: error.to_string() };
+        // Read on its own first, so that an error names the file's line and not a variable.
+        toml::from_str::<Config>(text).map_err(file_error)?;
+        let table: Table = toml::from_str(text).map_err(file_error)?;
+        let settings = |(name, _): &(String, String)| {
+            name.starts_with("SORTIE_") && !NOT_SETTINGS.contains(&name.as_str())
+        };
+        let variables: Vec<_> = variables.filter(settings).collect();
+        let config = merged(&table, variables.iter()).map_err(|error| {
+            // The variable to blame is the one without which the rest can be read.
+            let culprit = variables.iter().find(|culprit| {
+                merged(&table, variables.iter().filter(|other| other != culprit)).is_ok()
+            });
+            let name = culprit.map_or("the SORTIE_ variables", |(name, _)| name.as_str());
+            ConfigError::Setting(format!("{name}: {}", error.message()))
+        })?;
+        config.check()?;
+        Ok(config)
+    }
+
+    fn check(&self) -> Result<(), ConfigError> {
+        let setting = |text: String| Err(ConfigError::Setting(text));
+        if self.partitions == 0 || self.partitions > 1024 {
+            return setting(format!("partitions: {} is not 1 to 1024", self.partitions));
+        }
+        if self.journal.segment_bytes < 16 << 20 {
+            return setting("journal.segment_bytes: must be at least 16777216 (16 MiB)".to_owned());
+        }
+        self.access()?;
+        self.egress()?;
+        Ok(())
+    }
+
+    /// Who may come in. Without tokens nobody, except in `dev` on loopback.
+    pub(crate) fn access(&self) -> Result<Access, ConfigError> {
+        if self.dev && self.tokens.is_empty() {
+            if !self.listen.ip().is_loopback() {
+                return Err(ConfigError::Setting(format!(
+                    "listen: {} is not loopback, and without tokens everybody could come in",
+                    self.listen
+                )));
+            }
+            return Ok(Access::Open);
+        }
+        if self.tokens.is_empty() {
+            return Err(ConfigError::Setting(
+                "tokens: none is set, so nobody could come in; add [tokens.ops] with role = \"admin\" and \
+                 sha256 = the output of: printf %s YOUR-TOKEN | sha256sum"
+                    .to_owned(),
+            ));
+        }
+        self.tokens.iter().map(|(name, token)| token.read(name)).collect::<Result<_, _>>().map(Access::Tokens)
+    }
+
+    pub(crate) fn egress(&self) -> Result<effects::Egress, ConfigError> {
+        let parse = |text: &String| {
+            text.parse().map_err(|error| ConfigError::Setting(format!("egress.networks: {error}")))
+        };
+        Ok(effects::Egress {
+            networks: self.egress.networks.iter().map(parse).collect::<Result<_, _>>()?,
+            names: self.egress.names.clone(),
+            loopback: self.egress.loopback,
+        })
+    }
+}
+
+impl TokenConfig {
+    fn read(&self, name: &str) -> Result<Token, ConfigError> {
+        let setting = |text: String| ConfigError::Setting(format!("tokens.{name}.{text}"));
+        let role = Role::parse(&self.role).ok_or_else(|| {
+            setting(format!("role: {:?} is not viewer, ingest, operator, editor or admin", self.role))
+        })?;
+        match (&self.sha256, &self.secret) {
+            (Some(hex), None) => Token::from_sha256(name, role, hex)
+                .ok_or_else(|| setting("sha256: must be 64 hexadecimal digits".to_owned())),
+            (None, Some(secret)) if secret.len() >= 16 => Ok(Token::from_secret(name, role, secret)),
+            (None, Some(_)) => Err(setting("secret: must have at least 16 characters".to_owned())),
+            (Some(_), Some(_)) | (None, None) => {
+                Err(setting("sha256: give either sha256 or secret, not both".to_owned()))
+            }
+        }
+    }
+}
+
+fn merged<'a>(
+    table: &Table,
+    variables: impl Iterator<Item = &'a (String, String)>,
+) -> Result<Config, toml::de::Error> {
+    let mut table = table.clone();
+    for (name, value) in variables {
+        override_with(&mut table, name.trim_start_matches("SORTIE_"), value);
+    }
+    Value::Table(table).try_into()
+}
+
+/// Sets the key that `JOURNAL__LINGER_US` names. A value that is no TOML is taken as text.
+fn override_with(table: &mut Table, key: &str, value: &str) {
+    let lower = key.to_ascii_lowercase();
+    let mut path: Vec<&str> = lower.split("__").collect();
+    let last = path.pop().unwrap_or_default();
+    let mut place = table;
+    for part in path {
+        let inner = place.entry(part).or_insert_with(|| Value::Table(Table::new()));
+        if !inner.is_table() {
+            *inner = Value::Table(Table::new());
+        }
+        place = inner.as_table_mut().expect("just made a table");
+    }
+    let parsed = toml::from_str::<Table>(&format!("value = {value}")).ok();
+    let parsed = parsed.and_then(|mut table| table.remove("value"));
+    place.insert(last.to_owned(), parsed.unwrap_or_else(|| Value::String(value.to_owned())));
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,78 @@
+//! Bad settings are refused with the key and the fix; good ones mean what they say.
+
+use super::*;
+
+fn parse(text: &str, variables: &[(&str, &str)]) -> Result<Config, String> {
+    let variables = variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+    Config::parse(text, Path::new("sortie.toml"), variables).map_err(|error| error.to_string())
+}
+
+const TOKEN: &str = "[tokens.ops]\nrole = \"admin\"\nsecret = \"0123456789abcdef\"\n";
+
+#[track_caller]
+fn check_refused(text: &str, variables: &[(&str, &str)], expected: &str) {
+    let error = parse(text, variables).unwrap_err();
+    assert!(error.contains(expected), "expected {expected:?} in: {error}");
+}
+
+#[test]
+fn an_unknown_key_is_refused_with_its_line() {
+    check_refused("listen = \"127.0.0.1:1\"\nlisten_adress = 3\n", &[], "listen_adress");
+    check_refused("listen = \"127.0.0.1:1\"\nlisten_adress = 3\n", &[], "line 2");
+    check_refused("[journal]\nlinger = 3\n", &[], "linger");
+}
+
+#[test]
+fn an_unknown_variable_is_refused_by_its_name() {
+    check_refused(TOKEN, &[("SORTIE_LISTN", "x")], "SORTIE_LISTN");
+    check_refused(TOKEN, &[("SORTIE_JOURNAL__SYNC", "sometimes")], "SORTIE_JOURNAL__SYNC");
+}
+
+#[test]
+fn a_wrong_type_is_refused() {
+    check_refused("partitions = \"many\"\n", &[], "partitions");
+    check_refused("partitions = 0\n", &[], "partitions: 0 is not 1 to 1024");
+    check_refused("half = \n", &[], "sortie.toml");
+}
+
+#[test]
+fn a_server_without_tokens_does_not_start() {
+    check_refused("", &[], "tokens: none is set");
+}
+
+#[test]
+fn tokens_are_checked() {
+    check_refused(
+        "[tokens.a]\nrole = \"god\"\nsecret = \"0123456789abcdef\"\n",
+        &[],
+        "tokens.a.role: \"god\"",
+    );
+    check_refused("[tokens.a]\nrole = \"admin\"\n", &[], "either sha256 or secret");
+    check_refused("[tokens.a]\nrole = \"admin\"\nsecret = \"short\"\n", &[], "at least 16 characters");
+    check_refused("[tokens.a]\nrole = \"admin\"\nsha256 = \"zz\"\n", &[], "64 hexadecimal digits");
+}
+
+#[test]
+fn variables_override_the_file() {
+    let text = format!("listen = \"127.0.0.1:1\"\n{TOKEN}");
+    let variables = [
+        ("SORTIE_LISTEN", "127.0.0.1:2"),
+        ("SORTIE_JOURNAL__LINGER_US", "300"),
+        ("SORTIE_TOKENS__CI__SECRET", "fedcba9876543210"),
+        ("SORTIE_TOKENS__CI__ROLE", "ingest"),
+        ("SORTIE_URL", "http://elsewhere"),
+        ("PATH", "/bin"),
+    ];
+    let config = parse(&text, &variables).unwrap();
+    assert_eq!(config.listen.port(), 2);
+    assert_eq!(config.journal.linger_us, 300);
+    assert_eq!(config.tokens.len(), 2);
+}
+
+#[test]
+fn dev_is_for_loopback_only() {
+    let mut config = Config::dev(PathBuf::from("x"), 0);
+    assert!(config.access().is_ok());
+    config.listen = SocketAddr::from(([0, 0, 0, 0], 7070));
+    assert!(config.access().unwrap_err().to_string().contains("not loopback"));
+}

@@ -1,0 +1,23 @@
+//! Gauges of the whole process that no part owns.
+
+use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::registry::Registry;
+
+#[derive(Clone, Default)]
+pub(crate) struct Gauges {
+    pub disk_free_bytes: Gauge,
+    pub journal_bytes: Gauge,
+    pub view_bytes: Gauge,
+    pub unfinished: Gauge,
+}
+
+impl Gauges {
+    pub fn register(registry: &mut Registry) -> Gauges {
+        let gauges = Gauges::default();
+        registry.register("sortie_disk_free_bytes", "Room on the disk", gauges.disk_free_bytes.clone());
+        registry.register("sortie_journal_bytes", "Size of the journal", gauges.journal_bytes.clone());
+        registry.register("sortie_view_bytes", "Size of the view on disk", gauges.view_bytes.clone());
+        registry.register("sortie_unfinished_runs", "Accepted and not ended", gauges.unfinished.clone());
+        gauges
+    }
+}

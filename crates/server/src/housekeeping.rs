@@ -1,0 +1,72 @@
+//! What must be done now and then: measure, keep the journal small, forget what is old.
+
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+
+use engine::Engine;
+use host::Clock;
+use journal::Journal;
+use journal_disk::DiskJournal;
+use view::{Ids, View};
+use words::{PartitionId, Span};
+
+use crate::gauges::Gauges;
+
+/// Often enough that the journal grows by little in between, seldom enough to cost nothing.
+const EVERY: Duration = Duration::from_secs(2);
+
+/// Runs that one round takes out of a partition: keeps up with 16,000 ended runs per second on 32 partitions.
+const FORGET_MAX: usize = 1000;
+
+pub(crate) struct Keeper {
+    /// Weak, so that the journal can be closed while this waits.
+    pub journal: Weak<DiskJournal>,
+    pub view: View,
+    pub ids: Arc<Ids>,
+    pub engine: Engine,
+    pub gauges: Gauges,
+    pub journal_bytes_max: u64,
+    pub partitions: u16,
+    pub keep_ended: Span,
+    pub clock: Clock,
+}
+
+impl Keeper {
+    pub async fn run(self) {
+        loop {
+            let Some(journal) = self.journal.upgrade() else { return };
+            let room = journal.room();
+            drop(journal);
+            self.gauges.disk_free_bytes.set(signed(room.free_bytes));
+            self.gauges.journal_bytes.set(signed(room.used_bytes));
+            self.gauges.view_bytes.set(signed(self.view.sizes().disk_bytes));
+            self.gauges.unfinished.set(signed(self.ids.len() as u64));
+            if room.used_bytes > self.journal_bytes_max {
+                // A quiet partition never reaches its own threshold and would hold the oldest segment for ever.
+                self.engine.ask_snapshots();
+            }
+            self.forget_old().await;
+            tokio::time::sleep(EVERY).await;
+        }
+    }
+}
+
+impl Keeper {
+    /// Takes the oldest ended runs out of the view, a few at a time.
+    async fn forget_old(&self) {
+        let (view, before) = (self.view.clone(), self.clock.now() - self.keep_ended);
+        let partitions = (0..self.partitions).map(PartitionId);
+        let forgotten = tokio::task::spawn_blocking(move || {
+            for partition in partitions {
+                if let Err(error) = view.forget_before(partition, before, FORGET_MAX) {
+                    tracing::debug!(%partition, %error, "old runs could not be forgotten");
+                }
+            }
+        });
+        forgotten.await.expect("forgetting does not panic");
+    }
+}
+
+fn signed(value: u64) -> i64 {
+    i64::try_from(value).unwrap_or(i64::MAX)
+}

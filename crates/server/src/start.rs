@@ -1,0 +1,221 @@
+//! Starting and stopping: open, recover, listen; stop listening, drain, close.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use effects::{BreakerState, Client, Performer};
+use engine::{Applied, ApplyError, Control, ControlError, Engine};
+use host::Clock;
+use ingest::{Admission, Ingest};
+use journal::OpenError;
+use journal_disk::{DiskJournal, Sync};
+use prometheus_client::registry::Registry;
+use rest::{Api, Parts, Server};
+use tokio::net::TcpListener;
+use tokio::task::JoinHandle;
+use view::{Ids, View};
+use wire::ServiceView;
+
+use crate::config::{Config, ConfigError, SyncMode};
+use crate::{gauges, housekeeping};
+
+/// How long requests that are being answered may take when the process stops.
+const HTTP_PATIENCE: Duration = Duration::from_secs(10);
+/// How long calls under way may take when the process stops; then their outcome is found out after the start.
+const CALLS_PATIENCE: Duration = Duration::from_secs(30);
+
+/// A running server.
+pub struct Running {
+    server: Server,
+    engine: Engine,
+    api: Api<DiskJournal>,
+    view: View,
+    journal: Arc<DiskJournal>,
+    housekeeping: JoinHandle<()>,
+}
+
+/// Why a server could not start.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    #[error(transparent)]
+    Journal(#[from] OpenError),
+    #[error(transparent)]
+    View(#[from] view::OpenError),
+    #[error(transparent)]
+    Control(#[from] ControlError),
+    #[error("listening on {address}: {source}")]
+    Listen { address: std::net::SocketAddr, source: std::io::Error },
+}
+
+impl StartError {
+    /// What the process says to whoever started it: 65 damaged data, 75 try again, 78 settings.
+    pub fn exit_code(&self) -> u8 {
+        match self {
+            StartError::Config(_) => 78,
+            StartError::Journal(OpenError::Damaged { .. }) => 65,
+            StartError::Journal(OpenError::Version { .. } | OpenError::Fixed { .. }) => 78,
+            StartError::Control(_) => 65,
+            StartError::Journal(OpenError::InUse { .. } | OpenError::Io { .. }) => 75,
+            StartError::View(_) | StartError::Listen { .. } => 75,
+        }
+    }
+}
+
+/// Opens the data, brings every partition back and begins to listen.
+pub async fn start(config: Config) -> Result<Running, StartError> {
+    let access = config.access()?;
+    let egress = config.egress()?;
+    let clock = Clock::start();
+    let journal = Arc::new(open_journal(&config).await?);
+    let listen = |source| StartError::Listen { address: config.listen, source };
+    // Bound before the recovery: clients that come early wait instead of being turned away.
+    let listener = TcpListener::bind(config.listen).await.map_err(listen)?;
+    let view = View::open(&config.data.join("view"), view::Settings::default())?;
+    let control = Control::open(journal.clone(), clock).await?;
+    let performer = Performer::new(Client::new(effects::Settings { egress, ..Default::default() }), clock);
+    let ids = Arc::new(Ids::new());
+    let mut metrics = Registry::default();
+    let engine = Engine::start(
+        journal.clone(),
+        view.clone(),
+        ids.clone(),
+        control.catalogs().clone(),
+        Arc::new(performer.clone()),
+        clock,
+        engine_settings(&config),
+        engine::Metrics::register(&mut metrics),
+    )
+    .await;
+    let limits = &config.limits;
+    let ingest = Ingest::new(
+        journal.clone(),
+        view.clone(),
+        ids.clone(),
+        clock,
+        config.partitions,
+        Admission::new(limits.unfinished_runs_max, limits.memory_bytes_max),
+        ingest::Metrics::register(&mut metrics),
+    );
+    let gauges = gauges::Gauges::register(&mut metrics);
+    let api = Api::new(Parts {
+        journal: journal.clone(),
+        ingest,
+        engine: engine.clone(),
+        control,
+        view: view.clone(),
+        ids: ids.clone(),
+        access,
+        metrics,
+        services: Box::new(move || services(&performer)),
+        limits: wire_limits(&config),
+    });
+    let server = rest::serve(listener, api.clone()).await.map_err(listen)?;
+    let keeper = housekeeping::Keeper {
+        journal: Arc::downgrade(&journal),
+        view: view.clone(),
+        ids,
+        engine: engine.clone(),
+        gauges,
+        journal_bytes_max: config.journal.bytes_max,
+        partitions: config.partitions,
+        keep_ended: config.keep_ended,
+        clock,
+    };
+    let housekeeping = host::spawn("housekeeping", keeper.run());
+    tracing::info!(address = %server.address(), data = %config.data.display(), "sortie is ready");
+    Ok(Running { server, engine, api, view, journal, housekeeping })
+}
+
+impl Running {
+    pub fn address(&self) -> std::net::SocketAddr {
+        self.server.address()
+    }
+
+    /// Applies a workflow, as the process itself.
+    pub async fn apply(&self, source: &str) -> Result<Applied, ApplyError> {
+        self.api.apply(source, "sortie").await
+    }
+
+    /// Stops listening, lets calls under way end, and closes the data.
+    pub async fn stop(self) {
+        self.housekeeping.abort();
+        self.server.stop(HTTP_PATIENCE).await;
+        if !self.engine.drain(CALLS_PATIENCE).await {
+            tracing::warn!("some calls are still under way; they are made again after the next start");
+        }
+        drop(self.api);
+        drop(self.engine);
+        let view = self.view;
+        // The view's close joins its thread: not on the runtime's own.
+        let closed = tokio::task::spawn_blocking(move || view.close()).await;
+        closed.expect("closing the view does not panic");
+        match Arc::try_unwrap(self.journal) {
+            Ok(journal) => journal.close().await,
+            // Tasks that still hold the journal end with the process; all that was acknowledged is durable.
+            Err(_) => tracing::debug!("the journal is closed with the process"),
+        }
+    }
+}
+
+async fn open_journal(config: &Config) -> Result<DiskJournal, OpenError> {
+    let dir = config.data.clone();
+    let settings = journal_disk::Settings {
+        segment_bytes: config.journal.segment_bytes,
+        reserve_bytes: config.journal.reserve_bytes,
+        linger: Duration::from_micros(config.journal.linger_us),
+        sync: match config.journal.sync {
+            SyncMode::Data => Sync::Data,
+            SyncMode::Off => Sync::Off,
+        },
+        ..journal_disk::Settings::new(config.partitions)
+    };
+    let opened = tokio::task::spawn_blocking(move || DiskJournal::open(&dir, settings)).await;
+    opened.expect("opening the journal does not panic")
+}
+
+fn engine_settings(config: &Config) -> engine::Settings {
+    let share = |total: usize| (total / usize::from(config.partitions)).max(1);
+    engine::Settings {
+        calls_max_per_partition: share(config.limits.calls_max),
+        live_runs_max_per_partition: share(config.limits.live_runs_max),
+        ..engine::Settings::for_partitions(config.partitions)
+    }
+}
+
+fn wire_limits(config: &Config) -> wire::Limits {
+    wire::Limits {
+        partitions: config.partitions,
+        body_bytes_max: ingest::limits::BODY_BYTES_MAX,
+        batch_requests_max: ingest::limits::BATCH_REQUESTS_MAX,
+        batch_bytes_max: ingest::limits::BATCH_BYTES_MAX,
+        definition_bytes_max: rest::limits::DEFINITION_BYTES_MAX,
+        unfinished_runs_max: config.limits.unfinished_runs_max,
+        calls_max: config.limits.calls_max,
+        live_runs_max: config.limits.live_runs_max,
+        page_items_max: rest::limits::PAGE_ITEMS_MAX,
+        connections_max: rest::limits::CONNECTIONS_MAX,
+    }
+}
+
+fn services(performer: &Performer) -> Vec<ServiceView> {
+    let ms = |duration: Duration| duration.as_secs_f64() * 1000.0;
+    let view = |(service, snapshot): (String, effects::Snapshot)| ServiceView {
+        service,
+        limit: snapshot.limit as usize,
+        in_flight: snapshot.in_flight as usize,
+        waiting: snapshot.waiting,
+        breaker: match snapshot.breaker {
+            BreakerState::Closed => "closed",
+            BreakerState::Open { .. } => "open",
+            BreakerState::HalfOpen => "half_open",
+            BreakerState::HeldOpen => "held_open",
+            BreakerState::HeldClosed => "held_closed",
+        }
+        .to_owned(),
+        p50_ms: snapshot.latency_p50.map(ms),
+        p99_ms: snapshot.latency_p99.map(ms),
+    };
+    performer.services().snapshots().into_iter().map(view).collect()
+}

@@ -1,0 +1,92 @@
+//! Services that fail, hang and lose answers: every run still ends, and no effect is doubled or left.
+
+use drone_delivery::Service;
+use serde_json::json;
+
+use crate::world::World;
+
+/// The ids of all runs that stand so.
+async fn ids(world: &World, status: &str) -> Vec<String> {
+    let mut ids = Vec::new();
+    let mut path = format!("/v1/runs?status={status}&limit=1000");
+    loop {
+        let page = world.get(&path).await.expect(200).json();
+        ids.extend(page["items"].as_array().unwrap().iter().map(|run| run["id"].as_str().unwrap().to_owned()));
+        match page["next"].as_str() {
+            Some(next) => path = format!("/v1/runs?status={status}&limit=1000&cursor={next}"),
+            None => return ids,
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn under_refusals_lost_answers_and_faults_every_run_ends_and_nothing_is_left() {
+    const RUNS: usize = 300;
+    let world = World::start().await;
+    for service in [Service::Package, Service::Transport, Service::Drone, Service::Delivery] {
+        world.switch(service, json!({ "seed": 7, "lost_rate": 0.1, "error_rate": 0.05 }));
+    }
+    world.switch(Service::Drone, json!({ "seed": 7, "lost_rate": 0.1, "refuse_rate": 0.1 }));
+    for n in 0..RUNS {
+        world.post_delivery(&format!("d-{n}")).await.expect(202);
+    }
+    let mut ended = 0;
+    // Two minutes at the most; the retries of these tests are short.
+    for _ in 0..600 {
+        ended = ids(&world, "completed").await.len() + ids(&world, "undone").await.len();
+        if ended == RUNS {
+            break;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(200)).await;
+    }
+    assert_eq!(ended, RUNS, "parked: {:?}", ids(&world, "parked").await);
+    let (completed, undone) = (ids(&world, "completed").await, ids(&world, "undone").await);
+    assert!(!undone.is_empty() && completed.len() > undone.len(), "{} undone", undone.len());
+    let audit = world.fleet.audit().unwrap();
+    assert_eq!(audit.double_effects(), 0);
+    for id in &undone {
+        assert_eq!(audit.services_of(id), [], "{id} was undone");
+    }
+    for id in &completed {
+        assert_eq!(audit.services_of(id).len(), 4, "{id} completed");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_service_that_recovers_is_retried_not_given_up() {
+    let world = World::start().await;
+    world.switch(Service::Package, json!({ "seed": 3, "error_rate": 0.5 }));
+    for n in 0..20 {
+        world.post_delivery(&format!("d-{n}")).await.expect(202);
+    }
+    world.switch(Service::Package, json!({ "error_rate": 0.0 }));
+    for n in 0..20 {
+        world.wait(&format!("d-{n}"), "completed").await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_late_arrival_after_its_undo_has_no_effect() {
+    let world = World::start().await;
+    // The drone service holds every request for seven seconds; the workflow gives up after five.
+    let delivery = drone_delivery::workflows::ready(&world.fleet.addresses())[0].clone();
+    world.apply(&delivery.replace("timeout: 5s", "timeout: 200ms").replace("attempts: 5", "attempts: 1")).await;
+    world.switch(Service::Drone, json!({ "late_rate": 1.0, "late_ms": 1500 }));
+    world.post_delivery("d-1").await.expect(202);
+    loop {
+        if world.fleet.hits(Service::Drone).late > 0 {
+            break;
+        }
+        tokio::task::yield_now().await;
+    }
+    world.switch(Service::Drone, json!({ "late_rate": 0.0 }));
+    world.wait("d-1", "undone").await;
+    // The undo came first; the late request finds its tombstone.
+    loop {
+        if world.fleet.totals(Service::Drone).gone > 0 {
+            break;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+    }
+    assert_eq!(world.left_by("d-1"), []);
+}

@@ -1,0 +1,14 @@
+//! End to end: a real server on a real disk, the real drone services, real HTTP.
+
+#![allow(clippy::unwrap_used)]
+
+mod bad_input;
+mod changes;
+mod client;
+mod deliveries;
+mod duplicates;
+mod faults;
+mod parked;
+mod restart;
+mod stopped;
+mod world;

@@ -1,0 +1,65 @@
+//! What was accepted before a stop goes on after the start.
+
+use drone_delivery::Service;
+use http::Method;
+use serde_json::json;
+
+use crate::world::World;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn runs_parked_runs_workflows_and_history_survive_a_restart() {
+    let mut world = World::start().await;
+    world.post_delivery("done").await.expect(202);
+    let before = world.wait("done", "completed").await;
+    world.switch(Service::Drone, json!({ "refuse": ["stuck"] }));
+    world.switch(Service::Package, json!({ "undo_refuse": ["stuck", "mypackage"] }));
+    world.post_delivery("stuck").await.expect(202);
+    world.wait("stuck", "parked").await;
+    world.switch(Service::Drone, json!({ "error_rate": 1.0, "refuse": [] }));
+    world.post_delivery("on-its-way").await.expect(202);
+
+    world.restart().await;
+    assert_eq!(world.run("done").await, before);
+    assert_eq!(world.run("stuck").await["status"], "parked");
+    world.switch(Service::Drone, json!({ "error_rate": 0.0 }));
+    world.switch(Service::Package, json!({ "undo_refuse": [] }));
+    let way = loop {
+        let run = world.run("on-its-way").await;
+        if ["completed", "undone"].contains(&run["status"].as_str().unwrap()) {
+            break run;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+    };
+    let left = world.left_by("on-its-way").len();
+    assert_eq!(left, if way["status"] == "completed" { 4 } else { 0 });
+    let retry = json!({ "decision": "retry" });
+    world.send(Method::POST, "/v1/runs/stuck/decide", &retry).await.expect(200);
+    world.wait("stuck", "undone").await;
+    let listed = world.get("/v1/workflows").await.expect(200).json();
+    assert_eq!(listed["items"].as_array().unwrap().len(), 2);
+    // A repeated request is still known.
+    world.post_delivery("done").await.expect(202);
+    let page = world.get("/v1/runs?status=completed&key=done").await.expect(200).json();
+    assert_eq!(page["items"].as_array().unwrap().len(), 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn two_servers_cannot_share_a_directory() {
+    let world = World::start().await;
+    let mut config = server::Config::dev(world.directory.path().join("data"), 0);
+    config.partitions = 4;
+    let Err(error) = server::start(config).await else { panic!("a second server started") };
+    assert_eq!(error.exit_code(), 75);
+    assert!(error.to_string().contains("is in use by another process"), "{error}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_number_of_partitions_is_fixed_at_creation() {
+    let mut world = World::start().await;
+    world.stop().await;
+    let mut config = server::Config::dev(world.directory.path().join("data"), 0);
+    config.partitions = 8;
+    let Err(error) = server::start(config).await else { panic!("the number of partitions changed") };
+    assert_eq!(error.exit_code(), 78);
+    assert!(error.to_string().contains("fixed at 4"), "{error}");
+}

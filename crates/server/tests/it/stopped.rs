@@ -1,0 +1,42 @@
+//! Damage in one partition stops that partition loudly; the others go on.
+
+use crate::world::World;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn damage_is_reported_and_never_served_as_data() {
+    let mut world = World::start().await;
+    for n in 0..40 {
+        world.post_delivery(&format!("d-{n}")).await.expect(202);
+    }
+    for n in 0..40 {
+        world.wait(&format!("d-{n}"), "completed").await;
+    }
+    world.stop().await;
+    flip_a_byte_of_an_event(&world);
+    world.restart().await;
+    let ready = world.get("/readyz").await.expect(503).json();
+    assert_eq!(ready["stopped"].as_array().unwrap().len(), 1, "{ready}");
+    let partitions = world.get("/v1/partitions").await.expect(200).json();
+    let running = partitions["items"].as_array().unwrap().iter().filter(|p| p["state"] == "running").count();
+    assert_eq!(running, 3);
+    let reason = ready["stopped"][0]["reason"].as_str().unwrap();
+    assert!(reason.contains("journal/"), "the reason names the file: {reason}");
+}
+
+/// Changes one byte in the middle of the first recorded answer of a drone.
+fn flip_a_byte_of_an_event(world: &World) {
+    let dir = world.directory.path().join("data/journal");
+    let mut files: Vec<_> = std::fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path()).collect();
+    files.sort();
+    for file in files {
+        let mut bytes = std::fs::read(&file).unwrap();
+        let needle = b"37.43,-78.65";
+        let found = bytes.windows(needle.len()).position(|window| window == needle);
+        if let Some(place) = found {
+            bytes[place] ^= 1;
+            std::fs::write(&file, bytes).unwrap();
+            return;
+        }
+    }
+    panic!("no request was found in the journal");
+}
