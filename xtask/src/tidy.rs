@@ -83,6 +83,7 @@ fn examine(files: &[File]) -> Vec<Finding> {
         }
         if file.path.ends_with(".md") {
             findings.extend(links::check(file, files, &paths));
+            findings.extend(links::check_tests(file, files));
         }
     }
     findings.extend(arrows::check(files));

@@ -65,6 +65,11 @@ impl Client {
         answered
     }
 
+    /// Makes sure that somebody is there to be asked.
+    pub async fn reach(&mut self) -> anyhow::Result<()> {
+        self.connected().await.map(drop)
+    }
+
     async fn exchange(&mut self, request: Request<Full<Bytes>>) -> anyhow::Result<Answer> {
         let connection = self.connected().await?;
         let (parts, body) = connection.send_request(request).await?.into_parts();

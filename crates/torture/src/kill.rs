@@ -61,7 +61,7 @@ impl Kill {
         let outcome = self.torture(seed, directory.path()).await;
         if self.keep || !matches!(outcome, Ok(Verdict::Kept)) {
             directory.disable_cleanup(true);
-            eprintln!("kept: {}", directory.path().display());
+            println!("data and logs are kept in {}", directory.path().display());
         }
         outcome.with_context(|| format!("seed {seed}"))
     }
@@ -81,7 +81,7 @@ impl Kill {
         let running = rounds.run(running, self.n - 1).await?;
         load.stop().await;
         let findings = rounds.settle_and_audit(running, &drones).await?;
-        Ok(report::close(rounds.tally, &posts, &findings, seed, directory))
+        Ok(report::close(rounds.tally, &posts, &findings, seed))
     }
 }
 
@@ -159,6 +159,7 @@ impl<'a> Rounds<'a> {
     /// Waits for every run, kills once more, and holds what the server then says against the ledgers.
     async fn settle_and_audit(&mut self, running: Running<'a>, drones: &Drones) -> anyhow::Result<Findings> {
         let acknowledged = self.posts.acknowledged();
+        ensure!(!acknowledged.is_empty() || !self.posts.wrong().is_empty(), "no post was ever answered");
         let settled = settle(self.sortie.address, &acknowledged).await?;
         running.kill()?;
         self.note_kill();

@@ -80,6 +80,10 @@ impl Poster {
     async fn post(&mut self, id: &str) {
         let body = Bytes::from(workflow::request(id));
         loop {
+            if self.client.reach().await.is_err() {
+                tokio::time::sleep(RETRY_PAUSE).await;
+                continue;
+            }
             self.posts.attempts.fetch_add(1, Ordering::Relaxed);
             let sent = self.client.send(Method::POST, workflow::RUNS, "application/json", body.clone()).await;
             match sent.map(|answer| meaning(id, &answer)) {

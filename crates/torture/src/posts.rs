@@ -13,7 +13,7 @@ pub struct Posts {
     // A lock because every client writes here; it is held for one insert at a time.
     book: Mutex<Book>,
     pub attempts: AtomicU64,
-    /// Posts that went unanswered, or were answered with "later".
+    /// Posts that were sent and not answered, or answered with "later", and so were sent again.
     pub retries: AtomicU64,
     pub cancels: AtomicU64,
 }

@@ -1,7 +1,6 @@
 //! What a person reads: a line now and then, and one at the end that says whether the promises held.
 
 use std::collections::BTreeSet;
-use std::path::Path;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
@@ -38,7 +37,7 @@ pub fn progress(tally: Tally, posts: &Posts, elapsed: Duration) {
 }
 
 /// The closing lines; what was broken is told with its runs and the command to try again.
-pub fn close(tally: Tally, posts: &Posts, findings: &Findings, seed: u64, directory: &Path) -> Verdict {
+pub fn close(tally: Tally, posts: &Posts, findings: &Findings, seed: u64) -> Verdict {
     let endings: Vec<String> =
         findings.counts.iter().map(|(name, count)| format!("{} {name}", grouped(*count as u64))).collect();
     println!(
@@ -60,7 +59,6 @@ pub fn close(tally: Tally, posts: &Posts, findings: &Findings, seed: u64, direct
         return Verdict::Kept;
     }
     accuse(findings);
-    println!("data and logs are kept in {}", directory.display());
     println!("try again with: cargo xtask torture kill --n {} --seed {seed}", tally.kills);
     Verdict::Broken
 }

@@ -1,4 +1,4 @@
-//! Links between documents: the file is there, and so is the heading.
+//! What documents point at: the file is there, and so is the heading, and the test that guards a promise.
 
 use std::collections::BTreeSet;
 
@@ -25,6 +25,22 @@ pub(crate) fn check(file: &File, files: &[File], paths: &BTreeSet<&str>) -> Vec<
                 findings.push(Finding::refused(file, line, format!("{target}: there is no such heading")));
             }
             _ => {}
+        }
+    }
+    findings
+}
+
+/// Checks every test that a document names as `path/to/file.rs::name_of_the_test`.
+pub(crate) fn check_tests(file: &File, files: &[File]) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for (number, line) in prose(&file.text) {
+        for named in line.split('`').skip(1).step_by(2) {
+            let Some((path, test)) = named.split_once(".rs::") else { continue };
+            let place = format!("{path}.rs");
+            let found = files.iter().find(|other| other.path == place);
+            if !found.is_some_and(|other| other.text.contains(&format!("fn {test}("))) {
+                findings.push(Finding::refused(file, number, format!("{named}: there is no such test")));
+            }
         }
     }
     findings
@@ -111,6 +127,15 @@ mod tests {
                 "#no: there is no such heading"
             ]
         );
+    }
+
+    #[test]
+    fn a_test_that_a_document_names_must_be_there() {
+        let files = [file("a/tests.rs", "//! A.\n#[test]\nfn it_holds() {}\n")];
+        let named = |text: &str| check_tests(&file("docs/a.md", text), &files).len();
+        assert_eq!(named("See `a/tests.rs::it_holds` and `a/tests.rs`.\n"), 0);
+        assert_eq!(named("See `a/tests.rs::it_hold`.\n"), 1);
+        assert_eq!(named("See `b/tests.rs::it_holds`.\n"), 1);
     }
 
     #[test]
