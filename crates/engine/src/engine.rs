@@ -9,6 +9,7 @@ use journal::Journal;
 use kernel::{Command, Rejection, State};
 use tokio::sync::mpsc::{self, UnboundedSender};
 use tokio::sync::oneshot;
+use tokio::task::JoinHandle;
 use view::{Ids, View};
 use words::{PartitionId, RunId};
 
@@ -61,6 +62,8 @@ pub struct Engine(Arc<Inner>);
 
 struct Inner {
     partitions: BTreeMap<PartitionId, Handle>,
+    // Taken once, by whoever drains.
+    tasks: Mutex<Vec<JoinHandle<()>>>,
 }
 
 struct Handle {
@@ -90,21 +93,23 @@ impl Engine {
             starting.push((id, tx, host::spawn("recover partition", recovery)));
         }
         let mut partitions = BTreeMap::new();
+        let mut tasks = Vec::new();
         for (id, tx, recovery) in starting {
             let stopped = Arc::new(Mutex::new(None));
             match recovery.await.expect("a recovery does not panic") {
                 Ok(partition) => {
                     let (note, metrics) = (stopped.clone(), shared.metrics.clone());
-                    host::spawn("partition", async move {
-                        let error = partition.run().await;
-                        note_stop(id, &note, &metrics, &error.to_string());
-                    });
+                    tasks.push(host::spawn("partition", async move {
+                        if let Err(error) = partition.run().await {
+                            note_stop(id, &note, &metrics, &error.to_string());
+                        }
+                    }));
                 }
                 Err(error) => note_stop(id, &stopped, &shared.metrics, &error.to_string()),
             }
             partitions.insert(id, Handle { tx, stopped });
         }
-        Engine(Arc::new(Inner { partitions }))
+        Engine(Arc::new(Inner { partitions, tasks: Mutex::new(tasks) }))
     }
 
     /// Gives a command to the partition of a run and waits until it is durable.
@@ -146,19 +151,17 @@ impl Engine {
         }
     }
 
-    /// Starts nothing more and waits, for a time, until no call is under way. True when all calls have ended.
+    /// Starts nothing more and waits, for a time, until the calls under way have ended and the partitions with
+    /// them. True when all have.
     pub async fn drain(&self, patience: Duration) -> bool {
-        let mut waits = Vec::new();
         for handle in self.0.partitions.values() {
-            let (done, drained) = oneshot::channel();
-            if handle.tx.send(Message::Drain { done }).is_ok() {
-                waits.push(drained);
-            }
+            // A partition that has stopped has nothing under way.
+            let _ = handle.tx.send(Message::Drain);
         }
+        let tasks = std::mem::take(&mut *self.0.tasks.lock().expect("nobody panics while holding the tasks"));
         let all = async {
-            for drained in waits {
-                // An error means that the partition has stopped: nothing is under way there.
-                let _ = drained.await;
+            for task in tasks {
+                task.await.expect("a partition that panics takes the process down");
             }
         };
         tokio::time::timeout(patience, all).await.is_ok()

@@ -50,10 +50,8 @@ pub(crate) enum Message {
         through: Option<Seq>,
         inbox: Seq,
     },
-    /// Start nothing more; `done` is told when no call is under way.
-    Drain {
-        done: oneshot::Sender<()>,
-    },
+    /// Start nothing more; end when no call is under way.
+    Drain,
 }
 
 /// What all partitions share.
@@ -83,7 +81,7 @@ pub(crate) struct Partition<J> {
     inbox: VecDeque<Record>,
     /// Calls that were started and not answered.
     calls: BTreeMap<(RunNo, Work), Stop>,
-    draining: Option<oneshot::Sender<()>>,
+    draining: bool,
     snapshots: snapshot::Schedule,
     counted: act::Counted,
 }
@@ -109,14 +107,14 @@ impl<J: Journal> Partition<J> {
             rx,
             inbox: VecDeque::new(),
             calls: BTreeMap::new(),
-            draining: None,
+            draining: false,
             snapshots: snapshot::Schedule::new(recovered.snapshot_through, recovered.bytes_since_snapshot),
             counted: act::Counted::default(),
         })
     }
 
-    /// Runs until the process ends or the journal says that the partition is no longer ours.
-    pub(crate) async fn run(mut self) -> AppendError {
+    /// Runs until it is drained, or the journal says that the partition can no longer be ours.
+    pub(crate) async fn run(mut self) -> Result<(), AppendError> {
         self.resume();
         loop {
             let mut batch = Batch::new(self.shared.clock.now());
@@ -126,17 +124,14 @@ impl<J: Journal> Partition<J> {
             {
                 self.take(&mut batch, message);
             }
-            if let Err(error) = self.take_requests(&mut batch).await {
-                return error;
-            }
+            self.take_requests(&mut batch).await?;
             self.tick(&mut batch);
-            if let Err(error) = self.commit(&batch).await {
-                return error;
-            }
-            if let Err(error) = self.act(batch) {
-                return error;
-            }
+            self.commit(&batch).await?;
+            self.act(batch)?;
             self.snapshot_if_due();
+            if self.draining && self.calls.is_empty() {
+                return Ok(());
+            }
         }
     }
 
@@ -167,7 +162,7 @@ impl<J: Journal> Partition<J> {
     fn is_hungry(&self) -> bool {
         let settings = &self.shared.settings;
         let live = self.state.live_count() - self.state.parked_count();
-        self.draining.is_none()
+        !self.draining
             && self.state.calls_count() < settings.calls_max_per_partition
             && live < settings.live_runs_max_per_partition
     }
@@ -191,7 +186,7 @@ impl<J: Journal> Partition<J> {
             Message::Query(query) => query(&self.state),
             Message::Snapshot => self.snapshots.ask(),
             Message::SnapshotDone { through, inbox } => self.trim(through, inbox),
-            Message::Drain { done } => self.draining = Some(done),
+            Message::Drain => self.draining = true,
         }
     }
 

@@ -6,7 +6,7 @@ use axum::body::Body;
 use engine::{Applied, ApplyError, Catalog, Control, Engine, Entry, archive};
 use ingest::Ingest;
 use journal::Journal;
-use kernel::Run;
+use kernel::{Request, Run};
 use prometheus_client::registry::Registry;
 use view::{EndedRun, Ids, View};
 use wire::ServiceView;
@@ -14,6 +14,7 @@ use words::{PartitionId, RunId, RunStatus, WorkflowName};
 
 use crate::access::{Access, Permission};
 use crate::error::ApiError;
+use crate::limits::WAITING_READ_BYTES;
 use crate::{names, show};
 
 /// The parts that the API speaks for.
@@ -112,6 +113,16 @@ impl<J: Journal> Api<J> {
         Ok(entry.filter(|entry| entry.durable).map(|entry| Found::Waiting(entry.partition)))
     }
 
+    /// Looks for a request near the head of the inbox. One far behind it is left unread: polling it must not
+    /// cost a walk through the backlog.
+    async fn read_waiting(&self, id: &RunId, partition: PartitionId) -> Result<Option<Request>, ApiError> {
+        let through = self.engine.query(partition, |state| state.inbox_through()).await?;
+        let records = self.journal.inbox_read(partition, through.next(), WAITING_READ_BYTES).await;
+        let records = records.map_err(|error| ApiError::View(error.to_string()))?;
+        let requests = records.iter().filter_map(|record| journal::codec::decode(&record.bytes).ok());
+        Ok(requests.into_iter().find(|request: &Request| request.id == *id))
+    }
+
     /// A run as JSON.
     pub(crate) async fn show(&self, id: &RunId) -> Result<Body, ApiError> {
         let found = self.find(id).await?.ok_or_else(|| ApiError::NotFound(format!("no run {id}")))?;
@@ -123,7 +134,10 @@ impl<J: Journal> Api<J> {
             serde_json::to_vec(&detail).expect("a run in memory can always be encoded")
         };
         Ok(Body::from(match found {
-            Found::Waiting(partition) => show::waiting(id, partition).to_string().into_bytes(),
+            Found::Waiting(partition) => {
+                let request = self.read_waiting(id, partition).await?;
+                show::waiting(id, partition, request.as_ref()).to_string().into_bytes()
+            }
             Found::Live(partition, run) => encode(&run, partition, run.reason()),
             Found::Ended(ended, run) => {
                 let partition = PartitionId::of(&ended.key, self.limits.partitions);

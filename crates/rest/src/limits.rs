@@ -28,3 +28,6 @@ pub const PAGE_ITEMS_DEFAULT: usize = 50;
 
 /// Rows of a page.
 pub const PAGE_ITEMS_MAX: usize = 1000;
+
+/// Bytes of the inbox that are read to show a request that waits there.
+pub const WAITING_READ_BYTES: usize = 256 << 10;

@@ -1,7 +1,7 @@
 //! Runs as people and clients see them.
 
 use definition::Definition;
-use kernel::{Cause, Decision, DoneBy, Fact, Failure, Moment, Run, Step, StepState, Then, UndoneBy};
+use kernel::{Cause, Decision, DoneBy, Fact, Failure, Moment, Request, Run, Step, StepState, Then, UndoneBy};
 use serde_json::value::RawValue;
 use view::RunSummary as EndedSummary;
 use wire::{MomentView, RunDetail, RunSummary, StepView, Time};
@@ -33,9 +33,16 @@ pub(crate) fn ended_summary(run: EndedSummary) -> RunSummary {
     }
 }
 
-/// A request that is durable and not yet taken from the inbox: all that is known of it without reading.
-pub(crate) fn waiting(id: &RunId, partition: PartitionId) -> serde_json::Value {
-    serde_json::json!({ "id": id, "status": RunStatus::Accepted, "partition": partition.0 })
+/// A request that is durable and not yet taken from the inbox.
+pub(crate) fn waiting(id: &RunId, partition: PartitionId, request: Option<&Request>) -> serde_json::Value {
+    let mut shown = serde_json::json!({ "id": id, "status": RunStatus::Accepted, "partition": partition.0 });
+    if let Some(request) = request {
+        shown["workflow"] = request.workflow.as_str().into();
+        shown["version"] = request.version.into();
+        shown["key"] = request.key.as_str().into();
+        shown["accepted_at"] = Time(request.accepted_at).to_string().into();
+    }
+    shown
 }
 
 /// A run with its steps and timeline. `reason` is given because an archived run no longer has its plan.

@@ -176,9 +176,9 @@ impl Config {
         let variables: Vec<_> = variables.filter(settings).collect();
         let config = merged(&table, variables.iter()).map_err(|error| {
             // The variable to blame is the one without which the rest can be read.
-            let culprit = variables.iter().find(|culprit| {
-                merged(&table, variables.iter().filter(|other| other != culprit)).is_ok()
-            });
+            let culprit = variables
+                .iter()
+                .find(|culprit| merged(&table, variables.iter().filter(|other| other != culprit)).is_ok());
             let name = culprit.map_or("the SORTIE_ variables", |(name, _)| name.as_str());
             ConfigError::Setting(format!("{name}: {}", error.message()))
         })?;

@@ -6,14 +6,18 @@ use words::RunStatus;
 
 use crate::{Problem, Time};
 
-/// A run in one line.
+/// A run in one line. Of a request deep in a long inbox only the id and the status are given.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RunSummary {
     pub id: String,
+    #[serde(default)]
     pub workflow: String,
+    #[serde(default)]
     pub version: u32,
     pub status: RunStatus,
+    #[serde(default)]
     pub key: String,
+    #[serde(default)]
     pub accepted_at: Time,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ended_at: Option<Time>,
@@ -39,10 +43,12 @@ pub struct RunDetail {
     pub partition: u16,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request: Option<Box<RawValue>>,
+    #[serde(default)]
     pub steps: Vec<StepView>,
     /// Steps that wait for a person's decision.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub open_steps: Vec<String>,
+    #[serde(default)]
     pub timeline: Vec<MomentView>,
 }
 

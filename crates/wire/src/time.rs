@@ -6,7 +6,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use words::Timestamp;
 
 /// A timestamp that reads and writes as `2026-03-01T12:00:00.000Z`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub struct Time(pub Timestamp);
 
 impl From<Timestamp> for Time {

@@ -24,3 +24,16 @@ pub fn at(text: &str, addresses: &Addresses) -> String {
         text.replace(&format!("{{{service}}}"), &format!("http://{address}"))
     })
 }
+
+/// Both workflows, self-contained: their schemas inside, their services at their addresses.
+pub fn ready(addresses: &Addresses) -> [String; 2] {
+    let inline = |text: &str, file: &str, schema: &str| {
+        let schema: serde_json::Value = serde_json::from_str(schema).expect("the schemas are JSON");
+        // JSON on one line is a YAML value wherever the file's name is one.
+        at(text, addresses).replace(file, &schema.to_string())
+    };
+    [
+        inline(DRONE_DELIVERY, "delivery-request.schema.json", DELIVERY_REQUEST_SCHEMA),
+        inline(DRONE_RESCHEDULE, "reschedule.schema.json", RESCHEDULE_SCHEMA),
+    ]
+}

@@ -52,12 +52,6 @@ impl<J: Journal> Partition<J> {
             let _ = reply.send(result);
         }
         self.count_gauges();
-        if self.calls.is_empty()
-            && let Some(done) = self.draining.take()
-        {
-            // Whoever asked to drain may have stopped waiting.
-            let _ = done.send(());
-        }
         Ok(())
     }
 
@@ -67,7 +61,7 @@ impl<J: Journal> Partition<J> {
             return;
         };
         // What is owed when the process drains is made after its next start.
-        if self.draining.is_some() {
+        if self.draining {
             return;
         }
         let catalog = self.shared.catalogs.load();

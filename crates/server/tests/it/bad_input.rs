@@ -17,9 +17,11 @@ async fn bad_requests_are_refused_with_the_place_and_leave_no_run() {
     body.as_object_mut().unwrap().remove("ownerId");
     let answer = world.send(Method::POST, RUNS, &body).await.expect(400).json();
     assert_eq!(answer["code"], "schema");
-    let pointers: Vec<_> = answer["errors"].as_array().unwrap().iter().map(|e| e["pointer"].clone()).collect();
+    let pointers: Vec<_> =
+        answer["errors"].as_array().unwrap().iter().map(|e| e["pointer"].clone()).collect();
     assert!(pointers.contains(&json!("/packageInfo/size")), "{answer}");
-    let (code, text) = world.send(Method::POST, "/v1/workflows/dron-delivery/runs", &delivery("d-1")).await.problem(404);
+    let (code, text) =
+        world.send(Method::POST, "/v1/workflows/dron-delivery/runs", &delivery("d-1")).await.problem(404);
     assert_eq!(code, "unknown_workflow");
     assert!(text.contains("did you mean 'drone-delivery'?"), "{text}");
     let (code, _) = world.send(Method::PUT, &format!("{RUNS}/other"), &delivery("d-1")).await.problem(400);

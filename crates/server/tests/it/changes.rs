@@ -27,7 +27,10 @@ async fn a_reschedule_waits_for_its_delivery_and_then_takes_effect() {
     let delivery = world.run("d-1").await;
     assert_eq!(delivery["status"], "completed");
     let begun = done["timeline"].as_array().unwrap().iter().find(|m| m["what"] == "started").unwrap();
-    assert!(begun["at"].as_str() >= delivery["ended_at"].as_str(), "the change began before the delivery ended");
+    assert!(
+        begun["at"].as_str() >= delivery["ended_at"].as_str(),
+        "the change began before the delivery ended"
+    );
 
     let address = world.fleet.addresses()[&Service::Delivery];
     let get = crate::client::request(Method::GET, "/api/deliveries/d-1", "");

@@ -17,7 +17,10 @@ async fn a_delivery_calls_all_five_services_and_completes() {
     let states: Vec<_> = run["steps"].as_array().unwrap().iter().map(|step| step["state"].clone()).collect();
     assert_eq!(states, ["done"; 5]);
     assert_eq!(run["timeline"][0]["what"], "accepted");
-    assert_eq!(world.left_by("d-1"), [Service::Package, Service::Transport, Service::Drone, Service::Delivery]);
+    assert_eq!(
+        world.left_by("d-1"),
+        [Service::Package, Service::Transport, Service::Drone, Service::Delivery]
+    );
     let shown = world.get("/api/deliveryrequests/d-1").await.expect(200).json();
     assert_eq!(shown["status"], "completed");
 }
@@ -73,7 +76,8 @@ async fn a_cancel_before_the_pivot_undoes_and_one_after_it_is_refused() {
     world.post_delivery("d-2").await.expect(202);
     loop {
         let run = world.run("d-2").await;
-        let delivery = run["steps"].as_array().and_then(|steps| steps.iter().find(|s| s["name"] == "delivery"));
+        let delivery =
+            run["steps"].as_array().and_then(|steps| steps.iter().find(|s| s["name"] == "delivery"));
         if delivery.is_some_and(|step| step["state"] != "waiting") {
             break;
         }
@@ -97,8 +101,12 @@ async fn runs_are_listed_by_workflow_status_and_key() {
     }
     let ids = async |query: &str| {
         let page = world.get(&format!("/v1/runs?{query}")).await.expect(200).json();
-        let mut ids: Vec<_> =
-            page["items"].as_array().unwrap().iter().map(|run| run["id"].as_str().unwrap().to_owned()).collect();
+        let mut ids: Vec<_> = page["items"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|run| run["id"].as_str().unwrap().to_owned())
+            .collect();
         ids.sort();
         ids
     };

@@ -35,10 +35,8 @@ async fn another_body_under_a_used_id_is_refused_while_it_runs_and_after() {
 async fn many_clients_with_one_id_start_one_run() {
     let world = World::start().await;
     let posts = (0..50).map(|_| world.post_delivery("d-1"));
-    let mut answers = Vec::new();
-    for post in posts.collect::<Vec<_>>() {
-        answers.push(post.await.status.as_u16());
-    }
+    let answers: Vec<_> =
+        futures_util::future::join_all(posts).await.iter().map(|a| a.status.as_u16()).collect();
     assert!(answers.iter().all(|status| *status == 202 || *status == 200), "{answers:?}");
     world.wait("d-1", "completed").await;
     let page = world.get("/v1/runs").await.expect(200).json();

@@ -11,7 +11,9 @@ async fn ids(world: &World, status: &str) -> Vec<String> {
     let mut path = format!("/v1/runs?status={status}&limit=1000");
     loop {
         let page = world.get(&path).await.expect(200).json();
-        ids.extend(page["items"].as_array().unwrap().iter().map(|run| run["id"].as_str().unwrap().to_owned()));
+        ids.extend(
+            page["items"].as_array().unwrap().iter().map(|run| run["id"].as_str().unwrap().to_owned()),
+        );
         match page["next"].as_str() {
             Some(next) => path = format!("/v1/runs?status={status}&limit=1000&cursor={next}"),
             None => return ids,
@@ -70,7 +72,9 @@ async fn a_late_arrival_after_its_undo_has_no_effect() {
     let world = World::start().await;
     // The drone service holds every request for seven seconds; the workflow gives up after five.
     let delivery = drone_delivery::workflows::ready(&world.fleet.addresses())[0].clone();
-    world.apply(&delivery.replace("timeout: 5s", "timeout: 200ms").replace("attempts: 5", "attempts: 1")).await;
+    world
+        .apply(&delivery.replace("timeout: 5s", "timeout: 200ms").replace("attempts: 5", "attempts: 1"))
+        .await;
     world.switch(Service::Drone, json!({ "late_rate": 1.0, "late_ms": 1500 }));
     world.post_delivery("d-1").await.expect(202);
     loop {

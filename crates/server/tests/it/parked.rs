@@ -33,7 +33,8 @@ async fn an_undo_that_fails_parks_the_run_until_a_person_retries_it() {
     let decision = json!({ "decision": "retry", "note": "the package service is well again" });
     decide(&world, "d-1", decision).await.expect(200);
     let run = world.wait("d-1", "undone").await;
-    let decided = run["timeline"].as_array().unwrap().iter().find(|moment| moment["what"] == "decided").unwrap();
+    let decided =
+        run["timeline"].as_array().unwrap().iter().find(|moment| moment["what"] == "decided").unwrap();
     assert_eq!((decided["by"].as_str(), decided["detail"].as_str()), (Some("dev"), Some("retry")));
     assert_eq!(decided["note"], "the package service is well again");
     assert_eq!(world.left_by("d-1"), []);
@@ -58,7 +59,8 @@ async fn a_person_can_skip_do_by_hand_call_instead_or_give_up() {
     park(&world, "d-9").await;
     let url = world.fleet.url(Service::Account);
     let action = json!({ "type": "http", "method": "GET", "url": format!("{url}/api/accounts/x") });
-    let instead = json!({ "decision": "instead", "step": "package", "action": action, "note": "ask the account" });
+    let instead =
+        json!({ "decision": "instead", "step": "package", "action": action, "note": "ask the account" });
     decide(&world, "d-9", instead).await.expect(200);
     let run = world.wait("d-9", "undone").await;
     let package = run["steps"].as_array().unwrap().iter().find(|step| step["name"] == "package").unwrap();

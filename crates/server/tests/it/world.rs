@@ -19,6 +19,8 @@ pub struct World {
 
 impl World {
     pub async fn start() -> World {
+        // Only the first test of the process can set it; the others share it.
+        let _ = tracing_subscriber::fmt().with_env_filter("warn").with_test_writer().try_init();
         let directory = tempfile::tempdir().unwrap();
         let fleet = Fleet::start(Settings::on_any_ports()).await.unwrap();
         let (running, address) = serve(&directory).await;
@@ -36,7 +38,9 @@ impl World {
     }
 
     pub async fn stop(&mut self) {
-        self.running.take().unwrap().stop().await;
+        if let Some(running) = self.running.take() {
+            running.stop().await;
+        }
     }
 
     pub async fn apply(&self, source: &str) {
@@ -93,6 +97,15 @@ impl World {
     /// Where the run left something: nowhere, when it was undone.
     pub fn left_by(&self, id: &str) -> Vec<Service> {
         self.fleet.audit().unwrap().services_of(id)
+    }
+}
+
+impl Drop for World {
+    /// The server lets go of its directory before the directory goes.
+    fn drop(&mut self) {
+        if let Some(running) = self.running.take() {
+            tokio::task::block_in_place(|| tokio::runtime::Handle::current().block_on(running.stop()));
+        }
     }
 }
 
