@@ -3,6 +3,7 @@
 //! A partition has two streams. Its *inbox* takes accepted requests from anybody; its *events* take frames
 //! from the partition's owner alone. Both number their records 1, 2, 3 … without gaps.
 
+pub mod codec;
 pub mod conformance;
 pub mod error;
 pub mod limits;
