@@ -10,9 +10,7 @@ use anyhow::{Context, bail, ensure};
 /// A cargo command in the root of the repository.
 pub fn cargo<'a>(root: &Path, arguments: impl IntoIterator<Item = &'a str>) -> Command {
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    // Test harnesses unwind whatever the profile says. With binaries that abort, every dependency would be
-    // built once for each of the two.
-    command.env("CARGO_PROFILE_DEV_PANIC", "unwind").current_dir(root).args(arguments);
+    command.current_dir(root).args(arguments);
     command
 }
 
