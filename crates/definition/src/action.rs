@@ -4,7 +4,6 @@ use http::{HeaderName, HeaderValue, Method};
 use words::{ServiceName, Span};
 
 use crate::context::StepSet;
-use crate::expression::Expression;
 use crate::template::{Body, Template};
 
 /// One call to the outside. HTTP today; queues and topics get variants of their own.
@@ -36,17 +35,6 @@ pub(crate) enum HeaderTemplate {
 }
 
 impl HttpAction {
-    pub(crate) fn expressions(&self) -> Vec<&Expression> {
-        let headers = self.headers.iter().filter_map(|(_, value)| match value {
-            HeaderTemplate::Fixed(_) => None,
-            HeaderTemplate::Rendered(template) => Some(template),
-        });
-        let templates = std::iter::once(&self.path).chain(self.query.iter().map(|(_, value)| value));
-        let mut all: Vec<_> = templates.chain(headers).flat_map(Template::expressions).collect();
-        all.extend(self.body.iter().flat_map(Body::expressions));
-        all
-    }
-
     /// Where it goes, as written.
     pub(crate) fn target(&self) -> String {
         let mut target = format!("{}{}", self.base, self.path.source());

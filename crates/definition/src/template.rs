@@ -2,7 +2,7 @@
 
 use crate::expression::Expression;
 use crate::json;
-use crate::yaml::{Kind, Node};
+use crate::yaml::{Kind, Node, join};
 
 /// Text in which expressions stand.
 #[derive(Debug)]
@@ -115,42 +115,25 @@ pub(crate) fn is_expression(text: &str) -> bool {
 }
 
 impl Body {
-    /// Reads a body; `wrong` is told of each text that cannot be read.
-    pub(crate) fn read(node: &Node, wrong: &mut dyn FnMut(&Node, String)) -> Body {
+    /// Reads a body that stands at `path`. `visit` is shown each expression where it stands, or why a text
+    /// cannot be read.
+    pub(crate) fn read(node: &Node, path: &str, visit: Visit<'_>) -> Body {
         let Kind::Text(text) = &node.kind else {
             let mut chunks = Vec::new();
-            read_json(node, &mut chunks, wrong);
+            read_json(node, path, &mut chunks, visit);
             return Body::Json(chunks);
         };
-        match read_text(text) {
-            Ok(Text::Value(expression)) => Body::Value(expression),
-            Ok(Text::Mixed(template)) => Body::Text(template),
-            Ok(Text::Literal(text)) => Body::Text(Template { parts: vec![Part::Text(text)] }),
-            Err(message) => {
-                wrong(node, message);
-                Body::Json(Vec::new())
-            }
-        }
-    }
-
-    pub(crate) fn expressions(&self) -> Vec<&Expression> {
-        match self {
-            Body::Text(template) => template.expressions().collect(),
-            Body::Value(expression) => vec![expression],
-            Body::Json(chunks) => chunks.iter().flat_map(Chunk::expressions).collect(),
+        match visited_text(text, node, path, visit) {
+            Some(Text::Value(expression)) => Body::Value(expression),
+            Some(Text::Mixed(template)) => Body::Text(template),
+            Some(Text::Literal(text)) => Body::Text(Template { parts: vec![Part::Text(text)] }),
+            None => Body::Json(Vec::new()),
         }
     }
 }
 
-impl Chunk {
-    fn expressions(&self) -> Vec<&Expression> {
-        match self {
-            Chunk::Json(_) => Vec::new(),
-            Chunk::Value(expression) => vec![expression],
-            Chunk::Text(template) => template.expressions().collect(),
-        }
-    }
-}
+/// Is shown the dotted path and the node of each expression of a body.
+pub(crate) type Visit<'v> = &'v mut dyn FnMut(&str, &Node, Result<&Expression, String>);
 
 /// A text of a body.
 enum Text {
@@ -178,22 +161,41 @@ fn read_text(text: &str) -> Result<Text, String> {
     }
 }
 
+fn visited_text(text: &str, node: &Node, path: &str, visit: Visit<'_>) -> Option<Text> {
+    match read_text(text) {
+        Ok(text) => {
+            match &text {
+                Text::Literal(_) => {}
+                Text::Value(expression) => visit(path, node, Ok(expression)),
+                Text::Mixed(template) => {
+                    template.expressions().for_each(|expression| visit(path, node, Ok(expression)));
+                }
+            }
+            Some(text)
+        }
+        Err(message) => {
+            visit(path, node, Err(message));
+            None
+        }
+    }
+}
+
 fn quoted(text: &str) -> Vec<u8> {
     let mut out = Vec::new();
     json::write_text(&mut out, text);
     out
 }
 
-fn read_json(node: &Node, chunks: &mut Vec<Chunk>, wrong: &mut dyn FnMut(&Node, String)) {
+fn read_json(node: &Node, path: &str, chunks: &mut Vec<Chunk>, visit: Visit<'_>) {
     match &node.kind {
         Kind::Null => push(chunks, b"null"),
         Kind::Bool(value) => push(chunks, value.to_string().as_bytes()),
         Kind::Number(number) => push(chunks, number.to_string().as_bytes()),
-        Kind::Text(text) => match read_text(text) {
-            Ok(Text::Literal(text)) => push(chunks, &quoted(&text)),
-            Ok(Text::Value(expression)) => chunks.push(Chunk::Value(expression)),
-            Ok(Text::Mixed(template)) => chunks.push(Chunk::Text(template)),
-            Err(message) => wrong(node, message),
+        Kind::Text(text) => match visited_text(text, node, path, visit) {
+            Some(Text::Literal(text)) => push(chunks, &quoted(&text)),
+            Some(Text::Value(expression)) => chunks.push(Chunk::Value(expression)),
+            Some(Text::Mixed(template)) => chunks.push(Chunk::Text(template)),
+            None => {}
         },
         Kind::List(items) => {
             push(chunks, b"[");
@@ -201,7 +203,7 @@ fn read_json(node: &Node, chunks: &mut Vec<Chunk>, wrong: &mut dyn FnMut(&Node, 
                 if n > 0 {
                     push(chunks, b",");
                 }
-                read_json(item, chunks, wrong);
+                read_json(item, &format!("{path}[{n}]"), chunks, visit);
             }
             push(chunks, b"]");
         }
@@ -213,7 +215,7 @@ fn read_json(node: &Node, chunks: &mut Vec<Chunk>, wrong: &mut dyn FnMut(&Node, 
                 }
                 push(chunks, &quoted(&entry.key));
                 push(chunks, b":");
-                read_json(&entry.value, chunks, wrong);
+                read_json(&entry.value, &join(path, &entry.key), chunks, visit);
             }
             push(chunks, b"}");
         }

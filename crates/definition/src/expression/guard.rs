@@ -104,7 +104,10 @@ fn check_call(name: &str, arguments: usize) -> Result<(), String> {
         Some((_, counts)) if counts.contains(&arguments) => Ok(()),
         Some((_, counts)) => {
             let counts: Vec<_> = counts.iter().map(usize::to_string).collect();
-            Err(format!("function '{name}' takes {} arguments here, not {arguments}", counts.join(" or ")))
+            let counts = counts.join(" or ");
+            Err(format!(
+                "function '{name}' cannot be called with {arguments} arguments here; it takes {counts}"
+            ))
         }
         None => {
             let hint = did_you_mean(name, ALLOWED.iter().map(|(name, _)| *name));

@@ -46,14 +46,18 @@ pub(super) fn read(
     let allowed: Vec<&str> = own.iter().chain(more).copied().collect();
     let fields = Fields::read(field, &allowed, report)?;
 
-    let target = if is_action { read_url(&fields, report) } else { read_path(&fields, services, report) };
+    let target = if is_action {
+        read_url(&fields, scope, report)
+    } else {
+        read_path(&fields, services, scope, report)
+    };
     let method = fields.require("method", report).and_then(|field| read_method(&field, report));
-    let query = read_query(&fields, report);
+    let query = read_query(&fields, scope, report);
     let service = target.as_ref().and_then(|target| target.service);
-    let headers = read_headers(&fields, service, report);
-    let body = fields.get("body").map(|field| read_body(&field, method.as_ref(), report));
+    let headers = read_headers(&fields, service, scope, report);
+    let body = fields.get("body").map(|field| read_body(&field, method.as_ref(), scope, report));
     let target = target?;
-    let action = HttpAction {
+    Some(Action::Http(HttpAction {
         service: service.map(|service| service.name.clone()),
         method: method?,
         base: target.base,
@@ -63,11 +67,7 @@ pub(super) fn read(
         body,
         timeout: service.map_or(ACTION_TIMEOUT, |service| service.timeout),
         visible: scope.visible,
-    };
-    for expression in action.expressions() {
-        scope.check(expression, field, report);
-    }
-    Some(Action::Http(action))
+    }))
 }
 
 struct Target<'s> {
@@ -76,16 +76,21 @@ struct Target<'s> {
     path: Template,
 }
 
-fn read_url<'s>(fields: &Fields<'_>, report: &mut Report) -> Option<Target<'s>> {
+fn read_url<'s>(fields: &Fields<'_>, scope: &Scope<'_>, report: &mut Report) -> Option<Target<'s>> {
     let kind = fields.require("type", report).and_then(|field| field.one_of(&["http"], report));
     let field = fields.require("url", report)?;
     let text = field.text(report)?;
-    let template = field.checked(Template::parse(text), report)?;
+    let template = read_template(&field, text, scope, report)?;
     let (base, path) = field.checked(url::split(template), report)?;
     kind.map(|_| Target { service: None, base, path })
 }
 
-fn read_path<'s>(fields: &Fields<'_>, services: &'s [Service], report: &mut Report) -> Option<Target<'s>> {
+fn read_path<'s>(
+    fields: &Fields<'_>,
+    services: &'s [Service],
+    scope: &Scope<'_>,
+    report: &mut Report,
+) -> Option<Target<'s>> {
     let service = fields.require("service", report).and_then(|field| {
         let name = field.text(report)?;
         let service = services.iter().find(|service| service.name.as_str() == name);
@@ -97,7 +102,7 @@ fn read_path<'s>(fields: &Fields<'_>, services: &'s [Service], report: &mut Repo
     });
     let field = fields.require("path", report)?;
     let text = field.text(report)?;
-    let template = field.checked(Template::parse(text), report)?;
+    let template = read_template(&field, text, scope, report)?;
     field.checked(url::check_path(&template), report)?;
     let service = service?;
     Some(Target { service: Some(service), base: service.url.clone(), path: template })
@@ -108,10 +113,16 @@ fn read_method(field: &Field<'_>, report: &mut Report) -> Option<Method> {
     Some(Method::from_bytes(method.as_bytes()).expect("the listed methods are valid"))
 }
 
-fn read_query(fields: &Fields<'_>, report: &mut Report) -> Vec<(String, Template)> {
+fn read_template(field: &Field<'_>, text: &str, scope: &Scope<'_>, report: &mut Report) -> Option<Template> {
+    let template = field.checked(Template::parse(text), report)?;
+    scope.check_template(&template, field, report);
+    Some(template)
+}
+
+fn read_query(fields: &Fields<'_>, scope: &Scope<'_>, report: &mut Report) -> Vec<(String, Template)> {
     let read = |name: &str, field: &Field<'_>, report: &mut Report| {
         let text = field.scalar(report)?;
-        let template = field.checked(Template::parse(&text), report)?;
+        let template = read_template(field, &text, scope, report)?;
         Some((url::encode(name), template))
     };
     read_pairs(fields, "query", report, read)
@@ -120,9 +131,16 @@ fn read_query(fields: &Fields<'_>, report: &mut Report) -> Vec<(String, Template
 fn read_headers(
     fields: &Fields<'_>,
     service: Option<&Service>,
+    scope: &Scope<'_>,
     report: &mut Report,
 ) -> Vec<(HeaderName, HeaderTemplate)> {
-    let own = read_pairs(fields, "headers", report, read_header);
+    let own = read_pairs(fields, "headers", report, |name, field, report| {
+        let header = read_header(name, field, report)?;
+        if let HeaderTemplate::Rendered(template) = &header.1 {
+            scope.check_template(template, field, report);
+        }
+        Some(header)
+    });
     let inherited = service.into_iter().flat_map(|service| &service.headers);
     let kept = inherited.filter(|(name, _)| own.iter().all(|(own, _)| own != name));
     let kept: Vec<_> =
@@ -176,9 +194,14 @@ fn read_pairs<T>(
     pairs.iter().filter_map(|(name, _, field)| read(name, &field, report)).collect()
 }
 
-fn read_body(field: &Field<'_>, method: Option<&Method>, report: &mut Report) -> Body {
+fn read_body(field: &Field<'_>, method: Option<&Method>, scope: &Scope<'_>, report: &mut Report) -> Body {
     if let Some(method @ (&Method::GET | &Method::HEAD)) = method {
         field.wrong(format!("a {method} call has no body"), report);
     }
-    Body::read(field.node, &mut |node, message| report.add(node.at, &field.path, message))
+    Body::read(field.node, &field.path, &mut |path, node, expression| match expression {
+        Ok(expression) => {
+            scope.problems(expression).into_iter().for_each(|message| report.add(node.at, path, message));
+        }
+        Err(message) => report.add(node.at, path, message),
+    })
 }

@@ -27,7 +27,7 @@ impl<'n> Fields<'n> {
         for entry in fields.entries {
             if !allowed.contains(&entry.key.as_str()) {
                 let hint = did_you_mean(&entry.key, allowed.iter().copied());
-                let message = format!("unknown field{hint}; allowed here: {}", allowed.join(", "));
+                let message = format!("unknown field; allowed here: {}{hint}", allowed.join(", "));
                 report.add(entry.at, &join(&field.path, &entry.key), message);
             }
         }
@@ -179,7 +179,7 @@ impl<'n> Field<'n> {
         let word = words.iter().copied().find(|word| *word == text);
         if word.is_none() {
             let hint = did_you_mean(text, words.iter().copied());
-            let message = format!("{} is not known{hint}; allowed: {}", quote(text), words.join(", "));
+            let message = format!("{} is not known; allowed: {}{hint}", quote(text), words.join(", "));
             self.wrong(message, report);
         }
         word

@@ -6,6 +6,7 @@ use super::fields::Field;
 use crate::context::{CALL, NOTICE, RESPONSE, RUN, StepSet};
 use crate::expression::Expression;
 use crate::problem::{Report, did_you_mean, quote};
+use crate::template::Template;
 
 /// What the expressions of one place can use.
 pub(super) struct Scope<'s> {
@@ -22,20 +23,30 @@ impl Scope<'_> {
         Scope { fields: CALL, steps, visible }
     }
 
+    /// Reports what an expression asks for and cannot have. Whoever takes the input as a whole gets all of
+    /// it that there is.
     pub(super) fn check(&self, expression: &Expression, field: &Field<'_>, report: &mut Report) {
-        // Whoever takes the input as a whole gets all of it that there is.
-        for (first, second) in expression.uses() {
-            if let Err(message) = self.check_use(first, second) {
-                field.wrong(format!("expression {}: {message}", quote(expression.source())), report);
-            }
+        for message in self.problems(expression) {
+            field.wrong(message, report);
         }
+    }
+
+    pub(super) fn check_template(&self, template: &Template, field: &Field<'_>, report: &mut Report) {
+        template.expressions().for_each(|expression| self.check(expression, field, report));
+    }
+
+    /// What is wrong with the names that an expression uses.
+    pub(super) fn problems(&self, expression: &Expression) -> Vec<String> {
+        let source = quote(expression.source());
+        let problems = expression.uses().filter_map(|(first, second)| self.check_use(first, second).err());
+        problems.map(|message| format!("expression {source}: {message}")).collect()
     }
 
     fn check_use(&self, first: &str, second: Option<&str>) -> Result<(), String> {
         if !self.fields.contains(&first) {
             let hint = did_you_mean(first, self.fields.iter().copied());
             let known: Vec<String> = self.fields.iter().map(|name| format!(".{name}")).collect();
-            return Err(format!("there is no '.{first}' here{hint}; there are {}", known.join(", ")));
+            return Err(format!("there is no '.{first}' here; there are {}{hint}", known.join(", ")));
         }
         let Some(second) = second else { return Ok(()) };
         match first {
@@ -66,5 +77,5 @@ fn check_name(of: &str, name: &str, known: &[&str]) -> Result<(), String> {
         return Ok(());
     }
     let hint = did_you_mean(name, known.iter().copied());
-    Err(format!("'.{of}' has no '{name}'{hint}; it has {}", known.join(", ")))
+    Err(format!("'.{of}' has no '{name}'; it has {}{hint}", known.join(", ")))
 }

@@ -33,16 +33,18 @@ pub(super) struct Steps {
 
 pub(super) fn read(field: &Field<'_>, defaults: &Defaults<'_>, report: &mut Report) -> Option<Steps> {
     let entries = Fields::read_any(field, report)?;
-    let mut names = Vec::new();
-    let mut maps = Vec::new();
+    let (mut names, mut maps, mut unread) = (Vec::new(), Vec::new(), Vec::new());
     for (name, at, step) in entries.iter() {
-        match StepName::new(name) {
-            Ok(name) => names.push(name),
-            Err(error) => report.add(at, &field.path, error.to_string()),
+        let valid = StepName::new(name).map_err(|error| report.add(at, &step.path, error.to_string()));
+        match (valid, Fields::read(&step, &STEP_FIELDS, report)) {
+            (Ok(name), Some(fields)) => {
+                names.push(name);
+                maps.push(fields);
+            }
+            _ => unread.push(name),
         }
-        maps.extend(Fields::read(&step, &STEP_FIELDS, report));
     }
-    if entries.iter().next().is_none() {
+    if names.is_empty() && unread.is_empty() {
         field.wrong("a workflow has at least one step", report);
         return None;
     }
@@ -50,12 +52,9 @@ pub(super) fn read(field: &Field<'_>, defaults: &Defaults<'_>, report: &mut Repo
         field.wrong(format!("a workflow has at most {STEPS_MAX} steps, not {}", names.len()), report);
         return None;
     }
-    // Every step must have its number before any other can name it.
-    if names.len() != maps.len() || maps.len() != entries.iter().count() {
-        return None;
-    }
-    let after: Vec<_> = maps.iter().map(|fields| read_after(fields, &names, report)).collect();
-    let order = ancestors(field, &names, &after, report)?;
+    let after: Vec<_> = maps.iter().map(|fields| read_after(fields, &names, &unread, report)).collect();
+    // In a circle nothing comes first; what is wrong besides is still worth telling.
+    let order = ancestors(&maps, &names, &after, report).unwrap_or(vec![StepSet::ALL; names.len()]);
     refuse_second_pivot(&maps, report);
 
     let mut steps = Steps { names: names.clone(), plan: Vec::new(), steps: Vec::new() };
@@ -69,11 +68,17 @@ pub(super) fn read(field: &Field<'_>, defaults: &Defaults<'_>, report: &mut Repo
     Some(steps)
 }
 
-fn read_after(fields: &Fields<'_>, names: &[StepName], report: &mut Report) -> Vec<StepIndex> {
+/// The steps that a step waits for. Those in `unread` have problems of their own and are no problem here.
+fn read_after(
+    fields: &Fields<'_>,
+    names: &[StepName],
+    unread: &[&str],
+    report: &mut Report,
+) -> Vec<StepIndex> {
     let mut after = Vec::new();
     let items = fields.get("after").map_or_else(Vec::new, |field| field.list(report));
     for item in items {
-        let Some(name) = item.text(report) else { continue };
+        let Some(name) = item.text(report).filter(|name| !unread.contains(name)) else { continue };
         let Some(n) = names.iter().position(|step| step.as_str() == name) else {
             let hint = did_you_mean(name, names.iter().map(StepName::as_str));
             item.wrong(format!("no step {}{hint}", quote(name)), report);
@@ -91,7 +96,7 @@ fn read_after(fields: &Fields<'_>, names: &[StepName], report: &mut Report) -> V
 
 /// For each step the steps that are done before it begins; a problem and nothing when they run in a circle.
 fn ancestors(
-    field: &Field<'_>,
+    maps: &[Fields<'_>],
     names: &[StepName],
     after: &[Vec<StepIndex>],
     report: &mut Report,
@@ -117,9 +122,9 @@ fn ancestors(
     if let Some(stuck) = known.iter().position(Option::is_none) {
         let (first, circle) = circle(stuck, after, &known);
         let text: Vec<&str> = circle.iter().map(|n| names[*n].as_str()).collect();
-        let path = join(&join(&field.path, names[first].as_str()), "after");
         let message = format!("steps wait for each other in a circle: {}", text.join(" after "));
-        report.add(field.node.at, &path, message);
+        let field = maps[first].get("after").expect("a step of a circle waits for another");
+        field.wrong(message, report);
         return None;
     }
     Some(known.into_iter().flatten().collect())

@@ -8,13 +8,12 @@ use crate::template::{Part, Template};
 
 /// The URL of a service: scheme, host, optional path. Returned without a slash at the end.
 pub(super) fn check_base(text: &str) -> Result<String, String> {
-    let trimmed = text.trim_end_matches('/');
-    let rest = check_origin(trimmed)?;
+    let rest = check_origin(text)?;
     if rest.contains(['?', '#']) {
         return Err(format!("{} must end with its path; put a query into the call", quote(text)));
     }
     check_literal(rest)?;
-    Ok(trimmed.to_owned())
+    Ok(text.trim_end_matches('/').to_owned())
 }
 
 /// The URL of an action, split after its host. Expressions may stand only behind it.
