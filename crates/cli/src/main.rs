@@ -1,1 +1,44 @@
-fn main() {}
+//! The binary `sortie`: the server, its command line and its benchmarks.
+
+mod arguments;
+
+mod dev;
+mod serve;
+
+mod bench;
+mod completions;
+mod doctor;
+mod parked;
+mod partition;
+mod run;
+mod service;
+mod workflow;
+
+mod client;
+mod drones;
+mod session;
+mod signals;
+
+mod failure;
+mod json;
+mod machine;
+mod screen;
+mod table;
+mod when;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use crate::arguments::Arguments;
+
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
+fn main() -> ExitCode {
+    let arguments = match Arguments::try_parse() {
+        Ok(arguments) => arguments,
+        Err(error) => return failure::usage(&error),
+    };
+    arguments.run().unwrap_or_else(|error| failure::report(&error))
+}

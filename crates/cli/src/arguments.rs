@@ -1,0 +1,139 @@
+//! The command line: every command with its options, and how each is run.
+
+use std::future::Future;
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+use crate::session::{Options, Session};
+use crate::{bench, completions, dev, doctor, parked, partition, run, serve, service, signals, workflow};
+
+/// Makes sure that work between services gets done.
+///
+/// Sortie takes requests, writes them down, calls the services that the work needs, retries what can be
+/// retried and undoes what must be undone.
+#[derive(Debug, Parser)]
+#[command(
+    name = "sortie",
+    version,
+    after_help = "Example:\n  sortie dev          start everything on this machine\n  sortie run list     see what runs"
+)]
+pub struct Arguments {
+    #[command(flatten)]
+    options: Options,
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    Dev(dev::Dev),
+    Serve(serve::Serve),
+    #[command(subcommand)]
+    Workflow(workflow::Workflow),
+    #[command(subcommand)]
+    Run(run::Run),
+    Parked(parked::Parked),
+    #[command(subcommand)]
+    Partition(partition::Partition),
+    #[command(subcommand)]
+    Service(service::Service),
+    Doctor(doctor::Doctor),
+    #[command(subcommand)]
+    Bench(bench::Bench),
+    Completions(completions::Completions),
+}
+
+impl Arguments {
+    /// Runs the command to its end.
+    pub fn run(self) -> anyhow::Result<ExitCode> {
+        let options = self.options;
+        match self.command {
+            Command::Dev(dev) => on_all_cores(dev.run()),
+            Command::Serve(serve) => on_all_cores(serve.run()),
+            Command::Workflow(command) => on_one_core(async { command.run(Session::new(&options)?).await }),
+            Command::Run(command) => on_one_core(async { command.run(Session::new(&options)?).await }),
+            Command::Parked(command) => on_one_core(async { command.run(Session::new(&options)?).await }),
+            Command::Partition(command) => on_one_core(async { command.run(Session::new(&options)?).await }),
+            Command::Service(command) => on_one_core(async { command.run(Session::new(&options)?).await }),
+            Command::Doctor(doctor) => on_one_core(async { doctor.run(Session::new(&options)?).await }),
+            Command::Bench(bench) => on_all_cores(signals::unless_interrupted(bench.run(options.json))),
+            Command::Completions(completions) => completions.run::<Arguments>(),
+        }
+    }
+}
+
+fn on_one_core(command: impl Future<Output = anyhow::Result<ExitCode>>) -> anyhow::Result<ExitCode> {
+    tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(command)
+}
+
+fn on_all_cores(command: impl Future<Output = anyhow::Result<ExitCode>>) -> anyhow::Result<ExitCode> {
+    tokio::runtime::Builder::new_multi_thread().enable_all().build()?.block_on(command)
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::{CommandFactory, Parser};
+
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_well_formed() {
+        Arguments::command().debug_assert();
+    }
+
+    #[test]
+    fn every_command_takes_what_its_help_promises() {
+        for line in [
+            "dev --data d --port 0 --drone-port-base 0",
+            "serve --config c.toml --data d --listen 127.0.0.1:0",
+            "workflow apply a.yaml b.yaml --if-version 3",
+            "workflow show a --version 2 --source",
+            "workflow check a.yaml",
+            "run start a --id x --file -",
+            "run start a -",
+            "run list --workflow a --status parked --key k --from 1h --to 2026-03-01T12:00:00Z --limit 5",
+            "run list --all",
+            "run list --json --url http://h:1 --token t",
+            "run retry x --step s --note n",
+            "run retry x --from s",
+            "run resolve x --step s --skip --note n",
+            "run resolve x --step s --by-hand --output {} --note n",
+            "run resolve x --step s --instead {} --note n",
+            "run give-up x --note n",
+            "run wait x --timeout 5s",
+            "parked",
+            "parked list --limit 3",
+            "partition list",
+            "service list",
+            "doctor --data d",
+            "bench ingest --rate 1000 --seconds 3 --json",
+            "bench workflow --runs 100",
+            "completions bash",
+        ] {
+            let words = std::iter::once("sortie").chain(line.split(' '));
+            assert!(Arguments::try_parse_from(words).is_ok(), "sortie {line}");
+        }
+    }
+
+    #[test]
+    fn what_contradicts_itself_is_refused() {
+        for line in [
+            "run resolve x --step s --note n",
+            "run resolve x --step s --skip --by-hand --note n",
+            "run resolve x --step s --skip --output {} --note n",
+            "run resolve x --step s --skip",
+            "run retry x --step s --from s",
+            "run give-up x",
+            "run list --status asleep",
+            "run list --limit 5 --all",
+            "run list --from yesterday",
+            "run start a - --file f",
+            "workflow apply",
+            "bench ingest --rate 0",
+        ] {
+            let words = std::iter::once("sortie").chain(line.split(' '));
+            assert!(Arguments::try_parse_from(words).is_err(), "sortie {line}");
+        }
+    }
+}

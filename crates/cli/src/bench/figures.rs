@@ -1,0 +1,255 @@
+//! What a bench came to, for people and for machines.
+
+use serde::Serialize;
+
+use super::subject::Sync;
+use crate::machine::{self, Memory};
+use crate::screen::{self, Screen};
+use crate::table::{Cell, Column, Table};
+
+/// One measured side: Sortie, or the bare loop beside it.
+#[derive(Debug, Clone, Copy, Serialize)]
+pub struct Side {
+    pub throughput: f64,
+    pub p50_ms: f64,
+    pub p99_ms: f64,
+    pub p999_ms: f64,
+}
+
+/// The figures of a bench. The names are a contract: scripts read them.
+#[derive(Debug, Serialize)]
+pub struct Figures {
+    pub bench: &'static str,
+    #[serde(flatten)]
+    pub sortie: Side,
+    /// The throughput of the bare loop, in the same run.
+    pub limit: f64,
+    pub ratio_to_limit: f64,
+    /// How an acknowledgement is made durable.
+    pub sync: &'static str,
+    /// The bare loop in full.
+    pub bare: Side,
+    #[serde(flatten)]
+    pub setting: Setting,
+    pub machine: Machine,
+}
+
+/// How it was measured.
+#[derive(Debug, Serialize)]
+#[serde(untagged)]
+pub enum Setting {
+    Ingest {
+        rate: Option<u32>,
+        connections: u32,
+        seconds: u32,
+        request_bytes: usize,
+        refused: u64,
+        failed: u64,
+    },
+    Workflow {
+        runs: u32,
+        completed: u32,
+        concurrency: u32,
+        seconds: f64,
+    },
+}
+
+/// What it was measured on.
+#[derive(Debug, Serialize)]
+pub struct Machine {
+    processors: usize,
+    processor: String,
+    memory_bytes: u64,
+    kernel: String,
+    file_system: String,
+    sync_p50_us: u128,
+    sync_p99_us: u128,
+}
+
+impl Machine {
+    fn of(sync: &Sync) -> Machine {
+        Machine {
+            processors: machine::processors(),
+            processor: machine::processor(),
+            memory_bytes: Memory::read().map_or(0, |memory| memory.total),
+            kernel: machine::kernel(),
+            file_system: sync.file_system.clone(),
+            sync_p50_us: sync.latency.p50.as_micros(),
+            sync_p99_us: sync.latency.p99.as_micros(),
+        }
+    }
+}
+
+impl Figures {
+    pub fn new(bench: &'static str, sortie: Side, bare: Side, sync: &Sync, setting: Setting) -> Figures {
+        let limit = bare.throughput;
+        let ratio_to_limit = if limit > 0.0 { sortie.throughput / limit } else { 0.0 };
+        let machine = Machine::of(sync);
+        Figures { bench, sortie, limit, ratio_to_limit, sync: sync.mode, bare, setting, machine }
+    }
+
+    pub fn show(&self, json: bool) -> anyhow::Result<()> {
+        let text = if json { serde_json::to_string(self)? + "\n" } else { self.render(&Screen::of_stdout()) };
+        Ok(screen::print(&text)?)
+    }
+
+    fn render(&self, screen: &Screen) -> String {
+        let mut columns = vec![Column::whole("")];
+        columns.extend(["THROUGHPUT", "P50", "P99", "P99.9"].map(Column::number));
+        let mut table = Table::new(columns).indented(2);
+        let (unit, bare) = match self.setting {
+            Setting::Ingest { .. } => ("requests/s", "bare hyper server"),
+            Setting::Workflow { .. } => ("runs/s", "bare client loop"),
+        };
+        for (name, side) in [("sortie", &self.sortie), (bare, &self.bare)] {
+            table.row([
+                Cell::new(name),
+                Cell::new(format!("{} {unit}", thousands(side.throughput))),
+                Cell::new(format!("{:.2} ms", side.p50_ms)),
+                Cell::new(format!("{:.2} ms", side.p99_ms)),
+                Cell::new(format!("{:.2} ms", side.p999_ms)),
+            ]);
+        }
+        let Machine { processors, processor, memory_bytes, kernel, file_system, .. } = &self.machine;
+        let memory = machine::bytes(*memory_bytes);
+        format!(
+            "{}\n\n{}\n  ratio    {:.2} of the bare loop\n  sync     {} on {file_system}, p50 {} µs, p99 {} µs\n  machine  {processors} x {processor}, {memory}, {kernel}\n",
+            self.setting.describe(),
+            table.render(screen),
+            self.ratio_to_limit,
+            self.sync,
+            self.machine.sync_p50_us,
+            self.machine.sync_p99_us,
+        )
+    }
+}
+
+impl Setting {
+    fn describe(&self) -> String {
+        match self {
+            Setting::Ingest { rate, connections, seconds, request_bytes, refused, failed } => {
+                let pace = match rate {
+                    Some(rate) => format!(
+                        "{} requests/s, latency from the time each was due",
+                        thousands(f64::from(*rate))
+                    ),
+                    None => "closed loop".to_owned(),
+                };
+                let trouble = if refused + failed > 0 {
+                    format!("; {refused} refused, {failed} failed")
+                } else {
+                    String::new()
+                };
+                format!(
+                    "Ingest: {pace}, {connections} connections, {request_bytes} bytes each, {seconds} s{trouble}"
+                )
+            }
+            Setting::Workflow { runs, completed, concurrency, seconds } => {
+                let runs = thousands(f64::from(*runs));
+                let completed = thousands(f64::from(*completed));
+                format!(
+                    "Workflow: {runs} deliveries of five calls, {completed} completed in {seconds:.1} s; bare loop with {concurrency} at once"
+                )
+            }
+        }
+    }
+}
+
+/// `12,345`
+fn thousands(number: f64) -> String {
+    let digits = format!("{number:.0}");
+    let mut out = String::new();
+    for (place, digit) in digits.chars().enumerate() {
+        if place > 0 && (digits.len() - place).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use expect_test::expect;
+
+    use super::*;
+    use crate::machine::SyncLatency;
+
+    fn figures() -> Figures {
+        let latency = SyncLatency { p50: Duration::from_micros(310), p99: Duration::from_micros(900) };
+        let sync = Sync { mode: "fdatasync", file_system: "ext4".to_owned(), latency };
+        let side = |throughput| Side { throughput, p50_ms: 1.0, p99_ms: 12.345, p999_ms: 20.0 };
+        let setting = Setting::Ingest {
+            rate: None,
+            connections: 64,
+            seconds: 10,
+            request_bytes: 300,
+            refused: 2,
+            failed: 0,
+        };
+        let mut figures = Figures::new("ingest", side(52_000.4), side(65_000.0), &sync, setting);
+        figures.machine = Machine {
+            processors: 2,
+            processor: "Some CPU".to_owned(),
+            memory_bytes: 8 << 30,
+            kernel: "Linux 6.1".to_owned(),
+            ..figures.machine
+        };
+        figures
+    }
+
+    #[test]
+    fn figures_stand_beside_the_bare_loop() {
+        expect![[r#"
+            Ingest: closed loop, 64 connections, 300 bytes each, 10 s; 2 refused, 0 failed
+
+                                        THROUGHPUT      P50       P99     P99.9
+              sortie             52,000 requests/s  1.00 ms  12.35 ms  20.00 ms
+              bare hyper server  65,000 requests/s  1.00 ms  12.35 ms  20.00 ms
+
+              ratio    0.80 of the bare loop
+              sync     fdatasync on ext4, p50 310 µs, p99 900 µs
+              machine  2 x Some CPU, 8.0 GiB, Linux 6.1
+        "#]]
+        .assert_eq(&figures().render(&Screen { colour: false, width: Some(100) }));
+    }
+
+    #[test]
+    fn the_fields_that_scripts_read_are_there() {
+        expect![[r#"
+            {
+              "bench": "ingest",
+              "throughput": 52000.4,
+              "p50_ms": 1.0,
+              "p99_ms": 12.345,
+              "p999_ms": 20.0,
+              "limit": 65000.0,
+              "ratio_to_limit": 0.8000061538461539,
+              "sync": "fdatasync",
+              "bare": {
+                "throughput": 65000.0,
+                "p50_ms": 1.0,
+                "p99_ms": 12.345,
+                "p999_ms": 20.0
+              },
+              "rate": null,
+              "connections": 64,
+              "seconds": 10,
+              "request_bytes": 300,
+              "refused": 2,
+              "failed": 0,
+              "machine": {
+                "processors": 2,
+                "processor": "Some CPU",
+                "memory_bytes": 8589934592,
+                "kernel": "Linux 6.1",
+                "file_system": "ext4",
+                "sync_p50_us": 310,
+                "sync_p99_us": 900
+              }
+            }"#]]
+        .assert_eq(&serde_json::to_string_pretty(&figures()).unwrap());
+    }
+}

@@ -1,0 +1,146 @@
+//! `sortie bench ingest`: how fast requests are taken in, each durable before its answer.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use anyhow::Context;
+use clap::Args;
+use drone_delivery::workflows::DELIVERY_REQUEST_SCHEMA;
+use tokio::net::TcpListener;
+
+use super::child::Child;
+use super::figures::{Figures, Setting, Side};
+use super::load::{Load, Measured, Pace, Target, drive};
+use super::progress;
+use super::request::REQUEST_BYTES;
+use super::subject::Subject;
+use crate::json::one_line;
+
+const WARM_UP: Duration = Duration::from_secs(2);
+
+/// Measure how fast requests are taken in, each durable before its answer
+///
+/// Requests go to a workflow whose only service never answers: they are accepted and wait on disk, so the
+/// figures are about ingest. A bare hyper server is measured with the same load in the same run.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Example:\n  sortie bench ingest\n  sortie bench ingest --rate 10000 --seconds 30 --json"
+)]
+pub struct Ingest {
+    /// Send this many requests per second, answered or not; without it each connection waits for its answer
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
+    rate: Option<u32>,
+    /// Connections that stay open
+    #[arg(long, value_name = "N", default_value_t = 64, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    connections: u32,
+    /// Measure for this long, after a warm-up
+    #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=3600))]
+    seconds: u32,
+    /// Put the temporary data directory in here; the disk it is on is the one that is measured
+    #[arg(long, value_name = "DIR")]
+    data: Option<PathBuf>,
+}
+
+impl Ingest {
+    pub async fn run(self, json: bool) -> anyhow::Result<()> {
+        let silent = TcpListener::bind("127.0.0.1:0").await.context("listening on any free port")?;
+        let silent_port = silent.local_addr()?.port();
+        let _silence = AbortOnDrop(tokio::spawn(stay_silent(silent)));
+        let subject = Subject::start(self.data.as_deref()).await?;
+        subject.apply(workflow(silent_port)).await?;
+        let target = Target {
+            address: subject.address,
+            path: "/v1/workflows/bench-ingest/runs".to_owned(),
+            token: subject.token.clone(),
+        };
+        let sync = subject.sync()?;
+        let sortie = self.measure("sortie", &target, json).await?;
+        drop(subject);
+
+        let (_bare_server, line) = Child::start("the bare server", &["bench", "bare-server"]).await?;
+        let address = line.strip_prefix("listening on ").and_then(|address| address.parse().ok());
+        let address = address.with_context(|| format!("the bare server's first line is {line:?}"))?;
+        let bare = self.measure("bare hyper server", &Target { address, ..target }, json).await?;
+
+        let setting = Setting::Ingest {
+            rate: self.rate,
+            connections: self.connections,
+            seconds: self.seconds,
+            request_bytes: REQUEST_BYTES,
+            refused: sortie.refused,
+            failed: sortie.failed,
+        };
+        Figures::new("ingest", side(&sortie), side(&bare), &sync, setting).show(json)
+    }
+
+    async fn measure(&self, name: &'static str, target: &Target, json: bool) -> anyhow::Result<Measured> {
+        let pace = match self.rate {
+            None => Pace::Closed,
+            Some(rate) => Pace::Open { per_second: f64::from(rate) },
+        };
+        let measured = Duration::from_secs(self.seconds.into());
+        let load = Load { connections: self.connections, pace, warm_up: WARM_UP, measured };
+        let length = u64::try_from((WARM_UP + measured).as_millis()).unwrap_or(u64::MAX);
+        let bar = progress::bar(name, length, json);
+        let measured = tokio::select! {
+            measured = drive(target, load, "bench") => measured,
+            () = progress::follow_time(&bar) => unreachable!("time goes on"),
+        };
+        bar.finish_and_clear();
+        measured.with_context(|| format!("measuring {name}"))
+    }
+}
+
+fn side(measured: &Measured) -> Side {
+    Side {
+        throughput: measured.throughput(),
+        p50_ms: measured.ms_at(0.5),
+        p99_ms: measured.ms_at(0.99),
+        p999_ms: measured.ms_at(0.999),
+    }
+}
+
+/// A workflow that checks requests like the real one, and then waits for a service that never answers.
+fn workflow(silent_port: u16) -> String {
+    let schema = one_line(DELIVERY_REQUEST_SCHEMA);
+    format!(
+        "name: bench-ingest
+accept:
+  id: .deliveryId
+  schema: {schema}
+services:
+  silent: {{ url: \"http://127.0.0.1:{silent_port}\", timeout: 1h, concurrency: 1 }}
+steps:
+  wait:
+    call: {{ service: silent, method: GET, path: / }}
+"
+    )
+}
+
+/// Takes connections and never says a word.
+async fn stay_silent(listener: TcpListener) {
+    let mut held = Vec::new();
+    while let Ok((stream, _)) = listener.accept().await {
+        held.push(stream);
+    }
+}
+
+struct AbortOnDrop(tokio::task::JoinHandle<()>);
+
+impl Drop for AbortOnDrop {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use definition::Definition;
+
+    use super::*;
+
+    #[test]
+    fn the_workflow_is_well() {
+        Definition::parse(&workflow(1)).unwrap_or_else(|problems| panic!("{problems}"));
+    }
+}

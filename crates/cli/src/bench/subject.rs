@@ -1,0 +1,81 @@
+//! The server under test: `sortie serve` as a process of its own, on a directory that goes with it.
+
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+use tempfile::TempDir;
+
+use super::child::Child;
+use crate::client::{Call, Client};
+use crate::machine::{Mount, Storage, SyncLatency};
+
+/// A server with syncs in force, its address and its token.
+pub struct Subject {
+    // Dropped in this order: the process ends before its directory goes.
+    _child: Child,
+    directory: TempDir,
+    pub address: SocketAddr,
+    pub token: String,
+}
+
+impl Subject {
+    /// Starts a server on any free port of this machine, with its data somewhere in `place`.
+    pub async fn start(place: Option<&Path>) -> anyhow::Result<Subject> {
+        let place = place.map_or_else(std::env::temp_dir, PathBuf::from);
+        let directory = tempfile::Builder::new().prefix("sortie-bench-").tempdir_in(&place);
+        let directory = directory.with_context(|| format!("making a directory in {}", place.display()))?;
+        let token = format!("bench-{:032x}", random());
+        let config = directory.path().join("sortie.toml");
+        std::fs::write(&config, config_text(&token)).context("writing the server's settings")?;
+        let data = directory.path().join("data");
+        let arguments =
+            ["serve".as_ref(), "--config".as_ref(), config.as_os_str(), "--data".as_ref(), data.as_os_str()];
+        let listen = ["--listen".as_ref(), "127.0.0.1:0".as_ref()];
+        let (child, line) = Child::start("the server", &[&arguments[..], &listen[..]].concat()).await?;
+        let address = line.strip_prefix("listening on http://").and_then(|address| address.parse().ok());
+        let address = address.with_context(|| format!("the server's first line is {line:?}"))?;
+        Ok(Subject { _child: child, directory, address, token })
+    }
+
+    pub fn client(&self) -> anyhow::Result<Client> {
+        Ok(Client::new(&format!("http://{}", self.address), Some(&self.token))?)
+    }
+
+    /// Puts a workflow in force.
+    pub async fn apply(&self, source: String) -> anyhow::Result<()> {
+        let call = Call::post("/v1/workflows", "application/yaml", source);
+        self.client()?.send(call).await.context("applying the workflow")?;
+        Ok(())
+    }
+
+    /// What an acknowledgement means here, and on what.
+    pub fn sync(&self) -> anyhow::Result<Sync> {
+        let mount = Mount::of(self.directory.path())?;
+        let latency = SyncLatency::measure(self.directory.path())?;
+        let mode = match mount.storage() {
+            Storage::Memory => "none: memory is no disk",
+            Storage::Disk | Storage::Layers | Storage::Network => "fdatasync",
+        };
+        Ok(Sync { mode, file_system: mount.file_system, latency })
+    }
+}
+
+/// How the server's writes become durable.
+pub struct Sync {
+    pub mode: &'static str,
+    pub file_system: String,
+    pub latency: SyncLatency,
+}
+
+fn config_text(token: &str) -> String {
+    // The mock services listen on loopback; everything else is as a server has it by default.
+    format!("[tokens.bench]\nrole = \"admin\"\nsecret = \"{token}\"\n[egress]\nloopback = true\n")
+}
+
+/// Enough chance for a token that lives for a minute on loopback.
+fn random() -> u128 {
+    use std::hash::{BuildHasher, RandomState};
+    let half = || u128::from(RandomState::new().hash_one(std::process::id()));
+    half() << 64 | half()
+}

@@ -1,0 +1,193 @@
+//! `sortie bench workflow`: how fast whole deliveries are made, durable at each step.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use anyhow::{Context, bail, ensure};
+use clap::Args;
+use hyper::StatusCode;
+use indicatif::ProgressBar;
+use tokio::time::Instant;
+use wire::{BatchAnswer, Limits, RunPage, Time};
+use words::RunStatus;
+
+use super::figures::{Figures, Setting, Side};
+use super::subject::Subject;
+use super::{calls, progress, request, services};
+use crate::client::{self, Call, Client};
+use crate::partition::Partitions;
+use crate::{drones, when};
+
+const BATCH_REQUESTS: usize = 1000;
+const POLL: Duration = Duration::from_millis(20);
+const REFUSED_PAUSE: Duration = Duration::from_millis(100);
+/// A server on which nothing moves for this long has a fault.
+const STALL_MAX: Duration = Duration::from_secs(60);
+/// Latencies of more runs than this tell nothing new.
+const LATENCIES_MAX: usize = 100_000;
+
+/// Measure how fast whole deliveries are made, durable at each step
+///
+/// Hands in deliveries by batches and waits until all have ended. The same five calls are then made by a bare
+/// client loop that writes nothing down, against the same services in the same run. Latencies are from
+/// acceptance to the end, with the time a run waits for its turn.
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  sortie bench workflow --runs 50000 --json")]
+pub struct Workflow {
+    /// Deliveries to make
+    #[arg(long, value_name = "N", default_value_t = 20_000, value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
+    runs: u32,
+    /// Deliveries that the bare loop makes at once
+    #[arg(long, value_name = "N", default_value_t = 128, value_parser = clap::value_parser!(u32).range(1..=2_000))]
+    concurrency: u32,
+    /// Put the temporary data directory in here; the disk it is on is the one that is measured
+    #[arg(long, value_name = "DIR")]
+    data: Option<PathBuf>,
+}
+
+impl Workflow {
+    pub async fn run(self, json: bool) -> anyhow::Result<()> {
+        let (_services, addresses) = services::start().await?;
+        let subject = Subject::start(self.data.as_deref()).await?;
+        subject.apply(drones::delivery(&addresses)).await?;
+        let sync = subject.sync()?;
+        let warm_up = (self.runs / 10).clamp(1, 2_000);
+
+        let mut client = subject.client()?;
+        let bar = progress::bar("sortie", u64::from(warm_up + self.runs), json);
+        deliver(&mut client, warm_up, "warm", &bar).await?;
+        let from = when::now();
+        let seconds = deliver(&mut client, self.runs, "bench", &bar).await?;
+        bar.finish_and_clear();
+        let (completed, sortie) = read_back(&mut client, Time(from), self.runs, seconds).await?;
+        drop(subject);
+
+        let bar = progress::bar("bare client loop", u64::from(warm_up + self.runs), json);
+        calls::drive(&addresses, warm_up, self.concurrency, "bare-warm", &bar).await?;
+        let bare = calls::drive(&addresses, self.runs, self.concurrency, "bare", &bar).await?;
+        bar.finish_and_clear();
+
+        let (runs, concurrency) = (self.runs, self.concurrency);
+        let setting = Setting::Workflow { runs, completed, concurrency, seconds };
+        Figures::new("workflow", sortie, bare, &sync, setting).show(json)
+    }
+}
+
+/// Hands in `runs` deliveries and waits until all have ended; gives the seconds that it took.
+async fn deliver(client: &mut Client, runs: u32, name: &str, bar: &ProgressBar) -> anyhow::Result<f64> {
+    let limits: Limits = client.get("/v1/limits").await?;
+    let batch = BATCH_REQUESTS.min(limits.batch_requests_max).min(limits.batch_bytes_max / 512).max(1);
+    let numbers: Vec<u32> = (0..runs).collect();
+    let ended_before = progress_of(client).await?.ended;
+    let done_before = bar.position();
+    let begun = Instant::now();
+    for numbers in numbers.chunks(batch) {
+        post(client, numbers.iter().map(|number| format!("{name}-{number}")).collect()).await?;
+        let ended = progress_of(client).await?.ended - ended_before;
+        bar.set_position(done_before + ended);
+    }
+    let (mut last_ended, mut moved_at) = (0, Instant::now());
+    loop {
+        let progress = progress_of(client).await?;
+        let ended = progress.ended - ended_before;
+        bar.set_position(done_before + ended);
+        if progress.unfinished == 0 && ended >= u64::from(runs) {
+            return Ok(begun.elapsed().as_secs_f64());
+        }
+        if ended != last_ended {
+            (last_ended, moved_at) = (ended, Instant::now());
+        }
+        ensure!(moved_at.elapsed() < STALL_MAX, "{ended} of {runs} runs have ended, and no more do");
+        tokio::time::sleep(POLL).await;
+    }
+}
+
+/// Posts a batch until each of its requests is accepted.
+async fn post(client: &mut Client, mut ids: Vec<String>) -> anyhow::Result<()> {
+    let begun = Instant::now();
+    while !ids.is_empty() {
+        ensure!(begun.elapsed() < STALL_MAX, "the server refuses requests for too long");
+        let mut body = Vec::with_capacity(ids.len() * (request::REQUEST_BYTES + 1));
+        for id in &ids {
+            body.extend_from_slice(&request::delivery(id));
+            body.push(b'\n');
+        }
+        let call = Call::post("/v1/workflows/drone-delivery/runs:batch", "application/x-ndjson", body);
+        let answer = client.try_send(call).await?;
+        if is_overload(answer.status.as_u16()) {
+            tokio::time::sleep(REFUSED_PAUSE).await;
+            continue;
+        }
+        let answer = answer.success()?;
+        let lines = serde_json::Deserializer::from_slice(&answer.body).into_iter::<BatchAnswer>();
+        let mut refused = Vec::new();
+        for line in lines {
+            let line = line.context("reading the answers of a batch")?;
+            let id = ids.get(line.line - 1).context("an answer to a line that was not sent")?;
+            match line.status {
+                200..300 => {}
+                status if is_overload(status) => refused.push(id.clone()),
+                status => bail!("request {id} was refused with {status}: {:?}", line.problem),
+            }
+        }
+        if !refused.is_empty() {
+            tokio::time::sleep(REFUSED_PAUSE).await;
+        }
+        ids = refused;
+    }
+    Ok(())
+}
+
+fn is_overload(status: u16) -> bool {
+    status == StatusCode::TOO_MANY_REQUESTS || status == StatusCode::SERVICE_UNAVAILABLE
+}
+
+struct Progress {
+    ended: u64,
+    unfinished: u64,
+}
+
+async fn progress_of(client: &mut Client) -> anyhow::Result<Progress> {
+    let partitions: Partitions = client.get("/v1/partitions").await?;
+    let mut progress = Progress { ended: 0, unfinished: 0 };
+    for partition in partitions.items {
+        let reason = partition.reason.unwrap_or_default();
+        ensure!(partition.state == "running", "partition {} stopped: {reason}", partition.partition);
+        let live = partition.live_runs as u64;
+        progress.unfinished += partition.inbox_tail.saturating_sub(partition.inbox_through) + live;
+        progress.ended += partition.inbox_through.saturating_sub(live);
+    }
+    Ok(progress)
+}
+
+/// The runs accepted since `from`: how many completed, and how long they took.
+async fn read_back(client: &mut Client, from: Time, runs: u32, seconds: f64) -> anyhow::Result<(u32, Side)> {
+    let limits: Limits = client.get("/v1/limits").await?;
+    let (mut latencies, mut cursor) = (calls::histogram(), None);
+    let (mut seen, mut completed) = (0, 0);
+    loop {
+        let parameters = [
+            ("workflow", Some("drone-delivery".to_owned())),
+            ("from", Some(from.to_string())),
+            ("limit", Some(limits.page_items_max.to_string())),
+            ("cursor", cursor.take()),
+        ];
+        let page: RunPage = client.get(&client::query("/v1/runs", &parameters)).await?;
+        for run in page.items.iter().filter(|run| run.id.starts_with("bench-")) {
+            seen += 1;
+            let Some(ended_at) = run.ended_at.filter(|_| run.status == RunStatus::Completed) else {
+                continue;
+            };
+            completed += 1;
+            let ms = u64::try_from(ended_at.0.0 - run.accepted_at.0.0).unwrap_or(0);
+            latencies.saturating_record((ms * 1000).max(1));
+        }
+        cursor = page.next;
+        if cursor.is_none() || seen >= LATENCIES_MAX {
+            break;
+        }
+    }
+    // Beyond the sample all have ended too, or the wait would not have.
+    let completed = if seen >= LATENCIES_MAX && completed == seen { runs } else { u32::try_from(completed)? };
+    Ok((completed, calls::side(&latencies, f64::from(completed) / seconds)))
+}

@@ -1,0 +1,106 @@
+//! `sortie dev`: everything in one process, with drone delivery preloaded.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::{Context, ensure};
+use clap::Args;
+use drone_delivery::{Durability, Fleet, Service, Settings};
+use server::Config;
+
+use crate::serve::{self, LogFormat};
+use crate::signals::Signals;
+use crate::{drones, screen};
+
+/// Start everything on this machine: the server and the drone delivery example
+///
+/// Five example services and a server without a token on 127.0.0.1, with the drone workflows in force. It runs
+/// until Ctrl-C or SIGTERM.
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  sortie dev --data ./sortie-data")]
+pub struct Dev {
+    /// Keep the data in this directory; without it they are in a temporary one that goes with the process
+    #[arg(long, value_name = "DIR")]
+    data: Option<PathBuf>,
+    /// The port of the server; 0 takes any free one
+    #[arg(long, default_value_t = 7070)]
+    port: u16,
+    /// The first of five ports for the drone services; 0 takes any free ones
+    #[arg(long, value_name = "PORT", default_value_t = 7101)]
+    drone_port_base: u16,
+}
+
+impl Dev {
+    pub async fn run(self) -> anyhow::Result<ExitCode> {
+        serve::start_logs(LogFormat::Text, "warn");
+        let mut signals = Signals::listen()?;
+        let temporary = match self.data {
+            Some(_) => None,
+            None => Some(tempfile::Builder::new().prefix("sortie-dev-").tempdir()?),
+        };
+        let data = match (&self.data, &temporary) {
+            (Some(data), _) => data.clone(),
+            (None, Some(directory)) => directory.path().to_owned(),
+            (None, None) => unreachable!("without a named directory there is a temporary one"),
+        };
+        let fleet = Fleet::start(fleet_settings(&data, self.drone_port_base)?).await?;
+        let running = serve::start(Config::dev(data.join("server"), self.port)).await?;
+        for source in [drones::delivery(&fleet.addresses()), drones::reschedule(&fleet.addresses())] {
+            running.apply(&source).await.context("applying a drone workflow")?;
+        }
+        let url = format!("http://{}", running.address());
+        screen::print(&welcome(&url, &fleet, &data, temporary.is_some()))?;
+
+        signals.next().await;
+        screen::print("\nFinishing what is under way; Ctrl-C again ends it at once.\n")?;
+        serve::stop(running, &mut signals).await;
+        fleet.stop().await;
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+fn fleet_settings(data: &Path, port_base: u16) -> anyhow::Result<Settings> {
+    ensure!(port_base <= u16::MAX - 4, "--drone-port-base leaves no room for five ports");
+    let ports = [0, 1, 2, 3, 4].map(|offset| if port_base == 0 { 0 } else { port_base + offset });
+    let data = Some(data.join("drone-services"));
+    Ok(Settings { ports, data, durability: Durability::Flushed, ..Settings::default() })
+}
+
+fn welcome(url: &str, fleet: &Fleet, data: &Path, temporary: bool) -> String {
+    let services = Service::ALL.map(|service| format!("{service:9} {}", fleet.url(service)));
+    let kept = if temporary { " (goes with this process; keep it with --data DIR)" } else { "" };
+    let program = program();
+    let at = if url == "http://127.0.0.1:7070" { String::new() } else { format!(" --url {url}") };
+    format!(
+        "Sortie is ready.
+
+  API        {url}/v1
+  metrics    {url}/metrics
+  workflows  drone-delivery, drone-reschedule
+  services   {}
+  data       {}{kept}
+
+Try, in another terminal:
+  curl -s {url}/api/deliveryrequests -H 'content-type: application/json' -d '{}'
+  {program}{at} run list
+  {program}{at} run show delivery-1
+
+Ctrl-C ends it.
+",
+        services.join("\n             "),
+        data.display(),
+        drones::sample_request(),
+    )
+}
+
+/// How a reader in this directory runs this program: by its name where the shell finds it, else by its path.
+fn program() -> String {
+    let Ok(path) = std::env::current_exe() else { return "sortie".to_owned() };
+    let search = std::env::var_os("PATH").unwrap_or_default();
+    let same = |directory: PathBuf| directory.join("sortie").canonicalize().is_ok_and(|found| found == path);
+    if std::env::split_paths(&search).any(same) {
+        return "sortie".to_owned();
+    }
+    let here = std::env::current_dir().unwrap_or_default();
+    path.strip_prefix(&here).unwrap_or(&path).display().to_string()
+}

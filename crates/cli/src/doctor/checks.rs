@@ -1,0 +1,176 @@
+//! What the doctor looks at, one function for each.
+
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use super::{Finding, Level};
+use crate::client::{Call, Client};
+use crate::machine::{self, Memory, Mount, Storage, SyncLatency, bytes};
+use crate::table::clean;
+
+/// Syncs faster than any disk: something below only says that it has written.
+const SYNC_SUSPICIOUS: Duration = Duration::from_micros(50);
+/// At this latency each step of a run takes noticeably longer.
+const SYNC_SLOW: Duration = Duration::from_millis(20);
+const SPACE_BYTES_MIN: u64 = 2 << 30;
+const MEMORY_BYTES_MIN: u64 = 512 << 20;
+/// Thousands of client connections and some hundred for each service.
+const FILES_MIN: u64 = 8192;
+/// 2025-01-01 and 2100-01-01: a clock outside of this was never set.
+const CLOCK_SECONDS: std::ops::Range<u64> = 1_735_689_600..4_102_444_800;
+
+/// All that can be seen from here, without a server.
+pub fn machine(data: &Path) -> Vec<Finding> {
+    let wall = SystemTime::now();
+    let begun = Instant::now();
+    let directory = existing(data);
+    let mut findings =
+        vec![where_data_is(data, &directory), file_system(&directory), sync(&directory), space(&directory)];
+    findings.extend([memory(), files(), clock(wall, begun)]);
+    findings
+}
+
+/// The data directory, or the nearest one above it that exists.
+fn existing(data: &Path) -> PathBuf {
+    let absolute = std::path::absolute(data).unwrap_or_else(|_| data.to_owned());
+    absolute.ancestors().find(|path| path.is_dir()).unwrap_or(Path::new("/")).to_owned()
+}
+
+fn where_data_is(data: &Path, directory: &Path) -> Finding {
+    let path = std::path::absolute(data).unwrap_or_else(|_| data.to_owned());
+    if path == directory {
+        return found("data", Level::Ok, path.display().to_string());
+    }
+    let text = format!("{} is not there yet; looked at {}", path.display(), directory.display());
+    found("data", Level::Note, text)
+}
+
+fn file_system(directory: &Path) -> Finding {
+    let mount = match Mount::of(directory) {
+        Ok(mount) => mount,
+        Err(error) => return found("file system", Level::Warning, format!("{error:#}")),
+    };
+    let Mount { point, file_system, device, options } = &mount;
+    let text = format!("{file_system} on {device}, mounted at {} ({options})", point.display());
+    let (level, why) = match mount.storage() {
+        Storage::Disk if options.split(',').any(|option| option == "ro") => {
+            (Level::Warning, ": read-only, nothing can be accepted")
+        }
+        Storage::Disk => (Level::Ok, ""),
+        Storage::Memory => {
+            (Level::Warning, ": memory, not a disk; a restart of the machine loses everything")
+        }
+        Storage::Layers => {
+            (Level::Warning, ": a container's layers; its data goes with the container, mount a volume")
+        }
+        Storage::Network => (
+            Level::Warning,
+            ": not a local disk; what its syncs promise is up to others, and locks may not hold",
+        ),
+    };
+    found("file system", level, format!("{text}{why}"))
+}
+
+fn sync(directory: &Path) -> Finding {
+    let latency = match SyncLatency::measure(directory) {
+        Ok(latency) => latency,
+        Err(error) => return found("sync", Level::Warning, format!("{error:#}")),
+    };
+    let (level, why) = judge_sync(latency.p50);
+    let micros = |time: Duration| format!("{} µs", time.as_micros());
+    found("sync", level, format!("fdatasync p50 {}, p99 {}{why}", micros(latency.p50), micros(latency.p99)))
+}
+
+fn judge_sync(p50: Duration) -> (Level, &'static str) {
+    if p50 < SYNC_SUSPICIOUS {
+        (Level::Warning, ": too fast to be true; a cache below may lose what it has confirmed")
+    } else if p50 > SYNC_SLOW {
+        (Level::Warning, ": slow; every step of a run waits for it")
+    } else {
+        (Level::Ok, "")
+    }
+}
+
+fn space(directory: &Path) -> Finding {
+    let space = match rustix::fs::statvfs(directory) {
+        Ok(space) => space,
+        Err(error) => return found("space", Level::Warning, format!("cannot be read: {error}")),
+    };
+    let (free, total) = (space.f_bavail * space.f_frsize, space.f_blocks * space.f_frsize);
+    let text = format!("{} free of {}", bytes(free), bytes(total));
+    if free < SPACE_BYTES_MIN {
+        return found("space", Level::Warning, format!("{text}: less than {}", bytes(SPACE_BYTES_MIN)));
+    }
+    found("space", Level::Ok, text)
+}
+
+fn memory() -> Finding {
+    let Some(Memory { total, available }) = Memory::read() else {
+        return found("memory", Level::Note, "cannot be read here".to_owned());
+    };
+    let text = format!("{} free of {}", bytes(available), bytes(total));
+    if available < MEMORY_BYTES_MIN {
+        return found("memory", Level::Warning, format!("{text}: less than {}", bytes(MEMORY_BYTES_MIN)));
+    }
+    found("memory", Level::Ok, text)
+}
+
+fn files() -> Finding {
+    let most = machine::files_max();
+    if most < FILES_MIN {
+        let text = format!("{most} open files at most: fewer than {FILES_MIN}; raise it with ulimit -Hn");
+        return found("files", Level::Warning, text);
+    }
+    found("files", Level::Ok, format!("{most} open files at most"))
+}
+
+fn clock(wall: SystemTime, begun: Instant) -> Finding {
+    let seconds = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
+    if !CLOCK_SECONDS.contains(&seconds) {
+        return found("clock", Level::Warning, "stands at a year that cannot be; set it".to_owned());
+    }
+    let passed = SystemTime::now().duration_since(wall).unwrap_or_default();
+    let drift = passed.abs_diff(begun.elapsed());
+    if drift > Duration::from_millis(500) {
+        let text = format!("jumped by {} ms while we looked; timers follow it", drift.as_millis());
+        return found("clock", Level::Warning, text);
+    }
+    found("clock", Level::Ok, "set, and steady while we looked".to_owned())
+}
+
+/// Whether a server answers, and is ready.
+pub async fn server(client: &mut Client) -> Finding {
+    let url = client.url().to_owned();
+    let answer = match client.try_send(Call::get("/readyz")).await {
+        Ok(answer) => answer,
+        Err(_) => return found("server", Level::Note, format!("none answers at {url}")),
+    };
+    match answer.success() {
+        Ok(_) => found("server", Level::Ok, format!("{url} is ready")),
+        Err(error) => {
+            let text = format!("{url} is not ready: {}", clean(&error.to_string()));
+            found("server", Level::Warning, text)
+        }
+    }
+}
+
+fn found(what: &'static str, level: Level, text: String) -> Finding {
+    Finding { what, level, text }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sync_that_is_too_fast_or_slow_is_a_warning() {
+        let level = |micros| judge_sync(Duration::from_micros(micros)).0;
+        assert_eq!([level(12), level(400), level(30_000)], [Level::Warning, Level::Ok, Level::Warning]);
+    }
+
+    #[test]
+    fn a_directory_that_is_not_there_yet_is_judged_by_the_one_above() {
+        let directory = tempfile::tempdir().unwrap();
+        assert_eq!(existing(&directory.path().join("a/b")), directory.path());
+    }
+}

@@ -1,0 +1,110 @@
+//! `sortie parked`: what waits for a person, why, and how to decide.
+
+use std::process::ExitCode;
+
+use clap::{Args, Subcommand};
+use wire::{RunDetail, RunPage};
+
+use crate::client::{self, Call};
+use crate::run::ways_out;
+use crate::screen::{Screen, Tone};
+use crate::session::Session;
+use crate::table::clean;
+use crate::when;
+
+/// List the runs that wait for a person, why, and the commands to decide
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  sortie parked")]
+pub struct Parked {
+    #[command(subcommand)]
+    command: Option<Command>,
+    #[command(flatten)]
+    list: List,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// The same as `sortie parked`
+    List(List),
+}
+
+#[derive(Debug, Args)]
+struct List {
+    /// Show at most this many
+    #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    limit: u32,
+}
+
+impl Parked {
+    pub async fn run(self, mut session: Session) -> anyhow::Result<ExitCode> {
+        let List { limit } = match self.command {
+            Some(Command::List(list)) => list,
+            None => self.list,
+        };
+        let path = client::query("/v1/parked", &[("limit", Some(limit.to_string()))]);
+        let answer = session.client.send(Call::get(path)).await?;
+        let page: RunPage = answer.value()?;
+        let mut runs = Vec::new();
+        for run in &page.items {
+            // A run that was decided on since the list was made has gone from it.
+            let detail: RunDetail = session.client.get(&client::path("/v1/runs/{}", &[&run.id])).await?;
+            runs.extend((detail.summary.status == words::RunStatus::Parked).then_some(detail));
+        }
+        session
+            .show(&answer, || Ok(render(&runs, page.next.is_some(), &session.program(), &session.screen)))?;
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+fn render(runs: &[RunDetail], more: bool, program: &str, screen: &Screen) -> String {
+    let mut out = match (runs.len(), more) {
+        (0, _) => return "Nothing waits for a person.\n".to_owned(),
+        (1, false) => "1 run waits for a person.\n".to_owned(),
+        (count, false) => format!("{count} runs wait for a person.\n"),
+        (count, true) => format!("More than {count} runs wait for a person; see more with --limit.\n"),
+    };
+    for run in runs {
+        let summary = &run.summary;
+        let id = screen.paint(Tone::Strong, &summary.id);
+        let parked = run.timeline.iter().rev().find(|moment| moment.what == "parked");
+        let since = parked.map_or(summary.accepted_at, |moment| moment.at);
+        out += &format!("\n{id}  {}, since {} UTC\n", summary.workflow, when::second(since));
+        if let Some(reason) = &summary.reason {
+            out += &format!("  why     {}\n", clean(reason));
+        }
+        let ways = ways_out(run, program);
+        let width = ways.iter().map(|(command, _)| command.chars().count()).max().unwrap_or(0);
+        for (place, (command, meaning)) in ways.iter().enumerate() {
+            let label = if place == 0 { "decide" } else { "" };
+            out += &format!("  {label:6}  {command:width$}  {}\n", screen.paint(Tone::Faint, meaning));
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+
+    use super::*;
+
+    #[test]
+    fn a_parked_run_shows_why_and_the_ways_out() {
+        let json = r#"{"id":"delivery-9","workflow":"drone-delivery","version":1,"status":"parked",
+            "key":"delivery-9","accepted_at":"2026-03-01T12:00:00.000Z","partition":3,
+            "reason":"undo of package failed: 500 disk full","steps":[],"open_steps":["package"],
+            "timeline":[{"at":"2026-03-02T12:00:01.000Z","what":"parked"}]}"#;
+        let run: RunDetail = serde_json::from_str(json).unwrap();
+        expect![[r#"
+            1 run waits for a person.
+
+            delivery-9  drone-delivery, since 2026-03-02 12:00:01 UTC
+              why     undo of package failed: 500 disk full
+              decide  sortie run retry delivery-9                                        try again what failed
+                      sortie run resolve delivery-9 --step package --by-hand --note "…"  package was done by hand
+                      sortie run resolve delivery-9 --step package --skip --note "…"     go on without package
+                      sortie run give-up delivery-9 --note "…"                           end it, leave all as it is
+        "#]]
+        .assert_eq(&render(&[run], false, "sortie", &Screen { colour: false, width: None }));
+    }
+}

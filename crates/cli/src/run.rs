@@ -1,0 +1,89 @@
+//! `sortie run`: start runs, see what they do, and decide where they need a person.
+
+mod cancel;
+mod decide;
+mod give_up;
+mod list;
+mod resolve;
+mod retry;
+mod show;
+mod start;
+mod timeline;
+mod wait;
+
+use std::process::ExitCode;
+
+use clap::Subcommand;
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+use words::RunStatus;
+
+pub use decide::ways_out;
+
+use crate::screen::Tone;
+use crate::session::Session;
+
+/// Start runs, see what they do, decide where they need a person
+#[derive(Debug, Subcommand)]
+pub enum Run {
+    Start(start::Start),
+    List(list::List),
+    Show(show::Show),
+    Wait(wait::Wait),
+    Cancel(cancel::Cancel),
+    Retry(retry::Retry),
+    Resolve(resolve::Resolve),
+    GiveUp(give_up::GiveUp),
+}
+
+impl Run {
+    pub async fn run(self, session: Session) -> anyhow::Result<ExitCode> {
+        match self {
+            Run::Start(start) => start.run(session).await?,
+            Run::List(list) => list.run(session).await?,
+            Run::Show(show) => show.run(session).await?,
+            Run::Wait(wait) => return wait.run(session).await,
+            Run::Cancel(cancel) => cancel.run(session).await?,
+            Run::Retry(retry) => retry.run(session).await?,
+            Run::Resolve(resolve) => resolve.run(session).await?,
+            Run::GiveUp(give_up) => give_up.run(session).await?,
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+/// How a run stands: what every answer about one has, also of a request that still waits in the inbox.
+#[derive(Debug, Deserialize)]
+pub struct Standing {
+    pub id: String,
+    pub status: RunStatus,
+    #[serde(default)]
+    partition: Option<u16>,
+    #[serde(default)]
+    timeline: Option<IgnoredAny>,
+}
+
+impl Standing {
+    /// Whether nothing but this is known yet.
+    pub fn is_waiting(&self) -> bool {
+        self.timeline.is_none()
+    }
+}
+
+/// How a status looks.
+pub fn tone_of(status: RunStatus) -> Tone {
+    match status {
+        RunStatus::Completed => Tone::Good,
+        RunStatus::Undone | RunStatus::Undoing => Tone::Attention,
+        RunStatus::Parked | RunStatus::GivenUp => Tone::Bad,
+        RunStatus::Accepted | RunStatus::Queued | RunStatus::Running => Tone::Plain,
+    }
+}
+
+/// A status as a word of a sentence.
+pub fn say(status: RunStatus) -> &'static str {
+    match status {
+        RunStatus::GivenUp => "given up",
+        other => other.as_str(),
+    }
+}

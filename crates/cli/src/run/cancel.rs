@@ -1,0 +1,24 @@
+//! `sortie run cancel`: takes a run back.
+
+use clap::Args;
+
+use crate::client::{self, Call};
+use crate::run::decide::describe;
+use crate::session::Session;
+
+/// Take a run back: what it has done is undone
+///
+/// Refused once the run is past its pivot; from there it only goes forward.
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  sortie run cancel delivery-7")]
+pub struct Cancel {
+    id: String,
+}
+
+impl Cancel {
+    pub async fn run(self, mut session: Session) -> anyhow::Result<()> {
+        let path = client::path("/v1/runs/{}/cancel", &[&self.id]);
+        let answer = session.client.send(Call::post_nothing(path)).await?;
+        session.show(&answer, || Ok(describe("the cancel is noted", &answer.value()?, &session.program())))
+    }
+}

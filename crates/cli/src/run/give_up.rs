@@ -1,0 +1,25 @@
+//! `sortie run give-up`: ends a parked run as it is.
+
+use clap::Args;
+use wire::{DecisionKind, DecisionRequest};
+
+use crate::run::decide::send;
+use crate::session::Session;
+
+/// End a parked run and leave everything as it is
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  sortie run give-up delivery-7 --note \"the customer was called\"")]
+pub struct GiveUp {
+    id: String,
+    /// Why; kept in the run's timeline
+    #[arg(long)]
+    note: String,
+}
+
+impl GiveUp {
+    pub async fn run(self, session: Session) -> anyhow::Result<()> {
+        let decision = DecisionKind::GiveUp;
+        let request = DecisionRequest { decision, step: None, output: None, action: None, note: self.note };
+        send(session, &self.id, &request).await
+    }
+}

@@ -1,0 +1,81 @@
+//! `sortie run start`: hands in a request.
+
+use std::io::{IsTerminal, Read};
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+use clap::Args;
+
+use crate::client::{self, Answer, Call};
+use crate::failure::Failure;
+use crate::run::{Standing, say};
+use crate::session::Session;
+
+/// Hand in a request for a workflow
+///
+/// The request is JSON, from a file or from standard input. The same request under the same id starts nothing
+/// new: it shows the run that there is.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Example:\n  sortie run start drone-delivery --file delivery.json\n  echo '{…}' | sortie run start drone-delivery --id delivery-7 -"
+)]
+pub struct Start {
+    workflow: String,
+    /// The id of the run; without it the workflow takes it from the request or one is made
+    #[arg(long)]
+    id: Option<String>,
+    /// The file with the request; `-` is standard input
+    #[arg(long, value_name = "F", conflicts_with = "standard_input")]
+    file: Option<PathBuf>,
+    /// `-` reads the request from standard input
+    #[arg(value_name = "-", value_parser = ["-"])]
+    standard_input: Option<String>,
+}
+
+impl Start {
+    pub async fn run(self, mut session: Session) -> anyhow::Result<()> {
+        let body = self.body()?;
+        let call = match &self.id {
+            None => Call::post(client::path("/v1/workflows/{}/runs", &[&self.workflow]), JSON, body),
+            Some(id) => {
+                Call::put(client::path("/v1/workflows/{}/runs/{}", &[&self.workflow, id]), JSON, body)
+            }
+        };
+        let answer = session.client.send(call).await?;
+        session.show(&answer, || Ok(describe(&answer.value()?, is_repeat(&answer), &session.program())))
+    }
+
+    fn body(&self) -> anyhow::Result<Vec<u8>> {
+        match &self.file {
+            Some(file) if file != Path::new("-") => {
+                std::fs::read(file).with_context(|| format!("reading {}", file.display()))
+            }
+            named => {
+                let asked = named.is_some() || self.standard_input.is_some();
+                if !asked && std::io::stdin().is_terminal() {
+                    let hint = "give the request with --file F, or on standard input with -";
+                    return Err(Failure::Usage(hint.to_owned()).into());
+                }
+                let mut body = Vec::new();
+                std::io::stdin().read_to_end(&mut body).context("reading standard input")?;
+                Ok(body)
+            }
+        }
+    }
+}
+
+const JSON: &str = "application/json";
+
+fn is_repeat(answer: &Answer) -> bool {
+    answer.headers.get("idempotent-replay").is_some_and(|value| value == "true")
+}
+
+fn describe(run: &Standing, repeat: bool, program: &str) -> String {
+    let id = &run.id;
+    let first = if repeat {
+        format!("run {id} was accepted before; it is {}", say(run.status))
+    } else {
+        format!("run {id} is accepted")
+    };
+    format!("{first}\nsee it with: {program} run show {id}\n")
+}

@@ -1,0 +1,133 @@
+//! A run's timeline as people read it: one line for each attempt, from its start to what it came to.
+
+use wire::{MomentView, Time};
+
+use crate::screen::{Screen, Tone};
+use crate::table::{Cell, Column, Table};
+use crate::when;
+
+/// One line of a timeline.
+struct Line<'a> {
+    at: Time,
+    step: &'a str,
+    what: String,
+    came_to: String,
+    tone: Tone,
+    took: Option<String>,
+    /// The attempt that this line is about: step, work and number.
+    attempt: Option<Attempt<'a>>,
+}
+
+type Attempt<'a> = (Option<&'a str>, Option<&'a str>, Option<u32>);
+
+/// The timeline as a table, with times since `accepted_at`.
+pub fn render(moments: &[MomentView], accepted_at: Time, screen: &Screen) -> String {
+    let mut table = Table::new([
+        Column::number("AFTER"),
+        Column::text("STEP"),
+        Column::whole("WHAT"),
+        Column::text("CAME TO"),
+        Column::number("TOOK"),
+    ])
+    .indented(2);
+    for line in lines(moments) {
+        table.row([
+            Cell::toned(Tone::Faint, when::between(accepted_at, line.at)),
+            Cell::new(line.step),
+            Cell::new(line.what),
+            Cell::toned(line.tone, line.came_to),
+            Cell::toned(Tone::Faint, line.took.unwrap_or_default()),
+        ]);
+    }
+    table.render(screen)
+}
+
+fn lines(moments: &[MomentView]) -> Vec<Line<'_>> {
+    let mut lines: Vec<Line> = Vec::new();
+    for moment in moments {
+        let attempt = (moment.step.as_deref(), moment.work.as_deref(), moment.attempt);
+        match moment.what.as_str() {
+            "started" => lines.push(started(moment, attempt)),
+            "ended" => {
+                let begun = lines.iter_mut().rev().find(|line| line.attempt == Some(attempt));
+                match begun {
+                    Some(line) => end(line, moment),
+                    None => {
+                        let mut line = started(moment, attempt);
+                        end(&mut line, moment);
+                        line.took = None;
+                        lines.push(line);
+                    }
+                }
+            }
+            _ => lines.push(other(moment)),
+        }
+    }
+    lines
+}
+
+fn started<'a>(moment: &'a MomentView, attempt: Attempt<'a>) -> Line<'a> {
+    let work = match moment.work.as_deref() {
+        None | Some("do") => "call".to_owned(),
+        Some(work) => work.replace("do_instead", "call_instead").replace('_', " "),
+    };
+    let what = match moment.attempt {
+        Some(number) if number > 1 => format!("{work} #{number}"),
+        _ => work,
+    };
+    Line {
+        at: moment.at,
+        step: moment.step.as_deref().unwrap_or_default(),
+        what,
+        came_to: "under way".to_owned(),
+        tone: Tone::Attention,
+        took: None,
+        attempt: Some(attempt),
+    }
+}
+
+fn end(line: &mut Line<'_>, moment: &MomentView) {
+    let outcome = moment.outcome.as_deref().unwrap_or("ended");
+    let mut came_to = outcome.to_owned();
+    if let Some(status) = moment.status {
+        came_to += &format!(" {status}");
+    }
+    if let Some(detail) = &moment.detail {
+        came_to += &format!(": {detail}");
+    }
+    if let Some(retry_at) = moment.retry_at {
+        came_to += &format!("; again in {}", when::between(moment.at, retry_at));
+    }
+    line.tone = match outcome {
+        "done" => Tone::Good,
+        "transient" | "unknown" => Tone::Attention,
+        _ => Tone::Bad,
+    };
+    line.took = Some(when::between(line.at, moment.at));
+    line.came_to = came_to;
+}
+
+fn other(moment: &MomentView) -> Line<'_> {
+    let detail = moment.detail.clone().map(|detail| match moment.what.as_str() {
+        "decided" => detail.replace('_', " "),
+        _ => detail,
+    });
+    let words = [detail, moment.by.as_ref().map(|by| format!("by {by}"))];
+    let words: Vec<String> = words.into_iter().flatten().collect();
+    let note = moment.note.as_ref().filter(|note| !note.is_empty()).map(|note| format!(": {note}"));
+    let tone = match moment.what.as_str() {
+        "completed" => Tone::Good,
+        "undoing" | "undone" | "cancel_asked" | "overdue" => Tone::Attention,
+        "parked" | "given_up" => Tone::Bad,
+        _ => Tone::Plain,
+    };
+    Line {
+        at: moment.at,
+        step: moment.step.as_deref().unwrap_or_default(),
+        what: moment.what.replace('_', " "),
+        came_to: words.join(" ") + &note.unwrap_or_default(),
+        tone,
+        took: None,
+        attempt: None,
+    }
+}

@@ -1,0 +1,86 @@
+//! `sortie serve`: the server, as one runs it for good.
+
+use std::io::IsTerminal;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Args, ValueEnum};
+use server::{Config, Running, StartError};
+use tracing_subscriber::EnvFilter;
+
+use crate::failure::Failure;
+use crate::signals::Signals;
+use crate::{machine, screen};
+
+/// Start the server
+///
+/// Settings come from a TOML file and from SORTIE_… variables; those given here go first. It runs until Ctrl-C
+/// or SIGTERM, then finishes what is under way; a second signal ends it at once.
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  sortie serve --config /etc/sortie.toml")]
+pub struct Serve {
+    /// The settings, in TOML
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// Where the journal and the views are
+    #[arg(long, value_name = "DIR")]
+    data: Option<PathBuf>,
+    /// Where to listen, like 127.0.0.1:7070; port 0 takes any free one
+    #[arg(long, value_name = "ADDR")]
+    listen: Option<SocketAddr>,
+    /// How logs look; by default text on a terminal and JSON elsewhere
+    #[arg(long, value_name = "FORMAT", env = "SORTIE_LOG_FORMAT")]
+    log_format: Option<LogFormat>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum LogFormat {
+    Text,
+    Json,
+}
+
+impl Serve {
+    pub async fn run(self) -> anyhow::Result<ExitCode> {
+        let by_default = if std::io::stderr().is_terminal() { LogFormat::Text } else { LogFormat::Json };
+        start_logs(self.log_format.unwrap_or(by_default), "info");
+        let mut config =
+            Config::load(self.config.as_deref()).map_err(|error| Failure::Config(error.to_string()))?;
+        config.data = self.data.unwrap_or(config.data);
+        config.listen = self.listen.unwrap_or(config.listen);
+        let mut signals = Signals::listen()?;
+        let running = start(config).await?;
+        screen::print(&format!("listening on http://{}\n", running.address()))?;
+        signals.next().await;
+        stop(running, &mut signals).await;
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+/// Starts a server, or says why not, with the exit code that the reason has.
+pub async fn start(config: Config) -> Result<Running, Failure> {
+    machine::raise_files_limit();
+    server::start(config).await.map_err(|error: StartError| {
+        let (code, error) = (error.exit_code(), anyhow::Error::new(error));
+        Failure::Start { message: format!("{error:#}"), code }
+    })
+}
+
+/// Lets what is under way finish; a signal meanwhile ends the process at once, and recovery does the rest.
+pub async fn stop(running: Running, signals: &mut Signals) {
+    tokio::select! {
+        biased; // A drain that has ended counts, also if a signal came with its end.
+        _ = running.stop() => {}
+        () = signals.next() => {}
+    }
+}
+
+/// Sends logs to stderr; SORTIE_LOG says which, like `warn` or `engine=debug`.
+pub fn start_logs(format: LogFormat, level: &str) {
+    let filter = EnvFilter::try_from_env("SORTIE_LOG").unwrap_or_else(|_| EnvFilter::new(level));
+    let logs = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
+    match format {
+        LogFormat::Text => logs.with_ansi(std::io::stderr().is_terminal()).init(),
+        LogFormat::Json => logs.json().flatten_event(true).init(),
+    }
+}

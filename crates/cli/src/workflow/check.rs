@@ -1,0 +1,105 @@
+//! `sortie workflow check`: says what is wrong with definitions, without a server.
+
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+use clap::Args;
+use definition::{Definition, InlineError, Problems};
+use serde::Serialize;
+
+use crate::failure::Failure;
+use crate::session::Session;
+use crate::table::clean;
+
+/// Check definitions here, without a server
+///
+/// Prints `file:line: field: message` for each problem; the exit code is 65 if there are any.
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  sortie workflow check examples/drone-delivery/workflows/*.yaml")]
+pub struct Check {
+    /// Definitions in YAML or JSON; `-` is standard input
+    #[arg(required = true)]
+    files: Vec<PathBuf>,
+}
+
+/// A definition that is well, with the files that it names put in.
+pub struct Checked {
+    pub file: PathBuf,
+    pub name: String,
+    pub source: String,
+}
+
+#[derive(Serialize)]
+struct Well<'a> {
+    file: &'a Path,
+    name: &'a str,
+}
+
+impl Check {
+    pub fn run(self, session: &Session) -> anyhow::Result<()> {
+        let checked = check_all(&self.files)?;
+        let well: Vec<_> =
+            checked.iter().map(|checked| Well { file: &checked.file, name: &checked.name }).collect();
+        session.show_value(&well, || {
+            let line = |well: &Well| format!("{}: {} is well\n", well.file.display(), well.name);
+            well.iter().map(line).collect()
+        })
+    }
+}
+
+/// Reads and checks all files; the error has the problems of all of them.
+pub fn check_all(files: &[PathBuf]) -> anyhow::Result<Vec<Checked>> {
+    let mut checked = Vec::new();
+    let mut problems = Vec::new();
+    for file in files {
+        let text = read(file)?;
+        match check(file, &text) {
+            Ok(well) => checked.push(well),
+            Err(lines) => problems.extend(lines),
+        }
+    }
+    if problems.is_empty() { Ok(checked) } else { Err(Failure::Definition(problems).into()) }
+}
+
+fn read(file: &Path) -> anyhow::Result<String> {
+    let reading = || format!("reading {}", file.display());
+    let bytes = if file == Path::new("-") {
+        let mut bytes = Vec::new();
+        std::io::stdin().read_to_end(&mut bytes).with_context(reading)?;
+        bytes
+    } else {
+        std::fs::read(file).with_context(reading)?
+    };
+    String::from_utf8(bytes).map_err(|_| {
+        let line = format!("{}: not UTF-8 text", file.display());
+        Failure::Definition(vec![line]).into()
+    })
+}
+
+fn check(file: &Path, text: &str) -> Result<Checked, Vec<String>> {
+    let base = file.parent().unwrap_or(Path::new(""));
+    let source = definition::inline_files(text, base).map_err(|error| match error {
+        InlineError::Definition(problems) => lines(file, &problems),
+        InlineError::Schema { path, problems } => lines(&path, &problems),
+        InlineError::Read { line, path, source } => {
+            vec![format!(
+                "{}:{line}: accept.schema: cannot read {}: {source}",
+                file.display(),
+                path.display()
+            )]
+        }
+        InlineError::TooLarge => vec![format!("{}: {error}", file.display())],
+    })?;
+    let definition = Definition::parse(&source).map_err(|problems| lines(file, &problems))?;
+    Ok(Checked { file: file.to_owned(), name: definition.name().to_string(), source })
+}
+
+fn lines(file: &Path, problems: &Problems) -> Vec<String> {
+    let line = |problem: &definition::Problem| {
+        let line = problem.line.map(|line| format!(":{line}")).unwrap_or_default();
+        let field = if problem.field.is_empty() { String::new() } else { format!(" {}:", problem.field) };
+        clean(&format!("{}{line}:{field} {}", file.display(), problem.message))
+    };
+    problems.iter().map(line).collect()
+}

@@ -1,0 +1,69 @@
+//! `sortie workflow list`: the workflows in force.
+
+use clap::Args;
+use wire::{WorkflowList, WorkflowView};
+
+use crate::client::Call;
+use crate::screen::Screen;
+use crate::session::Session;
+use crate::table::{Cell, Column, Table};
+use crate::when;
+
+/// List the workflows in force
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  sortie workflow list")]
+pub struct List {}
+
+impl List {
+    pub async fn run(self, mut session: Session) -> anyhow::Result<()> {
+        let answer = session.client.send(Call::get("/v1/workflows")).await?;
+        session.show(&answer, || Ok(render(&answer.value::<WorkflowList>()?.items, &session.screen)))
+    }
+}
+
+fn render(workflows: &[WorkflowView], screen: &Screen) -> String {
+    if workflows.is_empty() {
+        return "No workflow is in force. Put one in force with: sortie workflow apply FILE\n".to_owned();
+    }
+    let mut table = Table::new([
+        Column::whole("NAME"),
+        Column::number("VERSION"),
+        Column::text("STEPS"),
+        Column::text("ROUTE"),
+        Column::whole("APPLIED (UTC)"),
+        Column::text("BY"),
+    ]);
+    for workflow in workflows {
+        let steps: Vec<_> = workflow.steps.iter().map(|step| step.name.as_str()).collect();
+        table.row([
+            Cell::new(&workflow.name),
+            Cell::new(workflow.version.to_string()),
+            Cell::new(steps.join(" ")),
+            Cell::new(workflow.route.as_deref().unwrap_or_default()),
+            Cell::new(when::second(workflow.applied_at)),
+            Cell::new(&workflow.applied_by),
+        ]);
+    }
+    table.render(screen)
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+
+    use super::*;
+
+    #[test]
+    fn a_workflow_is_one_line() {
+        let json = r#"{"items":[{"name":"drone-delivery","version":3,"route":"/api/deliveryrequests",
+            "serial":true,"applied_at":"2026-03-01T12:00:00.000Z","applied_by":"sortie dev","steps":[
+            {"name":"account","after":[],"alternative":false,"undo":false,"pivot":false},
+            {"name":"drone","after":["account"],"alternative":false,"undo":true,"pivot":false}]}]}"#;
+        let list: WorkflowList = serde_json::from_str(json).unwrap();
+        expect![[r#"
+            NAME            VERSION  STEPS          ROUTE                  APPLIED (UTC)        BY
+            drone-delivery        3  account drone  /api/deliveryrequests  2026-03-01 12:00:00  sortie dev
+        "#]]
+        .assert_eq(&render(&list.items, &Screen { colour: false, width: None }));
+    }
+}
