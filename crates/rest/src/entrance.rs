@@ -100,7 +100,7 @@ impl<J: Journal> Api<J> {
         }
         let body = self.show(&submitted.id).await?;
         let mut response = accepted(StatusCode::OK, &location, body);
-        response.headers_mut().insert(IDEMPOTENT_REPLAY, HeaderValue::from_static("true"));
+        mark_replay(&mut response, submitted);
         Ok(response)
     }
 
@@ -206,6 +206,13 @@ fn accepted_json(entry: &Entry, submitted: &Submitted) -> Vec<u8> {
         reason: None,
     };
     serde_json::to_vec(&summary).expect("a summary in memory can always be encoded")
+}
+
+/// Says that the answer is about a request that was accepted before.
+pub(crate) fn mark_replay(response: &mut Response<Body>, submitted: &Submitted) {
+    if !submitted.new {
+        response.headers_mut().insert(IDEMPOTENT_REPLAY, HeaderValue::from_static("true"));
+    }
 }
 
 pub(crate) fn accepted(status: StatusCode, location: &str, body: Body) -> Response<Body> {

@@ -19,7 +19,7 @@ use words::RunId;
 use crate::access::Permission;
 use crate::api::Api;
 use crate::body;
-use crate::entrance::{accepted, offer, run_id};
+use crate::entrance::{accepted, mark_replay, offer, run_id};
 use crate::error::ApiError;
 
 /// The workflow whose route a path is at, and the id behind it.
@@ -72,7 +72,10 @@ impl<J: Journal> Api<J> {
         let submitted = self.take(entry, offer).await?;
         let route = entry.definition.accept().route().unwrap_or_default();
         let body = with_field(&sent, entry.definition.accept().id_field(), &submitted.id);
-        Ok(accepted(StatusCode::ACCEPTED, &format!("{route}/{}", submitted.id), body.into()))
+        let status = if submitted.new { StatusCode::ACCEPTED } else { StatusCode::OK };
+        let mut response = accepted(status, &format!("{route}/{}", submitted.id), body.into());
+        mark_replay(&mut response, &submitted);
+        Ok(response)
     }
 
     /// Hands a change to the workflow that takes changes; the path, not the body, says of what.

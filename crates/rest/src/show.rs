@@ -238,10 +238,18 @@ fn cause_moment(at: Timestamp, cause: &Cause, names: &[StepName]) -> MomentView 
 fn outcome_words(outcome: &Outcome) -> (&'static str, Option<u16>, Option<String>) {
     match outcome {
         Outcome::Done { status, .. } => ("done", Some(*status), None),
-        Outcome::Refused { status, reason } => ("refused", *status, Some(reason.clone())),
-        Outcome::Transient { status, reason, .. } => ("transient", *status, Some(reason.clone())),
+        Outcome::Refused { status, reason } => ("refused", *status, Some(without_status(*status, reason))),
+        Outcome::Transient { status, reason, .. } => {
+            ("transient", *status, Some(without_status(*status, reason)))
+        }
         Outcome::Unknown { reason } => ("unknown", None, Some(reason.clone())),
     }
+}
+
+/// The reason of an answer begins with its status; beside the status it would stand there twice.
+fn without_status(status: Option<u16>, reason: &str) -> String {
+    let prefix = status.map(|status| format!("{status}: ")).unwrap_or_default();
+    reason.strip_prefix(&prefix).unwrap_or(reason).to_owned()
 }
 
 fn decision_words(decision: &Decision) -> (&'static str, Option<StepIndex>) {

@@ -7,6 +7,7 @@
 mod table;
 
 use std::hash::{BuildHasher, RandomState};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard};
 
 use sha2::{Digest, Sha256};
@@ -21,6 +22,8 @@ const SHARDS: usize = 64;
 pub struct Ids {
     secret: [u8; 16],
     shards: Vec<Mutex<Table>>,
+    /// Kept beside the shards, because every request asks for it.
+    held: AtomicUsize,
 }
 
 /// What is known of an id.
@@ -49,7 +52,8 @@ impl Ids {
         let mut secret = [0; 16];
         secret[..8].copy_from_slice(&draw());
         secret[8..].copy_from_slice(&draw());
-        Ids { secret, shards: (0..SHARDS).map(|_| Mutex::new(Table::default())).collect() }
+        let shards = (0..SHARDS).map(|_| Mutex::new(Table::default())).collect();
+        Ids { secret, shards, held: AtomicUsize::new(0) }
     }
 
     /// Takes the id for a request, unless it is taken.
@@ -59,6 +63,7 @@ impl Ids {
         match shard.get(&hash) {
             None => {
                 shard.insert(&hash, Entry { body_hash, partition, durable: false });
+                self.held.fetch_add(1, Ordering::Relaxed);
                 Reserve::New
             }
             Some(Entry { body_hash: known, partition, durable }) if known == body_hash => {
@@ -80,13 +85,21 @@ impl Ids {
     /// The append has failed, or the run has ended and is in the view. Unknown ids are passed over.
     pub fn release(&self, id: &RunId) {
         let hash = self.hash(id);
-        self.shard(&hash).remove(&hash);
+        let mut shard = self.shard(&hash);
+        if shard.get(&hash).is_some() {
+            shard.remove(&hash);
+            self.held.fetch_sub(1, Ordering::Relaxed);
+        }
     }
 
     /// Takes the id of a record that was found on recovery: durable, whatever was known before.
     pub fn restore(&self, id: &RunId, body_hash: BodyHash, partition: PartitionId) {
         let hash = self.hash(id);
-        self.shard(&hash).insert(&hash, Entry { body_hash, partition, durable: true });
+        let mut shard = self.shard(&hash);
+        if shard.get(&hash).is_none() {
+            self.held.fetch_add(1, Ordering::Relaxed);
+        }
+        shard.insert(&hash, Entry { body_hash, partition, durable: true });
     }
 
     pub fn find(&self, id: &RunId) -> Option<Entry> {
@@ -96,7 +109,7 @@ impl Ids {
 
     /// How many ids are held.
     pub fn len(&self) -> usize {
-        self.shards.iter().map(|shard| lock(shard).len()).sum()
+        self.held.load(Ordering::Relaxed)
     }
 
     pub fn is_empty(&self) -> bool {

@@ -13,27 +13,33 @@ use crate::client::{Answer, call, request};
 pub struct World {
     pub fleet: Fleet,
     pub directory: tempfile::TempDir,
+    bytes_max: u64,
     running: Option<Running>,
     address: SocketAddr,
 }
 
 impl World {
     pub async fn start() -> World {
+        World::start_with_journal_of(u64::MAX).await
+    }
+
+    /// A server that takes snapshots as soon as its journal is larger than this.
+    pub async fn start_with_journal_of(bytes_max: u64) -> World {
         // Only the first test of the process can set it; the others share it.
         let _ = tracing_subscriber::fmt().with_env_filter("warn").with_test_writer().try_init();
         let directory = tempfile::tempdir().unwrap();
         let fleet = Fleet::start(Settings::on_any_ports()).await.unwrap();
-        let (running, address) = serve(&directory).await;
+        let (running, address) = serve(&directory, bytes_max).await;
         for source in workflows::ready(&fleet.addresses()) {
             running.apply(&quick(&source)).await.unwrap();
         }
-        World { fleet, directory, running: Some(running), address }
+        World { fleet, directory, bytes_max, running: Some(running), address }
     }
 
     /// Stops the server and starts it again on the same data.
     pub async fn restart(&mut self) {
         self.stop().await;
-        let (running, address) = serve(&self.directory).await;
+        let (running, address) = serve(&self.directory, self.bytes_max).await;
         (self.running, self.address) = (Some(running), address);
     }
 
@@ -109,11 +115,12 @@ impl Drop for World {
     }
 }
 
-async fn serve(directory: &tempfile::TempDir) -> (Running, SocketAddr) {
+async fn serve(directory: &tempfile::TempDir, bytes_max: u64) -> (Running, SocketAddr) {
     let mut config = Config::dev(directory.path().join("data"), 0);
     config.partitions = 4;
     config.journal.segment_bytes = 16 << 20;
     config.journal.reserve_bytes = 1 << 20;
+    config.journal.bytes_max = bytes_max;
     let running = server::start(config).await.unwrap();
     let address = running.address();
     (running, address)

@@ -36,10 +36,6 @@ const EMPTY: Slot = Slot { hash: [0; 16], body_hash: [0; 16], partition: [0; 2],
 const SLOTS_MIN: usize = 16;
 
 impl Table {
-    pub(super) fn len(&self) -> usize {
-        self.used
-    }
-
     pub(super) fn memory_bytes(&self) -> usize {
         self.slots.capacity() * size_of::<Slot>() + size_of::<Table>()
     }

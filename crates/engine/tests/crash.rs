@@ -1,0 +1,212 @@
+//! The engine over a memory journal, with services that fail at random and a process that crashes at random:
+//! every accepted request ends exactly once, and the services' ledger agrees with how it ended.
+
+#![allow(clippy::unwrap_used)]
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use bytes::Bytes;
+use engine::{Catalogs, Control, Effects, Engine, Metrics, Order, Settings};
+use host::Clock;
+use journal::Journal;
+use journal::memory::MemoryJournal;
+use kernel::Request;
+use prometheus_client::registry::Registry;
+use view::{Ids, View};
+use words::{BodyHash, Outcome, PartitionId, RunId, RunStatus, Work};
+
+const PARTITIONS: u16 = 3;
+
+const WORKFLOW: &str = "
+name: three
+services: { a: { url: \"http://127.0.0.1:1\" } }
+steps:
+  one:
+    call: { service: a, method: PUT, path: /one }
+    undo: { service: a, method: DELETE, path: /one }
+  two:
+    call: { service: a, method: PUT, path: /two }
+    undo: { service: a, method: DELETE, path: /two }
+  three:
+    after: [one, two]
+    call: { service: a, method: PUT, path: /three }
+    undo: { service: a, method: DELETE, path: /three }
+    pivot: true
+retry: { type: fixed, delay: 1ms, attempts: 3 }
+undo_retry: { type: fixed, delay: 1ms, attempts: 1000 }
+";
+
+/// A service that honours keys and tombstones, and a draw of what goes wrong.
+#[derive(Default)]
+struct Services {
+    ledger: Mutex<BTreeMap<(RunId, u16), Entry>>,
+    draws: Mutex<u64>,
+}
+
+#[derive(Debug, Default, Clone, Copy)]
+struct Entry {
+    effects: u32,
+    in_effect: bool,
+    tombstone: bool,
+}
+
+impl Services {
+    fn draw(&self) -> u64 {
+        let mut state = self.draws.lock().unwrap();
+        *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = *state;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z ^ (z >> 27)
+    }
+
+    fn reach(&self, run: &RunId, work: Work) -> Outcome {
+        let step = work.step().unwrap();
+        let mut ledger = self.ledger.lock().unwrap();
+        let entry = ledger.entry((run.clone(), step.0)).or_default();
+        match work {
+            Work::Undo(_) => {
+                entry.tombstone = true;
+                entry.in_effect = false;
+            }
+            _ if entry.tombstone => return Outcome::Refused { status: Some(410), reason: "gone".to_owned() },
+            _ if !entry.in_effect => {
+                entry.in_effect = true;
+                entry.effects += 1;
+            }
+            _ => {}
+        }
+        Outcome::Done { status: 200, output: Bytes::from_static(b"null") }
+    }
+}
+
+struct Scripted(Arc<Services>);
+
+impl Effects for Scripted {
+    fn start(&self, order: Order) {
+        let services = self.0.clone();
+        tokio::spawn(async move {
+            let draw = services.draw();
+            tokio::time::sleep(Duration::from_micros(draw % 800)).await;
+            let (run, work) = (order.context.run_id.clone(), order.work);
+            let lost = || Outcome::Unknown { reason: "no answer".to_owned() };
+            let forward = matches!(work, Work::Do(_));
+            match (draw >> 32) % 20 {
+                0 if forward => {
+                    order.reply.tell(Outcome::Refused { status: Some(409), reason: "no".to_owned() });
+                }
+                1 | 2 => {
+                    let reason = "down".to_owned();
+                    order.reply.tell(Outcome::Transient { status: Some(503), reason, retry_after: None });
+                }
+                3 => {
+                    services.reach(&run, work);
+                    order.reply.tell(lost());
+                }
+                4 => order.reply.tell(lost()),
+                // Dropped: the reply itself says that the outcome is unknown.
+                5 => drop(order),
+                _ => order.reply.tell(services.reach(&run, work)),
+            }
+        });
+    }
+}
+
+/// One life of the process.
+struct Life {
+    journal: Arc<MemoryJournal>,
+    engine: Engine,
+    view: View,
+    _directory: tempfile::TempDir,
+}
+
+async fn live(journal: Arc<MemoryJournal>, services: &Arc<Services>) -> Life {
+    let directory = tempfile::tempdir().unwrap();
+    let view = View::open(directory.path(), view::Settings::default()).unwrap();
+    let clock = Clock::start();
+    let control = Control::open(journal.clone(), clock).await.unwrap();
+    control.apply(WORKFLOW, "test", None).await.unwrap();
+    let catalogs: Catalogs = control.catalogs().clone();
+    let settings = Settings { calls_max_per_partition: 16, ..Settings::for_partitions(PARTITIONS) };
+    let engine = Engine::start(
+        journal.clone(),
+        view.clone(),
+        Arc::new(Ids::new()),
+        catalogs,
+        Arc::new(Scripted(services.clone())),
+        clock,
+        settings,
+        Metrics::register(&mut Registry::default()),
+    )
+    .await;
+    Life { journal, engine, view, _directory: directory }
+}
+
+fn request(n: usize) -> Request {
+    let id = RunId::new(&format!("r-{n}")).unwrap();
+    Request {
+        accepted_at: Clock::start().now(),
+        id: id.clone(),
+        workflow: words::WorkflowName::new("three").unwrap(),
+        version: 1,
+        key: id.into(),
+        body: Bytes::from_static(b"{}"),
+        body_hash: BodyHash([1; 16]),
+        trace: None,
+    }
+}
+
+async fn check_seed(seed: u64) {
+    const RUNS: usize = 60;
+    let services = Arc::new(Services { draws: Mutex::new(seed), ..Services::default() });
+    let mut life = live(Arc::new(MemoryJournal::new()), &services).await;
+    for n in 0..RUNS {
+        let request = request(n);
+        let partition = PartitionId::of(&request.key, PARTITIONS);
+        // Every fifth is handed in twice: one run comes of it.
+        let copies = if n % 5 == 0 { 2 } else { 1 };
+        let records = vec![journal::codec::encode(&request); copies];
+        life.journal.inbox_append(partition, records).await.unwrap();
+        if services.draw() % 8 == 0 {
+            // The crash: the old journal refuses everything, and a new process begins where it ended.
+            let journal = Arc::new(life.journal.reopen());
+            life = live(journal, &services).await;
+        }
+    }
+    let mut endings = BTreeMap::new();
+    for _ in 0..20_000 {
+        for n in 0..RUNS {
+            let id = request(n).id;
+            if let Some(ended) = life.view.run(&id, None).unwrap() {
+                endings.insert(id, ended.status);
+            }
+        }
+        if endings.len() == RUNS {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(2)).await;
+    }
+    assert_eq!(endings.len(), RUNS, "seed {seed}: {:?}", life.engine.partitions());
+    // Nothing may still be on its way when the ledger is read.
+    assert!(life.engine.drain(Duration::from_secs(10)).await);
+    let ledger = services.ledger.lock().unwrap();
+    for ((id, step), entry) in ledger.iter() {
+        assert!(entry.effects <= 1, "seed {seed}: {id} step {step} has {} effects", entry.effects);
+        let in_effect = endings[id] == RunStatus::Completed;
+        assert_eq!(
+            entry.in_effect, in_effect,
+            "seed {seed}: {id} is {} with step {step} {entry:?}",
+            endings[id]
+        );
+    }
+    let undone = endings.values().filter(|status| **status == RunStatus::Undone).count();
+    assert!(undone > 0 && undone < RUNS, "seed {seed}: {undone} undone");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_accepted_request_ends_once_whatever_fails() {
+    for seed in 1..=12 {
+        check_seed(seed).await;
+    }
+}
