@@ -42,3 +42,7 @@ pub(crate) const TOMBSTONES_MIN: u64 = 10_000;
 
 /// Runs at level 0 after which a flush first compacts. The tree's manifest holds at most 255.
 pub(crate) const LEVEL0_RUNS_MAX: usize = 64;
+
+/// Bits per entry in the filters. An id that is new asks every table, some hundred of them: at 10 bits (1 in 100 is
+/// wrong) each such question reads a block of data, at 16 (1 in 2,000) one in twenty does. About 11 bytes per run.
+pub(crate) const FILTER_BITS_PER_KEY: f32 = 16.0;

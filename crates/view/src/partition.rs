@@ -27,7 +27,8 @@ use crate::check::{self, Found};
 use crate::error::Error;
 use crate::keys;
 use crate::limits::{
-    BLOCK_BYTES, LEVEL0_RUNS_MAX, LEVEL0_TABLES, TABLE_BYTES, TOMBSTONES_MIN, TOMBSTONES_ONE_IN,
+    BLOCK_BYTES, FILTER_BITS_PER_KEY, LEVEL0_RUNS_MAX, LEVEL0_TABLES, TABLE_BYTES, TOMBSTONES_MIN,
+    TOMBSTONES_ONE_IN,
 };
 use crate::retention::ForgetFrom;
 use crate::run::{self, EndedRun, RunSummary, Seen};
@@ -292,7 +293,7 @@ impl Partition {
 
     fn open_tree(&self) -> Result<Tree, Error> {
         let (seqno, visible) = (SequenceNumberCounter::default(), SequenceNumberCounter::default());
-        let bloom = FilterPolicyEntry::Bloom(BloomConstructionPolicy::BitsPerKey(10.0));
+        let bloom = FilterPolicyEntry::Bloom(BloomConstructionPolicy::BitsPerKey(FILTER_BITS_PER_KEY));
         let tree = Config::new(&self.dir, seqno.clone(), visible)
             .use_cache(self.shared.cache.clone())
             .use_descriptor_table(Some(self.shared.descriptors.clone()))
