@@ -16,7 +16,7 @@ use super::request::REQUEST_BYTES;
 use super::subject::Subject;
 use crate::json::one_line;
 
-const WARM_UP: Duration = Duration::from_secs(2);
+const WARM_UP_MAX: Duration = Duration::from_secs(2);
 
 /// Measure how fast requests are taken in, each durable before its answer
 ///
@@ -79,8 +79,9 @@ impl Ingest {
             Some(rate) => Pace::Open { per_second: f64::from(rate) },
         };
         let measured = Duration::from_secs(self.seconds.into());
-        let load = Load { connections: self.connections, pace, warm_up: WARM_UP, measured };
-        let length = u64::try_from((WARM_UP + measured).as_millis()).unwrap_or(u64::MAX);
+        let warm_up = WARM_UP_MAX.min(measured);
+        let load = Load { connections: self.connections, pace, warm_up, measured };
+        let length = u64::try_from((warm_up + measured).as_millis()).unwrap_or(u64::MAX);
         let bar = progress::bar(name, length, json);
         let measured = tokio::select! {
             measured = drive(target, load, "bench") => measured,

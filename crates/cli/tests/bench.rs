@@ -1,0 +1,42 @@
+//! The benches run to their end and give the figures that scripts read.
+
+use std::process::Command;
+
+use serde_json::Value;
+
+#[track_caller]
+fn check(arguments: &[&str]) -> Value {
+    let directory = tempfile::tempdir().expect("the disk has room");
+    let place = directory.path().display().to_string();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_sortie"));
+    let output =
+        command.args(arguments).args(["--json", "--data", &place]).output().expect("the binary runs");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{said}");
+    let figures: Value = serde_json::from_slice(&output.stdout).expect("the output is JSON");
+    for field in ["throughput", "p50_ms", "p99_ms", "p999_ms", "limit", "ratio_to_limit"] {
+        assert!(figures[field].as_f64().is_some_and(|figure| figure > 0.0), "{field}: {figures}");
+    }
+    assert!(figures["sync"].is_string() && figures["machine"]["processors"].is_u64(), "{figures}");
+    let left = std::fs::read_dir(directory.path()).expect("the directory is there").count();
+    assert_eq!(left, 0, "its own directory goes with the bench");
+    figures
+}
+
+#[test]
+fn ingest_gives_its_figures_and_nothing_is_refused() {
+    let figures = check(&["bench", "ingest", "--seconds", "1", "--connections", "8"]);
+    assert_eq!((figures["refused"].as_u64(), figures["failed"].as_u64()), (Some(0), Some(0)), "{figures}");
+}
+
+#[test]
+fn ingest_at_a_rate_gives_its_figures() {
+    let figures = check(&["bench", "ingest", "--seconds", "1", "--rate", "200"]);
+    assert_eq!(figures["rate"].as_u64(), Some(200), "{figures}");
+}
+
+#[test]
+fn workflow_gives_its_figures_and_all_runs_complete() {
+    let figures = check(&["bench", "workflow", "--runs", "100", "--concurrency", "8"]);
+    assert_eq!(figures["completed"].as_u64(), Some(100), "{figures}");
+}

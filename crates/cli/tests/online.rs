@@ -1,0 +1,198 @@
+//! The binary with a server: `sortie dev` and `sortie serve` as people use them.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::process::{Child, Command, Stdio};
+
+use rustix::process::{Pid, Signal, kill_process};
+
+/// A process of ours that serves; killed if a test fails before it is stopped.
+struct Process {
+    child: Child,
+    out: BufReader<std::process::ChildStdout>,
+}
+
+impl Process {
+    fn start(arguments: &[&str]) -> Process {
+        let mut child = command(arguments).stdout(Stdio::piped()).spawn().expect("the binary runs");
+        let out = BufReader::new(child.stdout.take().expect("stdout is piped"));
+        Process { child, out }
+    }
+
+    /// All lines up to the one that begins with `last`.
+    fn read_to(&mut self, last: &str) -> String {
+        let mut text = String::new();
+        loop {
+            let from = text.len();
+            let count = self.out.read_line(&mut text).expect("stdout can be read");
+            assert!(count > 0, "ended before it said {last:?}: {text}");
+            if text[from..].starts_with(last) {
+                return text;
+            }
+        }
+    }
+
+    /// Asks it to end; gives its exit code and what it said since.
+    fn stop(mut self) -> (Option<i32>, String) {
+        let pid = Pid::from_child(&self.child);
+        kill_process(pid, Signal::TERM).expect("it still runs");
+        let mut rest = String::new();
+        self.out.read_to_string(&mut rest).expect("stdout can be read");
+        (self.child.wait().expect("it ends").code(), rest)
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        // It has ended already, unless the test has failed.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn command(arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_sortie"));
+    let ours = std::env::vars_os().map(|(name, _)| name);
+    for name in ours.filter(|name| name.to_string_lossy().starts_with("SORTIE_")) {
+        command.env_remove(name);
+    }
+    command.args(arguments);
+    command
+}
+
+/// Runs the client against a server; gives its exit code and both of its streams as one text.
+fn client(url: &str, line: &str, stdin: &str) -> (i32, String) {
+    let mut words: Vec<&str> = line.split(' ').collect();
+    words.extend(["--url", url]);
+    let mut child = command(&words)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the binary runs");
+    // A command that reads no request may have ended before it is written.
+    let _ = child.stdin.take().expect("stdin is piped").write_all(stdin.as_bytes());
+    let output = child.wait_with_output().expect("the binary ends");
+    let text = String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
+    (output.status.code().expect("it was not killed"), text.into_owned())
+}
+
+#[track_caller]
+fn check(url: &str, line: &str, code: i32, said: &[&str]) -> String {
+    let (actual, text) = client(url, line, "");
+    assert_eq!(actual, code, "sortie {line}: {text}");
+    for said in said {
+        assert!(text.contains(said), "sortie {line}: no {said:?} in {text}");
+    }
+    text
+}
+
+fn word_after<'a>(text: &'a str, label: &str) -> &'a str {
+    let rest = text.split_once(label).map(|(_, rest)| rest).expect("the label is there");
+    rest.split_whitespace().next().expect("a word follows it")
+}
+
+/// Two workflows against the account service: one that parks past its pivot, one that never gets ahead.
+fn stubborn(account: &str) -> [String; 2] {
+    let services = format!(
+        "services:\n  account: {{ url: \"{account}\" }}\n  nobody: {{ url: \"http://127.0.0.1:1\" }}\n"
+    );
+    let parks = "name: parks\nretry: { type: none }\nsteps:
+  settle: { call: { service: account, method: GET, path: /api/accounts/a }, pivot: true }
+  fail: { after: [settle], call: { service: nobody, method: GET, path: / } }\n";
+    let tries = "name: tries\nretry: { type: fixed, delay: 1h, attempts: 9 }\nsteps:
+  ask: { call: { service: account, method: GET, path: /api/accounts/a } }
+  fail: { after: [ask], call: { service: nobody, method: GET, path: / } }\n";
+    [parks, tries].map(|text| text.replace("steps:", &format!("{services}steps:")))
+}
+
+#[test]
+fn dev_delivers_and_shows_cancelled_parked_and_resolved_runs() {
+    let mut dev = Process::start(&["dev", "--port", "0", "--drone-port-base", "0"]);
+    let welcome = dev.read_to("Ctrl-C ends it.");
+    let url = word_after(&welcome, "  API ").trim_end_matches("/v1").to_owned();
+
+    let request = welcome.split('\'').nth(3).expect("curl has a body");
+    let (code, text) = client(&url, "run start drone-delivery -", request);
+    assert!(code == 0 && text.contains("run delivery-1 is accepted"), "{text}");
+    let (code, text) = client(&url, "run start drone-delivery", request);
+    assert!(code == 0 && text.contains("run delivery-1 was accepted before"), "{text}");
+    check(&url, "run wait delivery-1 --timeout 1m", 0, &["run delivery-1 is completed after"]);
+    check(&url, "run list", 0, &["delivery-1", "drone-delivery", "completed"]);
+    let shown = check(&url, "run show delivery-1", 0, &["Run delivery-1 is completed", "Timeline"]);
+    assert!(["account", "package", "transport", "drone", "delivery"].iter().all(|step| shown.contains(step)));
+    check(&url, "run cancel delivery-1", 1, &["the run has ended: it is completed"]);
+    check(
+        &url,
+        "run start dron-delivery -",
+        1,
+        &["no workflow 'dron-delivery'; did you mean 'drone-delivery'?"],
+    );
+
+    let directory = tempfile::tempdir().unwrap();
+    for (name, text) in
+        ["parks.yaml", "tries.yaml"].iter().zip(stubborn(word_after(&welcome, "services   account")))
+    {
+        let file = directory.path().join(name);
+        std::fs::write(&file, text).unwrap();
+        let line = format!("workflow apply {}", file.display());
+        check(&url, &line, 0, &["version 1 is in force"]);
+        check(&url, &line, 0, &["nothing changed"]);
+    }
+
+    let (code, text) = client(&url, "run start parks --id p-1", "{}");
+    assert_eq!(code, 0, "{text}");
+    check(&url, "run wait p-1 --timeout 1m", 1, &["run p-1 is parked", "see why with"]);
+    check(
+        &url,
+        "run show p-1",
+        0,
+        &["Run p-1 is parked", "waits for  a decision on fail", "run give-up p-1"],
+    );
+    check(&url, "parked", 0, &["1 run waits for a person.", "run resolve p-1 --step fail --skip"]);
+    check(&url, "run resolve p-1 --step settle --skip --note no", 1, &["these do: fail"]);
+    check(
+        &url,
+        "run resolve p-1 --step fail --by-hand --output 7 --note seen",
+        0,
+        &["the decision is noted"],
+    );
+    check(&url, "run wait p-1 --timeout 1m", 0, &["run p-1 is completed"]);
+    check(&url, "run show p-1", 0, &["by hand by", ": seen", "hand "]);
+    check(&url, "parked list", 0, &["Nothing waits for a person."]);
+
+    let (code, text) = client(&url, "run start tries --id t-1", "{}");
+    assert_eq!(code, 0, "{text}");
+    check(&url, "run cancel t-1", 0, &["the cancel is noted"]);
+    check(&url, "run wait t-1 --timeout 1m", 1, &["run t-1 is undone"]);
+    check(&url, "run show t-1", 0, &["Run t-1 is undone", "cancel"]);
+    check(&url, "workflow delete tries", 0, &["tries is out of force"]);
+
+    let (code, rest) = dev.stop();
+    assert!(code == Some(0) && rest.contains("Finishing what is under way"), "{code:?} {rest}");
+    let data = word_after(&welcome, "  data ");
+    assert!(!std::path::Path::new(data).exists(), "{data} is still there");
+}
+
+#[test]
+fn serve_asks_for_a_token_and_owns_its_directory() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = |name: &str| directory.path().join(name).display().to_string();
+    let (config, data) = (path("sortie.toml"), path("data"));
+    std::fs::write(&config, "[tokens.ops]\nrole = \"admin\"\nsecret = \"0123456789abcdef\"\n").unwrap();
+    let arguments = ["serve", "--config", &config, "--data", &data, "--listen", "127.0.0.1:0"];
+    let mut server = Process::start(&arguments);
+    let line = server.read_to("listening on ");
+    let url = word_after(&line, "listening on");
+
+    check(url, "run list --token 0123456789abcdef", 0, &["No runs."]);
+    check(url, "run list --token wrong", 1, &["Authorization: Bearer"]);
+    check(url, "run list", 1, &["Authorization: Bearer"]);
+
+    let second = command(&arguments).output().unwrap();
+    let said = String::from_utf8_lossy(&second.stderr).into_owned();
+    assert_eq!(second.status.code(), Some(75), "{said}");
+    assert!(said.contains(&data), "{said}");
+
+    let (code, _) = server.stop();
+    assert_eq!(code, Some(0));
+}
