@@ -13,6 +13,7 @@ use crate::screen;
     after_help = "Example:\n  sortie completions bash > ~/.local/share/bash-completion/completions/sortie"
 )]
 pub struct Completions {
+    /// The shell to print it for
     shell: Shell,
 }
 

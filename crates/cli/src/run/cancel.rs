@@ -12,6 +12,7 @@ use crate::session::Session;
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  sortie run cancel delivery-7")]
 pub struct Cancel {
+    /// The id of the run
     id: String,
 }
 

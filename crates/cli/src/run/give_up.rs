@@ -10,6 +10,7 @@ use crate::session::Session;
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  sortie run give-up delivery-7 --note \"the customer was called\"")]
 pub struct GiveUp {
+    /// The id of the run
     id: String,
     /// Why; kept in the run's timeline
     #[arg(long)]

@@ -13,6 +13,7 @@ use crate::session::Session;
     after_help = "Example:\n  sortie run resolve delivery-7 --step package --by-hand --note \"removed at the depot\""
 )]
 pub struct Resolve {
+    /// The id of the run
     id: String,
     /// The step; `sortie run show` says which ones wait
     #[arg(long, value_name = "S")]

@@ -10,6 +10,7 @@ use crate::session::Session;
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  sortie run retry delivery-7 --note \"the drone service is back\"")]
 pub struct Retry {
+    /// The id of the run
     id: String,
     /// Only this step; without it every step that failed
     #[arg(long, value_name = "S", conflicts_with = "from")]

@@ -19,6 +19,7 @@ use crate::when;
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  sortie run show delivery-7")]
 pub struct Show {
+    /// The id of the run
     id: String,
 }
 

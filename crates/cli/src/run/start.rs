@@ -20,6 +20,7 @@ use crate::session::Session;
     after_help = "Example:\n  sortie run start drone-delivery --file delivery.json\n  echo '{…}' | sortie run start drone-delivery --id delivery-7 -"
 )]
 pub struct Start {
+    /// The name of the workflow
     workflow: String,
     /// The id of the run; without it the workflow takes it from the request or one is made
     #[arg(long)]

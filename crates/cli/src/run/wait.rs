@@ -22,6 +22,7 @@ const POLL_MAX: Duration = Duration::from_secs(1);
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  sortie run wait delivery-7 --timeout 30s && echo delivered")]
 pub struct Wait {
+    /// The id of the run
     id: String,
     /// Wait no longer than this, like 30s or 5m
     #[arg(long, value_name = "SPAN")]

@@ -12,6 +12,7 @@ use crate::session::Session;
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  sortie workflow delete drone-reschedule")]
 pub struct Delete {
+    /// The name of the workflow
     name: String,
 }
 

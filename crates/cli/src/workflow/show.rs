@@ -13,6 +13,7 @@ use crate::when;
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  sortie workflow show drone-delivery --source")]
 pub struct Show {
+    /// The name of the workflow
     name: String,
     /// This version instead of the one in force
     #[arg(long, value_name = "N")]
