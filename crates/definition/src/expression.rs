@@ -96,12 +96,29 @@ impl Expression {
     fn input_value(&self, input: &dyn Input) -> Result<Value, String> {
         let Some(fields) = input.fields() else { return Value::parse(&input.find(&[])?) };
         let mut object = jaq_json::Map::default();
-        let used = |name: &str| self.uses.all || self.uses().any(|(first, _)| first == name);
-        for name in fields.iter().filter(|name| used(name)) {
-            let found = input.find(&[Segment::Field((*name).into())])?;
-            object.insert(Val::utf8_str(name.as_bytes()), convert::from_json(&found)?);
+        for name in
+            fields.iter().filter(|name| self.uses.all || self.uses().any(|(first, _)| first == **name))
+        {
+            object.insert(Val::utf8_str(name.as_bytes()), self.field_value(name, input)?);
         }
         Ok(Value(Val::obj(object)))
+    }
+
+    /// One field of the input; of those that are always objects only the names that are used. The request
+    /// need not be an object, and then it is for the expression to find out.
+    fn field_value(&self, name: &'static str, input: &dyn Input) -> Result<Val, String> {
+        let field = Segment::Field(name.into());
+        let whole = |(first, second): (&str, Option<&str>)| first == name && second.is_none();
+        if !matches!(name, "run" | "steps" | "response") || self.uses.all || self.uses().any(whole) {
+            return convert::from_json(&input.find(&[field])?);
+        }
+        let mut object = jaq_json::Map::default();
+        for (_, second) in self.uses().filter(|(first, _)| *first == name) {
+            let second = second.unwrap_or_default();
+            let found = input.find(&[field.clone(), Segment::Field(second.into())])?;
+            object.insert(Val::utf8_str(second.as_bytes().to_vec()), convert::from_json(&found)?);
+        }
+        Ok(Val::obj(object))
     }
 }
 

@@ -101,3 +101,36 @@ fn results_have_a_largest_size() {
     assert_eq!(evaluate(".a", &text), Err("the result is larger than 1000 bytes".to_owned()));
     assert_eq!(evaluate(".a | .", &text), Err("the result is larger than 1000 bytes".to_owned()));
 }
+
+#[test]
+fn numbers_have_one_order_without_contradictions() {
+    use std::cmp::Ordering::Equal;
+    let float = |f: f64| Val::from(f);
+    let whole = |n: isize| Val::from(n);
+    let near = 9_007_199_254_740_992;
+    let numbers = [
+        whole(near),
+        whole(near + 1),
+        float(9_007_199_254_740_992.0),
+        float(-0.0),
+        whole(0),
+        float(0.5),
+        float(-0.5),
+        whole(isize::MAX),
+        whole(isize::MIN),
+        float(isize::MAX as f64),
+        float(1e300),
+        float(-1e300),
+    ];
+    for a in &numbers {
+        for b in &numbers {
+            assert_eq!(order::compare(a, b), order::compare(b, a).reverse(), "{a} {b}");
+            for c in &numbers {
+                let (ab, bc) = (order::compare(a, b), order::compare(b, c));
+                if ab == bc || bc == Equal {
+                    assert_eq!(order::compare(a, c), ab, "{a} {b} {c}");
+                }
+            }
+        }
+    }
+}
