@@ -48,7 +48,6 @@ pub(crate) enum Message {
     /// A snapshot is durable through here, or failed.
     SnapshotDone {
         through: Option<Seq>,
-        inbox: Seq,
     },
     /// Start nothing more; end when no call is under way.
     Drain,
@@ -129,7 +128,7 @@ impl<J: Journal> Partition<J> {
             self.commit(&batch).await?;
             self.act(batch)?;
             self.snapshot_if_due();
-            if self.draining && self.calls.is_empty() {
+            if self.draining && self.calls.is_empty() && !self.snapshots.is_under_way() {
                 return Ok(());
             }
         }
@@ -185,7 +184,7 @@ impl<J: Journal> Partition<J> {
             }
             Message::Query(query) => query(&self.state),
             Message::Snapshot => self.snapshots.ask(),
-            Message::SnapshotDone { through, inbox } => self.trim(through, inbox),
+            Message::SnapshotDone { through } => self.snapshot_done(through),
             Message::Drain => self.draining = true,
         }
     }

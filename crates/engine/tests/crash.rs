@@ -168,7 +168,7 @@ async fn check_seed(seed: u64) {
         let copies = if n % 5 == 0 { 2 } else { 1 };
         let records = vec![journal::codec::encode(&request); copies];
         life.journal.inbox_append(partition, records).await.unwrap();
-        if services.draw() % 8 == 0 {
+        if services.draw().is_multiple_of(8) {
             // The crash: the old journal refuses everything, and a new process begins where it ended.
             let journal = Arc::new(life.journal.reopen());
             life = live(journal, &services).await;

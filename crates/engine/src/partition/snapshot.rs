@@ -4,9 +4,9 @@
 //! up to S, the snapshot is made durable, and only then is the journal trimmed.
 
 use journal::{Journal, Snapshot};
-use words::Seq;
+use words::{PartitionId, Seq};
 
-use super::{Message, Partition};
+use super::{Message, Partition, Shared};
 
 /// When the next snapshot is due.
 pub(crate) struct Schedule {
@@ -29,6 +29,10 @@ impl Schedule {
         self.asked = true;
     }
 
+    pub fn is_under_way(&self) -> bool {
+        self.under_way
+    }
+
     fn is_due(&self, tail: Seq, bytes_max: u64) -> bool {
         !self.under_way && tail > self.through && (self.asked || self.bytes_since >= bytes_max)
     }
@@ -45,33 +49,32 @@ impl<J: Journal> Partition<J> {
         let bytes = journal::codec::encode(&self.state);
         let (shared, tx) = (self.shared.clone(), self.tx.clone());
         host::spawn("snapshot", async move {
-            let view = shared.view.clone();
-            let flushed = tokio::task::spawn_blocking(move || view.flush(id, through)).await;
-            let stored = match flushed.expect("a flush does not panic") {
-                Ok(()) => shared
-                    .journal
-                    .snapshot_put(id, Snapshot { through, bytes })
-                    .await
-                    .map_err(|e| e.to_string()),
-                Err(error) => Err(error.to_string()),
-            };
+            let stored = store(&shared, id, Snapshot { through, bytes }, inbox).await;
+            // Let go first: whoever learns that the snapshot is done may close the journal.
+            drop(shared);
             if let Err(error) = &stored {
                 tracing::error!(partition = %id, error, "a snapshot failed; the journal keeps growing");
             }
             // A partition that has stopped meanwhile trims after its next snapshot.
-            let _ = tx.send(Message::SnapshotDone { through: stored.is_ok().then_some(through), inbox });
+            let _ = tx.send(Message::SnapshotDone { through: stored.is_ok().then_some(through) });
         });
     }
 
-    pub(super) fn trim(&mut self, through: Option<Seq>, inbox: Seq) {
+    pub(super) fn snapshot_done(&mut self, through: Option<Seq>) {
         self.snapshots.under_way = false;
-        let Some(through) = through else { return };
-        self.snapshots.through = through;
-        let (shared, id) = (self.shared.clone(), self.id);
-        host::spawn("trim", async move {
-            if let Err(error) = shared.journal.trim(id, through.next(), inbox.next()).await {
-                tracing::warn!(partition = %id, %error, "the journal could not be trimmed");
-            }
-        });
+        self.snapshots.through = through.unwrap_or(self.snapshots.through);
     }
+}
+
+async fn store<J: Journal>(
+    shared: &Shared<J>,
+    id: PartitionId,
+    snapshot: Snapshot,
+    inbox: Seq,
+) -> Result<(), String> {
+    let (view, through) = (shared.view.clone(), snapshot.through);
+    let flushed = tokio::task::spawn_blocking(move || view.flush(id, through)).await;
+    flushed.expect("a flush does not panic").map_err(|error| error.to_string())?;
+    shared.journal.snapshot_put(id, snapshot).await.map_err(|error| error.to_string())?;
+    shared.journal.trim(id, through.next(), inbox.next()).await.map_err(|error| error.to_string())
 }

@@ -57,6 +57,10 @@ async fn under_refusals_lost_answers_and_faults_every_run_ends_and_nothing_is_le
 #[tokio::test(flavor = "multi_thread")]
 async fn a_service_that_recovers_is_retried_not_given_up() {
     let world = World::start().await;
+    let delivery = drone_delivery::workflows::ready(&world.fleet.addresses())[0].clone();
+    world
+        .apply(&delivery.replace("first: 500ms", "first: 5ms").replace("attempts: 5", "attempts: 1000"))
+        .await;
     world.switch(Service::Package, json!({ "seed": 3, "error_rate": 0.5 }));
     for n in 0..20 {
         world.post_delivery(&format!("d-{n}")).await.expect(202);
@@ -70,7 +74,7 @@ async fn a_service_that_recovers_is_retried_not_given_up() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_late_arrival_after_its_undo_has_no_effect() {
     let world = World::start().await;
-    // The drone service holds every request for seven seconds; the workflow gives up after five.
+    // The drone service holds a request for longer than the workflow waits for its answer.
     let delivery = drone_delivery::workflows::ready(&world.fleet.addresses())[0].clone();
     world
         .apply(&delivery.replace("timeout: 5s", "timeout: 200ms").replace("attempts: 5", "attempts: 1"))
