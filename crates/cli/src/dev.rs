@@ -5,12 +5,13 @@ use std::process::ExitCode;
 
 use anyhow::{Context, ensure};
 use clap::Args;
-use drone_delivery::{Durability, Fleet, Service, Settings};
+use drone_delivery::{Durability, Fleet, Service, Settings, workflows};
 use server::Config;
 
+use crate::json::one_line;
+use crate::screen;
 use crate::serve::{self, LogFormat};
 use crate::signals::Signals;
-use crate::{drones, screen};
 
 /// Start everything on this machine: the server and the drone delivery example
 ///
@@ -45,7 +46,7 @@ impl Dev {
         };
         let fleet = Fleet::start(fleet_settings(&data, self.drone_port_base)?).await?;
         let running = serve::start(Config::dev(data.join("server"), self.port)).await?;
-        for source in [drones::delivery(&fleet.addresses()), drones::reschedule(&fleet.addresses())] {
+        for source in workflows::ready(&fleet.addresses()) {
             running.apply(&source).await.context("applying a drone workflow")?;
         }
         let url = format!("http://{}", running.address());
@@ -89,7 +90,7 @@ Ctrl-C ends it.
 ",
         services.join("\n             "),
         data.display(),
-        drones::sample_request(),
+        one_line(workflows::SAMPLE_REQUEST),
     )
 }
 
@@ -103,4 +104,21 @@ fn program() -> String {
     }
     let here = std::env::current_dir().unwrap_or_default();
     path.strip_prefix(&here).unwrap_or(&path).display().to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use definition::Definition;
+    use drone_delivery::Addresses;
+
+    use super::*;
+
+    #[test]
+    fn the_workflows_are_well_wherever_the_services_listen() {
+        let addresses = Service::ALL.map(|service| (service, ([127, 0, 0, 1], 9000 + service as u16).into()));
+        for source in workflows::ready(&Addresses::from(addresses)) {
+            Definition::parse(&source).unwrap_or_else(|problems| panic!("{problems}"));
+            assert!(source.contains("http://127.0.0.1:9004") && !source.contains(":710"), "{source}");
+        }
+    }
 }

@@ -15,7 +15,6 @@ mod service;
 mod workflow;
 
 mod client;
-mod drones;
 mod session;
 mod signals;
 

@@ -22,6 +22,6 @@ pub use definition::{Accept, AcceptProblem, Definition};
 pub use describe::{Description, StepDescription};
 pub use inline::{InlineError, inline_files};
 pub use judge::Verdict;
-pub use problem::{Problem, Problems};
+pub use problem::{Problem, Problems, did_you_mean};
 pub use render::{RenderError, Request};
 pub use schema::SchemaProblem;

@@ -103,7 +103,7 @@ impl Report {
 }
 
 /// The nearest of `names` to a mistyped `text`, as an ending of a message; empty when none is near.
-pub(crate) fn did_you_mean<'a>(text: &str, names: impl IntoIterator<Item = &'a str>) -> String {
+pub fn did_you_mean<'a>(text: &str, names: impl IntoIterator<Item = &'a str>) -> String {
     let near = |name: &&str| distance(text, name) <= (name.len() / 3).max(1);
     let best = names.into_iter().filter(near).min_by_key(|name| distance(text, name));
     best.map_or_else(String::new, |name| format!("; did you mean '{name}'?"))

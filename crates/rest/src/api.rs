@@ -15,7 +15,7 @@ use words::{PartitionId, RunId, RunStatus, WorkflowName};
 use crate::access::{Access, Permission};
 use crate::error::ApiError;
 use crate::limits::WAITING_READ_BYTES;
-use crate::{names, show};
+use crate::show;
 
 /// The parts that the API speaks for.
 pub struct Parts<J> {
@@ -88,8 +88,8 @@ impl<J: Journal> Api<J> {
         let found = WorkflowName::new(name).ok().and_then(|name| catalog.current(&name).cloned());
         found.ok_or_else(|| {
             let known = catalog.all().map(|entry| entry.definition.name().as_str());
-            let hint = names::nearest(name, known).map(|near| format!("; did you mean '{near}'?"));
-            ApiError::UnknownWorkflow(format!("no workflow '{name}'{}", hint.unwrap_or_default()))
+            let hint = definition::did_you_mean(name, known);
+            ApiError::UnknownWorkflow(format!("no workflow '{name}'{hint}"))
         })
     }
 

@@ -7,7 +7,6 @@ mod entrance;
 mod error;
 pub mod limits;
 mod listing;
-mod names;
 mod openapi;
 mod own_route;
 mod routes;

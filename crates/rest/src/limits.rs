@@ -11,8 +11,8 @@ pub const HEAD_TIMEOUT: Duration = Duration::from_secs(10);
 /// Time for a client to send the body of a request.
 pub const BODY_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Bytes of a request's head.
-pub const HEAD_BYTES_MAX: usize = 16 << 10;
+/// Bytes of a connection's read buffer, which the head of a request must fit into.
+pub const HEAD_BYTES_MAX: usize = 64 << 10;
 
 /// Headers of a request.
 pub const HEADERS_MAX: usize = 100;

@@ -116,7 +116,7 @@ async fn converse<J: Journal>(stream: TcpStream, desk: Desk<J>, mut stopped: wat
     let connection = hyper::server::conn::http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(HEAD_TIMEOUT)
-        .max_buf_size(HEAD_BYTES_MAX.max(8192) * 4)
+        .max_buf_size(HEAD_BYTES_MAX)
         .max_headers(HEADERS_MAX)
         .serve_connection(TokioIo::new(stream), service);
     tokio::pin!(connection);

@@ -14,9 +14,7 @@ pub const LATE_MS: u64 = 400;
 /// The drone workflow with its schema inside, its services where they listen, and retries that are quick, so
 /// that a torture is not mostly waiting.
 pub fn source(addresses: &Addresses) -> anyhow::Result<String> {
-    let schema: serde_json::Value = serde_json::from_str(workflows::DELIVERY_REQUEST_SCHEMA)?;
-    let text = workflows::at(workflows::DRONE_DELIVERY, addresses);
-    let text = text.replace("delivery-request.schema.json", &schema.to_string());
+    let [text, _] = workflows::ready(addresses);
     let (kept, _) = text.split_once("\nretry:").unwrap_or((&text, ""));
     ensure!(kept.len() < text.len(), "the drone workflow no longer ends with its retry policy");
     Ok(format!(

@@ -34,7 +34,7 @@ mod tests {
     fn requests_have_their_size_and_pass_the_schema() {
         let addresses =
             Service::ALL.map(|service| (service, ([127, 0, 0, 1], service.default_port()).into()));
-        let workflow = crate::drones::delivery(&Addresses::from(addresses));
+        let [workflow, _] = drone_delivery::workflows::ready(&Addresses::from(addresses));
         let workflow = Definition::parse(&workflow).unwrap_or_else(|problems| panic!("{problems}"));
         for id in ["b-1", "bench-000123-0000000000000001"] {
             let body = delivery(id);

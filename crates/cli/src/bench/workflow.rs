@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use anyhow::{Context, bail, ensure};
 use clap::Args;
+use drone_delivery::workflows;
 use hyper::StatusCode;
 use indicatif::ProgressBar;
 use tokio::time::Instant;
@@ -16,7 +17,7 @@ use super::subject::Subject;
 use super::{calls, progress, request, services};
 use crate::client::{self, Call, Client};
 use crate::partition::Partitions;
-use crate::{drones, when};
+use crate::when;
 
 const BATCH_REQUESTS: usize = 1000;
 const POLL: Duration = Duration::from_millis(20);
@@ -49,7 +50,8 @@ impl Workflow {
     pub async fn run(self, json: bool) -> anyhow::Result<()> {
         let (_services, addresses) = services::start().await?;
         let subject = Subject::start(self.data.as_deref()).await?;
-        subject.apply(drones::delivery(&addresses)).await?;
+        let [delivery, _] = workflows::ready(&addresses);
+        subject.apply(delivery).await?;
         let sync = subject.sync()?;
         let warm_up = (self.runs / 10).clamp(1, 2_000);
 

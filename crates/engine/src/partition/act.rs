@@ -116,6 +116,10 @@ impl<J: Journal> Partition<J> {
 
     fn count_dropped(&self, id: &words::RunId, reason: DropReason) {
         self.shared.metrics.dropped.inc();
+        if self.state.find(id).is_none() {
+            // Its run has ended: after a restart the id was held again for this request alone.
+            self.shared.ids.release(id);
+        }
         match reason {
             DropReason::Duplicate => tracing::debug!(run = %id, "a repeated request was dropped"),
             DropReason::Conflict => {
