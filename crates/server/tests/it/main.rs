@@ -11,4 +11,5 @@ mod faults;
 mod parked;
 mod restart;
 mod stopped;
+mod workflows;
 mod world;
