@@ -12,10 +12,10 @@ use engine::{Catalogs, Control, Effects, Engine, Metrics, Order, Settings};
 use host::Clock;
 use journal::Journal;
 use journal::memory::MemoryJournal;
-use kernel::Request;
+use kernel::{Event, Request};
 use prometheus_client::registry::Registry;
 use view::{Ids, View};
-use words::{BodyHash, Outcome, PartitionId, RunId, RunStatus, Work};
+use words::{BodyHash, Outcome, PartitionId, RunId, RunStatus, Seq, Work};
 
 const PARTITIONS: u16 = 3;
 
@@ -157,6 +157,31 @@ fn request(n: usize) -> Request {
     }
 }
 
+async fn all_taken(life: &Life) -> bool {
+    for partition in (0..PARTITIONS).map(PartitionId) {
+        let tail = *life.journal.inbox_tail(partition).borrow();
+        if life.engine.query(partition, |state| state.inbox_through()).await.unwrap() < tail {
+            return false;
+        }
+    }
+    true
+}
+
+/// How often the journal says that each id was accepted.
+async fn accepted(journal: &MemoryJournal) -> BTreeMap<RunId, usize> {
+    let mut counts = BTreeMap::new();
+    for partition in (0..PARTITIONS).map(PartitionId) {
+        for record in journal.read(partition, Seq(1), usize::MAX).await.unwrap() {
+            for event in journal::codec::decode::<Vec<Event>>(&record.bytes).unwrap() {
+                if let Event::Accepted(accepted) = event {
+                    *counts.entry(accepted.request.id).or_default() += 1;
+                }
+            }
+        }
+    }
+    counts
+}
+
 async fn check_seed(seed: u64) {
     const RUNS: usize = 60;
     let services = Arc::new(Services { draws: Mutex::new(seed), ..Services::default() });
@@ -188,6 +213,20 @@ async fn check_seed(seed: u64) {
         tokio::time::sleep(Duration::from_millis(2)).await;
     }
     assert_eq!(endings.len(), RUNS, "seed {seed}: {:?}", life.engine.partitions());
+    // Handed in once more, when all have ended: nothing comes of it.
+    for n in 0..RUNS {
+        let request = request(n);
+        let partition = PartitionId::of(&request.key, PARTITIONS);
+        life.journal.inbox_append(partition, vec![journal::codec::encode(&request)]).await.unwrap();
+    }
+    while !all_taken(&life).await {
+        tokio::time::sleep(Duration::from_millis(2)).await;
+    }
+    assert_eq!(
+        accepted(&life.journal).await,
+        endings.keys().map(|id| (id.clone(), 1)).collect(),
+        "seed {seed}"
+    );
     // Nothing may still be on its way when the ledger is read.
     assert!(life.engine.drain(Duration::from_secs(10)).await);
     let ledger = services.ledger.lock().unwrap();
