@@ -113,7 +113,7 @@ impl Run {
     fn go_back_to(&mut self, at: Timestamp, step: StepIndex) {
         let later = dependents(&self.plan, step);
         for index in later {
-            self.step_mut(index).state = StepState::Waiting;
+            self.step_mut(index).wait_again();
         }
         self.step_mut(step).plan_first(Work::Do(step), at);
     }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use words::plan::Notice;
-use words::{Plan, PlanStep, RunStatus, Seq, StepIndex, Timestamp, Work};
+use words::{Outcome, Plan, PlanStep, RunStatus, Seq, StepIndex, Timestamp, Work};
 
 use crate::step::{Step, Try};
 use crate::{Accepted, Cause, Fact, Moment, Request, RunNo, Then};
@@ -163,6 +163,23 @@ impl Run {
         self.each_step().find(|(_, plan, _)| plan.pivot)
     }
 
+    /// Whether an attempt of the step was ever answered with yes.
+    pub(crate) fn was_done(&self, index: StepIndex) -> bool {
+        self.outcomes(index).any(|outcome| matches!(outcome, Outcome::Done { .. }))
+    }
+
+    /// Whether an attempt of the step may have been applied: any answer but a no leaves it open.
+    pub(crate) fn may_have_been_done(&self, index: StepIndex) -> bool {
+        self.outcomes(index).any(|outcome| !matches!(outcome, Outcome::Refused { .. }))
+    }
+
+    fn outcomes(&self, index: StepIndex) -> impl Iterator<Item = &Outcome> {
+        self.timeline.iter().filter_map(move |moment| match &moment.fact {
+            Fact::Ended { work, outcome, .. } if work.step() == Some(index) => Some(outcome),
+            _ => None,
+        })
+    }
+
     pub(crate) fn has_ended(&self) -> bool {
         matches!(self.phase, Phase::Ended { .. })
     }
@@ -212,7 +229,7 @@ impl Run {
     pub(crate) fn evolve(&mut self, at: Timestamp, fact: &Fact) {
         match (&self.phase, fact) {
             (_, Fact::Started { work: Work::Notice(notice), .. }) => self.start_notice(*notice),
-            (_, Fact::Ended { work: Work::Notice(notice), then, .. }) => self.end_notice(*notice, *then),
+            (_, Fact::Ended { work: Work::Notice(notice), then, .. }) => self.end_notice(at, *notice, *then),
 
             (Phase::Queued, Fact::Begun) => self.phase = Phase::Forward,
             (Phase::Queued | Phase::Forward, Fact::CancelAsked { .. }) => {}
@@ -297,7 +314,15 @@ impl Run {
         pending.expect("a notice is pending before it starts").due_at = None;
     }
 
-    fn end_notice(&mut self, notice: Notice, then: Then) {
+    fn end_notice(&mut self, at: Timestamp, notice: Notice, then: Then) {
+        let then = match then {
+            // Parked once more while the notice of the time before was on its way: that one is still to be told.
+            Then::Done | Then::Failed if notice == Notice::Parked && self.parked_since_told() => {
+                self.notices.retain(|pending| pending.notice != notice);
+                return self.tell(at, notice);
+            }
+            then => then,
+        };
         match then {
             Then::Retry { at } => {
                 let pending = self.notices.iter_mut().find(|pending| pending.notice == notice);
@@ -309,6 +334,12 @@ impl Run {
                 self.notices.retain(|pending| pending.notice != notice)
             }
         }
+    }
+
+    fn parked_since_told(&self) -> bool {
+        let told = |fact: &Fact| matches!(fact, Fact::Started { work: Work::Notice(Notice::Parked), .. });
+        let since = self.timeline.iter().rev().take_while(|moment| !told(&moment.fact));
+        since.into_iter().any(|moment| matches!(moment.fact, Fact::Parked { .. }))
     }
 
     fn reject(&self, fact: &Fact) -> ! {

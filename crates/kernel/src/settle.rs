@@ -2,7 +2,7 @@
 
 use words::{StepIndex, Timestamp, Work};
 
-use crate::{Cause, Fact, Failure, Phase, Run, Step, StepState};
+use crate::{Cause, Fact, Phase, Run, Step, StepState};
 
 /// The next fact that follows by itself, if any. Called until nothing more follows.
 ///
@@ -48,7 +48,7 @@ fn next_forward(run: &Run, now: Timestamp) -> Option<Fact> {
 /// begun goes on; without a pivot in the way the run turns back at once.
 fn next_after_failure(run: &Run, now: Timestamp, failed: StepIndex) -> Option<Fact> {
     let turn_back = || Some(Fact::Undoing { cause: run.cause_of(failed) });
-    let Some((_, plan, pivot)) = run.pivot() else {
+    let Some((index, plan, pivot)) = run.pivot() else {
         return turn_back();
     };
     match &pivot.state {
@@ -56,13 +56,12 @@ fn next_after_failure(run: &Run, now: Timestamp, failed: StepIndex) -> Option<Fa
             next_overdue(run, now).or_else(|| next_retry(run, now))
         }
         StepState::Done(_) => finish_then_park(run, now),
+        // It was done before a person went back behind it: the run still only goes forward.
+        StepState::Waiting | StepState::Failed(_) if run.was_done(index) => finish_then_park(run, now),
         // A pivot without an undo that may have been done cannot be taken back: a person must look.
-        StepState::Failed(failure) if plan.undo.is_none() => match failure {
-            Failure::Refused { .. } => turn_back(),
-            Failure::Exhausted { .. } | Failure::Unknown { .. } | Failure::Overdue | Failure::Stopped => {
-                finish_then_park(run, now)
-            }
-        },
+        StepState::Failed(_) if plan.undo.is_none() && run.may_have_been_done(index) => {
+            finish_then_park(run, now)
+        }
         StepState::Waiting | StepState::Failed(_) => turn_back(),
         StepState::Undoing(_)
         | StepState::UndoRetrying { .. }

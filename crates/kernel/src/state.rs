@@ -8,6 +8,9 @@ use words::{Key, Plan, RunId, Seq, Timestamp, WorkflowName};
 
 use crate::{Accepted, Event, Input, Phase, Rejection, Request, Run, RunNo, decide, settle};
 
+/// Runs that one tick looks at; some 5 events of 100 bytes each come of one.
+const TICK_RUNS_MAX: usize = 500;
+
 /// Where the plans of workflow versions are found.
 pub trait Plans {
     fn plan(&self, workflow: &WorkflowName, version: u32) -> Option<Arc<Plan>>;
@@ -61,9 +64,7 @@ impl State {
         retired: &mut Vec<Run>,
     ) -> Result<(), Rejection> {
         let mut open = match input {
-            Input::Tick => {
-                self.index.wakes.iter().take_while(|(at, _)| *at <= now).map(|(_, no)| *no).collect()
-            }
+            Input::Tick => self.due(now),
             _ => VecDeque::new(),
         };
         for event in decide::decide(self, now, input)? {
@@ -78,6 +79,13 @@ impl State {
             }
         }
         Ok(())
+    }
+
+    /// Runs that want attention now; the rest of very many is left to the next tick, so that what comes of one
+    /// fits into a frame.
+    fn due(&self, now: Timestamp) -> VecDeque<RunNo> {
+        let due = self.index.wakes.iter().take_while(|(at, _)| *at <= now);
+        due.take(TICK_RUNS_MAX).map(|(_, no)| *no).collect()
     }
 
     fn take(

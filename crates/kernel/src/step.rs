@@ -124,6 +124,11 @@ impl Step {
         matches!(self.state, StepState::Done(_))
     }
 
+    /// Sets the step back to before its first call. That it was attempted stays true.
+    pub(crate) fn wait_again(&mut self) {
+        *self = Step { attempted: self.attempted, ..Step::new() };
+    }
+
     /// Sets the step to begin a kind of work at a time.
     pub(crate) fn plan_first(&mut self, work: Work, at: Timestamp) {
         let next = Try { work, attempt: 1 };
@@ -143,6 +148,9 @@ impl Step {
         let (next, output) = match (&self.state, fact) {
             (StepState::Waiting, Fact::Started { work: work @ Work::Do(_), attempt }) => {
                 (StepState::Running(Try { work: *work, attempt: *attempt }), None)
+            }
+            (StepState::Waiting, Fact::Started { work: work @ Work::Undo(_), attempt }) if self.attempted => {
+                (StepState::Undoing(Try { work: *work, attempt: *attempt }), None)
             }
             (StepState::Waiting, _) => reject(&self.state, fact),
 

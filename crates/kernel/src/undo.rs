@@ -21,19 +21,20 @@ pub(crate) fn dependents(plan: &Plan, step: StepIndex) -> Vec<StepIndex> {
 }
 
 impl Run {
-    /// Whether the step needs an undo that has not begun: it was attempted, whatever came of it.
+    /// Whether the step needs an undo that has not begun: it was attempted, whatever came of it, also when it
+    /// waits to be called again.
     pub(crate) fn owes_undo(&self, index: StepIndex) -> bool {
         let step = self.step(index);
         let has_undo = self.plan.steps[usize::from(index.0)].undo.is_some();
-        let resting = matches!(step.state, StepState::Done(_) | StepState::Failed(_));
+        let resting = matches!(step.state, StepState::Waiting | StepState::Done(_) | StepState::Failed(_));
         has_undo && step.attempted && resting
     }
 
     /// Whether all that depends on the step is out of its way.
     pub(crate) fn may_undo(&self, index: StepIndex) -> bool {
         dependents(&self.plan, index).into_iter().all(|later| match self.step(later).state {
-            StepState::Waiting | StepState::Undone(_) => true,
-            StepState::Done(_) | StepState::Failed(_) => !self.owes_undo(later),
+            StepState::Undone(_) => true,
+            StepState::Waiting | StepState::Done(_) | StepState::Failed(_) => !self.owes_undo(later),
             StepState::Running(_)
             | StepState::Retrying { .. }
             | StepState::Undoing(_)

@@ -188,3 +188,64 @@ fn a_run_that_waits_behind_a_parked_one_starts_when_a_person_gives_that_up() {
     assert_eq!(world.state().find(&id(2)).unwrap().status(), RunStatus::Running);
     assert_eq!(world.input(cancel(&id(1))), Err(Rejection::NotFound));
 }
+
+fn step(index: usize, after: u8, undo: bool, pivot: bool) -> PlanStep {
+    let mut step = plan_step(index, (after, false, 1, false, false), pivot.then_some(index));
+    step.undo = step.undo.filter(|_| undo);
+    step
+}
+
+fn world(steps: Vec<PlanStep>, tells: Tells) -> World {
+    World::new(Plan { steps, deadline: None, serial: false, tells, notice_retry: Retry::STEP })
+}
+
+fn decide(world: &mut World, decision: Decision) {
+    let command = Command::Decide { decision, note: String::new() };
+    world.input(Input::Command { id: id(1), by: "person".to_owned(), command }).unwrap();
+}
+
+#[test]
+fn a_run_whose_pivot_was_done_never_turns_back_not_even_from_a_step_before_it() {
+    let steps = vec![step(0, 0, true, false), step(1, 1, true, true), step(2, 2, true, false)];
+    let mut world = world(steps, Tells::default());
+    world.post(&id(1), &id(1).into());
+    world.treat(0, Treatment::Apply);
+    world.treat(0, Treatment::Apply);
+    world.treat(0, Treatment::Refuse);
+    assert_eq!(world.state().find(&id(1)).unwrap().status(), RunStatus::Parked);
+    decide(&mut world, Decision::RetryFrom { step: StepIndex(0) });
+    world.treat(0, Treatment::Refuse);
+    assert_eq!(world.state().find(&id(1)).unwrap().status(), RunStatus::Parked);
+    assert!(world.ledger[&(id(1), StepIndex(1))].in_effect);
+    assert_eq!(world.audit(), []);
+}
+
+#[test]
+fn a_pivot_without_an_undo_that_may_have_been_done_is_parked_even_if_a_later_attempt_is_refused() {
+    let mut pivot = step(0, 0, false, true);
+    pivot.retry = Retry::Fixed { delay: Span::from_ms(1), attempts: 3 };
+    let mut world = world(vec![pivot], Tells::default());
+    world.post(&id(1), &id(1).into());
+    world.treat(0, Treatment::LoseAnswer);
+    world.wait();
+    world.treat(0, Treatment::Refuse);
+    assert_eq!(world.state().find(&id(1)).unwrap().status(), RunStatus::Parked);
+}
+
+#[test]
+fn a_second_parking_is_told_even_if_the_first_notice_was_still_on_its_way() {
+    let tells = Tells { parked: true, ..Tells::default() };
+    let mut world =
+        world(vec![step(0, 0, true, false), step(1, 1, true, true), step(2, 2, true, false)], tells);
+    world.post(&id(1), &id(1).into());
+    world.treat(0, Treatment::Apply);
+    world.treat(0, Treatment::Apply);
+    world.treat(0, Treatment::Refuse);
+    let notice = |world: &World| world.under_way().iter().position(|owed| owed.attempt.work.step().is_none());
+    let first = notice(&world).expect("the first parking is being told");
+    decide(&mut world, Decision::Retry { step: None });
+    let call = world.under_way().iter().position(|owed| owed.attempt.work.step().is_some()).unwrap();
+    world.treat(call, Treatment::Refuse);
+    world.treat(first, Treatment::Apply);
+    assert!(notice(&world).is_some(), "the second parking is told as well");
+}
