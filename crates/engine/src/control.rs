@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use bytes::Bytes;
 use definition::{Definition, Problems};
 use host::Clock;
-use journal::{AppendError, Journal, ReadError};
+use journal::codec;
+use journal::{AppendError, Journal, ReadError, Snapshot};
 use serde::{Deserialize, Serialize};
 use tokio::sync::Mutex;
 use words::{Epoch, PartitionId, Seq, Timestamp, WorkflowName};
@@ -20,8 +20,16 @@ enum ControlEvent {
     WorkflowDeleted { name: WorkflowName, at: Timestamp, by: String },
 }
 
-/// The owner of the control partition.
-pub struct Control<J> {
+/// The owner of the control partition. Cheap to clone.
+pub struct Control<J>(Arc<Inner<J>>);
+
+impl<J> Clone for Control<J> {
+    fn clone(&self) -> Control<J> {
+        Control(self.0.clone())
+    }
+}
+
+struct Inner<J> {
     journal: Arc<J>,
     catalogs: Catalogs,
     clock: Clock,
@@ -32,6 +40,8 @@ pub struct Control<J> {
 struct Owner {
     epoch: Epoch,
     tail: Seq,
+    /// All that ever happened: a snapshot is made of it, and it is small.
+    history: Vec<ControlEvent>,
 }
 
 /// What applying a workflow came to.
@@ -84,24 +94,34 @@ impl<J: Journal> Control<J> {
     /// Claims the control partition and reads every workflow.
     pub async fn open(journal: Arc<J>, clock: Clock) -> Result<Control<J>, ControlError> {
         let claim = journal.claim(PartitionId::CONTROL).await?;
-        let mut catalog = Catalog::default();
+        let mut history: Vec<ControlEvent> = Vec::new();
         let mut tail = Seq::ZERO;
+        if let Some(snapshot) = journal.snapshot_get(PartitionId::CONTROL).await? {
+            tail = snapshot.through;
+            history = codec::decode(&snapshot.bytes).map_err(|_| ControlError::Decode { seq: tail })?;
+        }
         while tail < claim.events_tail {
             for record in journal.read(PartitionId::CONTROL, tail.next(), RECOVERY_READ_BYTES).await? {
-                let event = postcard::from_bytes(&record.bytes)
-                    .map_err(|_| ControlError::Decode { seq: record.seq })?;
-                evolve(&mut catalog, event)?;
+                let event =
+                    codec::decode(&record.bytes).map_err(|_| ControlError::Decode { seq: record.seq })?;
+                history.push(event);
                 tail = record.seq;
             }
         }
+        let mut catalog = Catalog::default();
+        for event in &history {
+            evolve(&mut catalog, event)?;
+        }
         let catalogs = Catalogs::default();
         catalogs.store(catalog);
-        let owner = Mutex::new(Owner { epoch: claim.epoch, tail });
-        Ok(Control { journal, catalogs, clock, owner })
+        let owner = Mutex::new(Owner { epoch: claim.epoch, tail, history });
+        let control = Control(Arc::new(Inner { journal, catalogs, clock, owner }));
+        control.0.snapshot(&*control.0.owner.lock().await).await;
+        Ok(control)
     }
 
     pub fn catalogs(&self) -> &Catalogs {
-        &self.catalogs
+        &self.0.catalogs
     }
 
     /// Makes a definition the current version of its workflow. `if_version` must be the current one, if given.
@@ -111,6 +131,23 @@ impl<J: Journal> Control<J> {
         by: &str,
         if_version: Option<u32>,
     ) -> Result<Applied, ApplyError> {
+        let (inner, source, by) = (self.0.clone(), source.to_owned(), by.to_owned());
+        // A task of its own: a client that goes away must not leave a change half made.
+        let applied =
+            host::spawn("apply workflow", async move { inner.apply(&source, &by, if_version).await });
+        applied.await.expect("a task that panics takes the process down")
+    }
+
+    /// Ends a workflow: new requests are refused, runs under way go on with their versions.
+    pub async fn delete(&self, name: &WorkflowName, by: &str) -> Result<(), DeleteError> {
+        let (inner, name, by) = (self.0.clone(), name.clone(), by.to_owned());
+        let deleted = host::spawn("delete workflow", async move { inner.delete(&name, &by).await });
+        deleted.await.expect("a task that panics takes the process down")
+    }
+}
+
+impl<J: Journal> Inner<J> {
+    async fn apply(&self, source: &str, by: &str, if_version: Option<u32>) -> Result<Applied, ApplyError> {
         let definition = Definition::parse(source).map_err(ApplyError::Invalid)?;
         let name = definition.name().clone();
         let mut owner = self.owner.lock().await;
@@ -132,52 +169,70 @@ impl<J: Journal> Control<J> {
         }
         let version = catalog.latest_version(&name) + 1;
         let (at, by, source) = (self.clock.now(), by.to_owned(), source.to_owned());
-        let event = ControlEvent::WorkflowApplied { name: name.clone(), version, source, at, by: by.clone() };
-        self.commit(&mut owner, &event).await?;
+        self.commit(
+            &mut owner,
+            ControlEvent::WorkflowApplied { name: name.clone(), version, source, at, by: by.clone() },
+        )
+        .await?;
         let mut next = Catalog::clone(&catalog);
         next.insert(Entry { version, definition: Arc::new(definition), applied_at: at, applied_by: by });
         self.catalogs.store(next);
         Ok(Applied { name, version, changed: true })
     }
 
-    /// Ends a workflow: new requests are refused, runs under way go on with their versions.
-    pub async fn delete(&self, name: &WorkflowName, by: &str) -> Result<(), DeleteError> {
+    async fn delete(&self, name: &WorkflowName, by: &str) -> Result<(), DeleteError> {
         let mut owner = self.owner.lock().await;
         let catalog = self.catalogs.load();
         catalog.current(name).ok_or(DeleteError::NotFound)?;
-        let event =
-            ControlEvent::WorkflowDeleted { name: name.clone(), at: self.clock.now(), by: by.to_owned() };
-        self.commit(&mut owner, &event).await?;
+        let (at, by) = (self.clock.now(), by.to_owned());
+        self.commit(&mut owner, ControlEvent::WorkflowDeleted { name: name.clone(), at, by }).await?;
         let mut next = Catalog::clone(&catalog);
         next.retire(name);
         self.catalogs.store(next);
         Ok(())
     }
 
-    async fn commit(&self, owner: &mut Owner, event: &ControlEvent) -> Result<(), AppendError> {
-        let bytes = postcard::to_stdvec(event).expect("an event in memory can always be encoded");
-        let frame = Bytes::from(bytes);
+    async fn commit(&self, owner: &mut Owner, event: ControlEvent) -> Result<(), AppendError> {
+        let frame = codec::encode(&event);
         owner.tail = self.journal.append(PartitionId::CONTROL, owner.epoch, owner.tail, frame).await?;
+        owner.history.push(event);
+        self.snapshot(owner).await;
         Ok(())
+    }
+
+    /// Keeps the history in a snapshot and lets the journal forget its frames: one log holds all partitions, and
+    /// the oldest frame that anybody needs keeps everything behind it.
+    async fn snapshot(&self, owner: &Owner) {
+        if owner.tail == Seq::ZERO {
+            return;
+        }
+        let snapshot = Snapshot { through: owner.tail, bytes: codec::encode(&owner.history) };
+        let stored = match self.journal.snapshot_put(PartitionId::CONTROL, snapshot).await {
+            Ok(()) => self.journal.trim(PartitionId::CONTROL, owner.tail.next(), Seq(1)).await,
+            Err(error) => Err(error),
+        };
+        if let Err(error) = stored {
+            tracing::warn!(%error, "the workflows could not be kept in a snapshot; the journal keeps growing");
+        }
     }
 }
 
-fn evolve(catalog: &mut Catalog, event: ControlEvent) -> Result<(), ControlError> {
+fn evolve(catalog: &mut Catalog, event: &ControlEvent) -> Result<(), ControlError> {
     match event {
         ControlEvent::WorkflowApplied { name, version, source, at, by } => {
-            let definition = Definition::parse(&source).map_err(|problems| ControlError::Definition {
-                name,
-                version,
+            let definition = Definition::parse(source).map_err(|problems| ControlError::Definition {
+                name: name.clone(),
+                version: *version,
                 problems,
             })?;
             catalog.insert(Entry {
-                version,
+                version: *version,
                 definition: Arc::new(definition),
-                applied_at: at,
-                applied_by: by,
+                applied_at: *at,
+                applied_by: by.clone(),
             });
         }
-        ControlEvent::WorkflowDeleted { name, .. } => catalog.retire(&name),
+        ControlEvent::WorkflowDeleted { name, .. } => catalog.retire(name),
     }
     Ok(())
 }

@@ -128,7 +128,7 @@ impl Engine {
         }
     }
 
-    /// Looks at the state of a partition, between two of its batches.
+    /// Looks at the state of a partition when all that led to it is durable.
     pub async fn query<T: Send + 'static>(
         &self,
         partition: PartitionId,

@@ -6,8 +6,12 @@ pub const CALLS_MAX: usize = 1024;
 /// Runs held in memory at once without being parked, over all partitions; about 1 KB each.
 pub const LIVE_RUNS_MAX: usize = 100_000;
 
-/// Inputs that go into one frame. 512 inputs of some 300 bytes stay far below the largest frame.
+/// Inputs that go into one frame.
 pub const BATCH_INPUTS_MAX: usize = 512;
+
+/// Bytes of events after which a frame takes no more inputs. One input adds at most a body of 256 KiB, an output
+/// of 64 KiB, or what comes of 500 due runs: the frame stays below the 4 MiB that the journal takes.
+pub const BATCH_BYTES_MAX: usize = 1 << 20;
 
 /// Bytes of requests read from the inbox at once.
 pub const INBOX_READ_BYTES: usize = 256 << 10;

@@ -13,14 +13,14 @@ use std::time::{Duration, Instant};
 
 use host::Clock;
 use journal::{AppendError, Journal, Record};
-use kernel::{Command, Input, Rejection, RunNo, State};
+use kernel::{Command, Event, Input, Rejection, RunNo, State};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
 use tokio::sync::{oneshot, watch};
 use view::{Ids, View};
-use words::{BodyHash, Epoch, Outcome, PartitionId, RunId, Seq, Work};
+use words::{BodyHash, Epoch, Outcome, PartitionId, RunId, RunStatus, Seq, Work};
 
 use crate::engine::Settings;
-use crate::limits::{BATCH_INPUTS_MAX, INBOX_READ_BYTES};
+use crate::limits::INBOX_READ_BYTES;
 use crate::order::Stop;
 use crate::recovery::{self, RecoveryError};
 use crate::{Catalogs, Effects, Metrics};
@@ -42,7 +42,7 @@ pub(crate) enum Message {
         command: Command,
         reply: oneshot::Sender<Result<(), Rejection>>,
     },
-    Query(Box<dyn FnOnce(&State) + Send>),
+    Query(Query),
     /// Take a snapshot if anything happened since the last one, so that the journal can be trimmed.
     Snapshot,
     /// A snapshot is durable through here, or failed.
@@ -52,6 +52,9 @@ pub(crate) enum Message {
     /// Start nothing more; end when no call is under way.
     Drain,
 }
+
+/// A question about the state; the answer goes where the question came from.
+pub(crate) type Query = Box<dyn FnOnce(&State) + Send>;
 
 /// What all partitions share.
 pub(crate) struct Shared<J> {
@@ -118,14 +121,14 @@ impl<J: Journal> Partition<J> {
         loop {
             let mut batch = Batch::new(self.shared.clock.now());
             self.wait_for_input(&mut batch).await;
-            while batch.inputs < BATCH_INPUTS_MAX
+            while !batch.is_full()
                 && let Ok(message) = self.rx.try_recv()
             {
                 self.take(&mut batch, message);
             }
             self.take_requests(&mut batch).await?;
             self.tick(&mut batch);
-            self.commit(&batch).await?;
+            self.commit(&batch.events).await?;
             self.act(batch)?;
             self.snapshot_if_due();
             if self.draining && self.calls.is_empty() && !self.snapshots.is_under_way() {
@@ -179,10 +182,13 @@ impl<J: Journal> Partition<J> {
                 let _ = self.apply(batch, &Input::Outcome { run, work, attempt, outcome });
             }
             Message::Command { id, by, command, reply } => {
-                let result = self.apply(batch, &Input::Command { id, by, command });
+                let result = match self.ended(batch, &id, &command) {
+                    Some(status) => Err(Rejection::Ended(status)),
+                    None => self.apply(batch, &Input::Command { id, by, command }),
+                };
                 batch.replies.push((reply, result));
             }
-            Message::Query(query) => query(&self.state),
+            Message::Query(query) => batch.queries.push(query),
             Message::Snapshot => self.snapshots.ask(),
             Message::SnapshotDone { through } => self.snapshot_done(through),
             Message::Drain => self.draining = true,
@@ -190,7 +196,7 @@ impl<J: Journal> Partition<J> {
     }
 
     async fn take_requests(&mut self, batch: &mut Batch) -> Result<(), AppendError> {
-        while self.is_hungry() && batch.inputs < BATCH_INPUTS_MAX && self.has_requests() {
+        while self.is_hungry() && !batch.is_full() && self.has_requests() {
             if self.inbox.is_empty() {
                 let from = self.state.inbox_through().next();
                 let read = self.shared.journal.inbox_read(self.id, from, INBOX_READ_BYTES).await;
@@ -221,6 +227,19 @@ impl<J: Journal> Partition<J> {
         self.shared.view.seen_in(self.id, id).map_err(|error| self.damaged(&error.to_string()))
     }
 
+    /// How a run ended that a cancel still takes for one that waits in the inbox.
+    fn ended(&self, batch: &Batch, id: &RunId, command: &Command) -> Option<RunStatus> {
+        let Command::Cancel { pending: true } = command else { return None };
+        if self.state.find(id).is_some() {
+            return None;
+        }
+        if let Some(run) = batch.retired.iter().find(|run| run.request.id == *id) {
+            return Some(run.status());
+        }
+        // A view that cannot be read stops the partition when it is next needed; the cancel is noted meanwhile.
+        self.shared.view.run(id, Some(self.id)).ok().flatten().map(|ended| ended.status)
+    }
+
     fn tick(&mut self, batch: &mut Batch) {
         if self.state.wake_at().is_some_and(|at| at <= batch.now) {
             self.apply(batch, &Input::Tick).expect("a tick is never rejected");
@@ -228,17 +247,19 @@ impl<J: Journal> Partition<J> {
     }
 
     fn apply(&mut self, batch: &mut Batch, input: &Input) -> Result<(), Rejection> {
-        batch.inputs += 1;
         let catalog = self.shared.catalogs.load();
-        self.state.apply(&*catalog, batch.now, input, &mut batch.events, &mut batch.retired)
+        let from = batch.events.len();
+        let applied = self.state.apply(&*catalog, batch.now, input, &mut batch.events, &mut batch.retired);
+        batch.count(from);
+        applied
     }
 
     /// Makes the batch durable. A full disk is waited out: the events are facts, they cannot be given up.
-    async fn commit(&mut self, batch: &Batch) -> Result<(), AppendError> {
-        if batch.events.is_empty() {
+    async fn commit(&mut self, events: &[Event]) -> Result<(), AppendError> {
+        if events.is_empty() {
             return Ok(());
         }
-        let frame = journal::codec::encode(&batch.events);
+        let frame = journal::codec::encode(events);
         self.snapshots.note_frame(frame.len());
         let began = Instant::now();
         loop {
@@ -256,7 +277,7 @@ impl<J: Journal> Partition<J> {
         let metrics = &self.shared.metrics;
         metrics.commit_seconds.observe(began.elapsed().as_secs_f64());
         metrics.frames.inc();
-        metrics.events.inc_by(batch.events.len() as u64);
+        metrics.events.inc_by(events.len() as u64);
         Ok(())
     }
 

@@ -122,13 +122,17 @@ struct Life {
 }
 
 async fn live(journal: Arc<MemoryJournal>, services: &Arc<Services>) -> Life {
+    live_with(journal, services, 16).await
+}
+
+async fn live_with(journal: Arc<MemoryJournal>, services: &Arc<Services>, calls_max: usize) -> Life {
     let directory = tempfile::tempdir().unwrap();
     let view = View::open(directory.path(), view::Settings::default()).unwrap();
     let clock = Clock::start();
     let control = Control::open(journal.clone(), clock).await.unwrap();
     control.apply(WORKFLOW, "test", None).await.unwrap();
     let catalogs: Catalogs = control.catalogs().clone();
-    let settings = Settings { calls_max_per_partition: 16, ..Settings::for_partitions(PARTITIONS) };
+    let settings = Settings { calls_max_per_partition: calls_max, ..Settings::for_partitions(PARTITIONS) };
     let engine = Engine::start(
         journal.clone(),
         view.clone(),
@@ -248,4 +252,26 @@ async fn every_accepted_request_ends_once_whatever_fails() {
     for seed in 1..=12 {
         check_seed(seed).await;
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn large_requests_that_wait_together_do_not_stop_their_partition() {
+    const RUNS: usize = 40;
+    let services = Arc::new(Services::default());
+    let journal = Arc::new(MemoryJournal::new());
+    for n in 0..RUNS {
+        let body = Bytes::from(format!("\"{}\"", "x".repeat(300 << 10)));
+        let request = Request { body, ..request(n) };
+        journal.inbox_append(PartitionId(0), vec![journal::codec::encode(&request)]).await.unwrap();
+    }
+    // 12 MB wait, and nothing else keeps them out of one frame of at most 4 MiB.
+    let life = live_with(journal, &services, 1000).await;
+    let ended = || (0..RUNS).filter(|n| life.view.run(&request(*n).id, None).unwrap().is_some()).count();
+    for _ in 0..20_000 {
+        if ended() == RUNS {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(2)).await;
+    }
+    assert_eq!(ended(), RUNS, "{:?}", life.engine.partitions());
 }

@@ -84,6 +84,7 @@ pub(crate) struct Ready {
     pub key: Key,
     pub partition: PartitionId,
     pub at: Timestamp,
+    pub body_hash: BodyHash,
     pub record: Bytes,
     /// False when an equal request is on its way to the journal at this moment.
     pub new: bool,
@@ -171,7 +172,15 @@ impl<J: Journal> Ingest<J> {
             trace: offer.trace,
         };
         let record = journal::codec::encode(&request);
-        Ok(Checked::Ready(Ready { id: identity.id, key: identity.key, partition, at, record, new }))
+        Ok(Checked::Ready(Ready {
+            id: identity.id,
+            key: identity.key,
+            partition,
+            at,
+            body_hash,
+            record,
+            new,
+        }))
     }
 
     fn reserve(
@@ -226,11 +235,13 @@ impl<J: Journal> Ingest<J> {
     }
 
     pub(crate) fn settle(&self, ready: Ready) -> Submitted {
-        self.ids.confirm(&ready.id);
         if ready.new {
+            self.ids.confirm(&ready.id);
             self.admission.note_accepted(1);
             self.metrics.accepted.inc();
         } else {
+            // The equal request that came first may have failed meanwhile and given the id back.
+            self.ids.restore(&ready.id, ready.body_hash, ready.partition);
             self.metrics.replayed.inc();
         }
         Submitted { id: ready.id, key: ready.key, partition: ready.partition, at: ready.at, new: ready.new }

@@ -51,6 +51,9 @@ impl<J: Journal> Partition<J> {
             // A client that has gone away asked for something that is done all the same.
             let _ = reply.send(result);
         }
+        for query in batch.queries {
+            query(&self.state);
+        }
         self.count_gauges();
         Ok(())
     }

@@ -1,23 +1,70 @@
 //! One batch: what a turn of the loop decided, held back until it is durable.
 
-use kernel::{Event, Rejection, Run};
+use kernel::{Event, Fact, Rejection, Run};
 use tokio::sync::oneshot;
-use words::Timestamp;
+use words::{Outcome, Timestamp};
+
+use super::Query;
+use crate::limits::{BATCH_BYTES_MAX, BATCH_INPUTS_MAX};
+
+/// Bytes of an event besides what a client or a service has sent: generous.
+const EVENT_BYTES: usize = 200;
 
 /// What a command came to.
 pub(crate) type Answer = Result<(), Rejection>;
 
 pub(crate) struct Batch {
     pub now: Timestamp,
-    pub inputs: usize,
+    inputs: usize,
+    bytes: usize,
     pub events: Vec<Event>,
     /// Runs that ended and have nothing left to do.
     pub retired: Vec<Run>,
     pub replies: Vec<(oneshot::Sender<Answer>, Answer)>,
+    /// Questions about the state: answered when what the batch decided is durable and in the view.
+    pub queries: Vec<Query>,
 }
 
 impl Batch {
     pub fn new(now: Timestamp) -> Batch {
-        Batch { now, inputs: 0, events: Vec::new(), retired: Vec::new(), replies: Vec::new() }
+        Batch {
+            now,
+            inputs: 0,
+            bytes: 0,
+            events: Vec::new(),
+            retired: Vec::new(),
+            replies: Vec::new(),
+            queries: Vec::new(),
+        }
+    }
+
+    /// Whether the frame should be closed before it takes another input.
+    pub fn is_full(&self) -> bool {
+        self.inputs >= BATCH_INPUTS_MAX || self.bytes >= BATCH_BYTES_MAX
+    }
+
+    /// Counts an input, and the events that it added behind `from`.
+    pub fn count(&mut self, from: usize) {
+        self.inputs += 1;
+        self.bytes += self.events[from..].iter().map(weight).sum::<usize>();
     }
 }
+
+/// About how many bytes an event takes in a frame.
+fn weight(event: &Event) -> usize {
+    let carried = match event {
+        Event::Accepted(accepted) => accepted.request.body.len(),
+        Event::Run { fact: Fact::Ended { outcome, .. }, .. } => match outcome {
+            Outcome::Done { output, .. } => output.len(),
+            Outcome::Refused { reason, .. }
+            | Outcome::Transient { reason, .. }
+            | Outcome::Unknown { reason } => reason.len(),
+        },
+        Event::Run { fact: Fact::Decided { note, .. }, .. } => note.len() + DECISION_BYTES,
+        Event::Run { .. } | Event::Dropped { .. } | Event::CancelNoted { .. } => 0,
+    };
+    EVENT_BYTES + carried
+}
+
+/// Bytes that the action or the output in a decision may take.
+const DECISION_BYTES: usize = 128 << 10;

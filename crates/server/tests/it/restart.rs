@@ -61,13 +61,31 @@ async fn what_a_trimmed_journal_no_longer_holds_comes_back_from_snapshots_and_th
     while count() < 4 {
         tokio::time::sleep(std::time::Duration::from_millis(50)).await;
     }
+    // Enough for several segments: the oldest goes, also because the workflows are in a snapshot.
+    let account = world.fleet.url(Service::Account);
+    let call = "{ service: a, method: GET, path: /api/accounts/x }";
+    let source = format!(
+        "name: large\nservices: {{ a: {{ url: \"{account}\" }} }}\nsteps:\n  ask:\n    call: {call}\n"
+    );
+    world.apply(&source).await;
+    for n in 0..100 {
+        let body = json!({ "text": "x".repeat(200 << 10) });
+        world.send(Method::PUT, &format!("/v1/workflows/large/runs/l-{n}"), &body).await.expect(202);
+    }
+    for n in 0..100 {
+        world.wait(&format!("l-{n}"), "completed").await;
+    }
+    let oldest = world.directory.path().join("data/journal/0000000001.segment");
+    while oldest.exists() {
+        tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+    }
     let before = world.run("d-7").await;
     for _ in 0..2 {
         world.restart().await;
         assert_eq!(world.run("d-7").await, before);
         assert_eq!(world.run("stuck").await["open_steps"], json!(["package"]));
-        let page = world.get("/v1/runs?status=completed&limit=100").await.expect(200).json();
-        assert_eq!(page["items"].as_array().unwrap().len(), 40);
+        let page = world.get("/v1/runs?status=completed&limit=1000").await.expect(200).json();
+        assert_eq!(page["items"].as_array().unwrap().len(), 140);
         world.post_delivery("d-7").await.expect(200);
     }
 }
