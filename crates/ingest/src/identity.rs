@@ -29,6 +29,14 @@ pub(crate) fn identify(
             "the path names run {path}, the body names {body}; make them equal"
         )));
     }
+    if let (Some(path), Some(header)) = (&path_id, &header_id)
+        && path != header
+    {
+        let text = format!(
+            "the path names run {path}, Idempotency-Key names {header}; make them equal or leave one out"
+        );
+        return Err(SubmitError::Unfit(text));
+    }
     let given = path_id.or(body_id).or(header_id);
     let fresh = given.is_none();
     let id = given.unwrap_or_else(host::new_run_id);

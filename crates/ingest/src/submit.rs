@@ -57,7 +57,9 @@ pub enum SubmitError {
     /// The id or the key cannot be used; says why.
     #[error("{0}")]
     Unfit(String),
-    #[error("run {id} exists with another body; use another id, or send the same body")]
+    #[error(
+        "run {id} exists with another body or workflow; use another id, or send the same bytes to the same workflow"
+    )]
     Conflict { id: RunId },
     #[error(transparent)]
     Refused(#[from] Refusal),

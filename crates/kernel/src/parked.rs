@@ -71,7 +71,8 @@ impl Run {
             Decision::Skip { step } => self.close_step(*step, &direction, DoneBy::Skipped, UndoneBy::Skipped),
             Decision::ByHand { step, output } => {
                 self.close_step(*step, &direction, DoneBy::Hand, UndoneBy::Hand);
-                if let Some(output) = output {
+                // What a step gave stays when its undo was done by hand.
+                if let (Some(output), Direction::Forward) = (output, &direction) {
                     self.step_mut(*step).output = Some(output.clone());
                 }
             }

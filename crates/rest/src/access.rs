@@ -90,6 +90,20 @@ pub(crate) enum Denied {
     Unknown,
     /// The token's role does not allow it.
     Forbidden,
+    /// Without tokens, only this machine's own clients may come in: not a web page of somebody else.
+    Foreign,
+}
+
+/// Whether a request that needs no token comes from a client of this machine: a browser that was sent here by
+/// another site names that site as the host or the origin.
+pub(crate) fn is_local(host: Option<&str>, origin: Option<&str>) -> bool {
+    let local = |name: &str| {
+        let port = |port: &str| port.bytes().all(|byte| byte.is_ascii_digit());
+        let name = name.rsplit_once(':').filter(|(_, text)| port(text)).map_or(name, |(name, _)| name);
+        matches!(name, "localhost" | "127.0.0.1" | "[::1]")
+    };
+    let origin = origin.map(|origin| origin.strip_prefix("http://").unwrap_or(origin));
+    host.is_none_or(local) && origin.is_none_or(local)
 }
 
 impl Access {
@@ -120,6 +134,21 @@ mod tests {
         assert_eq!(may(Role::Operator), [true, true, true, false]);
         assert_eq!(may(Role::Editor), [true, true, true, true]);
         assert_eq!(may(Role::Admin), [true, true, true, true]);
+    }
+
+    #[test]
+    fn a_page_of_another_site_is_not_local() {
+        for host in ["localhost:7070", "127.0.0.1", "[::1]:7070", "[::1]"] {
+            assert!(is_local(Some(host), None), "{host}");
+        }
+        assert!(is_local(None, Some("http://localhost:7070")));
+        for (host, origin) in [
+            ("evil.example", None),
+            ("localhost", Some("http://evil.example")),
+            ("localhost.evil.example", None),
+        ] {
+            assert!(!is_local(Some(host), origin), "{host} {origin:?}");
+        }
     }
 
     #[test]

@@ -12,7 +12,7 @@ use view::{EndedRun, Ids, View};
 use wire::ServiceView;
 use words::{PartitionId, RunId, RunStatus, WorkflowName};
 
-use crate::access::{Access, Permission};
+use crate::access::{self, Access, Denied, Permission};
 use crate::error::ApiError;
 use crate::limits::WAITING_READ_BYTES;
 use crate::show;
@@ -75,8 +75,16 @@ impl<J: Journal> Api<J> {
         headers: &http::HeaderMap,
         permission: Permission,
     ) -> Result<String, ApiError> {
-        let header = headers.get(http::header::AUTHORIZATION).and_then(|value| value.to_str().ok());
-        self.access.check(header, permission).map(str::to_owned).map_err(ApiError::Denied)
+        let text = |name| headers.get(name).map(|value: &http::HeaderValue| value.to_str().unwrap_or("?"));
+        if matches!(self.access, Access::Open)
+            && !access::is_local(text(http::header::HOST), text(http::header::ORIGIN))
+        {
+            return Err(ApiError::Denied(Denied::Foreign));
+        }
+        self.access
+            .check(text(http::header::AUTHORIZATION), permission)
+            .map(str::to_owned)
+            .map_err(ApiError::Denied)
     }
 
     pub(crate) fn catalog(&self) -> Arc<Catalog> {

@@ -52,6 +52,7 @@ fn denied(denied: &Denied) -> &'static str {
     match denied {
         Denied::Unknown => "send a valid API token as 'Authorization: Bearer TOKEN'",
         Denied::Forbidden => "the role of this token does not allow it",
+        Denied::Foreign => "without tokens only clients of this machine may ask, not pages of other sites",
     }
 }
 
@@ -68,7 +69,7 @@ impl ApiError {
             ApiError::BodyTimeout => (StatusCode::REQUEST_TIMEOUT, "body_timeout"),
             ApiError::BodyBroken(_) => (StatusCode::BAD_REQUEST, "body_broken"),
             ApiError::Denied(Denied::Unknown) => (StatusCode::UNAUTHORIZED, "unauthorized"),
-            ApiError::Denied(Denied::Forbidden) => (StatusCode::FORBIDDEN, "forbidden"),
+            ApiError::Denied(Denied::Forbidden | Denied::Foreign) => (StatusCode::FORBIDDEN, "forbidden"),
             ApiError::Submit(error) => submit_code(error),
             ApiError::Refused(refusal) => refusal_code(refusal),
             ApiError::Apply(ApplyError::Invalid(_)) | ApiError::Invalid(_) => {

@@ -5,9 +5,12 @@ mod runs;
 mod workflows;
 
 use axum::Router;
+use axum::extract::rejection::PathRejection;
+use axum::extract::{FromRequestParts, Path};
 use axum::response::{IntoResponse, Response};
-use axum::routing::{get, post};
+use axum::routing::{any, get, post};
 use http::Uri;
+use http::request::Parts;
 use journal::Journal;
 use serde::Serialize;
 
@@ -26,6 +29,9 @@ pub(crate) fn router<J: Journal>(api: Api<J>) -> Router {
         .route("/v1/workflows", get(workflows::list::<J>).post(workflows::apply::<J>))
         .route("/v1/workflows:check", post(workflows::check::<J>))
         .route("/v1/workflows/{name}", get(workflows::show::<J>).delete(workflows::delete::<J>))
+        .route("/v1/workflows/{name}/runs", any(wrong_method))
+        .route("/v1/workflows/{name}/runs/{id}", any(wrong_method))
+        .route("/v1/workflows/{name}/runs:batch", any(wrong_method))
         .route("/v1/partitions", get(health::partitions::<J>))
         .route("/v1/services", get(health::services::<J>))
         .route("/v1/limits", get(health::limits::<J>))
@@ -34,8 +40,27 @@ pub(crate) fn router<J: Journal>(api: Api<J>) -> Router {
         .route("/metrics", get(health::metrics::<J>))
         .route("/openapi.json", get(openapi::document))
         .fallback(not_found)
-        .method_not_allowed_fallback(|method: http::Method| async move { ApiError::Method(method) })
+        .method_not_allowed_fallback(wrong_method)
         .with_state(api)
+}
+
+/// The entrance takes what it knows before the router sees it.
+async fn wrong_method(method: http::Method) -> ApiError {
+    ApiError::Method(method)
+}
+
+/// The one name or id in a path.
+struct Named(String);
+
+impl<S: Send + Sync> FromRequestParts<S> for Named {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Named, ApiError> {
+        let Path(name) = Path::from_request_parts(parts, state)
+            .await
+            .map_err(|error: PathRejection| ApiError::BadRequest(error.body_text()))?;
+        Ok(Named(name))
+    }
 }
 
 async fn not_found(uri: Uri) -> ApiError {

@@ -194,6 +194,19 @@ impl Config {
         if self.journal.segment_bytes < 16 << 20 {
             return setting("journal.segment_bytes: must be at least 16777216 (16 MiB)".to_owned());
         }
+        if self.journal.segment_bytes > 1 << 30 {
+            return setting("journal.segment_bytes: must be at most 1073741824 (1 GiB)".to_owned());
+        }
+        let limits = &self.limits;
+        for (name, value) in [("calls_max", limits.calls_max), ("live_runs_max", limits.live_runs_max)] {
+            if value < usize::from(self.partitions) {
+                let text = format!(
+                    "limits.{name}: {value} is less than one for each of {} partitions",
+                    self.partitions
+                );
+                return setting(text);
+            }
+        }
         self.access()?;
         self.egress()?;
         Ok(())
@@ -274,7 +287,9 @@ fn override_with(table: &mut Table, key: &str, value: &str) {
         }
         place = inner.as_table_mut().expect("just made a table");
     }
-    let parsed = toml::from_str::<Table>(&format!("value = {value}")).ok();
+    // A token may look like a number; it is text all the same, and must not be quoted in an error.
+    let typed = !lower.starts_with("tokens__");
+    let parsed = typed.then(|| toml::from_str::<Table>(&format!("value = {value}")).ok()).flatten();
     let parsed = parsed.and_then(|mut table| table.remove("value"));
     place.insert(last.to_owned(), parsed.unwrap_or_else(|| Value::String(value.to_owned())));
 }

@@ -69,7 +69,8 @@ fn lines(moments: &[MomentView]) -> Vec<Line<'_>> {
 fn started<'a>(moment: &'a MomentView, attempt: Attempt<'a>) -> Line<'a> {
     let work = match moment.work.as_deref() {
         None | Some("do") => "call".to_owned(),
-        Some(work) => work.replace("do_instead", "call_instead").replace('_', " "),
+        Some("do_instead") => "call instead".to_owned(),
+        Some(work) => work.replace('_', " "),
     };
     let what = match moment.attempt {
         Some(number) if number > 1 => format!("{work} #{number}"),

@@ -1,6 +1,6 @@
 //! Runs and what can be asked of them.
 
-use axum::extract::{Path, Query, Request, State};
+use axum::extract::{Query, Request, State};
 use axum::response::Response;
 use http::{HeaderMap, StatusCode};
 use journal::Journal;
@@ -10,7 +10,7 @@ use view::RunQuery;
 use wire::{DecisionKind, DecisionRequest, Time};
 use words::{Key, RunStatus, StepIndex, WorkflowName};
 
-use super::json;
+use super::{Named, json};
 use crate::access::Permission;
 use crate::api::{Api, Found};
 use crate::body;
@@ -80,7 +80,7 @@ pub(super) async fn parked<J: Journal>(
 pub(super) async fn show<J: Journal>(
     State(api): State<Api<J>>,
     headers: HeaderMap,
-    Path(id): Path<String>,
+    Named(id): Named,
 ) -> Result<Response, ApiError> {
     api.allow(&headers, Permission::Read)?;
     Ok(own_route::json(StatusCode::OK, api.show(&run_id(&id)?).await?))
@@ -89,7 +89,7 @@ pub(super) async fn show<J: Journal>(
 pub(super) async fn cancel<J: Journal>(
     State(api): State<Api<J>>,
     headers: HeaderMap,
-    Path(id): Path<String>,
+    Named(id): Named,
 ) -> Result<Response, ApiError> {
     let by = api.allow(&headers, Permission::Operate)?;
     let id = run_id(&id)?;
@@ -99,7 +99,7 @@ pub(super) async fn cancel<J: Journal>(
 
 pub(super) async fn decide<J: Journal>(
     State(api): State<Api<J>>,
-    Path(id): Path<String>,
+    Named(id): Named,
     request: Request,
 ) -> Result<Response, ApiError> {
     let by = api.allow(request.headers(), Permission::Operate)?;

@@ -1,6 +1,6 @@
 //! Workflows: applied, checked, shown, deleted.
 
-use axum::extract::{Path, Query, Request, State};
+use axum::extract::{Query, Request, State};
 use axum::response::{IntoResponse, Response};
 use definition::Definition;
 use engine::Entry;
@@ -11,7 +11,7 @@ use serde::Deserialize;
 use wire::{AppliedView, StepOutline, Time, WorkflowList, WorkflowView};
 use words::WorkflowName;
 
-use super::json;
+use super::{Named, json};
 use crate::access::Permission;
 use crate::api::Api;
 use crate::body;
@@ -37,7 +37,7 @@ pub(super) async fn list<J: Journal>(
 pub(super) async fn show<J: Journal>(
     State(api): State<Api<J>>,
     headers: HeaderMap,
-    Path(name): Path<String>,
+    Named(name): Named,
     asked: Result<Query<ShowQuery>, axum::extract::rejection::QueryRejection>,
 ) -> Result<Response, ApiError> {
     api.allow(&headers, Permission::Read)?;
@@ -86,7 +86,7 @@ pub(super) async fn check<J: Journal>(
 pub(super) async fn delete<J: Journal>(
     State(api): State<Api<J>>,
     headers: HeaderMap,
-    Path(name): Path<String>,
+    Named(name): Named,
 ) -> Result<Response, ApiError> {
     let by = api.allow(&headers, Permission::Edit)?;
     let entry = api.workflow(&api.catalog(), &name)?;

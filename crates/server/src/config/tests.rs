@@ -36,6 +36,13 @@ fn a_wrong_type_is_refused() {
 }
 
 #[test]
+fn sizes_and_limits_that_cannot_work_are_refused() {
+    check_refused("[journal]\nsegment_bytes = 99999999999999\n", &[], "at most 1073741824");
+    check_refused("[journal]\nsegment_bytes = 1\n", &[], "at least 16777216");
+    check_refused("[limits]\ncalls_max = 1\n", &[], "limits.calls_max: 1 is less than one for each of 32");
+}
+
+#[test]
 fn a_server_without_tokens_does_not_start() {
     check_refused("", &[], "tokens: none is set");
 }
@@ -58,7 +65,7 @@ fn variables_override_the_file() {
     let variables = [
         ("SORTIE_LISTEN", "127.0.0.1:2"),
         ("SORTIE_JOURNAL__LINGER_US", "300"),
-        ("SORTIE_TOKENS__CI__SECRET", "fedcba9876543210"),
+        ("SORTIE_TOKENS__CI__SECRET", "12345678901234567"),
         ("SORTIE_TOKENS__CI__ROLE", "ingest"),
         ("SORTIE_URL", "http://elsewhere"),
         ("PATH", "/bin"),

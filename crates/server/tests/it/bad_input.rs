@@ -58,7 +58,21 @@ async fn bad_queries_name_the_parameter() {
         assert!(text.contains(word), "{query}: {text}");
     }
     assert_eq!(world.get("/v1/nothing").await.problem(404).0, "not_found");
+    assert_eq!(world.get("/v1/runs/%ff").await.problem(400).0, "bad_request");
+    assert_eq!(world.get("/v1/workflows/drone-delivery/runs").await.problem(405).0, "method_not_allowed");
     assert_eq!(world.send_text(Method::DELETE, "/v1/runs", "").await.problem(405).0, "method_not_allowed");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn without_tokens_a_page_of_another_site_is_turned_away() {
+    let world = World::start().await;
+    let mut posted = crate::client::request(Method::POST, RUNS, delivery("d-1").to_string());
+    posted.headers_mut().insert("origin", "http://evil.example".parse().unwrap());
+    assert_eq!(world.call(posted).await.problem(403).0, "forbidden");
+    let mut rebound = crate::client::request(Method::POST, "/v1/workflows", "name: x");
+    rebound.headers_mut().insert("host", "evil.example".parse().unwrap());
+    assert_eq!(world.call(rebound).await.problem(403).0, "forbidden");
+    world.get("/v1/runs/d-1").await.problem(404);
 }
 
 #[tokio::test(flavor = "multi_thread")]

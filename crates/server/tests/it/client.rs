@@ -48,6 +48,6 @@ pub async fn call(address: SocketAddr, request: Request<Full<Bytes>>) -> Answer 
 }
 
 pub fn request(method: Method, path: &str, body: impl Into<Bytes>) -> Request<Full<Bytes>> {
-    let request = Request::builder().method(method).uri(path).header("host", "sortie");
+    let request = Request::builder().method(method).uri(path).header("host", "localhost");
     request.header("content-type", "application/json").body(Full::new(body.into())).unwrap()
 }
