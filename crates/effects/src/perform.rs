@@ -61,13 +61,10 @@ impl Inner {
         };
         let attempt = if order.attempt == 1 { Attempt::First } else { Attempt::Retry };
         let permit = tokio::select! {
-            // The permit first: a call that may go when its run turns back is as good as on its way.
+            // The permit first: a call that may go when it is stopped is as good as on its way.
             biased;
             permit = self.services.acquire(&service, attempt) => permit,
-            () = order.stop.raised() => {
-                let reason = "not sent: the run turned back before the call's turn came".to_owned();
-                return order.reply.tell(Outcome::Unknown { reason });
-            }
+            () = order.stop.raised() => return order.reply.withdraw(),
         };
         let result = self.client.send(request).await;
         let sorted = sort(&result, self.clock.now());

@@ -26,7 +26,7 @@ pub struct Order {
     pub definition: Arc<Definition>,
     pub version: u32,
     pub context: Context,
-    /// Raised when the run turned back: an attempt that has not left yet need not leave.
+    /// Raised when the run turned back or the process stops: an attempt that has not left yet need not leave.
     pub stop: Stop,
     pub reply: Reply,
 }
@@ -101,6 +101,14 @@ pub struct Reply {
 impl Reply {
     pub fn tell(mut self, outcome: Outcome) {
         self.send(outcome);
+    }
+
+    /// The call did not leave: the order was stopped before its turn came.
+    pub fn withdraw(mut self) {
+        self.told = true;
+        let message = Message::Withdrawn { run: self.run, work: self.work, attempt: self.attempt };
+        // As for an outcome: a partition that is gone has no use for it.
+        let _ = self.to.send(message);
     }
 
     fn send(&mut self, outcome: Outcome) {

@@ -36,6 +36,12 @@ pub(crate) enum Message {
         attempt: u32,
         outcome: Outcome,
     },
+    /// A call was stopped before it left.
+    Withdrawn {
+        run: RunNo,
+        work: Work,
+        attempt: u32,
+    },
     Command {
         id: RunId,
         by: String,
@@ -191,7 +197,27 @@ impl<J: Journal> Partition<J> {
             Message::Query(query) => batch.queries.push(query),
             Message::Snapshot => self.snapshots.ask(),
             Message::SnapshotDone { through } => self.snapshot_done(through),
-            Message::Drain => self.draining = true,
+            Message::Withdrawn { run, work, attempt } => self.take_withdrawn(batch, run, work, attempt),
+            Message::Drain => self.drain(),
+        }
+    }
+
+    fn take_withdrawn(&mut self, batch: &mut Batch, run: RunNo, work: Work, attempt: u32) {
+        self.calls.remove(&(run, work));
+        // When the process stops, the call stays owed and is made after the next start.
+        if !self.draining {
+            let outcome =
+                Outcome::Unknown { reason: "not sent: the run turned back before its turn came".to_owned() };
+            // Stale only if the run has ended meanwhile.
+            let _ = self.apply(batch, &Input::Outcome { run, work, attempt, outcome });
+        }
+    }
+
+    /// Only calls that are on their way are waited for.
+    fn drain(&mut self) {
+        self.draining = true;
+        for stop in self.calls.values() {
+            stop.raise();
         }
     }
 

@@ -91,6 +91,30 @@ async fn what_a_trimmed_journal_no_longer_holds_comes_back_from_snapshots_and_th
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_stop_waits_for_calls_on_their_way_and_leaves_the_others_for_the_next_start() {
+    let mut world = World::start().await;
+    let source = drone_delivery::workflows::ready(&world.fleet.addresses())[0].clone();
+    world.apply(&source.replace("concurrency: 512", "concurrency: 1")).await;
+    world.switch(Service::Drone, json!({ "latency_ms": 400 }));
+    for n in 0..20 {
+        world.post_delivery(&format!("d-{n}")).await.expect(202);
+    }
+    while world.fleet.totals(Service::Drone).create == 0 {
+        tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+    }
+    world.stop().await;
+    let made = world.fleet.totals(Service::Drone).create;
+    assert!(made < 20, "the stop waited for all {made} calls");
+    world.switch(Service::Drone, json!({ "latency_ms": 0 }));
+    world.restart().await;
+    for n in 0..20 {
+        let run = world.wait(&format!("d-{n}"), "completed").await;
+        assert!(run["steps"].as_array().unwrap().iter().all(|step| step["attempts"] == 1), "{run}");
+    }
+    assert_eq!(world.fleet.audit().unwrap().double_effects(), 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn two_servers_cannot_share_a_directory() {
     let world = World::start().await;
     let mut config = server::Config::dev(world.directory.path().join("data"), 0);
