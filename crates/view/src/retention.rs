@@ -51,6 +51,10 @@ impl ForgetFrom {
     fn stays(&mut self, place: &[u8], ended_at: Timestamp) {
         let stayed = self.stayed.get_or_insert_with(|| Stayed { place: place.to_vec(), ended_at });
         stayed.ended_at = stayed.ended_at.min(ended_at);
+        // Places count from the newest: the greater is the older.
+        if stayed.place.as_slice() < place {
+            stayed.place = place.to_vec();
+        }
     }
 
     /// Goes back to the runs that stayed when some of them have become old enough.

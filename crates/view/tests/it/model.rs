@@ -129,3 +129,16 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn an_older_run_that_is_written_late_and_stays_for_a_while_is_forgotten_in_its_time() {
+    let mut pair = Pair::new();
+    let own = partition(&run(116), PARTITIONS);
+    assert_eq!(partition(&run(146), PARTITIONS), own, "both runs are in one partition");
+    for op in
+        [Op::Put(146), Op::Forget(own.0, 97), Op::Put(116), Op::Forget(own.0, 67), Op::Forget(own.0, 117)]
+    {
+        pair.apply(&op);
+    }
+    assert_eq!(pair.view.as_ref().unwrap().run(&run(116).id, None).unwrap(), None);
+}
