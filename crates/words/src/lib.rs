@@ -1,17 +1,23 @@
 //! The words every part of Sortie shares: ids, time, partitions, retry policies, the plan of a workflow.
 
+pub mod cron;
 pub mod id;
+pub mod job;
 pub mod outcome;
 pub mod partition;
 pub mod plan;
 pub mod retry;
+pub mod schedule;
 pub mod status;
 pub mod time;
 
+pub use cron::Cron;
 pub use id::{BodyHash, InvalidName, Key, RunId, ServiceName, StepName, WorkflowName};
+pub use job::{CollectionSpec, JobRef, JobSpec, JobState, Missed, Overlap, Uid};
 pub use outcome::Outcome;
 pub use partition::{Epoch, PartitionId, Seq};
 pub use plan::{Plan, PlanStep, StepIndex, Work};
 pub use retry::Retry;
+pub use schedule::{Frequency, Gap, Monthly, Recurrence, Repeat, Rule, Schedule, Timing, WeekDay};
 pub use status::RunStatus;
-pub use time::{Span, Timestamp};
+pub use time::{Span, Ticks, Timestamp};

@@ -34,6 +34,9 @@ impl Retry {
         patience: Span::from_secs(24 * 3600),
     };
 
+    /// What a job does when it says nothing: four more times at intervals of 30 seconds.
+    pub const JOB: Retry = Retry::Fixed { delay: Span::from_secs(30), attempts: 5 };
+
     /// The delay before the attempt that follows `attempt` (the first is 1), or `None` when it was the last.
     ///
     /// `spent` is the time since the first attempt began. `seed` draws the jitter: the same seed, the same delay.

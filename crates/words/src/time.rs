@@ -9,6 +9,10 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
 pub struct Timestamp(pub i64);
 
+/// A point in time in steps of 100 ns since 1970-01-01 UTC: as fine as the dates of Azure Scheduler.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
+pub struct Ticks(pub i64);
+
 /// A length of time in milliseconds, written as `250ms`, `5s`, `3m`, `2h` or `1d`.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Span {
@@ -22,6 +26,34 @@ impl Timestamp {
     /// The time that has passed since `earlier`; zero when the clock went back.
     pub fn since(self, earlier: Timestamp) -> Span {
         Span { ms: u64::try_from(self.0.saturating_sub(earlier.0)).unwrap_or(0) }
+    }
+}
+
+impl Ticks {
+    pub const PER_MS: i64 = 10_000;
+    pub const PER_SECOND: i64 = 10_000_000;
+
+    /// The millisecond that this moment is in.
+    pub fn floor(self) -> Timestamp {
+        Timestamp(self.0.div_euclid(Ticks::PER_MS))
+    }
+
+    /// The first whole millisecond that is not before this moment.
+    pub fn ceil(self) -> Timestamp {
+        Timestamp(self.0.saturating_add(Ticks::PER_MS - 1).div_euclid(Ticks::PER_MS))
+    }
+}
+
+impl From<Timestamp> for Ticks {
+    fn from(time: Timestamp) -> Ticks {
+        Ticks(time.0.saturating_mul(Ticks::PER_MS))
+    }
+}
+
+impl Add<Span> for Ticks {
+    type Output = Ticks;
+    fn add(self, span: Span) -> Ticks {
+        Ticks(self.0.saturating_add_unsigned(span.ms.saturating_mul(Ticks::PER_MS.unsigned_abs())))
     }
 }
 

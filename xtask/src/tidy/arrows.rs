@@ -7,8 +7,8 @@ use super::{File, Finding};
 /// Our crates, lowest line first. A crate knows nothing of its own line and of those above it.
 const LINES: [&[&str]; 8] = [
     &["words"],
-    &["kernel", "definition", "wire"],
-    &["journal", "view", "host"],
+    &["kernel", "definition", "jobs", "wire"],
+    &["journal", "view", "vault", "host"],
     &["engine", "ingest"],
     &["rest", "effects", "journal-disk"],
     &["server"],
