@@ -26,6 +26,9 @@ use crate::schema::Schema;
 use crate::template;
 use crate::yaml::{self, Kind, Node};
 
+/// The workflow that occurrences of jobs are runs of.
+const JOBS: &str = "job";
+
 const FIELDS: [&str; 12] = [
     "name",
     "description",
@@ -75,11 +78,19 @@ fn root(source: &str, report: &mut Report) -> Option<Node> {
     yaml::read(source, report)
 }
 
+/// The name of a workflow; that of all occurrences of jobs is taken.
+fn own_name(text: &str) -> Result<WorkflowName, String> {
+    if text == JOBS {
+        return Err(format!("'{JOBS}' is what runs of scheduled jobs are listed under; choose another name"));
+    }
+    WorkflowName::new(text).map_err(|error| error.to_string())
+}
+
 fn read(source: &str, node: &Node, report: &mut Report) -> Option<Definition> {
     let fields = Fields::read(&Field { path: String::new(), node }, &FIELDS, report)?;
     let name = fields
         .require("name", report)
-        .and_then(|field| field.text(report).and_then(|text| field.checked(WorkflowName::new(text), report)));
+        .and_then(|field| field.text(report).and_then(|text| field.checked(own_name(text), report)));
     let description =
         fields.get("description").and_then(|field| field.text(report)).map_or("", str::trim).to_owned();
     let accept =

@@ -2,7 +2,9 @@
 
 mod connect;
 mod connection;
+mod identity;
 mod pool;
+mod resolve;
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -25,6 +27,9 @@ use crate::headers::remove_framing;
 use crate::limits;
 use crate::url::Url;
 
+pub use crate::client::identity::{Identity, InvalidIdentity};
+pub use crate::client::resolve::{Resolver, Resolving, SystemResolver};
+
 /// One call to be made.
 #[derive(Debug, Clone)]
 pub struct Request {
@@ -36,6 +41,9 @@ pub struct Request {
     /// Covers waiting for a connection, connecting, TLS, headers and body.
     pub deadline: Duration,
     pub answer_bytes_max: usize,
+    /// The certificate to show when the service asks for one; https only. Calls with another certificate, or with
+    /// none, never share its connections.
+    pub identity: Option<Identity>,
 }
 
 /// What the service answered, whole.
@@ -54,6 +62,8 @@ pub struct Settings {
     pub extra_roots: Vec<CertificateDer<'static>>,
     /// Names with fixed addresses, in lower case; they are not looked up, but checked like any other.
     pub hosts: BTreeMap<String, Vec<IpAddr>>,
+    /// Looks up all other names.
+    pub resolver: Arc<dyn Resolver>,
     pub connections_per_origin: usize,
     pub connections_total: usize,
     pub idle_timeout: Duration,
@@ -78,6 +88,7 @@ impl Request {
             body: None,
             deadline: limits::DEADLINE,
             answer_bytes_max: limits::ANSWER_BYTES_MAX,
+            identity: None,
         }
     }
 }
@@ -88,6 +99,7 @@ impl Default for Settings {
             egress: Egress::default(),
             extra_roots: Vec::new(),
             hosts: BTreeMap::new(),
+            resolver: Arc::new(SystemResolver),
             connections_per_origin: limits::CONNECTIONS_PER_ORIGIN,
             connections_total: limits::CONNECTIONS_TOTAL,
             idle_timeout: limits::IDLE_TIMEOUT,
@@ -111,7 +123,11 @@ impl Client {
     pub async fn send(&self, request: Request) -> Result<Answer, Fault> {
         let deadline = Instant::now() + request.deadline;
         let answer_bytes_max = request.answer_bytes_max;
-        let lane = self.pool.lane(&request.url.origin);
+        let (origin, identity) = (&request.url.origin, &request.identity);
+        if identity.is_some() && !origin.tls {
+            return Err(Fault::Refused { reason: "a client certificate needs an https url".to_owned() });
+        }
+        let lane = self.pool.lane(origin, identity.as_ref());
         let lease = timeout_at(deadline, self.pool.lease(&lane)).await;
         let _lease = lease.map_err(|_| Fault::Timeout { sent: false })?;
 
@@ -149,7 +165,7 @@ impl Client {
             return Ok(live);
         }
         let slot = self.pool.open_slot();
-        let wire = self.dialer.dial(&lane.origin, &lane.resolved).await?;
+        let wire = self.dialer.dial(lane).await?;
         Live::start(wire, slot).await
     }
 }

@@ -4,16 +4,22 @@ pub mod client;
 pub mod egress;
 pub mod fault;
 pub mod headers;
+pub mod job;
 pub mod limits;
 mod perform;
 pub mod service;
 pub mod sort;
 pub mod url;
 
-pub use client::{Answer, Client, Request, Settings};
+pub use client::{
+    Answer, Client, Identity, InvalidIdentity, Request, Resolver, Resolving, Settings, SystemResolver,
+};
 pub use egress::{Cidr, Egress};
 pub use fault::{Fault, Stage};
 pub use headers::{TraceParent, call_headers};
+pub use job::{
+    JobCall, JobCaller, JobOrders, JobSettings, Part, StartError, StartRequest, Starter, Starting,
+};
 pub use perform::Performer;
 pub use service::{
     Attempt, BreakerState, Counts, Override, Permit, ServicePool, ServiceSettings, Snapshot, Verdict,

@@ -51,3 +51,24 @@ pub const REASON_CHARS_MAX: usize = 200;
 
 /// Calls in flight to one service unless its definition says otherwise.
 pub const CONCURRENCY_MAX: u32 = 64;
+
+/// An attempt of a job's action, from the token to the last byte of the answer: what Azure Scheduler gave it.
+pub const JOB_TIMEOUT: Duration = Duration::from_secs(60);
+
+/// How much of an answer's body stands in a job's history: what Azure Scheduler kept of it.
+pub const JOB_BODY_CHARS_MAX: usize = 1024;
+
+/// How much of an answer's headers stands in a job's history; a quarter of what an answer may have.
+pub const JOB_HEADERS_CHARS_MAX: usize = 4096;
+
+/// Calls of jobs in flight to one origin.
+pub const JOB_CALLS_PER_ORIGIN: usize = 64;
+
+/// Tokens that are kept; each has a few kilobytes.
+pub const TOKENS_MAX: usize = 1024;
+
+/// A token is not used in its last minutes: it must outlive the call, and clocks differ.
+pub const TOKEN_MARGIN: Duration = Duration::from_secs(300);
+
+/// Client certificates that are kept open; opening one again costs some milliseconds.
+pub const CERTIFICATES_MAX: usize = 256;

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
 
 use definition::{Definition, Ending};
-use engine::{Effects, Order, Reply};
+use engine::{Effects, Order, Reply, Subject};
 use host::Clock;
 use http::HeaderMap;
 use words::{Outcome, Work, WorkflowName};
@@ -12,6 +12,7 @@ use words::{Outcome, Work, WorkflowName};
 use crate::client::{Answer, Client, Request};
 use crate::fault::Fault;
 use crate::headers::{TraceParent, call_headers};
+use crate::job::JobOrders;
 use crate::service::{Attempt, ServicePool, ServiceSettings, Verdict};
 use crate::sort::{Sorted, sort};
 use crate::url::Url;
@@ -23,6 +24,7 @@ pub struct Performer(Arc<Inner>);
 struct Inner {
     client: Client,
     services: ServicePool,
+    jobs: JobOrders,
     clock: Clock,
     // Which workflow versions have told their services' limits; touched once per call, for a look-up.
     configured: Mutex<BTreeSet<(WorkflowName, u32)>>,
@@ -30,9 +32,9 @@ struct Inner {
 
 impl Performer {
     /// Must be called within a tokio runtime.
-    pub fn new(client: Client, clock: Clock) -> Performer {
+    pub fn new(client: Client, jobs: JobOrders, clock: Clock) -> Performer {
         let services = ServicePool::new(ServiceSettings::default());
-        Performer(Arc::new(Inner { client, services, clock, configured: Mutex::default() }))
+        Performer(Arc::new(Inner { client, services, jobs, clock, configured: Mutex::default() }))
     }
 
     /// The services that were called, and how they are doing.
@@ -50,8 +52,18 @@ impl Effects for Performer {
 
 impl Inner {
     async fn perform(&self, order: Order) {
-        self.configure(&order.definition, order.version);
-        let (request, service) = match prepare(&order) {
+        match &order.subject {
+            Subject::Job(_) => self.jobs.perform(order).await,
+            Subject::Workflow { definition, version } => {
+                let definition = definition.clone();
+                self.configure(&definition, *version);
+                self.call(order, &definition).await;
+            }
+        }
+    }
+
+    async fn call(&self, order: Order, definition: &Definition) {
+        let (request, service) = match prepare(&order, definition) {
             Ok(prepared) => prepared,
             Err(reason) => {
                 return order
@@ -69,7 +81,7 @@ impl Inner {
         let result = self.client.send(request).await;
         let sorted = sort(&result, self.clock.now());
         permit.finish(Verdict::of(&result, &sorted));
-        finish(order, &result, sorted);
+        finish(order, definition, &result, sorted);
     }
 
     /// The limits of a workflow's services come into force with its first call.
@@ -86,18 +98,17 @@ impl Inner {
 
 /// The request of an order, and the service whose limits it is under: the address, because two workflows that
 /// name it differently still call the same one.
-fn prepare(order: &Order) -> Result<(Request, String), String> {
+fn prepare(order: &Order, definition: &Definition) -> Result<(Request, String), String> {
     let rendered = with_context(order, |context| match &order.context.instead {
-        None => order.definition.render(order.work, context).map_err(|error| error.to_string()),
+        None => definition.render(order.work, context).map_err(|error| error.to_string()),
         Some(action) => {
-            let action = order.definition.parse_action(action).map_err(|problems| problems.to_string())?;
-            order.definition.render_action(&action, context).map_err(|error| error.to_string())
+            let action = definition.parse_action(action).map_err(|problems| problems.to_string())?;
+            definition.render_action(&action, context).map_err(|error| error.to_string())
         }
     })?;
     let url = Url::parse(&rendered.url).map_err(|fault| fault.to_string())?;
     let named = rendered.service.as_ref();
-    let named =
-        named.and_then(|name| order.definition.services().iter().find(|service| service.name == *name));
+    let named = named.and_then(|name| definition.services().iter().find(|service| service.name == *name));
     let service = named.map_or_else(|| url.origin.to_string(), |service| service.url.clone());
     let key = order.idempotency_key();
     let root = order.context.trace.as_deref().and_then(TraceParent::parse);
@@ -131,11 +142,11 @@ fn with_context<T>(order: &Order, work: impl FnOnce(&definition::Context<'_>) ->
     })
 }
 
-fn finish(order: Order, result: &Result<Answer, Fault>, sorted: Sorted) {
+fn finish(order: Order, definition: &Definition, result: &Result<Answer, Fault>, sorted: Sorted) {
     let outcome = match (sorted, result) {
         (Sorted::Done { status, body }, Ok(answer)) => {
             let judged = with_context(&order, |context| {
-                order.definition.judge(order.work, context, status, &answer.headers, &body)
+                definition.judge(order.work, context, status, &answer.headers, &body)
             });
             match judged {
                 definition::Verdict::Done { output } => Outcome::Done { status, output },

@@ -67,7 +67,7 @@ fn sort_fault(fault: &Fault, now: Timestamp) -> Sorted {
 }
 
 /// `Retry-After` as seconds or as a date; what is neither, or is past, is ignored.
-fn retry_after(headers: &HeaderMap, now: Timestamp) -> Option<Span> {
+pub(crate) fn retry_after(headers: &HeaderMap, now: Timestamp) -> Option<Span> {
     let text = headers.get(RETRY_AFTER)?.to_str().ok()?.trim();
     let max = Span::from_ms(RETRY_AFTER_MAX.as_millis() as u64);
     if !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit()) {
@@ -104,7 +104,7 @@ fn escape(text: &str) -> String {
 }
 
 /// Line separators, and the marks that turn the direction of text around.
-fn is_invisible(c: char) -> bool {
+pub(crate) fn is_invisible(c: char) -> bool {
     matches!(c, '\u{2028}' | '\u{2029}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 

@@ -13,7 +13,8 @@ use tokio::task::JoinHandle;
 use view::{Ids, View};
 use words::{PartitionId, RunId};
 
-use crate::limits::{CALLS_MAX, LIVE_RUNS_MAX, SNAPSHOT_AFTER_BYTES};
+use crate::jobs::{JobAnswer, JobCommand, JobError};
+use crate::limits::{CALLS_MAX, HISTORY_MAX_PER_JOB, LIVE_RUNS_MAX, SNAPSHOT_AFTER_BYTES};
 use crate::partition::{Message, Partition, Shared};
 use crate::{Catalogs, Effects, Metrics};
 
@@ -24,6 +25,8 @@ pub struct Settings {
     pub calls_max_per_partition: usize,
     pub live_runs_max_per_partition: usize,
     pub snapshot_after_bytes: u64,
+    /// Ended occurrences that are kept of a job.
+    pub history_max_per_job: usize,
 }
 
 impl Settings {
@@ -35,6 +38,7 @@ impl Settings {
             calls_max_per_partition: share(CALLS_MAX),
             live_runs_max_per_partition: share(LIVE_RUNS_MAX),
             snapshot_after_bytes: SNAPSHOT_AFTER_BYTES,
+            history_max_per_job: HISTORY_MAX_PER_JOB,
         }
     }
 }
@@ -125,6 +129,20 @@ impl Engine {
         match answer.await {
             Ok(result) => result.map_err(CommandError::Rejected),
             Err(_) => Err(self.stopped(partition)),
+        }
+    }
+
+    /// Asks something about a collection or its jobs of the partition that holds them; the answer is durable.
+    pub async fn job(&self, partition: PartitionId, command: JobCommand) -> Result<JobAnswer, JobError> {
+        let (reply, answer) = oneshot::channel();
+        let stopped = |error| match error {
+            CommandError::Stopped { partition, reason } => JobError::Stopped { partition, reason },
+            CommandError::Rejected(_) => unreachable!("sending rejects nothing"),
+        };
+        self.send(partition, Message::Job { command, reply }).map_err(stopped)?;
+        match answer.await {
+            Ok(result) => result.map_err(JobError::Rejected),
+            Err(_) => Err(stopped(self.stopped(partition))),
         }
     }
 

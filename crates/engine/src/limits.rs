@@ -10,8 +10,12 @@ pub const LIVE_RUNS_MAX: usize = 100_000;
 pub const BATCH_INPUTS_MAX: usize = 512;
 
 /// Bytes of events after which a frame takes no more inputs. One input adds at most a body of 256 KiB, an output
-/// of 64 KiB, or what comes of 500 due runs: the frame stays below the 4 MiB that the journal takes.
+/// of 64 KiB, what comes of 500 due runs, or
+/// what a change of a collection makes of its 10,000 jobs: the frame stays below the 4 MiB that the journal takes.
 pub const BATCH_BYTES_MAX: usize = 1 << 20;
+
+/// Occurrences of jobs that one frame begins: half of its inputs, so that requests go on beside them.
+pub const FIRINGS_PER_BATCH_MAX: usize = BATCH_INPUTS_MAX / 2;
 
 /// Bytes of requests read from the inbox at once.
 pub const INBOX_READ_BYTES: usize = 256 << 10;
@@ -21,6 +25,12 @@ pub const RECOVERY_READ_BYTES: usize = 4 << 20;
 
 /// Bytes of events after which a partition takes a snapshot: 32 partitions keep at most 256 MiB of journal.
 pub const SNAPSHOT_AFTER_BYTES: u64 = 8 << 20;
+
+/// Ended occurrences that are kept of a job.
+pub const HISTORY_MAX_PER_JOB: usize = 1000;
+
+/// Occurrences of a job after which its oldest are looked for: a look reads an entry for each that is kept.
+pub const HISTORY_TRIM_EVERY: u64 = 100;
 
 /// Runs that one query of live runs hands back.
 pub const QUERY_RUNS_MAX: usize = 1000;

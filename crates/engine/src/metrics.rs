@@ -29,6 +29,9 @@ pub struct Metrics {
     pub(crate) events: Counter,
     pub(crate) commit_seconds: Histogram,
     pub(crate) stopped_partitions: Gauge,
+    pub(crate) fired: Counter,
+    pub(crate) job_left_out: Counter,
+    pub(crate) lateness_seconds: Histogram,
 }
 
 impl Metrics {
@@ -47,6 +50,9 @@ impl Metrics {
             events: Counter::default(),
             commit_seconds: Histogram::new(exponential_buckets(0.0001, 2.0, 18)),
             stopped_partitions: Gauge::default(),
+            fired: Counter::default(),
+            job_left_out: Counter::default(),
+            lateness_seconds: Histogram::new(exponential_buckets(0.001, 2.0, 24)),
         };
         registry.register("sortie_requests_taken", "Requests taken from the inbox", metrics.taken.clone());
         registry.register(
@@ -68,6 +74,17 @@ impl Metrics {
         registry.register("sortie_frames", "Frames committed", metrics.frames.clone());
         registry.register("sortie_events", "Events committed", metrics.events.clone());
         registry.register("sortie_commit_seconds", "Time to commit a frame", metrics.commit_seconds.clone());
+        registry.register("sortie_jobs_fired", "Occurrences of jobs that became runs", metrics.fired.clone());
+        registry.register(
+            "sortie_jobs_left_out",
+            "Occurrences of jobs left out because of an overlap or because they were missed",
+            metrics.job_left_out.clone(),
+        );
+        registry.register(
+            "sortie_job_lateness_seconds",
+            "Time from when an occurrence was due until its call was ordered",
+            metrics.lateness_seconds.clone(),
+        );
         let stopped = metrics.stopped_partitions.clone();
         registry.register("sortie_stopped_partitions", "Partitions stopped by damage or an error", stopped);
         metrics

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use bytes::Bytes;
 use definition::Definition;
 use kernel::RunNo;
+use kernel::job::{Occurrence, STEP};
 use tokio::sync::Notify;
 use tokio::sync::mpsc::UnboundedSender;
 use words::plan::Notice;
@@ -23,12 +24,21 @@ pub trait Effects: Send + Sync + 'static {
 pub struct Order {
     pub work: Work,
     pub attempt: u32,
-    pub definition: Arc<Definition>,
-    pub version: u32,
+    pub subject: Subject,
     pub context: Context,
     /// Raised when the run turned back or the process stops: an attempt that has not left yet need not leave.
     pub stop: Stop,
     pub reply: Reply,
+}
+
+/// What the order belongs to, with the text of its calls.
+pub enum Subject {
+    Workflow {
+        definition: Arc<Definition>,
+        version: u32,
+    },
+    /// An occurrence of a job.
+    Job(Box<Occurrence>),
 }
 
 /// What an expression or a person can be told of the run.
@@ -54,7 +64,12 @@ impl Order {
     /// The key that makes the call's effect happen at most once: the same across retries, crashes and owners.
     pub fn idempotency_key(&self) -> String {
         let run = &self.context.run_id;
-        let name = |step: words::StepIndex| &self.definition.plan().steps[usize::from(step.0)].name;
+        let name = |step: words::StepIndex| match &self.subject {
+            Subject::Workflow { definition, .. } => {
+                definition.plan().steps[usize::from(step.0)].name.as_str()
+            }
+            Subject::Job(_) => STEP,
+        };
         match self.work {
             Work::Do(step) => format!("{run}/{}/do", name(step)),
             Work::Alternative(step) => format!("{run}/{}/alternative", name(step)),

@@ -5,7 +5,9 @@
 
 mod act;
 mod batch;
+mod jobs;
 mod snapshot;
+mod window;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -13,13 +15,15 @@ use std::time::{Duration, Instant};
 
 use host::Clock;
 use journal::{AppendError, Journal, Record};
+use kernel::job::JobRejection;
 use kernel::{Command, Event, Input, Rejection, RunNo, State};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
 use tokio::sync::{oneshot, watch};
 use view::{Ids, View};
-use words::{BodyHash, Epoch, Outcome, PartitionId, RunId, RunStatus, Seq, Work};
+use words::{BodyHash, Epoch, Outcome, PartitionId, RunId, RunStatus, Seq, Span, Work};
 
 use crate::engine::Settings;
+use crate::jobs::{JobAnswer, JobCommand};
 use crate::limits::INBOX_READ_BYTES;
 use crate::order::Stop;
 use crate::recovery::{self, RecoveryError};
@@ -47,6 +51,10 @@ pub(crate) enum Message {
         by: String,
         command: Command,
         reply: oneshot::Sender<Result<(), Rejection>>,
+    },
+    Job {
+        command: JobCommand,
+        reply: oneshot::Sender<Result<JobAnswer, JobRejection>>,
     },
     Query(Query),
     /// Take a snapshot if anything happened since the last one, so that the journal can be trimmed.
@@ -92,6 +100,8 @@ pub(crate) struct Partition<J> {
     draining: bool,
     snapshots: snapshot::Schedule,
     counted: act::Counted,
+    /// The jobs that are due soon.
+    window: window::Window,
 }
 
 impl<J: Journal> Partition<J> {
@@ -118,6 +128,7 @@ impl<J: Journal> Partition<J> {
             draining: false,
             snapshots: snapshot::Schedule::new(recovered.snapshot_through, recovered.bytes_since_snapshot),
             counted: act::Counted::default(),
+            window: window::Window::new(),
         })
     }
 
@@ -125,15 +136,17 @@ impl<J: Journal> Partition<J> {
     pub(crate) async fn run(mut self) -> Result<(), AppendError> {
         self.resume();
         loop {
-            let mut batch = Batch::new(self.shared.clock.now());
-            self.wait_for_input(&mut batch).await;
+            let mut batch = Batch::new(self.shared.clock.now(), self.shared.clock.wall());
+            self.wait_for_input(&mut batch).await?;
             while !batch.is_full()
                 && let Ok(message) = self.rx.try_recv()
             {
-                self.take(&mut batch, message);
+                self.take(&mut batch, message)?;
             }
+            self.take_due(&mut batch)?;
             self.take_requests(&mut batch).await?;
             self.tick(&mut batch);
+            self.count_ended(&mut batch)?;
             self.commit(&batch.events).await?;
             self.act(batch)?;
             self.snapshot_if_due();
@@ -143,15 +156,16 @@ impl<J: Journal> Partition<J> {
         }
     }
 
-    async fn wait_for_input(&mut self, batch: &mut Batch) {
-        if self.is_hungry() && self.has_requests() {
-            return;
+    async fn wait_for_input(&mut self, batch: &mut Batch) -> Result<(), AppendError> {
+        let may_fire = self.may_fire();
+        if (self.is_hungry() && self.has_requests()) || (may_fire && self.window.is_due(batch.wall)) {
+            return Ok(());
         }
         let hungry = self.is_hungry();
         // Capped, so that a wake-up that a suspended machine slept through is late by a second at most.
-        let nap = self.state.wake_at().map_or(Duration::from_secs(1), |at| {
-            at.since(self.shared.clock.now()).as_std().min(Duration::from_secs(1))
-        });
+        let run_nap = self.state.wake_at().map(|at| at.since(self.shared.clock.now()));
+        let job_nap = may_fire.then(|| self.window.wake_at().since(self.shared.clock.wall()));
+        let nap = run_nap.into_iter().chain(job_nap).fold(Span::from_secs(1), Span::min).as_std();
         let message = tokio::select! {
             // Outcomes first: they end work that is under way, before new work is taken.
             biased;
@@ -159,9 +173,10 @@ impl<J: Journal> Partition<J> {
             _ = self.inbox_tail.changed(), if hungry => None,
             () = tokio::time::sleep(nap) => None,
         };
-        batch.now = self.shared.clock.now();
-        if let Some(message) = message {
-            self.take(batch, message);
+        (batch.now, batch.wall) = (self.shared.clock.now(), self.shared.clock.wall());
+        match message {
+            Some(message) => self.take(batch, message),
+            None => Ok(()),
         }
     }
 
@@ -179,7 +194,7 @@ impl<J: Journal> Partition<J> {
         *self.inbox_tail.borrow() > self.state.inbox_through()
     }
 
-    fn take(&mut self, batch: &mut Batch, message: Message) {
+    fn take(&mut self, batch: &mut Batch, message: Message) -> Result<(), AppendError> {
         match message {
             Message::Outcome { run, work, attempt, outcome } => {
                 self.calls.remove(&(run, work));
@@ -194,12 +209,14 @@ impl<J: Journal> Partition<J> {
                 };
                 batch.replies.push((reply, result));
             }
+            Message::Job { command, reply } => return self.take_job_command(batch, command, reply),
             Message::Query(query) => batch.queries.push(query),
             Message::Snapshot => self.snapshots.ask(),
             Message::SnapshotDone { through } => self.snapshot_done(through),
             Message::Withdrawn { run, work, attempt } => self.take_withdrawn(batch, run, work, attempt),
             Message::Drain => self.drain(),
         }
+        Ok(())
     }
 
     fn take_withdrawn(&mut self, batch: &mut Batch, run: RunNo, work: Work, attempt: u32) {

@@ -6,6 +6,7 @@ use kernel::{Event, Request, State, UnknownPlan};
 use view::{Ids, View};
 use words::{PartitionId, Seq};
 
+use crate::jobs::record;
 use crate::limits::RECOVERY_READ_BYTES;
 use crate::{Catalog, archive};
 
@@ -70,6 +71,7 @@ pub(crate) async fn recover<J: Journal>(
             let events: Vec<Event> = codec::decode(&record.bytes)
                 .map_err(|source| RecoveryError::Frame { seq: record.seq, source })?;
             for event in &events {
+                record::write(view, partition, event)?;
                 if let Some(run) = state.evolve(catalog, event)? {
                     view.put_ended(partition, &archive::ended(&run))?;
                 }

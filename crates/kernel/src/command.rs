@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use words::{BodyHash, Key, Outcome, RunId, RunStatus, Seq, StepIndex, Timestamp, Work, WorkflowName};
 
 use crate::RunNo;
+use crate::job::Firing;
 
 /// One input of a partition.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -13,6 +14,8 @@ pub enum Input {
     Request { inbox: Seq, request: Request, seen: Option<BodyHash> },
     /// An attempt that was owed has ended.
     Outcome { run: RunNo, work: Work, attempt: u32, outcome: Outcome },
+    /// An occurrence of a job begins.
+    Fire(Box<Firing>),
     /// Time has passed.
     Tick,
     /// Somebody asks for something.

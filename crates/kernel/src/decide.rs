@@ -3,7 +3,8 @@
 use words::{BodyHash, Outcome, Retry, RunId, Seq, Span, StepIndex, Timestamp, Work};
 
 use crate::command::{Command, Decision, Input, Rejection, Request};
-use crate::{Accepted, Cause, Direction, DropReason, Event, Fact, Phase, Run, RunNo, State, Then};
+use crate::job::Firing;
+use crate::{Accepted, Cause, Direction, DropReason, Event, Fact, Fired, Phase, Run, RunNo, State, Then};
 
 /// The events that an input leads to, before anything that follows from them.
 pub(crate) fn decide(state: &State, now: Timestamp, input: &Input) -> Result<Vec<Event>, Rejection> {
@@ -12,6 +13,7 @@ pub(crate) fn decide(state: &State, now: Timestamp, input: &Input) -> Result<Vec
         Input::Outcome { run, work, attempt, outcome } => {
             decide_outcome(state, now, *run, *work, *attempt, outcome)
         }
+        Input::Fire(firing) => Ok(vec![fired(state, now, firing)]),
         Input::Tick => Ok(Vec::new()),
         Input::Command { id, by, command: Command::Cancel { pending } } => {
             decide_cancel(state, now, id, by, *pending)
@@ -42,6 +44,11 @@ fn decide_request(
         events.extend(cancel_events(no, now, by));
     }
     events
+}
+
+fn fired(state: &State, now: Timestamp, firing: &Firing) -> Event {
+    let Firing { job, standing, request } = firing.clone();
+    Event::Fired(Box::new(Fired { no: state.next_no(), at: now, job, standing, request }))
 }
 
 fn decide_outcome(

@@ -1,8 +1,9 @@
 //! The facts that a partition's journal holds. They are read for ever: variants are only added, at the end.
 
 use serde::{Deserialize, Serialize};
-use words::{Outcome, RunId, Seq, StepIndex, Timestamp, Work};
+use words::{JobRef, Outcome, RunId, Seq, StepIndex, Timestamp, Work};
 
+use crate::job::{Collection, Job, Standing};
 use crate::{Decision, Request};
 
 /// The number of a run in its partition, in the order taken from the inbox. Never used twice.
@@ -20,6 +21,39 @@ pub enum Event {
     CancelNoted { id: RunId, at: Timestamp, by: String },
     /// Something happened to a run.
     Run { no: RunNo, at: Timestamp, fact: Fact },
+    /// An occurrence of a job became a run.
+    Fired(Box<Fired>),
+    /// Something happened to a job or a collection.
+    Job(Box<JobFact>),
+}
+
+/// An occurrence of a job as it became a run, and where the job stands since.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Fired {
+    pub no: RunNo,
+    pub at: Timestamp,
+    pub job: JobRef,
+    pub standing: Standing,
+    pub request: Request,
+}
+
+/// Something that happened to a job or a collection: what it is since, whole, so that a replay over a view that is
+/// already further ends at the same place.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum JobFact {
+    Put(Box<Job>),
+    Stands {
+        job: JobRef,
+        standing: Standing,
+    },
+    Deleted {
+        job: JobRef,
+    },
+    CollectionPut(Box<Collection>),
+    /// `id` is where it was found; its jobs are deleted by facts of their own.
+    CollectionDeleted {
+        id: String,
+    },
 }
 
 /// A request as it became a run.

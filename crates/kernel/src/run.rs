@@ -7,13 +7,13 @@ use words::plan::Notice;
 use words::{Outcome, Plan, PlanStep, RunStatus, Seq, StepIndex, Timestamp, Work};
 
 use crate::step::{Step, Try};
-use crate::{Accepted, Cause, Fact, Moment, Request, RunNo, Then};
+use crate::{Cause, Fact, Moment, Request, RunNo, Then};
 
 /// A run that has not left the partition's memory.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Run {
     pub no: RunNo,
-    /// Where the request stood in the inbox.
+    /// Where the request stood in the inbox; nowhere for an occurrence of a job.
     pub inbox: Seq,
     pub request: Request,
     pub phase: Phase,
@@ -83,18 +83,23 @@ fn no_plan() -> Arc<Plan> {
 }
 
 impl Run {
-    pub(crate) fn new(accepted: &Accepted, plan: Arc<Plan>, phase: Phase) -> Run {
+    pub(crate) fn new(no: RunNo, inbox: Seq, request: &Request, plan: Arc<Plan>) -> Run {
         Run {
-            no: accepted.no,
-            inbox: accepted.inbox,
-            request: accepted.request.clone(),
-            phase,
+            no,
+            inbox,
+            request: request.clone(),
+            phase: Phase::Forward,
             steps: plan.steps.iter().map(|_| Step::new()).collect(),
             notices: Vec::new(),
             parked_count: 0,
             timeline: Vec::new(),
             plan,
         }
+    }
+
+    /// Whether the run is an occurrence of a job.
+    pub fn is_occurrence(&self) -> bool {
+        self.request.workflow.as_str() == crate::job::WORKFLOW
     }
 
     /// The plan of the workflow version that the run keeps.

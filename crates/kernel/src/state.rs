@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use words::{Key, Plan, RunId, Seq, Timestamp, WorkflowName};
 
-use crate::{Accepted, Event, Input, Phase, Rejection, Request, Run, RunNo, decide, settle};
+use crate::{Accepted, Event, Input, Phase, Rejection, Request, Run, RunNo, decide, job, settle};
 
 /// Runs that one tick looks at; some 5 events of 100 bytes each come of one.
 const TICK_RUNS_MAX: usize = 500;
@@ -49,6 +49,8 @@ struct Index {
     /// Serial runs that have not ended, oldest first. The first has the turn.
     turns: BTreeMap<Key, VecDeque<RunNo>>,
     wakes: BTreeSet<(Timestamp, RunNo)>,
+    /// The occurrences of each job that are under way.
+    jobs: BTreeMap<Key, Vec<RunNo>>,
     calls: usize,
     parked: usize,
 }
@@ -118,6 +120,13 @@ impl State {
                 self.evolve_accepted(plans, accepted)?;
                 Ok((None, None))
             }
+            Event::Fired(fired) => {
+                let plan = plan_of(plans, &fired.request)?;
+                self.begin(Run::new(fired.no, Seq::ZERO, &fired.request, plan));
+                Ok((None, None))
+            }
+            // Jobs and collections are in the view.
+            Event::Job(_) => Ok((None, None)),
             Event::Dropped { inbox, id, .. } => {
                 self.inbox_through = *inbox;
                 self.cancels.remove(id);
@@ -134,7 +143,7 @@ impl State {
                 self.index.note(&run);
                 let next_turn = if run.has_ended() { self.index.pass_turn(&run) } else { None };
                 if run.is_retired() {
-                    self.index.by_id.remove(&run.request.id);
+                    self.index.leave(&run);
                     return Ok((next_turn, Some(run)));
                 }
                 self.runs.insert(*no, run);
@@ -145,15 +154,21 @@ impl State {
 
     fn evolve_accepted(&mut self, plans: &impl Plans, accepted: &Accepted) -> Result<(), UnknownPlan> {
         let plan = plan_of(plans, &accepted.request)?;
-        let must_wait = plan.serial && self.index.turns.contains_key(&accepted.request.key);
-        let run = Run::new(accepted, plan, if must_wait { Phase::Queued } else { Phase::Forward });
         self.inbox_through = accepted.inbox;
-        self.next_no = RunNo(accepted.no.0 + 1);
         self.cancels.remove(&accepted.request.id);
+        self.begin(Run::new(accepted.no, accepted.inbox, &accepted.request, plan));
+        Ok(())
+    }
+
+    /// A run becomes live; if its key's runs go one after another, it may have to wait for its turn.
+    fn begin(&mut self, mut run: Run) {
+        if run.plan.serial && self.index.turns.contains_key(&run.request.key) {
+            run.phase = Phase::Queued;
+        }
+        self.next_no = RunNo(run.no.0 + 1);
         self.index.enter(&run);
         self.index.note(&run);
         self.runs.insert(run.no, run);
-        Ok(())
     }
 
     /// Puts back what a snapshot leaves out: plans and indexes.
@@ -193,6 +208,12 @@ impl State {
         self.index.parked
     }
 
+    /// The occurrences of a job that are under way, oldest first.
+    pub fn occurrences(&self, job: &Key) -> impl ExactSizeIterator<Item = &Run> {
+        let live = self.index.jobs.get(job).map_or(&[][..], Vec::as_slice);
+        live.iter().map(|no| &self.runs[no])
+    }
+
     /// How many calls are owed or under way.
     pub fn calls_count(&self) -> usize {
         self.index.calls
@@ -223,6 +244,21 @@ impl Index {
         self.by_id.insert(run.request.id.clone(), run.no);
         if run.plan.serial && !run.has_ended() {
             self.turns.entry(run.request.key.clone()).or_default().push_back(run.no);
+        }
+        if run.is_occurrence() {
+            self.jobs.entry(run.request.key.clone()).or_default().push(run.no);
+        }
+    }
+
+    /// A run leaves.
+    fn leave(&mut self, run: &Run) {
+        self.by_id.remove(&run.request.id);
+        if run.is_occurrence() {
+            let live = self.jobs.get_mut(&run.request.key).expect("counted when it entered");
+            live.retain(|no| *no != run.no);
+            if live.is_empty() {
+                self.jobs.remove(&run.request.key);
+            }
         }
     }
 
@@ -260,12 +296,13 @@ fn touched(event: &Event) -> Option<RunNo> {
     match event {
         Event::Accepted(accepted) => Some(accepted.no),
         Event::Run { no, .. } => Some(*no),
-        Event::Dropped { .. } | Event::CancelNoted { .. } => None,
+        Event::Fired(fired) => Some(fired.no),
+        Event::Dropped { .. } | Event::CancelNoted { .. } | Event::Job(_) => None,
     }
 }
 
 fn plan_of(plans: &impl Plans, request: &Request) -> Result<Arc<Plan>, UnknownPlan> {
-    plans
-        .plan(&request.workflow, request.version)
-        .ok_or_else(|| UnknownPlan { workflow: request.workflow.clone(), version: request.version })
+    let occurrence = || job::plan_of(request).map(Arc::new);
+    let plan = occurrence().or_else(|| plans.plan(&request.workflow, request.version));
+    plan.ok_or_else(|| UnknownPlan { workflow: request.workflow.clone(), version: request.version })
 }

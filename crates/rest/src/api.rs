@@ -3,14 +3,18 @@
 use std::sync::Arc;
 
 use axum::body::Body;
+use engine::jobs::JobReader;
 use engine::{Applied, ApplyError, Catalog, Control, Engine, Entry, archive};
+use host::Clock;
 use ingest::Ingest;
 use journal::Journal;
+use kernel::job::{self, Occurrence};
 use kernel::{Request, Run};
 use prometheus_client::registry::Registry;
+use vault::Vault;
 use view::{EndedRun, Ids, View};
 use wire::ServiceView;
-use words::{PartitionId, RunId, RunStatus, WorkflowName};
+use words::{PartitionId, RunId, RunStatus, Span, StepName, WorkflowName};
 
 use crate::access::{self, Access, Denied, Permission};
 use crate::error::ApiError;
@@ -20,7 +24,7 @@ use crate::show;
 /// The parts that the API speaks for.
 pub struct Parts<J> {
     pub journal: Arc<J>,
-    pub ingest: Ingest<J>,
+    pub ingest: Arc<Ingest<J>>,
     pub engine: Engine,
     pub control: Control<J>,
     pub view: View,
@@ -29,6 +33,12 @@ pub struct Parts<J> {
     pub metrics: Registry,
     pub services: Box<dyn Fn() -> Vec<ServiceView> + Send + Sync>,
     pub limits: wire::Limits,
+    pub jobs: JobReader,
+    pub job_limits: jobs::Limits,
+    /// How long the attempts of a job are shown.
+    pub history_for: Span,
+    pub vault: Arc<Vault>,
+    pub clock: Clock,
 }
 
 /// The API. Cheap to clone.
@@ -131,14 +141,21 @@ impl<J: Journal> Api<J> {
         Ok(requests.into_iter().find(|request: &Request| request.id == *id))
     }
 
+    /// The names of a run's steps; an archived run no longer has its plan.
+    fn step_names(&self, run: &Run) -> Vec<StepName> {
+        if run.is_occurrence() {
+            return vec![StepName::new(job::STEP).expect("a name of our own")];
+        }
+        let catalog = self.catalog();
+        let entry = catalog.version(&run.request.workflow, run.request.version);
+        entry.expect("a run's workflow version is never removed").definition.step_names().to_vec()
+    }
+
     /// A run as JSON.
     pub(crate) async fn show(&self, id: &RunId) -> Result<Body, ApiError> {
         let found = self.find(id).await?.ok_or_else(|| ApiError::NotFound(format!("no run {id}")))?;
         let encode = |run: &Run, partition: PartitionId, reason: Option<String>| {
-            let catalog = self.catalog();
-            let entry = catalog.version(&run.request.workflow, run.request.version);
-            let entry = entry.expect("a run's workflow version is never removed");
-            let detail = show::detail(run, &entry.definition, partition, reason);
+            let detail = show::detail(run, &self.step_names(run), partition, reason);
             serde_json::to_vec(&detail).expect("a run in memory can always be encoded")
         };
         Ok(Body::from(match found {
@@ -148,7 +165,10 @@ impl<J: Journal> Api<J> {
             }
             Found::Live(partition, run) => encode(&run, partition, run.reason()),
             Found::Ended(ended, run) => {
-                let partition = PartitionId::of(&ended.key, self.limits.partitions);
+                let partition = match Occurrence::of_request(&run.request) {
+                    Some(occurrence) => self.jobs.partition_of(&occurrence.collection.to_lowercase()),
+                    None => PartitionId::of(&ended.key, self.limits.partitions),
+                };
                 encode(&run, partition, ended.reason.clone())
             }
         }))

@@ -7,9 +7,11 @@ use http::{HeaderValue, StatusCode};
 use ingest::{Refusal, RefusalReason, SubmitError};
 use journal::AppendError;
 use kernel::Rejection;
+use kernel::job::JobRejection;
 use wire::{FieldError, Problem};
 
 use crate::access::Denied;
+use crate::jobs::JobsError;
 
 /// Anything that the API answers instead of what was asked for.
 #[derive(Debug, thiserror::Error)]
@@ -46,6 +48,24 @@ pub(crate) enum ApiError {
     Command(#[from] CommandError),
     #[error("{0}")]
     View(String),
+    #[error("the job or collection cannot be used: {0}")]
+    BadJob(jobs::Problems),
+    #[error(transparent)]
+    Job(JobRejection),
+    #[error("{0}")]
+    JobConflict(String),
+}
+
+impl From<JobsError> for ApiError {
+    fn from(error: JobsError) -> ApiError {
+        match error {
+            JobsError::Problems(problems) => ApiError::BadJob(problems),
+            JobsError::Bad(text) => ApiError::BadRequest(text),
+            JobsError::Conflict(text) => ApiError::JobConflict(text),
+            JobsError::Rejected(rejection) => ApiError::Job(rejection),
+            JobsError::Api(error) => error,
+        }
+    }
 }
 
 fn denied(denied: &Denied) -> &'static str {
@@ -58,7 +78,7 @@ fn denied(denied: &Denied) -> &'static str {
 
 impl ApiError {
     /// The table. Codes are never renamed and never reused; docs/reference/errors.md lists them.
-    fn status_and_code(&self) -> (StatusCode, &'static str) {
+    pub(crate) fn status_and_code(&self) -> (StatusCode, &'static str) {
         match self {
             ApiError::NotFound(_) => (StatusCode::NOT_FOUND, "not_found"),
             ApiError::UnknownWorkflow(_) => (StatusCode::NOT_FOUND, "unknown_workflow"),
@@ -85,6 +105,9 @@ impl ApiError {
                 (StatusCode::SERVICE_UNAVAILABLE, "partition_stopped")
             }
             ApiError::View(_) => (StatusCode::SERVICE_UNAVAILABLE, "view_unavailable"),
+            ApiError::BadJob(_) => (StatusCode::BAD_REQUEST, "invalid_job"),
+            ApiError::Job(rejection) => job_code(rejection),
+            ApiError::JobConflict(_) => (StatusCode::CONFLICT, "job_conflict"),
         }
     }
 
@@ -116,6 +139,15 @@ impl ApiError {
                     pointer: None,
                     field: Some(problem.field.clone()),
                     line: problem.line,
+                    message: problem.message.clone(),
+                })
+                .collect(),
+            ApiError::BadJob(problems) => problems
+                .iter()
+                .map(|problem| FieldError {
+                    pointer: None,
+                    field: Some(problem.field.clone()),
+                    line: None,
                     message: problem.message.clone(),
                 })
                 .collect(),
@@ -180,6 +212,22 @@ fn rejection_code(rejection: &Rejection) -> (StatusCode, &'static str) {
         Rejection::NotOpen { .. } => (StatusCode::CONFLICT, "step_not_open"),
         Rejection::OnlyBack => (StatusCode::CONFLICT, "only_back"),
         Rejection::Stale => (StatusCode::CONFLICT, "stale"),
+    }
+}
+
+fn job_code(rejection: &JobRejection) -> (StatusCode, &'static str) {
+    match rejection {
+        JobRejection::NoCollection => (StatusCode::NOT_FOUND, "unknown_collection"),
+        JobRejection::NoJob => (StatusCode::NOT_FOUND, "unknown_job"),
+        JobRejection::Exists => (StatusCode::PRECONDITION_FAILED, "exists"),
+        JobRejection::Changed { .. } => (StatusCode::PRECONDITION_FAILED, "changed"),
+        JobRejection::TooManyJobs { .. }
+        | JobRejection::TooOften { .. }
+        | JobRejection::NoAuthentication
+        | JobRejection::QuotaTooLow { .. }
+        | JobRejection::JobDoesNotFit { .. } => (StatusCode::CONFLICT, "quota"),
+        JobRejection::Final { .. } => (StatusCode::CONFLICT, "job_finished"),
+        JobRejection::Running => (StatusCode::CONFLICT, "job_running"),
     }
 }
 

@@ -2,9 +2,12 @@
 
 pub mod access;
 mod api;
+mod azure;
 mod body;
 mod entrance;
 mod error;
+mod etag;
+mod jobs;
 pub mod limits;
 mod listing;
 mod openapi;

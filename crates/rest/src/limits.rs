@@ -23,6 +23,12 @@ pub const DEFINITION_BYTES_MAX: usize = definition::limits::SOURCE_BYTES_MAX;
 /// Bytes of a decision.
 pub const DECISION_BYTES_MAX: usize = 128 << 10;
 
+/// Bytes of a job or a collection with its secrets; what is kept of it is bounded far lower.
+pub const JOB_BYTES_MAX: usize = 128 << 10;
+
+/// Bytes of a whole collection. It becomes one frame of the journal.
+pub const IMPORT_BYTES_MAX: usize = 1536 << 10;
+
 /// Rows of a page that does not say how many.
 pub const PAGE_ITEMS_DEFAULT: usize = 50;
 

@@ -1,6 +1,8 @@
 //! Everything but the entrance: runs, parked runs, workflows, partitions, health.
 
+mod collections;
 mod health;
+mod jobs;
 mod runs;
 mod workflows;
 
@@ -32,6 +34,18 @@ pub(crate) fn router<J: Journal>(api: Api<J>) -> Router {
         .route("/v1/workflows/{name}/runs", any(wrong_method))
         .route("/v1/workflows/{name}/runs/{id}", any(wrong_method))
         .route("/v1/workflows/{name}/runs:batch", any(wrong_method))
+        .route("/v1/collections", get(collections::list::<J>))
+        .route("/v1/collections/{c}", any(collections::one::<J>))
+        .route("/v1/collections/{c}/enable", post(collections::enable::<J>))
+        .route("/v1/collections/{c}/disable", post(collections::disable::<J>))
+        .route("/v1/collections/{c}/export", get(collections::export::<J>))
+        .route("/v1/collections/{c}/import", post(collections::import::<J>))
+        .route("/v1/collections/{c}/jobs", get(jobs::list::<J>))
+        .route("/v1/collections/{c}/jobs/{j}", any(jobs::one::<J>))
+        .route("/v1/collections/{c}/jobs/{j}/run", post(jobs::run::<J>))
+        .route("/v1/collections/{c}/jobs/{j}/history", get(jobs::history::<J>))
+        .route("/v1/collections/{c}/jobs/{j}/preview", get(jobs::preview::<J>))
+        .route("/v1/preview", post(jobs::preview_of::<J>))
         .route("/v1/partitions", get(health::partitions::<J>))
         .route("/v1/services", get(health::services::<J>))
         .route("/v1/limits", get(health::limits::<J>))

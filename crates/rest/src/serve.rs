@@ -19,6 +19,7 @@ use tokio::task::JoinHandle;
 use tower_service::Service;
 
 use crate::api::Api;
+use crate::azure;
 use crate::entrance;
 use crate::limits::{CONNECTIONS_MAX, HEAD_BYTES_MAX, HEAD_TIMEOUT, HEADERS_MAX};
 use crate::own_route;
@@ -138,6 +139,12 @@ impl<J: Journal> Desk<J> {
         let path = request.uri().path().to_owned();
         if let Some(door) = entrance::door(request.method(), &path) {
             return self.api.enter(door, request).await.unwrap_or_else(IntoResponse::into_response);
+        }
+        if let Some(place) = azure::Place::of(&path) {
+            return self.api.azure(place, request).await;
+        }
+        if let Some(place) = azure::ClassicPlace::of(&path) {
+            return self.api.classic(place, request).await;
         }
         if let Some((entry, id)) = own_route::find(&self.api.catalog(), &path) {
             let answered = self.api.own_route(&entry, id, request).await;

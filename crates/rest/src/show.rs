@@ -1,6 +1,7 @@
 //! Runs as people and clients see them.
 
-use definition::Definition;
+use jobs::Date;
+use kernel::job::Occurrence;
 use kernel::{Cause, Decision, DoneBy, Fact, Failure, Moment, Request, Run, Step, StepState, Then, UndoneBy};
 use serde_json::value::RawValue;
 use view::RunSummary as EndedSummary;
@@ -48,21 +49,33 @@ pub(crate) fn waiting(id: &RunId, partition: PartitionId, request: Option<&Reque
 /// A run with its steps and timeline. `reason` is given because an archived run no longer has its plan.
 pub(crate) fn detail(
     run: &Run,
-    definition: &Definition,
+    names: &[StepName],
     partition: PartitionId,
     reason: Option<String>,
 ) -> RunDetail {
-    let names = definition.step_names();
     let steps = run.steps.iter().enumerate();
     let open = run.steps.iter().zip(names).filter(|(step, _)| is_open(run, step));
     RunDetail {
         summary: RunSummary { reason, ..summary(run) },
         partition: partition.0,
-        request: raw(&run.request.body),
+        request: request(run),
         steps: steps.map(|(index, step)| step_view(run, step, &names[index], index)).collect(),
         open_steps: open.map(|(_, name)| name.to_string()).collect(),
         timeline: timeline(run, names),
     }
+}
+
+/// What was asked for. An occurrence keeps its job with sealed secrets, which are nobody's to see.
+fn request(run: &Run) -> Option<Box<RawValue>> {
+    let Some(occurrence) = Occurrence::of_request(&run.request) else { return raw(&run.request.body) };
+    let shown = serde_json::json!({
+        "collection": occurrence.collection,
+        "job": occurrence.job,
+        "expected": Date(occurrence.expected).to_string(),
+        "occurrence": occurrence.number,
+        "byHand": occurrence.by_hand,
+    });
+    RawValue::from_string(shown.to_string()).ok()
 }
 
 fn is_open(run: &Run, step: &Step) -> bool {

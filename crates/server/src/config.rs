@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use rest::{Access, Role, Token};
 use serde::Deserialize;
 use toml::{Table, Value};
+use vault::Vault;
 use words::Span;
 
 /// Variables that begin like settings but belong to the command line.
@@ -28,6 +29,8 @@ pub struct Config {
     pub egress: EgressConfig,
     pub journal: JournalConfig,
     pub limits: LimitsConfig,
+    pub jobs: JobsConfig,
+    pub secrets: SecretsConfig,
     /// Without tokens, on loopback only. Not a setting: `sortie dev` alone turns it on.
     #[serde(skip)]
     pub dev: bool,
@@ -88,6 +91,37 @@ pub struct LimitsConfig {
     pub live_runs_max: usize,
 }
 
+/// How jobs are kept and called. The defaults are those of Azure Scheduler.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct JobsConfig {
+    /// What targets are told in `x-ms-scheduler-execution-region`.
+    pub region: String,
+    /// For one attempt.
+    pub timeout: Span,
+    /// Calls in flight to one origin.
+    pub calls_per_origin: usize,
+    pub retry_interval_min: Span,
+    pub retry_count_max: u32,
+    /// How long the attempts of a job are shown.
+    pub history_for: Span,
+    pub history_max_per_job: usize,
+    /// Where tokens come from for actions with ActiveDirectoryOAuth.
+    pub authority: String,
+}
+
+/// The key that secrets are sealed with.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct SecretsConfig {
+    /// 32 bytes as base64 or 64 hexadecimal digits; for the variable `SORTIE_SECRETS__KEY`.
+    pub key: Option<String>,
+    /// Where the key is kept; `secrets.key` in the data directory unless it is named, made when it is missing.
+    pub key_file: Option<PathBuf>,
+    /// Keys that older secrets may be sealed with.
+    pub old_keys: Vec<String>,
+}
+
 /// Why the settings cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigError {
@@ -110,6 +144,8 @@ impl Default for Config {
             egress: EgressConfig::default(),
             journal: JournalConfig::default(),
             limits: LimitsConfig::default(),
+            jobs: JobsConfig::default(),
+            secrets: SecretsConfig::default(),
             dev: false,
         }
     }
@@ -123,6 +159,23 @@ impl Default for JournalConfig {
             linger_us: 0,
             sync: SyncMode::Data,
             bytes_max: 512 << 20,
+        }
+    }
+}
+
+impl Default for JobsConfig {
+    fn default() -> JobsConfig {
+        let limits = jobs::Limits::default();
+        let settings = effects::JobSettings::default();
+        JobsConfig {
+            region: "local".to_owned(),
+            timeout: Span::from_secs(60),
+            calls_per_origin: settings.calls_per_origin,
+            retry_interval_min: limits.retry_interval_min,
+            retry_count_max: limits.retry_count_max,
+            history_for: Span::from_secs(60 * 24 * 3600),
+            history_max_per_job: engine::limits::HISTORY_MAX_PER_JOB,
+            authority: settings.authority,
         }
     }
 }
@@ -233,6 +286,46 @@ impl Config {
         self.tokens.iter().map(|(name, token)| token.read(name)).collect::<Result<_, _>>().map(Access::Tokens)
     }
 
+    /// The vault that secrets are sealed in.
+    pub(crate) fn vault(&self) -> Result<Vault, ConfigError> {
+        let setting = |name: &str, error: &dyn std::fmt::Display| {
+            ConfigError::Setting(format!("secrets.{name}: {error}"))
+        };
+        let secrets = &self.secrets;
+        let vault = match (&secrets.key, &secrets.key_file) {
+            (Some(_), Some(_)) => {
+                return Err(setting("key", &"give either key or key_file, not both"));
+            }
+            (Some(key), None) => Vault::from_text(key).map_err(|error| setting("key", &error))?,
+            (None, file) => {
+                let path = file.clone().unwrap_or_else(|| self.data.join("secrets.key"));
+                Vault::open_or_create(&path).map_err(|error| setting("key_file", &error))?
+            }
+        };
+        let old = secrets.old_keys.iter().map(|key| vault::Key::from_text(key));
+        let old = old.collect::<Result<Vec<_>, _>>().map_err(|error| setting("old_keys", &error))?;
+        Ok(vault.with_old_keys(old))
+    }
+
+    /// The bounds of jobs.
+    pub(crate) fn job_limits(&self) -> jobs::Limits {
+        jobs::Limits {
+            retry_interval_min: self.jobs.retry_interval_min,
+            retry_count_max: self.jobs.retry_count_max,
+            ..jobs::Limits::default()
+        }
+    }
+
+    /// How jobs are called.
+    pub(crate) fn job_settings(&self) -> effects::JobSettings {
+        effects::JobSettings {
+            timeout: self.jobs.timeout.as_std(),
+            calls_per_origin: self.jobs.calls_per_origin,
+            authority: self.jobs.authority.clone(),
+            ..effects::JobSettings::default()
+        }
+    }
+
     pub(crate) fn egress(&self) -> Result<effects::Egress, ConfigError> {
         let parse = |text: &String| {
             text.parse().map_err(|error| ConfigError::Setting(format!("egress.networks: {error}")))
@@ -288,7 +381,7 @@ fn override_with(table: &mut Table, key: &str, value: &str) {
         place = inner.as_table_mut().expect("just made a table");
     }
     // A token may look like a number; it is text all the same, and must not be quoted in an error.
-    let typed = !lower.starts_with("tokens__");
+    let typed = !lower.starts_with("tokens__") && !lower.starts_with("secrets__key");
     let parsed = typed.then(|| toml::from_str::<Table>(&format!("value = {value}")).ok()).flatten();
     let parsed = parsed.and_then(|mut table| table.remove("value"));
     place.insert(last.to_owned(), parsed.unwrap_or_else(|| Value::String(value.to_owned())));

@@ -4,7 +4,11 @@ mod config;
 mod gauges;
 mod housekeeping;
 mod start;
+mod starter;
 
-pub use config::{Config, ConfigError, EgressConfig, JournalConfig, LimitsConfig, SyncMode, TokenConfig};
+pub use config::{
+    Config, ConfigError, EgressConfig, JobsConfig, JournalConfig, LimitsConfig, SecretsConfig, SyncMode,
+    TokenConfig,
+};
 pub use engine::{Applied, ApplyError};
-pub use start::{Running, StartError, start};
+pub use start::{Running, StartError, start, start_with_clock};

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use effects::{BreakerState, Client, Performer};
+use effects::{BreakerState, Client, JobCaller, JobOrders, Performer};
+use engine::jobs::JobReader;
 use engine::{Applied, ApplyError, Control, ControlError, Engine};
 use host::Clock;
 use ingest::{Admission, Ingest};
@@ -17,6 +18,7 @@ use view::{Ids, View};
 use wire::ServiceView;
 
 use crate::config::{Config, ConfigError, SyncMode};
+use crate::starter::WorkflowStarter;
 use crate::{gauges, housekeeping};
 
 /// How long requests that are being answered may take when the process stops.
@@ -65,18 +67,38 @@ impl StartError {
 
 /// Opens the data, brings every partition back and begins to listen.
 pub async fn start(config: Config) -> Result<Running, StartError> {
+    start_with_clock(config, Clock::start()).await
+}
+
+/// Starts with a clock that may show another time than the machine's: for what was recorded at that time.
+pub async fn start_with_clock(config: Config, clock: Clock) -> Result<Running, StartError> {
     let access = config.access()?;
     let egress = config.egress()?;
-    let clock = Clock::start();
     let journal = Arc::new(open_journal(&config).await?);
     let listen = |source| StartError::Listen { address: config.listen, source };
     // Bound before the recovery: clients that come early wait instead of being turned away.
     let listener = TcpListener::bind(config.listen).await.map_err(listen)?;
     let view = View::open(&config.data.join("view"), view::Settings::default())?;
     let control = Control::open(journal.clone(), clock).await?;
-    let performer = Performer::new(Client::new(effects::Settings { egress, ..Default::default() }), clock);
+    // The data directory is there and locked from here on.
+    let vault = Arc::new(config.vault()?);
     let ids = Arc::new(Ids::new());
     let mut metrics = Registry::default();
+    let limits = &config.limits;
+    let ingest = Arc::new(Ingest::new(
+        journal.clone(),
+        view.clone(),
+        ids.clone(),
+        clock,
+        config.partitions,
+        Admission::new(limits.unfinished_runs_max, limits.memory_bytes_max),
+        ingest::Metrics::register(&mut metrics),
+    ));
+    let client = Client::new(effects::Settings { egress, ..Default::default() });
+    let starter = Arc::new(WorkflowStarter { ingest: ingest.clone(), catalogs: control.catalogs().clone() });
+    let caller = JobCaller::new(client.clone(), vault.clone(), starter, clock, config.job_settings());
+    let orders = JobOrders { caller, region: config.jobs.region.clone() };
+    let performer = Performer::new(client, orders, clock);
     let engine = Engine::start(
         journal.clone(),
         view.clone(),
@@ -88,16 +110,6 @@ pub async fn start(config: Config) -> Result<Running, StartError> {
         engine::Metrics::register(&mut metrics),
     )
     .await;
-    let limits = &config.limits;
-    let ingest = Ingest::new(
-        journal.clone(),
-        view.clone(),
-        ids.clone(),
-        clock,
-        config.partitions,
-        Admission::new(limits.unfinished_runs_max, limits.memory_bytes_max),
-        ingest::Metrics::register(&mut metrics),
-    );
     let gauges = gauges::Gauges::register(&mut metrics);
     let api = Api::new(Parts {
         journal: journal.clone(),
@@ -110,6 +122,11 @@ pub async fn start(config: Config) -> Result<Running, StartError> {
         metrics,
         services: Box::new(move || services(&performer)),
         limits: wire_limits(&config),
+        jobs: JobReader::new(view.clone(), config.partitions),
+        job_limits: config.job_limits(),
+        history_for: config.jobs.history_for,
+        vault,
+        clock,
     });
     let server = rest::serve(listener, api.clone()).await.map_err(listen)?;
     let keeper = housekeeping::Keeper {
@@ -180,6 +197,7 @@ fn engine_settings(config: &Config) -> engine::Settings {
     engine::Settings {
         calls_max_per_partition: share(config.limits.calls_max),
         live_runs_max_per_partition: share(config.limits.live_runs_max),
+        history_max_per_job: config.jobs.history_max_per_job,
         ..engine::Settings::for_partitions(config.partitions)
     }
 }

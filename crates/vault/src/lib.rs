@@ -1,1 +1,14 @@
-//! Secrets at rest: sealed before they are stored, opened only to make a call.
+//! Secrets at rest: sealed under a key of the operator's, and opened for the moment of a call.
+
+mod key;
+mod key_file;
+mod name;
+mod pfx;
+mod seal;
+mod secret;
+
+pub use key::{InvalidKey, Key};
+pub use key_file::KeyFileError;
+pub use pfx::{Pfx, PfxError};
+pub use seal::{OpenError, Vault, is_sealed};
+pub use secret::Secret;

@@ -9,6 +9,10 @@
 //! | by status | `u` status place | – |
 //! | by workflow | `w` workflow `00` status place | – |
 //! | by key | `k` key `00` status place | – ; only when the key is not the id |
+//! | collections | `c` id | opaque |
+//! | jobs | `j` collection name | opaque |
+//! | standings | `n` collection name | due, opaque |
+//! | by due time | `d` due collection name | – |
 //!
 //! A *place* is `accepted_at`, inverted so that the newest comes first, then the id: the order of every list, the
 //! same in all indexes. Indexes without a value are joined with *by time* by their place; this costs a list one
@@ -18,7 +22,7 @@
 //! A page of a list is one range scan per partition (three when a workflow or key is given without a status),
 //! merged by place: it reads its rows and one entry more per scan, however many runs there are.
 
-use words::{Key, RunId, RunStatus, Timestamp, WorkflowName};
+use words::{JobRef, Key, RunId, RunStatus, Timestamp, Uid, WorkflowName};
 
 use crate::run::status_byte;
 
@@ -30,6 +34,55 @@ const TIME: u8 = b't';
 const STATUS: u8 = b'u';
 const WORKFLOW: u8 = b'w';
 const KEY: u8 = b'k';
+const COLLECTION: u8 = b'c';
+const JOB: u8 = b'j';
+const STANDING: u8 = b'n';
+const DUE: u8 = b'd';
+
+pub(crate) fn collection(id: &str) -> Vec<u8> {
+    [&[COLLECTION], id.as_bytes()].concat()
+}
+
+pub(crate) fn job(job: &JobRef) -> Vec<u8> {
+    job_in(job.collection, &job.name)
+}
+
+pub(crate) fn job_in(collection: Uid, name: &str) -> Vec<u8> {
+    [&[JOB], collection.0.as_slice(), name.as_bytes()].concat()
+}
+
+pub(crate) fn standing(job: &JobRef) -> Vec<u8> {
+    [&[STANDING], job.collection.0.as_slice(), job.name.as_bytes()].concat()
+}
+
+/// Where a job stands among those that are due: the earliest first.
+pub(crate) fn due(at: Timestamp, job: &JobRef) -> Vec<u8> {
+    [due_at(at).as_slice(), &job.collection.0, job.name.as_bytes()].concat()
+}
+
+pub(crate) fn due_at(at: Timestamp) -> Vec<u8> {
+    [&[DUE], (at.0.cast_unsigned() ^ (1 << 63)).to_be_bytes().as_slice()].concat()
+}
+
+/// The time and the job inside a key of *by due time*.
+pub(crate) fn read_due(key: &[u8]) -> Option<(Timestamp, JobRef)> {
+    let (at, rest) = key.get(1..)?.split_first_chunk::<8>()?;
+    let (collection, name) = rest.split_first_chunk::<16>()?;
+    let at = Timestamp((u64::from_be_bytes(*at) ^ (1 << 63)).cast_signed());
+    Some((at, JobRef { collection: Uid(*collection), name: std::str::from_utf8(name).ok()?.into() }))
+}
+
+/// The first key behind all that begin with `prefix`.
+pub(crate) fn behind(mut prefix: Vec<u8>) -> Vec<u8> {
+    while let Some(last) = prefix.last_mut() {
+        if *last < u8::MAX {
+            *last += 1;
+            break;
+        }
+        prefix.pop();
+    }
+    prefix
+}
 
 /// The longest place: a time, and an id of 128 characters.
 pub(crate) const PLACE_BYTES_MAX: usize = 8 + 128;

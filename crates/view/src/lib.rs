@@ -1,8 +1,9 @@
-//! The view: what the journal has been folded into and does not fit in memory. Ended runs, ids seen, indexes.
+//! The view: what the journal has been folded into and does not fit in memory. Ended runs, ids seen,
+//! jobs and their collections, indexes.
 //!
 //! One log-less LSM tree per partition, under `<dir>/p-00000/`; the journal is its write-ahead log:
 //!
-//! 1. The partition's owner writes ended runs ([`View::put_ended`]); nothing of it is durable yet.
+//! 1. The partition's owner writes ended runs ([`View::put_ended`]) and what becomes of jobs; nothing of it is durable yet.
 //! 2. It takes a snapshot of its state at journal sequence S and calls [`View::flush`] with S. When that
 //!    returns, all that was written before is on stable storage, and so is S itself ([`View::flushed_through`]).
 //! 3. Only then is the journal trimmed below S.
@@ -18,6 +19,7 @@ mod check;
 mod cursor;
 mod error;
 mod ids;
+mod jobs;
 mod keys;
 mod limits;
 mod list;
@@ -28,6 +30,7 @@ mod view;
 
 pub use error::{Error, ListError, OpenError};
 pub use ids::{Entry, Ids, Reserve};
+pub use jobs::{JobRows, Row};
 pub use limits::PAGE_ROWS_MAX;
 pub use list::{Page, RunQuery};
 pub use retention::Forgotten;

@@ -116,6 +116,30 @@ impl Partition {
         Ok(())
     }
 
+    /// Writes one entry into memory.
+    pub(crate) fn put(&self, key: Vec<u8>, value: &[u8]) -> Result<(), Error> {
+        let tree = self.writable()?;
+        let bytes = tree.tree.insert(key, value, tree.seqno.next()).0;
+        self.count(bytes.cast_signed());
+        Ok(())
+    }
+
+    pub(crate) fn delete(&self, key: Vec<u8>) -> Result<(), Error> {
+        let tree = self.writable()?;
+        let bytes = tree.tree.remove(key, tree.seqno.next()).0;
+        self.count(bytes.cast_signed());
+        Ok(())
+    }
+
+    /// Removes an entry that was written once: entry and tombstone vanish together when they meet. If it was
+    /// written more often, an older one may come back.
+    pub(crate) fn delete_once(&self, key: Vec<u8>) -> Result<(), Error> {
+        let tree = self.writable()?;
+        let bytes = tree.tree.remove_weak(key, tree.seqno.next()).0;
+        self.count(bytes.cast_signed());
+        Ok(())
+    }
+
     /// Removes a run, its entry in *by time* last: what is left of it after a crash is found and removed again.
     pub(crate) fn remove(&self, place: &[u8], run: &RunSummary) -> Result<(), Error> {
         let tree = self.writable()?;
@@ -252,7 +276,7 @@ impl Partition {
         self.stopped.get()
     }
 
-    fn get<T>(
+    pub(crate) fn get<T>(
         &self,
         attempt: &'static str,
         key: &[u8],

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use words::Timestamp;
+use words::{Key, Timestamp};
 
 use crate::error::Error;
 use crate::keys;
@@ -102,4 +102,24 @@ pub(crate) fn forget_before(
         forget_from.place = Some(place.to_vec());
     }
     Ok(Forgotten { runs, more: true })
+}
+
+/// Removes all runs with a key but the newest `keep`. Returns how many.
+pub(crate) fn keep_newest(partition: &Arc<Partition>, key: &Key, keep: usize) -> Result<usize, Error> {
+    let mut places = Vec::new();
+    for status in keys::statuses(None) {
+        let prefix = keys::by_key(key, status);
+        for entry in partition.range(prefix.clone(), keys::behind(prefix.clone())) {
+            places.push(entry?.0[prefix.len()..].to_vec());
+        }
+    }
+    // Places count from the newest.
+    places.sort();
+    let old = places.get(keep..).unwrap_or_default();
+    for place in old {
+        if let Some(summary) = partition.summary(place)? {
+            partition.remove(place, &summary)?;
+        }
+    }
+    Ok(old.len())
 }

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, RwLock};
 use std::thread::JoinHandle;
 
 use lsm_tree::{Cache, DescriptorTable};
-use words::{BodyHash, PartitionId, RunId, Seq, Timestamp};
+use words::{BodyHash, Key, PartitionId, RunId, Seq, Timestamp};
 
 use crate::background::Background;
 use crate::error::{Error, ListError, OpenError};
@@ -213,6 +213,13 @@ impl View {
         Ok(forgotten)
     }
 
+    /// Removes all runs with a key but the newest `keep`; the key is not their id. Returns how many.
+    pub fn keep_newest(&self, partition: PartitionId, key: &Key, keep: usize) -> Result<usize, Error> {
+        let removed = retention::keep_newest(&self.partition(partition)?, key, keep)?;
+        self.inner.background.written();
+        Ok(removed)
+    }
+
     /// Reads every table file of a partition and compares it with its checksum. Returns the bytes read.
     pub fn verify(&self, partition: PartitionId) -> Result<u64, Error> {
         self.partition(partition)?.verify()
@@ -244,9 +251,14 @@ impl View {
         self.inner.close();
     }
 
-    fn partition(&self, id: PartitionId) -> Result<Arc<Partition>, Error> {
+    pub(crate) fn partition(&self, id: PartitionId) -> Result<Arc<Partition>, Error> {
         let partitions = self.inner.partitions.read().expect("no panic under this lock");
         partitions.by_id.get(&id).cloned().ok_or(Error::Closed { partition: id })
+    }
+
+    /// Tells the thread that writes tables that there is more to write.
+    pub(crate) fn written(&self) {
+        self.inner.background.written();
     }
 
     fn find<T>(

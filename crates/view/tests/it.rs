@@ -8,6 +8,8 @@ mod common;
 mod damage;
 #[path = "it/hands.rs"]
 mod hands;
+#[path = "it/jobs.rs"]
+mod jobs;
 #[path = "it/lists.rs"]
 mod lists;
 #[path = "it/measure.rs"]

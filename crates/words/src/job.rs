@@ -9,7 +9,7 @@ use crate::schedule::Timing;
 use crate::{Retry, Span};
 
 /// An id that is never used twice: of a collection or of a job, as long as it lives.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Uid(pub [u8; 16]);
 
 /// Where a job is found: its collection, and its name in lower case, because names differ by more than case.
@@ -97,6 +97,28 @@ impl fmt::Display for JobState {
 impl fmt::Display for Uid {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}
+
+// People read 32 hex digits; the journal holds 16 bytes.
+impl Serialize for Uid {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        if serializer.is_human_readable() {
+            serializer.collect_str(self)
+        } else {
+            self.0.serialize(serializer)
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Uid {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Uid, D::Error> {
+        if !deserializer.is_human_readable() {
+            return <[u8; 16]>::deserialize(deserializer).map(Uid);
+        }
+        let text = String::deserialize(deserializer)?;
+        let digits = (text.len() == 32).then(|| u128::from_str_radix(&text, 16).ok()).flatten();
+        digits.map(|id| Uid(id.to_be_bytes())).ok_or_else(|| serde::de::Error::custom("not 32 hex digits"))
     }
 }
 

@@ -78,7 +78,7 @@ fn jittered(delay: Span, seed: u64) -> Span {
 }
 
 /// The finalizer of SplitMix64: every bit of the seed reaches every bit of the result.
-fn mix(seed: u64) -> u64 {
+pub fn mix(seed: u64) -> u64 {
     let mut z = seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);

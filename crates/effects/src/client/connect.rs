@@ -5,15 +5,18 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::{Arc, OnceLock};
 
 use rustls::ClientConfig;
+use rustls::crypto::CryptoProvider;
 use rustls::pki_types::ServerName;
 use rustls_platform_verifier::Verifier;
-use tokio::net::{TcpStream, lookup_host};
+use tokio::net::TcpStream;
 use tokio::sync::Mutex;
 use tokio::time::{Instant, timeout};
 use tokio_rustls::TlsConnector;
 
 use crate::client::Settings;
 use crate::client::connection::Wire;
+use crate::client::identity::Identity;
+use crate::client::pool::Lane;
 use crate::egress::Checked;
 use crate::fault::{Fault, Stage, with_causes};
 use crate::limits;
@@ -23,8 +26,20 @@ use crate::url::{Host, Origin};
 pub(super) struct Dialer {
     settings: Settings,
     /// Made with the first https call: reading the system's certificates takes a while and may fail.
-    tls: OnceLock<Result<Arc<ClientConfig>, rustls::Error>>,
+    tls: OnceLock<Result<Tls, rustls::Error>>,
 }
+
+/// What all TLS connections share.
+struct Tls {
+    provider: Arc<CryptoProvider>,
+    verifier: Arc<Verifier>,
+    /// For calls without an identity.
+    anonymous: Arc<ClientConfig>,
+}
+
+/// The configuration of an identity's lane, made with its first connection. Each has its own: sessions that are
+/// resumed carry the identity that they began with.
+pub(super) type IdentityTls = OnceLock<Result<Arc<ClientConfig>, rustls::Error>>;
 
 /// The newest answers for an origin's name. The lock is held across a lookup so that a burst of connections makes
 /// one lookup, not one each.
@@ -35,15 +50,16 @@ impl Dialer {
         Dialer { settings, tls: OnceLock::new() }
     }
 
-    pub(super) async fn dial(&self, origin: &Origin, resolved: &Resolved) -> Result<Wire, Fault> {
-        let addresses = self.addresses(origin, resolved).await?;
+    pub(super) async fn dial(&self, lane: &Lane) -> Result<Wire, Fault> {
+        let origin = &lane.origin;
+        let addresses = self.addresses(origin, &lane.resolved).await?;
         let checked = self
             .settings
             .egress
             .check(&origin.host, &addresses)
             .map_err(|denied| Fault::Refused { reason: denied.to_string() })?;
         let stream = self.connect(&checked, origin.port).await?;
-        if origin.tls { self.secure(stream, &origin.host).await } else { Ok(Wire::Plain(stream)) }
+        if origin.tls { self.secure(stream, lane).await } else { Ok(Wire::Plain(stream)) }
     }
 
     async fn addresses(&self, origin: &Origin, resolved: &Resolved) -> Result<Vec<IpAddr>, Fault> {
@@ -62,11 +78,11 @@ impl Dialer {
             return Ok(addresses.clone());
         }
         let failed = |reason| Fault::Connect { stage: Stage::Dns, reason };
-        let answers = timeout(limits::RESOLVE_TIMEOUT, lookup_host((&**name, origin.port)))
+        let answers = timeout(limits::RESOLVE_TIMEOUT, self.settings.resolver.resolve(name))
             .await
             .map_err(|_| failed(format!("no answer for {name} in time")))?
             .map_err(|error| failed(format!("{name}: {error}")))?;
-        let addresses = first_distinct(answers.map(|answer| answer.ip()));
+        let addresses = first_distinct(answers.into_iter());
         *resolved = Some((Instant::now(), addresses.clone()));
         Ok(addresses)
     }
@@ -88,21 +104,32 @@ impl Dialer {
         Err(Fault::Connect { stage: Stage::Tcp, reason })
     }
 
-    async fn secure(&self, stream: TcpStream, host: &Host) -> Result<Wire, Fault> {
+    async fn secure(&self, stream: TcpStream, lane: &Lane) -> Result<Wire, Fault> {
         let failed = |reason| Fault::Connect { stage: Stage::Tls, reason };
-        let config = self.tls.get_or_init(|| tls_config(&self.settings));
-        let config = config.as_ref().map_err(|error| failed(error.to_string()))?;
+        let config = self.tls_config(lane).map_err(|error| failed(error.to_string()))?;
+        let host = &lane.origin.host;
         let name = match (host, host.plain_name()) {
             (Host::Address(address), _) => ServerName::from(*address),
             (Host::Name(name), plain) => ServerName::try_from(plain.unwrap_or(name).to_owned())
                 .map_err(|error| failed(format!("{name}: {error}")))?,
         };
-        let handshake = TlsConnector::from(config.clone()).connect(name, stream);
+        let handshake = TlsConnector::from(config).connect(name, stream);
         let stream = timeout(self.settings.connect_timeout, handshake)
             .await
             .map_err(|_| failed("no answer in time".to_owned()))?
             .map_err(|error| failed(with_causes(&error)))?;
         Ok(Wire::Tls(Box::new(stream)))
+    }
+
+    fn tls_config(&self, lane: &Lane) -> Result<Arc<ClientConfig>, rustls::Error> {
+        let tls = self.tls.get_or_init(|| Tls::new(&self.settings)).as_ref().map_err(Clone::clone)?;
+        match &lane.identity {
+            None => Ok(tls.anonymous.clone()),
+            Some(identity) => lane
+                .identity_tls
+                .get_or_init(|| tls_config(&tls.provider, &tls.verifier, Some(identity)))
+                .clone(),
+        }
     }
 }
 
@@ -111,15 +138,30 @@ fn first_distinct(addresses: impl Iterator<Item = IpAddr>) -> Vec<IpAddr> {
     addresses.filter(|address| seen.insert(*address)).take(limits::ADDRESSES_MAX).collect()
 }
 
-fn tls_config(settings: &Settings) -> Result<Arc<ClientConfig>, rustls::Error> {
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let verifier = Verifier::new_with_extra_roots(settings.extra_roots.clone(), provider.clone())?;
+impl Tls {
+    fn new(settings: &Settings) -> Result<Tls, rustls::Error> {
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let verifier = Verifier::new_with_extra_roots(settings.extra_roots.clone(), provider.clone())?;
+        let verifier = Arc::new(verifier);
+        let anonymous = tls_config(&provider, &verifier, None)?;
+        Ok(Tls { provider, verifier, anonymous })
+    }
+}
+
+fn tls_config(
+    provider: &Arc<CryptoProvider>,
+    verifier: &Arc<Verifier>,
+    identity: Option<&Identity>,
+) -> Result<Arc<ClientConfig>, rustls::Error> {
     // `dangerous` is the only door for a verifier of one's own; this one is the system's, with our roots added.
-    let mut config = ClientConfig::builder_with_provider(provider)
+    let builder = ClientConfig::builder_with_provider(provider.clone())
         .with_safe_default_protocol_versions()?
         .dangerous()
-        .with_custom_certificate_verifier(Arc::new(verifier))
-        .with_no_client_auth();
+        .with_custom_certificate_verifier(verifier.clone());
+    let mut config = match identity {
+        Some(identity) => builder.with_client_cert_resolver(identity.resolver()),
+        None => builder.with_no_client_auth(),
+    };
     config.alpn_protocols = vec![b"http/1.1".to_vec()];
     Ok(Arc::new(config))
 }

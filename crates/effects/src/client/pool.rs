@@ -9,8 +9,9 @@ use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio::time::{MissedTickBehavior, interval};
 
 use crate::client::Settings;
-use crate::client::connect::Resolved;
+use crate::client::connect::{IdentityTls, Resolved};
 use crate::client::connection::Live;
+use crate::client::identity::{Identity, IdentityId};
 use crate::limits;
 use crate::url::Origin;
 
@@ -23,12 +24,21 @@ pub(super) struct Pool {
     idle_timeout: Duration,
     open: Arc<AtomicUsize>,
     /// A lock, not messages: held for a lookup or a push, and a call needs it twice.
-    lanes: Mutex<HashMap<Origin, Arc<Lane>>>,
+    lanes: Mutex<HashMap<LaneKey, Arc<Lane>>>,
 }
 
-/// What is kept for one origin.
+/// What calls must have in common to share connections.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+struct LaneKey {
+    origin: Origin,
+    identity: Option<IdentityId>,
+}
+
+/// What is kept for one origin, as one identity or as none.
 pub(super) struct Lane {
     pub(super) origin: Origin,
+    pub(super) identity: Option<Identity>,
+    pub(super) identity_tls: IdentityTls,
     pub(super) resolved: Resolved,
     places: Semaphore,
     dials: Semaphore,
@@ -58,19 +68,22 @@ impl Pool {
         }
     }
 
-    pub(super) fn lane(&self, origin: &Origin) -> Arc<Lane> {
+    pub(super) fn lane(&self, origin: &Origin, identity: Option<&Identity>) -> Arc<Lane> {
+        let key = LaneKey { origin: origin.clone(), identity: identity.map(Identity::id) };
         let mut lanes = locked(&self.lanes);
-        if let Some(lane) = lanes.get(origin) {
+        if let Some(lane) = lanes.get(&key) {
             return lane.clone();
         }
         let lane = Arc::new(Lane {
             origin: origin.clone(),
+            identity: identity.cloned(),
+            identity_tls: IdentityTls::default(),
             resolved: Resolved::default(),
             places: Semaphore::new(self.per_origin),
             dials: Semaphore::new(limits::DIALS_PER_ORIGIN),
             idle: Mutex::default(),
         });
-        lanes.insert(origin.clone(), lane.clone());
+        lanes.insert(key, lane.clone());
         lane
     }
 

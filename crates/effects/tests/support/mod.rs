@@ -1,6 +1,9 @@
 //! Servers that behave badly on purpose, on loopback.
 #![allow(dead_code, reason = "each test binary uses its own part")]
 
+pub mod job;
+pub mod names;
+
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};

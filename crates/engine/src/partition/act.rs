@@ -1,13 +1,15 @@
 //! Acting on what is durable: start the calls that the state owes, archive what ended, answer who waits.
 
 use journal::{AppendError, Journal};
-use kernel::{DropReason, Event, Fact, Owed, Run, RunNo, StepState, Try};
+use kernel::job::Occurrence;
+use kernel::{DropReason, Event, Fact, Fired, Owed, Run, RunNo, StepState, Try};
 use words::{Outcome, StepName, Work};
 
 use super::{Batch, Partition};
 use crate::archive;
+use crate::limits::HISTORY_TRIM_EVERY;
 use crate::metrics::OutcomeLabel;
-use crate::order::{Context, Order, Reply, Stop};
+use crate::order::{Context, Order, Reply, Stop, Subject};
 
 /// What this partition has added to the gauges that all partitions share.
 #[derive(Default)]
@@ -41,6 +43,11 @@ impl<J: Journal> Partition<J> {
                 Event::Run { no, fact: Fact::Undoing { .. }, .. } => self.stop_calls(*no),
                 Event::Run { no, fact: Fact::Parked { reason }, .. } => self.alert_parked(*no, reason),
                 Event::Dropped { id, reason, .. } => self.count_dropped(id, *reason),
+                Event::Fired(fired) => {
+                    self.record(event)?;
+                    self.note_fired(fired)?;
+                }
+                Event::Job(_) => self.record(event)?,
                 Event::Accepted(_) | Event::CancelNoted { .. } | Event::Run { .. } => {}
             }
         }
@@ -50,6 +57,10 @@ impl<J: Journal> Partition<J> {
         for (reply, result) in batch.replies {
             // A client that has gone away asked for something that is done all the same.
             let _ = reply.send(result);
+        }
+        for (reply, answer) in batch.jobs.replies {
+            // As above: it is done, whoever asked for it.
+            let _ = reply.send(answer);
         }
         for query in batch.queries {
             query(&self.state);
@@ -67,21 +78,45 @@ impl<J: Journal> Partition<J> {
         if self.draining {
             return;
         }
-        let catalog = self.shared.catalogs.load();
-        let entry = catalog.version(&run.request.workflow, run.request.version);
-        let definition = entry.expect("a live run's workflow version is never removed").definition.clone();
         let stop = Stop::default();
         let order = Order {
             work: attempt.work,
             attempt: attempt.attempt,
-            definition,
-            version: run.request.version,
+            subject: self.subject(run),
             context: context(run, attempt.work),
             stop: stop.clone(),
             reply: self.reply_for(no, attempt),
         };
         self.calls.insert((no, attempt.work), stop);
         self.shared.effects.start(order);
+    }
+
+    fn subject(&self, run: &Run) -> Subject {
+        if let Some(occurrence) = Occurrence::of_request(&run.request) {
+            return Subject::Job(Box::new(occurrence));
+        }
+        let catalog = self.shared.catalogs.load();
+        let entry = catalog.version(&run.request.workflow, run.request.version);
+        let definition = entry.expect("a live run's workflow version is never removed").definition.clone();
+        Subject::Workflow { definition, version: run.request.version }
+    }
+
+    /// An occurrence has become a run: its id is known from now on, and how late it is.
+    fn note_fired(&self, fired: &Fired) -> Result<(), AppendError> {
+        let shared = &self.shared;
+        shared.ids.restore(&fired.request.id, fired.request.body_hash, self.id);
+        shared.metrics.fired.inc();
+        let occurrence = Occurrence::of_request(&fired.request).filter(|occurrence| !occurrence.by_hand);
+        if let Some(occurrence) = occurrence {
+            let late = shared.clock.wall().since(occurrence.due.floor());
+            shared.metrics.lateness_seconds.observe(late.as_ms() as f64 / 1000.0);
+        }
+        if fired.standing.fired.is_multiple_of(HISTORY_TRIM_EVERY) {
+            let keep = shared.settings.history_max_per_job;
+            let trimmed = shared.view.keep_newest(self.id, &fired.request.key, keep);
+            trimmed.map_err(|error| self.damaged(&error.to_string()))?;
+        }
+        Ok(())
     }
 
     fn reply_for(&self, run: RunNo, attempt: Try) -> Reply {

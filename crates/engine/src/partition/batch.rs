@@ -1,10 +1,11 @@
 //! One batch: what a turn of the loop decided, held back until it is durable.
 
-use kernel::{Event, Fact, Rejection, Run};
+use kernel::{Event, Fact, JobFact, Rejection, Run};
 use tokio::sync::oneshot;
 use words::{Outcome, Timestamp};
 
 use super::Query;
+use super::jobs::Changes;
 use crate::limits::{BATCH_BYTES_MAX, BATCH_INPUTS_MAX};
 
 /// Bytes of an event besides what a client or a service has sent: generous.
@@ -15,6 +16,8 @@ pub(crate) type Answer = Result<(), Rejection>;
 
 pub(crate) struct Batch {
     pub now: Timestamp,
+    /// What the clock on the wall shows: jobs go by it.
+    pub wall: Timestamp,
     inputs: usize,
     bytes: usize,
     pub events: Vec<Event>,
@@ -23,18 +26,21 @@ pub(crate) struct Batch {
     pub replies: Vec<(oneshot::Sender<Answer>, Answer)>,
     /// Questions about the state: answered when what the batch decided is durable and in the view.
     pub queries: Vec<Query>,
+    pub jobs: Changes,
 }
 
 impl Batch {
-    pub fn new(now: Timestamp) -> Batch {
+    pub fn new(now: Timestamp, wall: Timestamp) -> Batch {
         Batch {
             now,
+            wall,
             inputs: 0,
             bytes: 0,
             events: Vec::new(),
             retired: Vec::new(),
             replies: Vec::new(),
             queries: Vec::new(),
+            jobs: Changes::default(),
         }
     }
 
@@ -61,6 +67,12 @@ fn weight(event: &Event) -> usize {
             | Outcome::Unknown { reason } => reason.len(),
         },
         Event::Run { fact: Fact::Decided { note, .. }, .. } => note.len() + DECISION_BYTES,
+        Event::Fired(fired) => fired.request.body.len(),
+        Event::Job(fact) => match &**fact {
+            JobFact::Put(job) => job.definition.document.len(),
+            JobFact::CollectionPut(collection) => collection.document.len(),
+            JobFact::Stands { .. } | JobFact::Deleted { .. } | JobFact::CollectionDeleted { .. } => 0,
+        },
         Event::Run { .. } | Event::Dropped { .. } | Event::CancelNoted { .. } => 0,
     };
     EVENT_BYTES + carried

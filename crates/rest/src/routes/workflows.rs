@@ -4,8 +4,7 @@ use axum::extract::{Query, Request, State};
 use axum::response::{IntoResponse, Response};
 use definition::Definition;
 use engine::Entry;
-use http::header::{ETAG, IF_MATCH};
-use http::{HeaderMap, HeaderValue, StatusCode};
+use http::{HeaderMap, StatusCode};
 use journal::Journal;
 use serde::Deserialize;
 use wire::{AppliedView, StepOutline, Time, WorkflowList, WorkflowView};
@@ -16,6 +15,7 @@ use crate::access::Permission;
 use crate::api::Api;
 use crate::body;
 use crate::error::ApiError;
+use crate::etag::{if_match, with_etag};
 use crate::limits::DEFINITION_BYTES_MAX;
 
 #[derive(Debug, Default, Deserialize)]
@@ -98,22 +98,6 @@ async fn source(request: Request) -> Result<String, ApiError> {
     let bytes = body::read(request, DEFINITION_BYTES_MAX).await?;
     String::from_utf8(bytes.to_vec())
         .map_err(|_| ApiError::BadRequest("the definition is not UTF-8 text".to_owned()))
-}
-
-/// The version that `If-Match: "3"` asks for.
-fn if_match(headers: &HeaderMap) -> Result<Option<u32>, ApiError> {
-    let Some(value) = headers.get(IF_MATCH) else { return Ok(None) };
-    let text = value.to_str().unwrap_or("").trim().trim_matches('"');
-    let version = text.parse().map_err(|_| {
-        ApiError::BadRequest("If-Match: write the version as it stands in ETag, like \"3\"".to_owned())
-    })?;
-    Ok(Some(version))
-}
-
-fn with_etag(mut response: Response, version: u32) -> Response {
-    let value = HeaderValue::try_from(format!("\"{version}\"")).expect("a quoted number is a header value");
-    response.headers_mut().insert(ETAG, value);
-    response
 }
 
 fn view(entry: &Entry) -> WorkflowView {

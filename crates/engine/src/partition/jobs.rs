@@ -1,0 +1,394 @@
+//! Jobs in the loop: fire what is due, carry out what people ask, count what has ended.
+
+use std::collections::BTreeMap;
+
+use journal::{AppendError, Journal};
+use kernel::job::{self, Collection, Draft, Due, Expect, Job, JobRejection, Manner};
+use kernel::{Event, Input, JobFact};
+use tokio::sync::oneshot;
+use words::JobRef;
+
+use super::{Batch, Partition};
+use crate::jobs::{JobAnswer, JobCommand, record};
+use crate::limits::FIRINGS_PER_BATCH_MAX;
+
+/// What a command about jobs came to.
+pub(crate) type Answer = Result<JobAnswer, JobRejection>;
+
+/// What this batch makes of jobs and collections; in the view only when it is durable.
+#[derive(Default)]
+pub(crate) struct Changes {
+    jobs: BTreeMap<JobRef, Option<Job>>,
+    collections: BTreeMap<String, Option<Collection>>,
+    pub replies: Vec<(oneshot::Sender<Answer>, Answer)>,
+}
+
+impl<J: Journal> Partition<J> {
+    /// Whether another occurrence may begin: runs in memory are bounded, and what is due stays due.
+    pub(super) fn may_fire(&self) -> bool {
+        let live = self.state.live_count() - self.state.parked_count();
+        !self.draining && live < self.shared.settings.live_runs_max_per_partition
+    }
+
+    pub(super) fn take_due(&mut self, batch: &mut Batch) -> Result<(), AppendError> {
+        let refilled = self.window.refill(&self.shared.view, self.id, batch.wall);
+        refilled.map_err(|error| self.damaged(&error.to_string()))?;
+        for _ in 0..FIRINGS_PER_BATCH_MAX {
+            if batch.is_full() || !self.may_fire() {
+                return Ok(());
+            }
+            let Some((at, job)) = self.window.pop(batch.wall) else { return Ok(()) };
+            let found = self.job(batch, &job)?;
+            match found.filter(|found| found.standing.due == Some(at)) {
+                Some(found) => self.take_due_job(batch, found)?,
+                None => {
+                    let forgotten = self.shared.view.forget_due(self.id, at, &job);
+                    forgotten.map_err(|error| self.damaged(&error.to_string()))?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn take_due_job(&mut self, batch: &mut Batch, mut found: Job) -> Result<(), AppendError> {
+        let live = self.state.occurrences(&found.key()).len();
+        match job::due(&found, batch.wall, live) {
+            Due::Fire(firing) => {
+                found.standing = firing.standing.clone();
+                batch.jobs.jobs.insert(found.definition.at.clone(), Some(found));
+                self.apply(batch, &Input::Fire(firing)).expect("an occurrence is never rejected");
+            }
+            Due::Stand(standing) => {
+                self.shared.metrics.job_left_out.inc();
+                self.stand(batch, found, standing);
+            }
+            Due::Forget => {
+                let collection = self.collection_of(batch, &found)?;
+                self.delete_job(batch, collection, &found);
+            }
+        }
+        Ok(())
+    }
+
+    /// Counts the occurrences that have ended in this batch.
+    pub(super) fn count_ended(&mut self, batch: &mut Batch) -> Result<(), AppendError> {
+        let ended = batch.retired.iter().filter_map(|run| job::job_of(run).map(|at| (run.clone(), at)));
+        for (run, at) in ended.collect::<Vec<_>>() {
+            // A job that was deleted meanwhile, or made anew under its name, has nothing to do with it.
+            let found = self.job(batch, &at)?.filter(|found| found.key() == run.request.key);
+            if let Some(found) = found {
+                let live = self.state.occurrences(&run.request.key).len();
+                let standing = job::ended(&found, &run, batch.wall, live);
+                self.stand(batch, found, standing);
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn take_job_command(
+        &mut self,
+        batch: &mut Batch,
+        command: JobCommand,
+        reply: oneshot::Sender<Answer>,
+    ) -> Result<(), AppendError> {
+        let answer = match command {
+            JobCommand::PutCollection { draft, expect } => {
+                let id = job::collection_id(&draft.subscription, &draft.group, &draft.name);
+                let existing = self.collection(batch, &id)?;
+                let jobs = match &existing {
+                    Some(existing) => self.jobs_of(batch, existing)?,
+                    None => Vec::new(),
+                };
+                self.put_collection(batch, existing, &jobs, &draft, expect)
+            }
+            JobCommand::DeleteCollection { collection, expect } => {
+                match self.collection(batch, &collection)? {
+                    None => Err(JobRejection::NoCollection),
+                    Some(found) => {
+                        let jobs = self.jobs_of(batch, &found)?;
+                        self.delete_collection(batch, &found, jobs, expect)
+                    }
+                }
+            }
+            JobCommand::PutJob { collection, draft, expect, manner } => {
+                match self.collection(batch, &collection)? {
+                    None => Err(JobRejection::NoCollection),
+                    Some(found) => {
+                        let existing = self.job(batch, &job_ref(&found, &draft.name))?;
+                        self.put_job(batch, found, existing, |collection, existing, wall| {
+                            job::put(collection, existing, &draft, expect, manner, wall)
+                        })
+                    }
+                }
+            }
+            JobCommand::DeleteJob { collection, name, expect } => {
+                match self.find(batch, &collection, &name)? {
+                    Err(rejection) => Err(rejection),
+                    Ok((collection, job)) => expect.check(Some(job.definition.version)).map(|()| {
+                        self.delete_job(batch, Some(collection), &job);
+                        JobAnswer::Deleted
+                    }),
+                }
+            }
+            JobCommand::Import { collection, draft, jobs, deleted } => {
+                self.import(batch, &collection, draft, &jobs, &deleted)?
+            }
+            JobCommand::RunJob { collection, name } => match self.find(batch, &collection, &name)? {
+                Err(rejection) => Err(rejection),
+                Ok((_, job)) => self.run_job(batch, job),
+            },
+        };
+        batch.jobs.replies.push((reply, answer));
+        Ok(())
+    }
+
+    fn put_collection(
+        &mut self,
+        batch: &mut Batch,
+        existing: Option<Collection>,
+        jobs: &[Job],
+        draft: &job::CollectionDraft,
+        expect: Expect,
+    ) -> Answer {
+        let (collection, moved) = job::put_collection(existing.as_ref(), jobs, draft, expect, batch.wall)?;
+        self.note_collection(batch, collection.clone());
+        for (at, standing) in moved {
+            let found = jobs.iter().find(|job| job.definition.at == at).expect("one of the jobs handed in");
+            self.stand(batch, found.clone(), standing);
+        }
+        Ok(JobAnswer::Collection { collection: Box::new(collection), created: existing.is_none() })
+    }
+
+    fn delete_collection(
+        &mut self,
+        batch: &mut Batch,
+        collection: &Collection,
+        jobs: Vec<Job>,
+        expect: Expect,
+    ) -> Answer {
+        expect.check(Some(collection.version))?;
+        for job in jobs {
+            self.delete_job(batch, None, &job);
+        }
+        batch.jobs.collections.insert(collection.id(), None);
+        push(batch, JobFact::CollectionDeleted { id: collection.id() });
+        Ok(JobAnswer::Deleted)
+    }
+
+    /// Decides everything first; only then is anything written.
+    fn import(
+        &mut self,
+        batch: &mut Batch,
+        collection: &str,
+        draft: Option<job::CollectionDraft>,
+        drafts: &[Draft],
+        deleted: &[String],
+    ) -> Result<Answer, AppendError> {
+        let existing = self.collection(batch, collection)?;
+        let jobs = match &existing {
+            Some(existing) => self.jobs_of(batch, existing)?,
+            None => Vec::new(),
+        };
+        let decided = decide_import(existing, &jobs, draft, drafts, deleted, batch.wall);
+        Ok(decided.map(|imported| {
+            for job in &imported.deleted {
+                self.delete_job(batch, None, job);
+            }
+            for (at, standing) in imported.moved {
+                let found = jobs.iter().find(|job| job.definition.at == at).expect("one of the jobs found");
+                self.stand(batch, found.clone(), standing);
+            }
+            for job in imported.put {
+                batch.jobs.jobs.insert(job.definition.at.clone(), Some(job.clone()));
+                push(batch, JobFact::Put(Box::new(job)));
+            }
+            self.note_collection(batch, imported.collection);
+            JobAnswer::Imported
+        }))
+    }
+
+    fn put_job(
+        &mut self,
+        batch: &mut Batch,
+        mut collection: Collection,
+        existing: Option<Job>,
+        put: impl FnOnce(&Collection, Option<&Job>, words::Timestamp) -> Result<Job, JobRejection>,
+    ) -> Answer {
+        let job = put(&collection, existing.as_ref(), batch.wall)?;
+        let created = existing.is_none();
+        if created {
+            collection.jobs += 1;
+            self.note_collection(batch, collection.clone());
+        }
+        batch.jobs.jobs.insert(job.definition.at.clone(), Some(job.clone()));
+        push(batch, JobFact::Put(Box::new(job.clone())));
+        Ok(JobAnswer::Job { collection: Box::new(collection), job: Box::new(job), created })
+    }
+
+    fn run_job(&mut self, batch: &mut Batch, mut found: Job) -> Answer {
+        let live = self.state.occurrences(&found.key()).len();
+        let firing = job::run_now(&found, batch.wall, live)?;
+        let run = firing.request.id.clone();
+        found.standing = firing.standing.clone();
+        batch.jobs.jobs.insert(found.definition.at.clone(), Some(found));
+        self.apply(batch, &Input::Fire(Box::new(firing))).expect("an occurrence is never rejected");
+        Ok(JobAnswer::Fired { run })
+    }
+
+    /// `collection` is given when its count of jobs is to follow.
+    fn delete_job(&mut self, batch: &mut Batch, collection: Option<Collection>, job: &Job) {
+        if let Some(mut collection) = collection {
+            collection.jobs = collection.jobs.saturating_sub(1);
+            self.note_collection(batch, collection);
+        }
+        let at = job.definition.at.clone();
+        batch.jobs.jobs.insert(at.clone(), None);
+        push(batch, JobFact::Deleted { job: at });
+    }
+
+    fn stand(&mut self, batch: &mut Batch, mut job: Job, standing: job::Standing) {
+        let at = job.definition.at.clone();
+        job.standing = standing.clone();
+        batch.jobs.jobs.insert(at.clone(), Some(job));
+        push(batch, JobFact::Stands { job: at, standing });
+    }
+
+    fn note_collection(&mut self, batch: &mut Batch, collection: Collection) {
+        batch.jobs.collections.insert(collection.id(), Some(collection.clone()));
+        push(batch, JobFact::CollectionPut(Box::new(collection)));
+    }
+
+    fn find(
+        &self,
+        batch: &Batch,
+        collection: &str,
+        name: &str,
+    ) -> Result<Result<(Collection, Job), JobRejection>, AppendError> {
+        let Some(collection) = self.collection(batch, collection)? else {
+            return Ok(Err(JobRejection::NoCollection));
+        };
+        let job = self.job(batch, &job_ref(&collection, name))?;
+        Ok(job.map(|job| (collection, job)).ok_or(JobRejection::NoJob))
+    }
+
+    fn collection(&self, batch: &Batch, id: &str) -> Result<Option<Collection>, AppendError> {
+        if let Some(changed) = batch.jobs.collections.get(id) {
+            return Ok(changed.clone());
+        }
+        let row =
+            self.shared.view.collection(self.id, id).map_err(|error| self.damaged(&error.to_string()))?;
+        let collection = row.map(|row| record::read_collection(&row)).transpose();
+        collection.map_err(|error| self.damaged(&format!("collection {id}: {error}")))
+    }
+
+    fn collection_of(&self, batch: &Batch, job: &Job) -> Result<Option<Collection>, AppendError> {
+        let id = job.definition.collection.to_lowercase();
+        let collection = self.collection(batch, &id)?;
+        Ok(collection.filter(|collection| collection.uid == job.definition.at.collection))
+    }
+
+    fn job(&self, batch: &Batch, at: &JobRef) -> Result<Option<Job>, AppendError> {
+        if let Some(changed) = batch.jobs.jobs.get(at) {
+            return Ok(changed.clone());
+        }
+        let rows = self.shared.view.job(self.id, at).map_err(|error| self.damaged(&error.to_string()))?;
+        let job = rows.map(|rows| record::read_job(&rows)).transpose();
+        job.map_err(|error| self.damaged(&format!("job {}: {error}", at.name)))
+    }
+
+    fn jobs_of(&self, batch: &Batch, collection: &Collection) -> Result<Vec<Job>, AppendError> {
+        let rows = self.shared.view.jobs(self.id, collection.uid, None, usize::MAX);
+        let rows = rows.map_err(|error| self.damaged(&error.to_string()))?;
+        let mut jobs: BTreeMap<JobRef, Job> = BTreeMap::new();
+        for (at, rows) in &rows {
+            let job = record::read_job(rows);
+            jobs.insert(at.clone(), job.map_err(|error| self.damaged(&format!("job {}: {error}", at.name)))?);
+        }
+        let changed = batch.jobs.jobs.iter().filter(|(at, _)| at.collection == collection.uid);
+        for (at, job) in changed {
+            match job {
+                Some(job) => jobs.insert(at.clone(), job.clone()),
+                None => jobs.remove(at),
+            };
+        }
+        Ok(jobs.into_values().collect())
+    }
+
+    /// Writes what is durable to the view, and keeps the near future in step.
+    pub(super) fn record(&mut self, event: &Event) -> Result<(), AppendError> {
+        let (at, standing) = match event {
+            Event::Fired(fired) => (&fired.job, &fired.standing),
+            Event::Job(fact) => match &**fact {
+                JobFact::Put(job) => (&job.definition.at, &job.standing),
+                JobFact::Stands { job, standing } => (job, standing),
+                JobFact::Deleted { .. } | JobFact::CollectionPut(_) | JobFact::CollectionDeleted { .. } => {
+                    return self.write(event);
+                }
+            },
+            _ => return Ok(()),
+        };
+        self.write(event)?;
+        if let Some(due) = standing.due {
+            self.window.note(due, at);
+        }
+        Ok(())
+    }
+
+    /// A job that cannot reach the view stops the partition: a later snapshot would let the journal forget it.
+    fn write(&self, event: &Event) -> Result<(), AppendError> {
+        record::write(&self.shared.view, self.id, event).map_err(|error| self.damaged(&error.to_string()))
+    }
+}
+
+/// What an import makes of a collection.
+struct Imported {
+    collection: Collection,
+    moved: Vec<(JobRef, job::Standing)>,
+    deleted: Vec<Job>,
+    put: Vec<Job>,
+}
+
+fn decide_import(
+    existing: Option<Collection>,
+    jobs: &[Job],
+    draft: Option<job::CollectionDraft>,
+    drafts: &[Draft],
+    deleted: &[String],
+    wall: words::Timestamp,
+) -> Result<Imported, JobRejection> {
+    let is_deleted = |job: &&Job| deleted.iter().any(|name| name.to_lowercase() == *job.definition.at.name);
+    let deleted: Vec<Job> = jobs.iter().filter(is_deleted).cloned().collect();
+    let kept: Vec<Job> = jobs.iter().filter(|job| !is_deleted(job)).cloned().collect();
+    let (mut collection, moved) = match (existing, &draft) {
+        (existing, Some(draft)) => {
+            let fewer = existing.map(|existing| Collection { jobs: kept.len() as u32, ..existing });
+            job::put_collection(fewer.as_ref(), &kept, draft, Expect::Anything, wall)?
+        }
+        (Some(existing), None) => (Collection { jobs: kept.len() as u32, ..existing }, Vec::new()),
+        (None, None) => return Err(JobRejection::NoCollection),
+    };
+    let mut put = Vec::new();
+    for draft in drafts {
+        let at = job_ref(&collection, &draft.name);
+        let before = kept.iter().find(|job| job.definition.at == at);
+        let job = job::put(&collection, before, draft, Expect::Anything, Manner::Replace, wall);
+        let name = || draft.name.clone();
+        put.push(
+            job.map_err(|reason| JobRejection::JobDoesNotFit { job: name(), reason: reason.to_string() })?,
+        );
+        collection.jobs += u32::from(before.is_none());
+    }
+    let is_put = |at: &JobRef| put.iter().any(|job: &Job| job.definition.at == *at);
+    let moved = moved.into_iter().filter(|(at, _)| !is_put(at)).collect();
+    Ok(Imported { collection, moved, deleted, put })
+}
+
+fn push(batch: &mut Batch, fact: JobFact) {
+    let from = batch.events.len();
+    batch.events.push(Event::Job(Box::new(fact)));
+    batch.count(from);
+}
+
+fn job_ref(collection: &Collection, name: &str) -> JobRef {
+    JobRef { collection: collection.uid, name: name.to_lowercase().into() }
+}

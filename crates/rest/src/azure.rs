@@ -1,0 +1,222 @@
+//! The REST API of Azure Scheduler: its paths, its bodies, its errors, so that its clients work unchanged.
+
+mod answer;
+mod body;
+mod classic;
+mod place;
+mod provider;
+mod query;
+
+use axum::body::Body;
+use http::request::Parts;
+use http::{Method, Request, Response, StatusCode};
+use hyper::body::Incoming;
+use jobs::{Dialect, FrontEnd, Page};
+use journal::Journal;
+use serde_json::Value;
+use words::Span;
+
+use crate::access::Permission;
+use crate::api::Api;
+use crate::error::ApiError;
+use crate::etag::{self, with_etag};
+use crate::jobs::{JobsError, Writing};
+use crate::limits::JOB_BYTES_MAX;
+use answer::{AzureError, empty, json};
+use query::Query;
+
+pub(crate) use body::{record, scope};
+pub(crate) use classic::ClassicPlace;
+pub(crate) use place::{CollectionPath, Place};
+
+/// How long after its creation a job without a start of its own began: clients that read a job back, or change it
+/// at once, count on it.
+pub(crate) const AT_ONCE: Span = Span::from_secs(20);
+
+type Answer = Result<Response<Body>, AzureError>;
+
+/// What a request asks for, besides its place and its body.
+struct Ask {
+    parts: Parts,
+    query: Query,
+    dialect: Dialect,
+}
+
+impl<J: Journal> Api<J> {
+    pub(crate) async fn azure(&self, place: Place, request: Request<Incoming>) -> Response<Body> {
+        self.answer_azure(place, request).await.unwrap_or_else(AzureError::into_response)
+    }
+
+    async fn answer_azure(&self, place: Place, request: Request<Incoming>) -> Answer {
+        let (parts, body) = request.into_parts();
+        let needs = match (&parts.method, &place) {
+            (&Method::GET, _) => Permission::Read,
+            (_, Place::Run(..)) => Permission::Operate,
+            _ => Permission::Edit,
+        };
+        self.allow(&parts.headers, needs)?;
+        let query = Query::read(&parts.uri)?;
+        if !matches!(place, Place::Provider { .. }) {
+            query.check_version()?;
+        }
+        let ask = Ask { dialect: dialect(&parts), query, parts };
+        match place {
+            Place::Provider { subscription } if ask.parts.method == Method::GET => {
+                Ok(json(StatusCode::OK, &provider::describe(&subscription)))
+            }
+            Place::Collections { subscription, group } if ask.parts.method == Method::GET => {
+                self.azure_collections(&subscription, group.as_deref(), &ask)
+            }
+            Place::Collection(at) => self.azure_collection(&at, body, &ask).await,
+            Place::Enable(at) if ask.parts.method == Method::POST => self.azure_switch(&at, true).await,
+            Place::Disable(at) if ask.parts.method == Method::POST => self.azure_switch(&at, false).await,
+            Place::Jobs(at) if ask.parts.method == Method::GET => self.azure_jobs(&at, &ask).await,
+            Place::Job(at, job) => self.azure_job(&at, &job, body, &ask).await,
+            Place::Run(at, job) if ask.parts.method == Method::POST => {
+                self.run_job(&at, &job).await.map_err(|error| AzureError::at(&at, &job, error))?;
+                Ok(empty(StatusCode::OK))
+            }
+            Place::History(at, job) if ask.parts.method == Method::GET => {
+                self.azure_history(&at, &job, &ask).await
+            }
+            Place::Preview(at, job) if ask.parts.method == Method::GET => {
+                let count = ask.query.count.unwrap_or(10);
+                let preview = self.preview_job(&at, &job, count).await;
+                Ok(json(StatusCode::OK, &preview.map_err(|error| AzureError::at(&at, &job, error))?))
+            }
+            Place::Unknown => {
+                let text = format!("nothing is at {}", ask.parts.uri.path());
+                Err(AzureError::new(StatusCode::NOT_FOUND, "NotFound", text))
+            }
+            _ => Err(ApiError::Method(ask.parts.method).into()),
+        }
+    }
+
+    fn azure_collections(&self, subscription: &str, group: Option<&str>, ask: &Ask) -> Answer {
+        let prefix = match group {
+            Some(group) => format!("{subscription}/{group}/").to_lowercase(),
+            None => format!("{subscription}/").to_lowercase(),
+        };
+        let all = self.jobs.collections(&prefix).map_err(JobsError::from);
+        let all = all.map_err(|error| AzureError::at(&no_place(), "", error))?;
+        let rows = ask.query.rows();
+        let more = all.len() > ask.query.skip.saturating_add(rows);
+        let page = all.iter().skip(ask.query.skip).take(rows).map(body::collection);
+        let value = page.collect::<Result<_, _>>().map_err(|error| AzureError::at(&no_place(), "", error))?;
+        Ok(json(StatusCode::OK, &Page { value, next_link: ask.next_link(more) }))
+    }
+
+    async fn azure_collection(&self, at: &CollectionPath, body: Incoming, ask: &Ask) -> Answer {
+        let wrong = |error| AzureError::at(at, "", error);
+        let expect = etag::expect(&ask.parts.headers)?;
+        let (collection, status) = match ask.parts.method {
+            Method::GET => (self.collection(at).map_err(wrong)?, StatusCode::OK),
+            Method::PUT => {
+                let asked = read(body, ask).await?;
+                body::check_collection_name(at, &asked).map_err(wrong)?;
+                let written = self.put_collection(at, &asked, FrontEnd::Azure, expect).await;
+                let (collection, created) = written.map_err(wrong)?;
+                (collection, if created { StatusCode::CREATED } else { StatusCode::OK })
+            }
+            Method::PATCH => {
+                let asked = read(body, ask).await?;
+                body::check_collection_name(at, &asked).map_err(wrong)?;
+                (self.patch_collection(at, &asked, expect).await.map_err(wrong)?, StatusCode::OK)
+            }
+            Method::DELETE => {
+                self.delete_collection(at, expect).await.map_err(wrong)?;
+                return Ok(empty(StatusCode::OK));
+            }
+            _ => return Err(ApiError::Method(ask.parts.method.clone()).into()),
+        };
+        let shown = body::collection(&collection).map_err(wrong)?;
+        Ok(with_etag(json(status, &shown), collection.version))
+    }
+
+    async fn azure_switch(&self, at: &CollectionPath, on: bool) -> Answer {
+        self.switch_collection(at, on).await.map_err(|error| AzureError::at(at, "", error))?;
+        Ok(empty(StatusCode::OK))
+    }
+
+    async fn azure_jobs(&self, at: &CollectionPath, ask: &Ask) -> Answer {
+        let wrong = |error| AzureError::at(at, "", error);
+        let filter = ask.query.filter.as_deref().map(jobs::parse_job_filter).transpose();
+        let state = filter.map_err(|error| AzureError::bad_request(error.to_string()))?;
+        let listed = self.list_jobs(at, state, ask.query.skip, ask.query.rows()).await;
+        let (collection, page) = listed.map_err(wrong)?;
+        let jobs = page.jobs.iter().map(|shown| body::job(&collection, shown, ask.dialect));
+        let value = jobs.collect::<Result<Vec<_>, _>>().map_err(wrong)?;
+        Ok(json(StatusCode::OK, &Page { value, next_link: ask.next_link(page.more) }))
+    }
+
+    async fn azure_job(&self, at: &CollectionPath, name: &str, body: Incoming, ask: &Ask) -> Answer {
+        let wrong = |error| AzureError::at(at, name, error);
+        let expect = etag::expect(&ask.parts.headers)?;
+        let writing = Writing { expect, delay: AT_ONCE };
+        let (collection, shown, status) = match ask.parts.method {
+            Method::GET => {
+                let (collection, shown) = self.show_job(at, name).await.map_err(wrong)?;
+                (collection, shown, StatusCode::OK)
+            }
+            Method::PUT => {
+                let asked = read(body, ask).await?;
+                body::check_job_name(at, name, &asked).map_err(wrong)?;
+                let written = self.put_job(at, name, &asked, writing).await;
+                let (collection, shown, created) = written.map_err(wrong)?;
+                (collection, shown, if created { StatusCode::CREATED } else { StatusCode::OK })
+            }
+            Method::PATCH => {
+                let asked = read(body, ask).await?;
+                body::check_job_name(at, name, &asked).map_err(wrong)?;
+                let written = self.patch_job(at, name, &asked, writing).await;
+                let (collection, shown) = written.map_err(wrong)?;
+                (collection, shown, StatusCode::OK)
+            }
+            Method::DELETE => {
+                self.delete_job(at, name, expect).await.map_err(wrong)?;
+                return Ok(empty(StatusCode::OK));
+            }
+            _ => return Err(ApiError::Method(ask.parts.method.clone()).into()),
+        };
+        let version = shown.job.definition.version;
+        let shown = body::job(&collection, &shown, ask.dialect).map_err(wrong)?;
+        Ok(with_etag(json(status, &shown), version))
+    }
+
+    async fn azure_history(&self, at: &CollectionPath, name: &str, ask: &Ask) -> Answer {
+        let wrong = |error| AzureError::at(at, name, error);
+        let filter = ask.query.filter.as_deref().map(jobs::parse_history_filter).transpose();
+        let status = filter.map_err(|error| AzureError::bad_request(error.to_string()))?;
+        let collection = self.collection(at).map_err(wrong)?;
+        let job = self.job(&collection, name).map_err(wrong)?;
+        let page = self.history(&collection, &job, status, ask.query.skip, ask.query.rows()).await;
+        let page = page.map_err(wrong)?;
+        let value = page.attempts.iter().map(|attempt| body::history(&collection, &job, attempt)).collect();
+        Ok(json(StatusCode::OK, &Page { value, next_link: ask.next_link(page.more) }))
+    }
+}
+
+impl Ask {
+    fn next_link(&self, more: bool) -> Option<String> {
+        more.then(|| self.query.next_link(&self.parts.uri, &self.parts.headers))
+    }
+}
+
+/// Clients that map `Occurrence` and `certificateExpirationDate`, as Python's does, get these spellings too.
+fn dialect(parts: &Parts) -> Dialect {
+    let agent = parts.headers.get(http::header::USER_AGENT).and_then(|value| value.to_str().ok());
+    let sdk_spellings = agent.is_some_and(|agent| agent.starts_with("azsdk-python"));
+    Dialect { sdk_spellings, native: false }
+}
+
+async fn read(body: Incoming, ask: &Ask) -> Result<Value, AzureError> {
+    let mut request = Request::new(body);
+    *request.headers_mut() = ask.parts.headers.clone();
+    let bytes = crate::body::read(request, JOB_BYTES_MAX).await?;
+    serde_json::from_slice(&bytes)
+        .map_err(|error| AzureError::bad_request(format!("the body is not JSON: {error}")))
+}
+
+fn no_place() -> CollectionPath {
+    CollectionPath { subscription: String::new(), group: String::new(), name: String::new() }
+}

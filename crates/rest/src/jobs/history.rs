@@ -1,0 +1,149 @@
+//! History: every attempt of every occurrence, read from the runs that the occurrences were.
+
+use engine::archive;
+use jobs::HistoryStatus;
+use journal::Journal;
+use kernel::job::{Collection, Job, Occurrence};
+use kernel::{Fact, Run};
+use view::RunQuery;
+use words::{Outcome, Ticks, Timestamp, Work};
+
+use super::JobsError;
+use crate::api::Api;
+use crate::error::ApiError;
+
+/// One attempt that has ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Attempt {
+    pub run: String,
+    pub expected: Ticks,
+    pub started: Timestamp,
+    pub ended: Timestamp,
+    /// The errorAction, not the action itself.
+    pub is_alternative: bool,
+    /// 0 for the first attempt.
+    pub retry: u32,
+    /// 1 for the first occurrence.
+    pub occurrence: u64,
+    pub by_hand: bool,
+    pub completed: bool,
+    pub message: String,
+}
+
+/// One page of attempts, newest first.
+pub(crate) struct HistoryPage {
+    pub attempts: Vec<Attempt>,
+    pub more: bool,
+}
+
+/// Runs that are read at once.
+const RUNS_AT_ONCE: usize = 100;
+
+impl<J: Journal> Api<J> {
+    pub(crate) async fn history(
+        &self,
+        collection: &Collection,
+        job: &Job,
+        status: Option<HistoryStatus>,
+        skip: usize,
+        top: usize,
+    ) -> Result<HistoryPage, JobsError> {
+        let partition = self.jobs.partition_of(&collection.id());
+        let key = job.key();
+        let live =
+            self.engine.query(partition, move |state| state.occurrences(&key).cloned().collect::<Vec<Run>>());
+        let mut attempts = Vec::new();
+        for run in live.await.map_err(ApiError::from)?.iter().rev() {
+            attempts.extend(attempts_of(run));
+        }
+        let wanted = |attempt: &Attempt| match status {
+            None => true,
+            Some(HistoryStatus::Completed) => attempt.completed,
+            Some(HistoryStatus::Failed) => !attempt.completed,
+            // Nothing is put off for ever without being tried: there are no such records.
+            Some(HistoryStatus::Postponed) => false,
+        };
+        attempts.retain(wanted);
+        let enough = skip.saturating_add(top).saturating_add(1);
+        let mut cursor = None;
+        while attempts.len() < enough {
+            let query = RunQuery {
+                key: Some(job.key()),
+                from: Some(self.clock.wall() - self.history_for),
+                partition: Some(partition),
+                limit: RUNS_AT_ONCE,
+                cursor: cursor.take(),
+                ..RunQuery::default()
+            };
+            let view = self.view.clone();
+            let read = tokio::task::spawn_blocking(move || read_page(&view, &query)).await;
+            let (runs, next) = read.expect("reading does not panic")?;
+            attempts.extend(runs.iter().flat_map(attempts_of).filter(wanted));
+            cursor = next;
+            if cursor.is_none() {
+                break;
+            }
+        }
+        // Occurrences that overlap are listed by when each attempt began.
+        attempts.sort_by(|a, b| (b.started, b.occurrence, b.retry).cmp(&(a.started, a.occurrence, a.retry)));
+        let more = attempts.len() > skip.saturating_add(top);
+        let attempts = attempts.into_iter().skip(skip).take(top).collect();
+        Ok(HistoryPage { attempts, more })
+    }
+}
+
+fn read_page(view: &view::View, query: &RunQuery) -> Result<(Vec<Run>, Option<String>), ApiError> {
+    let failed = |error: String| ApiError::View(error);
+    let page = view.list(query).map_err(|error| failed(error.to_string()))?;
+    let mut runs = Vec::new();
+    for row in page.rows {
+        let ended = view.run(&row.id, query.partition).map_err(|error| failed(error.to_string()))?;
+        if let Some(ended) = ended {
+            runs.push(archive::open(&ended).map_err(|error| failed(format!("run {}: {error}", row.id)))?);
+        }
+    }
+    Ok((runs, page.next))
+}
+
+/// The attempts of an occurrence that have ended, newest first.
+fn attempts_of(run: &Run) -> Vec<Attempt> {
+    let Some(occurrence) = Occurrence::of_request(&run.request) else { return Vec::new() };
+    let mut attempts = Vec::new();
+    let mut started = None;
+    for moment in &run.timeline {
+        match &moment.fact {
+            Fact::Started { .. } => started = Some(moment.at),
+            Fact::Ended { work, attempt, outcome, .. } => attempts.push(Attempt {
+                run: run.request.id.to_string(),
+                expected: occurrence.expected,
+                started: started.take().unwrap_or(moment.at),
+                ended: moment.at,
+                is_alternative: matches!(work, Work::Alternative(_)),
+                retry: attempt - 1,
+                occurrence: occurrence.number,
+                by_hand: occurrence.by_hand,
+                completed: matches!(outcome, Outcome::Done { .. }),
+                message: message(outcome),
+            }),
+            _ => {}
+        }
+    }
+    attempts.reverse();
+    attempts
+}
+
+/// What the effects said of an attempt.
+fn message(outcome: &Outcome) -> String {
+    #[derive(serde::Deserialize)]
+    struct Output {
+        message: String,
+    }
+    match outcome {
+        Outcome::Done { output, .. } => {
+            serde_json::from_slice(output).map(|output: Output| output.message).unwrap_or_default()
+        }
+        Outcome::Refused { reason, .. } | Outcome::Transient { reason, .. } | Outcome::Unknown { reason } => {
+            reason.clone()
+        }
+    }
+}

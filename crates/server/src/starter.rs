@@ -1,0 +1,40 @@
+//! Jobs that start a run of a workflow: their requests go through the ingest like any other.
+
+use std::sync::Arc;
+
+use effects::{StartError, StartRequest, Starter, Starting};
+use engine::Catalogs;
+use ingest::{Ingest, Offer, SubmitError, Target};
+use journal_disk::DiskJournal;
+use words::{RunId, Span, WorkflowName};
+
+pub(crate) struct WorkflowStarter {
+    pub ingest: Arc<Ingest<DiskJournal>>,
+    pub catalogs: Catalogs,
+}
+
+impl Starter for WorkflowStarter {
+    fn start(&self, request: StartRequest) -> Starting<'_> {
+        Box::pin(self.submit(request))
+    }
+}
+
+impl WorkflowStarter {
+    async fn submit(&self, request: StartRequest) -> Result<String, StartError> {
+        let failed = |reason: String| StartError { reason, retry_after: None };
+        let catalog = self.catalogs.load();
+        let name = WorkflowName::new(&request.workflow).map_err(|error| failed(error.to_string()))?;
+        let entry = catalog.current(&name).ok_or_else(|| failed("no workflow has this name".to_owned()))?;
+        let id = RunId::new(&request.id).map_err(|error| failed(error.to_string()))?;
+        let offer = Offer { body: request.body, header_id: Some(id), ..Offer::default() };
+        let target = Target { definition: &entry.definition, version: entry.version };
+        match self.ingest.submit(target, offer).await {
+            Ok(submitted) => Ok(submitted.id.to_string()),
+            Err(SubmitError::Refused(refusal)) => {
+                let retry_after = Some(Span::from_secs(refusal.retry_after_secs));
+                Err(StartError { reason: refusal.to_string(), retry_after })
+            }
+            Err(error) => Err(failed(error.to_string())),
+        }
+    }
+}
