@@ -59,8 +59,8 @@ impl<J: Journal> Api<J> {
         writing: Writing,
     ) -> Result<(Collection, Shown, bool), JobsError> {
         check_name(name)?;
-        let mut document = jobs::read_job(body, &self.job_limits, self.clock.wall())?;
-        secrets::seal_job(&self.vault, &mut document)?;
+        let document = jobs::read_job(body, &self.job_limits, self.clock.wall())?;
+        let document = secrets::seal_job(&self.vault, document).await?;
         self.write_job(at, name, &document, writing, job::Manner::Replace).await
     }
 
@@ -72,8 +72,7 @@ impl<J: Journal> Api<J> {
         body: &Value,
         writing: Writing,
     ) -> Result<(Collection, Shown), JobsError> {
-        let mut patch = jobs::read_job_patch(body)?;
-        secrets::seal_patch(&self.vault, &mut patch)?;
+        let patch = secrets::seal_patch(&self.vault, jobs::read_job_patch(body)?).await?;
         for _ in 0..RACES_MAX {
             let collection = self.collection(at)?;
             let job = self.job(&collection, name)?;
