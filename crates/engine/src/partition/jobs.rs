@@ -59,7 +59,9 @@ impl<J: Journal> Partition<J> {
                 self.apply(batch, &Input::Fire(firing)).expect("an occurrence is never rejected");
             }
             Due::Stand(standing) => {
-                self.shared.metrics.job_left_out.inc();
+                let left_out = |standing: &job::Standing| standing.skipped + standing.missed;
+                let more = left_out(&standing) - left_out(&found.standing);
+                self.shared.metrics.job_left_out.inc_by(more);
                 self.stand(batch, found, standing);
             }
             Due::Forget => {

@@ -10,6 +10,9 @@ use crate::{Request, recurrence};
 /// An occurrence that is later than this was missed; within it, it is merely late and always runs.
 const GRACE: Span = Span::from_secs(60);
 
+/// An occurrence that is later than this does not overlap by its plan, but because it is being caught up.
+const ON_TIME: Span = Span::from_secs(1);
+
 /// What is to be done about a job that is due.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Due {
@@ -49,7 +52,7 @@ pub fn due(job: &Job, wall: Timestamp, live: usize) -> Due {
     };
     if live > 0 && !once && definition.spec.overlap == Overlap::Skip {
         let mut standing = standing.clone();
-        if missed && definition.spec.missed == Missed::All {
+        if late > ON_TIME && definition.spec.missed == Missed::All {
             // Its turn comes when the one before has ended.
             standing.due = Some(wall + GRACE);
             return Due::Stand(standing);

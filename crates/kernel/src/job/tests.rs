@@ -242,6 +242,25 @@ fn what_was_missed_is_caught_up_as_the_job_says() {
 }
 
 #[test]
+fn all_that_was_missed_is_caught_up_one_after_another_to_the_last() {
+    let rule = Rule::Cron("*/5 * * * * *".parse().expect("a cron expression"));
+    let recurrence = Some(Recurrence { rule, count: None, end: None });
+    let mut collection = collection(true);
+    collection.spec.period_min = Span::from_secs(1);
+    let (collection, _) = put_collection(None, &[], &collection, Expect::Nothing, START).expect("new");
+    let spec = JobSpec { missed: Missed::All, ..spec(Some(START), recurrence) };
+    let job = put(&collection, None, &draft(spec), Expect::Nothing, Manner::Replace, START).expect("a job");
+    let mut bench = Bench { collection, job, ..Bench::new(self::spec(None, None)) };
+    bench.now = START + Span::from_secs(74);
+    bench.turn(&mut |_| None);
+    assert_eq!(bench.fired.len(), 1, "the others wait for the first");
+    bench.pass(Span::from_secs(50), Span::from_secs(1), done);
+    let at: Vec<_> = bench.fired.iter().map(|(_, at)| (at.floor().0 - START.0) / 1000).collect();
+    assert_eq!(at, (0..=120).step_by(5).collect::<Vec<_>>());
+    assert_eq!(bench.job.standing.skipped, 0);
+}
+
+#[test]
 fn late_by_less_than_a_minute_is_not_missed() {
     let mut bench = Bench::new(JobSpec { missed: Missed::Skip, ..spec(Some(START + minutes(1)), None) });
     bench.now = START + minutes(2);

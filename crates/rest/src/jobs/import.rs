@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use engine::jobs::JobCommand;
-use jobs::{CollectionDocument, FrontEnd, JobDocument, Status};
+use jobs::{CollectionDocument, FrontEnd, JobDocument, Problems, Status};
 use journal::Journal;
 use kernel::job::{Collection, CollectionDraft, Draft, Job};
 use serde::Serialize;
@@ -113,7 +113,15 @@ impl<J: Journal> Api<J> {
 
     fn read_import(&self, document: &Value) -> Result<Wanted, JobsError> {
         let empty = Vec::new();
-        let jobs = match document.get("jobs") {
+        let Some(members) = document.as_object() else {
+            return Err(JobsError::Bad("write an object with 'collection' and 'jobs'".to_owned()));
+        };
+        // A list of Azure holds its jobs under `value`.
+        let known = ["collection", "jobs", "value", "nextLink"];
+        if let Some(other) = members.keys().find(|name| !known.contains(&name.as_str())) {
+            return Err(JobsError::Bad(format!("{other}: not known; write 'collection' and 'jobs'")));
+        }
+        let jobs = match members.get("jobs").or(members.get("value")) {
             Some(Value::Array(jobs)) => jobs,
             None => &empty,
             Some(_) => return Err(JobsError::Bad("jobs: write a list of jobs".to_owned())),
@@ -132,7 +140,8 @@ impl<J: Journal> Api<J> {
             }
             let document = jobs::read_job(body, &self.job_limits, self.clock.wall());
             let document = document.map_err(|problems| {
-                JobsError::Bad(format!("jobs[{index}] '{name}': {problems} (exports leave secrets out)"))
+                let text = format!("{problems} (exports leave secrets out)");
+                Problems::one(format!("jobs[{index}] '{name}'"), text)
             })?;
             read.push((name.to_owned(), document));
         }
