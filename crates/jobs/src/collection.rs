@@ -75,7 +75,7 @@ pub struct CollectionPatch {
 pub fn read_collection(body: &Value, front_end: FrontEnd) -> Result<CollectionDocument, Problems> {
     let mut report = Report::default();
     let mut reader = Reader { mode: Mode::Whole, report: &mut report };
-    let members = reader.object(&COLLECTION, body, "");
+    let members = reader.object(&COLLECTION, body, "").unwrap_or_default();
     if front_end == FrontEnd::Azure && body.is_object() && !members.contains_key("location") {
         report.add("location", "required");
     }
@@ -86,7 +86,7 @@ pub fn read_collection(body: &Value, front_end: FrontEnd) -> Result<CollectionDo
 pub fn read_collection_patch(body: &Value) -> Result<CollectionPatch, Problems> {
     let mut report = Report::default();
     let mut reader = Reader { mode: Mode::Patch, report: &mut report };
-    let members = reader.object(&COLLECTION, body, "");
+    let members = reader.object(&COLLECTION, body, "").unwrap_or_default();
     for name in ["location", "properties"] {
         if members.get(name) == Some(&Value::Null) {
             report.add(name, "cannot be removed");

@@ -55,7 +55,7 @@ pub struct JobDocument {
 pub fn read_job(body: &Value, limits: &Limits, now: Timestamp) -> Result<JobDocument, Problems> {
     let mut report = Report::default();
     let mut reader = Reader { mode: Mode::Whole, report: &mut report };
-    let mut members = reader.object(&JOB, body, "");
+    let mut members = reader.object(&JOB, body, "").unwrap_or_default();
     let Some(Value::Object(mut properties)) = members.remove("properties") else {
         if body.is_object() && !report.mentions("properties") {
             report.add("properties", "required");

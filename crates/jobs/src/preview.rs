@@ -48,20 +48,17 @@ pub fn read_preview(body: &Value, limits: &Limits, now: Timestamp) -> Result<Pre
 
 /// The canonical members, and where those of the job stand.
 fn read_members(body: &Value, reader: &mut Reader) -> (Map<String, Value>, &'static str) {
-    let Value::Object(written) = body else { return (reader.object(&PREVIEW, body, ""), "") };
     let is = |written: &str, name: &str| written.eq_ignore_ascii_case(name);
-    let Some((_, properties)) = written.iter().find(|(name, _)| is(name, "properties")) else {
-        return (reader.object(&PREVIEW, body, ""), "");
+    let written = body.as_object();
+    let properties = written.and_then(|written| written.iter().find(|(name, _)| is(name, "properties")));
+    let (Some(written), Some((_, properties))) = (written, properties) else {
+        return (reader.object(&PREVIEW, body, "").unwrap_or_default(), "");
     };
-    let mut members = reader.object(&PREVIEW, properties, "properties");
-    let beside =
-        |name: &str| !["properties", "id", "type", "name", "etag"].iter().any(|known| is(name, known));
-    let beside: Map<String, Value> = written
-        .iter()
-        .filter(|(name, _)| beside(name))
-        .map(|(name, value)| (name.clone(), value.clone()))
-        .collect();
-    members.extend(reader.object(&PREVIEW, &Value::Object(beside), ""));
+    let mut members = reader.object(&PREVIEW, properties, "properties").unwrap_or_default();
+    let mut beside = written.clone();
+    beside
+        .retain(|name, _| !["properties", "id", "type", "name", "etag"].iter().any(|known| is(name, known)));
+    members.extend(reader.object(&PREVIEW, &Value::Object(beside), "").unwrap_or_default());
     (members, "properties")
 }
 

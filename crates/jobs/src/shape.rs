@@ -91,11 +91,11 @@ pub(crate) struct Reader<'a> {
 
 impl Reader<'_> {
     /// The canonical members of an object; those that are wrong are reported and left out.
-    pub(crate) fn object(&mut self, shape: &Shape, value: &Value, path: &str) -> Map<String, Value> {
+    pub(crate) fn object(&mut self, shape: &Shape, value: &Value, path: &str) -> Option<Map<String, Value>> {
         let mut canonical = Map::new();
         let Value::Object(members) = value else {
             self.report.add(path, format!("must be an object, not {}", kind_of(value)));
-            return canonical;
+            return None;
         };
         let mut spellings: Vec<(&str, &str)> = Vec::new();
         for (written, value) in members {
@@ -122,7 +122,7 @@ impl Reader<'_> {
                 }
             }
         }
-        canonical
+        Some(canonical)
     }
 
     fn unknown(&mut self, shape: &Shape, written: &str, path: &str) {
@@ -155,8 +155,8 @@ impl Reader<'_> {
             return (self.mode == Mode::Patch).then_some(Value::Null);
         }
         match &member.kind {
-            Kind::Texts => Some(self.texts(value, path)),
-            Kind::Object(shape) => Some(Value::Object(self.object(shape, value, path))),
+            Kind::Texts => self.texts(value, path),
+            Kind::Object(shape) => self.object(shape, value, path).map(Value::Object),
             Kind::Objects(shape) => self.objects(shape, value, path),
             Kind::Wholes { min, max, zero } => self.list(value, path, |value| {
                 let number = whole(value, *min, *max)?;
@@ -201,15 +201,15 @@ impl Reader<'_> {
             return None;
         };
         let mut reader = Reader { mode: Mode::Whole, report: self.report };
-        let read = |(n, item)| Value::Object(reader.object(shape, item, &format!("{path}[{n}]")));
-        Some(items.iter().enumerate().map(read).collect())
+        let read = |(n, item)| reader.object(shape, item, &format!("{path}[{n}]")).map(Value::Object);
+        Some(items.iter().enumerate().filter_map(read).collect())
     }
 
-    fn texts(&mut self, value: &Value, path: &str) -> Value {
+    fn texts(&mut self, value: &Value, path: &str) -> Option<Value> {
         let mut texts = Map::new();
         let Value::Object(members) = value else {
             self.report.add(path, format!("must be an object of names and texts, not {}", kind_of(value)));
-            return Value::Object(texts);
+            return None;
         };
         for (name, value) in members {
             let text = match value {
@@ -226,7 +226,7 @@ impl Reader<'_> {
             };
             texts.insert(name.clone(), text);
         }
-        Value::Object(texts)
+        Some(Value::Object(texts))
     }
 }
 

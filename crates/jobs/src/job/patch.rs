@@ -31,7 +31,7 @@ const FACTS: [&str; 3] = ["certificateThumbprint", "certificateExpiration", "cer
 pub(super) fn read(body: &Value) -> Result<JobPatch, Problems> {
     let mut report = Report::default();
     let mut reader = Reader { mode: Mode::Patch, report: &mut report };
-    let mut members = reader.object(&JOB, body, "");
+    let mut members = reader.object(&JOB, body, "").unwrap_or_default();
     let mut properties = match members.remove("properties") {
         Some(Value::Object(properties)) => properties,
         Some(_) => {
