@@ -200,8 +200,9 @@ impl CollectionDocument {
         }
         let too_often = |max: &MaxRecurrence| max.frequency.times(max.interval) < plan.period_min();
         if let Some(MaxRecurrence { frequency, interval }) = quota.max_recurrence.filter(too_often) {
+            let plural = if interval == 1 { "" } else { "s" };
             let message = format!(
-                "every {interval} {frequency} is more often than every {}, the most of the plan {plan}",
+                "every {interval} {frequency}{plural} is more often than every {}, the most of the plan {plan}",
                 plan.period_min()
             );
             report.add("properties.quota.maxRecurrence", message);

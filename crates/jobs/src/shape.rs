@@ -52,7 +52,14 @@ pub(crate) enum Kind {
     Wholes {
         min: i64,
         max: i64,
-        zero: bool,
+    },
+    /// Counted from the beginning, or with a minus from the end.
+    FromEitherEnd {
+        max: i64,
+    },
+    /// Several of those, or one alone.
+    AllFromEitherEnd {
+        max: i64,
     },
     Words(&'static [&'static str]),
     /// Names and texts.
@@ -158,14 +165,12 @@ impl Reader<'_> {
             Kind::Texts => self.texts(value, path),
             Kind::Object(shape) => self.object(shape, value, path).map(Value::Object),
             Kind::Objects(shape) => self.objects(shape, value, path),
-            Kind::Wholes { min, max, zero } => self.list(value, path, |value| {
-                let number = whole(value, *min, *max)?;
-                if number == 0 && !zero {
-                    Err(not_in_range("0", *min, *max, *zero))
-                } else {
-                    Ok(number.into())
-                }
-            }),
+            Kind::Wholes { min, max } => {
+                self.list(value, path, |value| whole(value, *min, *max).map(Value::from))
+            }
+            Kind::AllFromEitherEnd { max } => {
+                self.list(value, path, |value| from_either_end(value, *max).map(Value::from))
+            }
             Kind::Words(words) => self.list(value, path, |value| word(value, words)),
             kind => scalar(kind, value).map_err(|message| self.report.add(path, message)).ok(),
         }
@@ -244,6 +249,7 @@ fn scalar(kind: &Kind, value: &Value) -> Result<Value, String> {
             text => Ok(text.into()),
         },
         Kind::Whole { min, max } => whole(value, *min, *max).map(Value::from),
+        Kind::FromEitherEnd { max } => from_either_end(value, *max).map(Value::from),
         Kind::Flag => match value {
             Value::Bool(flag) => Ok((*flag).into()),
             Value::String(text) if text.eq_ignore_ascii_case("true") => Ok(true.into()),
@@ -268,6 +274,7 @@ fn scalar(kind: &Kind, value: &Value) -> Result<Value, String> {
         }
         Kind::Any => Ok(value.clone()),
         Kind::Wholes { .. }
+        | Kind::AllFromEitherEnd { .. }
         | Kind::Words(_)
         | Kind::Texts
         | Kind::Object(_)
@@ -300,35 +307,40 @@ fn word(value: &Value, words: &[&str]) -> Result<Value, String> {
     })
 }
 
-/// A whole number, also one that is written as a text.
+/// A whole number of a range.
 fn whole(value: &Value, min: i64, max: i64) -> Result<i64, String> {
-    let (number, shown) = match value {
-        Value::Number(number) => (number.as_i64().or_else(|| integral(number.as_f64()?)), number.to_string()),
-        Value::String(text) => (text.trim().parse().ok(), quote(text)),
-        _ => return Err(format!("must be a whole number, not {}", kind_of(value))),
-    };
-    match number {
-        Some(number) if (min..=max).contains(&number) => Ok(number),
-        // A number beyond 64 bits is out of every range.
-        None if !value.is_number() || value.as_f64().is_none_or(|number| number.fract() != 0.0) => {
-            Err(format!("{shown} is not a whole number"))
+    let (number, shown) = number(value)?;
+    number.filter(|number| (min..=max).contains(number)).ok_or_else(|| format!("{shown} is not {min}-{max}"))
+}
+
+/// A whole number but 0, to `max` on either side of it.
+fn from_either_end(value: &Value, max: i64) -> Result<i64, String> {
+    let (number, shown) = number(value)?;
+    let fits = |number: &i64| *number != 0 && (-max..=max).contains(number);
+    number.filter(fits).ok_or_else(|| format!("{shown} is not 1 to {max} or -{max} to -1"))
+}
+
+/// A whole number, also one that is written as a text, and how to show it; none when it is beyond 64 bits.
+fn number(value: &Value) -> Result<(Option<i64>, String), String> {
+    match value {
+        Value::Number(number) => {
+            let float = number.as_f64().unwrap_or(f64::NAN);
+            match number.as_i64().or_else(|| integral(float)) {
+                None if float.fract() != 0.0 => Err(format!("{number} is not a whole number")),
+                whole => Ok((whole, number.to_string())),
+            }
         }
-        _ => Err(not_in_range(&shown, min, max, true)),
+        Value::String(text) => match text.trim().parse() {
+            Ok(whole) => Ok((Some(whole), text.trim().to_owned())),
+            Err(_) => Err(format!("{} is not a whole number", quote(text))),
+        },
+        _ => Err(format!("must be a whole number, not {}", kind_of(value))),
     }
 }
 
 fn integral(number: f64) -> Option<i64> {
     // Below 2^53 every whole number has its own float.
     (number.fract() == 0.0 && number.abs() < 9e15).then_some(number as i64)
-}
-
-fn not_in_range(shown: &str, min: i64, max: i64, zero: bool) -> String {
-    match (min, max) {
-        _ if !zero => format!("{shown} is not {min} to -1 or 1 to {max}"),
-        (0.., i64::MAX) => format!("{shown} is less than {min}"),
-        (0.., _) => format!("{shown} is not {min}-{max}"),
-        _ => format!("{shown} is not {min} to {max}"),
-    }
 }
 
 fn kind_of(value: &Value) -> &'static str {

@@ -235,10 +235,10 @@ const NOT_A_FREQUENCY: &[(&str, &str)] = &[
 
 static SCHEDULE: Shape = Shape {
     members: &[
-        optional("minutes", Kind::Wholes { min: 0, max: 59, zero: true }),
-        optional("hours", Kind::Wholes { min: 0, max: 23, zero: true }),
+        optional("minutes", Kind::Wholes { min: 0, max: 59 }),
+        optional("hours", Kind::Wholes { min: 0, max: 23 }),
         optional("weekDays", Kind::Words(WeekDay::SPELLINGS)),
-        optional("monthDays", Kind::Wholes { min: -31, max: 31, zero: false }),
+        optional("monthDays", Kind::AllFromEitherEnd { max: 31 }),
         optional("monthlyOccurrences", Kind::Objects(&MONTHLY)),
     ],
     hints: &[
@@ -250,7 +250,7 @@ static SCHEDULE: Shape = Shape {
 static MONTHLY: Shape = Shape {
     members: &[
         required("day", Kind::Word(WeekDay::SPELLINGS)),
-        optional("occurrence", Kind::Whole { min: -5, max: 5 }),
+        optional("occurrence", Kind::FromEitherEnd { max: 5 }),
     ],
     hints: &[],
 };

@@ -101,12 +101,6 @@ fn check_schedule(schedule: &Members, frequency: Option<Frequency>, path: &str, 
             report.add(&below(path, name), message);
         }
     }
-    let monthly = schedule.get("monthlyOccurrences").and_then(Value::as_array);
-    for (n, item) in monthly.into_iter().flatten().enumerate() {
-        if item.get("occurrence").and_then(Value::as_i64) == Some(0) {
-            report.add(&format!("{path}.monthlyOccurrences[{n}].occurrence"), "0 is not -5 to -1 or 1 to 5");
-        }
-    }
 }
 
 fn date(members: &Members, name: &str) -> Option<Ticks> {

@@ -62,7 +62,7 @@ pub(crate) fn defaults(properties: &mut Map<String, Value>) {
     properties.remove("atInstant");
     properties.entry("state").or_insert_with(|| "enabled".into());
     if let Some(Value::Object(recurrence)) = properties.get_mut("recurrence") {
-        if recurrence.contains_key("frequency") {
+        if recurrence.contains_key("frequency") && !recurrence.contains_key("cron") {
             recurrence.entry("interval").or_insert_with(|| 1.into());
         }
         if let Some(Value::Object(schedule)) = recurrence.get_mut("schedule") {
