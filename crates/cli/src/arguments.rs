@@ -141,6 +141,7 @@ mod tests {
             "doctor --data d",
             "bench ingest --rate 1000 --seconds 3 --json",
             "bench workflow --runs 100",
+            "bench schedule --jobs 1000 --rate 100 --seconds 2",
             "completions bash",
         ] {
             let words = std::iter::once("sortie").chain(line.split(' '));
@@ -179,6 +180,7 @@ mod tests {
             "job import ops f.json --crontab g",
             "job collection create ops --plan gold",
             "bench ingest --rate 0",
+            "bench schedule --jobs 0",
         ] {
             let words = std::iter::once("sortie").chain(line.split(' '));
             assert!(Arguments::try_parse_from(words).is_err(), "sortie {line}");

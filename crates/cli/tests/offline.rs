@@ -82,6 +82,7 @@ fn usage_is_64_and_help_is_0() {
     check(&["run", "resolve", "x"], 64, "", "--step");
     check(&["dance"], 64, "", "unrecognized subcommand");
     check(&["run", "list", "--url", "ftp://x"], 64, "", "like http://127.0.0.1:7070");
+    check(&["bench", "schedule", "--jobs", "10"], 64, "", "is 200000, more than the 10 of --jobs");
     check(&["run", "list", "--help"], 0, "Example:", "");
     check(&["--version"], 0, "sortie ", "");
 }

@@ -11,31 +11,30 @@ use super::view::Properties;
 use crate::failure::Failure;
 
 #[derive(Debug, Default, Args)]
-#[command(next_help_heading = "What")]
 pub struct Action {
     /// Call this URL
-    #[arg(long, value_name = "URL")]
+    #[arg(long, value_name = "URL", help_heading = "What")]
     pub uri: Option<String>,
     /// The method of the call; without it GET, or POST where there is a body
-    #[arg(long, value_parser = method)]
+    #[arg(long, value_parser = method, help_heading = "What")]
     pub method: Option<String>,
     /// A header of the call; more than one may be given
-    #[arg(long = "header", value_name = "NAME=VALUE", value_parser = header)]
+    #[arg(long = "header", value_name = "NAME=VALUE", value_parser = header, help_heading = "What")]
     pub headers: Vec<(String, String)>,
     /// The body of the call, or the request for the workflow as JSON
-    #[arg(long, value_name = "TEXT")]
+    #[arg(long, value_name = "TEXT", help_heading = "What")]
     pub body: Option<String>,
     /// Start this workflow instead of a call
-    #[arg(long, value_name = "NAME", conflicts_with_all = ["uri", "method", "headers"])]
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["uri", "method", "headers"], help_heading = "What")]
     pub workflow: Option<String>,
     /// Try again this often after a failure; 0 is never. Without it: 4 times
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", help_heading = "What")]
     pub retry_count: Option<u32>,
     /// Wait this long before each further attempt. Without it: 30s
-    #[arg(long, value_name = "SPAN")]
+    #[arg(long, value_name = "SPAN", help_heading = "What")]
     pub retry_interval: Option<Span>,
     /// Call this URL with POST when all attempts have failed
-    #[arg(long, value_name = "URL")]
+    #[arg(long, value_name = "URL", help_heading = "What")]
     pub error_uri: Option<String>,
 }
 

@@ -37,7 +37,6 @@ pub struct Definition {
 /// What a change can take away.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Clear {
-    /// The rule: the job runs once
     Schedule,
     Start,
     End,

@@ -10,28 +10,27 @@ use words::{Span, Ticks};
 use crate::when;
 
 #[derive(Debug, Default, Args)]
-#[command(next_help_heading = "When")]
 pub struct Timing {
     /// A cron expression of five fields, of six with seconds first, or one like @daily
-    #[arg(long, value_name = "EXPR")]
+    #[arg(long, value_name = "EXPR", help_heading = "When")]
     pub cron: Option<String>,
     /// Every so often: 30s, 5m, 2h, 1d, 1w or 1mo
-    #[arg(long, value_name = "SPAN", conflicts_with = "cron")]
+    #[arg(long, value_name = "SPAN", conflicts_with = "cron", help_heading = "When")]
     pub every: Option<Every>,
     /// Once, at this time: 2026-03-01T12:00:00Z, +10m from now, or without Z by the clocks of --time-zone
-    #[arg(long, value_name = "TIME", conflicts_with_all = ["cron", "every", "start", "end"], value_parser = moment)]
+    #[arg(long, value_name = "TIME", conflicts_with_all = ["cron", "every", "start", "end"], value_parser = moment, help_heading = "When")]
     pub at: Option<String>,
     /// Not before this time, or +10m from now; it is also where the grid of --every begins
-    #[arg(long, value_name = "TIME", value_parser = date)]
+    #[arg(long, value_name = "TIME", value_parser = date, help_heading = "When")]
     pub start: Option<String>,
     /// Not after this time, or +2h from now
-    #[arg(long, value_name = "TIME", value_parser = date)]
+    #[arg(long, value_name = "TIME", value_parser = date, help_heading = "When")]
     pub end: Option<String>,
     /// The zone by whose clocks the rule is read, like Europe/Berlin; UTC without it
-    #[arg(long, value_name = "ZONE")]
+    #[arg(long, value_name = "ZONE", help_heading = "When")]
     pub time_zone: Option<String>,
     /// Put each occurrence off by up to this long, so that jobs do not start all at once
-    #[arg(long, value_name = "SPAN")]
+    #[arg(long, value_name = "SPAN", help_heading = "When")]
     pub jitter: Option<Span>,
 }
 

@@ -23,7 +23,7 @@ pub struct Update {
     job: Place,
     #[command(flatten)]
     definition: Definition,
-    /// Take this away; more than one may be given
+    /// Take this away; more than one may be given. Without its schedule a job runs once
     #[arg(long, value_enum, value_name = "WHAT", conflicts_with = "file")]
     clear: Vec<Clear>,
 }
