@@ -6,7 +6,9 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 
 use crate::session::{Options, Session};
-use crate::{bench, completions, dev, doctor, parked, partition, run, serve, service, signals, workflow};
+use crate::{
+    bench, completions, dev, doctor, job, parked, partition, run, serve, service, signals, workflow,
+};
 
 /// Makes sure that work between services gets done.
 ///
@@ -33,6 +35,8 @@ enum Command {
     Workflow(workflow::Workflow),
     #[command(subcommand)]
     Run(run::Run),
+    #[command(subcommand)]
+    Job(job::Job),
     Parked(parked::Parked),
     #[command(subcommand)]
     Partition(partition::Partition),
@@ -53,6 +57,7 @@ impl Arguments {
             Command::Serve(serve) => on_all_cores(serve.run()),
             Command::Workflow(command) => on_one_core(async { command.run(Session::new(&options)?).await }),
             Command::Run(command) => on_one_core(async { command.run(Session::new(&options)?).await }),
+            Command::Job(command) => on_one_core(async { command.run(Session::new(&options)?).await }),
             Command::Parked(command) => on_one_core(async { command.run(Session::new(&options)?).await }),
             Command::Partition(command) => on_one_core(async { command.run(Session::new(&options)?).await }),
             Command::Service(command) => on_one_core(async { command.run(Session::new(&options)?).await }),
@@ -102,6 +107,33 @@ mod tests {
             "run resolve x --step s --instead {} --note n",
             "run give-up x --note n",
             "run wait x --timeout 5s",
+            "job list",
+            "job list ops --state faulted --limit 5",
+            "job show ops/a",
+            "job create ops/a --uri http://h/ --method put --header a=b --header c:d --body x --every 5m",
+            "job create ops/a --workflow w --cron @daily --time-zone Europe/Berlin --create-collection",
+            "job create ops/a --uri http://h/ --at +10m --retry-count 2 --retry-interval 15s --error-uri http://h/",
+            "job create ops/a --uri http://h/ --every 1mo --start 2026-03-01 --end +90d --count 3 --jitter 10s",
+            "job create ops/a --uri http://h/ --missed all --overlap queue --disabled",
+            "job create s~g~ops/a --file -",
+            "job update ops/a --every 1h --clear time-zone --clear retry",
+            "job delete ops/a",
+            "job enable ops/a",
+            "job disable ops/a",
+            "job run ops/a --wait --timeout 5s",
+            "job history ops/a --failed --limit 3",
+            "job preview ops/a --count 3",
+            "job preview --every 5m --count 3 --now 2026-03-01T12:00:00Z",
+            "job export ops -o f.json",
+            "job import ops f.json --dry-run --prune",
+            "job import ops --crontab f --uri-template http://h/{line}",
+            "job apply ops f.json --prune",
+            "job diff ops f.json",
+            "job collections",
+            "job collection create ops --plan p20premium --max-jobs 9 --location westeurope",
+            "job collection delete ops",
+            "job collection enable ops",
+            "job collection disable ops",
             "parked",
             "parked list --limit 3",
             "partition list",
@@ -109,6 +141,7 @@ mod tests {
             "doctor --data d",
             "bench ingest --rate 1000 --seconds 3 --json",
             "bench workflow --runs 100",
+            "bench schedule --jobs 1000 --rate 100 --seconds 2",
             "completions bash",
         ] {
             let words = std::iter::once("sortie").chain(line.split(' '));
@@ -130,7 +163,24 @@ mod tests {
             "run list --from yesterday",
             "run start a - --file f",
             "workflow apply",
+            "job show ops",
+            "job show a/b/c",
+            "job create ops/a --uri http://h/ --every 5m --cron @daily",
+            "job create ops/a --uri http://h/ --at +1m --every 5m",
+            "job create ops/a --uri http://h/ --every soon",
+            "job create ops/a --uri http://h/ --at tomorrow",
+            "job create ops/a --uri http://h/ --workflow w",
+            "job create ops/a --uri http://h/ --header h",
+            "job create ops/a --uri http://h/ --missed never",
+            "job update ops/a --clear name",
+            "job run ops/a --timeout 5s",
+            "job list --state asleep",
+            "job preview ops/a --every 5m",
+            "job import ops",
+            "job import ops f.json --crontab g",
+            "job collection create ops --plan gold",
             "bench ingest --rate 0",
+            "bench schedule --jobs 0",
         ] {
             let words = std::iter::once("sortie").chain(line.split(' '));
             assert!(Arguments::try_parse_from(words).is_err(), "sortie {line}");

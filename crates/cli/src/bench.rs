@@ -1,4 +1,4 @@
-//! `sortie bench`: how fast this machine takes requests in and runs workflows, beside a bare loop.
+//! `sortie bench`: how fast this machine takes requests in, runs workflows and fires jobs, beside a bare loop.
 
 mod bare;
 mod calls;
@@ -8,6 +8,7 @@ mod ingest;
 mod load;
 mod progress;
 mod request;
+mod schedule;
 mod services;
 mod subject;
 mod workflow;
@@ -16,7 +17,7 @@ use std::process::ExitCode;
 
 use clap::Subcommand;
 
-/// Measure this machine: ingest, and whole workflows
+/// Measure this machine: ingest, whole workflows, and jobs on time
 ///
 /// Each bench starts a server of its own on a temporary directory, and measures a bare loop beside it in the
 /// same run, so that the ratio means something on any machine.
@@ -24,6 +25,7 @@ use clap::Subcommand;
 pub enum Bench {
     Ingest(ingest::Ingest),
     Workflow(workflow::Workflow),
+    Schedule(schedule::Schedule),
     #[command(hide = true)]
     BareServer(bare::BareServer),
     #[command(hide = true)]
@@ -36,6 +38,7 @@ impl Bench {
         match self {
             Bench::Ingest(ingest) => ingest.run(json).await?,
             Bench::Workflow(workflow) => workflow.run(json).await?,
+            Bench::Schedule(schedule) => schedule.run(json).await?,
             Bench::BareServer(server) => server.run().await?,
             Bench::DroneServices(services) => services.run().await?,
         }

@@ -184,6 +184,11 @@ impl Call {
         Call::new(Method::PUT, path, body.into()).header(CONTENT_TYPE, HeaderValue::from_static(content_type))
     }
 
+    pub fn patch(path: impl Into<String>, content_type: &'static str, body: impl Into<Bytes>) -> Call {
+        Call::new(Method::PATCH, path, body.into())
+            .header(CONTENT_TYPE, HeaderValue::from_static(content_type))
+    }
+
     #[must_use]
     pub fn header(mut self, name: HeaderName, value: HeaderValue) -> Call {
         self.headers.push((name, value));

@@ -85,12 +85,14 @@ Try, in another terminal:
   curl -s {url}/api/deliveryrequests -H 'content-type: application/json' -d '{}'
   {program}{at} run list
   {program}{at} run show delivery-1
+  {program}{at} job create ops/account --create-collection --every 1m --uri {}/api/accounts/myowner
 
 Ctrl-C ends it.
 ",
         services.join("\n             "),
         data.display(),
         one_line(workflows::SAMPLE_REQUEST),
+        fleet.url(Service::Account),
     )
 }
 

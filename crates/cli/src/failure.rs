@@ -64,14 +64,16 @@ pub fn report(error: &anyhow::Error) -> ExitCode {
     ExitCode::from(code_of(error))
 }
 
-/// One line for the error, then one for each field of the request that is wrong.
+/// One line for the error, then one for each field of the request that it does not mention.
 pub fn describe(error: &anyhow::Error) -> String {
     if let Some(Failure::Definition(lines)) = error.downcast_ref() {
         return lines.iter().map(|line| format!("{line}\n")).collect();
     }
     let mut text = format!("sortie: {error:#}\n");
     if let Some(Failure::Refused(problem)) = error.downcast_ref() {
-        text.extend(problem.errors.iter().map(|error| format!("  {}\n", describe_field(error))));
+        // A detail that quotes its fields has said them already.
+        let unsaid = problem.errors.iter().filter(|error| !problem.detail.contains(&error.message));
+        text.extend(unsaid.map(|error| format!("  {}\n", describe_field(error))));
     }
     text
 }

@@ -8,6 +8,7 @@ mod serve;
 mod bench;
 mod completions;
 mod doctor;
+mod job;
 mod parked;
 mod partition;
 mod run;
@@ -19,6 +20,7 @@ mod session;
 mod signals;
 
 mod failure;
+mod file;
 mod json;
 mod machine;
 mod screen;

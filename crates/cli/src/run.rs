@@ -19,6 +19,7 @@ use serde::de::IgnoredAny;
 use words::RunStatus;
 
 pub use decide::ways_out;
+pub use wait::until_ended;
 
 use crate::screen::Tone;
 use crate::session::Session;

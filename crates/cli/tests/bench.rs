@@ -40,3 +40,14 @@ fn workflow_gives_its_figures_and_all_runs_complete() {
     let figures = check(&["bench", "workflow", "--runs", "100", "--concurrency", "8"]);
     assert_eq!(figures["completed"].as_u64(), Some(100), "{figures}");
 }
+
+#[test]
+fn schedule_gives_its_figures_and_every_job_fires_once() {
+    let figures = check(&["bench", "schedule", "--jobs", "1500", "--rate", "500", "--seconds", "1"]);
+    for (field, count) in [("due", 500), ("lost", 0), ("repeated", 0), ("early", 0)] {
+        assert_eq!(figures[field].as_u64(), Some(count), "{field}: {figures}");
+    }
+    for field in ["load_seconds", "restart_seconds", "max_ms", "server_p99_ms", "memory_loaded_bytes"] {
+        assert!(figures[field].as_f64().is_some_and(|figure| figure > 0.0), "{field}: {figures}");
+    }
+}

@@ -82,8 +82,30 @@ fn usage_is_64_and_help_is_0() {
     check(&["run", "resolve", "x"], 64, "", "--step");
     check(&["dance"], 64, "", "unrecognized subcommand");
     check(&["run", "list", "--url", "ftp://x"], 64, "", "like http://127.0.0.1:7070");
+    check(&["bench", "schedule", "--jobs", "10"], 64, "", "is 200000, more than the 10 of --jobs");
     check(&["run", "list", "--help"], 0, "Example:", "");
     check(&["--version"], 0, "sortie ", "");
+}
+
+#[test]
+fn a_job_that_says_too_little_or_too_much_is_64() {
+    check(&["job", "create", "ops/a"], 64, "", "--uri URL, --workflow NAME or --file");
+    check(&["job", "create", "ops/a", "--uri", "http://h/", "--count", "3"], 64, "", "--cron or --every");
+    check(&["job", "create", "ops/a", "--workflow", "w", "--body", "{"], 64, "", "no JSON");
+    check(&["job", "create", "ops/a", "--file", "-", "--every", "5m"], 64, "", "into the file");
+    check(&["job", "create", "ops", "--uri", "http://h/"], 64, "", "COLLECTION/JOB");
+    check(&["job", "preview"], 64, "", "--cron, --every, --at or --start");
+}
+
+#[test]
+fn a_file_of_jobs_that_is_none_is_65_with_its_line() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = |name: &str| directory.path().join(name).display().to_string();
+    let (json, crontab) = (path("jobs.json"), path("crontab"));
+    std::fs::write(&json, "{\n  \"jobs\": [,]\n}\n").unwrap();
+    std::fs::write(&crontab, "0 3 * * * curl http://h/a\n@daily make coffee\n").unwrap();
+    check(&["job", "apply", "ops", &json], 65, "", &format!("{json}:2: not JSON"));
+    check(&["job", "import", "ops", "--crontab", &crontab], 65, "", &format!("{crontab}: line 2: "));
 }
 
 #[test]

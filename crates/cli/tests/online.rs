@@ -174,6 +174,103 @@ fn dev_delivers_and_shows_cancelled_parked_and_resolved_runs() {
 }
 
 #[test]
+fn jobs_are_made_changed_fired_and_moved() {
+    let mut dev = Process::start(&["dev", "--port", "0", "--drone-port-base", "0"]);
+    let welcome = dev.read_to("Ctrl-C ends it.");
+    let url = word_after(&welcome, "  API ").trim_end_matches("/v1").to_owned();
+    let account = format!("{}/api/accounts/myowner", word_after(&welcome, "services   account"));
+
+    // The command of the welcome, without the program and the address of the server.
+    let shown = welcome.lines().find(|line| line.contains(" job create ")).expect("the welcome shows a job");
+    let create = &shown[shown.find("job create").expect("it was found there")..];
+    let without = create.replace(" --create-collection", "");
+    check(&url, &without, 1, &["no collection is named 'ops'; add --create-collection"]);
+    check(&url, create, 0, &["job ops/account is made: every minute", "it runs next at"]);
+    check(&url, create, 1, &["job ops/account exists already", "job update ops/account"]);
+    check(&url, "job list", 0, &["ops/account", "enabled", "every minute"]);
+    check(&url, "job list nowhere", 1, &["no collection is named 'nowhere'"]);
+    check(&url, "job show ops/nothing", 1, &["collection 'ops' has no job 'nothing'"]);
+
+    let failing = "job create ops/failing --disabled --uri http://127.0.0.1:1/ --retry-count 0 --cron @daily";
+    check(&url, failing, 0, &["every day at 00:00", "it is disabled"]);
+    // It fires by hand alone: one that fires by itself may be under way, and refuses.
+    check(&url, &format!("job create ops/by-hand --disabled --every 1h --uri {account}"), 0, &["every hour"]);
+    check(&url, "job run ops/by-hand --wait --timeout 1m", 0, &["is completed after"]);
+    check(&url, "job run ops/failing --wait --timeout 1m", 1, &["is undone after", "see why with"]);
+    check(&url, "job run ops/by-hand", 0, &["job ops/by-hand is fired: run "]);
+    check(&url, "job history ops/by-hand", 0, &["by hand", "completed"]);
+    check(&url, "job history ops/failing --failed", 0, &["by hand", "failed", "127.0.0.1:1"]);
+    check(&url, "job history ops/by-hand --failed", 0, &["No attempt has failed."]);
+    let called = format!("calls     GET {account}");
+    check(&url, "job show ops/account", 0, &["is enabled", &called, "Next"]);
+    check(
+        &url,
+        "job show ops/by-hand",
+        0,
+        &["is disabled", &called, "executions, 0 failed", "Last attempts"],
+    );
+
+    let update = "job update ops/failing --every 2h --time-zone Asia/Tokyo --retry-count 3 --body hello";
+    let changes =
+        ["schedule: every day at 00:00 -> every 2 hours, Asia/Tokyo", "retries: none -> 3", "hello"];
+    check(&url, update, 0, &changes);
+    check(&url, "job update ops/failing --clear time-zone --clear body", 0, &["body: hello -> nothing"]);
+    check(&url, "job update ops/failing", 64, &["nothing to change"]);
+    check(&url, "job update ops/failing --uri ftp://x/", 1, &["uri"]);
+    check(&url, "job enable ops/failing", 0, &["is enabled; it runs next at"]);
+    check(&url, "job disable ops/failing", 0, &["job ops/failing is disabled\n"]);
+    check(&url, "job list ops --state disabled", 0, &["ops/failing"]);
+    check(&url, "job preview ops/account --count 2", 0, &["WHEN (UTC)"]);
+    let spring = "job preview --cron 30.2.*.*.* --time-zone Europe/Berlin --now 2027-03-27 --count 2";
+    let words: Vec<String> = spring.split(' ').map(|word| word.replace('.', " ")).collect();
+    let words: Vec<&str> = words.iter().map(String::as_str).chain(["--url", &url]).collect();
+    let output = command(&words).output().unwrap();
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(text.contains("2027-03-28 03:00:00 CEST") && text.contains("clocks leave out"), "{text}");
+
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("ops.json").display().to_string();
+    check(&url, &format!("job export ops -o {file}"), 0, &["3 jobs of ops in "]);
+    check(&url, &format!("job diff ops {file}"), 0, &["Nothing differs: 3 jobs are as the file says."]);
+    let text = std::fs::read_to_string(&file).unwrap();
+    std::fs::write(&file, text.replace("\"hour\"", "\"day\"").replace("\"account\"", "\"renamed\"")).unwrap();
+    let differ = ["would be created", "would be deleted", "schedule: every 2 hours -> every 2 days"];
+    check(&url, &format!("job diff ops {file}"), 1, &differ);
+    check(
+        &url,
+        &format!("job apply ops {file}"),
+        0,
+        &["created  job ops/renamed", "updated  job ops/failing"],
+    );
+    check(&url, &format!("job diff ops {file}"), 1, &["would be deleted  job ops/account"]);
+    check(&url, &format!("job import ops {file} --prune"), 0, &["deleted  job ops/account"]);
+    let crontab = directory.path().join("crontab").display().to_string();
+    std::fs::write(&crontab, format!("*/5 * * * * curl -s {account}\n")).unwrap();
+    let import = format!("job import cron --crontab {crontab}");
+    check(&url, &import, 0, &["created  collection cron", "every 5 minutes"]);
+    check(&url, &import, 0, &["Nothing differs: 1 job is as the file says."]);
+
+    check(&url, "job collection create small --max-jobs 1 --plan standard", 0, &["of plan Standard"]);
+    check(&url, "job collection create small", 1, &["collection small exists already"]);
+    check(&url, "job collections", 0, &["small", "Standard", "cron", "Sortie"]);
+    check(&url, "job list", 0, &["1 collection without jobs: small"]);
+    check(&url, "job collection disable cron", 0, &["collection cron is disabled"]);
+    check(&url, "job list cron --state disabled", 0, &["every 5 minutes"]);
+    check(&url, "job collection enable cron", 0, &["collection cron is enabled"]);
+    check(&url, "job delete ops/renamed", 0, &["job ops/renamed is deleted"]);
+    check(&url, "job collection delete ops", 0, &["collection ops is deleted"]);
+    check(&url, "job collection delete ops", 1, &["no collection is named 'ops'"]);
+
+    let (code, text) = client(
+        &url,
+        "job create ops/file --file - --create-collection --json",
+        "{\"properties\":{\"action\":{\"type\":\"Workflow\",\"workflow\":{\"name\":\"drone-delivery\"}},\"state\":\"disabled\"}}",
+    );
+    assert!(code == 0 && text.starts_with('{') && text.contains("\"collection\":\"ops\""), "{text}");
+    assert_eq!(dev.stop().0, Some(0));
+}
+
+#[test]
 fn serve_asks_for_a_token_and_owns_its_directory() {
     let directory = tempfile::tempdir().unwrap();
     let path = |name: &str| directory.path().join(name).display().to_string();

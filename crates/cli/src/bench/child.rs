@@ -41,6 +41,12 @@ impl Child {
     }
 }
 
+impl Child {
+    pub fn id(&self) -> u32 {
+        self.process.id()
+    }
+}
+
 impl Drop for Child {
     fn drop(&mut self) {
         // Both fail only for a process that has ended already.

@@ -8,12 +8,12 @@ use tempfile::TempDir;
 
 use super::child::Child;
 use crate::client::{Call, Client};
-use crate::machine::{Mount, Storage, SyncLatency};
+use crate::machine::{self, Mount, Storage, SyncLatency};
 
 /// A server with syncs in force, its address and its token.
 pub struct Subject {
     // Dropped in this order: the process ends before its directory goes.
-    _child: Child,
+    child: Child,
     directory: TempDir,
     pub address: SocketAddr,
     pub token: String,
@@ -28,14 +28,21 @@ impl Subject {
         let token = format!("bench-{:032x}", random());
         let config = directory.path().join("sortie.toml");
         std::fs::write(&config, config_text(&token)).context("writing the server's settings")?;
-        let data = directory.path().join("data");
-        let arguments =
-            ["serve".as_ref(), "--config".as_ref(), config.as_os_str(), "--data".as_ref(), data.as_os_str()];
-        let listen = ["--listen".as_ref(), "127.0.0.1:0".as_ref()];
-        let (child, line) = Child::start("the server", &[&arguments[..], &listen[..]].concat()).await?;
-        let address = line.strip_prefix("listening on http://").and_then(|address| address.parse().ok());
-        let address = address.with_context(|| format!("the server's first line is {line:?}"))?;
-        Ok(Subject { _child: child, directory, address, token })
+        let (child, address) = serve(directory.path()).await?;
+        Ok(Subject { child, directory, address, token })
+    }
+
+    /// Kills the server and starts it again on the same directory.
+    pub async fn restart(self) -> anyhow::Result<Subject> {
+        let Subject { child, directory, token, .. } = self;
+        drop(child);
+        let (child, address) = serve(directory.path()).await?;
+        Ok(Subject { child, directory, address, token })
+    }
+
+    /// Bytes of memory that the server holds.
+    pub fn memory_bytes(&self) -> anyhow::Result<u64> {
+        machine::resident_bytes(self.child.id()).context("reading the memory of the server")
     }
 
     pub fn client(&self) -> anyhow::Result<Client> {
@@ -59,6 +66,18 @@ impl Subject {
         };
         Ok(Sync { mode, file_system: mount.file_system, latency })
     }
+}
+
+/// Starts a server on what `directory` holds, on any free port.
+async fn serve(directory: &Path) -> anyhow::Result<(Child, SocketAddr)> {
+    let (config, data) = (directory.join("sortie.toml"), directory.join("data"));
+    let arguments =
+        ["serve".as_ref(), "--config".as_ref(), config.as_os_str(), "--data".as_ref(), data.as_os_str()];
+    let listen = ["--listen".as_ref(), "127.0.0.1:0".as_ref()];
+    let (child, line) = Child::start("the server", &[&arguments[..], &listen[..]].concat()).await?;
+    let address = line.strip_prefix("listening on http://").and_then(|address| address.parse().ok());
+    let address = address.with_context(|| format!("the server's first line is {line:?}"))?;
+    Ok((child, address))
 }
 
 /// How the server's writes become durable.

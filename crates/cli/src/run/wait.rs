@@ -31,24 +31,29 @@ pub struct Wait {
 
 impl Wait {
     pub async fn run(self, mut session: Session) -> anyhow::Result<ExitCode> {
-        let give_up_at = self.timeout.map(|timeout| tokio::time::Instant::now() + timeout.as_std());
-        let path = client::path("/v1/runs/{}", &[&self.id]);
-        let mut pause = POLL_FIRST;
-        loop {
-            let answer = session.client.send(Call::get(path.clone())).await?;
-            let status = answer.value::<Standing>()?.status;
-            if status.is_final() || status == RunStatus::Parked {
-                session.show(&answer, || Ok(describe(&answer.value()?, &session.program())))?;
-                let completed = status == RunStatus::Completed;
-                return Ok(if completed { ExitCode::SUCCESS } else { ExitCode::FAILURE });
-            }
-            if give_up_at.is_some_and(|at| tokio::time::Instant::now() + pause > at) {
-                let message = format!("run {} is still {}", self.id, say(status));
-                return Err(Failure::No(message).into());
-            }
-            tokio::time::sleep(pause).await;
-            pause = (pause * 2).min(POLL_MAX);
+        until_ended(&mut session, &self.id, self.timeout).await
+    }
+}
+
+/// Waits for the end of a run and shows what it came to: the exit code tells a completed one from all others.
+pub async fn until_ended(session: &mut Session, id: &str, timeout: Option<Span>) -> anyhow::Result<ExitCode> {
+    let give_up_at = timeout.map(|timeout| tokio::time::Instant::now() + timeout.as_std());
+    let path = client::path("/v1/runs/{}", &[id]);
+    let mut pause = POLL_FIRST;
+    loop {
+        let answer = session.client.send(Call::get(path.clone())).await?;
+        let status = answer.value::<Standing>()?.status;
+        if status.is_final() || status == RunStatus::Parked {
+            session.show(&answer, || Ok(describe(&answer.value()?, &session.program())))?;
+            let completed = status == RunStatus::Completed;
+            return Ok(if completed { ExitCode::SUCCESS } else { ExitCode::FAILURE });
         }
+        if give_up_at.is_some_and(|at| tokio::time::Instant::now() + pause > at) {
+            let message = format!("run {id} is still {}", say(status));
+            return Err(Failure::No(message).into());
+        }
+        tokio::time::sleep(pause).await;
+        pause = (pause * 2).min(POLL_MAX);
     }
 }
 

@@ -1,14 +1,13 @@
 //! `sortie workflow check`: says what is wrong with definitions, without a server.
 
-use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use anyhow::Context;
 use clap::Args;
 use definition::{Definition, InlineError, Problems};
 use serde::Serialize;
 
 use crate::failure::Failure;
+use crate::file;
 use crate::session::Session;
 use crate::table::clean;
 
@@ -53,28 +52,13 @@ pub fn check_all(files: &[PathBuf]) -> anyhow::Result<Vec<Checked>> {
     let mut checked = Vec::new();
     let mut problems = Vec::new();
     for file in files {
-        let text = read(file)?;
+        let text = file::read_text(file)?;
         match check(file, &text) {
             Ok(well) => checked.push(well),
             Err(lines) => problems.extend(lines),
         }
     }
     if problems.is_empty() { Ok(checked) } else { Err(Failure::Definition(problems).into()) }
-}
-
-fn read(file: &Path) -> anyhow::Result<String> {
-    let reading = || format!("reading {}", file.display());
-    let bytes = if file == Path::new("-") {
-        let mut bytes = Vec::new();
-        std::io::stdin().read_to_end(&mut bytes).with_context(reading)?;
-        bytes
-    } else {
-        std::fs::read(file).with_context(reading)?
-    };
-    String::from_utf8(bytes).map_err(|_| {
-        let line = format!("{}: not UTF-8 text", file.display());
-        Failure::Definition(vec![line]).into()
-    })
 }
 
 fn check(file: &Path, text: &str) -> Result<Checked, Vec<String>> {

@@ -1,0 +1,140 @@
+//! A job as options or as a file: whole for a new one, in part for a change.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+use serde_json::{Value, json};
+
+use super::action::Action;
+use super::timing::{Every, Timing};
+use super::view::Properties;
+use crate::failure::Failure;
+use crate::file;
+
+#[derive(Debug, Args)]
+pub struct Definition {
+    #[command(flatten)]
+    pub action: Action,
+    #[command(flatten)]
+    pub timing: Timing,
+    /// This many occurrences in all
+    #[arg(long, value_name = "N", conflicts_with = "at", help_heading = "When")]
+    pub count: Option<u32>,
+    /// What becomes of occurrences whose time passed while the server was down: the latest runs, all, or none
+    #[arg(long, value_parser = ["latest", "all", "skip"], help_heading = "When")]
+    pub missed: Option<String>,
+    /// What becomes of an occurrence that is due while the one before still runs
+    #[arg(long, value_parser = ["skip", "queue", "allow"], help_heading = "When")]
+    pub overlap: Option<String>,
+    /// Leave it disabled
+    #[arg(long)]
+    pub disabled: bool,
+    /// The job as JSON, like {"properties": {…}}; `-` is standard input
+    #[arg(long, value_name = "F")]
+    pub file: Option<PathBuf>,
+}
+
+/// What a change can take away.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Clear {
+    Schedule,
+    Start,
+    End,
+    Count,
+    TimeZone,
+    Jitter,
+    Missed,
+    Overlap,
+    Headers,
+    Body,
+    Retry,
+    ErrorAction,
+}
+
+impl Definition {
+    /// The body that creates the job.
+    pub fn whole(&self) -> anyhow::Result<Value> {
+        if let Some(body) = self.read_file()? {
+            return Ok(body);
+        }
+        let usage = |text: &str| Failure::Usage(text.to_owned());
+        if self.action.uri.is_none() && self.action.workflow.is_none() {
+            return Err(usage("say what the job does: --uri URL, --workflow NAME or --file job.json").into());
+        }
+        if !self.timing.recurs() && (self.timing.end.is_some() || self.count.is_some()) {
+            return Err(usage("--end and --count are of a rule; give one with --cron or --every").into());
+        }
+        let mut properties = json!({});
+        self.write(&mut properties, None)?;
+        Ok(json!({ "properties": properties }))
+    }
+
+    /// The body that changes a job, without what is to stay as it is.
+    pub fn change(&self, current: &Properties, cleared: &[Clear]) -> anyhow::Result<Value> {
+        if let Some(body) = self.read_file()? {
+            return Ok(body);
+        }
+        let mut properties = json!({});
+        self.write(&mut properties, Some(current))?;
+        if matches!(self.timing.every, Some(Every::Units { .. })) {
+            // The hours and days of the rule before are no part of this one.
+            properties["recurrence"]["schedule"] = Value::Null;
+        }
+        for clear in cleared {
+            clear.write(&mut properties);
+        }
+        if properties == json!({}) {
+            return Err(
+                Failure::Usage("nothing to change: name an option, --clear or --file".to_owned()).into()
+            );
+        }
+        Ok(json!({ "properties": properties }))
+    }
+
+    fn read_file(&self) -> anyhow::Result<Option<Value>> {
+        let Some(file) = &self.file else { return Ok(None) };
+        let others = [self.count.is_some(), self.missed.is_some(), self.overlap.is_some(), self.disabled];
+        if !self.action.is_empty() || !self.timing.is_empty() || others.contains(&true) {
+            let text = "--file is the whole of it; write the other options into the file";
+            return Err(Failure::Usage(text.to_owned()).into());
+        }
+        file::read_json(file).map(Some)
+    }
+
+    fn write(&self, properties: &mut Value, current: Option<&Properties>) -> Result<(), Failure> {
+        self.action.write(properties, current)?;
+        self.timing.write(properties);
+        if let Some(count) = self.count {
+            properties["recurrence"]["count"] = count.into();
+        }
+        for (name, text) in [("missed", &self.missed), ("overlap", &self.overlap)] {
+            if let Some(text) = text {
+                properties[name] = text.as_str().into();
+            }
+        }
+        if self.disabled {
+            properties["state"] = "disabled".into();
+        }
+        Ok(())
+    }
+}
+
+impl Clear {
+    fn write(self, properties: &mut Value) {
+        let place = match self {
+            Clear::Schedule => &mut properties["recurrence"],
+            Clear::Start => &mut properties["startTime"],
+            Clear::End => &mut properties["recurrence"]["endTime"],
+            Clear::Count => &mut properties["recurrence"]["count"],
+            Clear::TimeZone => &mut properties["timeZone"],
+            Clear::Jitter => &mut properties["jitter"],
+            Clear::Missed => &mut properties["missed"],
+            Clear::Overlap => &mut properties["overlap"],
+            Clear::Headers => &mut properties["action"]["request"]["headers"],
+            Clear::Body => &mut properties["action"]["request"]["body"],
+            Clear::Retry => &mut properties["action"]["retryPolicy"],
+            Clear::ErrorAction => &mut properties["action"]["errorAction"],
+        };
+        *place = Value::Null;
+    }
+}

@@ -1,0 +1,33 @@
+//! `sortie job delete`: takes a job away.
+
+use clap::Args;
+use serde::Serialize;
+
+use super::place::Place;
+use crate::client::Call;
+use crate::session::Session;
+
+/// Delete a job
+///
+/// It fires no more, and its history goes with it. What is under way comes to its end.
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  sortie job delete ops/report")]
+pub struct Delete {
+    /// The job, as COLLECTION/JOB
+    job: Place,
+}
+
+#[derive(Serialize)]
+struct Deleted {
+    deleted: String,
+}
+
+impl Delete {
+    pub async fn run(self, mut session: Session) -> anyhow::Result<()> {
+        let program = session.program();
+        let deleted = session.client.send(Call::delete(self.job.path(""))).await;
+        deleted.map_err(|error| self.job.explain(error, &program))?;
+        let deleted = Deleted { deleted: self.job.to_string() };
+        session.show_value(&deleted, || format!("job {} is deleted\n", self.job))
+    }
+}

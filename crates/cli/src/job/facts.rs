@@ -1,0 +1,127 @@
+//! A job's definition as lines of a label and a fact: to be read, and to be compared.
+
+use jobs::action::{Call, RetryPolicy};
+use jobs::spelling::RetryType;
+use jobs::{Authentication, Target};
+
+use super::schedule::{self, plural};
+use super::view::{Properties, second};
+use crate::json::one_line;
+
+pub type Fact = (&'static str, String);
+
+/// What a person wrote of a job, without where it stands.
+pub fn definition(job: &Properties) -> Vec<Fact> {
+    let call = &job.action.main;
+    let mut facts = target(call);
+    facts.push(("schedule", schedule::describe(job)));
+    let starts = job.start_time.filter(|_| job.recurrence.is_some());
+    facts.extend(starts.map(|start| ("begins", format!("{} UTC", second(start)))));
+    facts.push(("retries", retries(call.retry_policy.as_ref())));
+    if let Some(call) = &job.action.error_action {
+        let own = call.retry_policy.as_ref().map(|policy| format!(", {}", retries(Some(policy))));
+        let says = target(call).into_iter().map(|(_, fact)| fact).collect::<Vec<_>>().join(", ");
+        facts.push(("on error", says + &own.unwrap_or_default()));
+    }
+    let words = [("missed", &job.missed), ("overlap", &job.overlap)];
+    facts.extend(words.into_iter().filter_map(|(label, word)| Some((label, word.clone()?))));
+    facts.extend(job.jitter.as_ref().map(|jitter| ("jitter", format!("up to {}", jitter.span()))));
+    let change = job.clock_change.as_ref();
+    let gap = change.and_then(|change| change.gap).map(|gap| format!("times left out: {gap}"));
+    let repeat = change.and_then(|change| change.repeat).map(|repeat| format!("times shown twice: {repeat}"));
+    let clocks: Vec<_> = gap.into_iter().chain(repeat).collect();
+    if !clocks.is_empty() {
+        facts.push(("clocks", clocks.join(", ")));
+    }
+    facts
+}
+
+/// What differs between two definitions, `label: before -> after`. Whether a job is enabled is part of it.
+pub fn differences(before: &Properties, after: &Properties) -> Vec<String> {
+    let with_state = |job: &Properties| {
+        let mut facts = definition(job);
+        facts.push(("state", job.state.clone()));
+        facts
+    };
+    let (before, after) = (with_state(before), with_state(after));
+    let find =
+        |facts: &[Fact], label| facts.iter().find(|(name, _)| *name == label).map(|(_, fact)| fact.clone());
+    let mut labels: Vec<&str> = before.iter().chain(&after).map(|(label, _)| *label).collect();
+    let mut seen = Vec::new();
+    labels.retain(|label| !seen.contains(label) && (seen.push(*label), true).1);
+    let changes = labels.into_iter().filter_map(|label| match (find(&before, label), find(&after, label)) {
+        (Some(before), Some(after)) if before == after => None,
+        (before, after) => {
+            let word = |fact: Option<String>| fact.unwrap_or_else(|| "nothing".to_owned());
+            Some(format!("{label}: {} -> {}", word(before), word(after)))
+        }
+    });
+    changes.collect()
+}
+
+fn target(call: &Call) -> Vec<Fact> {
+    match &call.target {
+        Target::Request(request) => {
+            let mut facts = vec![("calls", format!("{} {}", request.method, request.uri))];
+            let headers = request.headers.iter().map(|(name, value)| format!("{name}: {value}"));
+            let headers = headers.collect::<Vec<_>>().join(", ");
+            facts.extend((!headers.is_empty()).then_some(("headers", headers)));
+            facts.extend(request.body.clone().map(|body| ("body", body)));
+            facts.extend(request.authentication.as_ref().map(|how| ("signs in", signs_in(how))));
+            facts
+        }
+        Target::QueueMessage(queue) => {
+            let to = format!("queue {} of storage account {}", queue.queue_name, queue.storage_account);
+            vec![("sends to", to), ("message", queue.message.clone())]
+        }
+        Target::ServiceBusQueueMessage(queue) => {
+            let to = format!("queue {} of service bus {}", queue.queue_name, queue.message.namespace);
+            vec![("sends to", to), ("message", queue.message.message.clone())]
+        }
+        Target::ServiceBusTopicMessage(topic) => {
+            let to = format!("topic {} of service bus {}", topic.topic_path, topic.message.namespace);
+            vec![("sends to", to), ("message", topic.message.message.clone())]
+        }
+        Target::Workflow(start) => {
+            let mut facts = vec![("starts", format!("workflow {}", start.name))];
+            facts.extend(start.id.clone().map(|id| ("run id", id)));
+            facts.extend(start.body.as_ref().map(|body| ("request", one_line(&body.to_string()))));
+            facts
+        }
+    }
+}
+
+fn signs_in(how: &Authentication) -> String {
+    match how {
+        Authentication::Basic { username, .. } => format!("with a password, as {username}"),
+        Authentication::ClientCertificate { facts: Some(facts), .. } => {
+            format!("with the certificate {}, until {} UTC", facts.subject_name, second(facts.expiration))
+        }
+        Authentication::ClientCertificate { facts: None, .. } => "with a certificate".to_owned(),
+        Authentication::ActiveDirectoryOAuth { client_id, tenant, .. } => {
+            format!("with a token, as {client_id} of {tenant}")
+        }
+    }
+}
+
+fn retries(policy: Option<&RetryPolicy>) -> String {
+    let none =
+        RetryPolicy { retry_type: None, retry_interval: None, retry_count: None, max_retry_interval: None };
+    let kind = policy.and_then(|policy| policy.retry_type).unwrap_or(RetryType::Fixed);
+    let usual = if policy.is_none() { ", as usual" } else { "" };
+    match policy.unwrap_or(&none).retry() {
+        words::Retry::None => "none".to_owned(),
+        words::Retry::Fixed { delay, attempts } => {
+            let count = attempts.saturating_sub(1);
+            format!("{count} {}, each after {delay}{usual}", plural(count, "more time"))
+        }
+        words::Retry::Exponential { first, max, attempts, .. } => {
+            let count = attempts.saturating_sub(1);
+            format!(
+                "{count} {}, after {first} and then twice as long, up to {max}",
+                plural(count, "more time")
+            )
+        }
+        words::Retry::Patient { .. } => format!("{kind}"),
+    }
+}

@@ -1,0 +1,141 @@
+//! `sortie job import`, `apply` and `diff`: a collection made as a file says, or held against it.
+
+mod changes;
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::Args;
+use jobs::{CrontabOptions, read_crontab};
+use serde_json::{Value, json};
+
+use self::changes::Changes;
+use super::JSON;
+use super::place::code_of;
+use crate::client::{self, Answer, Call};
+use crate::failure::Failure;
+use crate::file;
+use crate::session::Session;
+
+/// Write the jobs of a file into a collection, all of them or none
+///
+/// The file is one of `sortie job export`, or a crontab. The collection is made if there is none of this name.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Example:\n  sortie job import ops ops.json --dry-run\n  sortie job import ops --crontab crontab.txt --uri-template https://runner.example.com/line/{line}"
+)]
+pub struct Import {
+    /// The collection
+    collection: String,
+    /// The file; `-` is standard input
+    #[arg(required_unless_present = "crontab", conflicts_with = "crontab")]
+    file: Option<PathBuf>,
+    /// A crontab instead: lines that call a URL with curl or wget become jobs
+    #[arg(long, value_name = "F")]
+    crontab: Option<PathBuf>,
+    /// Post other commands of the crontab here; {line} stands for the number of the line
+    #[arg(long, value_name = "URL", requires = "crontab")]
+    uri_template: Option<String>,
+    #[command(flatten)]
+    manner: Manner,
+}
+
+/// Bring a collection to what a file says, and list what changed
+///
+/// A job that is as the file says is left alone. With --prune nothing else is left.
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  sortie job apply ops ops.json --prune")]
+pub struct Apply {
+    /// The collection
+    collection: String,
+    /// The file; `-` is standard input
+    file: PathBuf,
+    #[command(flatten)]
+    manner: Manner,
+}
+
+/// List what differs between a collection and a file
+///
+/// Jobs that the file does not name are listed too. The exit code is 0 if nothing differs, 1 if something does.
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  sortie job diff ops ops.json && echo as it should be")]
+pub struct Diff {
+    /// The collection
+    collection: String,
+    /// The file; `-` is standard input
+    file: PathBuf,
+}
+
+#[derive(Debug, Args)]
+struct Manner {
+    /// Only say what would change
+    #[arg(long)]
+    dry_run: bool,
+    /// Delete the jobs that the file does not name
+    #[arg(long)]
+    prune: bool,
+}
+
+impl Import {
+    pub async fn run(self, session: Session) -> anyhow::Result<()> {
+        let document = match (&self.file, &self.crontab) {
+            (Some(file), _) => file::read_json(file)?,
+            (None, Some(crontab)) => from_crontab(crontab, self.uri_template.as_deref())?,
+            (None, None) => unreachable!("one of the two is required"),
+        };
+        run(session, &self.collection, document, self.manner).await.map(drop)
+    }
+}
+
+impl Apply {
+    pub async fn run(self, session: Session) -> anyhow::Result<()> {
+        run(session, &self.collection, file::read_json(&self.file)?, self.manner).await.map(drop)
+    }
+}
+
+impl Diff {
+    pub async fn run(self, session: Session) -> anyhow::Result<ExitCode> {
+        let manner = Manner { dry_run: true, prune: true };
+        let changes = run(session, &self.collection, file::read_json(&self.file)?, manner).await?;
+        Ok(if changes.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    }
+}
+
+async fn run(
+    mut session: Session,
+    collection: &str,
+    document: Value,
+    manner: Manner,
+) -> anyhow::Result<Changes> {
+    // What is there now tells what an update changes; once it is written, it is too late to ask.
+    let before = export(&mut session, collection).await?;
+    let flag = |on: bool| on.then(|| "true".to_owned());
+    let parameters = [("dry_run", flag(manner.dry_run)), ("prune", flag(manner.prune))];
+    let path = client::query(&client::path("/v1/collections/{}/import", &[collection]), &parameters);
+    let answer: Answer = session.client.send(Call::post(path, JSON, document.to_string())).await?;
+    let changes: Changes = answer.value()?;
+    session.show(&answer, || {
+        Ok(changes.render(collection, before.as_ref(), &document, manner.dry_run, &session.screen))
+    })?;
+    Ok(changes)
+}
+
+async fn export(session: &mut Session, collection: &str) -> anyhow::Result<Option<Value>> {
+    let call = Call::get(client::path("/v1/collections/{}/export", &[collection]));
+    match session.client.send(call).await {
+        Ok(answer) => answer.value().map(Some),
+        Err(error) if code_of(&error) == Some("unknown_collection") => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+fn from_crontab(crontab: &Path, uri_template: Option<&str>) -> anyhow::Result<Value> {
+    let text = file::read_text(crontab)?;
+    let lines = read_crontab(&text, CrontabOptions { uri_template }).map_err(|problems| {
+        let line = |problem: &jobs::Problem| format!("{}: {problem}", crontab.display());
+        Failure::Definition(problems.iter().map(line).collect())
+    })?;
+    let jobs =
+        lines.into_iter().map(|line| json!({ "name": line.name, "properties": line.body["properties"] }));
+    Ok(json!({ "jobs": jobs.collect::<Vec<_>>() }))
+}

@@ -1,0 +1,174 @@
+//! `sortie job list`: jobs with where they stand.
+
+use clap::Args;
+use serde::Deserialize;
+
+use super::place::explain_collection;
+use super::schedule::{self, plural};
+use super::view::{JobItem, RawPage, second};
+use crate::client::{self, Call};
+use crate::screen::{Screen, Tone};
+use crate::session::Session;
+use crate::table::{Cell, Column, Table, clean};
+
+/// A page of this many is asked for when all are wanted.
+const PAGE_ITEMS: usize = 500;
+
+/// List jobs: those of one collection, or all
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  sortie job list\n  sortie job list ops --state faulted")]
+pub struct List {
+    /// Only jobs of this collection
+    collection: Option<String>,
+    /// Only jobs in this state
+    #[arg(long, value_name = "S", value_parser = ["enabled", "disabled", "completed", "faulted"])]
+    state: Option<String>,
+    /// Show at most this many
+    #[arg(long, value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..))]
+    limit: u32,
+    /// Show all, however many there are
+    #[arg(long, conflicts_with = "limit")]
+    all: bool,
+}
+
+#[derive(Deserialize)]
+struct Holders {
+    items: Vec<Holder>,
+}
+
+/// A collection, as far as a list of jobs needs it.
+#[derive(Deserialize)]
+struct Holder {
+    collection: String,
+    jobs: u32,
+}
+
+impl List {
+    pub async fn run(self, mut session: Session) -> anyhow::Result<()> {
+        let wanted = if self.all { usize::MAX } else { self.limit as usize };
+        let mut found = RawPage::default();
+        let mut empty = Vec::new();
+        match &self.collection {
+            Some(collection) => {
+                let filled = self.fill(&mut session, collection, wanted, &mut found).await;
+                let program = session.program();
+                filled.map_err(|error| explain_collection(error, collection, &program))?;
+            }
+            None => {
+                let holders: Holders = session.client.get("/v1/collections").await?;
+                for holder in holders.items {
+                    if holder.jobs == 0 {
+                        empty.push(holder.collection);
+                    } else if found.items.len() < wanted {
+                        self.fill(&mut session, &holder.collection, wanted, &mut found).await?;
+                    } else {
+                        found.next = Some(holder.collection);
+                    }
+                }
+            }
+        }
+        let more = found.next.take().is_some();
+        let jobs: Vec<JobItem> = found.read()?;
+        session.show_value(&found, || {
+            let mut text = render(&jobs, &session.program(), &session.screen);
+            if more {
+                text += "There are more; see them with --all or a larger --limit.\n";
+            }
+            if !empty.is_empty() {
+                let (count, word) = (empty.len(), plural(empty.len() as u64, "collection"));
+                text += &format!("{count} {word} without jobs: {}\n", clean(&empty.join(", ")));
+            }
+            text
+        })
+    }
+
+    /// Adds the jobs of a collection until there are as many as are wanted.
+    async fn fill(
+        &self,
+        session: &mut Session,
+        collection: &str,
+        wanted: usize,
+        found: &mut RawPage,
+    ) -> anyhow::Result<()> {
+        let path = client::path("/v1/collections/{}/jobs", &[collection]);
+        let mut cursor = None;
+        loop {
+            let limit = PAGE_ITEMS.min(wanted - found.items.len());
+            let parameters = [
+                ("state", self.state.clone()),
+                ("limit", Some(limit.to_string())),
+                ("cursor", cursor.take()),
+            ];
+            let call = Call::get(client::query(&path, &parameters));
+            let page: RawPage = session.client.send(call).await?.value()?;
+            found.items.extend(page.items);
+            cursor = page.next;
+            if cursor.is_none() || found.items.len() >= wanted {
+                found.next = cursor;
+                return Ok(());
+            }
+        }
+    }
+}
+
+fn render(jobs: &[JobItem], program: &str, screen: &Screen) -> String {
+    if jobs.is_empty() {
+        return format!("No jobs. Make one with: {program} job create COLLECTION/JOB --uri URL --every 5m\n");
+    }
+    let mut table = Table::new([
+        Column::whole("NAME"),
+        Column::whole("STATE"),
+        Column::whole("NEXT (UTC)"),
+        Column::whole("LAST (UTC)"),
+        Column::number("EXECUTIONS"),
+        Column::number("FAILURES"),
+        Column::text("SCHEDULE"),
+    ]);
+    for job in jobs {
+        let status = &job.properties.status;
+        let failed = if status.failure_count > 0 { Tone::Attention } else { Tone::Plain };
+        table.row([
+            Cell::toned(Tone::Strong, job.full_name()),
+            Cell::toned(tone_of(&job.properties.state), &job.properties.state),
+            Cell::new(status.next_execution_time.map(second).unwrap_or_default()),
+            Cell::new(status.last_execution_time.map(second).unwrap_or_default()),
+            Cell::new(status.execution_count.to_string()),
+            Cell::toned(failed, status.failure_count.to_string()),
+            Cell::new(schedule::describe(&job.properties)),
+        ]);
+    }
+    table.render(screen)
+}
+
+/// How the state of a job looks.
+pub fn tone_of(state: &str) -> Tone {
+    match state {
+        "completed" => Tone::Good,
+        "faulted" => Tone::Bad,
+        "disabled" => Tone::Faint,
+        _ => Tone::Plain,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+
+    use super::*;
+
+    #[test]
+    fn a_list_says_where_jobs_stand_and_when_they_run() {
+        let json = r#"[
+            {"collection":"ops","name":"report","properties":{"action":{"type":"Http","request":{"uri":"http://x/","method":"GET"}},
+             "recurrence":{"cron":"0 3 * * *"},"timeZone":"Europe/Berlin","state":"enabled",
+             "status":{"executionCount":12,"failureCount":1,"faultedCount":0,"lastExecutionTime":"2026-03-01T02:00:00.123Z",
+             "nextExecutionTime":"2026-03-02T02:00:00Z","occurrences":11,"skipped":0,"missed":0}}},
+            {"collection":"s~g~old","name":"b","properties":{"action":{"type":"Workflow","workflow":{"name":"w"}},"state":"disabled"}}]"#;
+        let jobs: Vec<JobItem> = serde_json::from_str(json).unwrap();
+        expect![[r#"
+            NAME        STATE     NEXT (UTC)           LAST (UTC)           EXECUTIONS  FAILURES  SCHEDULE
+            ops/report  enabled   2026-03-02 02:00:00  2026-03-01 02:00:00          12         1  every day at 03:00, Eur…
+            s~g~old/b   disabled                                                     0         0  once
+        "#]].assert_eq(&render(&jobs, "sortie", &Screen { colour: false, width: Some(110) }));
+    }
+}

@@ -1,0 +1,50 @@
+//! `sortie job run`: fires a job now.
+
+use std::process::ExitCode;
+
+use clap::Args;
+use serde::Deserialize;
+use words::Span;
+
+use super::place::Place;
+use crate::client::Call;
+use crate::run::until_ended;
+use crate::session::Session;
+
+/// Fire a job now
+///
+/// Its rule and its counters of occurrences go on as if nothing had been. With --wait the exit code is 0 if it
+/// was done, 1 if not.
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  sortie job run ops/report --wait")]
+pub struct Run {
+    /// The job, as COLLECTION/JOB
+    job: Place,
+    /// Wait until it has ended, with its retries
+    #[arg(long)]
+    wait: bool,
+    /// Wait no longer than this, like 30s or 5m
+    #[arg(long, value_name = "SPAN", requires = "wait")]
+    timeout: Option<Span>,
+}
+
+#[derive(Deserialize)]
+struct Fired {
+    run: String,
+}
+
+impl Run {
+    pub async fn run(self, mut session: Session) -> anyhow::Result<ExitCode> {
+        let program = session.program();
+        let answer = session.client.send(Call::post_nothing(self.job.path("/run"))).await;
+        let answer = answer.map_err(|error| self.job.explain(error, &program))?;
+        let Fired { run } = answer.value()?;
+        if self.wait {
+            return until_ended(&mut session, &run, self.timeout).await;
+        }
+        session.show(&answer, || {
+            Ok(format!("job {} is fired: run {run}\nsee it with: {program} run show {run}\n", self.job))
+        })?;
+        Ok(ExitCode::SUCCESS)
+    }
+}

@@ -1,0 +1,50 @@
+//! `sortie job enable` and `sortie job disable`: lets a job fire, or keeps it from firing.
+
+use clap::Args;
+use serde_json::json;
+
+use super::JSON;
+use super::place::Place;
+use super::view::{JobItem, second};
+use crate::client::Call;
+use crate::session::Session;
+
+/// Let a job fire again
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  sortie job enable ops/report")]
+pub struct Enable {
+    /// The job, as COLLECTION/JOB
+    job: Place,
+}
+
+/// Keep a job from firing until it is enabled again
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  sortie job disable ops/report")]
+pub struct Disable {
+    /// The job, as COLLECTION/JOB
+    job: Place,
+}
+
+impl Enable {
+    pub async fn run(self, session: Session) -> anyhow::Result<()> {
+        switch(session, &self.job, "enabled").await
+    }
+}
+
+impl Disable {
+    pub async fn run(self, session: Session) -> anyhow::Result<()> {
+        switch(session, &self.job, "disabled").await
+    }
+}
+
+async fn switch(mut session: Session, job: &Place, state: &str) -> anyhow::Result<()> {
+    let body = json!({ "properties": { "state": state } });
+    let answer = session.client.send(Call::patch(job.path(""), JSON, body.to_string())).await;
+    let answer = answer.map_err(|error| job.explain(error, &session.program()))?;
+    session.show(&answer, || {
+        let shown: JobItem = answer.value()?;
+        let next = shown.properties.status.next_execution_time.filter(|_| state == "enabled");
+        let next = next.map(|next| format!("; it runs next at {} UTC", second(next)));
+        Ok(format!("job {job} is {}{}\n", shown.properties.state, next.unwrap_or_default()))
+    })
+}

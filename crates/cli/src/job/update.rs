@@ -1,0 +1,51 @@
+//! `sortie job update`: changes parts of a job.
+
+use clap::Args;
+
+use super::JSON;
+use super::definition::{Clear, Definition};
+use super::facts::differences;
+use super::place::Place;
+use super::view::{JobItem, Properties};
+use crate::client::Call;
+use crate::session::Session;
+use crate::table::clean;
+
+/// Change parts of a job
+///
+/// What no option names stays as it is. A rule replaces the one before it.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Example:\n  sortie job update ops/ping --every 10m --clear time-zone\n  sortie job update ops/report --file change.json"
+)]
+pub struct Update {
+    /// The job, as COLLECTION/JOB
+    job: Place,
+    #[command(flatten)]
+    definition: Definition,
+    /// Take this away; more than one may be given. Without its schedule a job runs once
+    #[arg(long, value_enum, value_name = "WHAT", conflicts_with = "file")]
+    clear: Vec<Clear>,
+}
+
+impl Update {
+    pub async fn run(self, mut session: Session) -> anyhow::Result<()> {
+        let program = session.program();
+        let before = session.client.send(Call::get(self.job.path(""))).await;
+        let before: JobItem = before.map_err(|error| self.job.explain(error, &program))?.value()?;
+        let change = self.definition.change(&before.properties, &self.clear)?;
+        let call = Call::patch(self.job.path(""), JSON, change.to_string());
+        let answer = session.client.send(call).await.map_err(|error| self.job.explain(error, &program))?;
+        let after: JobItem = answer.value()?;
+        session.show(&answer, || Ok(describe(&self.job, &before.properties, &after.properties)))
+    }
+}
+
+fn describe(job: &Place, before: &Properties, after: &Properties) -> String {
+    let changes = differences(before, after);
+    if changes.is_empty() {
+        return format!("job {job} is written; it reads as before\n");
+    }
+    let lines = changes.iter().map(|change| format!("  {}\n", clean(change)));
+    format!("job {job} is changed\n{}", lines.collect::<String>())
+}
