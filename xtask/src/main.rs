@@ -47,6 +47,8 @@ enum Task {
 enum Fault {
     /// Kills the process at random moments under load, starts it again, and audits every promise.
     Kill(torture::Kill),
+    /// Kill the server while jobs fire, and look for lost and doubled firings.
+    Firings(torture::Firings),
 }
 
 fn main() -> ExitCode {
@@ -69,6 +71,7 @@ fn carry_out(task: Task) -> anyhow::Result<()> {
             azure_sdk::run(&root).map(|tests| println!("\nxtask azure-sdk: {tests} tests passed"))
         }
         Task::Torture { fault: Fault::Kill(kill) } => torture::kill(&root, &kill),
+        Task::Torture { fault: Fault::Firings(firings) } => torture::firings(&root, &firings),
         Task::Bench { arguments } => bench(&root, &arguments),
     }
 }

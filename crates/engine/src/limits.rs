@@ -17,6 +17,12 @@ pub const BATCH_BYTES_MAX: usize = 1 << 20;
 /// Occurrences of jobs that one frame begins: half of its inputs, so that requests go on beside them.
 pub const FIRINGS_PER_BATCH_MAX: usize = BATCH_INPUTS_MAX / 2;
 
+/// Bytes of a job in a frame besides its document: names, rule, standing.
+pub const JOB_BYTES: usize = 1000;
+
+/// Bytes of jobs that one import writes; with a frame that is nearly full they stay below its 4 MiB.
+pub const IMPORT_BYTES_MAX: usize = 5 << 19;
+
 /// Bytes of requests read from the inbox at once.
 pub const INBOX_READ_BYTES: usize = 256 << 10;
 

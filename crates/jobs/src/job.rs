@@ -25,6 +25,8 @@ use crate::spelling::{Missed, Overlap, Switch};
 use crate::timing::{self, Clock, ClockChange, Recurrence};
 
 /// A job as its client described it, valid and in canonical form.
+///
+/// Serialized it is the stored form, secrets included; what clients read is [`JobDocument::render`].
 #[derive(Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct JobDocument {

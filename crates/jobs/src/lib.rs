@@ -4,6 +4,7 @@ pub mod action;
 mod authentication;
 mod collection;
 mod cron;
+mod crontab;
 mod date;
 mod duration;
 mod filter;
@@ -29,6 +30,7 @@ pub use collection::{
     CollectionDocument, CollectionPatch, CollectionProperties, FrontEnd, MaxRecurrence, Quota, Sku,
     read_collection, read_collection_patch,
 };
+pub use crontab::{CronLine, CrontabOptions, read_crontab};
 pub use date::{Date, Moment};
 pub use duration::Duration;
 pub use filter::{parse_history_filter, parse_job_filter};

@@ -31,6 +31,8 @@ pub(crate) const TAG_NAME_CHARS_MAX: usize = 512;
 pub(crate) const TAG_VALUE_CHARS_MAX: usize = 256;
 /// Occurrences that one preview lists.
 pub(crate) const PREVIEW_MAX: u32 = 1000;
+/// Lines of one crontab: as many as a collection of Sortie's own plan has jobs.
+pub(crate) const CRONTAB_LINES_MAX: usize = 10_000;
 
 impl Default for Limits {
     fn default() -> Limits {

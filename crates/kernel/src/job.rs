@@ -116,6 +116,8 @@ pub enum JobRejection {
     JobDoesNotFit { job: String, reason: String },
     #[error("the job is {state}, which is final: it can be replaced or deleted, not changed")]
     Final { state: JobState },
+    #[error("the jobs take {bytes} bytes, more than the {bytes_max} of one import: import them in parts")]
+    TooMuch { bytes: usize, bytes_max: usize },
     #[error("the job is running, and its occurrences do not overlap")]
     Running,
 }

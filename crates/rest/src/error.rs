@@ -226,6 +226,7 @@ fn job_code(rejection: &JobRejection) -> (StatusCode, &'static str) {
         | JobRejection::NoAuthentication
         | JobRejection::QuotaTooLow { .. }
         | JobRejection::JobDoesNotFit { .. } => (StatusCode::CONFLICT, "quota"),
+        JobRejection::TooMuch { .. } => (StatusCode::PAYLOAD_TOO_LARGE, "too_large"),
         JobRejection::Final { .. } => (StatusCode::CONFLICT, "job_finished"),
         JobRejection::Running => (StatusCode::CONFLICT, "job_running"),
     }

@@ -59,8 +59,8 @@ impl<J: Journal> Api<J> {
         writing: Writing,
     ) -> Result<(Collection, Shown, bool), JobsError> {
         check_name(name)?;
-        let mut document = jobs::read_job(body, &self.job_limits, self.clock.wall())?;
-        secrets::seal_job(&self.vault, &mut document)?;
+        let document = jobs::read_job(body, &self.job_limits, self.clock.wall())?;
+        let document = secrets::seal_job(&self.vault, document).await?;
         self.write_job(at, name, &document, writing, job::Manner::Replace).await
     }
 
@@ -72,8 +72,7 @@ impl<J: Journal> Api<J> {
         body: &Value,
         writing: Writing,
     ) -> Result<(Collection, Shown), JobsError> {
-        let mut patch = jobs::read_job_patch(body)?;
-        secrets::seal_patch(&self.vault, &mut patch)?;
+        let patch = secrets::seal_patch(&self.vault, jobs::read_job_patch(body)?).await?;
         for _ in 0..RACES_MAX {
             let collection = self.collection(at)?;
             let job = self.job(&collection, name)?;
@@ -153,8 +152,12 @@ impl<J: Journal> Api<J> {
         top: usize,
     ) -> Result<(Collection, JobPage), JobsError> {
         let collection = self.collection(at)?;
-        let all = self.jobs.jobs(&collection, None, usize::MAX)?;
-        let wanted = all.into_iter().filter(|job| state.is_none_or(|state| job.standing.state == state));
+        let (reader, of) = (self.jobs.clone(), collection.clone());
+        let all = tokio::task::spawn_blocking(move || reader.jobs(&of, None, usize::MAX)).await;
+        let wanted = all
+            .expect("reading does not panic")?
+            .into_iter()
+            .filter(|job| state.is_none_or(|state| job.standing.state == state));
         let mut page: Vec<Job> = wanted.skip(skip).take(top.saturating_add(1)).collect();
         let more = page.len() > top;
         page.truncate(top);
@@ -220,10 +223,9 @@ fn new_uid() -> Uid {
 /// Names are part of paths, of lists in an order, and of what people type.
 fn check_name(name: &str) -> Result<(), JobsError> {
     let allowed = |c: char| !c.is_control() && !matches!(c, '/' | '\\' | '?' | '#' | '%' | '~');
-    let chars = name.chars().count();
-    if (1..=100).contains(&chars) && name.chars().all(allowed) && name != "." && name != ".." {
+    if (1..=100).contains(&name.len()) && name.chars().all(allowed) && name != "." && name != ".." {
         return Ok(());
     }
-    let text = "name: 1 to 100 characters, without control characters and / \\ ? # % ~";
+    let text = "name: 1 to 100 bytes, without control characters and / \\ ? # % ~";
     Err(JobsError::Bad(text.to_owned()))
 }

@@ -14,6 +14,7 @@ use prometheus_client::registry::Registry;
 use rest::{Api, Parts, Server};
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
+use vault::Vault;
 use view::{Ids, View};
 use wire::ServiceView;
 
@@ -73,7 +74,7 @@ pub async fn start(config: Config) -> Result<Running, StartError> {
 /// Starts with a clock that may show another time than the machine's: for what was recorded at that time.
 pub async fn start_with_clock(config: Config, clock: Clock) -> Result<Running, StartError> {
     let access = config.access()?;
-    let egress = config.egress()?;
+    config.egress()?;
     let journal = Arc::new(open_journal(&config).await?);
     let listen = |source| StartError::Listen { address: config.listen, source };
     // Bound before the recovery: clients that come early wait instead of being turned away.
@@ -94,11 +95,8 @@ pub async fn start_with_clock(config: Config, clock: Clock) -> Result<Running, S
         Admission::new(limits.unfinished_runs_max, limits.memory_bytes_max),
         ingest::Metrics::register(&mut metrics),
     ));
-    let client = Client::new(effects::Settings { egress, ..Default::default() });
     let starter = Arc::new(WorkflowStarter { ingest: ingest.clone(), catalogs: control.catalogs().clone() });
-    let caller = JobCaller::new(client.clone(), vault.clone(), starter, clock, config.job_settings());
-    let orders = JobOrders { caller, region: config.jobs.region.clone() };
-    let performer = Performer::new(client, orders, clock);
+    let performer = performer(&config, vault.clone(), starter, clock)?;
     let engine = Engine::start(
         journal.clone(),
         view.clone(),
@@ -190,6 +188,19 @@ async fn open_journal(config: &Config) -> Result<DiskJournal, OpenError> {
     };
     let opened = tokio::task::spawn_blocking(move || DiskJournal::open(&dir, settings)).await;
     opened.expect("opening the journal does not panic")
+}
+
+/// What makes the calls of workflows and of jobs: one client, under one outbound guard.
+fn performer(
+    config: &Config,
+    vault: Arc<Vault>,
+    starter: Arc<WorkflowStarter>,
+    clock: Clock,
+) -> Result<Performer, ConfigError> {
+    let client = Client::new(effects::Settings { egress: config.egress()?, ..Default::default() });
+    let caller = JobCaller::new(client.clone(), vault, starter, clock, config.job_settings());
+    let orders = JobOrders { caller, region: config.jobs.region.clone() };
+    Ok(Performer::new(client, orders, clock))
 }
 
 fn engine_settings(config: &Config) -> engine::Settings {

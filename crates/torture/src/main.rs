@@ -3,11 +3,13 @@
 mod audit;
 mod client;
 mod dice;
+mod firings;
 mod kill;
 mod load;
 mod posts;
 mod process;
 mod report;
+mod target;
 mod workflow;
 
 use std::process::ExitCode;
@@ -25,12 +27,20 @@ struct Arguments {
 #[derive(Subcommand)]
 enum Fault {
     Kill(kill::Kill),
+    Firings(firings::Firings),
 }
 
 fn main() -> ExitCode {
-    let Fault::Kill(kill) = Arguments::parse().fault;
+    let fault = Arguments::parse().fault;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
-    let outcome = runtime.map_err(anyhow::Error::from).and_then(|runtime| runtime.block_on(kill.run()));
+    let outcome = runtime.map_err(anyhow::Error::from).and_then(|runtime| {
+        runtime.block_on(async {
+            match fault {
+                Fault::Kill(kill) => kill.run().await,
+                Fault::Firings(firings) => firings.run().await,
+            }
+        })
+    });
     match outcome {
         Ok(report::Verdict::Kept) => ExitCode::SUCCESS,
         Ok(report::Verdict::Broken) => ExitCode::FAILURE,

@@ -126,6 +126,9 @@ secret = \"{token}\"
 # The drone services listen on this machine.
 [egress]
 loopback = true
+
+[jobs]
+retry_interval_min = \"100ms\"
 ",
         data.display().to_string()
     )

@@ -6,7 +6,7 @@ use words::{Outcome, Timestamp};
 
 use super::Query;
 use super::jobs::Changes;
-use crate::limits::{BATCH_BYTES_MAX, BATCH_INPUTS_MAX};
+use crate::limits::{BATCH_BYTES_MAX, BATCH_INPUTS_MAX, JOB_BYTES};
 
 /// Bytes of an event besides what a client or a service has sent: generous.
 const EVENT_BYTES: usize = 200;
@@ -69,7 +69,7 @@ fn weight(event: &Event) -> usize {
         Event::Run { fact: Fact::Decided { note, .. }, .. } => note.len() + DECISION_BYTES,
         Event::Fired(fired) => fired.request.body.len(),
         Event::Job(fact) => match &**fact {
-            JobFact::Put(job) => job.definition.document.len(),
+            JobFact::Put(job) => JOB_BYTES + job.definition.document.len(),
             JobFact::CollectionPut(collection) => collection.document.len(),
             JobFact::Stands { .. } | JobFact::Deleted { .. } | JobFact::CollectionDeleted { .. } => 0,
         },

@@ -10,7 +10,7 @@ use words::JobRef;
 
 use super::{Batch, Partition};
 use crate::jobs::{JobAnswer, JobCommand, record};
-use crate::limits::FIRINGS_PER_BATCH_MAX;
+use crate::limits::{FIRINGS_PER_BATCH_MAX, IMPORT_BYTES_MAX, JOB_BYTES};
 
 /// What a command about jobs came to.
 pub(crate) type Answer = Result<JobAnswer, JobRejection>;
@@ -377,6 +377,10 @@ fn decide_import(
             job.map_err(|reason| JobRejection::JobDoesNotFit { job: name(), reason: reason.to_string() })?,
         );
         collection.jobs += u32::from(before.is_none());
+    }
+    let bytes: usize = put.iter().map(|job: &Job| JOB_BYTES + job.definition.document.len()).sum();
+    if bytes > IMPORT_BYTES_MAX {
+        return Err(JobRejection::TooMuch { bytes, bytes_max: IMPORT_BYTES_MAX });
     }
     let is_put = |at: &JobRef| put.iter().any(|job: &Job| job.definition.at == *at);
     let moved = moved.into_iter().filter(|(at, _)| !is_put(at)).collect();

@@ -87,6 +87,14 @@ impl JobPatch {
             replace_other_authentication(call, change, path, report);
         });
         merge(&mut properties, &change);
+        // Whoever only takes away, until nothing is left, has taken away the recurrence.
+        let only_removes = |members: &Map<String, Value>| members.values().all(Value::is_null);
+        let empty = |value: Option<&Value>| value.and_then(Value::as_object).is_some_and(Map::is_empty);
+        if change.get("recurrence").and_then(Value::as_object).is_some_and(only_removes)
+            && empty(properties.get("recurrence"))
+        {
+            properties.remove("recurrence");
+        }
         properties
     }
 }

@@ -61,7 +61,7 @@ pub fn put(
     if existing.is_none() && collection.jobs >= collection.spec.jobs_max {
         return Err(JobRejection::TooManyJobs { max: collection.spec.jobs_max });
     }
-    check_fit(&draft.spec, &collection.spec)?;
+    check_fit(&draft.spec, wall.into(), &collection.spec)?;
     let at = JobRef { collection: collection.uid, name: draft.name.to_lowercase().into() };
     let before = existing.map(|job| &job.definition);
     let definition = JobDefinition {
@@ -80,11 +80,15 @@ pub fn put(
 }
 
 /// Whether a collection allows a job.
-pub(super) fn check_fit(job: &JobSpec, collection: &CollectionSpec) -> Result<(), JobRejection> {
+pub(super) fn check_fit(
+    job: &JobSpec,
+    anchor: Ticks,
+    collection: &CollectionSpec,
+) -> Result<(), JobRejection> {
     if job.authenticates && !collection.authentication {
         return Err(JobRejection::NoAuthentication);
     }
-    match recurrence::shortest_period(&job.timing) {
+    match recurrence::shortest_period(&job.timing, anchor) {
         Some(period) if period < collection.period_min => {
             Err(JobRejection::TooOften { period, min: collection.period_min })
         }

@@ -31,9 +31,8 @@ pub fn put_collection(
         return Err(JobRejection::QuotaTooLow { jobs: count, max: draft.spec.jobs_max });
     }
     for job in jobs {
-        check_fit(&job.definition.spec, &draft.spec).map_err(|reason| JobRejection::JobDoesNotFit {
-            job: job.definition.name.clone(),
-            reason: reason.to_string(),
+        check_fit(&job.definition.spec, job.standing.anchor, &draft.spec).map_err(|reason| {
+            JobRejection::JobDoesNotFit { job: job.definition.name.clone(), reason: reason.to_string() }
         })?;
     }
     let collection = Collection {

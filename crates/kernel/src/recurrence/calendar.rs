@@ -37,8 +37,9 @@ pub(super) fn first_day(month: i64) -> i64 {
     year * 365 + leap_days + (153 * month_of_year + 2) / 5 - 719_468
 }
 
-pub(super) fn days_in(month: i64) -> u32 {
-    u32::try_from(first_day(month + 1) - first_day(month)).expect("a month has 28 to 31 days")
+/// How many days a month has that begins on the day `first`.
+pub(super) fn days_in(month: i64, first: i64) -> u32 {
+    u32::try_from(first_day(month + 1) - first).expect("a month has 28 to 31 days")
 }
 
 pub(super) fn date(day: i64) -> Date {
@@ -96,7 +97,7 @@ mod tests {
                 4 | 6 | 9 | 11 => 30,
                 _ => 31,
             };
-            assert_eq!(days_in(expected.month), length);
+            assert_eq!(days_in(expected.month, first_day(expected.month)), length);
             day += 1;
             if day > length {
                 (month, day) = (month + 1, 1);

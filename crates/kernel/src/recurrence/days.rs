@@ -83,7 +83,7 @@ impl<'a> Days<'a> {
             return 0;
         }
         let first = first_day(month);
-        let length = days_in(month);
+        let length = days_in(month, first);
         let stepped = self.step.of_month(month, first, length);
         if stepped == 0 {
             return 0;
@@ -92,6 +92,12 @@ impl<'a> Days<'a> {
         let by_month = self.in_month.as_ref().map_or(!0, |rule| rule.of_month(first, length));
         let named = if self.either { by_week | by_month } else { by_week & by_month };
         stepped & named & all_days(length)
+    }
+
+    /// Whether no day, week or month is passed over.
+    pub fn takes_every_period(&self) -> bool {
+        let (Step::Day { every, .. } | Step::Week { every, .. } | Step::Month { every, .. }) = self.step;
+        every == 1
     }
 
     /// The first month, this one or later, that the step can reach.

@@ -96,7 +96,7 @@ impl<'a> Pattern<'a> {
                 let found = first_day(month) + i64::from(of_month) - 1;
                 let from = if found == day { of_day } else { 0 };
                 if let Some(second) = self.time_of_day(found, from) {
-                    return Some(found * DAY_TICKS + second * TICKS + self.fraction);
+                    return found.checked_mul(DAY_TICKS)?.checked_add(second * TICKS + self.fraction);
                 }
             }
             month = self.days.reachable(month + 1);

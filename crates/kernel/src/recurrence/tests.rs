@@ -50,6 +50,15 @@ fn every_value_that_the_type_can_hold_yields_an_answer() {
                 preview(&timing, at, at, 3);
             }
         }
-        shortest_period(&timing(rule));
+        shortest_period(&timing(rule), Ticks(i64::MAX));
     }
+}
+
+/// Its slots are 6979 days apart: to look at as many as usual would lead far beyond the calendar.
+#[test]
+fn the_shortest_period_of_a_rare_rule_is_found_within_the_calendar() {
+    let mondays = Schedule { hours: vec![3], week_days: vec![words::WeekDay::Monday], ..Schedule::default() };
+    let rule = Rule::Every { frequency: Frequency::Hour, interval: 997, schedule: Some(mondays) };
+    // A span is at most ten years.
+    assert_eq!(shortest_period(&timing(rule), Ticks(0)), Some(words::Span::from_secs(3650 * 86_400)));
 }

@@ -80,6 +80,7 @@ impl AzureError {
                 | JobRejection::NoAuthentication
                 | JobRejection::QuotaTooLow { .. }
                 | JobRejection::JobDoesNotFit { .. }
+                | JobRejection::TooMuch { .. }
                 | JobRejection::Final { .. }
                 | JobRejection::Running => conflict(rejection.to_string()),
             },

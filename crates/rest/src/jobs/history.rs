@@ -1,5 +1,7 @@
 //! History: every attempt of every occurrence, read from the runs that the occurrences were.
 
+use std::cmp::Reverse;
+
 use engine::archive;
 use jobs::HistoryStatus;
 use journal::Journal;
@@ -85,7 +87,7 @@ impl<J: Journal> Api<J> {
             }
         }
         // Occurrences that overlap are listed by when each attempt began.
-        attempts.sort_by(|a, b| (b.started, b.occurrence, b.retry).cmp(&(a.started, a.occurrence, a.retry)));
+        attempts.sort_by_key(|attempt| Reverse((attempt.started, attempt.occurrence, attempt.retry)));
         let more = attempts.len() > skip.saturating_add(top);
         let attempts = attempts.into_iter().skip(skip).take(top).collect();
         Ok(HistoryPage { attempts, more })

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use engine::jobs::JobCommand;
-use jobs::{CollectionDocument, FrontEnd, JobDocument, Problems, Status};
+use jobs::{CollectionDocument, FrontEnd, JobDocument, Status};
 use journal::Journal;
 use kernel::job::{Collection, CollectionDraft, Draft, Job};
 use serde::Serialize;
@@ -81,12 +81,12 @@ impl<J: Journal> Api<J> {
         };
         let (same, deleted) = (named(Change::Unchanged), named(Change::Deleted));
         let changed = wanted.jobs.into_iter().filter(|(name, _)| !same.contains(&name.to_lowercase()));
-        let draft = |(name, mut document): (String, JobDocument)| {
-            secrets::seal_job(&self.vault, &mut document)?;
+        let sealed = secrets::seal_jobs(&self.vault, changed.collect()).await?;
+        let draft = |(name, document): (String, JobDocument)| {
             let (uid, spec, document) = (new_uid(), document.spec(), document.stored());
-            Ok(Draft { name, uid, spec, document, delay: Span::ZERO })
+            Draft { name, uid, spec, document, delay: Span::ZERO }
         };
-        let jobs = changed.map(draft).collect::<Result<Vec<_>, Problems>>()?;
+        let jobs = sealed.into_iter().map(draft).collect();
         let collection = match import.collection {
             Change::Unchanged => None,
             _ => {

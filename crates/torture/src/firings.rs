@@ -1,0 +1,193 @@
+//! SIGKILL in the middle of bursts of firings, restart, and what was planned held against what the target saw.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use anyhow::{Context, ensure};
+use bytes::Bytes;
+use clap::Args;
+use hyper::Method;
+use serde_json::{Value, json};
+
+use crate::client::Client;
+use crate::dice::Dice;
+use crate::process::Sortie;
+use crate::report::Verdict;
+use crate::target::{Calls, Target};
+
+const TOKEN: &str = "torture-token-of-this-process-only";
+const COLLECTION: &str = "/v1/collections/burst";
+/// From now to the first burst: the jobs must be there by then.
+const LEAD: Duration = Duration::from_secs(3);
+/// How long jobs may take to come to their end after the last kill.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// Kill the server while jobs fire every second, start it again, and look for lost and doubled firings
+#[derive(Args)]
+pub struct Firings {
+    /// How often to kill
+    #[arg(long, default_value_t = 30)]
+    n: u32,
+    /// Jobs that fire every second
+    #[arg(long, default_value_t = 100)]
+    jobs: u32,
+    /// Where the dice start; drawn and printed when it is not given
+    #[arg(long)]
+    seed: Option<u64>,
+    /// The server
+    #[arg(long, value_name = "PATH_TO_sortie")]
+    bin: PathBuf,
+    /// Keep data and logs, also when all is well
+    #[arg(long)]
+    keep: bool,
+}
+
+/// What every job is to do: fire at each of these seconds.
+struct Plan {
+    first: u64,
+    count: u64,
+}
+
+impl Firings {
+    pub async fn run(self) -> anyhow::Result<Verdict> {
+        ensure!(self.n > 0 && self.jobs > 0, "--n and --jobs are at least 1");
+        let seed = self.seed.unwrap_or_else(Dice::any_seed);
+        println!("torture firings: {} kills, {} jobs, seed {seed}", self.n, self.jobs);
+        let mut directory = tempfile::Builder::new().prefix("sortie-torture-").tempdir()?;
+        let outcome = self.torture(seed, directory.path()).await;
+        if self.keep || !matches!(outcome, Ok(Verdict::Kept)) {
+            directory.disable_cleanup(true);
+            println!("data and logs are kept in {}", directory.path().display());
+        }
+        outcome.with_context(|| format!("seed {seed}"))
+    }
+
+    async fn torture(&self, seed: u64, directory: &Path) -> anyhow::Result<Verdict> {
+        let mut dice = Dice::new(seed);
+        let target = Target::start(seed).await?;
+        let sortie = Sortie::new(&self.bin, directory, TOKEN, &mut dice)?;
+        let mut running = sortie.start()?;
+        running.ready().await?;
+        let plan = Plan { first: now()?.as_secs() + LEAD.as_secs(), count: u64::from(self.n) + 3 };
+        let mut client = Client::new(sortie.address, Some(TOKEN));
+        let import = Bytes::from(self.jobs_to_import(&plan, &target)?.to_string());
+        let sent =
+            client.send(Method::POST, &format!("{COLLECTION}/import"), "application/json", import).await?;
+        sent.success().context("importing the jobs")?;
+        tokio::time::sleep(Duration::from_secs(plan.first).saturating_sub(now()?)).await;
+        for _ in 0..self.n {
+            // About one kill per burst, most of them while it lasts.
+            tokio::time::sleep(dice.milliseconds(20, 900)).await;
+            running.kill()?;
+            running = sortie.start()?;
+            running.ready().await?;
+        }
+        let left = wait_for_the_end(&mut client).await?;
+        Ok(self.close(&plan, &target.calls(), left, seed))
+    }
+
+    fn jobs_to_import(&self, plan: &Plan, target: &Target) -> anyhow::Result<Value> {
+        let start = jiff::Timestamp::from_second(plan.first.try_into()?)?.to_string();
+        let job = |n: u32| {
+            json!({ "name": format!("job-{n}"), "properties": {
+                "startTime": start,
+                "action": {
+                    "type": "http",
+                    "request": { "uri": format!("http://{}/job-{n}", target.address), "method": "POST" },
+                    "retryPolicy": { "retryType": "fixed", "retryInterval": "00:00:00.2000000", "retryCount": 20 },
+                },
+                "recurrence": { "cron": "* * * * * *", "count": plan.count },
+                "missed": "all",
+                "overlap": "allow",
+            }})
+        };
+        Ok(json!({ "collection": {}, "jobs": (0..self.jobs).map(job).collect::<Vec<_>>() }))
+    }
+
+    fn close(&self, plan: &Plan, calls: &Calls, left: usize, seed: u64) -> Verdict {
+        let mut findings = Vec::new();
+        let mut fired = 0;
+        for n in 0..self.jobs {
+            let path = format!("/job-{n}");
+            let keys = calls.get(&path).map(|keys| keys.keys().cloned().collect()).unwrap_or_default();
+            fired += check_job(&path, &keys, plan, &mut findings);
+        }
+        if left > 0 {
+            findings.push(format!("{left} jobs have not come to their end"));
+        }
+        let expected = u64::from(self.jobs) * plan.count;
+        println!(
+            "torture firings: {} kills, {expected} planned, {fired} fired under their keys, {} findings, seed {seed}",
+            self.n,
+            findings.len()
+        );
+        for finding in findings.iter().take(20) {
+            println!("BROKEN: {finding}");
+        }
+        if findings.is_empty() { Verdict::Kept } else { Verdict::Broken }
+    }
+}
+
+/// A key is the job's own id, the planned time in steps of 100 ns, and the step. Counts those that were planned.
+fn check_job(path: &str, keys: &BTreeSet<String>, plan: &Plan, findings: &mut Vec<String>) -> u64 {
+    let mut jobs = BTreeSet::new();
+    let mut times = BTreeSet::new();
+    for key in keys {
+        let parts = key.strip_suffix("/action/do").and_then(|run| run.split_once('.'));
+        match parts.and_then(|(job, ticks)| Some((job, ticks.parse::<u64>().ok()?))) {
+            Some((job, ticks)) => {
+                jobs.insert(job.to_owned());
+                times.insert(ticks);
+            }
+            None => findings.push(format!("{path}: an unknown key {key}")),
+        }
+    }
+    let planned: BTreeSet<u64> = (0..plan.count).map(|k| (plan.first + k) * 10_000_000).collect();
+    if jobs.len() > 1 {
+        findings.push(format!("{path}: the job changed its id"));
+    }
+    for lost in planned.difference(&times) {
+        findings.push(format!("{path}: {lost} was lost"));
+    }
+    for invented in times.difference(&planned) {
+        findings.push(format!("{path}: {invented} was never planned"));
+    }
+    times.intersection(&planned).count() as u64
+}
+
+/// Jobs that are still enabled when patience has run out.
+async fn wait_for_the_end(client: &mut Client) -> anyhow::Result<usize> {
+    let began = Instant::now();
+    loop {
+        let answer = client.get(&format!("{COLLECTION}/jobs?state=enabled&limit=1000")).await?.success()?;
+        let jobs: Value = serde_json::from_slice(&answer.body)?;
+        let left = jobs["items"].as_array().map_or(0, Vec::len);
+        if left == 0 || began.elapsed() > PATIENCE {
+            return Ok(left);
+        }
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+}
+
+fn now() -> anyhow::Result<Duration> {
+    Ok(SystemTime::now().duration_since(UNIX_EPOCH)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_lost_or_invented_is_found() {
+        let plan = Plan { first: 100, count: 2 };
+        let key = |second: u64| format!("abc.{}/action/do", second * 10_000_000);
+        let mut findings = Vec::new();
+        assert_eq!(check_job("/j", &BTreeSet::from([key(100), key(101)]), &plan, &mut findings), 2);
+        assert!(findings.is_empty(), "{findings:?}");
+        assert_eq!(check_job("/j", &BTreeSet::from([key(100), key(102)]), &plan, &mut findings), 1);
+        assert_eq!(findings.len(), 2, "{findings:?}");
+        check_job("/j", &BTreeSet::from(["abc.by-hand.1/action/do".to_owned()]), &plan, &mut findings);
+        assert!(findings.iter().any(|finding| finding.contains("unknown key")), "{findings:?}");
+    }
+}
