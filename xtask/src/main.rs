@@ -1,5 +1,6 @@
 //! `cargo xtask`: every command of a developer, so that nobody has to remember flags.
 
+mod azure_sdk;
 mod command;
 mod suite;
 mod tidy;
@@ -27,6 +28,8 @@ enum Task {
     Check,
     /// What neither the compiler nor the linter looks at: lengths, arrows between crates, names, links.
     Tidy,
+    /// The published Python client of Azure Scheduler against the real binary; part of the tests.
+    AzureSdk,
     /// Faults on the real binary.
     Torture {
         #[command(subcommand)]
@@ -64,6 +67,9 @@ fn carry_out(task: Task) -> anyhow::Result<()> {
         Task::Test => suite::test(&root),
         Task::Check => suite::check(&root),
         Task::Tidy => tidy::run(&root),
+        Task::AzureSdk => {
+            azure_sdk::run(&root).map(|tests| println!("\nxtask azure-sdk: {tests} tests passed"))
+        }
         Task::Torture { fault: Fault::Kill(kill) } => torture::kill(&root, &kill),
         Task::Torture { fault: Fault::Firings(firings) } => torture::firings(&root, &firings),
         Task::Bench { arguments } => bench(&root, &arguments),

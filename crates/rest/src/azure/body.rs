@@ -23,8 +23,7 @@ pub(super) fn job(
 
 pub(super) fn history(collection: &Collection, job: &Job, attempt: &Attempt) -> Resource<HistoryView> {
     let record = record(attempt);
-    // Retries of one occurrence never begin at the same time; occurrences by hand may.
-    let id = history_id(record.start, attempt.occurrence);
+    let id = history_id(record.start, attempt.rank());
     let view = record.render(Dialect::default());
     scope(collection).history(&collection.name, &job.definition.name, &id, view)
 }

@@ -32,6 +32,17 @@ pub(crate) struct Attempt {
     pub message: String,
 }
 
+impl Attempt {
+    /// Tells attempts apart that began in the same millisecond, the later one being greater: an action that is
+    /// refused at once is followed by its errorAction at once.
+    pub fn rank(&self) -> u64 {
+        let alternative = if self.is_alternative { 500_000 } else { 0 };
+        self.occurrence
+            .saturating_mul(1_000_000)
+            .saturating_add(alternative + u64::from(self.retry.min(499_999)))
+    }
+}
+
 /// One page of attempts, newest first.
 pub(crate) struct HistoryPage {
     pub attempts: Vec<Attempt>,
@@ -87,7 +98,7 @@ impl<J: Journal> Api<J> {
             }
         }
         // Occurrences that overlap are listed by when each attempt began.
-        attempts.sort_by_key(|attempt| Reverse((attempt.started, attempt.occurrence, attempt.retry)));
+        attempts.sort_by_key(|attempt| Reverse((attempt.started, attempt.rank())));
         let more = attempts.len() > skip.saturating_add(top);
         let attempts = attempts.into_iter().skip(skip).take(top).collect();
         Ok(HistoryPage { attempts, more })
@@ -147,5 +158,30 @@ fn message(outcome: &Outcome) -> String {
         Outcome::Refused { reason, .. } | Outcome::Transient { reason, .. } | Outcome::Unknown { reason } => {
             reason.clone()
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn attempts_of_one_millisecond_keep_their_order_and_differ() {
+        let attempt = |occurrence: u64, is_alternative: bool, retry: u32| Attempt {
+            run: String::new(),
+            expected: Ticks(0),
+            started: Timestamp(0),
+            ended: Timestamp(0),
+            is_alternative,
+            retry,
+            occurrence,
+            by_hand: false,
+            completed: false,
+            message: String::new(),
+        };
+        let in_order = [(1, false, 0), (1, false, 4), (1, true, 0), (1, true, 20), (2, false, 0)];
+        let ranks =
+            in_order.map(|(occurrence, alternative, retry)| attempt(occurrence, alternative, retry).rank());
+        assert!(ranks.is_sorted_by(|a, b| a < b), "{ranks:?}");
     }
 }

@@ -2,12 +2,16 @@
 
 #![allow(clippy::unwrap_used)]
 
+mod azure;
 mod bad_input;
 mod changes;
 mod client;
 mod deliveries;
 mod duplicates;
 mod faults;
+mod jobs;
+mod jobs_target;
+mod jobs_world;
 mod parked;
 mod restart;
 mod stopped;
