@@ -15,12 +15,12 @@ use std::time::{Duration, Instant};
 
 use host::Clock;
 use journal::{AppendError, Journal, Record};
-use kernel::job::JobRejection;
+use kernel::job::{Job, JobRejection};
 use kernel::{Command, Event, Input, Rejection, RunNo, State};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
 use tokio::sync::{oneshot, watch};
 use view::{Ids, View};
-use words::{BodyHash, Epoch, Outcome, PartitionId, RunId, RunStatus, Seq, Span, Work};
+use words::{BodyHash, Epoch, JobRef, Outcome, PartitionId, RunId, RunStatus, Seq, Span, Work};
 
 use crate::engine::Settings;
 use crate::jobs::{JobAnswer, JobCommand};
@@ -102,6 +102,8 @@ pub(crate) struct Partition<J> {
     counted: act::Counted,
     /// The jobs that are due soon.
     window: window::Window,
+    /// The jobs whose occurrences are under way, as the view has them.
+    firing: BTreeMap<JobRef, Job>,
 }
 
 impl<J: Journal> Partition<J> {
@@ -129,6 +131,7 @@ impl<J: Journal> Partition<J> {
             snapshots: snapshot::Schedule::new(recovered.snapshot_through, recovered.bytes_since_snapshot),
             counted: act::Counted::default(),
             window: window::Window::new(),
+            firing: BTreeMap::new(),
         })
     }
 

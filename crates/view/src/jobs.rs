@@ -63,17 +63,22 @@ impl View {
         Ok(())
     }
 
-    /// Writes where a job stands, and moves it in the index of due jobs.
+    /// Writes where a job stands, and moves it in the index of due jobs. `before` is when it is due so far, for
+    /// those who know; otherwise it is looked up.
     pub fn put_standing(
         &self,
         partition: PartitionId,
         job: &JobRef,
+        before: Option<Option<Timestamp>>,
         due: Option<Timestamp>,
         standing: &[u8],
     ) -> Result<(), Error> {
         let partition = self.partition(partition)?;
         let key = keys::standing(job);
-        let before = partition.get("reading a job", &key, read_due)?.flatten();
+        let before = match before {
+            Some(before) => before,
+            None => partition.get("reading a job", &key, read_due)?.flatten(),
+        };
         if before != due {
             if let Some(before) = before {
                 partition.delete_once(keys::due(before, job))?;

@@ -5,41 +5,55 @@ use journal::codec;
 use kernel::job::{Collection, Job, JobDefinition, Standing};
 use kernel::{Event, JobFact};
 use view::{Error, JobRows, View};
-use words::{JobRef, PartitionId};
+use words::{JobRef, PartitionId, Timestamp};
 
 /// Writes what an event says about jobs. The same event written again changes nothing.
-pub(crate) fn write(view: &View, partition: PartitionId, event: &Event) -> Result<(), Error> {
+///
+/// `due_before` is when the job is due by the view, for those who know; otherwise the view looks for itself.
+pub(crate) fn write(
+    view: &View,
+    partition: PartitionId,
+    due_before: Option<Option<Timestamp>>,
+    event: &Event,
+) -> Result<(), Error> {
+    let table = Table { view, partition, due_before };
     match event {
-        Event::Fired(fired) => write_standing(view, partition, &fired.job, &fired.standing),
-        Event::Job(fact) => write_fact(view, partition, fact),
+        Event::Fired(fired) => table.write_standing(&fired.job, &fired.standing),
+        Event::Job(fact) => table.write_fact(fact),
         Event::Accepted(_) | Event::Dropped { .. } | Event::CancelNoted { .. } | Event::Run { .. } => Ok(()),
     }
 }
 
-fn write_fact(view: &View, partition: PartitionId, fact: &JobFact) -> Result<(), Error> {
-    match fact {
-        JobFact::Put(job) => {
-            let at = &job.definition.at;
-            // The standing first: no reader meets a job without one.
-            write_standing(view, partition, at, &job.standing)?;
-            view.put_job(partition, at, &codec::encode(&job.definition))
-        }
-        JobFact::Stands { job, standing } => write_standing(view, partition, job, standing),
-        JobFact::Deleted { job } => view.delete_job(partition, job),
-        JobFact::CollectionPut(collection) => {
-            view.put_collection(partition, &collection.id(), &codec::encode(collection))
-        }
-        JobFact::CollectionDeleted { id } => view.delete_collection(partition, id),
-    }
+/// Where rows are written.
+struct Table<'a> {
+    view: &'a View,
+    partition: PartitionId,
+    due_before: Option<Option<Timestamp>>,
 }
 
-fn write_standing(
-    view: &View,
-    partition: PartitionId,
-    at: &JobRef,
-    standing: &Standing,
-) -> Result<(), Error> {
-    view.put_standing(partition, at, standing.due, &codec::encode(standing))
+impl Table<'_> {
+    fn write_fact(&self, fact: &JobFact) -> Result<(), Error> {
+        let (view, partition) = (self.view, self.partition);
+        match fact {
+            JobFact::Put(job) => {
+                let at = &job.definition.at;
+                // The standing first: no reader meets a job without one.
+                self.write_standing(at, &job.standing)?;
+                view.put_job(partition, at, &codec::encode(&job.definition))
+            }
+            JobFact::Stands { job, standing } => self.write_standing(job, standing),
+            JobFact::Deleted { job } => view.delete_job(partition, job),
+            JobFact::CollectionPut(collection) => {
+                view.put_collection(partition, &collection.id(), &codec::encode(collection))
+            }
+            JobFact::CollectionDeleted { id } => view.delete_collection(partition, id),
+        }
+    }
+
+    fn write_standing(&self, at: &JobRef, standing: &Standing) -> Result<(), Error> {
+        let bytes = codec::encode(standing);
+        self.view.put_standing(self.partition, at, self.due_before, standing.due, &bytes)
+    }
 }
 
 pub(crate) fn read_job(rows: &JobRows) -> Result<Job, codec::Unreadable> {

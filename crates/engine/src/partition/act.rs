@@ -3,7 +3,7 @@
 use journal::{AppendError, Journal};
 use kernel::job::Occurrence;
 use kernel::{DropReason, Event, Fact, Fired, Owed, Run, RunNo, StepState, Try};
-use words::{Outcome, StepName, Work};
+use words::{Outcome, StepName, Timestamp, Work};
 
 use super::{Batch, Partition};
 use crate::archive;
@@ -34,7 +34,7 @@ impl<J: Journal> Partition<J> {
         self.count_gauges();
     }
 
-    pub(super) fn act(&mut self, batch: Batch) -> Result<(), AppendError> {
+    pub(super) fn act(&mut self, mut batch: Batch) -> Result<(), AppendError> {
         for event in &batch.events {
             match event {
                 Event::Run { no, fact: Fact::Started { work, attempt }, .. } => {
@@ -44,10 +44,10 @@ impl<J: Journal> Partition<J> {
                 Event::Run { no, fact: Fact::Parked { reason }, .. } => self.alert_parked(*no, reason),
                 Event::Dropped { id, reason, .. } => self.count_dropped(id, *reason),
                 Event::Fired(fired) => {
-                    self.record(event)?;
+                    self.record(&mut batch.jobs, event)?;
                     self.note_fired(fired)?;
                 }
-                Event::Job(_) => self.record(event)?,
+                Event::Job(_) => self.record(&mut batch.jobs, event)?,
                 Event::Accepted(_) | Event::CancelNoted { .. } | Event::Run { .. } => {}
             }
         }
@@ -58,10 +58,12 @@ impl<J: Journal> Partition<J> {
             // A client that has gone away asked for something that is done all the same.
             let _ = reply.send(result);
         }
-        for (reply, answer) in batch.jobs.replies {
+        self.note_lateness(&batch.jobs.fired);
+        for (reply, answer) in std::mem::take(&mut batch.jobs.replies) {
             // As above: it is done, whoever asked for it.
             let _ = reply.send(answer);
         }
+        self.keep_at_hand(batch.jobs);
         for query in batch.queries {
             query(&self.state);
         }
@@ -101,16 +103,19 @@ impl<J: Journal> Partition<J> {
         Subject::Workflow { definition, version: run.request.version }
     }
 
-    /// An occurrence has become a run: its id is known from now on, and how late it is.
+    /// How late occurrences are when their calls have been ordered.
+    fn note_lateness(&self, due: &[Timestamp]) {
+        let wall = self.shared.clock.wall();
+        for due in due {
+            self.shared.metrics.lateness_seconds.observe(wall.since(*due).as_ms() as f64 / 1000.0);
+        }
+    }
+
+    /// An occurrence has become a run: its id is known from now on.
     fn note_fired(&self, fired: &Fired) -> Result<(), AppendError> {
         let shared = &self.shared;
         shared.ids.restore(&fired.request.id, fired.request.body_hash, self.id);
         shared.metrics.fired.inc();
-        let occurrence = Occurrence::of_request(&fired.request).filter(|occurrence| !occurrence.by_hand);
-        if let Some(occurrence) = occurrence {
-            let late = shared.clock.wall().since(occurrence.due.floor());
-            shared.metrics.lateness_seconds.observe(late.as_ms() as f64 / 1000.0);
-        }
         if fired.standing.fired.is_multiple_of(HISTORY_TRIM_EVERY) {
             let keep = shared.settings.history_max_per_job;
             let trimmed = shared.view.keep_newest(self.id, &fired.request.key, keep);

@@ -6,7 +6,7 @@ use journal::{AppendError, Journal};
 use kernel::job::{self, Collection, Draft, Due, Expect, Job, JobRejection, Manner};
 use kernel::{Event, Input, JobFact};
 use tokio::sync::oneshot;
-use words::JobRef;
+use words::{JobRef, Timestamp};
 
 use super::{Batch, Partition};
 use crate::jobs::{JobAnswer, JobCommand, record};
@@ -19,6 +19,10 @@ pub(crate) type Answer = Result<JobAnswer, JobRejection>;
 #[derive(Default)]
 pub(crate) struct Changes {
     jobs: BTreeMap<JobRef, Option<Job>>,
+    /// When each job that was read is due by the view.
+    due_in_view: BTreeMap<JobRef, Option<Timestamp>>,
+    /// When each occurrence that begins was due.
+    pub fired: Vec<Timestamp>,
     collections: BTreeMap<String, Option<Collection>>,
     pub replies: Vec<(oneshot::Sender<Answer>, Answer)>,
 }
@@ -54,6 +58,7 @@ impl<J: Journal> Partition<J> {
         let live = self.state.occurrences(&found.key()).len();
         match job::due(&found, batch.wall, live) {
             Due::Fire(firing) => {
+                batch.jobs.fired.extend(found.standing.due);
                 found.standing = firing.standing.clone();
                 batch.jobs.jobs.insert(found.definition.at.clone(), Some(found));
                 self.apply(batch, &Input::Fire(firing)).expect("an occurrence is never rejected");
@@ -214,7 +219,7 @@ impl<J: Journal> Partition<J> {
         batch: &mut Batch,
         mut collection: Collection,
         existing: Option<Job>,
-        put: impl FnOnce(&Collection, Option<&Job>, words::Timestamp) -> Result<Job, JobRejection>,
+        put: impl FnOnce(&Collection, Option<&Job>, Timestamp) -> Result<Job, JobRejection>,
     ) -> Answer {
         let job = put(&collection, existing.as_ref(), batch.wall)?;
         let created = existing.is_none();
@@ -262,7 +267,7 @@ impl<J: Journal> Partition<J> {
 
     fn find(
         &self,
-        batch: &Batch,
+        batch: &mut Batch,
         collection: &str,
         name: &str,
     ) -> Result<Result<(Collection, Job), JobRejection>, AppendError> {
@@ -289,10 +294,21 @@ impl<J: Journal> Partition<J> {
         Ok(collection.filter(|collection| collection.uid == job.definition.at.collection))
     }
 
-    fn job(&self, batch: &Batch, at: &JobRef) -> Result<Option<Job>, AppendError> {
+    fn job(&self, batch: &mut Batch, at: &JobRef) -> Result<Option<Job>, AppendError> {
         if let Some(changed) = batch.jobs.jobs.get(at) {
             return Ok(changed.clone());
         }
+        let job = match self.firing.get(at) {
+            Some(job) => Some(job.clone()),
+            None => self.read_job(at)?,
+        };
+        if let Some(job) = &job {
+            batch.jobs.due_in_view.insert(at.clone(), job.standing.due);
+        }
+        Ok(job)
+    }
+
+    fn read_job(&self, at: &JobRef) -> Result<Option<Job>, AppendError> {
         let rows = self.shared.view.job(self.id, at).map_err(|error| self.damaged(&error.to_string()))?;
         let job = rows.map(|rows| record::read_job(&rows)).transpose();
         job.map_err(|error| self.damaged(&format!("job {}: {error}", at.name)))
@@ -317,28 +333,44 @@ impl<J: Journal> Partition<J> {
     }
 
     /// Writes what is durable to the view, and keeps the near future in step.
-    pub(super) fn record(&mut self, event: &Event) -> Result<(), AppendError> {
+    pub(super) fn record(&mut self, changes: &mut Changes, event: &Event) -> Result<(), AppendError> {
         let (at, standing) = match event {
             Event::Fired(fired) => (&fired.job, &fired.standing),
             Event::Job(fact) => match &**fact {
                 JobFact::Put(job) => (&job.definition.at, &job.standing),
                 JobFact::Stands { job, standing } => (job, standing),
-                JobFact::Deleted { .. } | JobFact::CollectionPut(_) | JobFact::CollectionDeleted { .. } => {
-                    return self.write(event);
+                JobFact::Deleted { job } => {
+                    changes.due_in_view.insert(job.clone(), None);
+                    return self.write(None, event);
+                }
+                JobFact::CollectionPut(_) | JobFact::CollectionDeleted { .. } => {
+                    return self.write(None, event);
                 }
             },
             _ => return Ok(()),
         };
-        self.write(event)?;
+        let before = changes.due_in_view.insert(at.clone(), standing.due);
+        self.write(before, event)?;
         if let Some(due) = standing.due {
             self.window.note(due, at);
         }
         Ok(())
     }
 
+    /// Keeps the jobs whose occurrences are under way at hand: they are needed again when those end.
+    pub(super) fn keep_at_hand(&mut self, changes: Changes) {
+        for (at, job) in changes.jobs {
+            match job.filter(|job| self.state.occurrences(&job.key()).len() > 0) {
+                Some(job) => self.firing.insert(at, job),
+                None => self.firing.remove(&at),
+            };
+        }
+    }
+
     /// A job that cannot reach the view stops the partition: a later snapshot would let the journal forget it.
-    fn write(&self, event: &Event) -> Result<(), AppendError> {
-        record::write(&self.shared.view, self.id, event).map_err(|error| self.damaged(&error.to_string()))
+    fn write(&self, due_before: Option<Option<Timestamp>>, event: &Event) -> Result<(), AppendError> {
+        let written = record::write(&self.shared.view, self.id, due_before, event);
+        written.map_err(|error| self.damaged(&error.to_string()))
     }
 }
 
@@ -356,7 +388,7 @@ fn decide_import(
     draft: Option<job::CollectionDraft>,
     drafts: &[Draft],
     deleted: &[String],
-    wall: words::Timestamp,
+    wall: Timestamp,
 ) -> Result<Imported, JobRejection> {
     let is_deleted = |job: &&Job| deleted.iter().any(|name| name.to_lowercase() == *job.definition.at.name);
     let deleted: Vec<Job> = jobs.iter().filter(is_deleted).cloned().collect();

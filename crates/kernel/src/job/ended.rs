@@ -48,8 +48,10 @@ pub fn ended(job: &Job, run: &Run, wall: Timestamp, live: usize) -> Standing {
     if standing.next.is_none() && live == 0 {
         standing.finish(standing.last_failed);
     }
-    // Anew, because one that was missed may have been put off until now.
-    standing.plan(&job.definition, standing.next, wall);
+    if standing.next.is_some() {
+        // Anew, because one that was missed may have been put off until now.
+        standing.plan(&job.definition, standing.next, wall);
+    }
     standing
 }
 

@@ -17,8 +17,6 @@ pub struct Occurrence {
     pub job: String,
     /// When the rule has it, in steps of 100 ns since 1970.
     pub expected: Ticks,
-    /// When it was to fire: as expected, or later by its share of the jitter.
-    pub due: Ticks,
     /// 1 for the first occurrence of the job.
     pub number: u64,
     pub by_hand: bool,
@@ -47,7 +45,6 @@ impl Occurrence {
             collection_uid: job.at.collection,
             job: job.name.clone(),
             expected,
-            due: expected + super::jitter(job, expected),
             number,
             by_hand,
             retry: job.spec.retry,
