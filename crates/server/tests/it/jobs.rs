@@ -335,3 +335,37 @@ async fn a_job_that_is_deleted_while_it_runs_stays_deleted() {
     let (code, _) = world.send(Method::GET, JOB, &Value::Null).await.problem(404);
     assert_eq!(code, "unknown_collection");
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn whoever_looks_while_occurrences_end_sees_each_once_and_none_lost() {
+    let (world, target) = (with_collection().await, Target::start().await);
+    let mut body = job(call(&target.url("/slow"), "GET"));
+    let later = world.clock.wall() + words::Span::from_secs(24 * 3600);
+    body["properties"]["startTime"] = jobs::Date(later.into()).to_string().into();
+    world.put(JOB, &body).await.expect(201);
+    let run = async {
+        for _ in 0..60 {
+            // One that is still under way keeps the next from being fired.
+            while world.send(Method::POST, &format!("{JOB}/run"), &Value::Null).await.status != 202 {}
+        }
+    };
+    let look = async {
+        let (mut executions, mut records) = (0, 0);
+        while records < 60 {
+            for path in [JOB, "/v1/collections/c/jobs"] {
+                let seen = world.get(path).await;
+                let job = if path == JOB { &seen } else { &seen["items"][0] };
+                let now = job["properties"]["status"]["executionCount"].as_u64().unwrap();
+                assert!(now >= executions, "{path} shows {now} executions after {executions}");
+                executions = now;
+            }
+            let history = world.get(&format!("{HISTORY}?limit=1000")).await;
+            let runs = history["items"].as_array().unwrap().iter().map(|item| item["run"].as_str().unwrap());
+            let distinct = runs.collect::<std::collections::BTreeSet<_>>().len();
+            assert_eq!(distinct, history["items"].as_array().unwrap().len(), "a record is there twice");
+            assert!(distinct >= records, "{distinct} records after {records}");
+            records = distinct;
+        }
+    };
+    tokio::join!(run, look);
+}
