@@ -83,7 +83,7 @@ class SdkTest(unittest.TestCase):
             self.client.job_collections.begin_delete(self.group, collection.name).result()
         self.client.close()
 
-    def connect(self):
+    def connect(self, **options):
         return SchedulerManagementClient(
             Credential(),
             SUBSCRIPTION,
@@ -92,6 +92,7 @@ class SdkTest(unittest.TestCase):
             retry_total=0,
             polling_interval=0,
             raw_response_hook=lambda answer: self.answers.append(answer.http_response),
+            **options,
         )
 
     def last(self):

@@ -202,11 +202,17 @@ impl Ask {
     }
 }
 
-/// Clients that map `Occurrence` and `certificateExpirationDate`, as Python's does, get these spellings too.
+/// Clients that map `Occurrence` and `certificateExpirationDate`, as Python's do, get these spellings too.
 fn dialect(parts: &Parts) -> Dialect {
     let agent = parts.headers.get(http::header::USER_AGENT).and_then(|value| value.to_str().ok());
-    let sdk_spellings = agent.is_some_and(|agent| agent.starts_with("azsdk-python"));
+    let sdk_spellings = agent.is_some_and(is_python_sdk);
     Dialect { sdk_spellings, native: false }
+}
+
+/// The newer clients and those before them. An application may have put its own name first.
+fn is_python_sdk(agent: &str) -> bool {
+    let agent = agent.to_ascii_lowercase();
+    agent.contains("azsdk-python") || agent.contains("azure-sdk-for-python")
 }
 
 async fn read(body: Incoming, ask: &Ask) -> Result<Value, AzureError> {
@@ -219,4 +225,21 @@ async fn read(body: Incoming, ask: &Ask) -> Result<Value, AzureError> {
 
 fn no_place() -> CollectionPath {
     CollectionPath { subscription: String::new(), group: String::new(), name: String::new() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_clients_of_python_are_known_whatever_stands_around_their_name() {
+        for agent in [
+            "azsdk-python-mgmt-scheduler/7.0.0 Python/3.11.7 (Linux)",
+            "my-app/1.0 azsdk-python-mgmt-scheduler/7.0.0 Python/3.11.7 (Linux)",
+            "python/3.6.1 (Linux) requests/2.18 msrest/0.4 azure-mgmt-scheduler/2.0.0 Azure-SDK-For-Python",
+        ] {
+            assert!(is_python_sdk(agent), "{agent}");
+        }
+        assert!(!is_python_sdk("curl/8.5.0"));
+    }
 }

@@ -7,11 +7,13 @@ mod import;
 mod preview;
 mod secrets;
 
+use std::collections::BTreeSet;
+
 use engine::jobs::{JobAnswer, JobCommand};
 use journal::Journal;
 use kernel::job::{self, Collection, Draft, Expect, Job, JobRejection, Tally};
 use serde_json::Value;
-use words::{JobState, Key, Span, Ticks, Uid};
+use words::{JobState, Key, RunId, Span, Ticks, Uid};
 
 use crate::api::Api;
 use crate::azure::CollectionPath;
@@ -44,6 +46,9 @@ pub(crate) struct JobPage {
 
 /// How often a change is tried again when somebody else was quicker.
 const RACES_MAX: usize = 8;
+
+/// How often jobs are read before their counters are shown as they are.
+const GLANCES_MAX: usize = 16;
 
 impl<J: Journal> Api<J> {
     pub(crate) fn job(&self, collection: &Collection, name: &str) -> Result<Job, JobsError> {
@@ -107,8 +112,9 @@ impl<J: Journal> Api<J> {
         let command = JobCommand::PutJob { collection, draft: Box::new(draft), expect, manner };
         match self.ask(at, command).await? {
             JobAnswer::Job { collection, job, created } => {
-                let shown = self.with_live(vec![*job], at).await?.pop().expect("one job in, one out");
-                Ok((*collection, shown, created))
+                let jobs = vec![*job];
+                let live = self.live(&jobs, at).await?;
+                Ok((*collection, show(jobs, live).pop().expect("one job in, one out"), created))
             }
             other => unreachable!("a job is answered with a job: {other:?}"),
         }
@@ -138,10 +144,15 @@ impl<J: Journal> Api<J> {
         at: &CollectionPath,
         name: &str,
     ) -> Result<(Collection, Shown), JobsError> {
-        let collection = self.collection(at)?;
-        let job = self.job(&collection, name)?;
-        let shown = self.with_live(vec![job], at).await?.pop().expect("one job in, one out");
-        Ok((collection, shown))
+        let mut glances = Glances::default();
+        loop {
+            let collection = self.collection(at)?;
+            let jobs = vec![self.job(&collection, name)?];
+            let live = self.live(&jobs, at).await?;
+            if glances.agree(&live) {
+                return Ok((collection, show(jobs, live).pop().expect("one job in, one out")));
+            }
+        }
     }
 
     pub(crate) async fn list_jobs(
@@ -151,48 +162,86 @@ impl<J: Journal> Api<J> {
         skip: usize,
         top: usize,
     ) -> Result<(Collection, JobPage), JobsError> {
-        let collection = self.collection(at)?;
-        let (reader, of) = (self.jobs.clone(), collection.clone());
-        let all = tokio::task::spawn_blocking(move || reader.jobs(&of, None, usize::MAX)).await;
-        let wanted = all
-            .expect("reading does not panic")?
-            .into_iter()
-            .filter(|job| state.is_none_or(|state| job.standing.state == state));
-        let mut page: Vec<Job> = wanted.skip(skip).take(top.saturating_add(1)).collect();
-        let more = page.len() > top;
-        page.truncate(top);
-        let jobs = self.with_live(page, at).await?;
-        Ok((collection, JobPage { jobs, more }))
+        let mut glances = Glances::default();
+        loop {
+            let collection = self.collection(at)?;
+            let (reader, of) = (self.jobs.clone(), collection.clone());
+            let all = tokio::task::spawn_blocking(move || reader.jobs(&of, None, usize::MAX)).await;
+            let wanted = all
+                .expect("reading does not panic")?
+                .into_iter()
+                .filter(|job| state.is_none_or(|state| job.standing.state == state));
+            let mut page: Vec<Job> = wanted.skip(skip).take(top.saturating_add(1)).collect();
+            let more = page.len() > top;
+            page.truncate(top);
+            let live = self.live(&page, at).await?;
+            if glances.agree(&live) {
+                return Ok((collection, JobPage { jobs: show(page, live), more }));
+            }
+        }
     }
 
-    /// Adds what is under way to the counters of jobs in one collection.
-    async fn with_live(&self, jobs: Vec<Job>, at: &CollectionPath) -> Result<Vec<Shown>, JobsError> {
+    /// What is under way of jobs in one collection, when all that ended before is in the view.
+    async fn live(&self, jobs: &[Job], at: &CollectionPath) -> Result<Vec<Live>, JobsError> {
         let keys: Vec<Key> = jobs.iter().map(Job::key).collect();
-        let added = self.engine.query(self.jobs.partition_of(&at.id()), move |state| {
-            let tally = |key: &Key| {
-                let mut tally = Tally::default();
-                state.occurrences(key).for_each(|run| tally.add(run));
-                tally
+        let live = self.engine.query(self.jobs.partition_of(&at.id()), move |state| {
+            let live = |key: Key| {
+                let (mut tally, mut runs) = (Tally::default(), Vec::new());
+                for run in state.occurrences(&key) {
+                    tally.add(run);
+                    runs.push(run.request.id.clone());
+                }
+                Live { runs, tally }
             };
-            keys.iter().map(tally).collect::<Vec<_>>()
+            keys.into_iter().map(live).collect::<Vec<_>>()
         });
-        let added = added.await.map_err(ApiError::from)?;
-        let shown = jobs.into_iter().zip(added).map(|(job, live)| {
-            let ended = job.standing.tally;
-            let tally = Tally {
-                executions: ended.executions + live.executions,
-                failures: ended.failures + live.failures,
-                faulted: ended.faulted + live.faulted,
-                last: ended.last.max(live.last),
-            };
-            Shown { job, tally }
-        });
-        Ok(shown.collect())
+        Ok(live.await.map_err(ApiError::from)?)
     }
 
     async fn ask(&self, at: &CollectionPath, command: JobCommand) -> Result<JobAnswer, JobsError> {
         Ok(self.engine.job(self.jobs.partition_of(&at.id()), command).await?)
     }
+}
+
+/// What is under way of a job.
+struct Live {
+    runs: Vec<RunId>,
+    tally: Tally,
+}
+
+/// Looks at what is under way before and after a job is read. What ends in between would be counted twice or not at
+/// all, so that the job is read again then.
+#[derive(Default)]
+struct Glances {
+    runs: Option<BTreeSet<RunId>>,
+    count: usize,
+}
+
+impl Glances {
+    /// Whether nothing has ended since the last look.
+    fn agree(&mut self, live: &[Live]) -> bool {
+        let seen: BTreeSet<RunId> = live.iter().flat_map(|live| &live.runs).cloned().collect();
+        let agrees = self.runs.as_ref().is_some_and(|before| before.is_subset(&seen));
+        self.runs = Some(seen);
+        self.count += 1;
+        // Where something ends at every look, the next look shows other numbers anyway.
+        agrees || self.count == GLANCES_MAX
+    }
+}
+
+/// Jobs with what is under way added to their counters.
+fn show(jobs: Vec<Job>, live: Vec<Live>) -> Vec<Shown> {
+    let shown = jobs.into_iter().zip(live).map(|(job, live)| {
+        let (ended, live) = (job.standing.tally, live.tally);
+        let tally = Tally {
+            executions: ended.executions + live.executions,
+            failures: ended.failures + live.failures,
+            faulted: ended.faulted + live.faulted,
+            last: ended.last.max(live.last),
+        };
+        Shown { job, tally }
+    });
+    shown.collect()
 }
 
 /// The document inside a job.

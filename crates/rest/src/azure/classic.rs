@@ -7,6 +7,7 @@ use http::{Method, Request, Response, StatusCode};
 use hyper::body::Incoming;
 use jobs::Dialect;
 use journal::Journal;
+use percent_encoding::percent_decode_str;
 use serde_json::{Map, Value, json};
 
 use super::answer::{self, AzureError};
@@ -28,7 +29,10 @@ pub(crate) struct ClassicPlace {
 impl ClassicPlace {
     /// `/{subscription}/cloudservices/{service}/resources/scheduler/~/jobCollections/{collection}/jobs[/{job}]`
     pub fn of(path: &str) -> Option<ClassicPlace> {
-        let parts: Vec<&str> = path.strip_prefix('/')?.trim_end_matches('/').split('/').collect();
+        let decode = |part: &str| percent_decode_str(part).decode_utf8().map(|text| text.into_owned());
+        let parts = path.strip_prefix('/')?.trim_end_matches('/').split('/');
+        let parts: Vec<String> = parts.map(decode).collect::<Result<_, _>>().ok()?;
+        let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
         let (subscription, group, name, rest) = match parts.as_slice() {
             [
                 subscription,
@@ -171,5 +175,20 @@ fn lower_first(action: &mut Value) {
     }
     if let Some(Value::Object(headers)) = action.pointer_mut("/request/headers") {
         *headers = std::mem::take(headers).into_iter().map(|(name, value)| (lower(&name), value)).collect();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_in_paths_are_decoded() {
+        let path = "/s/CloudServices/c%20s/resources/scheduler/~/jobCollections/jc/jobs/my%20job/History/";
+        let collection =
+            CollectionPath { subscription: "s".to_owned(), group: "c s".to_owned(), name: "jc".to_owned() };
+        let place = ClassicPlace { collection, job: Some("my job".to_owned()), history: true };
+        assert_eq!(ClassicPlace::of(path), Some(place));
+        assert_eq!(ClassicPlace::of("/s/cloudservices/c/resources/scheduler/~/jobCollections/jc"), None);
     }
 }

@@ -91,6 +91,8 @@ impl<J: Journal> Api<J> {
             let view = self.view.clone();
             let read = tokio::task::spawn_blocking(move || read_page(&view, &query)).await;
             let (runs, next) = read.expect("reading does not panic")?;
+            // What has ended since is in the view as well, and whole.
+            attempts.retain(|attempt| runs.iter().all(|run| run.request.id.as_str() != attempt.run));
             attempts.extend(runs.iter().flat_map(attempts_of).filter(wanted));
             cursor = next;
             if cursor.is_none() {

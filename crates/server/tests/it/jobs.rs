@@ -312,24 +312,60 @@ async fn a_job_that_is_deleted_while_it_runs_stays_deleted() {
     let mut action = call(&target.url("/held"), "GET");
     action["retryPolicy"] = retries(3);
     let mut body = job(action);
-    body["properties"]["recurrence"] = json!({ "frequency": "Minute", "interval": 1 });
+    body["properties"]["recurrence"] = json!({ "frequency": "Hour", "interval": 1 });
     world.put(JOB, &body).await.expect(201);
     target.wait("/held", 1).await;
     world.send(Method::DELETE, JOB, &Value::Null).await.expect(204);
     let (code, _) = world.send(Method::GET, JOB, &Value::Null).await.problem(404);
     assert_eq!((code.as_str(), names(&world).await.len()), ("unknown_job", 0));
-    target.let_go();
-    world.restart().await;
     let (code, _) = world.send(Method::GET, HISTORY, &Value::Null).await.problem(404);
     assert_eq!(code, "unknown_job");
-    // The same name later is another job: it has no past, and its own runs.
+    // The same name is another job: it has no past, and what the one before still does is not counted as its own.
     body["properties"]["action"]["request"]["uri"] = target.url("/new").into();
     world.put(JOB, &body).await.expect(201);
-    let history = world.wait(HISTORY, |page| page["items"][0].is_object()).await;
-    assert_eq!(history["items"].as_array().unwrap().len(), 1);
+    world.wait(HISTORY, |page| page["items"][0].is_object()).await;
+    target.let_go();
+    world.restart().await;
+    let history = world.get(HISTORY).await;
+    assert_eq!(history["items"].as_array().unwrap().len(), 1, "{history}");
     assert_eq!(history["items"][0]["repeatCount"], 1);
+    assert_eq!(world.get(JOB).await["properties"]["status"]["executionCount"], 1);
     assert_eq!((target.calls("/held").len(), target.calls("/new").len()), (1, 1));
     world.send(Method::DELETE, COLLECTION, &Value::Null).await.expect(204);
     let (code, _) = world.send(Method::GET, JOB, &Value::Null).await.problem(404);
     assert_eq!(code, "unknown_collection");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn whoever_looks_while_occurrences_end_sees_each_once_and_none_lost() {
+    let (world, target) = (with_collection().await, Target::start().await);
+    let mut body = job(call(&target.url("/slow"), "GET"));
+    let later = world.clock.wall() + words::Span::from_secs(24 * 3600);
+    body["properties"]["startTime"] = jobs::Date(later.into()).to_string().into();
+    world.put(JOB, &body).await.expect(201);
+    let run = async {
+        for _ in 0..60 {
+            // One that is still under way keeps the next from being fired.
+            while world.send(Method::POST, &format!("{JOB}/run"), &Value::Null).await.status != 202 {}
+        }
+    };
+    let look = async {
+        let (mut executions, mut records) = (0, 0);
+        while records < 60 {
+            for path in [JOB, "/v1/collections/c/jobs"] {
+                let seen = world.get(path).await;
+                let job = if path == JOB { &seen } else { &seen["items"][0] };
+                let now = job["properties"]["status"]["executionCount"].as_u64().unwrap();
+                assert!(now >= executions, "{path} shows {now} executions after {executions}");
+                executions = now;
+            }
+            let history = world.get(&format!("{HISTORY}?limit=1000")).await;
+            let runs = history["items"].as_array().unwrap().iter().map(|item| item["run"].as_str().unwrap());
+            let distinct = runs.collect::<std::collections::BTreeSet<_>>().len();
+            assert_eq!(distinct, history["items"].as_array().unwrap().len(), "a record is there twice");
+            assert!(distinct >= records, "{distinct} records after {records}");
+            records = distinct;
+        }
+    };
+    tokio::join!(run, look);
 }

@@ -24,7 +24,7 @@ pub struct Call {
     pub body: String,
 }
 
-/// `/500/any` is answered with 500, other paths with 200; `/held` only when the test lets go.
+/// `/500/any` is answered with 500, other paths with 200; `/slow` not at once, `/held` only when the test lets go.
 pub struct Target {
     address: SocketAddr,
     calls: Arc<Mutex<Vec<Call>>>,
@@ -123,6 +123,9 @@ async fn answer(
     if path.starts_with("/held") {
         // The test may end without letting go; nobody waits for the answer then.
         let _ = manner.wait_for(|manner| manner.let_go).await;
+    }
+    if path.starts_with("/slow") {
+        tokio::time::sleep(Duration::from_millis(10)).await;
     }
     let text = if path.starts_with("/long") { "x".repeat(3000) } else { format!("answer {status}") };
     Ok(Response::builder().status(status).body(Full::new(Bytes::from(text))).unwrap())

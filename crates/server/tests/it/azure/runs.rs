@@ -17,6 +17,8 @@ const DOTNET_1970: i64 = 621_355_968_000_000_000;
 
 const MINUTE: Span = Span::from_secs(60);
 const LATE: Span = Span::from_secs(5);
+/// What people wrote goes by the clock on the wall, records by one that never goes back: they differ by a little.
+const CLOCKS_DIFFER: Span = Span::from_secs(1);
 
 fn at(text: &str) -> Timestamp {
     ticks(&text.into()).floor()
@@ -73,10 +75,9 @@ async fn the_history_of_a_job_looks_as_it_was_recorded() {
         assert_eq!(expected(record), time(before, "startTime") + MINUTE);
     }
     for (record, before) in records.iter().zip(&records[1..]) {
-        // From when it fired, not from when it was expected. The start that is shown is read from another clock of
-        // the machine, so that the two may differ by a little, but never by as much as a second.
+        // From when it fired, not from when it was expected.
         assert!(expected(record) >= expected(before) + LATE + MINUTE, "{before}");
-        assert!(expected(record) <= time(before, "endTime") + MINUTE + Span::from_secs(1), "{before}");
+        assert!(expected(record) <= time(before, "endTime") + MINUTE + CLOCKS_DIFFER, "{before}");
     }
     for (answered, recorded) in records.iter().zip(recorded) {
         assert_eq!(differences(&steady(recorded), &steady(answered)), [""; 0]);
@@ -182,10 +183,8 @@ async fn the_status_after_an_occurrence_that_failed_for_good_counts_as_documente
 
     let status = &mut answered["properties"]["status"];
     let last = ticks(&status["lastExecutionTime"]);
-    assert!(
-        (at("2016-03-16T19:06:00Z").into()..at("2016-03-16T19:07:00Z").into()).contains(&last),
-        "{last:?}"
-    );
+    let (planned, next) = (at("2016-03-16T19:06:00Z").into(), at("2016-03-16T19:07:00Z").into());
+    assert!(last + CLOCKS_DIFFER >= planned && last < next, "{last:?}");
     // On the grid of the start, whenever the retries were.
     assert_eq!(status["nextExecutionTime"], "2016-03-16T19:07:00Z");
     assert_eq!(shape(status), shape(&recorded["properties"]["status"]));
@@ -224,7 +223,8 @@ async fn a_completed_job_has_a_last_execution_and_no_next() {
     recorded["properties"]["action"] = answered["properties"]["action"].clone();
     let status = &mut answered["properties"]["status"];
     assert_eq!(status["executionCount"], 1);
-    assert!(ticks(&status["lastExecutionTime"]) >= Ticks::from(at("2015-06-14T06:59:03Z")));
+    let last = ticks(&status["lastExecutionTime"]);
+    assert!(last + CLOCKS_DIFFER >= at("2015-06-14T06:59:03Z").into(), "{last:?}");
     assert_eq!(shape(status), shape(&recorded["properties"]["status"]));
     for member in ["lastExecutionTime", "executionCount"] {
         status[member] = recorded["properties"]["status"][member].clone();
