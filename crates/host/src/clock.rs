@@ -1,6 +1,6 @@
 //! The clock of the process.
 
-use std::time::{Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use words::Timestamp;
 
@@ -9,7 +9,8 @@ use words::Timestamp;
 #[derive(Debug, Clone, Copy)]
 pub struct Clock {
     started: Instant,
-    started_at: Timestamp,
+    /// Since 1970, with its fraction: this clock and the one on the wall show the same millisecond.
+    started_at: Duration,
     /// How far this clock is ahead of the machine's.
     shift_ms: i64,
 }
@@ -21,22 +22,24 @@ impl Clock {
 
     /// A clock that shows another time and goes on from there: for what was recorded at that time.
     pub fn start_at(time: Timestamp) -> Clock {
-        Clock { started: Instant::now(), started_at: time, shift_ms: time.0 - wall().0 }
+        let started_at = Duration::from_millis(u64::try_from(time.0).unwrap_or(0));
+        Clock { started: Instant::now(), started_at, shift_ms: time.0 - timestamp(wall()).0 }
     }
 
     /// What the clock on the wall shows. It may jump; only what people wrote as a time of day goes by it.
     pub fn wall(&self) -> Timestamp {
-        let read = wall();
-        Timestamp(read.0.saturating_add(self.shift_ms))
+        Timestamp(timestamp(wall()).0.saturating_add(self.shift_ms))
     }
 
     pub fn now(&self) -> Timestamp {
-        let passed_ms = i64::try_from(self.started.elapsed().as_millis()).unwrap_or(i64::MAX);
-        Timestamp(self.started_at.0.saturating_add(passed_ms))
+        timestamp(self.started_at.saturating_add(self.started.elapsed()))
     }
 }
 
-fn wall() -> Timestamp {
-    let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+fn timestamp(since_epoch: Duration) -> Timestamp {
     Timestamp(i64::try_from(since_epoch.as_millis()).unwrap_or(i64::MAX))
+}
+
+fn wall() -> Duration {
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default()
 }
