@@ -20,7 +20,9 @@ use self::load::{Load, check};
 use self::target::{Plan, Serving, Target};
 use super::figures::{Figures, Setting, Side};
 use super::subject::Subject;
+use super::workflow::progress_of;
 use super::{calls, progress};
+use crate::client::Client;
 use crate::failure::Failure;
 use crate::when;
 
@@ -81,6 +83,7 @@ impl Schedule {
         wait(&serving, plan, "sortie", json).await;
         let server_lateness = Lateness::of(&mut client).await?.since(&before);
         let memory_after = subject.memory_bytes()?;
+        settle(&mut client).await?;
 
         let begun = Instant::now();
         let subject = subject.restart().await?;
@@ -127,14 +130,16 @@ impl Schedule {
         json: bool,
     ) -> anyhow::Result<(Plan, Held)> {
         let memory_empty = subject.memory_bytes()?;
-        let address = target.address;
+        let addresses = target.addresses.clone();
+        let place = Arc::new(move |number: u32| addresses[number as usize % addresses.len()]);
         let bar = progress::bar("loading jobs", u64::from(self.jobs), json);
         let begun = Instant::now();
         let (far, tomorrow) = (self.jobs - calls, when::now().0 + 24 * 3600 * 1000);
+        let address = place.clone();
         let far_ahead = move |number: u32| {
             let start = tomorrow + i64::from(number) * 86_400_000 / i64::from(far);
             let recurrence = r#","recurrence":{"frequency":"day"}"#;
-            properties(&format!("http://{address}/far/{number}"), start, recurrence)
+            properties(&format!("http://{}/far/{number}", address(number)), start, recurrence)
         };
         Load { name: "far", jobs: far, properties: Arc::new(far_ahead) }.run(subject, &bar).await?;
         let seconds_each = if far > 0 { begun.elapsed().as_secs_f64() / f64::from(far) } else { 0.001 };
@@ -142,7 +147,7 @@ impl Schedule {
         let begin_ms = when::now().0 + loading_ms + SETTLE_MS;
         let plan = Plan { calls, per_second: self.rate, begin_ms };
         let due_soon =
-            move |call: u32| properties(&format!("http://{address}/{call}"), plan.due_ms(call), "");
+            move |call: u32| properties(&format!("http://{}/{call}", place(call)), plan.due_ms(call), "");
         Load { name: "due", jobs: calls, properties: Arc::new(due_soon) }.run(subject, &bar).await?;
         let load_seconds = begun.elapsed().as_secs_f64();
         bar.finish_and_clear();
@@ -154,11 +159,11 @@ impl Schedule {
 
     async fn measure_bare(&self, calls: u32, json: bool) -> anyhow::Result<Side> {
         let target = Target::listen().await?;
-        let address = target.address;
+        let addresses = target.addresses.clone();
         let plan = Plan { calls, per_second: self.rate, begin_ms: when::now().0 + 500 };
         let serving = target.serve(plan);
         let (driven, ()) = tokio::join!(
-            timers::drive(address, plan, BARE_CONNECTIONS),
+            timers::drive(&addresses, plan, BARE_CONNECTIONS),
             wait(&serving, plan, "bare timers", json)
         );
         driven.context("measuring the bare loop")?;
@@ -171,6 +176,16 @@ fn properties(uri: &str, start_ms: i64, recurrence: &str) -> String {
     format!(
         r#"{{"startTime":"{start}","action":{{"type":"Http","request":{{"uri":"{uri}","method":"POST","body":"{BODY}"}}}}{recurrence}}}"#
     )
+}
+
+/// Waits until the server has written down what its calls came to: a call whose outcome it has lost is made again.
+async fn settle(client: &mut Client) -> anyhow::Result<()> {
+    let begun = Instant::now();
+    while progress_of(client).await?.unfinished > 0 {
+        ensure!(begun.elapsed() < STALL_MAX, "calls have come, but their runs do not end");
+        tokio::time::sleep(POLL).await;
+    }
+    Ok(())
 }
 
 /// Waits until all calls of a plan have come, or no more do.

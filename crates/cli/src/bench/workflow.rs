@@ -144,12 +144,13 @@ fn is_overload(status: u16) -> bool {
     status == StatusCode::TOO_MANY_REQUESTS || status == StatusCode::SERVICE_UNAVAILABLE
 }
 
-struct Progress {
+/// How far a server is with what it was given.
+pub(super) struct Progress {
     ended: u64,
-    unfinished: u64,
+    pub(super) unfinished: u64,
 }
 
-async fn progress_of(client: &mut Client) -> anyhow::Result<Progress> {
+pub(super) async fn progress_of(client: &mut Client) -> anyhow::Result<Progress> {
     let partitions: Partitions = client.get("/v1/partitions").await?;
     let mut progress = Progress { ended: 0, unfinished: 0 };
     for partition in partitions.items {

@@ -138,3 +138,59 @@ impl Clear {
         *place = Value::Null;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use clap::{Args as _, Command, FromArgMatches};
+
+    use super::*;
+
+    /// The body of a change by these options.
+    fn change(action: &str, line: &str, cleared: &[Clear]) -> String {
+        let words = std::iter::once("update").chain(line.split_whitespace());
+        let matches = Definition::augment_args(Command::new("update")).get_matches_from(words);
+        let definition = Definition::from_arg_matches(&matches).unwrap();
+        let current = format!(r#"{{"action":{action},"state":"enabled"}}"#);
+        let body = definition.change(&serde_json::from_str(&current).unwrap(), cleared);
+        body.map_or_else(|error| error.to_string(), |body| body["properties"].to_string())
+    }
+
+    const CALL: &str = r#"{"type":"Http","request":{"uri":"http://x/","method":"PUT"}}"#;
+    const WORKFLOW: &str = r#"{"type":"Workflow","workflow":{"name":"w"}}"#;
+    const QUEUE: &str =
+        r#"{"type":"StorageQueue","queueMessage":{"storageAccount":"a","queueName":"q","message":"m"}}"#;
+
+    #[test]
+    fn only_what_is_named_changes_and_a_rule_replaces_the_one_before() {
+        assert_eq!(
+            change(CALL, "--every 1h", &[]),
+            r#"{"recurrence":{"frequency":"hour","interval":1,"schedule":null}}"#
+        );
+        assert_eq!(change(CALL, "--cron @daily", &[]), r#"{"recurrence":{"cron":"@daily"}}"#);
+        assert_eq!(
+            change(CALL, "--count 3 --disabled", &[]),
+            r#"{"recurrence":{"count":3},"state":"disabled"}"#
+        );
+        assert_eq!(
+            change(CALL, "--uri https://y/", &[]),
+            r#"{"action":{"request":{"uri":"https://y/"},"type":"Https"}}"#
+        );
+        assert_eq!(
+            change(CALL, "", &[Clear::Retry, Clear::End]),
+            r#"{"action":{"retryPolicy":null},"recurrence":{"endTime":null}}"#
+        );
+        assert!(change(CALL, "", &[]).contains("nothing to change"));
+    }
+
+    #[test]
+    fn a_body_goes_where_the_job_sends_it() {
+        assert_eq!(change(CALL, "--body b", &[]), r#"{"action":{"request":{"body":"b"}}}"#);
+        assert_eq!(change(WORKFLOW, "--body [1]", &[]), r#"{"action":{"workflow":{"body":[1]}}}"#);
+        assert_eq!(
+            change(WORKFLOW, "--uri http://y/ --body b", &[]),
+            r#"{"action":{"request":{"body":"b","method":"POST","uri":"http://y/"},"type":"Http"}}"#
+        );
+        assert!(change(WORKFLOW, "--method PUT", &[]).contains("no method"));
+        assert!(change(QUEUE, "--body b", &[]).contains("--file"));
+    }
+}

@@ -8,6 +8,7 @@ use super::history::{self, Attempt};
 use super::list::tone_of;
 use super::place::Place;
 use super::preview::{self, Firings};
+use super::schedule::plural;
 use super::view::{JobItem, RawPage, second};
 use crate::client::{self, Call};
 use crate::screen::{Screen, Tone};
@@ -53,8 +54,9 @@ fn render(job: &JobItem, firings: &Firings, attempts: &[Attempt], now: Timestamp
     if status.execution_count > 0 {
         let last = status.last_execution_time.map(|last| format!(", the last at {} UTC", second(last)));
         let counts = format!(
-            "{} executions, {} failed{}",
+            "{} {}, {} failed{}",
             status.execution_count,
+            plural(status.execution_count, "execution"),
             status.failure_count,
             last.unwrap_or_default()
         );

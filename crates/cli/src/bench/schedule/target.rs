@@ -16,6 +16,7 @@ use hyper::service::service_fn;
 use hyper::{Request, Response};
 use hyper_util::rt::TokioIo;
 use tokio::net::TcpListener;
+use tokio::task::JoinSet;
 
 use super::super::calls;
 
@@ -34,11 +35,14 @@ impl Plan {
     }
 }
 
-/// A listener for the calls of a plan. It notes nothing until it has one.
+/// Addresses for the calls of a plan. Nothing is noted until there is one.
 pub struct Target {
-    pub address: SocketAddr,
-    listener: TcpListener,
+    pub addresses: Vec<SocketAddr>,
+    listeners: Vec<TcpListener>,
 }
+
+/// Jobs have more than one service to call, and a server bounds the calls in flight to each.
+const ADDRESSES: usize = 16;
 
 /// What came of a plan so far.
 pub struct Arrivals {
@@ -54,13 +58,18 @@ pub struct Arrivals {
 /// The target at work; it ends when this is dropped.
 pub struct Serving {
     arrivals: Arc<Arrivals>,
-    task: tokio::task::JoinHandle<()>,
+    _tasks: JoinSet<()>,
 }
 
 impl Target {
     pub async fn listen() -> anyhow::Result<Target> {
-        let listener = TcpListener::bind("127.0.0.1:0").await.context("listening on any free port")?;
-        Ok(Target { address: listener.local_addr()?, listener })
+        let (mut addresses, mut listeners) = (Vec::new(), Vec::new());
+        for _ in 0..ADDRESSES {
+            let listener = TcpListener::bind("127.0.0.1:0").await.context("listening on any free port")?;
+            addresses.push(listener.local_addr()?);
+            listeners.push(listener);
+        }
+        Ok(Target { addresses, listeners })
     }
 
     pub fn serve(self, plan: Plan) -> Serving {
@@ -71,8 +80,11 @@ impl Target {
             came: AtomicU64::new(0),
             last_micros: AtomicI64::new(i64::MIN),
         });
-        let task = tokio::spawn(accept(self.listener, arrivals.clone()));
-        Serving { arrivals, task }
+        let mut tasks = JoinSet::new();
+        for listener in self.listeners {
+            tasks.spawn(accept(listener, arrivals.clone()));
+        }
+        Serving { arrivals, _tasks: tasks }
     }
 }
 
@@ -80,12 +92,6 @@ impl std::ops::Deref for Serving {
     type Target = Arrivals;
     fn deref(&self) -> &Arrivals {
         &self.arrivals
-    }
-}
-
-impl Drop for Serving {
-    fn drop(&mut self) {
-        self.task.abort();
     }
 }
 
@@ -137,7 +143,7 @@ pub fn now_micros() -> i64 {
 }
 
 async fn accept(listener: TcpListener, arrivals: Arc<Arrivals>) {
-    let mut connections = tokio::task::JoinSet::new();
+    let mut connections = JoinSet::new();
     loop {
         match listener.accept().await {
             Ok((stream, _)) => {

@@ -16,11 +16,11 @@ use super::super::load;
 use super::target::{Plan, now_micros};
 
 /// Makes every call of a plan at its time, over so many connections.
-pub async fn drive(address: SocketAddr, plan: Plan, connections: u32) -> anyhow::Result<()> {
+pub async fn drive(addresses: &[SocketAddr], plan: Plan, connections: u32) -> anyhow::Result<()> {
     let next = Arc::new(AtomicU32::new(0));
     let mut workers = JoinSet::new();
-    for _ in 0..connections {
-        workers.spawn(work(load::open(address).await?, plan, next.clone()));
+    for address in addresses.iter().cycle().take(connections as usize) {
+        workers.spawn(work(load::open(*address).await?, plan, next.clone()));
     }
     while let Some(ended) = workers.join_next().await {
         ended.context("running the bare loop")??;
