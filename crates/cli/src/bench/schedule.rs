@@ -31,7 +31,7 @@ const BODY: &str = "the time has come";
 /// Connections of the bare loop.
 const BARE_CONNECTIONS: u32 = 128;
 /// From the end of loading to the first call that is due.
-const SETTLE_MS: i64 = 12_000;
+const SETTLE_MS: i64 = 4_000;
 /// Calls that do not come for this long do not come at all.
 const STALL_MAX: Duration = Duration::from_secs(20);
 const POLL: Duration = Duration::from_millis(50);
