@@ -14,7 +14,7 @@ use view::{Ids, View};
 use words::{PartitionId, RunId};
 
 use crate::jobs::{JobAnswer, JobCommand, JobError};
-use crate::limits::{CALLS_MAX, HISTORY_MAX_PER_JOB, LIVE_RUNS_MAX, SNAPSHOT_AFTER_BYTES};
+use crate::limits::{CALLS_MAX, FIRING_CALLS_MAX, HISTORY_MAX_PER_JOB, LIVE_RUNS_MAX, SNAPSHOT_AFTER_BYTES};
 use crate::partition::{Message, Partition, Shared};
 use crate::{Catalogs, Effects, Metrics};
 
@@ -23,6 +23,8 @@ use crate::{Catalogs, Effects, Metrics};
 pub struct Settings {
     pub partitions: u16,
     pub calls_max_per_partition: usize,
+    /// Jobs fire while fewer calls than these are owed or under way.
+    pub firing_calls_max_per_partition: usize,
     pub live_runs_max_per_partition: usize,
     pub snapshot_after_bytes: u64,
     /// Ended occurrences that are kept of a job.
@@ -36,6 +38,7 @@ impl Settings {
         Settings {
             partitions,
             calls_max_per_partition: share(CALLS_MAX),
+            firing_calls_max_per_partition: share(FIRING_CALLS_MAX),
             live_runs_max_per_partition: share(LIVE_RUNS_MAX),
             snapshot_after_bytes: SNAPSHOT_AFTER_BYTES,
             history_max_per_job: HISTORY_MAX_PER_JOB,

@@ -3,6 +3,11 @@
 /// Calls that may be owed or under way at once, over all partitions. About 600 saturate two cores.
 pub const CALLS_MAX: usize = 1024;
 
+/// Calls that may be owed or under way when another job fires, over all partitions: what is behind waits in the view,
+/// not in memory, where a call that waits takes some 12 KB. More than `CALLS_MAX`, so that jobs whose targets are slow
+/// leave room for others.
+pub const FIRING_CALLS_MAX: usize = 16 * CALLS_MAX;
+
 /// Runs held in memory at once without being parked, over all partitions; about 1 KB each.
 pub const LIVE_RUNS_MAX: usize = 100_000;
 

@@ -1,6 +1,6 @@
 //! Jobs in the loop: fire what is due, carry out what people ask, count what has ended.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use journal::{AppendError, Journal};
 use kernel::job::{self, Collection, Draft, Due, Expect, Job, JobRejection, Manner};
@@ -28,10 +28,13 @@ pub(crate) struct Changes {
 }
 
 impl<J: Journal> Partition<J> {
-    /// Whether another occurrence may begin: runs in memory are bounded, and what is due stays due.
+    /// Whether another occurrence may begin: calls and runs in memory are bounded, and what is due stays due.
     pub(super) fn may_fire(&self) -> bool {
+        let settings = &self.shared.settings;
         let live = self.state.live_count() - self.state.parked_count();
-        !self.draining && live < self.shared.settings.live_runs_max_per_partition
+        !self.draining
+            && self.state.calls_count() < settings.firing_calls_max_per_partition
+            && live < settings.live_runs_max_per_partition
     }
 
     pub(super) fn take_due(&mut self, batch: &mut Batch) -> Result<(), AppendError> {
@@ -401,10 +404,10 @@ fn decide_import(
         (Some(existing), None) => (Collection { jobs: kept.len() as u32, ..existing }, Vec::new()),
         (None, None) => return Err(JobRejection::NoCollection),
     };
+    let by_place: BTreeMap<&JobRef, &Job> = kept.iter().map(|job| (&job.definition.at, job)).collect();
     let mut put = Vec::new();
     for draft in drafts {
-        let at = job_ref(&collection, &draft.name);
-        let before = kept.iter().find(|job| job.definition.at == at);
+        let before = by_place.get(&job_ref(&collection, &draft.name)).copied();
         let job = job::put(&collection, before, draft, Expect::Anything, Manner::Replace, wall);
         let name = || draft.name.clone();
         put.push(
@@ -416,8 +419,8 @@ fn decide_import(
     if bytes > IMPORT_BYTES_MAX {
         return Err(JobRejection::TooMuch { bytes, bytes_max: IMPORT_BYTES_MAX });
     }
-    let is_put = |at: &JobRef| put.iter().any(|job: &Job| job.definition.at == *at);
-    let moved = moved.into_iter().filter(|(at, _)| !is_put(at)).collect();
+    let places: BTreeSet<&JobRef> = put.iter().map(|job| &job.definition.at).collect();
+    let moved = moved.into_iter().filter(|(at, _)| !places.contains(at)).collect();
     Ok(Imported { collection, moved, deleted, put })
 }
 

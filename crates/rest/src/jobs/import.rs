@@ -1,6 +1,6 @@
 //! Whole collections in and out: what is exported can be imported, elsewhere or after a change.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use engine::jobs::JobCommand;
 use jobs::{CollectionDocument, FrontEnd, JobDocument, Problems, Status};
@@ -175,10 +175,12 @@ fn compare(
         (Some(existing), Some(wanted)) if stored_collection(existing)? != *wanted => Change::Updated,
         (Some(_), _) => Change::Unchanged,
     };
+    let by_name: BTreeMap<&str, &Job> = current.iter().map(|job| (&*job.definition.at.name, job)).collect();
+    let mut named = BTreeSet::new();
     let mut jobs = Vec::new();
     for (name, document) in &wanted.jobs {
-        let before = current.iter().find(|job| *job.definition.at.name == name.to_lowercase());
-        let change = match before {
+        let lower = name.to_lowercase();
+        let change = match by_name.get(lower.as_str()) {
             None => Change::Created,
             Some(job) if public(&stored(job)?) == public(document) && !has_secrets(document) => {
                 Change::Unchanged
@@ -186,10 +188,9 @@ fn compare(
             Some(_) => Change::Updated,
         };
         jobs.push(JobChange { name: name.clone(), change });
+        named.insert(lower);
     }
-    let is_wanted =
-        |job: &&Job| wanted.jobs.iter().any(|(name, _)| *name.to_lowercase() == *job.definition.at.name);
-    let gone = current.iter().filter(|job| prune && !is_wanted(job));
+    let gone = current.iter().filter(|job| prune && !named.contains(&*job.definition.at.name));
     jobs.extend(gone.map(|job| JobChange { name: job.definition.name.clone(), change: Change::Deleted }));
     Ok(Import { collection, jobs })
 }
