@@ -5,6 +5,7 @@
 
 mod act;
 mod batch;
+mod import;
 mod jobs;
 mod snapshot;
 mod window;

@@ -1,16 +1,16 @@
 //! Jobs in the loop: fire what is due, carry out what people ask, count what has ended.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use journal::{AppendError, Journal};
-use kernel::job::{self, Collection, Draft, Due, Expect, Job, JobRejection, Manner};
+use kernel::job::{self, Collection, Due, Expect, Job, JobRejection};
 use kernel::{Event, Input, JobFact};
 use tokio::sync::oneshot;
 use words::{JobRef, Timestamp};
 
 use super::{Batch, Partition};
 use crate::jobs::{JobAnswer, JobCommand, record};
-use crate::limits::{FIRINGS_PER_BATCH_MAX, IMPORT_BYTES_MAX, JOB_BYTES};
+use crate::limits::FIRINGS_PER_BATCH_MAX;
 
 /// What a command about jobs came to.
 pub(crate) type Answer = Result<JobAnswer, JobRejection>;
@@ -18,7 +18,7 @@ pub(crate) type Answer = Result<JobAnswer, JobRejection>;
 /// What this batch makes of jobs and collections; in the view only when it is durable.
 #[derive(Default)]
 pub(crate) struct Changes {
-    jobs: BTreeMap<JobRef, Option<Job>>,
+    pub jobs: BTreeMap<JobRef, Option<Job>>,
     /// When each job that was read is due by the view.
     due_in_view: BTreeMap<JobRef, Option<Timestamp>>,
     /// When each occurrence that begins was due.
@@ -185,38 +185,6 @@ impl<J: Journal> Partition<J> {
         Ok(JobAnswer::Deleted)
     }
 
-    /// Decides everything first; only then is anything written.
-    fn import(
-        &mut self,
-        batch: &mut Batch,
-        collection: &str,
-        draft: Option<job::CollectionDraft>,
-        drafts: &[Draft],
-        deleted: &[String],
-    ) -> Result<Answer, AppendError> {
-        let existing = self.collection(batch, collection)?;
-        let jobs = match &existing {
-            Some(existing) => self.jobs_of(batch, existing)?,
-            None => Vec::new(),
-        };
-        let decided = decide_import(existing, &jobs, draft, drafts, deleted, batch.wall);
-        Ok(decided.map(|imported| {
-            for job in &imported.deleted {
-                self.delete_job(batch, None, job);
-            }
-            for (at, standing) in imported.moved {
-                let found = jobs.iter().find(|job| job.definition.at == at).expect("one of the jobs found");
-                self.stand(batch, found.clone(), standing);
-            }
-            for job in imported.put {
-                batch.jobs.jobs.insert(job.definition.at.clone(), Some(job.clone()));
-                push(batch, JobFact::Put(Box::new(job)));
-            }
-            self.note_collection(batch, imported.collection);
-            JobAnswer::Imported
-        }))
-    }
-
     fn put_job(
         &mut self,
         batch: &mut Batch,
@@ -246,7 +214,7 @@ impl<J: Journal> Partition<J> {
     }
 
     /// `collection` is given when its count of jobs is to follow.
-    fn delete_job(&mut self, batch: &mut Batch, collection: Option<Collection>, job: &Job) {
+    pub(super) fn delete_job(&mut self, batch: &mut Batch, collection: Option<Collection>, job: &Job) {
         if let Some(mut collection) = collection {
             collection.jobs = collection.jobs.saturating_sub(1);
             self.note_collection(batch, collection);
@@ -256,14 +224,14 @@ impl<J: Journal> Partition<J> {
         push(batch, JobFact::Deleted { job: at });
     }
 
-    fn stand(&mut self, batch: &mut Batch, mut job: Job, standing: job::Standing) {
+    pub(super) fn stand(&mut self, batch: &mut Batch, mut job: Job, standing: job::Standing) {
         let at = job.definition.at.clone();
         job.standing = standing.clone();
         batch.jobs.jobs.insert(at.clone(), Some(job));
         push(batch, JobFact::Stands { job: at, standing });
     }
 
-    fn note_collection(&mut self, batch: &mut Batch, collection: Collection) {
+    pub(super) fn note_collection(&mut self, batch: &mut Batch, collection: Collection) {
         batch.jobs.collections.insert(collection.id(), Some(collection.clone()));
         push(batch, JobFact::CollectionPut(Box::new(collection)));
     }
@@ -281,7 +249,7 @@ impl<J: Journal> Partition<J> {
         Ok(job.map(|job| (collection, job)).ok_or(JobRejection::NoJob))
     }
 
-    fn collection(&self, batch: &Batch, id: &str) -> Result<Option<Collection>, AppendError> {
+    pub(super) fn collection(&self, batch: &Batch, id: &str) -> Result<Option<Collection>, AppendError> {
         if let Some(changed) = batch.jobs.collections.get(id) {
             return Ok(changed.clone());
         }
@@ -317,7 +285,7 @@ impl<J: Journal> Partition<J> {
         job.map_err(|error| self.damaged(&format!("job {}: {error}", at.name)))
     }
 
-    fn jobs_of(&self, batch: &Batch, collection: &Collection) -> Result<Vec<Job>, AppendError> {
+    pub(super) fn jobs_of(&self, batch: &Batch, collection: &Collection) -> Result<Vec<Job>, AppendError> {
         let rows = self.shared.view.jobs(self.id, collection.uid, None, usize::MAX);
         let rows = rows.map_err(|error| self.damaged(&error.to_string()))?;
         let mut jobs: BTreeMap<JobRef, Job> = BTreeMap::new();
@@ -377,59 +345,12 @@ impl<J: Journal> Partition<J> {
     }
 }
 
-/// What an import makes of a collection.
-struct Imported {
-    collection: Collection,
-    moved: Vec<(JobRef, job::Standing)>,
-    deleted: Vec<Job>,
-    put: Vec<Job>,
-}
-
-fn decide_import(
-    existing: Option<Collection>,
-    jobs: &[Job],
-    draft: Option<job::CollectionDraft>,
-    drafts: &[Draft],
-    deleted: &[String],
-    wall: Timestamp,
-) -> Result<Imported, JobRejection> {
-    let is_deleted = |job: &&Job| deleted.iter().any(|name| name.to_lowercase() == *job.definition.at.name);
-    let deleted: Vec<Job> = jobs.iter().filter(is_deleted).cloned().collect();
-    let kept: Vec<Job> = jobs.iter().filter(|job| !is_deleted(job)).cloned().collect();
-    let (mut collection, moved) = match (existing, &draft) {
-        (existing, Some(draft)) => {
-            let fewer = existing.map(|existing| Collection { jobs: kept.len() as u32, ..existing });
-            job::put_collection(fewer.as_ref(), &kept, draft, Expect::Anything, wall)?
-        }
-        (Some(existing), None) => (Collection { jobs: kept.len() as u32, ..existing }, Vec::new()),
-        (None, None) => return Err(JobRejection::NoCollection),
-    };
-    let by_place: BTreeMap<&JobRef, &Job> = kept.iter().map(|job| (&job.definition.at, job)).collect();
-    let mut put = Vec::new();
-    for draft in drafts {
-        let before = by_place.get(&job_ref(&collection, &draft.name)).copied();
-        let job = job::put(&collection, before, draft, Expect::Anything, Manner::Replace, wall);
-        let name = || draft.name.clone();
-        put.push(
-            job.map_err(|reason| JobRejection::JobDoesNotFit { job: name(), reason: reason.to_string() })?,
-        );
-        collection.jobs += u32::from(before.is_none());
-    }
-    let bytes: usize = put.iter().map(|job: &Job| JOB_BYTES + job.definition.document.len()).sum();
-    if bytes > IMPORT_BYTES_MAX {
-        return Err(JobRejection::TooMuch { bytes, bytes_max: IMPORT_BYTES_MAX });
-    }
-    let places: BTreeSet<&JobRef> = put.iter().map(|job| &job.definition.at).collect();
-    let moved = moved.into_iter().filter(|(at, _)| !places.contains(at)).collect();
-    Ok(Imported { collection, moved, deleted, put })
-}
-
-fn push(batch: &mut Batch, fact: JobFact) {
+pub(super) fn push(batch: &mut Batch, fact: JobFact) {
     let from = batch.events.len();
     batch.events.push(Event::Job(Box::new(fact)));
     batch.count(from);
 }
 
-fn job_ref(collection: &Collection, name: &str) -> JobRef {
+pub(super) fn job_ref(collection: &Collection, name: &str) -> JobRef {
     JobRef { collection: collection.uid, name: name.to_lowercase().into() }
 }
