@@ -15,8 +15,8 @@ pub const LIVE_RUNS_MAX: usize = 100_000;
 pub const BATCH_INPUTS_MAX: usize = 512;
 
 /// Bytes of events after which a frame takes no more inputs. One input adds at most a body of 256 KiB, an output
-/// of 64 KiB, what comes of 500 due runs, or
-/// what a change of a collection makes of its 10,000 jobs: the frame stays below the 4 MiB that the journal takes.
+/// of 64 KiB, what comes of 500 due runs, what a change of a collection makes of its 10,000 jobs, or an import: the
+/// frame stays below the 4 MiB that the journal takes.
 pub const BATCH_BYTES_MAX: usize = 1 << 20;
 
 /// Occurrences of jobs that one frame begins: half of its inputs, so that requests go on beside them.

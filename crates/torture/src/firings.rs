@@ -14,6 +14,7 @@ use crate::client::Client;
 use crate::dice::Dice;
 use crate::process::Sortie;
 use crate::report::Verdict;
+use crate::scratch;
 use crate::target::{Calls, Target};
 
 const TOKEN: &str = "torture-token-of-this-process-only";
@@ -54,13 +55,7 @@ impl Firings {
         ensure!(self.n > 0 && self.jobs > 0, "--n and --jobs are at least 1");
         let seed = self.seed.unwrap_or_else(Dice::any_seed);
         println!("torture firings: {} kills, {} jobs, seed {seed}", self.n, self.jobs);
-        let mut directory = tempfile::Builder::new().prefix("sortie-torture-").tempdir()?;
-        let outcome = self.torture(seed, directory.path()).await;
-        if self.keep || !matches!(outcome, Ok(Verdict::Kept)) {
-            directory.disable_cleanup(true);
-            println!("data and logs are kept in {}", directory.path().display());
-        }
-        outcome.with_context(|| format!("seed {seed}"))
+        scratch::within(self.keep, seed, async |directory| self.torture(seed, directory).await).await
     }
 
     async fn torture(&self, seed: u64, directory: &Path) -> anyhow::Result<Verdict> {

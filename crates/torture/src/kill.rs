@@ -20,6 +20,7 @@ use crate::load::Load;
 use crate::posts::Posts;
 use crate::process::{Drones, Running, Sortie};
 use crate::report::{self, Tally, Verdict};
+use crate::scratch;
 use crate::workflow;
 
 const TOKEN: &str = "torture-token-of-this-process-only";
@@ -57,13 +58,7 @@ impl Kill {
         ensure!(self.n > 0, "--n is at least 1");
         let seed = self.seed.unwrap_or_else(Dice::any_seed);
         println!("torture kill: {} kills, seed {seed}", self.n);
-        let mut directory = tempfile::Builder::new().prefix("sortie-torture-").tempdir()?;
-        let outcome = self.torture(seed, directory.path()).await;
-        if self.keep || !matches!(outcome, Ok(Verdict::Kept)) {
-            directory.disable_cleanup(true);
-            println!("data and logs are kept in {}", directory.path().display());
-        }
-        outcome.with_context(|| format!("seed {seed}"))
+        scratch::within(self.keep, seed, async |directory| self.torture(seed, directory).await).await
     }
 
     async fn torture(&self, seed: u64, directory: &Path) -> anyhow::Result<Verdict> {

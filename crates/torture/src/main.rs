@@ -9,6 +9,7 @@ mod load;
 mod posts;
 mod process;
 mod report;
+mod scratch;
 mod target;
 mod workflow;
 

@@ -2,7 +2,7 @@
 
 use kernel::job::{Collection, Job};
 use view::View;
-use words::{JobRef, PartitionId, Uid};
+use words::{JobRef, PartitionId};
 
 use super::{partition_of, record};
 
@@ -61,17 +61,8 @@ impl JobReader {
         after: Option<&str>,
         limit: usize,
     ) -> Result<Vec<Job>, ReadJobError> {
-        self.jobs_in(self.partition_of(&collection.id()), collection.uid, after, limit)
-    }
-
-    pub(crate) fn jobs_in(
-        &self,
-        partition: PartitionId,
-        collection: Uid,
-        after: Option<&str>,
-        limit: usize,
-    ) -> Result<Vec<Job>, ReadJobError> {
-        let rows = self.view.jobs(partition, collection, after, limit)?;
+        let partition = self.partition_of(&collection.id());
+        let rows = self.view.jobs(partition, collection.uid, after, limit)?;
         Ok(rows.iter().map(|(_, rows)| record::read_job(rows)).collect::<Result<_, _>>()?)
     }
 }

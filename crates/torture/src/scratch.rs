@@ -1,0 +1,22 @@
+//! The directory that a torture works in: gone when all is well, kept when there is something to look at.
+
+use std::path::Path;
+
+use anyhow::Context;
+
+use crate::report::Verdict;
+
+/// Tortures in a directory of its own. `keep` keeps it, also when all is well.
+pub async fn within(
+    keep: bool,
+    seed: u64,
+    torture: impl AsyncFnOnce(&Path) -> anyhow::Result<Verdict>,
+) -> anyhow::Result<Verdict> {
+    let mut directory = tempfile::Builder::new().prefix("sortie-torture-").tempdir()?;
+    let outcome = torture(directory.path()).await;
+    if keep || !matches!(outcome, Ok(Verdict::Kept)) {
+        directory.disable_cleanup(true);
+        println!("data and logs are kept in {}", directory.path().display());
+    }
+    outcome.with_context(|| format!("seed {seed}"))
+}
