@@ -69,7 +69,7 @@ async fn live(journal: Arc<MemoryJournal>, target: &Arc<Target>) -> Life {
     let directory = tempfile::tempdir().unwrap();
     let view = View::open(directory.path(), view::Settings::default()).unwrap();
     let clock = Clock::start();
-    let control = Control::open(journal.clone(), clock).await.unwrap();
+    let control = Control::open(journal.clone(), clock.clone()).await.unwrap();
     let engine = Engine::start(
         journal.clone(),
         view.clone(),

@@ -1,7 +1,8 @@
-//! Named tasks. A task that panics takes the process down: a half-dead server would lose promises quietly.
+//! Named tasks, and work that blocks. A task that panics takes the process down: a half-dead server would lose promises quietly.
 
 use std::future::Future;
 
+use tokio::runtime::{Handle, RuntimeFlavor};
 use tokio::task::JoinHandle;
 
 /// Starts a task. If it panics, the process logs the name and aborts; recovery is the way back.
@@ -16,6 +17,21 @@ where
         std::mem::forget(guard);
         output
     })
+}
+
+/// Does work that blocks away from the tasks. On a runtime of one thread there is no other place: it is done here.
+pub async fn run_blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
+    if Handle::current().runtime_flavor() == RuntimeFlavor::CurrentThread {
+        return work();
+    }
+    match tokio::task::spawn_blocking(work).await {
+        Ok(value) => value,
+        Err(error) => match error.try_into_panic() {
+            Ok(panic) => std::panic::resume_unwind(panic),
+            // The runtime ends, and this future with it.
+            Err(_) => std::future::pending().await,
+        },
+    }
 }
 
 struct AbortOnPanic {

@@ -80,7 +80,7 @@ pub async fn start_with_clock(config: Config, clock: Clock) -> Result<Running, S
     // Bound before the recovery: clients that come early wait instead of being turned away.
     let listener = TcpListener::bind(config.listen).await.map_err(listen)?;
     let view = View::open(&config.data.join("view"), view::Settings::default())?;
-    let control = Control::open(journal.clone(), clock).await?;
+    let control = Control::open(journal.clone(), clock.clone()).await?;
     // The data directory is there and locked from here on.
     let vault = Arc::new(config.vault()?);
     let ids = Arc::new(Ids::new());
@@ -90,20 +90,20 @@ pub async fn start_with_clock(config: Config, clock: Clock) -> Result<Running, S
         journal.clone(),
         view.clone(),
         ids.clone(),
-        clock,
+        clock.clone(),
         config.partitions,
         Admission::new(limits.unfinished_runs_max, limits.memory_bytes_max),
         ingest::Metrics::register(&mut metrics),
     ));
     let starter = Arc::new(WorkflowStarter { ingest: ingest.clone(), catalogs: control.catalogs().clone() });
-    let performer = performer(&config, vault.clone(), starter, clock)?;
+    let performer = performer(&config, vault.clone(), starter, clock.clone())?;
     let engine = Engine::start(
         journal.clone(),
         view.clone(),
         ids.clone(),
         control.catalogs().clone(),
         Arc::new(performer.clone()),
-        clock,
+        clock.clone(),
         engine_settings(&config),
         engine::Metrics::register(&mut metrics),
     )
@@ -124,7 +124,7 @@ pub async fn start_with_clock(config: Config, clock: Clock) -> Result<Running, S
         job_limits: config.job_limits(),
         history_for: config.jobs.history_for,
         vault,
-        clock,
+        clock: clock.clone(),
     });
     let server = rest::serve(listener, api.clone()).await.map_err(listen)?;
     let keeper = housekeeping::Keeper {
@@ -198,7 +198,7 @@ fn performer(
     clock: Clock,
 ) -> Result<Performer, ConfigError> {
     let client = Client::new(effects::Settings { egress: config.egress()?, ..Default::default() });
-    let caller = JobCaller::new(client.clone(), vault, starter, clock, config.job_settings());
+    let caller = JobCaller::new(client.clone(), vault, starter, clock.clone(), config.job_settings());
     let orders = JobOrders { caller, region: config.jobs.region.clone() };
     Ok(Performer::new(client, orders, clock))
 }

@@ -73,8 +73,8 @@ async fn store<J: Journal>(
     inbox: Seq,
 ) -> Result<(), String> {
     let (view, through) = (shared.view.clone(), snapshot.through);
-    let flushed = tokio::task::spawn_blocking(move || view.flush(id, through)).await;
-    flushed.expect("a flush does not panic").map_err(|error| error.to_string())?;
+    let flushed = host::run_blocking(move || view.flush(id, through)).await;
+    flushed.map_err(|error| error.to_string())?;
     shared.journal.snapshot_put(id, snapshot).await.map_err(|error| error.to_string())?;
     shared.journal.trim(id, through.next(), inbox.next()).await.map_err(|error| error.to_string())
 }
