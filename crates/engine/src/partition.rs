@@ -18,6 +18,7 @@ use host::Clock;
 use journal::{AppendError, Journal, Record};
 use kernel::job::{Job, JobRejection};
 use kernel::{Command, Event, Input, Rejection, RunNo, State};
+use planted::Bug;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
 use tokio::sync::{oneshot, watch};
 use view::{Ids, View};
@@ -117,6 +118,9 @@ impl<J: Journal> Partition<J> {
     ) -> Result<Partition<J>, RecoveryError> {
         let catalog = shared.catalogs.load();
         let recovered = recovery::recover(&*shared.journal, id, &catalog, &shared.view, &shared.ids).await?;
+        if !planted::is(Bug::ClockGoesBack) {
+            shared.clock.catch_up(recovered.latest);
+        }
         Ok(Partition {
             id,
             inbox_tail: shared.journal.inbox_tail(id),
@@ -151,6 +155,12 @@ impl<J: Journal> Partition<J> {
             self.take_requests(&mut batch).await?;
             self.tick(&mut batch);
             self.count_ended(&mut batch)?;
+            if planted::is(Bug::ActBeforeCommit) {
+                let events = batch.events.clone();
+                self.act(batch)?;
+                self.commit(&events).await?;
+                continue;
+            }
             self.commit(&batch.events).await?;
             self.act(batch)?;
             self.snapshot_if_due();
@@ -270,6 +280,9 @@ impl<J: Journal> Partition<J> {
     fn seen(&self, batch: &Batch, id: &RunId) -> Result<Option<BodyHash>, AppendError> {
         if let Some(run) = batch.retired.iter().find(|run| run.request.id == *id) {
             return Ok(Some(run.request.body_hash));
+        }
+        if planted::is(Bug::EndedForgotten) {
+            return Ok(None);
         }
         self.shared.view.seen_in(self.id, id).map_err(|error| self.damaged(&error.to_string()))
     }

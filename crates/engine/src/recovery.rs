@@ -3,8 +3,9 @@
 use journal::codec::{self, Unreadable};
 use journal::{AppendError, Claim, Journal, ReadError};
 use kernel::{Event, Request, State, UnknownPlan};
+use planted::Bug;
 use view::{Ids, View};
-use words::{PartitionId, Seq};
+use words::{PartitionId, Seq, Timestamp};
 
 use crate::jobs::record;
 use crate::limits::RECOVERY_READ_BYTES;
@@ -17,6 +18,8 @@ pub(crate) struct Recovered {
     pub snapshot_through: Seq,
     /// Bytes of events since the snapshot.
     pub bytes_since_snapshot: u64,
+    /// The newest time in what is still to be done.
+    pub latest: Timestamp,
 }
 
 /// Why a partition cannot come back. It stays stopped, and its bytes stay as they are.
@@ -72,7 +75,7 @@ pub(crate) async fn recover<J: Journal>(
                 .map_err(|source| RecoveryError::Frame { seq: record.seq, source })?;
             for event in &events {
                 record::write(view, partition, None, event)?;
-                if let Some(run) = state.evolve(catalog, event)? {
+                if let Some(run) = state.evolve(catalog, event)?.filter(|_| !planted::is(Bug::EndNotReplayed)) {
                     view.put_ended(partition, &archive::ended(&run))?;
                 }
             }
@@ -80,29 +83,36 @@ pub(crate) async fn recover<J: Journal>(
             bytes_since_snapshot += record.bytes.len() as u64;
         }
     }
+    let mut latest = Timestamp(0);
     for run in state.runs() {
         ids.restore(&run.request.id, run.request.body_hash, partition);
+        latest = run.timeline.last().map_or(latest, |moment| latest.max(moment.at));
     }
-    restore_waiting(journal, partition, &state, ids).await?;
-    Ok(Recovered { state, claim, snapshot_through, bytes_since_snapshot })
+    if !planted::is(Bug::WaitingForgotten) {
+        latest = latest.max(restore_waiting(journal, partition, &state, ids).await?);
+    }
+    Ok(Recovered { state, claim, snapshot_through, bytes_since_snapshot, latest })
 }
 
-/// The ids of requests that still wait in the inbox are known again before anybody can ask.
+/// The ids of requests that still wait in the inbox are known again before anybody can ask. Answers with the time
+/// of the newest.
 async fn restore_waiting<J: Journal>(
     journal: &J,
     partition: PartitionId,
     state: &State,
     ids: &Ids,
-) -> Result<(), RecoveryError> {
+) -> Result<Timestamp, RecoveryError> {
     let mut seq = state.inbox_through();
+    let mut latest = Timestamp(0);
     loop {
         let records = journal.inbox_read(partition, seq.next(), RECOVERY_READ_BYTES).await?;
-        let Some(last) = records.last() else { return Ok(()) };
+        let Some(last) = records.last() else { return Ok(latest) };
         seq = last.seq;
         for record in &records {
             let request: Request = codec::decode(&record.bytes)
                 .map_err(|source| RecoveryError::Request { seq: record.seq, source })?;
             ids.restore(&request.id, request.body_hash, partition);
+            latest = latest.max(request.accepted_at);
         }
     }
 }

@@ -17,6 +17,8 @@ pub struct Clock {
     /// Since 1970, with its fraction: this clock and the one on the wall show the same millisecond.
     started_at: Duration,
     wall: Wall,
+    /// How far this clock was put forward to what was already written down.
+    ahead_ms: Arc<AtomicI64>,
 }
 
 /// The clock on the wall.
@@ -30,7 +32,12 @@ enum Wall {
 
 impl Clock {
     pub fn start() -> Clock {
-        Clock { started: Instant::now(), started_at: machine_wall(), wall: Wall::Machine { shift_ms: 0 } }
+        Clock {
+            started: Instant::now(),
+            started_at: machine_wall(),
+            wall: Wall::Machine { shift_ms: 0 },
+            ahead_ms: Arc::default(),
+        }
     }
 
     /// A clock that shows another time and goes on from there: for what was recorded at that time.
@@ -47,7 +54,7 @@ impl Clock {
 
     fn start_with(time: Timestamp) -> Clock {
         let started_at = Duration::from_millis(u64::try_from(time.0).unwrap_or(0));
-        Clock { started: Instant::now(), started_at, wall: Wall::Machine { shift_ms: 0 } }
+        Clock { started_at, ..Clock::start() }
     }
 
     /// What the clock on the wall shows. It may jump; only what people wrote as a time of day goes by it.
@@ -55,12 +62,22 @@ impl Clock {
         match &self.wall {
             Wall::Machine { shift_ms } => Timestamp(timestamp(machine_wall()).0.saturating_add(*shift_ms)),
             Wall::Runtime { set_ms } => {
-                Timestamp(self.now().0.saturating_add(set_ms.load(Ordering::Relaxed)))
+                Timestamp(self.steady().0.saturating_add(set_ms.load(Ordering::Relaxed)))
             }
         }
     }
 
     pub fn now(&self) -> Timestamp {
+        Timestamp(self.steady().0.saturating_add(self.ahead_ms.load(Ordering::Relaxed)))
+    }
+
+    /// Makes sure that the clock, and every clone of it, shows no time before `time`. When the clock on the wall was
+    /// set back while no process ran, what waits for a time would otherwise wait for all that was taken back.
+    pub fn catch_up(&self, time: Timestamp) {
+        self.ahead_ms.fetch_max(time.0.saturating_sub(self.steady().0), Ordering::Relaxed);
+    }
+
+    fn steady(&self) -> Timestamp {
         timestamp(self.started_at.saturating_add(self.started.elapsed()))
     }
 }

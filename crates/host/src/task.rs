@@ -1,5 +1,6 @@
 //! Named tasks, and work that blocks. A task that panics takes the process down: a half-dead server would lose promises quietly.
 
+use std::cell::Cell;
 use std::future::Future;
 
 use tokio::runtime::{Handle, RuntimeFlavor};
@@ -34,6 +35,16 @@ pub async fn run_blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + '
     }
 }
 
+thread_local! {
+    static SURVIVES: Cell<bool> = const { Cell::new(false) };
+}
+
+/// From now on a task that panics on this thread does not take the process down: for a simulator, which looks for
+/// panics itself.
+pub fn survive_panics() {
+    SURVIVES.set(true);
+}
+
 struct AbortOnPanic {
     name: &'static str,
 }
@@ -41,7 +52,7 @@ struct AbortOnPanic {
 impl Drop for AbortOnPanic {
     fn drop(&mut self) {
         // A task that is dropped because the runtime shuts down is no panic.
-        if std::thread::panicking() {
+        if std::thread::panicking() && !SURVIVES.get() {
             tracing::error!(
                 task = self.name,
                 "task panicked; the process stops and recovers at its next start"

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::limits::IDLE_BEFORE_MARK;
+use crate::limits::{IDLE_BEFORE_MARK, SPACE_LOOK};
 use crate::log::{Answer, Log};
 use crate::queue::{Queue, Waiting, Woken};
 use crate::settings::{FatalError, OnFatal, Settings};
@@ -26,7 +26,10 @@ impl Hands {
 
     /// Waits until there is something to do; false when there will never be.
     pub async fn wait(&self) -> bool {
-        let patience = self.log.wants_mark().then_some(IDLE_BEFORE_MARK);
+        let patience = match self.log.wants_mark() {
+            true => Some(IDLE_BEFORE_MARK),
+            false => self.log.space().is_full().then_some(SPACE_LOOK),
+        };
         let woken = self.queue.arrival();
         match patience {
             None => woken.await,

@@ -68,6 +68,13 @@ impl SimDisk {
         self.lock().sync_fails_in = Some(count);
     }
 
+    /// Takes back every fault that was ordered and has not happened.
+    pub fn calm(&self) {
+        let mut world = self.lock();
+        (world.dies_in, world.sync_fails_in) = (None, None);
+        world.capacity = u64::MAX;
+    }
+
     /// Bytes that all files together may have.
     pub fn set_capacity(&self, bytes: u64) {
         self.lock().capacity = bytes;

@@ -4,7 +4,11 @@ use words::{BodyHash, Outcome, Retry, RunId, Seq, Span, StepIndex, Timestamp, Wo
 
 use crate::command::{Command, Decision, Input, Rejection, Request};
 use crate::job::Firing;
-use crate::{Accepted, Cause, Direction, DropReason, Event, Fact, Fired, Phase, Run, RunNo, State, Then};
+use planted::Bug;
+
+use crate::{
+    Accepted, Cause, Direction, DropReason, Event, Fact, Fired, Phase, Run, RunNo, State, Then, Try,
+};
 
 /// The events that an input leads to, before anything that follows from them.
 pub(crate) fn decide(state: &State, now: Timestamp, input: &Input) -> Result<Vec<Event>, Rejection> {
@@ -33,14 +37,14 @@ fn decide_request(
 ) -> Vec<Event> {
     assert_eq!(inbox, state.inbox_through().next(), "requests are taken in order, none is skipped");
     let live = state.find(&request.id).map(|run| run.request.body_hash);
-    if let Some(hash) = live.or(seen) {
+    if let Some(hash) = live.filter(|_| !planted::is(Bug::LiveForgotten)).or(seen) {
         let reason = if hash == request.body_hash { DropReason::Duplicate } else { DropReason::Conflict };
         return vec![Event::Dropped { inbox, id: request.id.clone(), at: now, reason }];
     }
     let no = state.next_no();
     let accepted = Accepted { no, inbox, at: now, request: request.clone() };
     let mut events = vec![Event::Accepted(Box::new(accepted))];
-    if let Some(by) = state.cancel_noted(&request.id) {
+    if let Some(by) = state.cancel_noted(&request.id).filter(|_| !planted::is(Bug::CancelForgotten)) {
         events.extend(cancel_events(no, now, by));
     }
     events
@@ -60,7 +64,8 @@ fn decide_outcome(
     outcome: &Outcome,
 ) -> Result<Vec<Event>, Rejection> {
     let run = state.run(no).ok_or(Rejection::Stale)?;
-    if !run.under_way().any(|now| (now.work, now.attempt) == (work, attempt)) {
+    let same = |now: Try| now.work == work && (now.attempt == attempt || planted::is(Bug::LateAnswerTaken));
+    if !run.under_way().any(same) {
         return Err(Rejection::Stale);
     }
     let then = what_then(run, now, work, attempt, outcome);
