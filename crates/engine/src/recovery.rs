@@ -75,7 +75,8 @@ pub(crate) async fn recover<J: Journal>(
                 .map_err(|source| RecoveryError::Frame { seq: record.seq, source })?;
             for event in &events {
                 record::write(view, partition, None, event)?;
-                if let Some(run) = state.evolve(catalog, event)?.filter(|_| !planted::is(Bug::EndNotReplayed)) {
+                if let Some(run) = state.evolve(catalog, event)?.filter(|_| !planted::is(Bug::EndNotReplayed))
+                {
                     view.put_ended(partition, &archive::ended(&run))?;
                 }
             }

@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
-use serde::{Deserialize, Serialize};
 use planted::Bug;
+use serde::{Deserialize, Serialize};
 use words::{Key, Plan, RunId, Seq, Timestamp, WorkflowName};
 
 use crate::{Accepted, Event, Input, Phase, Rejection, Request, Run, RunNo, decide, job, settle};

@@ -62,34 +62,68 @@ pub struct Timed {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Deed {
     /// A client hands in request `n` and repeats it until it is acknowledged.
-    Submit { n: u32, workflow: u8 },
+    Submit {
+        n: u32,
+        workflow: u8,
+    },
     /// A client repeats request `n`, whatever became of it.
-    Again { n: u32 },
+    Again {
+        n: u32,
+    },
     /// Somebody uses the id of request `n` with another body.
-    Impostor { n: u32 },
-    Cancel { n: u32 },
+    Impostor {
+        n: u32,
+    },
+    Cancel {
+        n: u32,
+    },
     /// A person decides on one of the parked runs.
-    Decide { draw: u64 },
+    Decide {
+        draw: u64,
+    },
     /// Every partition is asked for a snapshot.
     Snapshot,
     /// The process is killed.
-    Kill { down_ms: u64 },
+    Kill {
+        down_ms: u64,
+    },
     /// The machine loses power.
-    PowerCut { down_ms: u64 },
+    PowerCut {
+        down_ms: u64,
+    },
     /// The process dies in the middle of an operation on the disk, perhaps with the machine; and again so many
     /// times while it comes back.
-    DieAfter { operations: u64, power: bool, nested: u8, down_ms: u64 },
+    DieAfter {
+        operations: u64,
+        power: bool,
+        nested: u8,
+        down_ms: u64,
+    },
     /// A sync fails after some that succeed.
-    FailSync { after: u64 },
-    SlowDisk { ms: u64, for_ms: u64 },
+    FailSync {
+        after: u64,
+    },
+    SlowDisk {
+        ms: u64,
+        for_ms: u64,
+    },
     /// The disk has room for so many bytes more, for a time.
-    Fill { free_bytes: u64, for_ms: u64 },
+    Fill {
+        free_bytes: u64,
+        for_ms: u64,
+    },
     /// The clock on the wall is set.
-    SetClock { by_ms: i64 },
+    SetClock {
+        by_ms: i64,
+    },
     /// The process stands still while time passes.
-    Pause { ms: u64 },
+    Pause {
+        ms: u64,
+    },
     /// No service answers for a time.
-    Outage { for_ms: u64 },
+    Outage {
+        for_ms: u64,
+    },
 }
 
 impl Plan {

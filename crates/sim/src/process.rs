@@ -44,7 +44,8 @@ impl Process {
         let journal = Arc::new(Watched::new(inner, sim.clone()));
         let view = View::open(directory, view_settings())?;
         let control = Control::open(journal.clone(), clock.clone()).await?;
-        for source in workflows::SOURCES {
+        // Once is enough: a process that comes back finds them.
+        for source in workflows::SOURCES.iter().skip(control.catalogs().load().all().count()) {
             control.apply(source, "plan", None).await?;
         }
         sim.world().set_catalog(control.catalogs().load());

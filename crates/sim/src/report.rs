@@ -39,3 +39,9 @@ pub struct Report {
     pub violations: Vec<Violation>,
     pub trace: u64,
 }
+
+impl Report {
+    pub fn accuse(&mut self, id: &'static str, what: String) {
+        self.violations.push(Violation { id, what });
+    }
+}

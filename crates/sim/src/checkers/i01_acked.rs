@@ -57,9 +57,8 @@ impl Checker for Acked {
             Sighting::InboxFound { partition, tail } => {
                 let kept = self.inbox_tail.get(partition).copied().unwrap_or_default();
                 if *tail < kept {
-                    accusations.accuse(format!(
-                        "the inbox of {partition} ends at {tail}; {kept} was acknowledged"
-                    ));
+                    accusations
+                        .accuse(format!("the inbox of {partition} ends at {tail}; {kept} was acknowledged"));
                 }
             }
             Sighting::FrameRead { partition, seq, hash }
@@ -108,8 +107,7 @@ impl Acked {
             ));
         }
         if kept.iter().any(|(at, kept)| *at == through && *kept != hash) {
-            accusations
-                .accuse(format!("the snapshot of partition {partition} at {through} has other bytes"));
+            accusations.accuse(format!("the snapshot of partition {partition} at {through} has other bytes"));
         }
     }
 }

@@ -36,7 +36,9 @@ impl Checker for Phantom {
             {
                 accusations.accuse(format!("frame {seq} of partition {partition} was never written"));
             }
-            Sighting::InboxRead { partition, seq, hash, .. } if !self.requests.contains(&(*partition, *hash)) => {
+            Sighting::InboxRead { partition, seq, hash, .. }
+                if !self.requests.contains(&(*partition, *hash)) =>
+            {
                 accusations.accuse(format!("request {seq} of partition {partition} was never written"));
             }
             _ => {}

@@ -14,7 +14,8 @@ impl Checker for Parked {
     fn audit(&self, audit: &Audit<'_>, accusations: &mut Accusations<'_>) {
         for run in audit.states.values().flat_map(|state| state.runs()) {
             let parked = run.status() == RunStatus::Parked;
-            if parked && (run.open_steps().is_empty() || run.reason().is_none_or(|reason| reason.is_empty())) {
+            if parked && (run.open_steps().is_empty() || run.reason().is_none_or(|reason| reason.is_empty()))
+            {
                 accusations.accuse(format!("{} is parked with nothing to decide", run.request.id));
             }
         }

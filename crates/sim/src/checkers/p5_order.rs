@@ -29,9 +29,9 @@ impl Checker for Order {
 fn owed_before(run: &Run, step: StepIndex, at: usize) -> Vec<StepIndex> {
     let before = &run.timeline[..at];
     let was_called = |later: StepIndex| {
-        before
-            .iter()
-            .any(|moment| matches!(moment.fact, Fact::Started { work: Work::Do(called), .. } if called == later))
+        before.iter().any(
+            |moment| matches!(moment.fact, Fact::Started { work: Work::Do(called), .. } if called == later),
+        )
     };
     let was_undone = |later: StepIndex| {
         before.iter().any(|moment| match &moment.fact {

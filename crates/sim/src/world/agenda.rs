@@ -12,7 +12,9 @@ pub enum Errand {
     /// A call reaches its service.
     Arrive(Call),
     /// A client that was not acknowledged tries again.
-    Resend { n: u32 },
+    Resend {
+        n: u32,
+    },
     /// The disk has room again.
     Empty,
 }
