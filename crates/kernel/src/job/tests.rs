@@ -298,6 +298,18 @@ fn a_clock_set_back_brings_nothing_back() {
 }
 
 #[test]
+fn a_job_that_wakes_up_before_it_was_made_fires_from_then_on() {
+    let rule = Rule::Cron("* * * * *".parse().expect("every minute"));
+    let recurrence = Some(Recurrence { rule, count: None, end: None });
+    let mut bench = Bench::new(JobSpec { enabled: false, ..spec(None, recurrence.clone()) });
+    // The clock that it was made by was ahead by two hours.
+    bench.now = START - minutes(120);
+    bench.change(spec(None, recurrence)).expect("enabled");
+    bench.pass(minutes(3), Span::from_secs(30), done);
+    assert_eq!(bench.fired_minutes(), [-119, -118, -117]);
+}
+
+#[test]
 fn an_edit_of_the_action_leaves_the_plan_as_it_is() {
     let recurrence = every(Frequency::Hour, 1, None);
     let mut bench = Bench::new(spec(None, recurrence.clone()));
