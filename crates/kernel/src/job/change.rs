@@ -137,6 +137,10 @@ impl Standing {
         self.anchor = self.anchor.min(wall.into());
         let next = self.first(definition, wall, delay);
         self.plan(definition, next, wall);
+        if next.is_none() {
+            // It ends at once, unless an occurrence is under way.
+            self.due = Some(wall);
+        }
     }
 
     fn first(&self, definition: &JobDefinition, wall: Timestamp, delay: Span) -> Option<Ticks> {
