@@ -147,7 +147,9 @@ fn leave_out_missed(job: &Job, wall: Timestamp, live: usize) -> Standing {
     let timing = &job.definition.spec.timing;
     let next = match &timing.recurrence {
         None => None,
-        Some(_) if recurrence::drifts(timing) => Some(Ticks::from(wall)),
+        Some(recurrence) if recurrence::drifts(timing) => {
+            Some(Ticks::from(wall)).filter(|now| recurrence.end.is_none_or(|end| *now <= end))
+        }
         Some(_) => recurrence::next(timing, standing.anchor, (wall - GRACE).into()),
     };
     standing.plan(&job.definition, next, wall);

@@ -342,6 +342,19 @@ fn a_job_that_wakes_up_beside_its_last_occurrence_ends_with_it_and_is_kept() {
 }
 
 #[test]
+fn what_was_missed_is_not_made_up_for_after_the_end() {
+    let rule = Rule::Every { frequency: Frequency::Minute, interval: 1, schedule: None };
+    let end = Some(Ticks::from(START + Span::from_secs(90)));
+    let recurrence = Some(Recurrence { rule, count: None, end });
+    let mut bench = Bench::new(JobSpec { missed: Missed::Skip, ..spec(None, recurrence) });
+    bench.turn(&mut done);
+    bench.now = START + minutes(5);
+    bench.turn(&mut done);
+    assert_eq!((bench.fired_minutes(), bench.job.standing.missed), (vec![0], 1));
+    assert_eq!(bench.job.standing.state, JobState::Completed);
+}
+
+#[test]
 fn an_edit_of_the_action_leaves_the_plan_as_it_is() {
     let recurrence = every(Frequency::Hour, 1, None);
     let mut bench = Bench::new(spec(None, recurrence.clone()));
