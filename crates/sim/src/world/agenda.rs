@@ -15,6 +15,10 @@ pub enum Errand {
     Resend {
         n: u32,
     },
+    /// An editor that was not answered tries again.
+    Edit {
+        n: u32,
+    },
     /// The disk has room again.
     Empty,
 }
@@ -30,8 +34,7 @@ pub struct Agenda {
 
 impl Agenda {
     pub fn of(plan: &Plan) -> Agenda {
-        let mut agenda = Agenda::default();
-        agenda.deeds = plan.deeds.len();
+        let mut agenda = Agenda { deeds: plan.deeds.len(), ..Agenda::default() };
         for timed in &plan.deeds {
             agenda.add(timed.at, Errand::Do(timed.deed.clone()));
         }
