@@ -211,6 +211,9 @@ impl World {
     }
 
     pub fn write(&mut self, inode: usize, bytes: &[u8], at: usize) -> io::Result<()> {
+        if self.is_dead {
+            return Err(dead());
+        }
         let dies = self.operate();
         // A process that dies while it writes leaves a part.
         let reached = if dies.is_err() { self.roll(1 + bytes.len() as u64) as usize } else { bytes.len() };
