@@ -1,5 +1,6 @@
 //! `torture`: faults on the real binary, and an audit of every promise afterwards.
 
+mod all;
 mod audit;
 mod client;
 mod dice;
@@ -9,8 +10,11 @@ mod load;
 mod posts;
 mod process;
 mod report;
+mod rig;
 mod scratch;
 mod target;
+mod tools;
+mod trial;
 mod workflow;
 
 use std::process::ExitCode;
@@ -27,6 +31,7 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Fault {
+    All(all::All),
     Kill(kill::Kill),
     Firings(firings::Firings),
 }
@@ -37,6 +42,7 @@ fn main() -> ExitCode {
     let outcome = runtime.map_err(anyhow::Error::from).and_then(|runtime| {
         runtime.block_on(async {
             match fault {
+                Fault::All(all) => all.run(),
                 Fault::Kill(kill) => kill.run().await,
                 Fault::Firings(firings) => firings.run().await,
             }

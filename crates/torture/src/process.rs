@@ -1,10 +1,11 @@
 //! The processes under torture: the server, which is killed, and the services, which live through it all.
 
+use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail, ensure};
@@ -34,7 +35,24 @@ pub struct Sortie {
     program: PathBuf,
     config: PathBuf,
     log: PathBuf,
+    surroundings: Surroundings,
     pub address: SocketAddr,
+}
+
+/// What a fault changes around the server.
+#[derive(Default, Clone)]
+pub struct Surroundings {
+    /// Variables: settings like `SORTIE_PARTITIONS`, and what the system's libraries read.
+    pub variables: Vec<(String, String)>,
+    /// A program with its arguments that becomes the server, like `prlimit --nofile=256`.
+    pub through: Vec<String>,
+}
+
+impl Surroundings {
+    pub fn with(mut self, name: &str, value: impl ToString) -> Surroundings {
+        self.variables.push((name.to_owned(), value.to_string()));
+        self
+    }
 }
 
 /// A server that was started and may or may not be ready.
@@ -50,15 +68,29 @@ impl Sortie {
         let data = directory.join("server");
         let config = directory.join("sortie.toml");
         std::fs::write(&config, config_text(&data, address, token)).context("writing the config")?;
-        Ok(Sortie { program: program.to_owned(), config, log: directory.join("sortie.log"), address })
+        let (log, surroundings) = (directory.join("sortie.log"), Surroundings::default());
+        Ok(Sortie { program: program.to_owned(), config, log, surroundings, address })
+    }
+
+    pub fn surrounded_by(mut self, surroundings: Surroundings) -> Sortie {
+        self.surroundings = surroundings;
+        self
     }
 
     pub fn start(&self) -> anyhow::Result<Running<'_>> {
+        self.start_through(&self.surroundings.through)
+    }
+
+    /// Starts it once by a program that becomes the server.
+    pub fn start_through(&self, through: &[String]) -> anyhow::Result<Running<'_>> {
         let log = File::options().create(true).append(true).open(&self.log).context("opening the log")?;
-        let child = Command::new(&self.program)
+        let mut words = through.iter().map(OsStr::new).chain([self.program.as_os_str()]);
+        let child = Command::new(words.next().expect("the server's own program is always there"))
+            .args(words)
             .arg("serve")
             .arg("--config")
             .arg(&self.config)
+            .envs(self.surroundings.variables.iter().map(|(name, value)| (name, value)))
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(log)
@@ -71,16 +103,38 @@ impl Sortie {
 impl Running<'_> {
     /// Waits until it answers that it is ready. One that ends by itself before is an error.
     pub async fn ready(&mut self) -> anyhow::Result<()> {
+        match self.ready_or_ended().await? {
+            None => Ok(()),
+            Some(status) => bail!(self.ended_by_itself(status)),
+        }
+    }
+
+    /// Waits until it answers that it is ready, or until it has ended, and says how.
+    pub async fn ready_or_ended(&mut self) -> anyhow::Result<Option<ExitStatus>> {
         let mut client = Client::new(self.sortie.address, None);
         let began = Instant::now();
         while began.elapsed() < READY_PATIENCE {
-            self.check_alive()?;
+            if let Some(status) = self.has_ended()? {
+                return Ok(Some(status));
+            }
             if client.get("/readyz").await.is_ok_and(|answer| answer.status.is_success()) {
-                return Ok(());
+                return Ok(None);
             }
             tokio::time::sleep(READY_POLL).await;
         }
         bail!("the server was not ready within {READY_PATIENCE:?}; its log is {}", self.sortie.log.display())
+    }
+
+    /// How it ended, if it does so within this time.
+    pub async fn ended_within(&mut self, patience: Duration) -> anyhow::Result<Option<ExitStatus>> {
+        let began = Instant::now();
+        loop {
+            let ended = self.has_ended()?;
+            if ended.is_some() || began.elapsed() >= patience {
+                return Ok(ended);
+            }
+            tokio::time::sleep(READY_POLL.min(patience)).await;
+        }
     }
 
     /// SIGKILL. A server that has ended by itself is an error: nothing but the kill may end it.
@@ -92,13 +146,18 @@ impl Running<'_> {
     }
 
     fn check_alive(&mut self) -> anyhow::Result<()> {
-        let ended = self.child.0.try_wait().context("looking after the server")?;
-        match ended {
+        match self.has_ended()? {
             None => Ok(()),
-            Some(status) => {
-                bail!("the server ended by itself: {status}; its log is {}", self.sortie.log.display())
-            }
+            Some(status) => bail!(self.ended_by_itself(status)),
         }
+    }
+
+    fn has_ended(&mut self) -> anyhow::Result<Option<ExitStatus>> {
+        self.child.0.try_wait().context("looking after the server")
+    }
+
+    fn ended_by_itself(&self, status: ExitStatus) -> String {
+        format!("the server ended by itself: {status}; its log is {}", self.sortie.log.display())
     }
 }
 
