@@ -15,7 +15,7 @@ use rest::{Api, Parts, Server};
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 use vault::Vault;
-use view::{Ids, View};
+use view::{Ids, OnFailure, View};
 use wire::ServiceView;
 
 use crate::config::{Config, ConfigError, SyncMode};
@@ -79,7 +79,7 @@ pub async fn start_with_clock(config: Config, clock: Clock) -> Result<Running, S
     let listen = |source| StartError::Listen { address: config.listen, source };
     // Bound before the recovery: clients that come early wait instead of being turned away.
     let listener = TcpListener::bind(config.listen).await.map_err(listen)?;
-    let view = View::open(&config.data.join("view"), view::Settings::default())?;
+    let view = open_view(&config)?;
     let control = Control::open(journal.clone(), clock).await?;
     // The data directory is there and locked from here on.
     let vault = Arc::new(config.vault()?);
@@ -188,6 +188,11 @@ async fn open_journal(config: &Config) -> Result<DiskJournal, OpenError> {
     };
     let opened = tokio::task::spawn_blocking(move || DiskJournal::open(&dir, settings)).await;
     opened.expect("opening the journal does not panic")
+}
+
+fn open_view(config: &Config) -> Result<View, view::OpenError> {
+    let settings = view::Settings { on_failure: OnFailure::ExitProcess, ..view::Settings::default() };
+    View::open(&config.data.join("view"), settings)
 }
 
 /// What makes the calls of workflows and of jobs: one client, under one outbound guard.
