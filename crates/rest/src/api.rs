@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use axum::body::Body;
 use engine::jobs::JobReader;
-use engine::{Applied, ApplyError, Catalog, Control, Engine, Entry, archive};
+use engine::{Applied, ApplyError, Catalog, CommandError, Control, Engine, Entry, PartitionInfo, archive};
 use host::Clock;
 use ingest::Ingest;
 use journal::Journal;
@@ -128,7 +128,21 @@ impl<J: Journal> Api<J> {
             let run = archive::open(&ended).map_err(|error| ApiError::View(format!("run {id}: {error}")))?;
             return Ok(Some(Found::Ended(Box::new(ended), Box::new(run))));
         }
-        Ok(entry.filter(|entry| entry.durable).map(|entry| Found::Waiting(entry.partition)))
+        let waiting = entry.filter(|entry| entry.durable).map(|entry| Found::Waiting(entry.partition));
+        if waiting.is_none() {
+            self.check_all_were_asked()?;
+        }
+        Ok(waiting)
+    }
+
+    /// A run of a stopped partition is not unknown: nobody can say.
+    fn check_all_were_asked(&self) -> Result<(), ApiError> {
+        for PartitionInfo { id: partition, stopped } in self.engine.partitions() {
+            if let Some(reason) = stopped {
+                return Err(CommandError::Stopped { partition, reason }.into());
+            }
+        }
+        Ok(())
     }
 
     /// Looks for a request near the head of the inbox. One far behind it is left unread: polling it must not
