@@ -56,6 +56,7 @@ impl StartError {
     /// What the process says to whoever started it: 65 damaged data, 75 try again, 78 settings.
     pub fn exit_code(&self) -> u8 {
         match self {
+            StartError::Config(ConfigError::KeyFile(_)) => 75,
             StartError::Config(_) => 78,
             StartError::Journal(OpenError::Damaged { .. }) => 65,
             StartError::Journal(OpenError::Version { .. } | OpenError::Fixed { .. }) => 78,
