@@ -5,13 +5,18 @@ mod audit;
 mod client;
 mod dice;
 mod firings;
+mod full;
+mod iofaults;
 mod kill;
 mod load;
+mod loop_disk;
 mod posts;
+mod powercut;
 mod process;
 mod report;
 mod rig;
 mod scratch;
+mod slow;
 mod target;
 mod tools;
 mod trial;
@@ -34,6 +39,10 @@ enum Fault {
     All(all::All),
     Kill(kill::Kill),
     Firings(firings::Firings),
+    Full(full::Full),
+    Iofaults(iofaults::Iofaults),
+    Powercut(powercut::Powercut),
+    Slow(slow::Slow),
 }
 
 fn main() -> ExitCode {
@@ -45,6 +54,10 @@ fn main() -> ExitCode {
                 Fault::All(all) => all.run(),
                 Fault::Kill(kill) => kill.run().await,
                 Fault::Firings(firings) => firings.run().await,
+                Fault::Full(full) => full.run().await,
+                Fault::Iofaults(iofaults) => iofaults.run().await,
+                Fault::Powercut(powercut) => powercut.run().await,
+                Fault::Slow(slow) => slow.run().await,
             }
         })
     });
