@@ -20,22 +20,22 @@ const AT_A_CALL_PERCENT: u64 = 40;
 const IN_RECOVERY_PERCENT: u64 = 25;
 /// Kills in a row before the server becomes ready once.
 const NESTED_MAX: u32 = 5;
-/// How long a call is waited for: snapshots are taken every two seconds.
-const AT_CALL_PATIENCE: Duration = Duration::from_millis(2300);
-/// What the server does to its files and connections, and how many of these a thread makes in a short life.
+/// How long a call is waited for: the first snapshots are taken right after the start.
+const AT_CALL_PATIENCE: Duration = Duration::from_millis(600);
+/// What the server does to its files and connections, and how often a thread does so in a short life.
 const CALLS: [(&str, u64); 12] = [
-    ("pwrite64", 400),
-    ("fdatasync", 60),
-    ("write", 30),
-    ("fsync", 8),
+    ("pwrite64", 120),
+    ("fdatasync", 80),
+    ("fsync", 5),
+    ("write", 8),
     ("openat", 40),
-    ("rename", 4),
-    ("unlink", 6),
-    ("linkat", 2),
-    ("ftruncate", 2),
-    ("fallocate", 1),
-    ("mkdir", 2),
-    ("sendto,writev", 40),
+    ("rename,renameat", 1),
+    ("unlink", 2),
+    ("ftruncate", 1),
+    ("mkdir", 1),
+    ("pread64", 30),
+    ("writev,sendto", 60),
+    ("recvfrom", 60),
 ];
 
 /// Kill the server at random moments and at system calls under load, start it again, and audit every promise
@@ -124,7 +124,13 @@ impl<'a> Lives<'a> {
                 nested += 1;
                 self.tally.in_recovery += 1;
             }
-            self.trial.spot_check(&mut self.dice, &format!("after kill {}", self.tally.kills)).await?;
+            let when = format!("after kill {}", self.tally.kills);
+            if self.at_call {
+                // It may die of the questions.
+                self.trial.spot_check_if_up(&mut self.dice, &when).await?;
+            } else {
+                self.trial.spot_check(&mut self.dice, &when).await?;
+            }
         }
         Ok(running)
     }
@@ -135,9 +141,9 @@ impl<'a> Lives<'a> {
         }
         if self.traced && self.dice.hits_percent(AT_A_CALL_PERCENT) {
             let (call, most) = CALLS[self.dice.range(0, CALLS.len() as u64) as usize];
-            // Small numbers as often as large ones: the first calls of a thread are those of a recovery.
-            let beyond = 2 + self.dice.range(0, most);
-            let when = self.dice.range(1, beyond);
+            // Small numbers more often than large ones: every thread comes to its first calls.
+            let most = self.dice.range(1, most + 1);
+            let when = self.dice.range(1, most + 1);
             let does = format!("signal=SIGKILL:when={when}");
             return Fate::AtCall(Injection { call, does, files: Vec::new(), trace: None }.words());
         }
@@ -188,8 +194,8 @@ impl<'a> Lives<'a> {
     /// When to kill after readiness: mostly soon, sometimes when there is much to lose.
     fn moment(&mut self) -> Duration {
         match self.dice.range(0, 10) {
-            0..5 => self.dice.milliseconds(5, 60),
-            5..8 => self.dice.milliseconds(60, 400),
+            0..6 => self.dice.milliseconds(5, 60),
+            6..9 => self.dice.milliseconds(60, 400),
             _ => self.dice.milliseconds(400, 1500),
         }
     }

@@ -56,12 +56,15 @@ pub struct Injection<'a> {
 }
 
 impl Injection<'_> {
-    /// What the server is started through: it follows every thread, stops only at these calls, and leaves the server
-    /// the child of this program.
+    /// What the server is started through: it follows every thread, and leaves the server the child of this program.
     pub fn words(&self) -> Vec<String> {
         let trace = self.trace.unwrap_or(Path::new("/dev/null")).display().to_string();
-        let mut words = ["strace", "-D", "-f", "--seccomp-bpf", "-qqq", "-o"].map(str::to_owned).to_vec();
-        words.extend([trace, "-e".to_owned(), format!("trace={}", self.call)]);
+        let mut words = ["strace", "-D", "-f", "-qqq"].map(str::to_owned).to_vec();
+        // Together with this filter strace 6.1 loses the signals of all but the first calls.
+        if !self.does.starts_with("signal=") {
+            words.push("--seccomp-bpf".to_owned());
+        }
+        words.extend(["-o".to_owned(), trace, "-e".to_owned(), format!("trace={}", self.call)]);
         words.extend(["-e".to_owned(), format!("inject={}:{}", self.call, self.does)]);
         for file in &self.files {
             words.extend(["-P".to_owned(), file.display().to_string()]);
