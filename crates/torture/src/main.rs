@@ -16,7 +16,7 @@ mod process;
 mod report;
 mod rig;
 mod scratch;
-mod slow;
+mod slow_disk;
 mod target;
 mod tools;
 mod trial;
@@ -42,7 +42,7 @@ enum Fault {
     Full(full::Full),
     Iofaults(iofaults::Iofaults),
     Powercut(powercut::Powercut),
-    Slow(slow::Slow),
+    Slow(slow_disk::Slow),
 }
 
 fn main() -> ExitCode {
