@@ -2,6 +2,7 @@
 
 mod all;
 mod audit;
+mod bitrot;
 mod client;
 mod dice;
 mod firings;
@@ -13,6 +14,7 @@ mod report;
 mod rig;
 mod scratch;
 mod target;
+mod targets;
 mod tools;
 mod trial;
 mod workflow;
@@ -34,6 +36,10 @@ enum Fault {
     All(all::All),
     Kill(kill::Kill),
     Firings(firings::Firings),
+    Targets(targets::Targets),
+    Bitrot(bitrot::Bitrot),
+    #[command(hide = true)]
+    OpenDamaged(bitrot::OpenDamaged),
 }
 
 fn main() -> ExitCode {
@@ -45,6 +51,9 @@ fn main() -> ExitCode {
                 Fault::All(all) => all.run(),
                 Fault::Kill(kill) => kill.run().await,
                 Fault::Firings(firings) => firings.run().await,
+                Fault::Targets(targets) => targets.run().await,
+                Fault::Bitrot(bitrot) => bitrot.run().await,
+                Fault::OpenDamaged(open) => open.run().await,
             }
         })
     });
