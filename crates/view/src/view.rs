@@ -26,11 +26,17 @@ pub struct Settings {
     pub cache_bytes: u64,
     /// Memory for what is not yet on disk, over all partitions. Writers wait when twice this is held.
     pub memtable_bytes_total: u64,
+    /// Table files kept open, over all partitions.
+    pub open_files_max: usize,
 }
 
 impl Default for Settings {
     fn default() -> Settings {
-        Settings { cache_bytes: 32 * 1024 * 1024, memtable_bytes_total: 64 * 1024 * 1024 }
+        Settings {
+            cache_bytes: 32 * 1024 * 1024,
+            memtable_bytes_total: 64 * 1024 * 1024,
+            open_files_max: OPEN_FILES_MAX,
+        }
     }
 }
 
@@ -93,7 +99,7 @@ impl View {
         })?;
         let shared = Arc::new(Shared {
             cache: Arc::new(Cache::with_capacity_bytes(settings.cache_bytes)),
-            descriptors: Arc::new(DescriptorTable::new(OPEN_FILES_MAX)),
+            descriptors: Arc::new(DescriptorTable::new(settings.open_files_max)),
             memtable_bytes: AtomicI64::new(0),
         });
         let (background, thread) = Background::start(shared.clone(), settings.memtable_bytes_total);
