@@ -4,15 +4,19 @@ mod all;
 mod audit;
 mod bitrot;
 mod client;
+mod clock;
+mod descriptors;
 mod dice;
 mod firings;
 mod kill;
 mod load;
+mod memory;
 mod posts;
 mod process;
 mod report;
 mod rig;
 mod scratch;
+mod slow;
 mod target;
 mod targets;
 mod tools;
@@ -37,6 +41,9 @@ enum Fault {
     Kill(kill::Kill),
     Firings(firings::Firings),
     Targets(targets::Targets),
+    Descriptors(descriptors::Descriptors),
+    Memory(memory::Memory),
+    Clock(clock::ClockJumps),
     Bitrot(bitrot::Bitrot),
     #[command(hide = true)]
     OpenDamaged(bitrot::OpenDamaged),
@@ -52,6 +59,9 @@ fn main() -> ExitCode {
                 Fault::Kill(kill) => kill.run().await,
                 Fault::Firings(firings) => firings.run().await,
                 Fault::Targets(targets) => targets.run().await,
+                Fault::Descriptors(descriptors) => descriptors.run().await,
+                Fault::Memory(memory) => memory.run().await,
+                Fault::Clock(clock) => clock.run().await,
                 Fault::Bitrot(bitrot) => bitrot.run().await,
                 Fault::OpenDamaged(open) => open.run().await,
             }
