@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use axum::body::Body;
 use engine::jobs::JobReader;
-use engine::{Applied, ApplyError, Catalog, CommandError, Control, Engine, Entry, PartitionInfo, archive};
+use engine::{Applied, ApplyError, Catalog, CommandError, Control, Engine, Entry, archive};
 use host::Clock;
 use ingest::Ingest;
 use journal::Journal;
@@ -128,21 +128,20 @@ impl<J: Journal> Api<J> {
             let run = archive::open(&ended).map_err(|error| ApiError::View(format!("run {id}: {error}")))?;
             return Ok(Some(Found::Ended(Box::new(ended), Box::new(run))));
         }
-        let waiting = entry.filter(|entry| entry.durable).map(|entry| Found::Waiting(entry.partition));
-        if waiting.is_none() {
-            self.check_all_were_asked()?;
+        match entry.filter(|entry| entry.durable) {
+            Some(entry) => Ok(Some(Found::Waiting(entry.partition))),
+            None => Ok(self.all_run(hint).map(|()| None)?),
         }
-        Ok(waiting)
     }
 
-    /// A run of a stopped partition is not unknown: nobody can say.
-    fn check_all_were_asked(&self) -> Result<(), ApiError> {
-        for PartitionInfo { id: partition, stopped } in self.engine.partitions() {
-            if let Some(reason) = stopped {
-                return Err(CommandError::Stopped { partition, reason }.into());
-            }
+    /// That there is no such run can be said only when every partition runs: a stopped one may hold it.
+    fn all_run(&self, hint: PartitionId) -> Result<(), CommandError> {
+        let stopped = self.engine.partitions().into_iter().filter_map(|info| Some((info.id, info.stopped?)));
+        // The partition that the id itself leads to is the likeliest.
+        match stopped.max_by_key(|(id, _)| *id == hint) {
+            None => Ok(()),
+            Some((partition, reason)) => Err(CommandError::Stopped { partition, reason }),
         }
-        Ok(())
     }
 
     /// Looks for a request near the head of the inbox. One far behind it is left unread: polling it must not

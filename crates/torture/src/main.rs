@@ -2,7 +2,10 @@
 
 mod all;
 mod audit;
+mod bitrot;
 mod client;
+mod clock;
+mod descriptors;
 mod dice;
 mod firings;
 mod full;
@@ -10,14 +13,17 @@ mod iofaults;
 mod kill;
 mod load;
 mod loop_disk;
+mod memory;
 mod posts;
 mod powercut;
 mod process;
 mod report;
 mod rig;
 mod scratch;
+mod slow;
 mod slow_disk;
 mod target;
+mod targets;
 mod tools;
 mod trial;
 mod workflow;
@@ -43,6 +49,13 @@ enum Fault {
     Iofaults(iofaults::Iofaults),
     Powercut(powercut::Powercut),
     Slow(slow_disk::Slow),
+    Targets(targets::Targets),
+    Descriptors(descriptors::Descriptors),
+    Memory(memory::Memory),
+    Clock(clock::ClockJumps),
+    Bitrot(bitrot::Bitrot),
+    #[command(hide = true)]
+    OpenDamaged(bitrot::OpenDamaged),
 }
 
 fn main() -> ExitCode {
@@ -58,6 +71,12 @@ fn main() -> ExitCode {
                 Fault::Iofaults(iofaults) => iofaults.run().await,
                 Fault::Powercut(powercut) => powercut.run().await,
                 Fault::Slow(slow) => slow.run().await,
+                Fault::Targets(targets) => targets.run().await,
+                Fault::Descriptors(descriptors) => descriptors.run().await,
+                Fault::Memory(memory) => memory.run().await,
+                Fault::Clock(clock) => clock.run().await,
+                Fault::Bitrot(bitrot) => bitrot.run().await,
+                Fault::OpenDamaged(open) => open.run().await,
             }
         })
     });

@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail, ensure};
 use drone_delivery::{Addresses, Service};
+use rustix::process::{Pid, Signal, kill_process};
 
 use crate::client::Client;
 use crate::dice::Dice;
@@ -17,6 +18,9 @@ use crate::workflow;
 
 /// Far beyond what a recovery takes; a server that is not ready by then never will be.
 const READY_PATIENCE: Duration = Duration::from_secs(60);
+/// Longer than the server itself waits for calls under way.
+const STOP_PATIENCE: Duration = Duration::from_secs(45);
+const PAGE_BYTES: u64 = 4096;
 const READY_POLL: Duration = Duration::from_millis(3);
 
 /// The exit code of a server whose disk has failed: whoever started it starts it again.
@@ -78,6 +82,11 @@ impl Sortie {
     pub fn surrounded_by(mut self, surroundings: Surroundings) -> Sortie {
         self.surroundings = surroundings;
         self
+    }
+
+    /// What the server wrote to its log in all its lives.
+    pub fn log_text(&self) -> String {
+        std::fs::read_to_string(&self.log).unwrap_or_default()
     }
 
     pub fn start(&self) -> anyhow::Result<Running<'_>> {
@@ -152,6 +161,22 @@ impl Running<'_> {
         }
     }
 
+    /// Waits until it answers, ready or not, or has ended.
+    pub async fn answered(&mut self) -> anyhow::Result<Option<ExitStatus>> {
+        let mut client = Client::new(self.sortie.address, None);
+        let began = Instant::now();
+        while began.elapsed() < READY_PATIENCE {
+            if let Some(status) = self.child.0.try_wait().context("looking after the server")? {
+                return Ok(Some(status));
+            }
+            if client.get("/readyz").await.is_ok() {
+                return Ok(None);
+            }
+            tokio::time::sleep(READY_POLL).await;
+        }
+        bail!("the server did not answer within {READY_PATIENCE:?}; its log is {}", self.sortie.log.display())
+    }
+
     /// SIGKILL. A server that has ended by itself is an error: nothing but the kill may end it.
     pub fn kill(mut self) -> anyhow::Result<()> {
         self.check_alive()?;
@@ -166,7 +191,33 @@ impl Running<'_> {
         self.child.0.wait().context("waiting for the killed server")
     }
 
-    fn check_alive(&mut self) -> anyhow::Result<()> {
+    /// SIGTERM, and the wait for its end, which must be a success.
+    pub async fn stop(mut self) -> anyhow::Result<()> {
+        self.check_alive()?;
+        kill_process(self.pid()?, Signal::TERM).context("asking the server to end")?;
+        let began = Instant::now();
+        while began.elapsed() < STOP_PATIENCE {
+            if let Some(status) = self.child.0.try_wait().context("looking after the server")? {
+                ensure!(status.success(), "the server ended with {status}");
+                return Ok(());
+            }
+            tokio::time::sleep(READY_POLL).await;
+        }
+        bail!("the server did not end within {STOP_PATIENCE:?}; its log is {}", self.sortie.log.display())
+    }
+
+    /// Resident memory now, in bytes; zero once it has ended.
+    pub fn resident_bytes(&self) -> u64 {
+        let statm = std::fs::read_to_string(format!("/proc/{}/statm", self.child.0.id())).unwrap_or_default();
+        let pages = statm.split(' ').nth(1).and_then(|pages| pages.parse::<u64>().ok());
+        pages.unwrap_or(0) * PAGE_BYTES
+    }
+
+    pub fn pid(&self) -> anyhow::Result<Pid> {
+        Pid::from_raw(self.child.0.id().try_into()?).context("a process has a number")
+    }
+
+    pub fn check_alive(&mut self) -> anyhow::Result<()> {
         match self.has_ended()? {
             None => Ok(()),
             Some(status) => bail!(self.ended_by_itself(status)),

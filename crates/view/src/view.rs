@@ -26,6 +26,8 @@ pub struct Settings {
     pub cache_bytes: u64,
     /// Memory for what is not yet on disk, over all partitions. Writers wait when twice this is held.
     pub memtable_bytes_total: u64,
+    /// Table files kept open, over all partitions.
+    pub open_files_max: usize,
     pub on_failure: OnFailure,
 }
 
@@ -48,6 +50,7 @@ impl Default for Settings {
         Settings {
             cache_bytes: 32 * 1024 * 1024,
             memtable_bytes_total: 64 * 1024 * 1024,
+            open_files_max: OPEN_FILES_MAX,
             on_failure: OnFailure::StopPartition,
         }
     }
@@ -112,7 +115,7 @@ impl View {
         })?;
         let shared = Arc::new(Shared {
             cache: Arc::new(Cache::with_capacity_bytes(settings.cache_bytes)),
-            descriptors: Arc::new(DescriptorTable::new(OPEN_FILES_MAX)),
+            descriptors: Arc::new(DescriptorTable::new(settings.open_files_max)),
             memtable_bytes: AtomicI64::new(0),
             on_failure: settings.on_failure,
         });
