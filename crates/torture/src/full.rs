@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
@@ -20,8 +20,10 @@ use crate::trial::Trial;
 /// Three segments of the least size, the reserve, and a little for the views.
 const DISK_MIB: u64 = 96;
 const RESERVE_BYTES: u64 = 8 << 20;
-/// What the ballast leaves at first: less than a segment.
-const LEFT_BYTES: u64 = 2 << 20;
+/// What the ballast leaves: nothing, or room for the views but not for a segment.
+const LEFT_BYTES: [u64; 2] = [0, 2 << 20];
+/// Runs before the disk is filled: with four partitions one in 10^18 times a partition has none of them.
+const WARM_RUNS: usize = 150;
 /// How long refusals, and later acceptance, are waited for.
 const PATIENCE: Duration = Duration::from_secs(60);
 
@@ -57,8 +59,11 @@ impl Full {
         let mut running = trial.open().await?;
         let ballast = Ballast { disk: disk.path().to_owned(), file: disk.path().join("ballast") };
         let mut filled = Filled { trial: &trial, ballast, dice: Dice::new(dice.draw()) };
-        for _ in 0..self.n {
-            running = filled.round(running, &mut closing).await?;
+        // A view makes its tree with its first run that ends; without any room for that the server ends and is to be
+        // started again until there is some.
+        filled.warm_up().await?;
+        for left_bytes in LEFT_BYTES.into_iter().cycle().take(self.n as usize) {
+            running = filled.round(running, left_bytes, &mut closing).await?;
         }
         let findings = trial.settle_and_audit(running).await?;
         closing.count(self.n, "times full");
@@ -75,9 +80,21 @@ struct Filled<'a> {
 }
 
 impl<'a> Filled<'a> {
+    /// Until runs have ended in every partition, as good as certainly.
+    async fn warm_up(&mut self) -> anyhow::Result<()> {
+        let load = self.trial.load(&mut self.dice);
+        while self.trial.posts.acknowledged_count() < WARM_RUNS {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+        load.stop().await;
+        ensure!(self.trial.settled().await? == 0, "runs do not end although there is room");
+        Ok(())
+    }
+
     async fn round(
         &mut self,
         mut running: Running<'a>,
+        left_bytes: u64,
         closing: &mut Closing,
     ) -> anyhow::Result<Running<'a>> {
         let posts = &self.trial.posts;
@@ -87,7 +104,7 @@ impl<'a> Filled<'a> {
         let began = Instant::now();
         // Snapshots give room back: the ballast follows until somebody was refused.
         while posts.refusals.load(Ordering::Relaxed) == before && began.elapsed() < PATIENCE {
-            self.ballast.leave(LEFT_BYTES)?;
+            self.ballast.leave(left_bytes)?;
             if let Some(status) = running.ended_within(Duration::from_millis(20)).await? {
                 closing.accuse(format!("on a full disk the server ended with {status}"));
                 running = self.start_on_full_disk().await?;
@@ -143,7 +160,12 @@ impl Ballast {
         let file =
             File::options().create(true).append(true).open(&self.file).context("opening the ballast")?;
         let size = file.metadata().context("looking at the ballast")?.len() + free - bytes;
-        let grown = Command::new("fallocate").arg("-l").arg(size.to_string()).arg(&self.file).status();
+        let grown = Command::new("fallocate")
+            .arg("-l")
+            .arg(size.to_string())
+            .arg(&self.file)
+            .stderr(Stdio::null())
+            .status();
         // The server may have been faster: the disk is then as full as it should be.
         grown.context("starting fallocate").map(drop)
     }
