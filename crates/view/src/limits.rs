@@ -46,6 +46,9 @@ pub(crate) const LEVEL0_RUNS_MAX: usize = 64;
 /// Room that is left on the disk after every table: for the manifest, a directory, and what others write meanwhile.
 pub(crate) const ROOM_BYTES_MIN: u64 = 1024 * 1024;
 
+/// Memtables that wait for room before no more is begun: a look-up asks each of them.
+pub(crate) const SEALED_MAX: usize = 8;
+
 /// What one step of compaction rewrites at most: the first level, 64 MiB, and as much again that comes into it.
 pub(crate) const COMPACTED_BYTES_MAX: u64 = 8 * TABLE_BYTES;
 

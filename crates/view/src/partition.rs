@@ -6,6 +6,8 @@
 //! The tree takes its version lock for writing, with about four disk syncs under it, whenever a flush or a
 //! compaction puts new tables in place; for these few milliseconds reads and writes of this partition wait.
 
+mod tight;
+
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -204,19 +206,26 @@ impl Partition {
     pub(crate) fn flush_memtables(&self) -> Result<(), Error> {
         // The manifest counts the runs of a level in one byte; more of them would be lost without a word.
         while self.writable()?.tree.l0_run_count() >= LEVEL0_RUNS_MAX && self.compact_once()? {}
+        let runs = self.writable()?.tree.l0_run_count();
+        assert!(runs < usize::from(u8::MAX), "partition {} has {runs} runs at level 0", self.id);
+        let flushed = match room::for_flush(self.id, &self.dir, self.memtable_bytes()) {
+            Ok(()) => self.flush_with_room()?,
+            Err(full) if room::is_worth_a_try(&full) => self.flush_tight(full)?,
+            Err(full) => return Err(full),
+        };
+        self.count(-flushed.cast_signed());
+        Ok(())
+    }
+
+    fn flush_with_room(&self) -> Result<u64, Error> {
         let _changing = self.tables_change.read().expect("no panic under this lock");
         let tree = &self.writable()?.tree;
-        room::for_flush(self.id, &self.dir, self.memtable_bytes())?;
-        let runs = tree.l0_run_count();
-        assert!(runs < usize::from(u8::MAX), "partition {} has {runs} runs at level 0", self.id);
         let flushed = {
             let lock = tree.get_flush_lock();
             tree.rotate_memtable();
             tree.flush(&lock, SeqNo::MAX)
         };
-        let flushed = self.written("flushing", flushed)?;
-        self.count(-flushed.unwrap_or(0).cast_signed());
-        Ok(())
+        Ok(self.written("flushing", flushed)?.unwrap_or(0))
     }
 
     /// One step of compaction; false when there was nothing to do.

@@ -1,6 +1,6 @@
 //! Whether the disk has room for tables before they are written.
 //!
-//! A table that does not fit leaves a partition whose files nobody knows, and the process has to start again. So
+//! A table that does not fit may leave a partition whose files nobody knows, and the process has to start again. So
 //! the room is looked at first: without it nothing is written, nothing is lost, and the journal keeps what it has.
 
 use std::path::Path;
@@ -13,6 +13,11 @@ use crate::limits::{COMPACTED_BYTES_MAX, ROOM_BYTES_MIN};
 /// For memtables of this size: a table is never larger than its entries in memory, but for what is around them.
 pub(crate) fn for_flush(partition: PartitionId, dir: &Path, memtable_bytes: u64) -> Result<(), Error> {
     check(partition, dir, memtable_bytes)
+}
+
+/// Whether a flush may be tried that has less room than it may need: tables are often far smaller than that.
+pub(crate) fn is_worth_a_try(full: &Error) -> bool {
+    matches!(full, Error::Full { free_bytes, .. } if *free_bytes >= ROOM_BYTES_MIN)
 }
 
 /// For one step of compaction in a tree of this size, which it may rewrite in part.
