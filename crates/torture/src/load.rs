@@ -64,6 +64,11 @@ impl Load {
         Load { stop, clients }
     }
 
+    /// As [`Load::stop`], of a server that may refuse for ever. Whether every last post was answered.
+    pub async fn stopped_within(self, patience: Duration) -> bool {
+        tokio::time::timeout(patience, self.stop()).await.is_ok()
+    }
+
     /// Lets every client finish: the server must be up, so that each last post is answered.
     pub async fn stop(mut self) {
         self.stop.send_replace(true);

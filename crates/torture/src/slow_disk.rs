@@ -57,8 +57,8 @@ impl Slow {
         let load = trial.load_at(Pace::FLOOD, &mut dice);
         let watch = Watch::start(trial.sortie.address);
         for stall in &self.stalls {
-            running.kill()?;
             watch.pause();
+            running.kill()?;
             trial.posts.begin_round();
             // Every third sync of a thread, so that the start gets through.
             let does = format!("delay_enter={}:when=3+3", stall * 1000);
