@@ -1,5 +1,10 @@
 //! The bounds of the engine, each with its unit and the sum behind it.
 
+use std::time::Duration;
+
+/// How often a partition that waits for room on the disk looks again.
+pub const ROOM_LOOK: Duration = Duration::from_millis(200);
+
 /// Calls that may be owed or under way at once, over all partitions. About 600 saturate two cores.
 pub const CALLS_MAX: usize = 1024;
 

@@ -12,7 +12,7 @@ mod window;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use host::Clock;
 use journal::{AppendError, Journal, Record};
@@ -26,7 +26,7 @@ use words::{BodyHash, Epoch, JobRef, Outcome, PartitionId, RunId, RunStatus, Seq
 
 use crate::engine::Settings;
 use crate::jobs::{JobAnswer, JobCommand};
-use crate::limits::INBOX_READ_BYTES;
+use crate::limits::{INBOX_READ_BYTES, ROOM_LOOK};
 use crate::order::Stop;
 use crate::recovery::{self, RecoveryError};
 use crate::{Catalogs, Effects, Metrics};
@@ -327,7 +327,7 @@ impl<J: Journal> Partition<J> {
                 Ok(seq) => self.tail = seq,
                 Err(AppendError::Full) => {
                     tracing::warn!(partition = %self.id, "the journal is full; the partition waits for room");
-                    tokio::time::sleep(Duration::from_millis(200)).await;
+                    tokio::time::sleep(ROOM_LOOK).await;
                     continue;
                 }
                 Err(error) => return Err(error),

@@ -8,7 +8,7 @@ use view::{Ids, View};
 use words::{PartitionId, Seq, Timestamp};
 
 use crate::jobs::record;
-use crate::limits::RECOVERY_READ_BYTES;
+use crate::limits::{RECOVERY_READ_BYTES, ROOM_LOOK};
 use crate::{Catalog, archive};
 
 /// What a partition has in hand when it has come back.
@@ -54,7 +54,7 @@ pub(crate) async fn recover<J: Journal>(
     ids: &Ids,
 ) -> Result<Recovered, RecoveryError> {
     view.open_partition(partition)?;
-    let claim = journal.claim(partition).await?;
+    let claim = claim(journal, partition).await?;
     let (mut state, snapshot_through) = match journal.snapshot_get(partition).await? {
         None => (State::default(), Seq::ZERO),
         Some(snapshot) => {
@@ -93,6 +93,19 @@ pub(crate) async fn recover<J: Journal>(
         latest = latest.max(restore_waiting(journal, partition, &state, ids).await?);
     }
     Ok(Recovered { state, claim, snapshot_through, bytes_since_snapshot, latest })
+}
+
+/// A full disk is waited out: a partition that was given up for want of room would stay stopped when there is some.
+async fn claim<J: Journal>(journal: &J, partition: PartitionId) -> Result<Claim, AppendError> {
+    loop {
+        match journal.claim(partition).await {
+            Err(AppendError::Full) if !planted::is(Bug::FullClaimGivenUp) => {
+                tracing::warn!(%partition, "the journal is full; the partition waits for room to start");
+                tokio::time::sleep(ROOM_LOOK).await;
+            }
+            claimed => return claimed,
+        }
+    }
 }
 
 /// The ids of requests that still wait in the inbox are known again before anybody can ask. Answers with the time

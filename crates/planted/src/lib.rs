@@ -54,9 +54,9 @@ bugs! {
     UndoneTooEarly "undone-too-early" "a run counts as undone while undos are under way",
     UndoOutOfOrder "undo-out-of-order" "steps are undone before those that depend on them",
     CancelForgotten "cancel-forgotten" "a cancel that came before its request is forgotten",
-    LateAnswerTaken "late-answer-taken" "the answer to an earlier attempt is taken for the present one",
     LiveForgotten "live-forgotten" "a request whose run is under way is taken again",
     ClockGoesBack "clock-goes-back" "time begins before what was written down, when the clock was set back",
+    FullClaimGivenUp "full-claim-given-up" "a partition that starts on a full disk is given up",
     TurnsIgnored "turns-ignored" "serial runs with one key run side by side",
 }
 

@@ -12,6 +12,8 @@ mod i08_end;
 mod i09_gate;
 mod i10_checkpoint;
 mod i13_history;
+mod i16_admission;
+mod i17_bounds;
 mod i21_replay;
 mod l1_ends;
 mod p5_order;
@@ -22,6 +24,7 @@ use kernel::{Run, State};
 use words::{PartitionId, RunId};
 
 use crate::history::History;
+use crate::plan::Limits;
 use crate::services::Ledger;
 use crate::sighting::{Durable, Sighting};
 
@@ -80,7 +83,7 @@ pub struct Checkers {
 }
 
 impl Checkers {
-    pub fn new() -> Checkers {
+    pub fn new(limits: &Limits) -> Checkers {
         let all: Vec<Box<dyn Checker>> = vec![
             Box::<i01_acked::Acked>::default(),
             Box::<i02_dense::Dense>::default(),
@@ -93,6 +96,8 @@ impl Checkers {
             Box::<i09_gate::Gate>::default(),
             Box::<i10_checkpoint::Checkpoint>::default(),
             Box::<i13_history::Complete>::default(),
+            Box::new(i16_admission::Admission::new(limits.unfinished_max)),
+            Box::new(i17_bounds::Bounds::new(limits.live_runs_max)),
             Box::new(i21_replay::Replay),
             Box::new(p5_order::Order),
             Box::<c1_cancel::Cancel>::default(),

@@ -36,6 +36,7 @@ pub async fn live(sim: &Arc<Sim>, directory: &Path) -> Ending {
         Ok(process) => Arc::new(process),
         Err(error) => return failed_start(&mut sim.world(), &error),
     };
+    sim.world().died_starting = 0;
     greet(&mut sim.world());
     loop {
         if let Some(death) = sim.world().death {
@@ -74,6 +75,10 @@ async fn wait_until(sim: &Sim, at: u64) {
 fn failed_start(world: &mut World, error: &anyhow::Error) -> Ending {
     if let Some(death) = world.death {
         world.coverage.note(Sometimes::DiedInRecovery);
+        world.died_starting += 1;
+        if world.died_starting == 5 {
+            world.coverage.note(Sometimes::DiedFiveTimesInRecovery);
+        }
         return Ending::Died(death);
     }
     if world.healed {
@@ -124,6 +129,9 @@ async fn rest(sim: &Arc<Sim>, process: &Arc<Process>) -> Ending {
         if sim.world().now() >= look {
             clients::retry_all(process).await;
             if is_at_rest(sim, process).await {
+                // Long enough for the journal to write down that all of it is durable.
+                tokio::time::sleep(Duration::from_millis(LOOK_MS)).await;
+                sim.world().keep_still();
                 return Ending::Rested;
             }
             look = sim.world().now() + LOOK_MS;
@@ -182,7 +190,8 @@ pub fn arrive(world: &mut World, call: &crate::services::Call) {
         world.coverage.note(Sometimes::LateAfterUndo);
     }
     world.see(Sighting::Reached { run: call.run.clone(), work: call.work, attempt: call.attempt, effect });
-    if world.answers.insert(call.number, outcome).is_some() {
+    world.answers.insert(call.number, outcome);
+    if !world.arrived.insert(call.number) {
         world.coverage.note(Sometimes::ArrivedTwice);
     }
 }

@@ -130,7 +130,7 @@ fn journal_settings(sim: &Arc<Sim>, limits: Limits) -> journal_disk::Settings {
     });
     journal_disk::Settings {
         segment_bytes: limits.segment_bytes,
-        reserve_bytes: 64 << 10,
+        reserve_bytes: limits.reserve_bytes,
         cache_bytes: 4 << 10,
         on_fatal,
         ..journal_disk::Settings::new(limits.partitions)

@@ -5,11 +5,13 @@ use std::sync::Arc;
 
 use words::RunId;
 
+use crate::coverage::Sometimes;
 use crate::life::{self, Ending};
 use crate::panics;
 use crate::plan::Plan;
 use crate::process::Process;
 use crate::report::Report;
+use crate::rot;
 use crate::sighting::Sighting;
 use crate::world::{Death, Errand, Sim};
 
@@ -32,6 +34,9 @@ pub fn simulate(plan: &Plan, directory: &Path, print: bool) -> Report {
     if sim.world().checkers.found.is_empty() {
         bury(&sim, Death { power: true, down_ms: 0 });
         last_life(&sim, directory);
+    }
+    if sim.world().checkers.found.is_empty() {
+        runtime().block_on(rot::damage(&sim));
     }
     report(&sim)
 }
@@ -65,6 +70,9 @@ fn bury(sim: &Sim, death: Death) {
     world.figures.crashes += 1;
     world.see(Sighting::Crashed { power: death.power });
     if death.power {
+        if world.disk.has_unsynced() {
+            world.coverage.note(Sometimes::PowerCutWithUnsynced);
+        }
         world.figures.power_cuts += 1;
         world.disk.power_cut();
     } else {

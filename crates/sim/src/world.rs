@@ -2,7 +2,7 @@
 
 mod agenda;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -35,6 +35,8 @@ pub struct Sim {
 pub struct World {
     pub plan: Plan,
     pub disk: SimDisk,
+    /// The disk when everything had come to rest.
+    pub still: Option<SimDisk>,
     pub agenda: agenda::Agenda,
     /// Counts the lives of the process.
     pub life: u32,
@@ -47,9 +49,13 @@ pub struct World {
     pub ordered_death: Death,
     /// How often the process will still die while it comes back.
     pub nested: u8,
+    /// How often in a row it has died while it came back.
+    pub died_starting: u32,
     pub slow: (u64, u64),
     pub outage_until: u64,
     pub calls: u64,
+    /// The calls that have reached their services.
+    pub arrived: BTreeSet<u64>,
     /// The answers of services that are on their way back.
     pub answers: BTreeMap<u64, Outcome>,
     pub clients: BTreeMap<u32, Client>,
@@ -81,22 +87,24 @@ impl Sim {
         let disk = SimDisk::new(crate::dice::hash(&(plan.seed, "disk")));
         let world = World {
             agenda: agenda::Agenda::of(&plan),
-            plan,
             disk,
+            still: None,
             life: 0,
             healed: false,
             played_at: 0,
             death: None,
             ordered_death: Death::default(),
             nested: 0,
+            died_starting: 0,
             slow: (0, 0),
             outage_until: 0,
             calls: 0,
+            arrived: BTreeSet::new(),
             answers: BTreeMap::new(),
             clients: BTreeMap::new(),
             history: History::default(),
             ledger: Ledger::default(),
-            checkers: Checkers::new(),
+            checkers: Checkers::new(&plan.limits),
             coverage: Coverage::default(),
             figures: Figures::default(),
             catalog: Arc::default(),
@@ -105,6 +113,7 @@ impl Sim {
             set_ms: Arc::default(),
             trace: DefaultHasher::new(),
             print,
+            plan,
         };
         Sim { world: Mutex::new(world), wake: Notify::new() }
     }
@@ -212,6 +221,14 @@ impl World {
             undo_refused: 0,
             way_ms: 2,
         }
+    }
+
+    /// Keeps the disk as it is, for those who will damage it.
+    pub fn keep_still(&mut self) {
+        if !self.disk.files().iter().any(|(path, _)| path.ends_with("/0000000001.segment")) {
+            self.coverage.note(Sometimes::SegmentGone);
+        }
+        self.still = Some(self.disk.copy_written_out(crate::dice::hash(&(self.plan.seed, "still"))));
     }
 
     pub fn later(&mut self, ms: u64, errand: Errand) {
