@@ -30,10 +30,12 @@ enum Task {
     Tidy,
     /// The published Python client of Azure Scheduler against the real binary; part of the tests.
     AzureSdk,
-    /// Faults on the real binary.
+    /// Builds the release binaries, or with `--dev` the others, and runs `torture` with these arguments: `all`, one
+    /// fault, or `--help`.
+    #[command(trailing_var_arg = true, disable_help_flag = true)]
     Torture {
-        #[command(subcommand)]
-        fault: Fault,
+        #[arg(allow_hyphen_values = true)]
+        arguments: Vec<OsString>,
     },
     /// Builds the release binary and runs `sortie bench` with these arguments.
     #[command(trailing_var_arg = true, disable_help_flag = true)]
@@ -41,14 +43,6 @@ enum Task {
         #[arg(allow_hyphen_values = true)]
         arguments: Vec<OsString>,
     },
-}
-
-#[derive(Subcommand)]
-enum Fault {
-    /// Kills the process at random moments under load, starts it again, and audits every promise.
-    Kill(torture::Kill),
-    /// Kill the server while jobs fire, and look for lost and doubled firings.
-    Firings(torture::Firings),
 }
 
 fn main() -> ExitCode {
@@ -70,8 +64,7 @@ fn carry_out(task: Task) -> anyhow::Result<()> {
         Task::AzureSdk => {
             azure_sdk::run(&root).map(|tests| println!("\nxtask azure-sdk: {tests} tests passed"))
         }
-        Task::Torture { fault: Fault::Kill(kill) } => torture::kill(&root, &kill),
-        Task::Torture { fault: Fault::Firings(firings) } => torture::firings(&root, &firings),
+        Task::Torture { arguments } => torture::run(&root, &arguments),
         Task::Bench { arguments } => bench(&root, &arguments),
     }
 }

@@ -105,14 +105,14 @@ impl Engine {
             let stopped = Arc::new(Mutex::new(None));
             match recovery.await.expect("a recovery does not panic") {
                 Ok(partition) => {
-                    let (note, metrics) = (stopped.clone(), shared.metrics.clone());
+                    let (note, ids, metrics) = (stopped.clone(), shared.ids.clone(), shared.metrics.clone());
                     tasks.push(host::spawn("partition", async move {
                         if let Err(error) = partition.run().await {
-                            note_stop(id, &note, &metrics, &error.to_string());
+                            note_stop(id, &note, &ids, &metrics, &error.to_string());
                         }
                     }));
                 }
-                Err(error) => note_stop(id, &stopped, &shared.metrics, &error.to_string()),
+                Err(error) => note_stop(id, &stopped, &shared.ids, &shared.metrics, &error.to_string()),
             }
             partitions.insert(id, Handle { tx, stopped });
         }
@@ -211,8 +211,9 @@ impl Engine {
     }
 }
 
-fn note_stop(id: PartitionId, stopped: &Mutex<Option<String>>, metrics: &Metrics, reason: &str) {
+fn note_stop(id: PartitionId, stopped: &Mutex<Option<String>>, ids: &Ids, metrics: &Metrics, reason: &str) {
     tracing::error!(partition = %id, reason, "partition stopped; its data is kept as it is");
+    ids.stop(id);
     metrics.stopped_partitions.inc();
     *stopped.lock().expect("nobody panics while holding the reason") = Some(reason.to_owned());
 }

@@ -35,6 +35,8 @@ pub enum RecoveryError {
     Request { seq: Seq, source: Unreadable },
     #[error("the snapshot: {source}")]
     Snapshot { source: Unreadable },
+    #[error("{}", snapshot_lost(*partition, *found, *first))]
+    SnapshotLost { partition: PartitionId, found: Seq, first: Seq },
     #[error(transparent)]
     Plan(#[from] UnknownPlan),
     #[error("the view: {0}")]
@@ -70,7 +72,8 @@ pub(crate) async fn recover<J: Journal>(
     let mut seq = snapshot_through;
     let mut bytes_since_snapshot = 0;
     while seq < claim.events_tail {
-        for record in journal.read(partition, seq.next(), RECOVERY_READ_BYTES).await? {
+        let records = journal.read(partition, seq.next(), RECOVERY_READ_BYTES).await;
+        for record in records.map_err(|error| behind_snapshot(error, snapshot_through))? {
             let events: Vec<Event> = codec::decode(&record.bytes)
                 .map_err(|source| RecoveryError::Frame { seq: record.seq, source })?;
             for event in &events {
@@ -106,6 +109,25 @@ async fn claim<J: Journal>(journal: &J, partition: PartitionId) -> Result<Claim,
             claimed => return claimed,
         }
     }
+}
+
+/// Events are trimmed only up to a snapshot that is durable: when they begin later, one is gone.
+fn behind_snapshot(error: ReadError, found: Seq) -> RecoveryError {
+    match error {
+        ReadError::Trimmed { partition, first, .. } => {
+            RecoveryError::SnapshotLost { partition, found, first }
+        }
+        error => RecoveryError::Read(error),
+    }
+}
+
+/// What is said of a partition whose newest snapshot is not the one that its events follow.
+pub(crate) fn snapshot_lost(partition: PartitionId, found: Seq, first: Seq) -> String {
+    let missing = first.0.saturating_sub(1);
+    format!(
+        "snapshot {missing} of partition {partition} is missing, the newest is {found}: \
+         restore the snapshots directory from a backup"
+    )
 }
 
 /// The ids of requests that still wait in the inbox are known again before anybody can ask. Answers with the time

@@ -116,8 +116,9 @@ impl ApiError {
             ApiError::Refused(refusal) | ApiError::Submit(SubmitError::Refused(refusal)) => {
                 Some(refusal.retry_after_secs)
             }
-            ApiError::Submit(SubmitError::Journal(_)) | ApiError::View(_) => Some(5),
-            ApiError::Command(CommandError::Stopped { .. }) => Some(30),
+            ApiError::Submit(SubmitError::Journal(_) | SubmitError::View(_)) | ApiError::View(_) => Some(5),
+            ApiError::Command(CommandError::Stopped { .. })
+            | ApiError::Submit(SubmitError::Stopped { .. }) => Some(30),
             _ => None,
         }
     }
@@ -178,6 +179,7 @@ fn submit_code(error: &SubmitError) -> (StatusCode, &'static str) {
         SubmitError::Refused(refusal) => refusal_code(refusal),
         SubmitError::Journal(error) => journal_code(error),
         SubmitError::View(_) => (StatusCode::SERVICE_UNAVAILABLE, "view_unavailable"),
+        SubmitError::Stopped { .. } => (StatusCode::SERVICE_UNAVAILABLE, "partition_stopped"),
     }
 }
 

@@ -1,6 +1,7 @@
 //! The wiring: the only place that names concrete parts and puts them together.
 
 mod config;
+mod descriptors;
 mod gauges;
 mod housekeeping;
 mod start;
