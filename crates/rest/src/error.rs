@@ -116,7 +116,7 @@ impl ApiError {
             ApiError::Refused(refusal) | ApiError::Submit(SubmitError::Refused(refusal)) => {
                 Some(refusal.retry_after_secs)
             }
-            ApiError::Submit(SubmitError::Journal(_)) | ApiError::View(_) => Some(5),
+            ApiError::Submit(SubmitError::Journal(_) | SubmitError::View(_)) | ApiError::View(_) => Some(5),
             ApiError::Command(CommandError::Stopped { .. })
             | ApiError::Submit(SubmitError::Stopped { .. }) => Some(30),
             _ => None,

@@ -15,7 +15,7 @@ use rest::{Api, Parts, Server};
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 use vault::Vault;
-use view::{Ids, View};
+use view::{Ids, OnFailure, View};
 use wire::ServiceView;
 
 use crate::config::{Config, ConfigError, SyncMode};
@@ -58,6 +58,7 @@ impl StartError {
     /// What the process says to whoever started it: 65 damaged data, 75 try again, 78 settings.
     pub fn exit_code(&self) -> u8 {
         match self {
+            StartError::Config(ConfigError::KeyFile(_)) => 75,
             StartError::Config(_) => 78,
             StartError::Journal(OpenError::Damaged { .. }) => 65,
             StartError::Journal(OpenError::Version { .. } | OpenError::Fixed { .. }) => 78,
@@ -232,6 +233,7 @@ fn view_settings(descriptors: Descriptors, memory: Memory) -> view::Settings {
         cache_bytes: memory.view_cache,
         memtable_bytes_total: memory.view_memtables,
         open_files_max: descriptors.tables,
+        on_failure: OnFailure::ExitProcess,
     }
 }
 

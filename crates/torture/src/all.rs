@@ -10,12 +10,23 @@ use clap::Args;
 use crate::report::Verdict;
 
 /// The faults in the order in which they are tried, with their arguments in a full and in a short round.
-const FAULTS: [(&str, &str, &str); 2] =
-    [("kill", "--n 300", "--n 8"), ("firings", "--n 30 --jobs 100", "--n 5 --jobs 50")];
+const FAULTS: [(&str, &str, &str); 11] = [
+    ("kill", "--n 300", "--n 12"),
+    ("powercut", "--n 60", "--n 6"),
+    ("iofaults", "--places 8", "--places 1"),
+    ("full", "--n 3", "--n 1"),
+    ("slow", "--stalls 100,500,2000 --seconds 5", "--stalls 500 --seconds 2"),
+    ("bitrot", "--n 500", "--n 40"),
+    ("clock", "", ""),
+    ("memory", "", ""),
+    ("descriptors", "", ""),
+    ("targets", "", "--only h"),
+    ("firings", "--n 30 --jobs 100", "--n 5 --jobs 50"),
+];
 
 /// What the table shows of a closing line besides its first count.
-const COLUMNS: [&str; 7] =
-    ["acknowledged", "lost", "phantom", "double effects", "left behind", "findings", "left out"];
+const COLUMNS: [&str; 8] =
+    ["acknowledged", "lost", "phantom", "double effects", "left behind", "silent", "findings", "left out"];
 
 /// Try every fault, one after another
 #[derive(Args)]

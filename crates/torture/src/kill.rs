@@ -11,7 +11,7 @@ use crate::dice::Dice;
 use crate::process::{Running, Surroundings};
 use crate::report::{Closing, Verdict};
 use crate::rig::Rig;
-use crate::tools;
+use crate::tools::{self, Injection};
 use crate::trial::Trial;
 
 /// Lives in a hundred that end at a system call.
@@ -20,20 +20,22 @@ const AT_A_CALL_PERCENT: u64 = 40;
 const IN_RECOVERY_PERCENT: u64 = 25;
 /// Kills in a row before the server becomes ready once.
 const NESTED_MAX: u32 = 5;
-/// What the server does to its files and connections, and how many of these a thread makes in a short life.
+/// How long a call is waited for: the first snapshots are taken right after the start.
+const AT_CALL_PATIENCE: Duration = Duration::from_millis(600);
+/// What the server does to its files and connections, and how often a thread does so in a short life.
 const CALLS: [(&str, u64); 12] = [
-    ("pwrite64", 400),
-    ("fdatasync", 150),
-    ("write", 60),
-    ("fsync", 30),
-    ("openat", 120),
-    ("rename", 6),
-    ("unlink", 12),
-    ("linkat", 1),
-    ("ftruncate", 3),
-    ("fallocate", 3),
-    ("mkdir", 6),
-    ("sendto,writev", 120),
+    ("pwrite64", 120),
+    ("fdatasync", 80),
+    ("fsync", 5),
+    ("write", 8),
+    ("openat", 40),
+    ("rename,renameat", 1),
+    ("unlink", 2),
+    ("ftruncate", 1),
+    ("mkdir", 1),
+    ("pread64", 30),
+    ("writev,sendto", 60),
+    ("recvfrom", 60),
 ];
 
 /// Kill the server at random moments and at system calls under load, start it again, and audit every promise
@@ -64,7 +66,7 @@ impl Kill {
         let mut dice = Dice::new(seed);
         let running = trial.open().await?;
         let load = trial.load(&mut dice);
-        let mut lives = Lives { trial: &trial, dice, traced, tally: Tally::default() };
+        let mut lives = Lives { trial: &trial, dice, traced, at_call: false, tally: Tally::default() };
         // The last kill is kept for the end, when all runs have ended.
         let running = lives.run(running, self.n - 1).await?;
         load.stop().await;
@@ -90,6 +92,8 @@ struct Lives<'a> {
     trial: &'a Trial,
     dice: Dice,
     traced: bool,
+    /// Whether the present life is to end at a call.
+    at_call: bool,
     tally: Tally,
 }
 
@@ -120,7 +124,13 @@ impl<'a> Lives<'a> {
                 nested += 1;
                 self.tally.in_recovery += 1;
             }
-            self.trial.spot_check(&mut self.dice, &format!("after kill {}", self.tally.kills)).await?;
+            let when = format!("after kill {}", self.tally.kills);
+            if self.at_call {
+                // It may die of the questions.
+                self.trial.spot_check_if_up(&mut self.dice, &when).await?;
+            } else {
+                self.trial.spot_check(&mut self.dice, &when).await?;
+            }
         }
         Ok(running)
     }
@@ -131,10 +141,11 @@ impl<'a> Lives<'a> {
         }
         if self.traced && self.dice.hits_percent(AT_A_CALL_PERCENT) {
             let (call, most) = CALLS[self.dice.range(0, CALLS.len() as u64) as usize];
-            // Small numbers as often as large ones: the first calls of a thread are those of a recovery.
-            let beyond = 2 + self.dice.range(0, most);
-            let when = self.dice.range(1, beyond);
-            return Fate::AtCall(tools::injected(call, &format!("signal=SIGKILL:when={when}")));
+            // Small numbers more often than large ones: every thread comes to its first calls.
+            let most = self.dice.range(1, most + 1);
+            let when = self.dice.range(1, most + 1);
+            let does = format!("signal=SIGKILL:when={when}");
+            return Fate::AtCall(Injection { call, does, files: Vec::new(), trace: None }.words());
         }
         if self.dice.hits_percent(IN_RECOVERY_PERCENT) {
             return Fate::Early(self.dice.milliseconds(1, 80));
@@ -144,6 +155,7 @@ impl<'a> Lives<'a> {
 
     /// Starts the server; it is handed back once it is ready, unless it dies before.
     async fn live(&mut self, fate: &Fate) -> anyhow::Result<Option<Running<'a>>> {
+        self.at_call = false;
         let mut running = match fate {
             Fate::AtCall(through) => self.trial.sortie.start_through(through)?,
             Fate::Early(_) | Fate::Late => self.trial.sortie.start()?,
@@ -156,6 +168,7 @@ impl<'a> Lives<'a> {
                 Ok(None)
             }
             Fate::AtCall(_) => {
+                self.at_call = true;
                 let Some(status) = running.ready_or_ended().await? else { return Ok(Some(running)) };
                 self.note_death_at_call(status)?;
                 Ok(None)
@@ -169,7 +182,7 @@ impl<'a> Lives<'a> {
 
     /// Waits for the end of a server that is ready, or makes it.
     async fn end(&mut self, mut running: Running<'a>) -> anyhow::Result<()> {
-        let moment = self.moment();
+        let moment = if self.at_call { AT_CALL_PATIENCE } else { self.moment() };
         if let Some(status) = running.ended_within(moment).await? {
             return self.note_death_at_call(status);
         }
@@ -181,8 +194,8 @@ impl<'a> Lives<'a> {
     /// When to kill after readiness: mostly soon, sometimes when there is much to lose.
     fn moment(&mut self) -> Duration {
         match self.dice.range(0, 10) {
-            0..5 => self.dice.milliseconds(5, 60),
-            5..8 => self.dice.milliseconds(60, 400),
+            0..6 => self.dice.milliseconds(5, 60),
+            6..9 => self.dice.milliseconds(60, 400),
             _ => self.dice.milliseconds(400, 1500),
         }
     }

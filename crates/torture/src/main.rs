@@ -8,15 +8,20 @@ mod clock;
 mod descriptors;
 mod dice;
 mod firings;
+mod full;
+mod iofaults;
 mod kill;
 mod load;
+mod loop_disk;
 mod memory;
 mod posts;
+mod powercut;
 mod process;
 mod report;
 mod rig;
 mod scratch;
 mod slow;
+mod slow_disk;
 mod target;
 mod targets;
 mod tools;
@@ -40,6 +45,10 @@ enum Fault {
     All(all::All),
     Kill(kill::Kill),
     Firings(firings::Firings),
+    Full(full::Full),
+    Iofaults(iofaults::Iofaults),
+    Powercut(powercut::Powercut),
+    Slow(slow_disk::Slow),
     Targets(targets::Targets),
     Descriptors(descriptors::Descriptors),
     Memory(memory::Memory),
@@ -58,6 +67,10 @@ fn main() -> ExitCode {
                 Fault::All(all) => all.run(),
                 Fault::Kill(kill) => kill.run().await,
                 Fault::Firings(firings) => firings.run().await,
+                Fault::Full(full) => full.run().await,
+                Fault::Iofaults(iofaults) => iofaults.run().await,
+                Fault::Powercut(powercut) => powercut.run().await,
+                Fault::Slow(slow) => slow.run().await,
                 Fault::Targets(targets) => targets.run().await,
                 Fault::Descriptors(descriptors) => descriptors.run().await,
                 Fault::Memory(memory) => memory.run().await,

@@ -23,6 +23,9 @@ const STOP_PATIENCE: Duration = Duration::from_secs(45);
 const PAGE_BYTES: u64 = 4096;
 const READY_POLL: Duration = Duration::from_millis(3);
 
+/// The exit code of a server whose disk has failed: whoever started it starts it again.
+pub const DISK_FAILED: i32 = 75;
+
 /// A child that never outlives this program.
 struct Leash(Child);
 
@@ -120,18 +123,30 @@ impl Running<'_> {
 
     /// Waits until it answers that it is ready, or until it has ended, and says how.
     pub async fn ready_or_ended(&mut self) -> anyhow::Result<Option<ExitStatus>> {
+        self.well_or_ended("/readyz").await
+    }
+
+    /// Waits until it answers at all, or until it has ended, and says how. It may lack room or a partition.
+    pub async fn up_or_ended(&mut self) -> anyhow::Result<Option<ExitStatus>> {
+        self.well_or_ended("/livez").await
+    }
+
+    async fn well_or_ended(&mut self, question: &str) -> anyhow::Result<Option<ExitStatus>> {
         let mut client = Client::new(self.sortie.address, None);
         let began = Instant::now();
         while began.elapsed() < READY_PATIENCE {
             if let Some(status) = self.has_ended()? {
                 return Ok(Some(status));
             }
-            if client.get("/readyz").await.is_ok_and(|answer| answer.status.is_success()) {
+            if client.get(question).await.is_ok_and(|answer| answer.status.is_success()) {
                 return Ok(None);
             }
             tokio::time::sleep(READY_POLL).await;
         }
-        bail!("the server was not ready within {READY_PATIENCE:?}; its log is {}", self.sortie.log.display())
+        bail!(
+            "{question} was not well within {READY_PATIENCE:?}; the server's log is {}",
+            self.sortie.log.display()
+        )
     }
 
     /// How it ended, if it does so within this time.
@@ -168,6 +183,12 @@ impl Running<'_> {
         self.child.0.kill().context("killing the server")?;
         self.child.0.wait().context("waiting for the killed server")?;
         Ok(())
+    }
+
+    /// SIGKILL to a server that may have ended by itself; how it ended.
+    pub fn end(mut self) -> anyhow::Result<ExitStatus> {
+        self.child.0.kill().context("killing the server")?;
+        self.child.0.wait().context("waiting for the killed server")
     }
 
     /// SIGTERM, and the wait for its end, which must be a success.

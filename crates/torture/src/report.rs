@@ -81,7 +81,7 @@ impl Closing {
 }
 
 /// The command that was given, with its seed.
-fn again(arguments: impl Iterator<Item = String>, seed: u64) -> String {
+pub fn again(arguments: impl Iterator<Item = String>, seed: u64) -> String {
     let dev = if cfg!(debug_assertions) { " --dev" } else { "" };
     let mut words = format!("cargo xtask torture{dev}");
     let mut arguments = arguments;

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 
 use crate::dice::Dice;
-use crate::report::Verdict;
+use crate::report::{self, Verdict};
 use crate::scratch;
 
 /// The API token of the server under torture.
@@ -36,7 +36,12 @@ impl Rig {
     ) -> anyhow::Result<Verdict> {
         let seed = self.seed.unwrap_or_else(Dice::any_seed);
         println!("torture {fault} begins, seed {seed}");
-        scratch::within(self.keep, seed, async |directory| torture(seed, directory).await).await
+        let outcome =
+            scratch::within(self.keep, seed, async |directory| torture(seed, directory).await).await;
+        if outcome.is_err() {
+            println!("try again with: {}", report::again(std::env::args().skip(1), seed));
+        }
+        outcome
     }
 }
 

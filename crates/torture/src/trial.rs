@@ -16,7 +16,7 @@ use words::RunStatus;
 use crate::audit::{Evidence, Findings, audit};
 use crate::client::{Client, Shown};
 use crate::dice::Dice;
-use crate::load::Load;
+use crate::load::{Load, Pace};
 use crate::posts::Posts;
 use crate::process::{Drones, Running, Sortie, Surroundings};
 use crate::rig::{Rig, TOKEN};
@@ -54,7 +54,11 @@ impl Trial {
     }
 
     pub fn load(&self, dice: &mut Dice) -> Load {
-        Load::start(self.sortie.address, TOKEN, &self.posts, dice)
+        self.load_at(Pace::STEADY, dice)
+    }
+
+    pub fn load_at(&self, pace: Pace, dice: &mut Dice) -> Load {
+        Load::start(self.sortie.address, TOKEN, pace, &self.posts, dice)
     }
 
     /// Acknowledged runs, drawn, must be known right after a restart.
@@ -66,6 +70,24 @@ impl Trial {
             }
         }
         Ok(())
+    }
+
+    /// As [`Trial::spot_check`], of a server that may refuse to answer, but must not deny what it has accepted.
+    pub async fn spot_check_if_up(&self, dice: &mut Dice, when: &str) -> anyhow::Result<()> {
+        let mut client = Client::new(self.sortie.address, Some(TOKEN));
+        for id in self.posts.sample(dice, SAMPLE) {
+            if matches!(status(&mut client, &id).await, Ok(None)) {
+                self.posts.accuse(&id, format!("acknowledged, and denied {when}"));
+            }
+        }
+        Ok(())
+    }
+
+    /// Waits until every run that was acknowledged so far has ended or is parked; how many have not.
+    pub async fn settled(&self) -> anyhow::Result<usize> {
+        let settled = settle(self.sortie.address, &self.posts.acknowledged()).await?;
+        let ended = |status: &RunStatus| status.is_final() || *status == RunStatus::Parked;
+        Ok(settled.values().filter(|status| !status.as_ref().is_some_and(ended)).count())
     }
 
     /// Waits for every run, kills once more, and holds what the server then says against the ledgers.

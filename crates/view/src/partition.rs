@@ -31,7 +31,9 @@ use crate::limits::{
     TOMBSTONES_ONE_IN,
 };
 use crate::retention::ForgetFrom;
+use crate::room;
 use crate::run::{self, EndedRun, RunSummary, Seen};
+use crate::view::OnFailure;
 
 /// What the trees of a view share.
 pub(crate) struct Shared {
@@ -39,6 +41,7 @@ pub(crate) struct Shared {
     pub descriptors: Arc<DescriptorTable>,
     /// The bytes in all memtables. Signed, because a flush may be counted before the write that it flushed.
     pub memtable_bytes: AtomicI64,
+    pub on_failure: OnFailure,
 }
 
 pub(crate) struct Partition {
@@ -203,6 +206,7 @@ impl Partition {
         while self.writable()?.tree.l0_run_count() >= LEVEL0_RUNS_MAX && self.compact_once()? {}
         let _changing = self.tables_change.read().expect("no panic under this lock");
         let tree = &self.writable()?.tree;
+        room::for_flush(self.id, &self.dir, self.memtable_bytes())?;
         let runs = tree.l0_run_count();
         assert!(runs < usize::from(u8::MAX), "partition {} has {runs} runs at level 0", self.id);
         let flushed = {
@@ -223,8 +227,10 @@ impl Partition {
         let tombstones = tree.tombstone_count();
         let crowded = tombstones > TOMBSTONES_MIN.max(tree.approximate_len() as u64 / TOMBSTONES_ONE_IN);
         let compacted = if crowded {
+            room::for_whole_tree(self.id, &self.dir, tree.disk_space())?;
             tree.major_compact(TABLE_BYTES, SeqNo::MAX)
         } else {
+            room::for_compaction(self.id, &self.dir, tree.disk_space())?;
             let strategy =
                 Leveled::default().with_l0_threshold(LEVEL0_TABLES).with_table_target_size(TABLE_BYTES);
             tree.compact(Arc::new(strategy), SeqNo::MAX)
@@ -365,6 +371,10 @@ impl Partition {
                 error => error,
             };
             tracing::error!(partition = %self.id, %error, "the view of a partition has stopped");
+            if matches!(error, Error::Io { .. }) && self.shared.on_failure == OnFailure::ExitProcess {
+                tracing::error!("a view cannot be written: stopping");
+                std::process::exit(OnFailure::EXIT_CODE);
+            }
             error
         };
         self.stopped.get_or_init(stop).clone()

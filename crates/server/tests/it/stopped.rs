@@ -21,6 +21,17 @@ async fn damage_is_reported_and_never_served_as_data() {
     assert_eq!(running, 3);
     let reason = ready["stopped"][0]["reason"].as_str().unwrap();
     assert!(reason.contains("journal/"), "the reason names the file: {reason}");
+    let mut untold = 0;
+    for n in 0..40 {
+        let answer = world.get(&format!("/v1/runs/d-{n}")).await;
+        assert!(
+            [200, 503].contains(&answer.status.as_u16()),
+            "d-{n} was accepted, and asked for it is {}",
+            answer.status
+        );
+        untold += u32::from(answer.status == 503);
+    }
+    assert!(untold > 0, "the runs of the stopped partition cannot be told");
 }
 
 #[tokio::test(flavor = "multi_thread")]
