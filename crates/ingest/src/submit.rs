@@ -140,7 +140,8 @@ impl<J: Journal> Ingest<J> {
         Ok(self.settle(ready))
     }
 
-    pub(crate) fn admit(&self) -> Result<(), Refusal> {
+    /// Whether anything can be taken on now.
+    pub fn admit(&self) -> Result<(), Refusal> {
         let checked = self.admission.check(self.clock.now(), self.ids.len(), self.journal.room());
         checked.inspect_err(|refusal| {
             let reason = match refusal.reason {
