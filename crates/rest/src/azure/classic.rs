@@ -90,7 +90,7 @@ impl<J: Journal> Api<J> {
                 let done = self.classic_job(at, job, request).await;
                 done.map_err(|error| AzureError::at(at, job, error))
             }
-            _ => Err(ApiError::Method(method).into()),
+            _ => Err(ApiError::Method { method, allow: "" }.into()),
         }
     }
 
@@ -115,7 +115,7 @@ impl<J: Journal> Api<J> {
                 self.delete_job(at, name, writing.expect).await?;
                 return Ok(answer::empty(StatusCode::OK));
             }
-            method => return Err(ApiError::Method(method).into()),
+            method => return Err(ApiError::Method { method, allow: "" }.into()),
         };
         Ok(answer::json(status, &flat(&shown)?))
     }

@@ -81,11 +81,12 @@ pub(super) async fn one<J: Journal>(
     request: Request,
 ) -> Result<Response, ApiError> {
     let method = request.method().clone();
-    let needs = if method == Method::GET { Permission::Read } else { Permission::Edit };
+    let needs =
+        if matches!(method, Method::GET | Method::HEAD) { Permission::Read } else { Permission::Edit };
     api.allow(request.headers(), needs)?;
     let (at, expect) = (path_of(&name)?, expect(request.headers())?);
     let (collection, status) = match method {
-        Method::GET => (api.collection(&at)?, StatusCode::OK),
+        Method::GET | Method::HEAD => (api.collection(&at)?, StatusCode::OK),
         Method::PUT => {
             let body = read(request, JOB_BYTES_MAX).await?;
             let (collection, created) = api.put_collection(&at, &body, FrontEnd::Native, expect).await?;
@@ -99,7 +100,7 @@ pub(super) async fn one<J: Journal>(
             api.delete_collection(&at, expect).await?;
             return Ok(StatusCode::NO_CONTENT.into_response());
         }
-        method => return Err(ApiError::Method(method)),
+        method => return Err(ApiError::Method { method, allow: "" }),
     };
     let mut response = answer(&shown(&collection)?);
     *response.status_mut() = status;
