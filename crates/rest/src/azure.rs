@@ -108,7 +108,7 @@ impl<J: Journal> Api<J> {
 
     async fn azure_collection(&self, at: &CollectionPath, body: Incoming, ask: &Ask) -> Answer {
         let wrong = |error| AzureError::at(at, "", error);
-        let expect = etag::expect(&ask.parts.headers)?;
+        let expect = etag::expect(&ask.parts.method, &ask.parts.headers)?;
         let (collection, status) = match ask.parts.method {
             Method::GET => (self.collection(at).map_err(wrong)?, StatusCode::OK),
             Method::PUT => {
@@ -151,7 +151,7 @@ impl<J: Journal> Api<J> {
 
     async fn azure_job(&self, at: &CollectionPath, name: &str, body: Incoming, ask: &Ask) -> Answer {
         let wrong = |error| AzureError::at(at, name, error);
-        let expect = etag::expect(&ask.parts.headers)?;
+        let expect = etag::expect(&ask.parts.method, &ask.parts.headers)?;
         let writing = Writing { expect, delay: AT_ONCE };
         let (collection, shown, status) = match ask.parts.method {
             Method::GET => {

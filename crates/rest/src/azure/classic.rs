@@ -100,7 +100,8 @@ impl<J: Journal> Api<J> {
         name: &str,
         request: Request<Incoming>,
     ) -> Result<Response<Body>, JobsError> {
-        let writing = Writing { expect: crate::etag::expect(request.headers())?, delay: AT_ONCE };
+        let writing =
+            Writing { expect: crate::etag::expect(request.method(), request.headers())?, delay: AT_ONCE };
         let method = request.method().clone();
         let (shown, status) = match method {
             Method::GET => (self.show_job(at, name).await?.1, StatusCode::OK),

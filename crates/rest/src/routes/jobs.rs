@@ -125,7 +125,7 @@ pub(super) async fn one<J: Journal>(
     let needs =
         if matches!(method, Method::GET | Method::HEAD) { Permission::Read } else { Permission::Edit };
     api.allow(request.headers(), needs)?;
-    let writing = Writing { expect: expect(request.headers())?, delay: Span::ZERO };
+    let writing = Writing { expect: expect(&method, request.headers())?, delay: Span::ZERO };
     let (collection, found, status) = match method {
         Method::GET | Method::HEAD => {
             let (collection, found) = api.show_job(&at, &job).await?;
