@@ -2,6 +2,9 @@
 
 mod azure_sdk;
 mod command;
+mod fuzz;
+mod python;
+mod schemathesis;
 mod suite;
 mod tidy;
 mod torture;
@@ -30,6 +33,10 @@ enum Task {
     Tidy,
     /// The published Python client of Azure Scheduler against the real binary; part of the tests.
     AzureSdk,
+    /// Requests made up from the description of the API, against the real binary; part of the tests.
+    Schemathesis(schemathesis::Schemathesis),
+    /// Hostile bytes for every parser, guided by coverage; the tests have a small part of it.
+    Fuzz(fuzz::Fuzz),
     /// Faults on the real binary.
     Torture {
         #[command(subcommand)]
@@ -70,6 +77,10 @@ fn carry_out(task: Task) -> anyhow::Result<()> {
         Task::AzureSdk => {
             azure_sdk::run(&root).map(|tests| println!("\nxtask azure-sdk: {tests} tests passed"))
         }
+        Task::Schemathesis(asked) => {
+            schemathesis::run(&root, &asked).map(|done| println!("\nxtask schemathesis: {done}"))
+        }
+        Task::Fuzz(asked) => fuzz::run(&root, &asked),
         Task::Torture { fault: Fault::Kill(kill) } => torture::kill(&root, &kill),
         Task::Torture { fault: Fault::Firings(firings) } => torture::firings(&root, &firings),
         Task::Bench { arguments } => bench(&root, &arguments),

@@ -3,8 +3,9 @@
 use std::path::Path;
 use std::time::Instant;
 
+use crate::schemathesis::Schemathesis;
 use crate::torture::{self, Firings, Kill};
-use crate::{azure_sdk, command, tidy};
+use crate::{azure_sdk, command, schemathesis, tidy};
 
 /// Rounds of the torture that are part of the tests: enough to meet a kill under load and one in recovery.
 const TORTURE_KILLS: u32 = 8;
@@ -18,6 +19,7 @@ pub fn test(root: &Path) -> anyhow::Result<()> {
     check_stages(root)?;
     let tests = stage("tests", || run_tests(root))?;
     let sdk = stage("azure sdk", || azure_sdk::run(root))?;
+    let described = stage("schemathesis", || schemathesis::run(root, &Schemathesis::small()))?;
     stage("torture", || {
         torture::kill(root, &Kill::small(TORTURE_KILLS))?;
         torture::firings(root, &Firings::small(FIRING_KILLS))
@@ -26,7 +28,7 @@ pub fn test(root: &Path) -> anyhow::Result<()> {
     let seconds = began.elapsed().as_secs() % 60;
     println!(
         "\nxtask test: all green: format, tidy, lints, {} tests passed ({} ignored), {sdk} of the Azure SDK, \
-         {} kills survived, in {minutes} min {seconds} s",
+         {described}, {} kills survived, in {minutes} min {seconds} s",
         tests.passed,
         tests.ignored,
         TORTURE_KILLS + FIRING_KILLS
