@@ -137,16 +137,19 @@ fn replace_digits(dice: &mut Dice, bytes: &mut Vec<u8>, at: usize) {
     bytes.splice(start..start + length, dice.one_of(&NUMBERS).bytes());
 }
 
-/// A word of the target: put in between, or in place of the word that stands there.
+/// A word of the target: put in between, or in place of the word that stands there, with its quotes if both have some.
 fn put_word(dice: &mut Dice, bytes: &mut Vec<u8>, at: usize, words: &[&str]) {
+    let word = dice.one_of(words);
     let is_letter = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
-    let mut end = at;
-    let mut start = at;
+    let (mut start, mut end) = (at, at);
     if dice.below(2) == 0 {
         end += bytes[at..].iter().take_while(|byte| is_letter(byte)).count();
         start -= bytes[..at].iter().rev().take_while(|byte| is_letter(byte)).count();
+        if word.starts_with('"') && bytes[..start].ends_with(b"\"") && bytes[end..].starts_with(b"\"") {
+            (start, end) = (start - 1, end + 1);
+        }
     }
-    bytes.splice(start..end, dice.one_of(words).bytes());
+    bytes.splice(start..end, word.bytes());
 }
 
 /// A piece of another input, in place of a piece of this one.

@@ -6,6 +6,7 @@ use effects::{Cidr, Egress, Url};
 
 use crate::Target;
 use crate::input::{first_line, text};
+use crate::mutate::Dice;
 
 pub const TARGET: Target = Target {
     name: "url",
@@ -57,8 +58,11 @@ fn run(bytes: &[u8]) {
     let authority = canonical.split("://").nth(1).and_then(|rest| rest.split('/').next()).unwrap_or_default();
     assert!(!authority.contains('@'), "{canonical}");
 
-    let Ok(address) = address.trim().parse::<IpAddr>() else { return };
     let guarded = Egress::default();
+    for address in inward(bytes) {
+        assert!(!guarded.permits(&url, &[address]), "{address} is let through");
+    }
+    let Ok(address) = address.trim().parse::<IpAddr>() else { return };
     assert!(!guarded.permits(&url, &[address]) || !is_inward(address), "{address} is let through");
     assert!(
         !guarded.permits(&url, &[Ipv4Addr::new(1, 1, 1, 1).into(), Ipv4Addr::LOCALHOST.into()]),
@@ -71,6 +75,31 @@ fn run(bytes: &[u8]) {
             "leave takes nothing away"
         );
     }
+}
+
+/// Networks that lead into this machine or its neighbourhood: their beginning, and how many bytes of it are fixed.
+const INWARD: [([u8; 3], usize); 9] = [
+    ([127, 0, 0], 1),
+    ([10, 0, 0], 1),
+    ([172, 16, 0], 2),
+    ([172, 31, 0], 2),
+    ([192, 168, 0], 2),
+    ([169, 254, 0], 2),
+    ([100, 64, 0], 2),
+    ([0, 0, 0], 1),
+    ([224, 0, 0], 1),
+];
+
+/// One address of each of these networks, in both spellings, drawn from the input.
+fn inward(bytes: &[u8]) -> impl Iterator<Item = IpAddr> {
+    let seed = bytes.iter().fold(1, |seed, byte| Dice::new(seed ^ u64::from(*byte)).draw());
+    let mut dice = Dice::new(seed);
+    INWARD.iter().flat_map(move |(start, fixed)| {
+        let mut octets = (dice.draw() as u32).to_be_bytes();
+        octets[..*fixed].copy_from_slice(&start[..*fixed]);
+        let address = Ipv4Addr::from(octets);
+        [IpAddr::from(address), IpAddr::from(address.to_ipv6_mapped())]
+    })
 }
 
 /// What leads into this machine or its neighbourhood, by the words of the standard library.
