@@ -147,5 +147,5 @@ fn engine_settings(limits: Limits) -> engine::Settings {
 }
 
 fn view_settings() -> view::Settings {
-    view::Settings { cache_bytes: 1 << 20, memtable_bytes_total: 8 << 20 }
+    view::Settings { cache_bytes: 1 << 20, memtable_bytes_total: 8 << 20, ..Default::default() }
 }
