@@ -30,7 +30,14 @@ const REST_MS: u64 = 3_600_000;
 
 /// Starts a process and lets the world happen to it.
 pub async fn live(sim: &Arc<Sim>, directory: &Path) -> Ending {
-    let started = Process::start(sim, directory).await;
+    let started = {
+        let starting = std::pin::pin!(Process::start(sim, directory));
+        tokio::select! {
+            biased;
+            started = starting => started,
+            () = go_on_without(sim) => Err(anyhow::anyhow!("the process died while it started")),
+        }
+    };
     sim.look_for_death();
     let process = match started {
         Ok(process) => Arc::new(process),
@@ -69,6 +76,24 @@ async fn wait_until(sim: &Sim, at: u64) {
         biased;
         () = sim.wake.notified() => {}
         () = tokio::time::sleep_until(next) => {}
+    }
+}
+
+/// The world goes on while a process starts, until that is dead.
+async fn go_on_without(sim: &Sim) {
+    while sim.world().death.is_none() {
+        let until = sim.world().now() + LOOK_MS;
+        wait_until(sim, until).await;
+        while let Some(errand) = next_errand(sim) {
+            match errand {
+                Errand::Arrive(call) => arrive(&mut sim.world(), &call),
+                Errand::Empty => sim.world().disk.set_capacity(u64::MAX),
+                Errand::Do(Deed::Kill { down_ms }) => sim.die(Death { power: false, down_ms }),
+                Errand::Do(Deed::PowerCut { down_ms }) => sim.die(Death { power: true, down_ms }),
+                // Nobody answers yet.
+                errand => sim.world().put_off(LOOK_MS, errand),
+            }
+        }
     }
 }
 

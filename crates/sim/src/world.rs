@@ -236,6 +236,12 @@ impl World {
         self.agenda.add(at, errand);
     }
 
+    /// Does an errand of now later.
+    pub fn put_off(&mut self, ms: u64, errand: Errand) {
+        let at = self.now() + ms;
+        self.agenda.put_off(at, errand);
+    }
+
     pub fn see(&mut self, sighting: Sighting) {
         self.figures.events += 1;
         sighting.hash(&mut self.trace);
