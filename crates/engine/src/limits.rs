@@ -39,8 +39,8 @@ pub const IMPORT_BYTES_MAX: usize = 5 << 19;
 /// Bytes of requests read from the inbox at once.
 pub const INBOX_READ_BYTES: usize = 256 << 10;
 
-/// Bytes of events read at once while recovering.
-pub const RECOVERY_READ_BYTES: usize = 4 << 20;
+/// Bytes of events read at once while recovering; a frame of up to 4 MiB is read whole.
+pub const RECOVERY_READ_BYTES: usize = 1 << 20;
 
 /// Partitions that are brought back at once: each holds what it reads, and what comes of it, for a moment.
 pub const RECOVERIES_MAX: usize = 4;

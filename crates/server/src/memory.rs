@@ -2,6 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
+/// The smallest segment that the settings take.
+const SEGMENT_LEAST: u64 = 16 << 20;
+
 /// Who may have how much, in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Memory {
@@ -9,6 +12,8 @@ pub(crate) struct Memory {
     pub admission: u64,
     /// Requests of runs that are under way. A call holds its request once more while it lasts.
     pub live: u64,
+    /// A segment of the journal: at the start one is read whole.
+    pub segment: u64,
     /// The newest requests, kept by the journal.
     pub journal_cache: u64,
     pub view_cache: u64,
@@ -30,8 +35,9 @@ impl Memory {
     fn of(limit: u64) -> Memory {
         let view = view::Settings::default();
         Memory {
-            admission: limit / 2,
+            admission: limit / 5 * 2,
             live: limit / 16,
+            segment: (limit / 16).max(SEGMENT_LEAST),
             journal_cache: (limit / 32).min(journal_disk::Settings::new(1).cache_bytes as u64),
             view_cache: (limit / 32).min(view.cache_bytes),
             view_memtables: (limit / 16).min(view.memtable_bytes_total),
@@ -102,8 +108,9 @@ mod tests {
 
     #[test]
     fn all_shares_together_leave_room() {
-        let Memory { admission, live, journal_cache, view_cache, view_memtables } = Memory::of(256 << 20);
-        assert!(admission + 2 * live + journal_cache + view_cache + 2 * view_memtables < 256 << 20);
+        let Memory { admission, live, segment, journal_cache, view_cache, view_memtables } =
+            Memory::of(256 << 20);
+        assert!(admission + 2 * live + segment + journal_cache + view_cache + 2 * view_memtables < 256 << 20);
         assert_eq!(Memory::of(64 << 30).view_cache, view::Settings::default().cache_bytes);
     }
 }

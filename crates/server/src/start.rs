@@ -180,7 +180,7 @@ impl Running {
 async fn open_journal(config: &Config, memory: Memory) -> Result<DiskJournal, OpenError> {
     let dir = config.data.clone();
     let settings = journal_disk::Settings {
-        segment_bytes: config.journal.segment_bytes,
+        segment_bytes: config.journal.segment_bytes.min(memory.segment),
         reserve_bytes: config.journal.reserve_bytes,
         linger: Duration::from_micros(config.journal.linger_us),
         cache_bytes: memory.journal_cache as usize,

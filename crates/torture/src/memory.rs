@@ -107,29 +107,25 @@ impl Memory {
         if let Some(after) = pressed.ended_after {
             closing.accuse(format!("the server was ended after {after:.1} s, {} MiB resident", peak >> 20));
         }
-        slow.be_quick();
         let accepted = tally.accepted.lock().expect("nobody panics while holding it").clone();
         let refused = tally.refused.load(Ordering::Relaxed);
-        let running = match running.check_alive() {
-            Ok(()) => running,
-            Err(_) => {
-                // What comes back must hold all that was acknowledged, and fit as well.
-                let mut again = sortie.start()?;
-                again.ready().await.context("starting again within the same memory")?;
-                again
-            }
-        };
-        let lost = self.settle(&sortie, &accepted).await?;
-        peak = peak.max(running.resident_bytes());
-        running.kill()?;
+        if running.check_alive().is_ok() {
+            running.kill()?;
+        }
+        // With all that waits and runs: what comes back must hold it, and fit as well.
         let mut running = sortie.start()?;
         running.ready().await.context("starting again within the same memory")?;
+        let restarted = running.peak_bytes();
+        slow.be_quick();
+        let lost = self.settle(&sortie, &accepted).await?;
         peak = peak.max(running.resident_bytes());
+        running.check_alive()?;
         closing.count(accepted.len() as u64, "acknowledged");
         closing.count(lost.len() as u64, "lost");
         closing.count(refused, "refused");
         closing.count(tally.broken.load(Ordering::Relaxed), "without an answer");
         closing.count(peak >> 20, "MiB resident at most");
+        closing.count(restarted >> 20, "MiB to start again");
         closing.count(group.figure("memory.failcnt"), "times at the bound");
         lost.iter().for_each(|what| closing.accuse(what.clone()));
         for what in tally.wrong.lock().expect("nobody panics while holding it").iter().take(3) {
