@@ -23,7 +23,7 @@ pub enum Ending {
 const HEAL_AFTER_MS: u64 = 2000;
 
 /// How often a process is looked at that should come to rest, in ms.
-const LOOK_MS: u64 = 1000;
+const LOOK_MS: u64 = 5000;
 
 /// How long a healthy world may take to come to rest, in ms: far longer than any retry or late call.
 const REST_MS: u64 = 3_600_000;

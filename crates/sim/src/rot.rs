@@ -15,8 +15,11 @@ use crate::dice::{self, Dice};
 use crate::plan::Limits;
 use crate::world::Sim;
 
-/// Places that are damaged in each world, one at a time.
-const PLACES: u64 = 2;
+/// One world in so many is damaged.
+const ONE_IN: u64 = 4;
+
+/// Places that are damaged, one at a time.
+const PLACES: u64 = 4;
 
 /// What a partition holds: first and last number of a stream and its bytes, or that it is known to be damaged.
 type Content = Result<(Seq, Vec<u64>), String>;
@@ -34,11 +37,14 @@ pub async fn damage(sim: &Arc<Sim>) {
         let Some(still) = world.still.take() else { return };
         (still, world.plan.limits, world.plan.seed)
     };
+    let mut dice = Dice::new(seed, "rot");
+    if !dice.one_in(ONE_IN) {
+        return;
+    }
     let Some(whole) = read_all(&still.copy(seed), limits).await else {
         sim.world().accuse("L4", "an installation at rest cannot be opened".to_owned());
         return;
     };
-    let mut dice = Dice::new(seed, "rot");
     for _ in 0..PLACES {
         let harmed = still.copy(dice.next());
         let how = harm(&harmed, &mut dice);
@@ -116,7 +122,7 @@ async fn stream(read: impl AsyncFn(Seq) -> Result<Vec<journal::Record>, ReadErro
         answer = read(first).await;
     }
     let records = answer.map_err(|error| error.to_string())?;
-    Ok((first, records.iter().map(|record| dice::hash(&record.bytes[..].to_vec())).collect()))
+    Ok((first, records.iter().map(|record| dice::hash(&&record.bytes[..])).collect()))
 }
 
 fn compare(

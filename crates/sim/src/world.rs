@@ -259,7 +259,7 @@ impl World {
 
     /// A frame is durable: everybody looks at its events.
     pub fn keep(&mut self, partition: PartitionId, seq: words::Seq, frame: &bytes::Bytes) {
-        self.see(Sighting::FrameKept { partition, seq, hash: crate::dice::hash(&frame[..].to_vec()) });
+        self.see(Sighting::FrameKept { partition, seq, hash: crate::dice::hash(&&frame[..]) });
         let catalog = self.catalog.clone();
         for (event, run) in self.history.keep(partition, seq, frame, &catalog) {
             crate::events::note(&mut self.coverage, &event);

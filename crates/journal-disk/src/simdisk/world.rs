@@ -127,6 +127,14 @@ impl World {
     }
 
     fn cut_inode(&mut self, number: usize) {
+        let inode = &self.inodes[number];
+        if inode.dirty.is_empty() && inode.cached.len() == inode.durable.len() {
+            // After a failed sync the cache alone may have the bytes.
+            if inode.cached != inode.durable {
+                self.inodes[number].cached = self.inodes[number].durable.clone();
+            }
+            return;
+        }
         let mut inode = std::mem::take(&mut self.inodes[number]);
         let (old, new) = (inode.durable.len(), inode.cached.len());
         let length = match self.roll(3) {
