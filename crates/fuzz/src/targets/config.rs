@@ -63,6 +63,7 @@ fn run(bytes: &[u8]) {
             assert!(config.journal.segment_bytes >= 16 << 20);
         }
         Err(ConfigError::Read { source, .. }) => panic!("{source}"),
+        Err(ConfigError::KeyFile(error)) => panic!("loading opens no key: {error}"),
         Err(error @ ConfigError::File { .. }) => {
             assert!(error.to_string().starts_with(&path.display().to_string()), "{error}");
         }

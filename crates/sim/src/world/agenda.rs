@@ -30,8 +30,7 @@ pub struct Agenda {
 
 impl Agenda {
     pub fn of(plan: &Plan) -> Agenda {
-        let mut agenda = Agenda::default();
-        agenda.deeds = plan.deeds.len();
+        let mut agenda = Agenda { deeds: plan.deeds.len(), ..Agenda::default() };
         for timed in &plan.deeds {
             agenda.add(timed.at, Errand::Do(timed.deed.clone()));
         }

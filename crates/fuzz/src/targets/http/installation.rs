@@ -66,7 +66,7 @@ impl Drop for Installation {
 async fn serve(view: View) -> SocketAddr {
     let clock = Clock::start();
     let journal = Arc::new(MemoryJournal::new());
-    let control = Control::open(journal.clone(), clock).await.expect("a new journal opens");
+    let control = Control::open(journal.clone(), clock.clone()).await.expect("a new journal opens");
     let ids = Arc::new(Ids::new());
     let mut metrics = Registry::default();
     let engine = Engine::start(
@@ -75,7 +75,7 @@ async fn serve(view: View) -> SocketAddr {
         ids.clone(),
         control.catalogs().clone(),
         Arc::new(Yes),
-        clock,
+        clock.clone(),
         engine::Settings::for_partitions(PARTITIONS),
         engine::Metrics::register(&mut metrics),
     )
@@ -84,7 +84,7 @@ async fn serve(view: View) -> SocketAddr {
         journal.clone(),
         view.clone(),
         ids.clone(),
-        clock,
+        clock.clone(),
         PARTITIONS,
         Admission::new(1_000_000, u64::MAX),
         ingest::Metrics::register(&mut metrics),
