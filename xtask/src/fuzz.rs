@@ -116,8 +116,12 @@ fn fuzz(
     command::run(command::with(plain(root, &["seeds", target]), [&seeds]))?;
     let log = place.join(format!("{target}.log"));
     let mut run = libfuzzer(fuzzer, target, &broken);
-    run.arg(format!("-max_total_time={seconds}"))
-        .arg(format!("-dict={}", seeds.with_extension("dict").display()));
+    run.arg(format!("-max_total_time={seconds}"));
+    let words = seeds.with_extension("dict");
+    // libFuzzer takes an empty dictionary for a mistake.
+    if fs::metadata(&words).is_ok_and(|words| words.len() > 0) {
+        run.arg(format!("-dict={}", words.display()));
+    }
     run.args(["-print_final_stats=1", "-report_slow_units=1", "-reload=0"]);
     run.arg(&corpus).arg(&seeds).stderr(File::create(&log).context("making the log")?);
     let ended = run.status().with_context(|| format!("running {}", fuzzer.display()))?;
