@@ -123,8 +123,12 @@ fn fuzz(
     command::run(command::with(plain(root, &["seeds", target]), [&seeds]))?;
     let log = place.join(format!("{target}.log"));
     let mut run = libfuzzer(fuzzer, target, &broken);
-    run.arg(format!("-max_total_time={seconds}"))
-        .arg(format!("-dict={}", seeds.with_extension("dict").display()));
+    run.arg(format!("-max_total_time={seconds}")).arg(format!("-max_len={INPUT_BYTES_MAX}"));
+    let words = seeds.with_extension("dict");
+    // libFuzzer takes an empty dictionary for a mistake.
+    if fs::metadata(&words).is_ok_and(|words| words.len() > 0) {
+        run.arg(format!("-dict={}", words.display()));
+    }
     run.args(["-print_final_stats=1", "-report_slow_units=1", "-reload=0"]);
     run.arg(&corpus).arg(&seeds).stderr(File::create(&log).context("making the log")?);
     let ended = run.status().with_context(|| format!("running {}", fuzzer.display()))?;
@@ -144,14 +148,17 @@ fn libfuzzer(fuzzer: &Path, target: &str, broken: &Path) -> Command {
     let mut run = Command::new(fuzzer);
     run.env("SORTIE_FUZZ_TARGET", target);
     run.arg(format!("-artifact_prefix={}/", broken.display()));
-    run.arg(format!("-timeout={TIMEOUT_SECONDS}")).arg(format!("-max_len={INPUT_BYTES_MAX}"));
-    run.arg(format!("-rss_limit_mb={MEMORY_MIB_MAX}"));
+    run.arg(format!("-timeout={TIMEOUT_SECONDS}")).arg(format!("-rss_limit_mb={MEMORY_MIB_MAX}"));
     run
 }
 
 /// A smaller input that breaks the same way, or the one that is there.
 fn minimise(fuzzer: &Path, target: &str, broken: &Path, input: &Path) -> anyhow::Result<PathBuf> {
     let small = broken.join("smallest");
+    // One of an earlier run would be taken for this one's.
+    if small.exists() {
+        fs::remove_file(&small).with_context(|| format!("removing {}", small.display()))?;
+    }
     let mut run = libfuzzer(fuzzer, target, broken);
     run.args(["-minimize_crash=1", "-max_total_time=30"]);
     run.arg(format!("-exact_artifact_path={}", small.display())).arg(input);
