@@ -133,8 +133,14 @@ impl Standing {
     pub(super) fn wake(&mut self, definition: &JobDefinition, wall: Timestamp, delay: Span) {
         self.state = JobState::Enabled;
         self.held = false;
+        // When the clock was set back, the grid must not begin later than what is planned on it.
+        self.anchor = self.anchor.min(wall.into());
         let next = self.first(definition, wall, delay);
         self.plan(definition, next, wall);
+        if next.is_none() {
+            // It ends at once, unless an occurrence is under way.
+            self.due = Some(wall);
+        }
     }
 
     fn first(&self, definition: &JobDefinition, wall: Timestamp, delay: Span) -> Option<Ticks> {
@@ -148,7 +154,8 @@ impl Standing {
         match self.newest {
             // A clock that was set back must not bring back what was fired.
             Some(newest) if first <= newest && timing.recurrence.is_some() => {
-                recurrence::next(timing, self.anchor, newest)
+                let anchor = if recurrence::drifts(timing) { newest } else { self.anchor };
+                recurrence::next(timing, anchor, newest)
             }
             Some(newest) => Some(first.max(Ticks(newest.0 + 1))),
             None => Some(first),

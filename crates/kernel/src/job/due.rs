@@ -4,7 +4,7 @@ use bytes::Bytes;
 use words::{JobRef, JobState, Missed, Overlap, RunId, Span, Ticks, Timestamp};
 
 use super::occurrence::Occurrence;
-use super::{Job, JobRejection, Standing};
+use super::{FINISHED_KEPT, Job, JobRejection, Standing};
 use crate::{Request, recurrence};
 
 /// An occurrence that is later than this was missed; within it, it is merely late and always runs.
@@ -36,7 +36,7 @@ pub struct Firing {
 /// rule is about; `live` counts the job's occurrences under way.
 pub fn due(job: &Job, wall: Timestamp, live: usize) -> Due {
     let (definition, standing) = (&job.definition, &job.standing);
-    let Some(planned) = standing.next else { return Due::Forget };
+    let Some(planned) = standing.next else { return nothing_to_come(job, wall, live) };
     let late = standing.due.map_or(Span::ZERO, |due| wall.since(due));
     let once = definition.spec.timing.recurrence.is_none();
     let missed = late > GRACE;
@@ -62,6 +62,19 @@ pub fn due(job: &Job, wall: Timestamp, live: usize) -> Due {
         return Due::Stand(standing);
     }
     Due::Fire(Box::new(fire(job, occurrence, wall)))
+}
+
+/// A job ends with what is under way, and is forgotten when it was kept long enough.
+fn nothing_to_come(job: &Job, wall: Timestamp, live: usize) -> Due {
+    if job.standing.state != JobState::Enabled {
+        return Due::Forget;
+    }
+    let mut standing = job.standing.clone();
+    if live == 0 {
+        standing.finish(standing.last_failed);
+    }
+    standing.due = Some(wall + FINISHED_KEPT);
+    Due::Stand(standing)
 }
 
 fn fire(job: &Job, occurrence: Ticks, wall: Timestamp) -> Firing {
@@ -134,7 +147,9 @@ fn leave_out_missed(job: &Job, wall: Timestamp, live: usize) -> Standing {
     let timing = &job.definition.spec.timing;
     let next = match &timing.recurrence {
         None => None,
-        Some(_) if recurrence::drifts(timing) => Some(Ticks::from(wall)),
+        Some(recurrence) if recurrence::drifts(timing) => {
+            Some(Ticks::from(wall)).filter(|now| recurrence.end.is_none_or(|end| *now <= end))
+        }
         Some(_) => recurrence::next(timing, standing.anchor, (wall - GRACE).into()),
     };
     standing.plan(&job.definition, next, wall);

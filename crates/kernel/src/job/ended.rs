@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use words::{JobState, Outcome, Timestamp, Work};
 
-use super::{Job, Standing};
+use super::{FINISHED_KEPT, Job, Standing};
 use crate::step::DoneBy;
 use crate::{Fact, Run, StepState};
 
@@ -47,6 +47,7 @@ pub fn ended(job: &Job, run: &Run, wall: Timestamp, live: usize) -> Standing {
     }
     if standing.next.is_none() && live == 0 {
         standing.finish(standing.last_failed);
+        standing.due = Some(wall + FINISHED_KEPT);
     }
     if standing.next.is_some() {
         // Anew, because one that was missed may have been put off until now.
