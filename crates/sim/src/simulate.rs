@@ -15,8 +15,8 @@ use crate::rot;
 use crate::sighting::Sighting;
 use crate::world::{Death, Errand, Sim};
 
-/// Lives that one simulation has at most: far more than any plan asks for.
-const LIVES_MAX: u32 = 1000;
+/// Lives that one simulation has at most: more than any plan asks for.
+const LIVES_MAX: u32 = 200;
 
 /// Plays a plan. `directory` is empty, for the view's files.
 pub fn simulate(plan: &Plan, directory: &Path, print: bool) -> Report {
