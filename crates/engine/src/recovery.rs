@@ -77,7 +77,9 @@ pub(crate) async fn recover<J: Journal>(
             let events: Vec<Event> = codec::decode(&record.bytes)
                 .map_err(|source| RecoveryError::Frame { seq: record.seq, source })?;
             for event in &events {
-                record::write(view, partition, None, event)?;
+                if !planted::is(Bug::JobsNotReplayed) {
+                    record::write(view, partition, None, event)?;
+                }
                 if let Some(run) = state.evolve(catalog, event)?.filter(|_| !planted::is(Bug::EndNotReplayed))
                 {
                     view.put_ended(partition, &archive::ended(&run))?;

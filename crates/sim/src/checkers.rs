@@ -11,11 +11,16 @@ mod i07_parked;
 mod i08_end;
 mod i09_gate;
 mod i10_checkpoint;
+mod i11_once;
+mod i12_left_out;
 mod i13_history;
+mod i15_edits;
 mod i16_admission;
 mod i17_bounds;
 mod i21_replay;
+mod i21_rows;
 mod l1_ends;
+mod o1_overlap;
 mod p5_order;
 
 use std::collections::BTreeMap;
@@ -23,6 +28,7 @@ use std::collections::BTreeMap;
 use kernel::{Run, State};
 use words::{PartitionId, RunId};
 
+use crate::book::Book;
 use crate::history::History;
 use crate::plan::Limits;
 use crate::services::Ledger;
@@ -56,6 +62,9 @@ pub struct Audit<'a> {
     pub states: &'a BTreeMap<PartitionId, State>,
     /// What the view has of every run that was ever acknowledged and has ended.
     pub archived: &'a BTreeMap<RunId, words::RunStatus>,
+    /// The jobs as the history makes them, and as the view has them.
+    pub book: &'a Book,
+    pub rows: &'a Book,
 }
 
 impl Audit<'_> {
@@ -95,10 +104,15 @@ impl Checkers {
             Box::<i08_end::AfterTheEnd>::default(),
             Box::<i09_gate::Gate>::default(),
             Box::<i10_checkpoint::Checkpoint>::default(),
+            Box::<i11_once::Once>::default(),
+            Box::new(i12_left_out::LeftOut),
             Box::<i13_history::Complete>::default(),
+            Box::<i15_edits::Edits>::default(),
             Box::new(i16_admission::Admission::new(limits.unfinished_max)),
             Box::new(i17_bounds::Bounds::new(limits.live_runs_max)),
             Box::new(i21_replay::Replay),
+            Box::new(i21_rows::Rows),
+            Box::<o1_overlap::NoOverlap>::default(),
             Box::new(p5_order::Order),
             Box::<c1_cancel::Cancel>::default(),
             Box::<l1_ends::Ends>::default(),

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use crate::clients::{self, Client};
 use crate::coverage::Sometimes;
+use crate::editors;
 use crate::plan::Deed;
 use crate::process::Process;
 use crate::sighting::Sighting;
@@ -122,6 +123,7 @@ fn greet(world: &mut World) {
         let ms = clients::come_back_ms(world.plan.seed, n, world.life);
         world.later(ms, Errand::Resend { n });
     }
+    editors::greet(world);
 }
 
 fn next_errand(sim: &Sim) -> Option<Errand> {
@@ -143,6 +145,7 @@ fn next_errand(sim: &Sim) -> Option<Errand> {
 /// Lets the world go on without faults until nothing moves.
 async fn rest(sim: &Arc<Sim>, process: &Arc<Process>) -> Ending {
     let mut look = sim.world().now();
+    let mut owed = None;
     let patience = look + REST_MS;
     while look < patience {
         while let Some(errand) = next_errand(sim) {
@@ -153,7 +156,8 @@ async fn rest(sim: &Arc<Sim>, process: &Arc<Process>) -> Ending {
         }
         if sim.world().now() >= look {
             clients::retry_all(process).await;
-            if is_at_rest(sim, process).await {
+            owed = editors::wind_down(sim, process).await;
+            if owed.is_none() && is_at_rest(sim, process).await {
                 // Long enough for the journal to write down that all of it is durable.
                 tokio::time::sleep(Duration::from_millis(LOOK_MS)).await;
                 sim.world().keep_still();
@@ -164,6 +168,9 @@ async fn rest(sim: &Arc<Sim>, process: &Arc<Process>) -> Ending {
         wait_until(sim, look).await;
     }
     let mut world = sim.world();
+    if let Some(owed) = owed {
+        world.accuse("L2", owed);
+    }
     let waiting = world.clients.values().filter(|client| !client.settled).count();
     let live = world.history.runs().filter(|run| !run.status().is_final());
     let live: Vec<String> = live.map(|run| format!("{} {}", run.request.id, run.status())).collect();
@@ -204,6 +211,9 @@ async fn carry_out(sim: &Arc<Sim>, process: &Arc<Process>, errand: Errand) {
                 tokio::spawn(clients::submit(sim.clone(), process.clone(), n, false));
             }
         }
+        Errand::Edit { n } => {
+            tokio::spawn(editors::edit(sim.clone(), process.clone(), n));
+        }
         Errand::Empty => sim.world().disk.set_capacity(u64::MAX),
     }
 }
@@ -240,6 +250,7 @@ async fn act(sim: &Arc<Sim>, process: &Arc<Process>, deed: Deed) {
         Deed::Decide { draw } => {
             tokio::spawn(clients::decide(process.clone(), draw));
         }
+        Deed::Jobs(deed) => editors::begin(sim, process, deed),
         Deed::Snapshot => process.engine.ask_snapshots(),
         Deed::Pause { ms } => {
             sim.world().coverage.note(Sometimes::Paused);
@@ -274,6 +285,7 @@ fn strike(world: &mut World, fault: &Deed) {
         | Deed::Impostor { .. }
         | Deed::Cancel { .. }
         | Deed::Decide { .. }
+        | Deed::Jobs(_)
         | Deed::Snapshot
         | Deed::Pause { .. }
         | Deed::Kill { .. }

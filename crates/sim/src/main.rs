@@ -1,14 +1,17 @@
 //! `sim`: thousands of simulated installations, each with its own faults, held against every promise.
 
+mod book;
 mod campaign;
 mod checkers;
 mod clients;
 mod coverage;
 mod dice;
+mod editors;
 mod events;
 mod history;
 mod life;
 mod mutants;
+mod occasions;
 mod panics;
 mod plan;
 mod process;

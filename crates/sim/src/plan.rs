@@ -2,6 +2,7 @@
 //! replayed and made smaller.
 
 mod draw;
+pub mod jobs;
 
 use serde::{Deserialize, Serialize};
 
@@ -83,6 +84,8 @@ pub enum Deed {
     Decide {
         draw: u64,
     },
+    /// An editor does something to the jobs.
+    Jobs(jobs::JobDeed),
     /// Every partition is asked for a snapshot.
     Snapshot,
     /// The process is killed.

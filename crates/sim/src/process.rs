@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
+use engine::jobs::JobReader;
 use engine::{Control, Engine};
 use ingest::{Admission, Ingest};
 use journal::Journal;
@@ -12,6 +13,7 @@ use prometheus_client::registry::Registry;
 use view::{Ids, View};
 use words::{PartitionId, RunId, RunStatus};
 
+use crate::book::Book;
 use crate::coverage::Sometimes;
 use crate::plan::Limits;
 use crate::services::Services;
@@ -26,6 +28,7 @@ pub struct Process {
     pub ingest: Ingest<Watched>,
     pub control: Control<Watched>,
     pub view: View,
+    pub jobs: JobReader,
     partitions: u16,
 }
 
@@ -70,7 +73,8 @@ impl Process {
             Admission::new(limits.unfinished_max, u64::MAX),
             ingest::Metrics::register(&mut Registry::default()),
         );
-        let process = Process { engine, ingest, control, view, partitions: limits.partitions };
+        let jobs = JobReader::new(view.clone(), limits.partitions);
+        let process = Process { engine, ingest, control, view, jobs, partitions: limits.partitions };
         process.look_around(sim, &journal);
         Ok(process)
     }
@@ -91,6 +95,22 @@ impl Process {
 
     pub fn partitions(&self) -> impl Iterator<Item = PartitionId> + use<> {
         (0..self.partitions).map(PartitionId)
+    }
+
+    pub fn partition_count(&self) -> u16 {
+        self.partitions
+    }
+
+    /// The jobs and collections as the view has them.
+    pub fn rows(&self) -> anyhow::Result<Book> {
+        let mut book = Book::default();
+        for collection in self.jobs.collections("")? {
+            for job in self.jobs.jobs(&collection, None, usize::MAX)? {
+                book.jobs.insert(job.definition.at.clone(), job);
+            }
+            book.collections.insert(collection.id(), collection);
+        }
+        Ok(book)
     }
 
     /// The state of every partition that runs.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use engine::{Effects, Order};
+use engine::{Effects, Order, Subject};
 use kernel::drill::Entry;
 use words::{Outcome, RunId, Span, StepIndex, Work};
 
@@ -117,6 +117,9 @@ impl Sim {
         let number = world.calls;
         world.see(Sighting::Ordered { run: run.clone(), work, attempt, key: key.clone() });
         match work {
+            Work::Alternative(_) if matches!(order.subject, Subject::Job(_)) => {
+                world.coverage.note(Sometimes::JobAlternative);
+            }
             Work::Alternative(_) => world.coverage.note(Sometimes::Alternative),
             Work::Undo(_) if attempt > 1 => world.coverage.note(Sometimes::UndoRetried),
             _ => {}

@@ -1,7 +1,9 @@
 //! What can be seen of a simulation from outside: the checkers judge by these alone.
 
 use kernel::Event;
-use words::{PartitionId, RunId, Seq, StepIndex, Work};
+use words::{PartitionId, RunId, Seq, StepIndex, Timestamp, Work};
+
+use crate::book::Book;
 
 /// One thing that was seen.
 #[derive(Debug, Clone, Hash)]
@@ -12,6 +14,10 @@ pub enum Sighting {
     Acked { id: RunId, body: u64, partition: PartitionId },
     /// A client was told that its cancel is granted.
     CancelGranted { id: RunId },
+    /// An editor asked for something about jobs.
+    EditAsked { ask: u32, wanted: Wanted },
+    /// An editor was answered.
+    EditAnswered { ask: u32, verdict: Verdict },
     /// The journal was asked to append a frame.
     FrameOffered { partition: PartitionId, seq: Seq, hash: u64 },
     /// The journal said that a frame is durable.
@@ -58,6 +64,45 @@ pub struct Durable<'a> {
     pub event: &'a Event,
     /// The run that the event belongs to, when it belongs to one.
     pub run: Option<RunId>,
+    /// What the clock on the wall showed when it was decided.
+    pub wall: Timestamp,
+    /// The jobs as they were before.
+    pub book: &'a Book,
+}
+
+/// What an editor asks for, and which version it names.
+#[derive(Debug, Clone, Hash)]
+pub enum Wanted {
+    Collection,
+    Put { job: String, version: Option<u32>, nothing: bool },
+    Delete { job: String, version: Option<u32>, nothing: bool },
+    Run { job: String },
+}
+
+impl Wanted {
+    /// The job that it is about; none has an empty name.
+    pub fn job(&self) -> &str {
+        match self {
+            Wanted::Collection => "",
+            Wanted::Put { job, .. } | Wanted::Delete { job, .. } | Wanted::Run { job } => job,
+        }
+    }
+
+    pub fn deletes(&self, name: &str) -> bool {
+        matches!(self, Wanted::Delete { job, .. } if job == name)
+    }
+}
+
+/// What an editor is told.
+#[derive(Debug, Clone, Hash)]
+pub enum Verdict {
+    Written { version: u32, created: bool },
+    Deleted,
+    Fired { run: RunId },
+    Changed { current: u32 },
+    Exists,
+    NoJob,
+    Other,
 }
 
 /// What bodies are compared by.

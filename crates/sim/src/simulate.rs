@@ -114,10 +114,10 @@ fn last_life(sim: &Arc<Sim>, directory: &Path) {
 async fn audit(sim: &Sim, process: &Process) {
     let states = process.states().await;
     let ids: Vec<RunId> = sim.world().history.ended().map(|run| run.request.id.clone()).collect();
-    let archived = process.archived(&ids);
+    let found = process.archived(&ids).and_then(|archived| Ok((archived, process.rows()?)));
     let mut world = sim.world();
-    match archived {
-        Ok(archived) => world.audit(&states, &archived),
+    match found {
+        Ok((archived, rows)) => world.audit(&states, &archived, &rows),
         Err(error) => world.accuse("I20", format!("the view cannot be read: {error:#}")),
     }
 }

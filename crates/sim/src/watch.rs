@@ -91,8 +91,8 @@ impl Journal for Watched {
         frame: Bytes,
     ) -> Result<Seq, AppendError> {
         let seq = expected_tail.next();
-        self.see(Sighting::FrameOffered { partition, seq, hash: hash(&frame) });
-        self.sim.world().history.offer(partition, seq, &frame);
+        self.sim.look_for_death();
+        self.sim.world().offer(partition, seq, &frame);
         let answer = self.inner.append(partition, epoch, expected_tail, frame.clone()).await;
         self.sim.look_for_death();
         let mut world = self.sim.world();

@@ -13,9 +13,11 @@ use tokio::sync::Notify;
 use tokio::time::Instant;
 use words::{Outcome, PartitionId, Timestamp};
 
+use crate::book::Book;
 use crate::checkers::{Audit, Checkers, Violation};
 use crate::clients::Client;
 use crate::coverage::{Coverage, Sometimes};
+use crate::editors::Editor;
 use crate::history::History;
 use crate::plan::{Fates, Plan};
 use crate::report::Figures;
@@ -59,7 +61,11 @@ pub struct World {
     /// The answers of services that are on their way back.
     pub answers: BTreeMap<u64, Outcome>,
     pub clients: BTreeMap<u32, Client>,
+    pub editors: BTreeMap<u32, Editor>,
     pub history: History,
+    pub book: Book,
+    /// What the clock on the wall showed when the newest frame of a partition was first offered.
+    offered: BTreeMap<PartitionId, (u32, words::Seq, u64, Timestamp)>,
     pub ledger: Ledger,
     pub checkers: Checkers,
     pub coverage: Coverage,
@@ -102,7 +108,10 @@ impl Sim {
             arrived: BTreeSet::new(),
             answers: BTreeMap::new(),
             clients: BTreeMap::new(),
+            editors: BTreeMap::new(),
             history: History::default(),
+            book: Book::default(),
+            offered: BTreeMap::new(),
             ledger: Ledger::default(),
             checkers: Checkers::new(&plan.limits),
             coverage: Coverage::default(),
@@ -184,6 +193,26 @@ impl World {
         host::Clock::start_beside(Timestamp(time), self.set_ms.clone())
     }
 
+    /// What the clock on the wall shows.
+    pub fn wall(&self) -> Timestamp {
+        let set_ms = self.set_before_ms + self.set_ms.load(Ordering::Relaxed);
+        Timestamp(self.plan.wall_ms + self.now() as i64 + set_ms)
+    }
+
+    /// A frame is offered to the journal, perhaps not for the first time.
+    pub fn offer(&mut self, partition: PartitionId, seq: words::Seq, frame: &bytes::Bytes) {
+        let hash = crate::dice::hash(&frame[..].to_vec());
+        if !self.is_dead() {
+            self.see(Sighting::FrameOffered { partition, seq, hash });
+        }
+        self.history.offer(partition, seq, frame);
+        let (life, wall) = (self.life, self.wall());
+        let offered = self.offered.entry(partition).or_insert((life, seq, hash, wall));
+        if (offered.0, offered.1, offered.2) != (life, seq, hash) {
+            *offered = (life, seq, hash, wall);
+        }
+    }
+
     pub fn set_clock(&mut self, by_ms: i64) {
         self.set_ms.fetch_add(by_ms, Ordering::Relaxed);
         self.coverage.note(if by_ms < 0 { Sometimes::ClockBack } else { Sometimes::ClockForward });
@@ -261,12 +290,17 @@ impl World {
     pub fn keep(&mut self, partition: PartitionId, seq: words::Seq, frame: &bytes::Bytes) {
         self.see(Sighting::FrameKept { partition, seq, hash: crate::dice::hash(&&frame[..]) });
         let catalog = self.catalog.clone();
+        let wall = self.offered.get(&partition).map_or_else(|| self.wall(), |offered| offered.3);
         for (event, run) in self.history.keep(partition, seq, frame, &catalog) {
             crate::events::note(&mut self.coverage, &event);
             if self.print {
                 println!("{:>12}   {event:?}", self.now());
             }
-            self.checkers.see_event(&Durable { partition, event: &event, run });
+            let durable = Durable { partition, event: &event, run, wall, book: &self.book };
+            self.checkers.see_event(&durable);
+            crate::occasions::note(&mut self.coverage, &durable);
+            let run = durable.run;
+            self.book.fold(&event, run.as_ref());
         }
     }
 
@@ -278,9 +312,10 @@ impl World {
         &mut self,
         states: &BTreeMap<PartitionId, kernel::State>,
         archived: &BTreeMap<words::RunId, words::RunStatus>,
+        rows: &Book,
     ) {
-        let World { checkers, history, ledger, .. } = self;
-        checkers.audit(&Audit { history, ledger, states, archived });
+        let World { checkers, history, ledger, book, .. } = self;
+        checkers.audit(&Audit { history, ledger, states, archived, book, rows });
     }
 
     /// A number that two equal simulations share.

@@ -1,11 +1,11 @@
 //! Drawing a plan from a seed: each kind of fault is on in about half of all plans, so that some plans have few
 //! kinds of which each can do its worst.
 
-use super::{Deed, Fates, Limits, Plan, Timed};
+use super::{Deed, Fates, Limits, Plan, Timed, jobs};
 use crate::dice::Dice;
 
 /// How long the part with faults lasts, in ms.
-const LENGTH_MS: u64 = 60_000;
+pub(super) const LENGTH_MS: u64 = 60_000;
 
 /// 2026-03-01 00:00 UTC.
 const WALL_MS: i64 = 1_772_323_200_000;
@@ -22,8 +22,11 @@ impl Plan {
         if let Some(fill) = deeds.iter().find(|timed| matches!(timed.deed, Deed::Fill { .. })) {
             deeds.extend(crowd(fill.at, &mut dice));
         }
+        let mut job_dice = Dice::new(seed, "jobs");
+        let wall_ms = jobs::draw_wall_ms(&mut job_dice, WALL_MS);
+        deeds.extend(jobs::draw(&mut job_dice, wall_ms));
         deeds.sort_by_key(|timed| timed.at);
-        Plan { seed, limits: limits(&mut dice), fates: fates(&mut dice), wall_ms: WALL_MS, deeds }
+        Plan { seed, limits: limits(&mut dice), fates: fates(&mut dice), wall_ms, deeds }
     }
 }
 

@@ -15,6 +15,10 @@ pub enum Errand {
     Resend {
         n: u32,
     },
+    /// An editor that was not answered tries again.
+    Edit {
+        n: u32,
+    },
     /// The disk has room again.
     Empty,
 }
