@@ -3,7 +3,8 @@
 use std::path::Path;
 use std::time::Instant;
 
-use crate::{azure_sdk, command, tidy, torture};
+use crate::schemathesis::Schemathesis;
+use crate::{azure_sdk, command, schemathesis, sim, tidy, torture};
 
 /// Everything that must hold.
 pub fn test(root: &Path) -> anyhow::Result<()> {
@@ -11,12 +12,14 @@ pub fn test(root: &Path) -> anyhow::Result<()> {
     check_stages(root)?;
     let tests = stage("tests", || run_tests(root))?;
     let sdk = stage("azure sdk", || azure_sdk::run(root))?;
+    let described = stage("schemathesis", || schemathesis::run(root, &Schemathesis::small()))?;
+    let simulated = stage("simulation", || sim::short(root))?;
     let torture = stage("torture", || torture::short(root))?;
     let minutes = began.elapsed().as_secs() / 60;
     let seconds = began.elapsed().as_secs() % 60;
     println!(
         "\nxtask test: all green: format, tidy, lints, {} tests passed ({} ignored), {sdk} of the Azure SDK, \
-         torture: {torture}, in {minutes} min {seconds} s",
+         {described}, simulation: {simulated}, torture: {torture}, in {minutes} min {seconds} s",
         tests.passed, tests.ignored,
     );
     Ok(())

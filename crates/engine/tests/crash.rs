@@ -129,7 +129,7 @@ async fn live_with(journal: Arc<MemoryJournal>, services: &Arc<Services>, calls_
     let directory = tempfile::tempdir().unwrap();
     let view = View::open(directory.path(), view::Settings::default()).unwrap();
     let clock = Clock::start();
-    let control = Control::open(journal.clone(), clock).await.unwrap();
+    let control = Control::open(journal.clone(), clock.clone()).await.unwrap();
     control.apply(WORKFLOW, "test", None).await.unwrap();
     let catalogs: Catalogs = control.catalogs().clone();
     let settings = Settings { calls_max_per_partition: calls_max, ..Settings::for_partitions(PARTITIONS) };

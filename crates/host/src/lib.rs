@@ -4,7 +4,7 @@ mod clock;
 mod task;
 
 pub use clock::Clock;
-pub use task::spawn;
+pub use task::{run_blocking, spawn, survive_panics};
 
 use words::RunId;
 

@@ -1,7 +1,9 @@
-//! Named tasks. A task that panics takes the process down: a half-dead server would lose promises quietly.
+//! Named tasks, and work that blocks. A task that panics takes the process down: a half-dead server would lose promises quietly.
 
+use std::cell::Cell;
 use std::future::Future;
 
+use tokio::runtime::{Handle, RuntimeFlavor};
 use tokio::task::JoinHandle;
 
 /// Starts a task. If it panics, the process logs the name and aborts; recovery is the way back.
@@ -18,6 +20,31 @@ where
     })
 }
 
+/// Does work that blocks away from the tasks. On a runtime of one thread there is no other place: it is done here.
+pub async fn run_blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
+    if Handle::current().runtime_flavor() == RuntimeFlavor::CurrentThread {
+        return work();
+    }
+    match tokio::task::spawn_blocking(work).await {
+        Ok(value) => value,
+        Err(error) => match error.try_into_panic() {
+            Ok(panic) => std::panic::resume_unwind(panic),
+            // The runtime ends, and this future with it.
+            Err(_) => std::future::pending().await,
+        },
+    }
+}
+
+thread_local! {
+    static SURVIVES: Cell<bool> = const { Cell::new(false) };
+}
+
+/// From now on a task that panics on this thread does not take the process down: for a simulator, which looks for
+/// panics itself.
+pub fn survive_panics() {
+    SURVIVES.set(true);
+}
+
 struct AbortOnPanic {
     name: &'static str,
 }
@@ -25,7 +52,7 @@ struct AbortOnPanic {
 impl Drop for AbortOnPanic {
     fn drop(&mut self) {
         // A task that is dropped because the runtime shuts down is no panic.
-        if std::thread::panicking() {
+        if std::thread::panicking() && !SURVIVES.get() {
             tracing::error!(
                 task = self.name,
                 "task panicked; the process stops and recovers at its next start"

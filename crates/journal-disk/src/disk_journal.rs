@@ -13,6 +13,7 @@ use tokio::sync::watch;
 use words::{Epoch, PartitionId, Seq};
 
 use crate::disk::{Disk, RealDisk};
+use crate::hands::Hands;
 use crate::index::{Index, Lookup, Stream};
 use crate::log::{Ask, Done, Log, Request};
 use crate::queue::Queue;
@@ -43,33 +44,41 @@ impl DiskJournal {
 
     /// Opens the journal on any disk.
     pub fn open_on(disk: Arc<dyn Disk>, settings: Settings) -> Result<DiskJournal, OpenError> {
-        let place = disk.place();
-        let failed = |doing| {
-            let path = place.clone();
-            move |source| OpenError::Io { doing, path, source }
-        };
-        let log = Log::open(Arc::clone(&disk), &settings)?;
-        log.space().restore(&*disk, false).map_err(failed("making the space reserve of"))?;
-        let snapshots = Snapshots::open(&log).map_err(failed("looking at the snapshots of"))?;
-        let reader = Reader::new(&log);
-        let (index, space) = (Arc::clone(log.index()), Arc::clone(log.space()));
-        let queue = Arc::new(Queue::new());
-        let writer =
-            writer::start(log, Arc::clone(&queue), &settings).map_err(failed("starting the writer of"))?;
-        Ok(DiskJournal {
+        let (mut journal, log) = DiskJournal::open_log(disk, &settings)?;
+        let started = writer::start(log, Arc::clone(&journal.queue), &settings);
+        let writer = started.map_err(failed(&*journal.disk, "starting the writer of"))?;
+        journal.writer = Some(writer);
+        Ok(journal)
+    }
+
+    /// Opens the journal without its threads: nothing is written or answered unless the hands that come with it
+    /// are moved.
+    pub fn open_by_hand(disk: Arc<dyn Disk>, settings: &Settings) -> Result<(DiskJournal, Hands), OpenError> {
+        let (journal, log) = DiskJournal::open_log(disk, settings)?;
+        let hands = Hands::new(log, Arc::clone(&journal.queue), settings);
+        Ok((journal, hands))
+    }
+
+    fn open_log(disk: Arc<dyn Disk>, settings: &Settings) -> Result<(DiskJournal, Log), OpenError> {
+        let log = Log::open(Arc::clone(&disk), settings)?;
+        let reserved = log.space().restore(&*disk, false);
+        reserved.map_err(failed(&*disk, "making the space reserve of"))?;
+        let snapshots = Snapshots::open(&log).map_err(failed(&*disk, "looking at the snapshots of"))?;
+        let journal = DiskJournal {
             disk,
-            index,
-            space,
-            reader: Arc::new(reader),
+            index: Arc::clone(log.index()),
+            space: Arc::clone(log.space()),
+            reader: Arc::new(Reader::new(&log)),
             snapshots: Arc::new(snapshots),
-            queue,
-            writer: Some(writer),
-        })
+            queue: Arc::new(Queue::new()),
+            writer: None,
+        };
+        Ok((journal, log))
     }
 
     /// Serves what waits, marks the end and lets go of the directory.
     pub async fn close(self) {
-        run_blocking(move || drop(self)).await;
+        host::run_blocking(move || drop(self)).await;
     }
 
     /// The partitions that damage has stopped, and where it is.
@@ -97,10 +106,15 @@ impl DiskJournal {
             Lookup::Records(records) => Ok(records),
             Lookup::Frames(frames) => {
                 let reader = Arc::clone(&self.reader);
-                run_blocking(move || reader.read_frames(slot, stream, from, bytes_max, frames)).await
+                host::run_blocking(move || reader.read_frames(slot, stream, from, bytes_max, frames)).await
             }
         }
     }
+}
+
+fn failed(disk: &dyn Disk, doing: &'static str) -> impl FnOnce(std::io::Error) -> OpenError {
+    let path = disk.place();
+    move |source| OpenError::Io { doing, path, source }
 }
 
 impl Drop for DiskJournal {
@@ -109,17 +123,6 @@ impl Drop for DiskJournal {
         if self.writer.take().is_some_and(|writer| writer.join().is_err()) {
             tracing::error!("the writer of the journal panicked");
         }
-    }
-}
-
-async fn run_blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
-    match tokio::task::spawn_blocking(work).await {
-        Ok(value) => value,
-        Err(error) => match error.try_into_panic() {
-            Ok(panic) => std::panic::resume_unwind(panic),
-            // The runtime ends, and this future with it.
-            Err(_) => std::future::pending().await,
-        },
     }
 }
 
@@ -175,13 +178,13 @@ impl Journal for DiskJournal {
     async fn snapshot_put(&self, partition: PartitionId, snapshot: Snapshot) -> Result<(), AppendError> {
         let slot = self.index.slot(partition);
         let snapshots = Arc::clone(&self.snapshots);
-        run_blocking(move || snapshots.put(slot, &snapshot)).await
+        host::run_blocking(move || snapshots.put(slot, &snapshot)).await
     }
 
     async fn snapshot_get(&self, partition: PartitionId) -> Result<Option<Snapshot>, ReadError> {
         let slot = self.index.slot(partition);
         let snapshots = Arc::clone(&self.snapshots);
-        run_blocking(move || snapshots.get(slot)).await
+        host::run_blocking(move || snapshots.get(slot)).await
     }
 
     async fn trim(&self, partition: PartitionId, events: Seq, inbox: Seq) -> Result<(), AppendError> {

@@ -1,7 +1,7 @@
 //! The journal on a local disk: one log for all partitions, one writer, one sync for all that wait.
 //!
 //! Read from the bytes up: [`format`] is what is on disk, [`log`] writes and recovers it without threads over a
-//! [`disk`], and [`DiskJournal`] puts a writer thread and a keeper thread around it.
+//! [`disk`], and [`DiskJournal`] puts a writer thread and a keeper thread around it, or [`Hands`] that somebody moves.
 
 pub mod disk;
 pub mod format;
@@ -17,9 +17,11 @@ pub mod snapshots;
 pub mod space;
 
 mod disk_journal;
+mod hands;
 mod keeper;
 mod queue;
 mod writer;
 
 pub use disk_journal::DiskJournal;
+pub use hands::Hands;
 pub use settings::{FatalError, OnFatal, Settings, Sync};

@@ -4,7 +4,7 @@ use std::sync::{Condvar, Mutex, MutexGuard};
 use std::time::Duration;
 
 use journal::AppendError;
-use tokio::sync::{Semaphore, oneshot};
+use tokio::sync::{Notify, Semaphore, oneshot};
 
 use crate::limits::{WAITING_BYTES_MAX, WAITING_COST_BYTES};
 use crate::log::{Answer, Request};
@@ -16,6 +16,8 @@ pub struct Queue {
     /// Held to push one request or to take all.
     state: Mutex<State>,
     arrived: Condvar,
+    /// The same for a task that waits.
+    arrival: Notify,
     /// Waiting bytes, in units of the cost of a request.
     permits: Semaphore,
 }
@@ -48,7 +50,12 @@ pub enum Woken {
 
 impl Queue {
     pub fn new() -> Queue {
-        Queue { state: Mutex::default(), arrived: Condvar::new(), permits: Semaphore::new(PERMITS_MAX) }
+        Queue {
+            state: Mutex::default(),
+            arrived: Condvar::new(),
+            arrival: Notify::new(),
+            permits: Semaphore::new(PERMITS_MAX),
+        }
     }
 
     /// Waits for room, then for the answer.
@@ -69,6 +76,7 @@ impl Queue {
             state.waiting.permits += permits;
             if std::mem::take(&mut state.is_idle) {
                 self.arrived.notify_one();
+                self.arrival.notify_one();
             }
         }
         answer.await.unwrap_or(Err(AppendError::Closed))
@@ -99,6 +107,26 @@ impl Queue {
         }
     }
 
+    /// Returns when something waits or the queue is closed.
+    pub async fn arrival(&self) {
+        loop {
+            {
+                let mut state = self.lock();
+                if state.closed || !state.waiting.requests.is_empty() {
+                    return;
+                }
+                state.is_idle = true;
+            }
+            self.arrival.notified().await;
+        }
+    }
+
+    /// Closed, and nothing waits any more.
+    pub fn is_closed(&self) -> bool {
+        let state = self.lock();
+        state.closed && state.waiting.requests.is_empty()
+    }
+
     /// Exchanges all that waits for `waiting`, which must be empty.
     pub fn take(&self, waiting: &mut Waiting) {
         assert!(waiting.requests.is_empty(), "what was taken before is served");
@@ -115,6 +143,7 @@ impl Queue {
         self.lock().closed = true;
         self.permits.close();
         self.arrived.notify_one();
+        self.arrival.notify_one();
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {

@@ -68,6 +68,13 @@ impl SimDisk {
         self.lock().sync_fails_in = Some(count);
     }
 
+    /// Takes back every fault that was ordered and has not happened.
+    pub fn calm(&self) {
+        let mut world = self.lock();
+        (world.dies_in, world.sync_fails_in) = (None, None);
+        world.capacity = u64::MAX;
+    }
+
     /// Bytes that all files together may have.
     pub fn set_capacity(&self, bytes: u64) {
         self.lock().capacity = bytes;
@@ -92,6 +99,17 @@ impl SimDisk {
     #[must_use]
     pub fn copy(&self, seed: u64) -> SimDisk {
         SimDisk { world: Arc::new(Mutex::new(self.lock().copy(seed))) }
+    }
+
+    /// Another disk with all that this one has, the cache written out.
+    #[must_use]
+    pub fn copy_written_out(&self, seed: u64) -> SimDisk {
+        SimDisk { world: Arc::new(Mutex::new(self.lock().copy_written_out(seed))) }
+    }
+
+    /// Whether a power cut now would lose anything.
+    pub fn has_unsynced(&self) -> bool {
+        self.lock().has_unsynced()
     }
 
     fn lock(&self) -> MutexGuard<'_, World> {

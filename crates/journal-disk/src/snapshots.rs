@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex};
 
 use bytes::Bytes;
 use journal::{AppendError, ReadError, Snapshot};
+use planted::Bug;
 use words::Seq;
 
 use crate::disk::Disk;
@@ -126,7 +127,9 @@ impl Snapshots {
         let replaced = self.disk.open(&path).and_then(|file| file.size()).unwrap_or(0);
         let written = self.disk.create(&unfinished).and_then(|file| {
             file.write_at(&bytes, 0)?;
-            file.sync_data()?;
+            if !planted::is(Bug::SnapshotNotSynced) {
+                file.sync_data()?;
+            }
             self.disk.rename(&unfinished, &path)?;
             self.disk.sync_dir(DIR)
         });

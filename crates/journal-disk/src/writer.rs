@@ -81,6 +81,14 @@ impl Writer {
         }
     }
 
+    fn serve(&mut self, waiting: &mut Waiting) -> Result<(), FatalError> {
+        serve(&mut self.log, waiting, &mut self.answers, |log| {
+            if let Ok(spare) = self.keeper.spares.recv() {
+                log.take_spare(spare);
+            }
+        })
+    }
+
     /// Keeps the keeper busy, and takes what it has made.
     fn tend(&mut self) {
         while let Ok(spare) = self.keeper.spares.try_recv() {
@@ -92,31 +100,36 @@ impl Writer {
             self.keeper.jobs.send(job).expect("the keeper lives as long as the writer");
         }
     }
+}
 
-    fn serve(&mut self, waiting: &mut Waiting) -> Result<(), FatalError> {
-        let mut waiters = waiting.waiters.drain(..);
-        let mut rest = waiting.requests.as_slice();
-        let mut result = Ok(());
-        while !rest.is_empty() && result.is_ok() {
-            let (group, later) = rest.split_at(log::group_length(rest));
-            rest = later;
-            if self.log.waits_for_spare(group)
-                && let Ok(spare) = self.keeper.spares.recv()
-            {
-                self.log.take_spare(spare);
-            }
-            result = self.log.write_group(group, &mut self.answers);
-            if result.is_err() {
-                let unknown = |slot| AppendError::Unknown { partition: self.log.index().partition(slot) };
-                self.answers = group.iter().map(|request| Err(unknown(request.slot))).collect();
-            }
-            for (answer, waiter) in self.answers.drain(..).zip(&mut waiters) {
-                // Whoever does not wait any more has left the outcome open.
-                let _ = waiter.send(answer);
-            }
+/// Writes what waits as groups and answers it. `before` is called ahead of a group that needs a segment that is
+/// still being prepared.
+pub(crate) fn serve(
+    log: &mut Log,
+    waiting: &mut Waiting,
+    answers: &mut Vec<Answer>,
+    mut before: impl FnMut(&mut Log),
+) -> Result<(), FatalError> {
+    let mut waiters = waiting.waiters.drain(..);
+    let mut rest = waiting.requests.as_slice();
+    let mut result = Ok(());
+    while !rest.is_empty() && result.is_ok() {
+        let (group, later) = rest.split_at(log::group_length(rest));
+        rest = later;
+        if log.waits_for_spare(group) {
+            before(log);
         }
-        drop(waiters);
-        waiting.requests.clear();
-        result
+        result = log.write_group(group, answers);
+        if result.is_err() {
+            let unknown = |slot| AppendError::Unknown { partition: log.index().partition(slot) };
+            *answers = group.iter().map(|request| Err(unknown(request.slot))).collect();
+        }
+        for (answer, waiter) in answers.drain(..).zip(&mut waiters) {
+            // Whoever does not wait any more has left the outcome open.
+            let _ = waiter.send(answer);
+        }
     }
+    drop(waiters);
+    waiting.requests.clear();
+    result
 }

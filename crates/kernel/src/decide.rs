@@ -4,6 +4,8 @@ use words::{BodyHash, Outcome, Retry, RunId, Seq, Span, StepIndex, Timestamp, Wo
 
 use crate::command::{Command, Decision, Input, Rejection, Request};
 use crate::job::Firing;
+use planted::Bug;
+
 use crate::{Accepted, Cause, Direction, DropReason, Event, Fact, Fired, Phase, Run, RunNo, State, Then};
 
 /// The events that an input leads to, before anything that follows from them.
@@ -33,14 +35,14 @@ fn decide_request(
 ) -> Vec<Event> {
     assert_eq!(inbox, state.inbox_through().next(), "requests are taken in order, none is skipped");
     let live = state.find(&request.id).map(|run| run.request.body_hash);
-    if let Some(hash) = live.or(seen) {
+    if let Some(hash) = live.filter(|_| !planted::is(Bug::LiveForgotten)).or(seen) {
         let reason = if hash == request.body_hash { DropReason::Duplicate } else { DropReason::Conflict };
         return vec![Event::Dropped { inbox, id: request.id.clone(), at: now, reason }];
     }
     let no = state.next_no();
     let accepted = Accepted { no, inbox, at: now, request: request.clone() };
     let mut events = vec![Event::Accepted(Box::new(accepted))];
-    if let Some(by) = state.cancel_noted(&request.id) {
+    if let Some(by) = state.cancel_noted(&request.id).filter(|_| !planted::is(Bug::CancelForgotten)) {
         events.extend(cancel_events(no, now, by));
     }
     events

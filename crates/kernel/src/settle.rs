@@ -1,5 +1,6 @@
 //! What follows from where a run stands, without any input: the next step, the next undo, the end.
 
+use planted::Bug;
 use words::{StepIndex, Timestamp, Work};
 
 use crate::{Cause, Fact, Phase, Run, Step, StepState};
@@ -101,14 +102,15 @@ fn next_back(run: &Run, now: Timestamp) -> Option<Fact> {
     if let Some(fact) = next_retry(run, now) {
         return Some(fact);
     }
-    let ready = run.each_step().find(|(index, _, _)| run.owes_undo(*index) && run.may_undo(*index));
+    let in_order = |index| run.may_undo(index) || planted::is(Bug::UndoOutOfOrder);
+    let ready = run.each_step().find(|(index, _, _)| run.owes_undo(*index) && in_order(*index));
     if let Some((index, _, _)) = ready {
         return Some(Fact::Started { work: Work::Undo(index), attempt: 1 });
     }
     let moving = run.steps.iter().any(|step| {
         matches!(step.state, StepState::Running(_) | StepState::Undoing(_) | StepState::UndoRetrying { .. })
     });
-    if moving {
+    if moving && !planted::is(Bug::UndoneTooEarly) {
         return None;
     }
     let stuck = run.steps.iter().any(|step| matches!(step.state, StepState::UndoFailed { .. }));

@@ -1,8 +1,9 @@
 //! The order of undos: newest first, which means what depends on a step is undone before it.
 
+use planted::Bug;
 use words::{Plan, StepIndex};
 
-use crate::{Run, StepState};
+use crate::{Failure, Run, StepState};
 
 /// Every step that comes after this one, directly or through others.
 pub(crate) fn dependents(plan: &Plan, step: StepIndex) -> Vec<StepIndex> {
@@ -26,7 +27,12 @@ impl Run {
     pub(crate) fn owes_undo(&self, index: StepIndex) -> bool {
         let step = self.step(index);
         let has_undo = self.plan.steps[usize::from(index.0)].undo.is_some();
-        let resting = matches!(step.state, StepState::Waiting | StepState::Done(_) | StepState::Failed(_));
+        let resting = match &step.state {
+            StepState::Failed(Failure::Refused { .. }) => !planted::is(Bug::RefusedNotUndone),
+            StepState::Failed(_) => !planted::is(Bug::UnknownNotUndone),
+            StepState::Waiting | StepState::Done(_) => true,
+            _ => false,
+        };
         has_undo && step.attempted && resting
     }
 

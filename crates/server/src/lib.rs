@@ -4,6 +4,7 @@ mod config;
 mod descriptors;
 mod gauges;
 mod housekeeping;
+mod memory;
 mod start;
 mod starter;
 

@@ -20,6 +20,7 @@ use wire::ServiceView;
 
 use crate::config::{Config, ConfigError, SyncMode};
 use crate::descriptors::Descriptors;
+use crate::memory::Memory;
 use crate::starter::WorkflowStarter;
 use crate::{gauges, housekeeping};
 
@@ -77,13 +78,13 @@ pub async fn start(config: Config) -> Result<Running, StartError> {
 pub async fn start_with_clock(config: Config, clock: Clock) -> Result<Running, StartError> {
     let access = config.access()?;
     config.egress()?;
-    let descriptors = Descriptors::of_process();
-    let journal = Arc::new(open_journal(&config).await?);
+    let (descriptors, memory) = (Descriptors::of_process(), Memory::of_process());
+    let journal = Arc::new(open_journal(&config, memory).await?);
     let listen = |source| StartError::Listen { address: config.listen, source };
     // Bound before the recovery: clients that come early wait instead of being turned away.
     let listener = TcpListener::bind(config.listen).await.map_err(listen)?;
-    let view = View::open(&config.data.join("view"), view_settings(descriptors))?;
-    let control = Control::open(journal.clone(), clock).await?;
+    let view = View::open(&config.data.join("view"), view_settings(descriptors, memory))?;
+    let control = Control::open(journal.clone(), clock.clone()).await?;
     // The data directory is there and locked from here on.
     let vault = Arc::new(config.vault()?);
     let ids = Arc::new(Ids::new());
@@ -92,21 +93,21 @@ pub async fn start_with_clock(config: Config, clock: Clock) -> Result<Running, S
         journal.clone(),
         view.clone(),
         ids.clone(),
-        clock,
+        clock.clone(),
         config.partitions,
-        admission(&config),
+        admission(&config, memory),
         ingest::Metrics::register(&mut metrics),
     ));
     let starter = Arc::new(WorkflowStarter { ingest: ingest.clone(), catalogs: control.catalogs().clone() });
-    let performer = performer(&config, descriptors, vault.clone(), starter, clock)?;
+    let performer = performer(&config, descriptors, vault.clone(), starter, clock.clone())?;
     let engine = Engine::start(
         journal.clone(),
         view.clone(),
         ids.clone(),
         control.catalogs().clone(),
         Arc::new(performer.clone()),
-        clock,
-        engine_settings(&config),
+        clock.clone(),
+        engine_settings(&config, memory),
         engine::Metrics::register(&mut metrics),
     )
     .await;
@@ -126,7 +127,7 @@ pub async fn start_with_clock(config: Config, clock: Clock) -> Result<Running, S
         job_limits: config.job_limits(),
         history_for: config.jobs.history_for,
         vault,
-        clock,
+        clock: clock.clone(),
     });
     let server = rest::serve(listener, api.clone()).await.map_err(listen)?;
     let keeper = housekeeping::Keeper {
@@ -176,12 +177,13 @@ impl Running {
     }
 }
 
-async fn open_journal(config: &Config) -> Result<DiskJournal, OpenError> {
+async fn open_journal(config: &Config, memory: Memory) -> Result<DiskJournal, OpenError> {
     let dir = config.data.clone();
     let settings = journal_disk::Settings {
-        segment_bytes: config.journal.segment_bytes,
+        segment_bytes: config.journal.segment_bytes.min(memory.segment),
         reserve_bytes: config.journal.reserve_bytes,
         linger: Duration::from_micros(config.journal.linger_us),
+        cache_bytes: memory.journal_cache as usize,
         sync: match config.journal.sync {
             SyncMode::Data => Sync::Data,
             SyncMode::Off => Sync::Off,
@@ -205,28 +207,34 @@ fn performer(
         connections_total: descriptors.outbound,
         ..Default::default()
     });
-    let caller = JobCaller::new(client.clone(), vault, starter, clock, config.job_settings());
+    let caller = JobCaller::new(client.clone(), vault, starter, clock.clone(), config.job_settings());
     let orders = JobOrders { caller, region: config.jobs.region.clone() };
     Ok(Performer::new(client, orders, clock))
 }
 
-fn admission(config: &Config) -> Admission {
-    Admission::new(config.limits.unfinished_runs_max, config.limits.memory_bytes_max)
+fn admission(config: &Config, memory: Memory) -> Admission {
+    let limits = &config.limits;
+    Admission::new(limits.unfinished_runs_max, limits.memory_bytes_max.min(memory.admission))
 }
 
-fn engine_settings(config: &Config) -> engine::Settings {
+fn engine_settings(config: &Config, memory: Memory) -> engine::Settings {
     let share = |total: usize| (total / usize::from(config.partitions)).max(1);
     engine::Settings {
         calls_max_per_partition: share(config.limits.calls_max),
         live_runs_max_per_partition: share(config.limits.live_runs_max),
+        live_bytes_max_per_partition: share(memory.live as usize),
         history_max_per_job: config.jobs.history_max_per_job,
         ..engine::Settings::for_partitions(config.partitions)
     }
 }
 
-fn view_settings(descriptors: Descriptors) -> view::Settings {
-    let open_files_max = descriptors.tables;
-    view::Settings { open_files_max, on_failure: OnFailure::ExitProcess, ..view::Settings::default() }
+fn view_settings(descriptors: Descriptors, memory: Memory) -> view::Settings {
+    view::Settings {
+        cache_bytes: memory.view_cache,
+        memtable_bytes_total: memory.view_memtables,
+        open_files_max: descriptors.tables,
+        on_failure: OnFailure::ExitProcess,
+    }
 }
 
 fn wire_limits(config: &Config, descriptors: Descriptors) -> wire::Limits {

@@ -15,7 +15,7 @@ use tokio::task::JoinSet;
 
 use crate::client::Client;
 use crate::dice::Dice;
-use crate::process::{Sortie, Surroundings};
+use crate::process::{Running, Sortie, Surroundings};
 use crate::report::{Closing, Verdict};
 use crate::rig::{Rig, TOKEN};
 use crate::slow::Slow;
@@ -102,48 +102,39 @@ impl Memory {
         running.ready().await?;
         apply(sortie.address, slow.address).await?;
         let tally = Arc::new(Tally::default());
-        let halves = half_sent(sortie.address).await?;
-        let mut peak = 0;
-        let mut clients = post(sortie.address, &tally, seed);
-        let began = Instant::now();
-        while !clients.is_empty() {
-            peak = peak.max(running.resident_bytes());
-            if running.check_alive().is_err() {
-                let at = began.elapsed().as_secs_f64();
-                closing.accuse(format!("the server was ended after {at:.1} s, {} MiB resident", peak >> 20));
-                break;
-            }
-            tokio::time::timeout(Duration::from_millis(20), clients.join_next()).await.ok();
+        let pressed = press(&mut running, sortie.address, &tally, seed).await?;
+        let mut peak = pressed.peak;
+        if let Some(after) = pressed.ended_after {
+            closing.accuse(format!("the server was ended after {after:.1} s, {} MiB resident", peak >> 20));
         }
-        clients.abort_all();
-        drop(halves);
-        slow.be_quick();
         let accepted = tally.accepted.lock().expect("nobody panics while holding it").clone();
         let refused = tally.refused.load(Ordering::Relaxed);
-        let running = match running.check_alive() {
-            Ok(()) => running,
-            Err(_) => {
-                // What comes back must hold all that was acknowledged, and fit as well.
-                let mut again = sortie.start()?;
-                again.ready().await.context("starting again within the same memory")?;
-                again
-            }
-        };
-        let lost = self.settle(&sortie, &accepted).await?;
-        peak = peak.max(running.resident_bytes());
-        running.kill()?;
+        if running.check_alive().is_ok() {
+            running.kill()?;
+        }
+        // With all that waits and runs: what comes back must hold it, and fit as well.
         let mut running = sortie.start()?;
         running.ready().await.context("starting again within the same memory")?;
+        let restarted = running.peak_bytes();
+        slow.be_quick();
+        let lost = self.settle(&sortie, &accepted).await?;
         peak = peak.max(running.resident_bytes());
+        running.check_alive()?;
         closing.count(accepted.len() as u64, "acknowledged");
         closing.count(lost.len() as u64, "lost");
         closing.count(refused, "refused");
         closing.count(tally.broken.load(Ordering::Relaxed), "without an answer");
         closing.count(peak >> 20, "MiB resident at most");
+        closing.count(restarted >> 20, "MiB to start again");
         closing.count(group.figure("memory.failcnt"), "times at the bound");
         lost.iter().for_each(|what| closing.accuse(what.clone()));
         for what in tally.wrong.lock().expect("nobody panics while holding it").iter().take(3) {
             closing.accuse(what.clone());
+        }
+        let since = accepted.len().saturating_sub(pressed.accepted_with_halves);
+        closing.count(since as u64, "acknowledged after the half-sent ones went");
+        if since == 0 {
+            closing.accuse("nothing was accepted any more".to_owned());
         }
         if refused == 0 {
             closing.accuse("nothing was refused".to_owned());
@@ -176,6 +167,43 @@ impl Memory {
         }
         Ok(lost)
     }
+}
+
+/// What the load came to.
+#[derive(Default)]
+struct Pressed {
+    /// The most memory that was seen.
+    peak: u64,
+    /// When the server was ended, if it was.
+    ended_after: Option<f64>,
+    accepted_with_halves: usize,
+}
+
+/// Posts for a time, the first third of it beside connections that hold memory and send nothing.
+async fn press(
+    running: &mut Running<'_>,
+    address: SocketAddr,
+    tally: &Arc<Tally>,
+    seed: u64,
+) -> anyhow::Result<Pressed> {
+    let mut pressed = Pressed::default();
+    let mut halves = half_sent(address).await?;
+    let mut clients = post(address, tally, seed);
+    let began = Instant::now();
+    while !clients.is_empty() {
+        pressed.peak = pressed.peak.max(running.resident_bytes());
+        if running.check_alive().is_err() {
+            pressed.ended_after = Some(began.elapsed().as_secs_f64());
+            break;
+        }
+        if began.elapsed() > LOAD / 3 && !halves.is_empty() {
+            halves.clear();
+            pressed.accepted_with_halves =
+                tally.accepted.lock().expect("nobody panics while holding it").len();
+        }
+        tokio::time::timeout(Duration::from_millis(20), clients.join_next()).await.ok();
+    }
+    Ok(pressed)
 }
 
 async fn apply(address: SocketAddr, slow: SocketAddr) -> anyhow::Result<()> {

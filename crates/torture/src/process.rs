@@ -213,6 +213,15 @@ impl Running<'_> {
         pages.unwrap_or(0) * PAGE_BYTES
     }
 
+    /// The most resident memory that it ever had, in bytes; zero once it has ended.
+    pub fn peak_bytes(&self) -> u64 {
+        let status =
+            std::fs::read_to_string(format!("/proc/{}/status", self.child.0.id())).unwrap_or_default();
+        let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+        let kib = peak.and_then(|peak| peak.trim().strip_suffix(" kB")?.parse::<u64>().ok());
+        kib.unwrap_or(0) << 10
+    }
+
     pub fn pid(&self) -> anyhow::Result<Pid> {
         Pid::from_raw(self.child.0.id().try_into()?).context("a process has a number")
     }

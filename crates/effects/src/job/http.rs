@@ -67,7 +67,7 @@ enum Unready {
 impl HttpCaller {
     pub(super) fn new(client: Client, vault: Arc<Vault>, clock: Clock, settings: JobSettings) -> HttpCaller {
         HttpCaller {
-            tokens: Tokens::new(client.clone(), &settings.authority, clock),
+            tokens: Tokens::new(client.clone(), &settings.authority, clock.clone()),
             certificates: Certificates::new(vault.clone()),
             turns: Turns::new(settings.calls_per_origin),
             client,

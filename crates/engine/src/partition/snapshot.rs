@@ -4,6 +4,7 @@
 //! up to S, the snapshot is made durable, and only then is the journal trimmed.
 
 use journal::{Journal, Snapshot};
+use planted::Bug;
 use words::{PartitionId, Seq};
 
 use super::{Message, Partition, Shared};
@@ -73,8 +74,15 @@ async fn store<J: Journal>(
     inbox: Seq,
 ) -> Result<(), String> {
     let (view, through) = (shared.view.clone(), snapshot.through);
-    let flushed = tokio::task::spawn_blocking(move || view.flush(id, through)).await;
-    flushed.expect("a flush does not panic").map_err(|error| error.to_string())?;
+    if planted::is(Bug::TrimBeforeSnapshot) {
+        let trimmed = shared.journal.trim(id, through.next(), inbox.next()).await;
+        trimmed.map_err(|error| error.to_string())?;
+    }
+    if !planted::is(Bug::ViewNotFlushed) {
+        let flushed = host::run_blocking(move || view.flush(id, through)).await;
+        flushed.map_err(|error| error.to_string())?;
+    }
     shared.journal.snapshot_put(id, snapshot).await.map_err(|error| error.to_string())?;
+    let inbox = if planted::is(Bug::TrimTooFar) { inbox.next() } else { inbox };
     shared.journal.trim(id, through.next(), inbox.next()).await.map_err(|error| error.to_string())
 }

@@ -1,5 +1,6 @@
 //! Creating, replacing and changing a job.
 
+use planted::Bug;
 use words::{CollectionSpec, JobRef, JobSpec, JobState, Span, Ticks, Timestamp, Uid};
 
 use super::{Collection, Job, JobDefinition, JobRejection, Standing};
@@ -39,6 +40,7 @@ impl Expect {
             (Expect::Anything, _) | (Expect::Nothing, None) => Ok(()),
             (Expect::Nothing, Some(_)) => Err(JobRejection::Exists),
             (Expect::Version(wanted), Some(current)) if wanted == current => Ok(()),
+            (Expect::Version(_), Some(_)) if planted::is(Bug::IfMatchIgnored) => Ok(()),
             (Expect::Version(_), Some(current)) => Err(JobRejection::Changed { current }),
             (Expect::Version(_), None) => Err(JobRejection::Changed { current: 0 }),
         }
@@ -105,7 +107,8 @@ fn stands(
 ) -> Standing {
     let mut standing = existing.map_or_else(|| Standing::new(wall.into()), |job| job.standing.clone());
     let same_timing = existing.is_some_and(|job| {
-        job.definition.spec.timing == definition.spec.timing && !job.standing.state.is_final()
+        (job.definition.spec.timing == definition.spec.timing || planted::is(Bug::EditNotReplanned))
+            && !job.standing.state.is_final()
     });
     if !same_timing {
         standing.anchor = wall.into();
@@ -133,8 +136,14 @@ impl Standing {
     pub(super) fn wake(&mut self, definition: &JobDefinition, wall: Timestamp, delay: Span) {
         self.state = JobState::Enabled;
         self.held = false;
+        // When the clock was set back, the grid must not begin later than what is planned on it.
+        self.anchor = self.anchor.min(wall.into());
         let next = self.first(definition, wall, delay);
         self.plan(definition, next, wall);
+        if next.is_none() {
+            // It ends at once, unless an occurrence is under way.
+            self.due = Some(wall);
+        }
     }
 
     fn first(&self, definition: &JobDefinition, wall: Timestamp, delay: Span) -> Option<Ticks> {
@@ -145,10 +154,11 @@ impl Standing {
         }
         let now = Ticks::from(wall);
         let first = recurrence::first(timing, now, now + delay)?;
-        match self.newest {
+        match self.newest.filter(|_| !planted::is(Bug::NewestIgnored)) {
             // A clock that was set back must not bring back what was fired.
             Some(newest) if first <= newest && timing.recurrence.is_some() => {
-                recurrence::next(timing, self.anchor, newest)
+                let anchor = if recurrence::drifts(timing) { newest } else { self.anchor };
+                recurrence::next(timing, anchor, newest)
             }
             Some(newest) => Some(first.max(Ticks(newest.0 + 1))),
             None => Some(first),

@@ -1,5 +1,6 @@
 //! Creating and changing a collection, with what that does to its jobs.
 
+use planted::Bug;
 use words::{CollectionSpec, JobRef, JobState, Timestamp, Uid};
 
 use super::change::{Expect, check_fit};
@@ -67,7 +68,7 @@ fn hold(job: &Job) -> Option<(JobRef, Standing)> {
 }
 
 fn release(job: &Job, wall: Timestamp) -> Option<(JobRef, Standing)> {
-    if !job.standing.held {
+    if !job.standing.held || planted::is(Bug::ReleaseForgotten) {
         return None;
     }
     let mut standing = job.standing.clone();

@@ -1,10 +1,11 @@
 //! A job whose time has come: fire it, leave it out, or forget it.
 
 use bytes::Bytes;
+use planted::Bug;
 use words::{JobRef, JobState, Missed, Overlap, RunId, Span, Ticks, Timestamp};
 
 use super::occurrence::Occurrence;
-use super::{Job, JobRejection, Standing};
+use super::{FINISHED_KEPT, Job, JobRejection, Standing};
 use crate::{Request, recurrence};
 
 /// An occurrence that is later than this was missed; within it, it is merely late and always runs.
@@ -36,11 +37,16 @@ pub struct Firing {
 /// rule is about; `live` counts the job's occurrences under way.
 pub fn due(job: &Job, wall: Timestamp, live: usize) -> Due {
     let (definition, standing) = (&job.definition, &job.standing);
-    let Some(planned) = standing.next else { return Due::Forget };
+    let Some(planned) = standing.next else { return nothing_to_come(job, wall, live) };
     let late = standing.due.map_or(Span::ZERO, |due| wall.since(due));
     let once = definition.spec.timing.recurrence.is_none();
     let missed = late > GRACE;
-    if missed && definition.spec.missed == Missed::Skip {
+    let skip = match definition.spec.missed {
+        Missed::Skip => !planted::is(Bug::MissedKept),
+        Missed::Latest => planted::is(Bug::LatestSkipped),
+        Missed::All => false,
+    };
+    if missed && skip {
         return Due::Stand(leave_out_missed(job, wall, live));
     }
     let occurrence = if missed && definition.spec.missed == Missed::Latest {
@@ -50,6 +56,7 @@ pub fn due(job: &Job, wall: Timestamp, live: usize) -> Due {
     } else {
         planned
     };
+    let live = if planted::is(Bug::OverlapIgnored) { 0 } else { live };
     if live > 0 && !once && definition.spec.overlap == Overlap::Skip {
         let mut standing = standing.clone();
         if late > ON_TIME && definition.spec.missed == Missed::All {
@@ -62,6 +69,19 @@ pub fn due(job: &Job, wall: Timestamp, live: usize) -> Due {
         return Due::Stand(standing);
     }
     Due::Fire(Box::new(fire(job, occurrence, wall)))
+}
+
+/// A job ends with what is under way, and is forgotten when it was kept long enough.
+fn nothing_to_come(job: &Job, wall: Timestamp, live: usize) -> Due {
+    if job.standing.state != JobState::Enabled {
+        return Due::Forget;
+    }
+    let mut standing = job.standing.clone();
+    if live == 0 {
+        standing.finish(standing.last_failed);
+    }
+    standing.due = Some(wall + FINISHED_KEPT);
+    Due::Stand(standing)
 }
 
 fn fire(job: &Job, occurrence: Ticks, wall: Timestamp) -> Firing {
@@ -83,6 +103,7 @@ pub fn run_now(job: &Job, wall: Timestamp, live: usize) -> Result<Firing, JobRej
         return Err(JobRejection::Running);
     }
     let mut standing = job.standing.clone();
+    standing.counted += u32::from(planted::is(Bug::HandCounted));
     standing.fired += 1;
     let id = format!("{}.by-hand.{}", job.definition.uid, standing.fired);
     Ok(firing(job, standing, wall.into(), id, wall, true))
@@ -117,7 +138,8 @@ fn firing(
 fn following(job: &Job, occurrence: Ticks, wall: Timestamp, counted: u32) -> Option<Ticks> {
     let timing = &job.definition.spec.timing;
     let recurrence = timing.recurrence.as_ref()?;
-    if recurrence.count.is_some_and(|count| counted >= count) {
+    let most = |count: u32| count + u32::from(planted::is(Bug::CountOffByOne));
+    if recurrence.count.is_some_and(|count| counted >= most(count)) {
         return None;
     }
     if recurrence::drifts(timing) {
@@ -134,7 +156,9 @@ fn leave_out_missed(job: &Job, wall: Timestamp, live: usize) -> Standing {
     let timing = &job.definition.spec.timing;
     let next = match &timing.recurrence {
         None => None,
-        Some(_) if recurrence::drifts(timing) => Some(Ticks::from(wall)),
+        Some(recurrence) if recurrence::drifts(timing) => {
+            Some(Ticks::from(wall)).filter(|now| recurrence.end.is_none_or(|end| *now <= end))
+        }
         Some(_) => recurrence::next(timing, standing.anchor, (wall - GRACE).into()),
     };
     standing.plan(&job.definition, next, wall);

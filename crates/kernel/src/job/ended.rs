@@ -1,9 +1,10 @@
 //! What an ended occurrence adds to its job.
 
+use planted::Bug;
 use serde::{Deserialize, Serialize};
 use words::{JobState, Outcome, Timestamp, Work};
 
-use super::{Job, Standing};
+use super::{FINISHED_KEPT, Job, Standing};
 use crate::step::DoneBy;
 use crate::{Fact, Run, StepState};
 
@@ -45,8 +46,9 @@ pub fn ended(job: &Job, run: &Run, wall: Timestamp, live: usize) -> Standing {
     if standing.state != JobState::Enabled {
         return standing;
     }
-    if standing.next.is_none() && live == 0 {
+    if standing.next.is_none() && live == 0 && !planted::is(Bug::FinishForgotten) {
         standing.finish(standing.last_failed);
+        standing.due = Some(wall + FINISHED_KEPT);
     }
     if standing.next.is_some() {
         // Anew, because one that was missed may have been put off until now.

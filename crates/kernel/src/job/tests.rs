@@ -298,6 +298,63 @@ fn a_clock_set_back_brings_nothing_back() {
 }
 
 #[test]
+fn a_job_that_wakes_up_before_it_was_made_fires_from_then_on() {
+    let rule = Rule::Cron("* * * * *".parse().expect("every minute"));
+    let recurrence = Some(Recurrence { rule, count: None, end: None });
+    let mut bench = Bench::new(JobSpec { enabled: false, ..spec(None, recurrence.clone()) });
+    // The clock that it was made by was ahead by two hours.
+    bench.now = START - minutes(120);
+    bench.change(spec(None, recurrence)).expect("enabled");
+    bench.pass(minutes(3), Span::from_secs(30), done);
+    assert_eq!(bench.fired_minutes(), [-119, -118, -117]);
+}
+
+#[test]
+fn a_job_whose_last_occurrence_ended_while_it_was_disabled_ends_when_it_wakes_up() {
+    for answer in [done, down] {
+        let once = JobSpec { retry: Retry::None, ..spec(None, None) };
+        let mut bench = Bench::new(once.clone());
+        bench.turn(&mut |_| None);
+        bench.change(JobSpec { enabled: false, ..once.clone() }).expect("disabled");
+        bench.turn(&mut |work| answer(work));
+        assert_eq!((bench.live(), bench.job.standing.state), (0, JobState::Disabled));
+        bench.change(once).expect("enabled");
+        bench.turn(&mut |_| None);
+        let failed = answer(Work::Do(words::StepIndex(0))) == down(Work::Do(words::StepIndex(0)));
+        let state = if failed { JobState::Faulted } else { JobState::Completed };
+        assert_eq!((bench.fired.len(), bench.job.standing.state), (1, state));
+        assert_eq!(bench.job.standing.due, Some(START + FINISHED_KEPT));
+    }
+}
+
+#[test]
+fn a_job_that_wakes_up_beside_its_last_occurrence_ends_with_it_and_is_kept() {
+    let mut bench = Bench::new(spec(None, None));
+    bench.turn(&mut |_| None);
+    bench.change(JobSpec { enabled: false, ..spec(None, None) }).expect("disabled");
+    bench.change(spec(None, None)).expect("enabled");
+    let owed: Vec<_> = bench.state.owed().collect();
+    let (work, attempt) = (owed[0].attempt.work, owed[0].attempt.attempt);
+    let outcome = done(work).expect("an answer");
+    bench.apply(&Input::Outcome { run: owed[0].run, work, attempt, outcome });
+    assert_eq!(bench.job.standing.state, JobState::Completed);
+    assert_eq!(bench.job.standing.due, Some(START + FINISHED_KEPT));
+}
+
+#[test]
+fn what_was_missed_is_not_made_up_for_after_the_end() {
+    let rule = Rule::Every { frequency: Frequency::Minute, interval: 1, schedule: None };
+    let end = Some(Ticks::from(START + Span::from_secs(90)));
+    let recurrence = Some(Recurrence { rule, count: None, end });
+    let mut bench = Bench::new(JobSpec { missed: Missed::Skip, ..spec(None, recurrence) });
+    bench.turn(&mut done);
+    bench.now = START + minutes(5);
+    bench.turn(&mut done);
+    assert_eq!((bench.fired_minutes(), bench.job.standing.missed), (vec![0], 1));
+    assert_eq!(bench.job.standing.state, JobState::Completed);
+}
+
+#[test]
 fn an_edit_of_the_action_leaves_the_plan_as_it_is() {
     let recurrence = every(Frequency::Hour, 1, None);
     let mut bench = Bench::new(spec(None, recurrence.clone()));

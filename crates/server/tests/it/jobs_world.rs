@@ -34,7 +34,7 @@ impl Scheduler {
         // Only the first test of the process can set it; the others share it.
         let _ = tracing_subscriber::fmt().with_env_filter("warn").with_test_writer().try_init();
         let directory = tempfile::tempdir().unwrap();
-        let running = serve(&directory, clock, journal_bytes_max).await;
+        let running = serve(&directory, clock.clone(), journal_bytes_max).await;
         let address = running.address();
         Scheduler { clock, directory, journal_bytes_max, running: Some(running), address }
     }
@@ -47,7 +47,7 @@ impl Scheduler {
 
     /// Stops the server and starts it again on the same data.
     pub async fn restart(&mut self) {
-        self.restart_with(self.clock).await;
+        self.restart_with(self.clock.clone()).await;
     }
 
     /// The same, at a time that is still to come: nobody has to wait for it.
@@ -57,7 +57,7 @@ impl Scheduler {
 
     async fn restart_with(&mut self, clock: Clock) {
         self.stop().await;
-        let running = serve(&self.directory, clock, self.journal_bytes_max).await;
+        let running = serve(&self.directory, clock.clone(), self.journal_bytes_max).await;
         (self.clock, self.address) = (clock, running.address());
         self.running = Some(running);
     }

@@ -1,0 +1,65 @@
+//! The journal without threads: what its writer and its keeper would do is done when somebody says so.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::limits::{IDLE_BEFORE_MARK, SPACE_LOOK};
+use crate::log::{Answer, Log};
+use crate::queue::{Queue, Waiting, Woken};
+use crate::settings::{FatalError, OnFatal, Settings};
+use crate::writer;
+
+/// The hands of a journal that was opened without threads. Between two moves anything else can happen.
+pub struct Hands {
+    log: Log,
+    queue: Arc<Queue>,
+    on_fatal: OnFatal,
+    waiting: Waiting,
+    answers: Vec<Answer>,
+}
+
+impl Hands {
+    pub(crate) fn new(log: Log, queue: Arc<Queue>, settings: &Settings) -> Hands {
+        let on_fatal = settings.on_fatal.clone();
+        Hands { log, queue, on_fatal, waiting: Waiting::default(), answers: Vec::new() }
+    }
+
+    /// Waits until there is something to do; false when there will never be.
+    pub async fn wait(&self) -> bool {
+        let patience = match self.log.wants_mark() {
+            true => Some(IDLE_BEFORE_MARK),
+            false => self.log.space().is_full().then_some(SPACE_LOOK),
+        };
+        let woken = self.queue.arrival();
+        match patience {
+            None => woken.await,
+            Some(patience) => tokio::time::timeout(patience, woken).await.unwrap_or(()),
+        }
+        !self.queue.is_closed()
+    }
+
+    /// Does what a group's turn of the writer would: looks after segments and space, then writes what waits, or a
+    /// mark when nothing does.
+    pub fn turn(&mut self) {
+        if let Err(error) = self.work() {
+            self.queue.close();
+            self.on_fatal.run(&error);
+        }
+    }
+
+    fn work(&mut self) -> Result<(), FatalError> {
+        if let Err(error) = self.log.tend() {
+            tracing::warn!(%error, "segments or space could not be looked after");
+        }
+        match self.queue.wait(Some(Duration::ZERO)) {
+            Woken::Requests => {
+                self.queue.take(&mut self.waiting);
+                let served = writer::serve(&mut self.log, &mut self.waiting, &mut self.answers, |_| {});
+                self.queue.release(&mut self.waiting);
+                served
+            }
+            Woken::Idle => self.log.mark(),
+            Woken::Closed => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,110 @@
+//! `sim`: thousands of simulated installations, each with its own faults, held against every promise.
+
+mod book;
+mod campaign;
+mod checkers;
+mod clients;
+mod coverage;
+mod dice;
+mod editors;
+mod events;
+mod history;
+mod life;
+mod mutants;
+mod occasions;
+mod panics;
+mod plan;
+mod process;
+mod regressions;
+mod report;
+mod rot;
+mod services;
+mod shrink;
+mod sighting;
+mod simulate;
+mod watch;
+mod workflows;
+mod world;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::Parser;
+use planted::Bug;
+
+use crate::campaign::Campaign;
+
+/// Most of the time goes into small allocations of many short lives.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
+/// Simulates installations of Sortie with faults, and holds them against every promise.
+#[derive(Parser)]
+#[command(name = "sim")]
+struct Arguments {
+    /// How many seeds to play.
+    #[arg(long, default_value_t = 1000)]
+    seeds: u64,
+    /// The first seed.
+    #[arg(long, default_value_t = 0)]
+    from: u64,
+    /// Threads that play.
+    #[arg(long, default_value_t = 2)]
+    threads: usize,
+    /// Situations that are never met are no failure; for few seeds.
+    #[arg(long)]
+    lenient: bool,
+    /// Wake every planted bug, one after another, and count those that are caught.
+    #[arg(long)]
+    mutants: bool,
+    /// Wake one planted bug; it must be caught.
+    #[arg(long, value_name = "NAME", value_parser = bug)]
+    bug: Option<Bug>,
+    /// Play one plan again: a file, or a seed.
+    #[arg(long, value_name = "PLAN")]
+    replay: Option<String>,
+    /// Print everything that is seen while a plan is played again.
+    #[arg(long)]
+    trace: bool,
+    /// Make the plan that is played again as small as it can be and still fail; print it.
+    #[arg(long)]
+    shrink: bool,
+    /// Where failing plans are written.
+    #[arg(long, default_value = "target/sim")]
+    out: PathBuf,
+}
+
+fn bug(name: &str) -> Result<Bug, String> {
+    let found = Bug::ALL.iter().find(|bug| bug.name() == name);
+    let names = || Bug::ALL.iter().map(|bug| bug.name()).collect::<Vec<_>>().join(", ");
+    found.copied().ok_or_else(|| format!("there is no such bug; there are {}", names()))
+}
+
+fn main() -> ExitCode {
+    panics::note_them();
+    match run(&Arguments::parse()) {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => {
+            eprintln!("sim: {error:#}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+/// True when all is as it should be.
+fn run(arguments: &Arguments) -> anyhow::Result<bool> {
+    let campaign =
+        Campaign { from: arguments.from, seeds: arguments.seeds, threads: arguments.threads.max(1) };
+    if let Some(plan) = &arguments.replay {
+        planted::wake(arguments.bug);
+        return regressions::replay(plan, arguments.trace, arguments.shrink, &arguments.out);
+    }
+    if arguments.mutants {
+        return mutants::catch_all(campaign);
+    }
+    if let Some(bug) = arguments.bug {
+        return mutants::catch_one(bug, campaign);
+    }
+    campaign::play(campaign, arguments.lenient, &arguments.out)
+}

@@ -1,0 +1,139 @@
+//! A plan: everything that will happen to a simulated installation, as data. It is drawn from a seed, can be stored,
+//! replayed and made smaller.
+
+mod draw;
+pub mod jobs;
+
+use serde::{Deserialize, Serialize};
+
+/// What happens in one simulation.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Plan {
+    /// Decides what the deeds leave open: latencies, fates of calls, fates of sectors.
+    pub seed: u64,
+    pub limits: Limits,
+    pub fates: Fates,
+    /// What the clock on the wall shows at the beginning, in ms since 1970.
+    pub wall_ms: i64,
+    pub deeds: Vec<Timed>,
+}
+
+/// Sizes and bounds, small so that they are met.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Limits {
+    pub partitions: u16,
+    pub segment_bytes: u64,
+    /// Space kept aside for work that runs.
+    pub reserve_bytes: u64,
+    pub snapshot_after_bytes: u64,
+    pub calls_max: usize,
+    pub live_runs_max: usize,
+    pub unfinished_max: usize,
+    /// The longest that a group waits for the disk, in ms.
+    pub disk_ms: u64,
+}
+
+/// How often, in a thousand calls, a service does something else than answer well.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Fates {
+    pub refused: u16,
+    pub transient: u16,
+    /// A transient answer that says when to come back.
+    pub busy: u16,
+    /// Done, but the answer is lost.
+    pub answer_lost: u16,
+    /// Lost on the way.
+    pub request_lost: u16,
+    /// Given up by the caller, arrives minutes later.
+    pub late: u16,
+    /// Arrives a second time, later.
+    pub twice: u16,
+    /// An undo is refused.
+    pub undo_refused: u16,
+    /// The longest that a call waits before it leaves, and takes on the way, in ms.
+    pub way_ms: u64,
+}
+
+/// Something that happens at a time, in ms since the beginning.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Timed {
+    pub at: u64,
+    pub deed: Deed,
+}
+
+/// One thing that happens.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Deed {
+    /// A client hands in request `n` and repeats it until it is acknowledged.
+    Submit {
+        n: u32,
+        workflow: u8,
+    },
+    /// A client repeats request `n`, whatever became of it.
+    Again {
+        n: u32,
+    },
+    /// Somebody uses the id of request `n` with another body.
+    Impostor {
+        n: u32,
+    },
+    Cancel {
+        n: u32,
+    },
+    /// A person decides on one of the parked runs.
+    Decide {
+        draw: u64,
+    },
+    /// An editor does something to the jobs.
+    Jobs(jobs::JobDeed),
+    /// Every partition is asked for a snapshot.
+    Snapshot,
+    /// The process is killed.
+    Kill {
+        down_ms: u64,
+    },
+    /// The machine loses power.
+    PowerCut {
+        down_ms: u64,
+    },
+    /// The process dies in the middle of an operation on the disk, perhaps with the machine; and again so many
+    /// times while it comes back.
+    DieAfter {
+        operations: u64,
+        power: bool,
+        nested: u8,
+        down_ms: u64,
+    },
+    /// A sync fails after some that succeed.
+    FailSync {
+        after: u64,
+    },
+    SlowDisk {
+        ms: u64,
+        for_ms: u64,
+    },
+    /// The disk has room for so many bytes more, for a time.
+    Fill {
+        free_bytes: u64,
+        for_ms: u64,
+    },
+    /// The clock on the wall is set.
+    SetClock {
+        by_ms: i64,
+    },
+    /// The process stands still while time passes.
+    Pause {
+        ms: u64,
+    },
+    /// No service answers for a time.
+    Outage {
+        for_ms: u64,
+    },
+}
+
+impl Plan {
+    /// The swarm options of the plan in one line.
+    pub fn summary(&self) -> String {
+        format!("seed {}: {} deeds, {:?}, {:?}", self.seed, self.deeds.len(), self.limits, self.fates)
+    }
+}

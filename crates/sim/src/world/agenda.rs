@@ -1,0 +1,76 @@
+//! What is still to happen, in the order of its time.
+
+use std::collections::BTreeMap;
+
+use crate::plan::{Deed, Plan};
+use crate::services::Call;
+
+/// Something that the world does at its time.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Errand {
+    Do(Deed),
+    /// A call reaches its service.
+    Arrive(Call),
+    /// A client that was not acknowledged tries again.
+    Resend {
+        n: u32,
+    },
+    /// An editor that was not answered tries again.
+    Edit {
+        n: u32,
+    },
+    /// The disk has room again.
+    Empty,
+}
+
+/// Errands by time, and by their order among those of one time.
+#[derive(Debug, Default)]
+pub struct Agenda {
+    errands: BTreeMap<(u64, u64), Errand>,
+    added: u64,
+    /// Deeds of the plan that are still to be done.
+    deeds: usize,
+}
+
+impl Agenda {
+    pub fn of(plan: &Plan) -> Agenda {
+        let mut agenda = Agenda { deeds: plan.deeds.len(), ..Agenda::default() };
+        for timed in &plan.deeds {
+            agenda.add(timed.at, Errand::Do(timed.deed.clone()));
+        }
+        agenda
+    }
+
+    pub fn add(&mut self, at: u64, errand: Errand) {
+        self.errands.insert((at, self.added), errand);
+        self.added += 1;
+    }
+
+    /// When the next errand is due, in ms.
+    pub fn next(&self) -> Option<u64> {
+        self.errands.first_key_value().map(|((at, _), _)| *at)
+    }
+
+    /// The next errand, if it is due.
+    pub fn pop(&mut self, now: u64) -> Option<Errand> {
+        self.next().filter(|at| *at <= now)?;
+        let (_, errand) = self.errands.pop_first()?;
+        self.deeds -= usize::from(matches!(errand, Errand::Do(_)));
+        Some(errand)
+    }
+
+    /// Does an errand of now later.
+    pub fn put_off(&mut self, at: u64, errand: Errand) {
+        self.deeds += usize::from(matches!(errand, Errand::Do(_)));
+        self.add(at, errand);
+    }
+
+    /// Whether all deeds of the plan are done.
+    pub fn is_played(&self) -> bool {
+        self.deeds == 0
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.errands.is_empty()
+    }
+}
