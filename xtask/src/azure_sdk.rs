@@ -7,7 +7,7 @@ use std::process::{Child, ChildStdout, Command, Stdio};
 
 use anyhow::{Context, ensure};
 
-use crate::command;
+use crate::{command, python};
 
 /// Builds the binary, makes the client's environment where it is missing or old, and runs its tests. How many.
 pub fn run(root: &Path) -> anyhow::Result<u64> {
@@ -16,7 +16,7 @@ pub fn run(root: &Path) -> anyhow::Result<u64> {
     let built = command::built("debug")?;
     let target = built.parent().context("finding the target directory")?;
     let tests = root.join("tests/azure-sdk");
-    let python = environment(&target.join("azure-sdk-venv"), &tests.join("requirements.txt"))?;
+    let python = python::environment(&target.join("azure-sdk-venv"), &tests.join("requirements.txt"))?;
     let sortie = Sortie::start(&built.join("sortie"), target)?;
     let mut test = Command::new(python);
     test.arg(tests.join("test_scheduler.py")).current_dir(&tests);
@@ -25,26 +25,6 @@ pub fn run(root: &Path) -> anyhow::Result<u64> {
     command::run_noting(test, |line| passed = passed.max(tests_of(line)))?;
     ensure!(passed > 0, "the client's tests did not say how many they are");
     Ok(passed)
-}
-
-/// The Python of an environment that holds what the list requires. Made anew when the list has changed.
-fn environment(place: &Path, requirements: &Path) -> anyhow::Result<PathBuf> {
-    let python = place.join("bin/python");
-    let wanted =
-        fs::read_to_string(requirements).with_context(|| format!("reading {}", requirements.display()))?;
-    // Written last: an environment that was not finished has none.
-    let stamp = place.join("requirements.txt");
-    if fs::read_to_string(&stamp).is_ok_and(|made| made == wanted) {
-        return Ok(python);
-    }
-    let mut make = Command::new("python3");
-    make.args(["-m", "venv", "--clear"]).arg(place);
-    command::run(make).context("python3 with its venv module is needed")?;
-    let mut install = Command::new(&python);
-    install.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--requirement"]);
-    command::run(command::with(install, [requirements]))?;
-    fs::write(&stamp, wanted).with_context(|| format!("writing {}", stamp.display()))?;
-    Ok(python)
 }
 
 /// A running `sortie dev` with data of its own; it ends, and they go, with this.

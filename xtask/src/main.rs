@@ -2,6 +2,11 @@
 
 mod azure_sdk;
 mod command;
+mod fuzz;
+mod long;
+mod python;
+mod schemathesis;
+mod sim;
 mod suite;
 mod tidy;
 mod torture;
@@ -30,10 +35,24 @@ enum Task {
     Tidy,
     /// The published Python client of Azure Scheduler against the real binary; part of the tests.
     AzureSdk,
-    /// Faults on the real binary.
+    /// Requests made up from the description of the API, against the real binary; part of the tests.
+    Schemathesis(schemathesis::Schemathesis),
+    /// Hostile bytes for every parser, guided by coverage; the tests have a small part of it.
+    Fuzz(fuzz::Fuzz),
+    /// Builds the simulator and runs it with these arguments: `--seeds N`, `--mutants`, `--replay`, or `--help`.
+    #[command(trailing_var_arg = true, disable_help_flag = true)]
+    Sim {
+        #[arg(allow_hyphen_values = true)]
+        arguments: Vec<OsString>,
+    },
+    /// All proofs for as long as one likes, in parts that can be resumed.
+    Long(long::Long),
+    /// Builds the release binaries, or with `--dev` the others, and runs `torture` with these arguments: `all`, one
+    /// fault, or `--help`.
+    #[command(trailing_var_arg = true, disable_help_flag = true)]
     Torture {
-        #[command(subcommand)]
-        fault: Fault,
+        #[arg(allow_hyphen_values = true)]
+        arguments: Vec<OsString>,
     },
     /// Builds the release binary and runs `sortie bench` with these arguments.
     #[command(trailing_var_arg = true, disable_help_flag = true)]
@@ -41,14 +60,6 @@ enum Task {
         #[arg(allow_hyphen_values = true)]
         arguments: Vec<OsString>,
     },
-}
-
-#[derive(Subcommand)]
-enum Fault {
-    /// Kills the process at random moments under load, starts it again, and audits every promise.
-    Kill(torture::Kill),
-    /// Kill the server while jobs fire, and look for lost and doubled firings.
-    Firings(torture::Firings),
 }
 
 fn main() -> ExitCode {
@@ -70,8 +81,13 @@ fn carry_out(task: Task) -> anyhow::Result<()> {
         Task::AzureSdk => {
             azure_sdk::run(&root).map(|tests| println!("\nxtask azure-sdk: {tests} tests passed"))
         }
-        Task::Torture { fault: Fault::Kill(kill) } => torture::kill(&root, &kill),
-        Task::Torture { fault: Fault::Firings(firings) } => torture::firings(&root, &firings),
+        Task::Schemathesis(asked) => {
+            schemathesis::run(&root, &asked).map(|done| println!("\nxtask schemathesis: {done}"))
+        }
+        Task::Fuzz(asked) => fuzz::run(&root, &asked),
+        Task::Sim { arguments } => sim::run(&root, &arguments),
+        Task::Long(asked) => long::run(&root, &asked),
+        Task::Torture { arguments } => torture::run(&root, &arguments),
         Task::Bench { arguments } => bench(&root, &arguments),
     }
 }

@@ -3,14 +3,8 @@
 use std::path::Path;
 use std::time::Instant;
 
-use crate::torture::{self, Firings, Kill};
-use crate::{azure_sdk, command, tidy};
-
-/// Rounds of the torture that are part of the tests: enough to meet a kill under load and one in recovery.
-const TORTURE_KILLS: u32 = 8;
-
-/// Kills while jobs fire that are part of the tests.
-const FIRING_KILLS: u32 = 5;
+use crate::schemathesis::Schemathesis;
+use crate::{azure_sdk, command, schemathesis, sim, tidy, torture};
 
 /// Everything that must hold.
 pub fn test(root: &Path) -> anyhow::Result<()> {
@@ -18,18 +12,15 @@ pub fn test(root: &Path) -> anyhow::Result<()> {
     check_stages(root)?;
     let tests = stage("tests", || run_tests(root))?;
     let sdk = stage("azure sdk", || azure_sdk::run(root))?;
-    stage("torture", || {
-        torture::kill(root, &Kill::small(TORTURE_KILLS))?;
-        torture::firings(root, &Firings::small(FIRING_KILLS))
-    })?;
+    let described = stage("schemathesis", || schemathesis::run(root, &Schemathesis::small()))?;
+    let simulated = stage("simulation", || sim::short(root))?;
+    let torture = stage("torture", || torture::short(root))?;
     let minutes = began.elapsed().as_secs() / 60;
     let seconds = began.elapsed().as_secs() % 60;
     println!(
         "\nxtask test: all green: format, tidy, lints, {} tests passed ({} ignored), {sdk} of the Azure SDK, \
-         {} kills survived, in {minutes} min {seconds} s",
-        tests.passed,
-        tests.ignored,
-        TORTURE_KILLS + FIRING_KILLS
+         {described}, simulation: {simulated}, torture: {torture}, in {minutes} min {seconds} s",
+        tests.passed, tests.ignored,
     );
     Ok(())
 }

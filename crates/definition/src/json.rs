@@ -24,7 +24,32 @@ pub fn check(bytes: &[u8]) -> Result<&str, InvalidJson> {
     let malformed = |error: &dyn fmt::Display| InvalidJson::Malformed(error.to_string());
     let text = std::str::from_utf8(bytes).map_err(|error| malformed(&error))?;
     serde_json::from_str::<IgnoredAny>(text).map_err(|error| malformed(&error))?;
+    // What is only passed over is not decoded: half a character would be found when it is too late to refuse it.
+    if has_half_character(text) {
+        return Err(malformed(&"an escape like \\ud800 is half a character, and its other half is missing"));
+    }
     Ok(text.trim_matches([' ', '\t', '\r', '\n']))
+}
+
+/// Whether one of the escapes of valid JSON is a surrogate without its partner.
+fn has_half_character(text: &str) -> bool {
+    let unit = |text: &str| u16::from_str_radix(text.strip_prefix('u')?.get(..4)?, 16).ok();
+    let mut rest = text;
+    while let Some((_, escape)) = rest.split_once('\\') {
+        match unit(escape) {
+            Some(0xdc00..=0xdfff) => return true,
+            Some(0xd800..=0xdbff) => {
+                let partner = escape[5..].strip_prefix('\\').and_then(unit);
+                if !matches!(partner, Some(0xdc00..=0xdfff)) {
+                    return true;
+                }
+                rest = &escape[11..];
+            }
+            // One character at least: an escaped backslash begins nothing.
+            _ => rest = &escape[1..],
+        }
+    }
+    false
 }
 
 /// Refuses nesting beyond [`JSON_DEPTH_MAX`] without parsing: one look at each byte.

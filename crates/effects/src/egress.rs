@@ -73,6 +73,12 @@ impl Egress {
         addresses.iter().map(check).collect()
     }
 
+    /// Whether a call of this URL may connect, if its name leads to these addresses. Connects to nothing.
+    #[cfg(feature = "testing")]
+    pub fn permits(&self, url: &crate::Url, addresses: &[IpAddr]) -> bool {
+        self.check(&url.origin.host, addresses).is_ok()
+    }
+
     fn allows_name(&self, name: &str) -> bool {
         self.names.iter().any(|allowed| match allowed.strip_prefix("*.") {
             Some(suffix) => {

@@ -73,6 +73,19 @@ impl Url {
     }
 }
 
+#[cfg(feature = "testing")]
+impl Url {
+    /// The URL in its one canonical spelling.
+    pub fn canonical(&self) -> String {
+        format!("{}{}", self.origin, self.path_and_query)
+    }
+
+    /// The value of the `Host` header.
+    pub fn host_header(&self) -> &str {
+        self.host_header.to_str().expect("a checked host is visible ASCII")
+    }
+}
+
 fn split_scheme(text: &str) -> Result<(bool, &str), Fault> {
     let (scheme, rest) = text.split_once("://").ok_or_else(|| refused("url has no scheme".to_owned()))?;
     if scheme.eq_ignore_ascii_case("http") {

@@ -11,6 +11,7 @@ use tokio::sync::Mutex;
 use words::{Epoch, PartitionId, Seq, Timestamp, WorkflowName};
 
 use crate::limits::RECOVERY_READ_BYTES;
+use crate::recovery::snapshot_lost;
 use crate::{Catalog, Catalogs, Entry};
 
 /// A fact of the control partition. Read for ever: variants are only added, at the end.
@@ -82,6 +83,8 @@ pub enum ControlError {
     Claim(#[from] AppendError),
     #[error("reading the control partition: {0}")]
     Read(#[from] ReadError),
+    #[error("{}", snapshot_lost(PartitionId::CONTROL, *found, *first))]
+    SnapshotLost { found: Seq, first: Seq },
     #[error(
         "event {seq} of the control partition cannot be read; it was written by a newer version of Sortie"
     )]
@@ -101,7 +104,8 @@ impl<J: Journal> Control<J> {
             history = codec::decode(&snapshot.bytes).map_err(|_| ControlError::Decode { seq: tail })?;
         }
         while tail < claim.events_tail {
-            for record in journal.read(PartitionId::CONTROL, tail.next(), RECOVERY_READ_BYTES).await? {
+            let records = journal.read(PartitionId::CONTROL, tail.next(), RECOVERY_READ_BYTES).await;
+            for record in records.map_err(|error| behind_snapshot(error, tail))? {
                 let event =
                     codec::decode(&record.bytes).map_err(|_| ControlError::Decode { seq: record.seq })?;
                 history.push(event);
@@ -214,6 +218,13 @@ impl<J: Journal> Inner<J> {
         if let Err(error) = stored {
             tracing::warn!(%error, "the workflows could not be kept in a snapshot; the journal keeps growing");
         }
+    }
+}
+
+fn behind_snapshot(error: ReadError, found: Seq) -> ControlError {
+    match error {
+        ReadError::Trimmed { first, .. } => ControlError::SnapshotLost { found, first },
+        error => ControlError::Read(error),
     }
 }
 

@@ -8,13 +8,16 @@ use host::Clock;
 use journal::Journal;
 use kernel::{Command, Rejection, State};
 use tokio::sync::mpsc::{self, UnboundedSender};
-use tokio::sync::oneshot;
+use tokio::sync::{Semaphore, oneshot};
 use tokio::task::JoinHandle;
 use view::{Ids, View};
 use words::{PartitionId, RunId};
 
 use crate::jobs::{JobAnswer, JobCommand, JobError};
-use crate::limits::{CALLS_MAX, FIRING_CALLS_MAX, HISTORY_MAX_PER_JOB, LIVE_RUNS_MAX, SNAPSHOT_AFTER_BYTES};
+use crate::limits::{
+    CALLS_MAX, FIRING_CALLS_MAX, HISTORY_MAX_PER_JOB, LIVE_BYTES_MAX, LIVE_RUNS_MAX, RECOVERIES_MAX,
+    SNAPSHOT_AFTER_BYTES,
+};
 use crate::partition::{Message, Partition, Shared};
 use crate::{Catalogs, Effects, Metrics};
 
@@ -26,6 +29,8 @@ pub struct Settings {
     /// Jobs fire while fewer calls than these are owed or under way.
     pub firing_calls_max_per_partition: usize,
     pub live_runs_max_per_partition: usize,
+    /// Bytes of the requests of runs in memory at which no more requests are taken.
+    pub live_bytes_max_per_partition: usize,
     pub snapshot_after_bytes: u64,
     /// Ended occurrences that are kept of a job.
     pub history_max_per_job: usize,
@@ -40,6 +45,7 @@ impl Settings {
             calls_max_per_partition: share(CALLS_MAX),
             firing_calls_max_per_partition: share(FIRING_CALLS_MAX),
             live_runs_max_per_partition: share(LIVE_RUNS_MAX),
+            live_bytes_max_per_partition: share(LIVE_BYTES_MAX),
             snapshot_after_bytes: SNAPSHOT_AFTER_BYTES,
             history_max_per_job: HISTORY_MAX_PER_JOB,
         }
@@ -94,9 +100,15 @@ impl Engine {
     ) -> Engine {
         let shared = Arc::new(Shared { journal, view, ids, catalogs, effects, clock, settings, metrics });
         let mut starting = Vec::new();
+        let turns = Arc::new(Semaphore::new(RECOVERIES_MAX));
         for id in (0..settings.partitions).map(PartitionId) {
             let (tx, rx) = mpsc::unbounded_channel();
             let recovery = Partition::recover(id, shared.clone(), tx.clone(), rx);
+            let turns = turns.clone();
+            let recovery = async move {
+                let _turn = turns.acquire().await.expect("the semaphore is never closed");
+                recovery.await
+            };
             starting.push((id, tx, host::spawn("recover partition", recovery)));
         }
         let mut partitions = BTreeMap::new();
@@ -105,14 +117,14 @@ impl Engine {
             let stopped = Arc::new(Mutex::new(None));
             match recovery.await.expect("a recovery does not panic") {
                 Ok(partition) => {
-                    let (note, metrics) = (stopped.clone(), shared.metrics.clone());
+                    let (note, ids, metrics) = (stopped.clone(), shared.ids.clone(), shared.metrics.clone());
                     tasks.push(host::spawn("partition", async move {
                         if let Err(error) = partition.run().await {
-                            note_stop(id, &note, &metrics, &error.to_string());
+                            note_stop(id, &note, &ids, &metrics, &error.to_string());
                         }
                     }));
                 }
-                Err(error) => note_stop(id, &stopped, &shared.metrics, &error.to_string()),
+                Err(error) => note_stop(id, &stopped, &shared.ids, &shared.metrics, &error.to_string()),
             }
             partitions.insert(id, Handle { tx, stopped });
         }
@@ -211,8 +223,9 @@ impl Engine {
     }
 }
 
-fn note_stop(id: PartitionId, stopped: &Mutex<Option<String>>, metrics: &Metrics, reason: &str) {
+fn note_stop(id: PartitionId, stopped: &Mutex<Option<String>>, ids: &Ids, metrics: &Metrics, reason: &str) {
     tracing::error!(partition = %id, reason, "partition stopped; its data is kept as it is");
+    ids.stop(id);
     metrics.stopped_partitions.inc();
     *stopped.lock().expect("nobody panics while holding the reason") = Some(reason.to_owned());
 }

@@ -1,5 +1,10 @@
 //! The bounds of the engine, each with its unit and the sum behind it.
 
+use std::time::Duration;
+
+/// How often a partition that waits for room on the disk looks again.
+pub const ROOM_LOOK: Duration = Duration::from_millis(200);
+
 /// Calls that may be owed or under way at once, over all partitions. About 600 saturate two cores.
 pub const CALLS_MAX: usize = 1024;
 
@@ -10,6 +15,9 @@ pub const FIRING_CALLS_MAX: usize = 16 * CALLS_MAX;
 
 /// Runs held in memory at once without being parked, over all partitions; about 1 KB each.
 pub const LIVE_RUNS_MAX: usize = 100_000;
+
+/// Bytes of the requests of runs in memory at once, over all partitions: 4,096 of the largest.
+pub const LIVE_BYTES_MAX: usize = 1 << 30;
 
 /// Inputs that go into one frame.
 pub const BATCH_INPUTS_MAX: usize = 512;
@@ -31,8 +39,11 @@ pub const IMPORT_BYTES_MAX: usize = 5 << 19;
 /// Bytes of requests read from the inbox at once.
 pub const INBOX_READ_BYTES: usize = 256 << 10;
 
-/// Bytes of events read at once while recovering.
-pub const RECOVERY_READ_BYTES: usize = 4 << 20;
+/// Bytes of events read at once while recovering; a frame of up to 4 MiB is read whole.
+pub const RECOVERY_READ_BYTES: usize = 1 << 20;
+
+/// Partitions that are brought back at once: each holds what it reads, and what comes of it, for a moment.
+pub const RECOVERIES_MAX: usize = 4;
 
 /// Bytes of events after which a partition takes a snapshot: 32 partitions keep at most 256 MiB of journal.
 pub const SNAPSHOT_AFTER_BYTES: u64 = 8 << 20;

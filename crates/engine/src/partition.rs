@@ -12,7 +12,7 @@ mod window;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use host::Clock;
 use journal::{AppendError, Journal, Record};
@@ -26,7 +26,7 @@ use words::{BodyHash, Epoch, JobRef, Outcome, PartitionId, RunId, RunStatus, Seq
 
 use crate::engine::Settings;
 use crate::jobs::{JobAnswer, JobCommand};
-use crate::limits::INBOX_READ_BYTES;
+use crate::limits::{INBOX_READ_BYTES, ROOM_LOOK};
 use crate::order::Stop;
 use crate::recovery::{self, RecoveryError};
 use crate::{Catalogs, Effects, Metrics};
@@ -97,6 +97,8 @@ pub(crate) struct Partition<J> {
     inbox_tail: watch::Receiver<Seq>,
     /// Requests that were read but did not fit into the batch.
     inbox: VecDeque<Record>,
+    /// Bytes of the requests of all runs in memory.
+    live_bytes: usize,
     /// Calls that were started and not answered.
     calls: BTreeMap<(RunNo, Work), Stop>,
     draining: bool,
@@ -125,6 +127,7 @@ impl<J: Journal> Partition<J> {
             id,
             inbox_tail: shared.journal.inbox_tail(id),
             shared,
+            live_bytes: recovered.state.runs().map(|run| run.request.body.len()).sum(),
             state: recovered.state,
             epoch: recovered.claim.epoch,
             tail: recovered.claim.events_tail,
@@ -202,6 +205,8 @@ impl<J: Journal> Partition<J> {
         !self.draining
             && self.state.calls_count() < settings.calls_max_per_partition
             && live < settings.live_runs_max_per_partition
+            // What is parked may hold more than this for long: without it nothing would ever be taken again.
+            && (live == 0 || self.live_bytes < settings.live_bytes_max_per_partition)
     }
 
     fn has_requests(&self) -> bool {
@@ -308,9 +313,11 @@ impl<J: Journal> Partition<J> {
 
     fn apply(&mut self, batch: &mut Batch, input: &Input) -> Result<(), Rejection> {
         let catalog = self.shared.catalogs.load();
-        let from = batch.events.len();
+        let (from, retired) = (batch.events.len(), batch.retired.len());
         let applied = self.state.apply(&*catalog, batch.now, input, &mut batch.events, &mut batch.retired);
         batch.count(from);
+        self.live_bytes += batch.events[from..].iter().map(request_bytes).sum::<usize>();
+        self.live_bytes -= batch.retired[retired..].iter().map(|run| run.request.body.len()).sum::<usize>();
         applied
     }
 
@@ -327,7 +334,7 @@ impl<J: Journal> Partition<J> {
                 Ok(seq) => self.tail = seq,
                 Err(AppendError::Full) => {
                     tracing::warn!(partition = %self.id, "the journal is full; the partition waits for room");
-                    tokio::time::sleep(Duration::from_millis(200)).await;
+                    tokio::time::sleep(ROOM_LOOK).await;
                     continue;
                 }
                 Err(error) => return Err(error),
@@ -343,5 +350,14 @@ impl<J: Journal> Partition<J> {
 
     fn damaged(&self, detail: &str) -> AppendError {
         AppendError::Damaged { partition: self.id, detail: detail.to_owned() }
+    }
+}
+
+/// Bytes of the request that an event brings into memory.
+fn request_bytes(event: &Event) -> usize {
+    match event {
+        Event::Accepted(accepted) => accepted.request.body.len(),
+        Event::Fired(fired) => fired.request.body.len(),
+        Event::Run { .. } | Event::Dropped { .. } | Event::CancelNoted { .. } | Event::Job(_) => 0,
     }
 }

@@ -8,7 +8,7 @@ use view::{Ids, View};
 use words::{PartitionId, Seq, Timestamp};
 
 use crate::jobs::record;
-use crate::limits::RECOVERY_READ_BYTES;
+use crate::limits::{RECOVERY_READ_BYTES, ROOM_LOOK};
 use crate::{Catalog, archive};
 
 /// What a partition has in hand when it has come back.
@@ -35,6 +35,8 @@ pub enum RecoveryError {
     Request { seq: Seq, source: Unreadable },
     #[error("the snapshot: {source}")]
     Snapshot { source: Unreadable },
+    #[error("{}", snapshot_lost(*partition, *found, *first))]
+    SnapshotLost { partition: PartitionId, found: Seq, first: Seq },
     #[error(transparent)]
     Plan(#[from] UnknownPlan),
     #[error("the view: {0}")]
@@ -54,7 +56,7 @@ pub(crate) async fn recover<J: Journal>(
     ids: &Ids,
 ) -> Result<Recovered, RecoveryError> {
     view.open_partition(partition)?;
-    let claim = journal.claim(partition).await?;
+    let claim = claim(journal, partition).await?;
     let (mut state, snapshot_through) = match journal.snapshot_get(partition).await? {
         None => (State::default(), Seq::ZERO),
         Some(snapshot) => {
@@ -70,7 +72,8 @@ pub(crate) async fn recover<J: Journal>(
     let mut seq = snapshot_through;
     let mut bytes_since_snapshot = 0;
     while seq < claim.events_tail {
-        for record in journal.read(partition, seq.next(), RECOVERY_READ_BYTES).await? {
+        let records = journal.read(partition, seq.next(), RECOVERY_READ_BYTES).await;
+        for record in records.map_err(|error| behind_snapshot(error, snapshot_through))? {
             let events: Vec<Event> = codec::decode(&record.bytes)
                 .map_err(|source| RecoveryError::Frame { seq: record.seq, source })?;
             for event in &events {
@@ -95,6 +98,38 @@ pub(crate) async fn recover<J: Journal>(
         latest = latest.max(restore_waiting(journal, partition, &state, ids).await?);
     }
     Ok(Recovered { state, claim, snapshot_through, bytes_since_snapshot, latest })
+}
+
+/// A full disk is waited out: a partition that was given up for want of room would stay stopped when there is some.
+async fn claim<J: Journal>(journal: &J, partition: PartitionId) -> Result<Claim, AppendError> {
+    loop {
+        match journal.claim(partition).await {
+            Err(AppendError::Full) if !planted::is(Bug::FullClaimGivenUp) => {
+                tracing::warn!(%partition, "the journal is full; the partition waits for room to start");
+                tokio::time::sleep(ROOM_LOOK).await;
+            }
+            claimed => return claimed,
+        }
+    }
+}
+
+/// Events are trimmed only up to a snapshot that is durable: when they begin later, one is gone.
+fn behind_snapshot(error: ReadError, found: Seq) -> RecoveryError {
+    match error {
+        ReadError::Trimmed { partition, first, .. } => {
+            RecoveryError::SnapshotLost { partition, found, first }
+        }
+        error => RecoveryError::Read(error),
+    }
+}
+
+/// What is said of a partition whose newest snapshot is not the one that its events follow.
+pub(crate) fn snapshot_lost(partition: PartitionId, found: Seq, first: Seq) -> String {
+    let missing = first.0.saturating_sub(1);
+    format!(
+        "snapshot {missing} of partition {partition} is missing, the newest is {found}: \
+         restore the snapshots directory from a backup"
+    )
 }
 
 /// The ids of requests that still wait in the inbox are known again before anybody can ask. Answers with the time

@@ -172,7 +172,7 @@ async fn check_burst(seed: u64) {
     let target = Arc::new(Target { draws: Mutex::new(seed), ..Target::default() });
     let mut life = live(Arc::new(MemoryJournal::new()), &target).await;
     life.ask(collection()).await;
-    let start = Ticks::from(Clock::start().wall()) + Span::from_ms(150);
+    let start = Ticks::from(Clock::start().wall()) + Span::from_ms(1500);
     let mut expected = BTreeSet::new();
     for n in 0..JOBS {
         let at = start + Span::from_ms(target.draw() % 100);

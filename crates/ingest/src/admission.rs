@@ -7,7 +7,7 @@ use journal::Room;
 use words::{Span, Timestamp};
 
 /// How often the state of the machine is looked at.
-const SAMPLE_EVERY: Span = Span::from_ms(250);
+const SAMPLE_EVERY: Span = Span::from_ms(100);
 
 /// The shortest and longest wait that a client is asked for, in seconds.
 const RETRY_AFTER_SECS: std::ops::RangeInclusive<u64> = 1..=60;

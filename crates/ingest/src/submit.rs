@@ -68,6 +68,9 @@ pub enum SubmitError {
     Journal(#[from] AppendError),
     #[error("the view cannot be read: {0}")]
     View(String),
+    /// Nobody would carry it out, and whether its id is taken cannot be told.
+    #[error("partition {partition} is stopped; see /readyz")]
+    Stopped { partition: PartitionId },
 }
 
 /// The door of Sortie.
@@ -137,7 +140,8 @@ impl<J: Journal> Ingest<J> {
         Ok(self.settle(ready))
     }
 
-    pub(crate) fn admit(&self) -> Result<(), Refusal> {
+    /// Whether anything can be taken on now.
+    pub fn admit(&self) -> Result<(), Refusal> {
         let checked = self.admission.check(self.clock.now(), self.ids.len(), self.journal.room());
         checked.inspect_err(|refusal| {
             let reason = match refusal.reason {
@@ -159,6 +163,9 @@ impl<J: Journal> Ingest<J> {
         let identity = identify(target.definition, &offer.body, offer.path_id, offer.header_id)?;
         let body_hash = fingerprint(target.definition, &offer.body);
         let partition = PartitionId::of(&identity.key, self.partitions);
+        if self.ids.is_stopped(partition) {
+            return Err(SubmitError::Stopped { partition });
+        }
         let at = self.clock.now();
         let new = match self.reserve(&identity, body_hash, partition)? {
             Reservation::Held { new } => new,

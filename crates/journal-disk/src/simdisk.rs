@@ -101,6 +101,17 @@ impl SimDisk {
         SimDisk { world: Arc::new(Mutex::new(self.lock().copy(seed))) }
     }
 
+    /// Another disk with all that this one has, the cache written out.
+    #[must_use]
+    pub fn copy_written_out(&self, seed: u64) -> SimDisk {
+        SimDisk { world: Arc::new(Mutex::new(self.lock().copy_written_out(seed))) }
+    }
+
+    /// Whether a power cut now would lose anything.
+    pub fn has_unsynced(&self) -> bool {
+        self.lock().has_unsynced()
+    }
+
     fn lock(&self) -> MutexGuard<'_, World> {
         self.world.lock().expect("no holder of the lock panics")
     }

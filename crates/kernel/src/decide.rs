@@ -6,9 +6,7 @@ use crate::command::{Command, Decision, Input, Rejection, Request};
 use crate::job::Firing;
 use planted::Bug;
 
-use crate::{
-    Accepted, Cause, Direction, DropReason, Event, Fact, Fired, Phase, Run, RunNo, State, Then, Try,
-};
+use crate::{Accepted, Cause, Direction, DropReason, Event, Fact, Fired, Phase, Run, RunNo, State, Then};
 
 /// The events that an input leads to, before anything that follows from them.
 pub(crate) fn decide(state: &State, now: Timestamp, input: &Input) -> Result<Vec<Event>, Rejection> {
@@ -64,8 +62,7 @@ fn decide_outcome(
     outcome: &Outcome,
 ) -> Result<Vec<Event>, Rejection> {
     let run = state.run(no).ok_or(Rejection::Stale)?;
-    let same = |now: Try| now.work == work && (now.attempt == attempt || planted::is(Bug::LateAnswerTaken));
-    if !run.under_way().any(same) {
+    if !run.under_way().any(|now| (now.work, now.attempt) == (work, attempt)) {
         return Err(Rejection::Stale);
     }
     let then = what_then(run, now, work, attempt, outcome);

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use axum::body::Body;
 use engine::jobs::JobReader;
-use engine::{Applied, ApplyError, Catalog, Control, Engine, Entry, archive};
+use engine::{Applied, ApplyError, Catalog, CommandError, Control, Engine, Entry, archive};
 use host::Clock;
 use ingest::Ingest;
 use journal::Journal;
@@ -128,7 +128,20 @@ impl<J: Journal> Api<J> {
             let run = archive::open(&ended).map_err(|error| ApiError::View(format!("run {id}: {error}")))?;
             return Ok(Some(Found::Ended(Box::new(ended), Box::new(run))));
         }
-        Ok(entry.filter(|entry| entry.durable).map(|entry| Found::Waiting(entry.partition)))
+        match entry.filter(|entry| entry.durable) {
+            Some(entry) => Ok(Some(Found::Waiting(entry.partition))),
+            None => Ok(self.all_run(hint).map(|()| None)?),
+        }
+    }
+
+    /// That there is no such run can be said only when every partition runs: a stopped one may hold it.
+    fn all_run(&self, hint: PartitionId) -> Result<(), CommandError> {
+        let stopped = self.engine.partitions().into_iter().filter_map(|info| Some((info.id, info.stopped?)));
+        // The partition that the id itself leads to is the likeliest.
+        match stopped.max_by_key(|(id, _)| *id == hint) {
+            None => Ok(()),
+            Some((partition, reason)) => Err(CommandError::Stopped { partition, reason }),
+        }
     }
 
     /// Looks for a request near the head of the inbox. One far behind it is left unread: polling it must not

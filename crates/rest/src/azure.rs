@@ -88,7 +88,7 @@ impl<J: Journal> Api<J> {
                 let text = format!("nothing is at {}", ask.parts.uri.path());
                 Err(AzureError::new(StatusCode::NOT_FOUND, "NotFound", text))
             }
-            _ => Err(ApiError::Method(ask.parts.method).into()),
+            _ => Err(ApiError::Method { method: ask.parts.method, allow: "" }.into()),
         }
     }
 
@@ -108,7 +108,7 @@ impl<J: Journal> Api<J> {
 
     async fn azure_collection(&self, at: &CollectionPath, body: Incoming, ask: &Ask) -> Answer {
         let wrong = |error| AzureError::at(at, "", error);
-        let expect = etag::expect(&ask.parts.headers)?;
+        let expect = etag::expect(&ask.parts.method, &ask.parts.headers)?;
         let (collection, status) = match ask.parts.method {
             Method::GET => (self.collection(at).map_err(wrong)?, StatusCode::OK),
             Method::PUT => {
@@ -127,7 +127,7 @@ impl<J: Journal> Api<J> {
                 self.delete_collection(at, expect).await.map_err(wrong)?;
                 return Ok(empty(StatusCode::OK));
             }
-            _ => return Err(ApiError::Method(ask.parts.method.clone()).into()),
+            _ => return Err(ApiError::Method { method: ask.parts.method.clone(), allow: "" }.into()),
         };
         let shown = body::collection(&collection).map_err(wrong)?;
         Ok(with_etag(json(status, &shown), collection.version))
@@ -151,7 +151,7 @@ impl<J: Journal> Api<J> {
 
     async fn azure_job(&self, at: &CollectionPath, name: &str, body: Incoming, ask: &Ask) -> Answer {
         let wrong = |error| AzureError::at(at, name, error);
-        let expect = etag::expect(&ask.parts.headers)?;
+        let expect = etag::expect(&ask.parts.method, &ask.parts.headers)?;
         let writing = Writing { expect, delay: AT_ONCE };
         let (collection, shown, status) = match ask.parts.method {
             Method::GET => {
@@ -176,7 +176,7 @@ impl<J: Journal> Api<J> {
                 self.delete_job(at, name, expect).await.map_err(wrong)?;
                 return Ok(empty(StatusCode::OK));
             }
-            _ => return Err(ApiError::Method(ask.parts.method.clone()).into()),
+            _ => return Err(ApiError::Method { method: ask.parts.method.clone(), allow: "" }.into()),
         };
         let version = shown.job.definition.version;
         let shown = body::job(&collection, &shown, ask.dialect).map_err(wrong)?;

@@ -28,3 +28,16 @@ where
         Ok(Err(error)) => Err(ApiError::BodyBroken(error.to_string())),
     }
 }
+
+/// Reads the body of a request that is refused and keeps nothing of it: a connection that is closed while its client
+/// still sends would take the answer with it.
+pub(crate) async fn discard<B>(request: Request<B>, bytes_max: usize)
+where
+    B: Body<Data = Bytes> + Unpin,
+    B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
+{
+    let mut body = Limited::new(request.into_body(), bytes_max);
+    let discarded = async { while let Some(Ok(_)) = body.frame().await {} };
+    // A client that takes longer loses its connection, and maybe the answer.
+    let _ = tokio::time::timeout(BODY_TIMEOUT, discarded).await;
+}

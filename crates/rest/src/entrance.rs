@@ -83,8 +83,17 @@ impl<J: Journal> Api<J> {
         path_id: Option<RunId>,
     ) -> Result<Submitted, ApiError> {
         let mut offer = offer(request.headers(), path_id)?;
-        offer.body = body::read(request, BODY_BYTES_MAX).await?;
+        offer.body = self.read_body(request, BODY_BYTES_MAX).await?;
         self.take(entry, offer).await
+    }
+
+    /// The body, unless there is too much already: it would take the memory that there is too little of.
+    async fn read_body(&self, request: Request<Incoming>, bytes_max: usize) -> Result<Bytes, ApiError> {
+        if let Err(refusal) = self.ingest.admit() {
+            body::discard(request, bytes_max).await;
+            return Err(refusal.into());
+        }
+        body::read(request, bytes_max).await
     }
 
     pub(crate) async fn take(&self, entry: &Entry, offer: Offer) -> Result<Submitted, ApiError> {
@@ -110,7 +119,7 @@ impl<J: Journal> Api<J> {
         request: Request<Incoming>,
     ) -> Result<Response<Body>, ApiError> {
         check_media_type(request.headers(), &["application/x-ndjson", "application/jsonl"])?;
-        let text = body::read(request, BATCH_BYTES_MAX).await?;
+        let text = self.read_body(request, BATCH_BYTES_MAX).await?;
         let lines = split_lines(&text)?;
         let target = Target { definition: &entry.definition, version: entry.version };
         let bodies = lines.iter().map(|(_, body)| body.clone()).collect();

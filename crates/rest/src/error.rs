@@ -2,7 +2,7 @@
 
 use axum::response::{IntoResponse, Response};
 use engine::{ApplyError, CommandError, DeleteError};
-use http::header::{CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
+use http::header::{ALLOW, CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
 use http::{HeaderValue, StatusCode};
 use ingest::{Refusal, RefusalReason, SubmitError};
 use journal::AppendError;
@@ -24,8 +24,12 @@ pub(crate) enum ApiError {
     BadRequest(String),
     #[error("{0}")]
     MediaType(String),
-    #[error("{0} is not supported here")]
-    Method(http::Method),
+    #[error("{method} is not supported here")]
+    Method {
+        method: http::Method,
+        /// The methods that are; empty where the router knows and says them itself.
+        allow: &'static str,
+    },
     #[error("a body of more than {bytes_max} bytes is not taken here")]
     BodyTooLarge { bytes_max: usize },
     #[error("the body did not arrive in time")]
@@ -84,7 +88,7 @@ impl ApiError {
             ApiError::UnknownWorkflow(_) => (StatusCode::NOT_FOUND, "unknown_workflow"),
             ApiError::BadRequest(_) => (StatusCode::BAD_REQUEST, "bad_request"),
             ApiError::MediaType(_) => (StatusCode::UNSUPPORTED_MEDIA_TYPE, "media_type"),
-            ApiError::Method(_) => (StatusCode::METHOD_NOT_ALLOWED, "method_not_allowed"),
+            ApiError::Method { .. } => (StatusCode::METHOD_NOT_ALLOWED, "method_not_allowed"),
             ApiError::BodyTooLarge { .. } => (StatusCode::PAYLOAD_TOO_LARGE, "too_large"),
             ApiError::BodyTimeout => (StatusCode::REQUEST_TIMEOUT, "body_timeout"),
             ApiError::BodyBroken(_) => (StatusCode::BAD_REQUEST, "body_broken"),
@@ -116,8 +120,9 @@ impl ApiError {
             ApiError::Refused(refusal) | ApiError::Submit(SubmitError::Refused(refusal)) => {
                 Some(refusal.retry_after_secs)
             }
-            ApiError::Submit(SubmitError::Journal(_)) | ApiError::View(_) => Some(5),
-            ApiError::Command(CommandError::Stopped { .. }) => Some(30),
+            ApiError::Submit(SubmitError::Journal(_) | SubmitError::View(_)) | ApiError::View(_) => Some(5),
+            ApiError::Command(CommandError::Stopped { .. })
+            | ApiError::Submit(SubmitError::Stopped { .. }) => Some(30),
             _ => None,
         }
     }
@@ -178,6 +183,7 @@ fn submit_code(error: &SubmitError) -> (StatusCode, &'static str) {
         SubmitError::Refused(refusal) => refusal_code(refusal),
         SubmitError::Journal(error) => journal_code(error),
         SubmitError::View(_) => (StatusCode::SERVICE_UNAVAILABLE, "view_unavailable"),
+        SubmitError::Stopped { .. } => (StatusCode::SERVICE_UNAVAILABLE, "partition_stopped"),
     }
 }
 
@@ -245,6 +251,11 @@ impl IntoResponse for ApiError {
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
         if let Some(secs) = self.retry_after_secs() {
             headers.insert(RETRY_AFTER, HeaderValue::from(secs));
+        }
+        if let ApiError::Method { allow, .. } = self
+            && !allow.is_empty()
+        {
+            headers.insert(ALLOW, HeaderValue::from_static(allow));
         }
         if matches!(self, ApiError::Denied(Denied::Unknown)) {
             headers.insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));

@@ -34,6 +34,14 @@ pub(crate) fn find<'a>(catalog: &Catalog, path: &'a str) -> Option<(Entry, Optio
     })
 }
 
+/// What can be done with one run at its workflow's own route.
+fn methods(entry: &Entry) -> &'static str {
+    match entry.definition.accept().change() {
+        Some(_) => "GET, PUT, DELETE, PATCH",
+        None => "GET, PUT, DELETE",
+    }
+}
+
 impl<J: Journal> Api<J> {
     pub(crate) async fn own_route(
         &self,
@@ -55,7 +63,8 @@ impl<J: Journal> Api<J> {
                 Ok(empty(StatusCode::NO_CONTENT))
             }
             (Method::PATCH, Some(id)) => self.change(entry, run_id(id)?, request).await,
-            (method, _) => Err(ApiError::Method(method)),
+            (method, None) => Err(ApiError::Method { method, allow: "POST" }),
+            (method, Some(_)) => Err(ApiError::Method { method, allow: methods(entry) }),
         }
     }
 
@@ -87,7 +96,7 @@ impl<J: Journal> Api<J> {
     ) -> Result<Response<Body>, ApiError> {
         self.allow(request.headers(), Permission::Ingest)?;
         let Some(change) = entry.definition.accept().change() else {
-            return Err(ApiError::Method(Method::PATCH));
+            return Err(ApiError::Method { method: Method::PATCH, allow: methods(entry) });
         };
         if self.find(&id).await?.is_none() {
             return Err(ApiError::NotFound(format!("no run {id}")));

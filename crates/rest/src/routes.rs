@@ -9,8 +9,9 @@ mod workflows;
 use axum::Router;
 use axum::extract::rejection::PathRejection;
 use axum::extract::{FromRequestParts, Path};
+use axum::handler::Handler;
 use axum::response::{IntoResponse, Response};
-use axum::routing::{any, get, post};
+use axum::routing::{MethodRouter, get, post, put};
 use http::Uri;
 use http::request::Parts;
 use journal::Journal;
@@ -31,17 +32,17 @@ pub(crate) fn router<J: Journal>(api: Api<J>) -> Router {
         .route("/v1/workflows", get(workflows::list::<J>).post(workflows::apply::<J>))
         .route("/v1/workflows:check", post(workflows::check::<J>))
         .route("/v1/workflows/{name}", get(workflows::show::<J>).delete(workflows::delete::<J>))
-        .route("/v1/workflows/{name}/runs", any(wrong_method))
-        .route("/v1/workflows/{name}/runs/{id}", any(wrong_method))
-        .route("/v1/workflows/{name}/runs:batch", any(wrong_method))
+        .route("/v1/workflows/{name}/runs", post(wrong_method))
+        .route("/v1/workflows/{name}/runs/{id}", put(wrong_method))
+        .route("/v1/workflows/{name}/runs:batch", post(wrong_method))
         .route("/v1/collections", get(collections::list::<J>))
-        .route("/v1/collections/{c}", any(collections::one::<J>))
+        .route("/v1/collections/{c}", whole(collections::one::<J>))
         .route("/v1/collections/{c}/enable", post(collections::enable::<J>))
         .route("/v1/collections/{c}/disable", post(collections::disable::<J>))
         .route("/v1/collections/{c}/export", get(collections::export::<J>))
         .route("/v1/collections/{c}/import", post(collections::import::<J>))
         .route("/v1/collections/{c}/jobs", get(jobs::list::<J>))
-        .route("/v1/collections/{c}/jobs/{j}", any(jobs::one::<J>))
+        .route("/v1/collections/{c}/jobs/{j}", whole(jobs::one::<J>))
         .route("/v1/collections/{c}/jobs/{j}/run", post(jobs::run::<J>))
         .route("/v1/collections/{c}/jobs/{j}/history", get(jobs::history::<J>))
         .route("/v1/collections/{c}/jobs/{j}/preview", get(jobs::preview::<J>))
@@ -58,9 +59,19 @@ pub(crate) fn router<J: Journal>(api: Api<J>) -> Router {
         .with_state(api)
 }
 
-/// The entrance takes what it knows before the router sees it.
+/// The methods of something that can be read, written, changed and deleted.
+fn whole<H, T, S>(handler: H) -> MethodRouter<S>
+where
+    H: Handler<T, S>,
+    T: 'static,
+    S: Clone + Send + Sync + 'static,
+{
+    get(handler.clone()).put(handler.clone()).patch(handler.clone()).delete(handler)
+}
+
+/// The entrance takes what it knows before the router sees it: what is left is a method that nobody takes.
 async fn wrong_method(method: http::Method) -> ApiError {
-    ApiError::Method(method)
+    ApiError::Method { method, allow: "" }
 }
 
 /// The one name or id in a path.

@@ -21,7 +21,7 @@ use tower_service::Service;
 use crate::api::Api;
 use crate::azure;
 use crate::entrance;
-use crate::limits::{CONNECTIONS_MAX, HEAD_BYTES_MAX, HEAD_TIMEOUT, HEADERS_MAX};
+use crate::limits::{HEAD_BYTES_MAX, HEAD_TIMEOUT, HEADERS_MAX};
 use crate::own_route;
 use crate::routes;
 
@@ -30,6 +30,7 @@ pub struct Server {
     address: SocketAddr,
     stop: watch::Sender<bool>,
     connections: Arc<Semaphore>,
+    connections_max: usize,
     accepting: JoinHandle<()>,
 }
 
@@ -37,10 +38,11 @@ pub struct Server {
 pub async fn serve<J: Journal>(listener: TcpListener, api: Api<J>) -> std::io::Result<Server> {
     let address = listener.local_addr()?;
     let (stop, stopped) = watch::channel(false);
-    let connections = Arc::new(Semaphore::new(CONNECTIONS_MAX));
+    let connections_max = api.limits.connections_max;
+    let connections = Arc::new(Semaphore::new(connections_max));
     let desk = Desk { router: routes::router(api.clone()), api };
     let accepting = host::spawn("accept connections", accept(listener, desk, stopped, connections.clone()));
-    Ok(Server { address, stop, connections, accepting })
+    Ok(Server { address, stop, connections, connections_max, accepting })
 }
 
 impl Server {
@@ -55,7 +57,7 @@ impl Server {
         let idle = async {
             // An error means that the accept loop was cancelled: it accepts nothing more either way.
             let _ = self.accepting.await;
-            let all = u32::try_from(CONNECTIONS_MAX).expect("a small number");
+            let all = u32::try_from(self.connections_max).expect("a small number");
             drop(self.connections.acquire_many(all).await);
         };
         if tokio::time::timeout(patience, idle).await.is_err() {

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use rest::{Access, Role, Token};
 use serde::Deserialize;
 use toml::{Table, Value};
-use vault::Vault;
+use vault::{KeyFileError, Vault};
 use words::Span;
 
 /// Variables that begin like settings but belong to the command line.
@@ -131,6 +131,9 @@ pub enum ConfigError {
     File { path: PathBuf, message: String },
     #[error("{0}")]
     Setting(String),
+    /// Nothing is wrong with the settings: the disk failed.
+    #[error("secrets.key_file: {0}")]
+    KeyFile(KeyFileError),
 }
 
 impl Default for Config {
@@ -299,7 +302,12 @@ impl Config {
             (Some(key), None) => Vault::from_text(key).map_err(|error| setting("key", &error))?,
             (None, file) => {
                 let path = file.clone().unwrap_or_else(|| self.data.join("secrets.key"));
-                Vault::open_or_create(&path).map_err(|error| setting("key_file", &error))?
+                Vault::open_or_create(&path).map_err(|error| match error {
+                    KeyFileError::Io { ref source, .. } if is_of_the_disk(source.kind()) => {
+                        ConfigError::KeyFile(error)
+                    }
+                    error => setting("key_file", &error),
+                })?
             }
         };
         let old = secrets.old_keys.iter().map(|key| vault::Key::from_text(key));
@@ -385,6 +393,12 @@ fn override_with(table: &mut Table, key: &str, value: &str) {
     let parsed = typed.then(|| toml::from_str::<Table>(&format!("value = {value}")).ok()).flatten();
     let parsed = parsed.and_then(|mut table| table.remove("value"));
     place.insert(last.to_owned(), parsed.unwrap_or_else(|| Value::String(value.to_owned())));
+}
+
+/// Whether it is the disk that failed: a file that is missing or closed to us is a matter of settings.
+fn is_of_the_disk(kind: std::io::ErrorKind) -> bool {
+    use std::io::ErrorKind;
+    !matches!(kind, ErrorKind::NotFound | ErrorKind::PermissionDenied | ErrorKind::NotADirectory)
 }
 
 #[cfg(test)]

@@ -1,8 +1,10 @@
 //! The wiring: the only place that names concrete parts and puts them together.
 
 mod config;
+mod descriptors;
 mod gauges;
 mod housekeeping;
+mod memory;
 mod start;
 mod starter;
 

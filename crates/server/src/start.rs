@@ -15,10 +15,12 @@ use rest::{Api, Parts, Server};
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 use vault::Vault;
-use view::{Ids, View};
+use view::{Ids, OnFailure, View};
 use wire::ServiceView;
 
 use crate::config::{Config, ConfigError, SyncMode};
+use crate::descriptors::Descriptors;
+use crate::memory::Memory;
 use crate::starter::WorkflowStarter;
 use crate::{gauges, housekeeping};
 
@@ -56,6 +58,7 @@ impl StartError {
     /// What the process says to whoever started it: 65 damaged data, 75 try again, 78 settings.
     pub fn exit_code(&self) -> u8 {
         match self {
+            StartError::Config(ConfigError::KeyFile(_)) => 75,
             StartError::Config(_) => 78,
             StartError::Journal(OpenError::Damaged { .. }) => 65,
             StartError::Journal(OpenError::Version { .. } | OpenError::Fixed { .. }) => 78,
@@ -75,28 +78,28 @@ pub async fn start(config: Config) -> Result<Running, StartError> {
 pub async fn start_with_clock(config: Config, clock: Clock) -> Result<Running, StartError> {
     let access = config.access()?;
     config.egress()?;
-    let journal = Arc::new(open_journal(&config).await?);
+    let (descriptors, memory) = (Descriptors::of_process(), Memory::of_process());
+    let journal = Arc::new(open_journal(&config, memory).await?);
     let listen = |source| StartError::Listen { address: config.listen, source };
     // Bound before the recovery: clients that come early wait instead of being turned away.
     let listener = TcpListener::bind(config.listen).await.map_err(listen)?;
-    let view = View::open(&config.data.join("view"), view::Settings::default())?;
+    let view = View::open(&config.data.join("view"), view_settings(descriptors, memory))?;
     let control = Control::open(journal.clone(), clock.clone()).await?;
     // The data directory is there and locked from here on.
     let vault = Arc::new(config.vault()?);
     let ids = Arc::new(Ids::new());
     let mut metrics = Registry::default();
-    let limits = &config.limits;
     let ingest = Arc::new(Ingest::new(
         journal.clone(),
         view.clone(),
         ids.clone(),
         clock.clone(),
         config.partitions,
-        Admission::new(limits.unfinished_runs_max, limits.memory_bytes_max),
+        admission(&config, memory),
         ingest::Metrics::register(&mut metrics),
     ));
     let starter = Arc::new(WorkflowStarter { ingest: ingest.clone(), catalogs: control.catalogs().clone() });
-    let performer = performer(&config, vault.clone(), starter, clock.clone())?;
+    let performer = performer(&config, descriptors, vault.clone(), starter, clock.clone())?;
     let engine = Engine::start(
         journal.clone(),
         view.clone(),
@@ -104,7 +107,7 @@ pub async fn start_with_clock(config: Config, clock: Clock) -> Result<Running, S
         control.catalogs().clone(),
         Arc::new(performer.clone()),
         clock.clone(),
-        engine_settings(&config),
+        engine_settings(&config, memory),
         engine::Metrics::register(&mut metrics),
     )
     .await;
@@ -119,7 +122,7 @@ pub async fn start_with_clock(config: Config, clock: Clock) -> Result<Running, S
         access,
         metrics,
         services: Box::new(move || services(&performer)),
-        limits: wire_limits(&config),
+        limits: wire_limits(&config, descriptors),
         jobs: JobReader::new(view.clone(), config.partitions),
         job_limits: config.job_limits(),
         history_for: config.jobs.history_for,
@@ -174,12 +177,13 @@ impl Running {
     }
 }
 
-async fn open_journal(config: &Config) -> Result<DiskJournal, OpenError> {
+async fn open_journal(config: &Config, memory: Memory) -> Result<DiskJournal, OpenError> {
     let dir = config.data.clone();
     let settings = journal_disk::Settings {
-        segment_bytes: config.journal.segment_bytes,
+        segment_bytes: config.journal.segment_bytes.min(memory.segment),
         reserve_bytes: config.journal.reserve_bytes,
         linger: Duration::from_micros(config.journal.linger_us),
+        cache_bytes: memory.journal_cache as usize,
         sync: match config.journal.sync {
             SyncMode::Data => Sync::Data,
             SyncMode::Off => Sync::Off,
@@ -193,27 +197,47 @@ async fn open_journal(config: &Config) -> Result<DiskJournal, OpenError> {
 /// What makes the calls of workflows and of jobs: one client, under one outbound guard.
 fn performer(
     config: &Config,
+    descriptors: Descriptors,
     vault: Arc<Vault>,
     starter: Arc<WorkflowStarter>,
     clock: Clock,
 ) -> Result<Performer, ConfigError> {
-    let client = Client::new(effects::Settings { egress: config.egress()?, ..Default::default() });
+    let client = Client::new(effects::Settings {
+        egress: config.egress()?,
+        connections_total: descriptors.outbound,
+        ..Default::default()
+    });
     let caller = JobCaller::new(client.clone(), vault, starter, clock.clone(), config.job_settings());
     let orders = JobOrders { caller, region: config.jobs.region.clone() };
     Ok(Performer::new(client, orders, clock))
 }
 
-fn engine_settings(config: &Config) -> engine::Settings {
+fn admission(config: &Config, memory: Memory) -> Admission {
+    let limits = &config.limits;
+    Admission::new(limits.unfinished_runs_max, limits.memory_bytes_max.min(memory.admission))
+}
+
+fn engine_settings(config: &Config, memory: Memory) -> engine::Settings {
     let share = |total: usize| (total / usize::from(config.partitions)).max(1);
     engine::Settings {
         calls_max_per_partition: share(config.limits.calls_max),
         live_runs_max_per_partition: share(config.limits.live_runs_max),
+        live_bytes_max_per_partition: share(memory.live as usize),
         history_max_per_job: config.jobs.history_max_per_job,
         ..engine::Settings::for_partitions(config.partitions)
     }
 }
 
-fn wire_limits(config: &Config) -> wire::Limits {
+fn view_settings(descriptors: Descriptors, memory: Memory) -> view::Settings {
+    view::Settings {
+        cache_bytes: memory.view_cache,
+        memtable_bytes_total: memory.view_memtables,
+        open_files_max: descriptors.tables,
+        on_failure: OnFailure::ExitProcess,
+    }
+}
+
+fn wire_limits(config: &Config, descriptors: Descriptors) -> wire::Limits {
     wire::Limits {
         partitions: config.partitions,
         body_bytes_max: ingest::limits::BODY_BYTES_MAX,
@@ -224,7 +248,7 @@ fn wire_limits(config: &Config) -> wire::Limits {
         calls_max: config.limits.calls_max,
         live_runs_max: config.limits.live_runs_max,
         page_items_max: rest::limits::PAGE_ITEMS_MAX,
-        connections_max: rest::limits::CONNECTIONS_MAX,
+        connections_max: descriptors.inbound,
     }
 }
 

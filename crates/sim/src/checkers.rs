@@ -15,6 +15,8 @@ mod i11_once;
 mod i12_left_out;
 mod i13_history;
 mod i15_edits;
+mod i16_admission;
+mod i17_bounds;
 mod i21_replay;
 mod i21_rows;
 mod l1_ends;
@@ -28,6 +30,7 @@ use words::{PartitionId, RunId};
 
 use crate::book::Book;
 use crate::history::History;
+use crate::plan::Limits;
 use crate::services::Ledger;
 use crate::sighting::{Durable, Sighting};
 
@@ -89,7 +92,7 @@ pub struct Checkers {
 }
 
 impl Checkers {
-    pub fn new() -> Checkers {
+    pub fn new(limits: &Limits) -> Checkers {
         let all: Vec<Box<dyn Checker>> = vec![
             Box::<i01_acked::Acked>::default(),
             Box::<i02_dense::Dense>::default(),
@@ -105,6 +108,8 @@ impl Checkers {
             Box::new(i12_left_out::LeftOut),
             Box::<i13_history::Complete>::default(),
             Box::<i15_edits::Edits>::default(),
+            Box::new(i16_admission::Admission::new(limits.unfinished_max)),
+            Box::new(i17_bounds::Bounds::new(limits.live_runs_max)),
             Box::new(i21_replay::Replay),
             Box::new(i21_rows::Rows),
             Box::<o1_overlap::NoOverlap>::default(),

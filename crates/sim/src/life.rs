@@ -24,19 +24,27 @@ pub enum Ending {
 const HEAL_AFTER_MS: u64 = 2000;
 
 /// How often a process is looked at that should come to rest, in ms.
-const LOOK_MS: u64 = 1000;
+const LOOK_MS: u64 = 5000;
 
 /// How long a healthy world may take to come to rest, in ms: far longer than any retry or late call.
 const REST_MS: u64 = 3_600_000;
 
 /// Starts a process and lets the world happen to it.
 pub async fn live(sim: &Arc<Sim>, directory: &Path) -> Ending {
-    let started = Process::start(sim, directory).await;
+    let started = {
+        let starting = std::pin::pin!(Process::start(sim, directory));
+        tokio::select! {
+            biased;
+            started = starting => started,
+            () = go_on_without(sim) => Err(anyhow::anyhow!("the process died while it started")),
+        }
+    };
     sim.look_for_death();
     let process = match started {
         Ok(process) => Arc::new(process),
         Err(error) => return failed_start(&mut sim.world(), &error),
     };
+    sim.world().died_starting = 0;
     greet(&mut sim.world());
     loop {
         if let Some(death) = sim.world().death {
@@ -72,9 +80,31 @@ async fn wait_until(sim: &Sim, at: u64) {
     }
 }
 
+/// The world goes on while a process starts, until that is dead.
+async fn go_on_without(sim: &Sim) {
+    while sim.world().death.is_none() {
+        let until = sim.world().now() + LOOK_MS;
+        wait_until(sim, until).await;
+        while let Some(errand) = next_errand(sim) {
+            match errand {
+                Errand::Arrive(call) => arrive(&mut sim.world(), &call),
+                Errand::Empty => sim.world().disk.set_capacity(u64::MAX),
+                Errand::Do(Deed::Kill { down_ms }) => sim.die(Death { power: false, down_ms }),
+                Errand::Do(Deed::PowerCut { down_ms }) => sim.die(Death { power: true, down_ms }),
+                // Nobody answers yet.
+                errand => sim.world().put_off(LOOK_MS, errand),
+            }
+        }
+    }
+}
+
 fn failed_start(world: &mut World, error: &anyhow::Error) -> Ending {
     if let Some(death) = world.death {
         world.coverage.note(Sometimes::DiedInRecovery);
+        world.died_starting += 1;
+        if world.died_starting == 5 {
+            world.coverage.note(Sometimes::DiedFiveTimesInRecovery);
+        }
         return Ending::Died(death);
     }
     if world.healed {
@@ -128,6 +158,9 @@ async fn rest(sim: &Arc<Sim>, process: &Arc<Process>) -> Ending {
             clients::retry_all(process).await;
             owed = editors::wind_down(sim, process).await;
             if owed.is_none() && is_at_rest(sim, process).await {
+                // Long enough for the journal to write down that all of it is durable.
+                tokio::time::sleep(Duration::from_millis(LOOK_MS)).await;
+                sim.world().keep_still();
                 return Ending::Rested;
             }
             look = sim.world().now() + LOOK_MS;
@@ -192,7 +225,8 @@ pub fn arrive(world: &mut World, call: &crate::services::Call) {
         world.coverage.note(Sometimes::LateAfterUndo);
     }
     world.see(Sighting::Reached { run: call.run.clone(), work: call.work, attempt: call.attempt, effect });
-    if world.answers.insert(call.number, outcome).is_some() {
+    world.answers.insert(call.number, outcome);
+    if !world.arrived.insert(call.number) {
         world.coverage.note(Sometimes::ArrivedTwice);
     }
 }

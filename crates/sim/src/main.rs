@@ -17,6 +17,7 @@ mod plan;
 mod process;
 mod regressions;
 mod report;
+mod rot;
 mod services;
 mod shrink;
 mod sighting;

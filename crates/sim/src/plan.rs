@@ -23,6 +23,8 @@ pub struct Plan {
 pub struct Limits {
     pub partitions: u16,
     pub segment_bytes: u64,
+    /// Space kept aside for work that runs.
+    pub reserve_bytes: u64,
     pub snapshot_after_bytes: u64,
     pub calls_max: usize,
     pub live_runs_max: usize,

@@ -150,7 +150,7 @@ fn journal_settings(sim: &Arc<Sim>, limits: Limits) -> journal_disk::Settings {
     });
     journal_disk::Settings {
         segment_bytes: limits.segment_bytes,
-        reserve_bytes: 64 << 10,
+        reserve_bytes: limits.reserve_bytes,
         cache_bytes: 4 << 10,
         on_fatal,
         ..journal_disk::Settings::new(limits.partitions)
@@ -167,5 +167,5 @@ fn engine_settings(limits: Limits) -> engine::Settings {
 }
 
 fn view_settings() -> view::Settings {
-    view::Settings { cache_bytes: 1 << 20, memtable_bytes_total: 8 << 20 }
+    view::Settings { cache_bytes: 1 << 20, memtable_bytes_total: 8 << 20, ..Default::default() }
 }

@@ -196,7 +196,11 @@ async fn travel(sim: Arc<Sim>, order: Order, trip: Trip) {
             sim.world().coverage.note(Sometimes::RetryAfter);
             Some(transient(Some(Span::from_secs(trip.call.number % 20))))
         }
-        Fate::AnswerLost | Fate::RequestLost | Fate::Late => None,
+        Fate::AnswerLost => {
+            sim.world().coverage.note(Sometimes::AnswerLost);
+            None
+        }
+        Fate::RequestLost | Fate::Late => None,
     };
     reply.tell(outcome.unwrap_or_else(|| Outcome::Unknown { reason: "no answer".to_owned() }));
 }

@@ -5,16 +5,18 @@ use std::sync::Arc;
 
 use words::RunId;
 
+use crate::coverage::Sometimes;
 use crate::life::{self, Ending};
 use crate::panics;
 use crate::plan::Plan;
 use crate::process::Process;
 use crate::report::Report;
+use crate::rot;
 use crate::sighting::Sighting;
 use crate::world::{Death, Errand, Sim};
 
-/// Lives that one simulation has at most: far more than any plan asks for.
-const LIVES_MAX: u32 = 1000;
+/// Lives that one simulation has at most: more than any plan asks for.
+const LIVES_MAX: u32 = 200;
 
 /// Plays a plan. `directory` is empty, for the view's files.
 pub fn simulate(plan: &Plan, directory: &Path, print: bool) -> Report {
@@ -32,6 +34,9 @@ pub fn simulate(plan: &Plan, directory: &Path, print: bool) -> Report {
     if sim.world().checkers.found.is_empty() {
         bury(&sim, Death { power: true, down_ms: 0 });
         last_life(&sim, directory);
+    }
+    if sim.world().checkers.found.is_empty() {
+        runtime().block_on(rot::damage(&sim));
     }
     report(&sim)
 }
@@ -65,6 +70,9 @@ fn bury(sim: &Sim, death: Death) {
     world.figures.crashes += 1;
     world.see(Sighting::Crashed { power: death.power });
     if death.power {
+        if world.disk.has_unsynced() {
+            world.coverage.note(Sometimes::PowerCutWithUnsynced);
+        }
         world.figures.power_cuts += 1;
         world.disk.power_cut();
     } else {

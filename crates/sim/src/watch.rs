@@ -56,7 +56,7 @@ pub async fn write(sim: Arc<Sim>, mut hands: Hands) {
 }
 
 fn hash(bytes: &Bytes) -> u64 {
-    dice::hash(&bytes[..].to_vec())
+    dice::hash(&&bytes[..])
 }
 
 impl Journal for Watched {

@@ -2,7 +2,7 @@
 
 mod agenda;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -37,6 +37,8 @@ pub struct Sim {
 pub struct World {
     pub plan: Plan,
     pub disk: SimDisk,
+    /// The disk when everything had come to rest.
+    pub still: Option<SimDisk>,
     pub agenda: agenda::Agenda,
     /// Counts the lives of the process.
     pub life: u32,
@@ -49,9 +51,13 @@ pub struct World {
     pub ordered_death: Death,
     /// How often the process will still die while it comes back.
     pub nested: u8,
+    /// How often in a row it has died while it came back.
+    pub died_starting: u32,
     pub slow: (u64, u64),
     pub outage_until: u64,
     pub calls: u64,
+    /// The calls that have reached their services.
+    pub arrived: BTreeSet<u64>,
     /// The answers of services that are on their way back.
     pub answers: BTreeMap<u64, Outcome>,
     pub clients: BTreeMap<u32, Client>,
@@ -87,17 +93,19 @@ impl Sim {
         let disk = SimDisk::new(crate::dice::hash(&(plan.seed, "disk")));
         let world = World {
             agenda: agenda::Agenda::of(&plan),
-            plan,
             disk,
+            still: None,
             life: 0,
             healed: false,
             played_at: 0,
             death: None,
             ordered_death: Death::default(),
             nested: 0,
+            died_starting: 0,
             slow: (0, 0),
             outage_until: 0,
             calls: 0,
+            arrived: BTreeSet::new(),
             answers: BTreeMap::new(),
             clients: BTreeMap::new(),
             editors: BTreeMap::new(),
@@ -105,7 +113,7 @@ impl Sim {
             book: Book::default(),
             offered: BTreeMap::new(),
             ledger: Ledger::default(),
-            checkers: Checkers::new(),
+            checkers: Checkers::new(&plan.limits),
             coverage: Coverage::default(),
             figures: Figures::default(),
             catalog: Arc::default(),
@@ -114,6 +122,7 @@ impl Sim {
             set_ms: Arc::default(),
             trace: DefaultHasher::new(),
             print,
+            plan,
         };
         Sim { world: Mutex::new(world), wake: Notify::new() }
     }
@@ -243,9 +252,23 @@ impl World {
         }
     }
 
+    /// Keeps the disk as it is, for those who will damage it.
+    pub fn keep_still(&mut self) {
+        if !self.disk.files().iter().any(|(path, _)| path.ends_with("/0000000001.segment")) {
+            self.coverage.note(Sometimes::SegmentGone);
+        }
+        self.still = Some(self.disk.copy_written_out(crate::dice::hash(&(self.plan.seed, "still"))));
+    }
+
     pub fn later(&mut self, ms: u64, errand: Errand) {
         let at = self.now() + ms;
         self.agenda.add(at, errand);
+    }
+
+    /// Does an errand of now later.
+    pub fn put_off(&mut self, ms: u64, errand: Errand) {
+        let at = self.now() + ms;
+        self.agenda.put_off(at, errand);
     }
 
     pub fn see(&mut self, sighting: Sighting) {
@@ -265,7 +288,7 @@ impl World {
 
     /// A frame is durable: everybody looks at its events.
     pub fn keep(&mut self, partition: PartitionId, seq: words::Seq, frame: &bytes::Bytes) {
-        self.see(Sighting::FrameKept { partition, seq, hash: crate::dice::hash(&frame[..].to_vec()) });
+        self.see(Sighting::FrameKept { partition, seq, hash: crate::dice::hash(&&frame[..]) });
         let catalog = self.catalog.clone();
         let wall = self.offered.get(&partition).map_or_else(|| self.wall(), |offered| offered.3);
         for (event, run) in self.history.keep(partition, seq, frame, &catalog) {

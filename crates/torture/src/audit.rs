@@ -15,6 +15,8 @@ pub struct Evidence {
     pub unanswered: BTreeSet<String>,
     /// What was seen to be wrong on the way.
     pub seen: BTreeMap<String, String>,
+    /// The ids of all runs that the server lists.
+    pub stored: BTreeSet<String>,
     /// The entries of all ledgers, each service's in order.
     pub entries: Vec<Entry>,
     /// Calls for a thing that already stood, under a key that was not the first one's.
@@ -34,19 +36,13 @@ pub struct Findings {
     pub left_behind: BTreeSet<String>,
     /// Completed, and something of it is missing.
     pub missing: BTreeSet<String>,
-    /// Has effects, and no client ever sent it.
+    /// Is in the store or has effects, and no client ever sent it.
     pub invented: BTreeSet<String>,
+    /// Known by its id, and missing in the list of all runs.
+    pub unlisted: BTreeSet<String>,
     pub other: BTreeMap<String, String>,
     pub key_changes: u64,
     pub counts: BTreeMap<&'static str, usize>,
-}
-
-impl Findings {
-    pub fn are_clean(&self) -> bool {
-        let groups =
-            [&self.lost, &self.open, &self.doubled, &self.left_behind, &self.missing, &self.invented];
-        groups.iter().all(|runs| runs.is_empty()) && self.other.is_empty() && self.key_changes == 0
-    }
 }
 
 pub fn audit(evidence: &Evidence) -> Findings {
@@ -64,9 +60,17 @@ pub fn audit(evidence: &Evidence) -> Findings {
         judge(run, *ending, &stands, &mut findings);
     }
     findings.doubled.extend(ledgers.doubles.iter().map(|entry| run_of(entry).to_owned()));
-    let known = |run: &str| evidence.endings.contains_key(run) || evidence.unanswered.contains(run);
-    let strange = evidence.entries.iter().map(run_of).filter(|run| !known(run));
-    findings.invented.extend(strange.map(str::to_owned));
+    let sent = |run: &str| {
+        evidence.endings.contains_key(run)
+            || evidence.unanswered.contains(run)
+            || evidence.seen.contains_key(run)
+    };
+    let known = evidence.entries.iter().map(run_of).chain(evidence.stored.iter().map(String::as_str));
+    findings.invented.extend(known.filter(|run| !sent(run)).map(str::to_owned));
+    let unlisted = |(run, ending): (&String, &Option<RunStatus>)| {
+        (ending.is_some() && !evidence.stored.contains(run)).then(|| run.clone())
+    };
+    findings.unlisted.extend(evidence.endings.iter().filter_map(unlisted));
     findings
 }
 
@@ -110,11 +114,20 @@ mod tests {
     }
 
     fn check(endings: &[(&str, Option<RunStatus>)], entries: Vec<Entry>) -> Findings {
+        check_stored(endings, endings.iter().map(|(run, _)| *run), entries)
+    }
+
+    fn check_stored<'a>(
+        endings: &[(&str, Option<RunStatus>)],
+        stored: impl Iterator<Item = &'a str>,
+        entries: Vec<Entry>,
+    ) -> Findings {
         let endings = endings.iter().map(|(run, ending)| ((*run).to_owned(), *ending)).collect();
         let mut findings = audit(&Evidence {
             endings,
             unanswered: BTreeSet::from(["maybe".to_owned()]),
             seen: BTreeMap::new(),
+            stored: stored.map(str::to_owned).collect(),
             entries,
             key_changes: 0,
         });
@@ -137,7 +150,6 @@ mod tests {
         ]);
         let findings = check(&[("a", Some(RunStatus::Completed)), ("b", Some(RunStatus::Undone))], entries);
         assert_eq!(findings, Findings::default());
-        assert!(findings.are_clean());
     }
 
     #[test]
@@ -175,6 +187,13 @@ mod tests {
     fn effects_of_a_run_that_nobody_sent_are_found() {
         let findings = check(&[], vec![entry(Service::Drone, "a", Effect::Create)]);
         assert_eq!(findings, Findings { invented: one(), ..Findings::default() });
-        assert!(!findings.are_clean());
+    }
+
+    #[test]
+    fn a_stored_run_that_nobody_sent_and_one_that_is_not_listed_are_found() {
+        let completed = [("b", Some(RunStatus::Completed))];
+        let findings = check_stored(&completed, ["a", "maybe"].into_iter(), created("b"));
+        let unlisted = BTreeSet::from(["b".to_owned()]);
+        assert_eq!(findings, Findings { invented: one(), unlisted, ..Findings::default() });
     }
 }

@@ -7,7 +7,7 @@ use anyhow::{Context, ensure};
 use bytes::Bytes;
 use http_body_util::{BodyExt, Full};
 use hyper::client::conn::http1::{self, SendRequest};
-use hyper::header::{AUTHORIZATION, CONTENT_TYPE, HOST};
+use hyper::header::{AUTHORIZATION, CONTENT_TYPE, HOST, RETRY_AFTER};
 use hyper::{Method, Request, StatusCode};
 use hyper_util::rt::TokioIo;
 use serde::Deserialize;
@@ -29,6 +29,8 @@ pub struct Client {
 #[derive(Debug)]
 pub struct Answer {
     pub status: StatusCode,
+    /// Whether it tells when to try again.
+    pub says_when: bool,
     pub body: Bytes,
 }
 
@@ -74,7 +76,8 @@ impl Client {
         let connection = self.connected().await?;
         let (parts, body) = connection.send_request(request).await?.into_parts();
         let body = body.collect().await?.to_bytes();
-        Ok(Answer { status: parts.status, body })
+        let says_when = parts.headers.contains_key(RETRY_AFTER);
+        Ok(Answer { status: parts.status, says_when, body })
     }
 
     async fn connected(&mut self) -> anyhow::Result<&mut SendRequest<Full<Bytes>>> {

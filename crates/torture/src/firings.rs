@@ -1,7 +1,7 @@
 //! SIGKILL in the middle of bursts of firings, restart, and what was planned held against what the target saw.
 
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, ensure};
@@ -13,11 +13,10 @@ use serde_json::{Value, json};
 use crate::client::Client;
 use crate::dice::Dice;
 use crate::process::Sortie;
-use crate::report::Verdict;
-use crate::scratch;
+use crate::report::{Closing, Verdict};
+use crate::rig::{Rig, TOKEN};
 use crate::target::{Calls, Target};
 
-const TOKEN: &str = "torture-token-of-this-process-only";
 const COLLECTION: &str = "/v1/collections/burst";
 /// From now to the first burst: the jobs must be there by then.
 const LEAD: Duration = Duration::from_secs(3);
@@ -33,15 +32,8 @@ pub struct Firings {
     /// Jobs that fire every second
     #[arg(long, default_value_t = 100)]
     jobs: u32,
-    /// Where the dice start; drawn and printed when it is not given
-    #[arg(long)]
-    seed: Option<u64>,
-    /// The server
-    #[arg(long, value_name = "PATH_TO_sortie")]
-    bin: PathBuf,
-    /// Keep data and logs, also when all is well
-    #[arg(long)]
-    keep: bool,
+    #[command(flatten)]
+    rig: Rig,
 }
 
 /// What every job is to do: fire at each of these seconds.
@@ -53,15 +45,14 @@ struct Plan {
 impl Firings {
     pub async fn run(self) -> anyhow::Result<Verdict> {
         ensure!(self.n > 0 && self.jobs > 0, "--n and --jobs are at least 1");
-        let seed = self.seed.unwrap_or_else(Dice::any_seed);
-        println!("torture firings: {} kills, {} jobs, seed {seed}", self.n, self.jobs);
-        scratch::within(self.keep, seed, async |directory| self.torture(seed, directory).await).await
+        self.rig.within("firings", async |seed, directory| self.torture(seed, directory).await).await
     }
 
     async fn torture(&self, seed: u64, directory: &Path) -> anyhow::Result<Verdict> {
+        let mut closing = Closing::new("firings");
         let mut dice = Dice::new(seed);
         let target = Target::start(seed).await?;
-        let sortie = Sortie::new(&self.bin, directory, TOKEN, &mut dice)?;
+        let sortie = Sortie::new(&self.rig.bin, directory, TOKEN, &mut dice)?;
         let mut running = sortie.start()?;
         running.ready().await?;
         let plan = Plan { first: now()?.as_secs() + LEAD.as_secs(), count: u64::from(self.n) + 3 };
@@ -79,7 +70,8 @@ impl Firings {
             running.ready().await?;
         }
         let left = wait_for_the_end(&mut client).await?;
-        Ok(self.close(&plan, &target.calls(), left, seed))
+        self.judge(&plan, &target.calls(), left, &mut closing);
+        Ok(closing.print(seed))
     }
 
     fn jobs_to_import(&self, plan: &Plan, target: &Target) -> anyhow::Result<Value> {
@@ -100,7 +92,7 @@ impl Firings {
         Ok(json!({ "collection": {}, "jobs": (0..self.jobs).map(job).collect::<Vec<_>>() }))
     }
 
-    fn close(&self, plan: &Plan, calls: &Calls, left: usize, seed: u64) -> Verdict {
+    fn judge(&self, plan: &Plan, calls: &Calls, left: usize, closing: &mut Closing) {
         let mut findings = Vec::new();
         let mut fired = 0;
         for n in 0..self.jobs {
@@ -111,16 +103,10 @@ impl Firings {
         if left > 0 {
             findings.push(format!("{left} jobs have not come to their end"));
         }
-        let expected = u64::from(self.jobs) * plan.count;
-        println!(
-            "torture firings: {} kills, {expected} planned, {fired} fired under their keys, {} findings, seed {seed}",
-            self.n,
-            findings.len()
-        );
-        for finding in findings.iter().take(20) {
-            println!("BROKEN: {finding}");
-        }
-        if findings.is_empty() { Verdict::Kept } else { Verdict::Broken }
+        closing.count(self.n, "kills");
+        closing.count(u64::from(self.jobs) * plan.count, "planned");
+        closing.count(fired, "fired under their keys");
+        findings.into_iter().for_each(|finding| closing.accuse(finding));
     }
 }
 

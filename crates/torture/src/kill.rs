@@ -1,252 +1,211 @@
-//! SIGKILL at random moments under load, restart, and an audit at the end.
+//! SIGKILL under load, at random moments and at the N-th system call of a kind, and in the recovery from it.
 
-use std::collections::BTreeMap;
-use std::net::SocketAddr;
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::path::Path;
+use std::process::ExitStatus;
+use std::time::Duration;
 
-use anyhow::{Context, ensure};
-use bytes::Bytes;
+use anyhow::ensure;
 use clap::Args;
-use drone_delivery::{Entry, Service};
-use hyper::{Method, StatusCode};
-use words::RunStatus;
 
-use crate::audit::{Evidence, Findings, audit};
-use crate::client::Client;
 use crate::dice::Dice;
-use crate::load::Load;
-use crate::posts::Posts;
-use crate::process::{Drones, Running, Sortie};
-use crate::report::{self, Tally, Verdict};
-use crate::scratch;
-use crate::workflow;
+use crate::process::{Running, Surroundings};
+use crate::report::{Closing, Verdict};
+use crate::rig::Rig;
+use crate::tools::{self, Injection};
+use crate::trial::Trial;
 
-const TOKEN: &str = "torture-token-of-this-process-only";
-/// Kills between two lines of progress.
-const PROGRESS_EVERY: u32 = 10;
-/// Kills in a hundred that come before the server is ready again.
-const RECOVERY_KILL_PERCENT: u64 = 25;
-/// Acknowledged runs that are looked up after each restart.
-const SAMPLE: usize = 20;
-/// How long nothing may end before the rest counts as stuck.
-const STUCK_AFTER: Duration = Duration::from_secs(60);
+/// Lives in a hundred that end at a system call.
+const AT_A_CALL_PERCENT: u64 = 40;
+/// Other lives in a hundred that end before the server is ready.
+const IN_RECOVERY_PERCENT: u64 = 25;
+/// Kills in a row before the server becomes ready once.
+const NESTED_MAX: u32 = 5;
+/// How long a call is waited for: the first snapshots are taken right after the start.
+const AT_CALL_PATIENCE: Duration = Duration::from_millis(600);
+/// What the server does to its files and connections, and how often a thread does so in a short life.
+const CALLS: [(&str, u64); 12] = [
+    ("pwrite64", 120),
+    ("fdatasync", 80),
+    ("fsync", 5),
+    ("write", 8),
+    ("openat", 40),
+    ("rename,renameat", 1),
+    ("unlink", 2),
+    ("ftruncate", 1),
+    ("mkdir", 1),
+    ("pread64", 30),
+    ("writev,sendto", 60),
+    ("recvfrom", 60),
+];
 
-/// Kill the server at random moments under load, start it again, and audit every promise
+/// Kill the server at random moments and at system calls under load, start it again, and audit every promise
 #[derive(Args)]
 pub struct Kill {
     /// How often to kill
     #[arg(long, default_value_t = 100)]
     n: u32,
-    /// Where the dice start; drawn and printed when it is not given
-    #[arg(long)]
-    seed: Option<u64>,
-    /// The server
-    #[arg(long, value_name = "PATH_TO_sortie")]
-    bin: PathBuf,
-    /// The drone services
-    #[arg(long, value_name = "PATH_TO_drone-services")]
-    drone: PathBuf,
-    /// Keep data and logs, also when all is well
-    #[arg(long)]
-    keep: bool,
+    #[command(flatten)]
+    rig: Rig,
 }
 
 impl Kill {
     pub async fn run(self) -> anyhow::Result<Verdict> {
         ensure!(self.n > 0, "--n is at least 1");
-        let seed = self.seed.unwrap_or_else(Dice::any_seed);
-        println!("torture kill: {} kills, seed {seed}", self.n);
-        scratch::within(self.keep, seed, async |directory| self.torture(seed, directory).await).await
+        self.rig.within("kill", async |seed, directory| self.torture(seed, directory).await).await
     }
 
     async fn torture(&self, seed: u64, directory: &Path) -> anyhow::Result<Verdict> {
+        let mut closing = Closing::new("kill");
+        let traced = tools::have("strace", "strace", "kills at system calls", &mut closing);
+        // Snapshots every two seconds: their files are written and removed under the kills.
+        let surroundings = Surroundings::default()
+            .with("SORTIE_PARTITIONS", 8)
+            .with("SORTIE_JOURNAL__SEGMENT_BYTES", 16 << 20)
+            .with("SORTIE_JOURNAL__BYTES_MAX", 1);
+        let trial = Trial::new(&self.rig, seed, directory, surroundings)?;
         let mut dice = Dice::new(seed);
-        let drones = Drones::start(&self.drone, directory, seed)?;
-        let sortie = Sortie::new(&self.bin, directory, TOKEN, &mut dice)?;
-        let posts = Arc::new(Posts::default());
-        let mut running = sortie.start()?;
-        running.ready().await?;
-        apply(sortie.address, &workflow::source(drones.addresses())?).await?;
-        let load = Load::start(sortie.address, TOKEN, &posts, &mut dice);
-        let mut rounds =
-            Rounds { sortie: &sortie, posts: &posts, dice, tally: Tally::default(), began: Instant::now() };
+        let running = trial.open().await?;
+        let load = trial.load(&mut dice);
+        let mut lives = Lives { trial: &trial, dice, traced, at_call: false, tally: Tally::default() };
         // The last kill is kept for the end, when all runs have ended.
-        let running = rounds.run(running, self.n - 1).await?;
+        let running = lives.run(running, self.n - 1).await?;
         load.stop().await;
-        let findings = rounds.settle_and_audit(running, &drones).await?;
-        Ok(report::close(rounds.tally, &posts, &findings, seed))
+        let findings = trial.settle_and_audit(running).await?;
+        let tally = lives.tally;
+        closing.count(tally.kills + 1, "kills");
+        closing.count(tally.at_calls, "at system calls");
+        closing.count(tally.in_recovery, "in recovery");
+        closing.audited(&trial.posts, &findings);
+        Ok(closing.print(seed))
     }
 }
 
-async fn apply(address: SocketAddr, source: &str) -> anyhow::Result<()> {
-    let mut client = Client::new(address, Some(TOKEN));
-    let body = Bytes::from(source.to_owned());
-    let answer = client.send(Method::POST, "/v1/workflows", "application/yaml", body).await?;
-    answer.success().context("applying the drone workflow")?;
-    Ok(())
+#[derive(Default, Clone, Copy)]
+struct Tally {
+    kills: u32,
+    at_calls: u32,
+    /// Before the server was ready.
+    in_recovery: u32,
 }
 
-struct Rounds<'a> {
-    sortie: &'a Sortie,
-    posts: &'a Arc<Posts>,
+struct Lives<'a> {
+    trial: &'a Trial,
     dice: Dice,
+    traced: bool,
+    /// Whether the present life is to end at a call.
+    at_call: bool,
     tally: Tally,
-    began: Instant,
 }
 
-impl<'a> Rounds<'a> {
+/// How a life of the server is to end.
+enum Fate {
+    /// After this time, ready or not.
+    Early(Duration),
+    /// At a system call that it may come to or not; by hand if it does not.
+    AtCall(Vec<String>),
+    /// By hand, some time after it was ready.
+    Late,
+}
+
+impl<'a> Lives<'a> {
     /// Kills until the number is reached; hands back a server that is ready.
     async fn run(&mut self, mut running: Running<'a>, kills: u32) -> anyhow::Result<Running<'a>> {
+        let mut nested = 0;
         while self.tally.kills < kills {
-            self.posts.begin_round();
-            tokio::time::sleep(self.moment()).await;
-            running.kill()?;
-            self.note_kill();
-            running = self.restart(kills).await?;
-            self.spot_check().await?;
+            self.trial.posts.begin_round();
+            self.end(running).await?;
+            loop {
+                let fate = self.fate(nested, kills);
+                if let Some(ready) = self.live(&fate).await? {
+                    running = ready;
+                    nested = 0;
+                    break;
+                }
+                nested += 1;
+                self.tally.in_recovery += 1;
+            }
+            let when = format!("after kill {}", self.tally.kills);
+            if self.at_call {
+                // It may die of the questions.
+                self.trial.spot_check_if_up(&mut self.dice, &when).await?;
+            } else {
+                self.trial.spot_check(&mut self.dice, &when).await?;
+            }
         }
         Ok(running)
+    }
+
+    fn fate(&mut self, nested: u32, kills: u32) -> Fate {
+        if nested == NESTED_MAX || self.tally.kills == kills {
+            return Fate::Late;
+        }
+        if self.traced && self.dice.hits_percent(AT_A_CALL_PERCENT) {
+            let (call, most) = CALLS[self.dice.range(0, CALLS.len() as u64) as usize];
+            // Small numbers more often than large ones: every thread comes to its first calls.
+            let most = self.dice.range(1, most + 1);
+            let when = self.dice.range(1, most + 1);
+            let does = format!("signal=SIGKILL:when={when}");
+            return Fate::AtCall(Injection { call, does, files: Vec::new(), trace: None }.words());
+        }
+        if self.dice.hits_percent(IN_RECOVERY_PERCENT) {
+            return Fate::Early(self.dice.milliseconds(1, 80));
+        }
+        Fate::Late
+    }
+
+    /// Starts the server; it is handed back once it is ready, unless it dies before.
+    async fn live(&mut self, fate: &Fate) -> anyhow::Result<Option<Running<'a>>> {
+        self.at_call = false;
+        let mut running = match fate {
+            Fate::AtCall(through) => self.trial.sortie.start_through(through)?,
+            Fate::Early(_) | Fate::Late => self.trial.sortie.start()?,
+        };
+        match fate {
+            Fate::Early(moment) => {
+                tokio::time::sleep(*moment).await;
+                running.kill()?;
+                self.tally.kills += 1;
+                Ok(None)
+            }
+            Fate::AtCall(_) => {
+                self.at_call = true;
+                let Some(status) = running.ready_or_ended().await? else { return Ok(Some(running)) };
+                self.note_death_at_call(status)?;
+                Ok(None)
+            }
+            Fate::Late => {
+                running.ready().await?;
+                Ok(Some(running))
+            }
+        }
+    }
+
+    /// Waits for the end of a server that is ready, or makes it.
+    async fn end(&mut self, mut running: Running<'a>) -> anyhow::Result<()> {
+        let moment = if self.at_call { AT_CALL_PATIENCE } else { self.moment() };
+        if let Some(status) = running.ended_within(moment).await? {
+            return self.note_death_at_call(status);
+        }
+        running.kill()?;
+        self.tally.kills += 1;
+        Ok(())
     }
 
     /// When to kill after readiness: mostly soon, sometimes when there is much to lose.
     fn moment(&mut self) -> Duration {
         match self.dice.range(0, 10) {
-            0..5 => self.dice.milliseconds(5, 60),
-            5..8 => self.dice.milliseconds(60, 400),
+            0..6 => self.dice.milliseconds(5, 60),
+            6..9 => self.dice.milliseconds(60, 400),
             _ => self.dice.milliseconds(400, 1500),
         }
     }
 
-    async fn restart(&mut self, kills: u32) -> anyhow::Result<Running<'a>> {
-        let mut running = self.sortie.start()?;
-        while self.tally.kills < kills && self.dice.hits_percent(RECOVERY_KILL_PERCENT) {
-            tokio::time::sleep(self.dice.milliseconds(1, 80)).await;
-            running.kill()?;
-            self.tally.kills_in_recovery += 1;
-            self.note_kill();
-            running = self.sortie.start()?;
-        }
-        running.ready().await?;
-        Ok(running)
-    }
-
-    fn note_kill(&mut self) {
+    /// Nothing but a kill may end the server.
+    fn note_death_at_call(&mut self, status: ExitStatus) -> anyhow::Result<()> {
+        use std::os::unix::process::ExitStatusExt;
+        ensure!(status.signal() == Some(9), "the server ended by itself: {status}");
         self.tally.kills += 1;
-        if self.tally.kills.is_multiple_of(PROGRESS_EVERY) {
-            report::progress(self.tally, self.posts, self.began.elapsed());
-        }
-    }
-
-    /// Acknowledged runs, drawn, must be known right after a restart.
-    async fn spot_check(&mut self) -> anyhow::Result<()> {
-        let mut client = Client::new(self.sortie.address, Some(TOKEN));
-        for id in self.posts.sample(&mut self.dice, SAMPLE) {
-            if status(&mut client, &id).await?.is_none() {
-                let kills = self.tally.kills;
-                self.posts.accuse(&id, format!("acknowledged, and not known after kill {kills}"));
-            }
-        }
+        self.tally.at_calls += 1;
         Ok(())
     }
-
-    /// Waits for every run, kills once more, and holds what the server then says against the ledgers.
-    async fn settle_and_audit(&mut self, running: Running<'a>, drones: &Drones) -> anyhow::Result<Findings> {
-        let acknowledged = self.posts.acknowledged();
-        ensure!(!acknowledged.is_empty() || !self.posts.wrong().is_empty(), "no post was ever answered");
-        let settled = settle(self.sortie.address, &acknowledged).await?;
-        running.kill()?;
-        self.note_kill();
-        let mut running = self.sortie.start()?;
-        running.ready().await?;
-        let endings = statuses(self.sortie.address, &acknowledged).await?;
-        let mut seen = self.posts.wrong();
-        for (id, before) in &settled {
-            if endings[id] != *before {
-                let (before, after) = (describe(*before), describe(endings[id]));
-                seen.insert(id.clone(), format!("ended as {before}, and is {after} after one more kill"));
-            }
-        }
-        // Requests that are still on their way to a service arrive before the books are closed.
-        tokio::time::sleep(Duration::from_millis(workflow::LATE_MS + 100)).await;
-        let (entries, key_changes) = ledgers(drones).await?;
-        let unanswered = self.posts.unanswered();
-        Ok(audit(&Evidence { endings, unanswered, seen, entries, key_changes }))
-    }
-}
-
-fn describe(status: Option<RunStatus>) -> &'static str {
-    status.map_or("unknown", RunStatus::as_str)
-}
-
-type Statuses = BTreeMap<String, Option<RunStatus>>;
-
-/// Asks until every run has ended, is parked or is unknown, or until nothing moves any more.
-async fn settle(address: SocketAddr, runs: &[String]) -> anyhow::Result<Statuses> {
-    let mut settled = Statuses::new();
-    let mut open = runs.to_vec();
-    let mut moved = Instant::now();
-    loop {
-        let asked = statuses(address, &open).await?;
-        let (rest, still_open): (Statuses, Statuses) = asked
-            .into_iter()
-            .partition(|(_, status)| status.is_none_or(|s| s.is_final() || s == RunStatus::Parked));
-        if !rest.is_empty() {
-            moved = Instant::now();
-        }
-        settled.extend(rest);
-        open = still_open.keys().cloned().collect();
-        if open.is_empty() || moved.elapsed() > STUCK_AFTER {
-            settled.extend(still_open);
-            return Ok(settled);
-        }
-        tokio::time::sleep(Duration::from_millis(100)).await;
-    }
-}
-
-/// How each run stands now.
-async fn statuses(address: SocketAddr, runs: &[String]) -> anyhow::Result<Statuses> {
-    let mut tasks = tokio::task::JoinSet::new();
-    for part in runs.chunks(runs.len().div_ceil(4).max(1)) {
-        let part = part.to_vec();
-        tasks.spawn(async move {
-            let mut client = Client::new(address, Some(TOKEN));
-            let mut found = Statuses::new();
-            for id in part {
-                let status = status(&mut client, &id).await?;
-                found.insert(id, status);
-            }
-            anyhow::Ok(found)
-        });
-    }
-    let mut all = Statuses::new();
-    while let Some(part) = tasks.join_next().await {
-        all.extend(part.context("asking for runs")??);
-    }
-    Ok(all)
-}
-
-async fn status(client: &mut Client, id: &str) -> anyhow::Result<Option<RunStatus>> {
-    let answer = client.get(&format!("/v1/runs/{id}")).await?;
-    if answer.status == StatusCode::NOT_FOUND {
-        return Ok(None);
-    }
-    let answer = answer.success().with_context(|| format!("asking for run {id}"))?;
-    Ok(Some(answer.run()?.status))
-}
-
-/// The entries of all ledgers, and how often a call came again under another key.
-async fn ledgers(drones: &Drones) -> anyhow::Result<(Vec<Entry>, u64)> {
-    let mut entries = Vec::new();
-    let mut key_changes = 0;
-    for service in Service::ALL {
-        let mut client = Client::new(drones.addresses()[&service], None);
-        let answer = client.get("/ledger/entries").await?.success()?;
-        entries.extend(drone_delivery::entries_of(&answer.body)?);
-        let totals = client.get("/ledger").await?.success()?;
-        let totals: serde_json::Value = serde_json::from_slice(&totals.body)?;
-        key_changes += totals["key_changes"].as_u64().context("reading the totals of a ledger")?;
-    }
-    Ok((entries, key_changes))
 }

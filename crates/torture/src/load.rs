@@ -15,13 +15,29 @@ use crate::dice::Dice;
 use crate::posts::Posts;
 use crate::workflow;
 
-/// Clients at once. More would only measure how fast two cores can be kept busy.
-const CLIENTS: u64 = 8;
-/// Between the answer to one post and the next post of a client: some 400 posts a second in all, which five
-/// services on the same two cores can follow.
-const PAUSE: Duration = Duration::from_millis(20);
+/// How hard the clients press.
+#[derive(Clone, Copy)]
+pub struct Pace {
+    clients: u32,
+    /// Between the answer to one post and the next post of a client.
+    pause: Duration,
+    /// What each request is larger than it needs to be.
+    padding_bytes: usize,
+}
+
+impl Pace {
+    /// Some 400 posts a second in all, which five services on the same two cores can follow.
+    pub const STEADY: Pace = Pace { clients: 8, pause: Duration::from_millis(20), padding_bytes: 0 };
+    /// Some 5 MB a second: a small disk is soon full.
+    pub const BULKY: Pace = Pace { clients: 8, pause: Duration::from_millis(20), padding_bytes: 12 << 10 };
+    /// More than is taken: some must be refused.
+    pub const FLOOD: Pace = Pace { clients: 150, pause: Duration::from_millis(20), padding_bytes: 0 };
+}
+
 /// Before a post that was not answered is repeated.
 const RETRY_PAUSE: Duration = Duration::from_millis(5);
+/// Before a post that was refused is repeated; sooner than clients are told to, so that a refusal is met often.
+const REFUSED_PAUSE: Duration = Duration::from_millis(50);
 /// Runs in a hundred that a client takes back right after they were accepted.
 const CANCEL_PERCENT: u64 = 3;
 
@@ -32,12 +48,13 @@ pub struct Load {
 }
 
 impl Load {
-    pub fn start(address: SocketAddr, token: &str, posts: &Arc<Posts>, dice: &mut Dice) -> Load {
+    pub fn start(address: SocketAddr, token: &str, pace: Pace, posts: &Arc<Posts>, dice: &mut Dice) -> Load {
         let (stop, stopped) = watch::channel(false);
         let mut clients = JoinSet::new();
-        for _ in 0..CLIENTS {
+        for _ in 0..pace.clients {
             let poster = Poster {
                 client: Client::new(address, Some(token)),
+                pace,
                 posts: posts.clone(),
                 dice: Dice::new(dice.draw()),
                 stopped: stopped.clone(),
@@ -45,6 +62,11 @@ impl Load {
             clients.spawn(poster.run());
         }
         Load { stop, clients }
+    }
+
+    /// As [`Load::stop`], of a server that may refuse for ever. Whether every last post was answered.
+    pub async fn stopped_within(self, patience: Duration) -> bool {
+        tokio::time::timeout(patience, self.stop()).await.is_ok()
     }
 
     /// Lets every client finish: the server must be up, so that each last post is answered.
@@ -56,6 +78,7 @@ impl Load {
 
 struct Poster {
     client: Client,
+    pace: Pace,
     posts: Arc<Posts>,
     dice: Dice,
     stopped: watch::Receiver<bool>,
@@ -73,26 +96,26 @@ impl Poster {
         while !*self.stopped.borrow() {
             let id = self.posts.next_id();
             self.post(&id).await;
-            tokio::time::sleep(PAUSE).await;
+            tokio::time::sleep(self.pace.pause).await;
         }
     }
 
     async fn post(&mut self, id: &str) {
-        let body = Bytes::from(workflow::request(id));
+        let body = Bytes::from(workflow::request(id, self.pace.padding_bytes));
         loop {
             if self.client.reach().await.is_err() {
                 tokio::time::sleep(RETRY_PAUSE).await;
                 continue;
             }
-            self.posts.attempts.fetch_add(1, Ordering::Relaxed);
             let sent = self.client.send(Method::POST, workflow::RUNS, "application/json", body.clone()).await;
             match sent.map(|answer| meaning(id, &answer)) {
                 Ok(Meaning::Yes) => break self.posts.acknowledge(id),
                 Ok(Meaning::Wrong(what)) => return self.posts.accuse(id, what),
-                Ok(Meaning::Later) | Err(_) => {
-                    self.posts.retries.fetch_add(1, Ordering::Relaxed);
-                    tokio::time::sleep(RETRY_PAUSE).await;
+                Ok(Meaning::Later) => {
+                    self.posts.refusals.fetch_add(1, Ordering::Relaxed);
+                    tokio::time::sleep(REFUSED_PAUSE).await;
                 }
+                Err(_) => tokio::time::sleep(RETRY_PAUSE).await,
             }
         }
         if self.dice.hits_percent(CANCEL_PERCENT) {
@@ -103,18 +126,21 @@ impl Poster {
     /// Asks once. Whatever came of it, the run must end as one thing or the other.
     async fn cancel(&mut self, id: &str) {
         let path = format!("/v1/runs/{id}/cancel");
-        if let Ok(answer) = self.client.send(Method::POST, &path, "", Bytes::new()).await
-            && answer.status.is_success()
-        {
-            self.posts.cancels.fetch_add(1, Ordering::Relaxed);
-        }
+        // Whether it came too late, was refused or was not answered is all the same here.
+        let _ = self.client.send(Method::POST, &path, "", Bytes::new()).await;
     }
 }
 
 fn meaning(id: &str, answer: &Answer) -> Meaning {
     match answer.status {
         StatusCode::OK | StatusCode::ACCEPTED if answer.run().is_ok_and(|run| run.id == id) => Meaning::Yes,
-        StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE => Meaning::Later,
+        StatusCode::TOO_MANY_REQUESTS
+        | StatusCode::SERVICE_UNAVAILABLE
+        | StatusCode::INSUFFICIENT_STORAGE
+            if answer.says_when =>
+        {
+            Meaning::Later
+        }
         status => Meaning::Wrong(format!("a post was answered {status}: {}", answer.text())),
     }
 }

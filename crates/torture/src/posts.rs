@@ -12,10 +12,8 @@ pub struct Posts {
     round: AtomicU32,
     // A lock because every client writes here; it is held for one insert at a time.
     book: Mutex<Book>,
-    pub attempts: AtomicU64,
-    /// Posts that were sent and not answered, or answered with "later", and so were sent again.
-    pub retries: AtomicU64,
-    pub cancels: AtomicU64,
+    /// Posts that were answered with "later".
+    pub refusals: AtomicU64,
 }
 
 #[derive(Default)]

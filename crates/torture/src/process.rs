@@ -1,14 +1,16 @@
 //! The processes under torture: the server, which is killed, and the services, which live through it all.
 
+use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail, ensure};
 use drone_delivery::{Addresses, Service};
+use rustix::process::{Pid, Signal, kill_process};
 
 use crate::client::Client;
 use crate::dice::Dice;
@@ -16,7 +18,13 @@ use crate::workflow;
 
 /// Far beyond what a recovery takes; a server that is not ready by then never will be.
 const READY_PATIENCE: Duration = Duration::from_secs(60);
+/// Longer than the server itself waits for calls under way.
+const STOP_PATIENCE: Duration = Duration::from_secs(45);
+const PAGE_BYTES: u64 = 4096;
 const READY_POLL: Duration = Duration::from_millis(3);
+
+/// The exit code of a server whose disk has failed: whoever started it starts it again.
+pub const DISK_FAILED: i32 = 75;
 
 /// A child that never outlives this program.
 struct Leash(Child);
@@ -34,7 +42,24 @@ pub struct Sortie {
     program: PathBuf,
     config: PathBuf,
     log: PathBuf,
+    surroundings: Surroundings,
     pub address: SocketAddr,
+}
+
+/// What a fault changes around the server.
+#[derive(Default, Clone)]
+pub struct Surroundings {
+    /// Variables: settings like `SORTIE_PARTITIONS`, and what the system's libraries read.
+    pub variables: Vec<(String, String)>,
+    /// A program with its arguments that becomes the server, like `prlimit --nofile=256`.
+    pub through: Vec<String>,
+}
+
+impl Surroundings {
+    pub fn with(mut self, name: &str, value: impl ToString) -> Surroundings {
+        self.variables.push((name.to_owned(), value.to_string()));
+        self
+    }
 }
 
 /// A server that was started and may or may not be ready.
@@ -50,15 +75,34 @@ impl Sortie {
         let data = directory.join("server");
         let config = directory.join("sortie.toml");
         std::fs::write(&config, config_text(&data, address, token)).context("writing the config")?;
-        Ok(Sortie { program: program.to_owned(), config, log: directory.join("sortie.log"), address })
+        let (log, surroundings) = (directory.join("sortie.log"), Surroundings::default());
+        Ok(Sortie { program: program.to_owned(), config, log, surroundings, address })
+    }
+
+    pub fn surrounded_by(mut self, surroundings: Surroundings) -> Sortie {
+        self.surroundings = surroundings;
+        self
+    }
+
+    /// What the server wrote to its log in all its lives.
+    pub fn log_text(&self) -> String {
+        std::fs::read_to_string(&self.log).unwrap_or_default()
     }
 
     pub fn start(&self) -> anyhow::Result<Running<'_>> {
+        self.start_through(&self.surroundings.through)
+    }
+
+    /// Starts it once by a program that becomes the server.
+    pub fn start_through(&self, through: &[String]) -> anyhow::Result<Running<'_>> {
         let log = File::options().create(true).append(true).open(&self.log).context("opening the log")?;
-        let child = Command::new(&self.program)
+        let mut words = through.iter().map(OsStr::new).chain([self.program.as_os_str()]);
+        let child = Command::new(words.next().expect("the server's own program is always there"))
+            .args(words)
             .arg("serve")
             .arg("--config")
             .arg(&self.config)
+            .envs(self.surroundings.variables.iter().map(|(name, value)| (name, value)))
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(log)
@@ -71,16 +115,66 @@ impl Sortie {
 impl Running<'_> {
     /// Waits until it answers that it is ready. One that ends by itself before is an error.
     pub async fn ready(&mut self) -> anyhow::Result<()> {
+        match self.ready_or_ended().await? {
+            None => Ok(()),
+            Some(status) => bail!(self.ended_by_itself(status)),
+        }
+    }
+
+    /// Waits until it answers that it is ready, or until it has ended, and says how.
+    pub async fn ready_or_ended(&mut self) -> anyhow::Result<Option<ExitStatus>> {
+        self.well_or_ended("/readyz").await
+    }
+
+    /// Waits until it answers at all, or until it has ended, and says how. It may lack room or a partition.
+    pub async fn up_or_ended(&mut self) -> anyhow::Result<Option<ExitStatus>> {
+        self.well_or_ended("/livez").await
+    }
+
+    async fn well_or_ended(&mut self, question: &str) -> anyhow::Result<Option<ExitStatus>> {
         let mut client = Client::new(self.sortie.address, None);
         let began = Instant::now();
         while began.elapsed() < READY_PATIENCE {
-            self.check_alive()?;
-            if client.get("/readyz").await.is_ok_and(|answer| answer.status.is_success()) {
-                return Ok(());
+            if let Some(status) = self.has_ended()? {
+                return Ok(Some(status));
+            }
+            if client.get(question).await.is_ok_and(|answer| answer.status.is_success()) {
+                return Ok(None);
             }
             tokio::time::sleep(READY_POLL).await;
         }
-        bail!("the server was not ready within {READY_PATIENCE:?}; its log is {}", self.sortie.log.display())
+        bail!(
+            "{question} was not well within {READY_PATIENCE:?}; the server's log is {}",
+            self.sortie.log.display()
+        )
+    }
+
+    /// How it ended, if it does so within this time.
+    pub async fn ended_within(&mut self, patience: Duration) -> anyhow::Result<Option<ExitStatus>> {
+        let began = Instant::now();
+        loop {
+            let ended = self.has_ended()?;
+            if ended.is_some() || began.elapsed() >= patience {
+                return Ok(ended);
+            }
+            tokio::time::sleep(READY_POLL.min(patience)).await;
+        }
+    }
+
+    /// Waits until it answers, ready or not, or has ended.
+    pub async fn answered(&mut self) -> anyhow::Result<Option<ExitStatus>> {
+        let mut client = Client::new(self.sortie.address, None);
+        let began = Instant::now();
+        while began.elapsed() < READY_PATIENCE {
+            if let Some(status) = self.child.0.try_wait().context("looking after the server")? {
+                return Ok(Some(status));
+            }
+            if client.get("/readyz").await.is_ok() {
+                return Ok(None);
+            }
+            tokio::time::sleep(READY_POLL).await;
+        }
+        bail!("the server did not answer within {READY_PATIENCE:?}; its log is {}", self.sortie.log.display())
     }
 
     /// SIGKILL. A server that has ended by itself is an error: nothing but the kill may end it.
@@ -91,14 +185,60 @@ impl Running<'_> {
         Ok(())
     }
 
-    fn check_alive(&mut self) -> anyhow::Result<()> {
-        let ended = self.child.0.try_wait().context("looking after the server")?;
-        match ended {
-            None => Ok(()),
-            Some(status) => {
-                bail!("the server ended by itself: {status}; its log is {}", self.sortie.log.display())
+    /// SIGKILL to a server that may have ended by itself; how it ended.
+    pub fn end(mut self) -> anyhow::Result<ExitStatus> {
+        self.child.0.kill().context("killing the server")?;
+        self.child.0.wait().context("waiting for the killed server")
+    }
+
+    /// SIGTERM, and the wait for its end, which must be a success.
+    pub async fn stop(mut self) -> anyhow::Result<()> {
+        self.check_alive()?;
+        kill_process(self.pid()?, Signal::TERM).context("asking the server to end")?;
+        let began = Instant::now();
+        while began.elapsed() < STOP_PATIENCE {
+            if let Some(status) = self.child.0.try_wait().context("looking after the server")? {
+                ensure!(status.success(), "the server ended with {status}");
+                return Ok(());
             }
+            tokio::time::sleep(READY_POLL).await;
         }
+        bail!("the server did not end within {STOP_PATIENCE:?}; its log is {}", self.sortie.log.display())
+    }
+
+    /// Resident memory now, in bytes; zero once it has ended.
+    pub fn resident_bytes(&self) -> u64 {
+        let statm = std::fs::read_to_string(format!("/proc/{}/statm", self.child.0.id())).unwrap_or_default();
+        let pages = statm.split(' ').nth(1).and_then(|pages| pages.parse::<u64>().ok());
+        pages.unwrap_or(0) * PAGE_BYTES
+    }
+
+    /// The most resident memory that it ever had, in bytes; zero once it has ended.
+    pub fn peak_bytes(&self) -> u64 {
+        let status =
+            std::fs::read_to_string(format!("/proc/{}/status", self.child.0.id())).unwrap_or_default();
+        let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+        let kib = peak.and_then(|peak| peak.trim().strip_suffix(" kB")?.parse::<u64>().ok());
+        kib.unwrap_or(0) << 10
+    }
+
+    pub fn pid(&self) -> anyhow::Result<Pid> {
+        Pid::from_raw(self.child.0.id().try_into()?).context("a process has a number")
+    }
+
+    pub fn check_alive(&mut self) -> anyhow::Result<()> {
+        match self.has_ended()? {
+            None => Ok(()),
+            Some(status) => bail!(self.ended_by_itself(status)),
+        }
+    }
+
+    fn has_ended(&mut self) -> anyhow::Result<Option<ExitStatus>> {
+        self.child.0.try_wait().context("looking after the server")
+    }
+
+    fn ended_by_itself(&self, status: ExitStatus) -> String {
+        format!("the server ended by itself: {status}; its log is {}", self.sortie.log.display())
     }
 }
 

@@ -11,10 +11,11 @@ pub const RUNS: &str = "/v1/workflows/drone-delivery/runs";
 /// How long a late request is on its way: longer than most rounds, so that it arrives in another life.
 pub const LATE_MS: u64 = 400;
 
-/// The drone workflow with its schema inside, its services where they listen, and retries that are quick, so
+/// The drone workflow with its schema inside, wide enough for padded requests, its services where they listen, and retries that are quick, so
 /// that a torture is not mostly waiting.
 pub fn source(addresses: &Addresses) -> anyhow::Result<String> {
     let [text, _] = workflows::ready(addresses);
+    let text = text.replace("\"maxLength\":1024", "\"maxLength\":100000");
     let (kept, _) = text.split_once("\nretry:").unwrap_or((&text, ""));
     ensure!(kept.len() < text.len(), "the drone workflow no longer ends with its retry policy");
     Ok(format!(
@@ -27,7 +28,8 @@ deadline: 1h
 }
 
 /// A delivery request with this id. Several deliveries share a package.
-pub fn request(id: &str) -> String {
+pub fn request(id: &str, padding_bytes: usize) -> String {
+    let padding = "x".repeat(padding_bytes);
     let spread: u32 = id.bytes().map(u32::from).sum();
     serde_json::json!({
         "deliveryId": id,
@@ -35,7 +37,7 @@ pub fn request(id: &str) -> String {
         "pickupLocation": "0,37.4316,-78.6569",
         "dropOffLocation": "0,37.5407,-77.4360",
         "confirmationRequired": "None",
-        "packageInfo": { "packageId": format!("package-{}", spread % 50), "size": "Small", "weight": 1, "tag": "t" },
+        "packageInfo": { "packageId": format!("package-{}", spread % 50), "size": "Small", "weight": 1, "tag": format!("t{padding}") },
     })
     .to_string()
 }

@@ -99,7 +99,8 @@ impl Background {
         let Some(partition) = largest.filter(|partition| partition.memtable_bytes() > 0) else {
             return false;
         };
-        // A failure has stopped the partition and is told to its owner by the next write.
+        // A failure has stopped the partition and is told to its owner by the next write; without room it is tried
+        // again after the next write.
         let flushed = partition.flush_memtables().is_ok();
         // The lock orders this after the check of a writer that is about to wait.
         drop(self.state.lock().expect("no panic under this lock"));
@@ -113,7 +114,8 @@ impl Background {
             match partition.compact_once() {
                 Ok(true) => {}
                 Ok(false) => return,
-                // A failure has stopped the partition and is told to its owner by the next write.
+                // A failure has stopped the partition and is told to its owner by the next write; without room it is tried
+                // again after the next write.
                 Err(_) => return,
             }
             while self.held_bytes() > self.budget_bytes && self.flush_largest(partitions) {}

@@ -77,10 +77,18 @@ fn read_manifest(partition: PartitionId, dir: &Path) -> Result<Option<Vec<Listed
     let (version, expected) = parse_current(&bytes)
         .ok_or_else(|| Error::damaged(partition, &current, format!("{} bytes make no sense", bytes.len())))?;
     let manifest = dir.join(format!("v{version}"));
-    let bytes = fs::read(&manifest).map_err(|error| sorted(partition, &manifest, error))?;
+    let bytes = match fs::read(&manifest) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            // Either of the two may be the one that is damaged.
+            let detail = format!("missing, and {} names it", current.display());
+            return Err(Error::damaged(partition, &manifest, detail));
+        }
+        read => read.map_err(|error| sorted(partition, &manifest, error))?,
+    };
     let (got, _) = checksum(&mut bytes.as_slice()).expect("reading from memory cannot fail");
     if got != expected {
-        return Err(Error::damaged(partition, &manifest, "its checksum is not the one in current"));
+        let detail = format!("its checksum is not the one in {}", current.display());
+        return Err(Error::damaged(partition, &manifest, detail));
     }
     let listed = parse_manifest(&bytes, &dir.join(TABLES));
     listed.map(Some).ok_or_else(|| Error::damaged(partition, &manifest, "its list of tables cannot be read"))

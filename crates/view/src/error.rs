@@ -12,7 +12,13 @@ pub enum Error {
     #[error("the view of partition {partition} is damaged in {}: {detail}", file.display())]
     Damaged { partition: PartitionId, file: PathBuf, detail: String },
 
-    /// The disk failed. After a failed flush or sync the process must stop and recover.
+    /// The disk has no room for more tables. Nothing was written and nothing is lost: try again later.
+    #[error(
+        "the disk has no room for the view of partition {partition}: {free_bytes} of {needed_bytes} bytes"
+    )]
+    Full { partition: PartitionId, free_bytes: u64, needed_bytes: u64 },
+
+    /// The disk failed. After a failed flush or sync the process must stop and recover: see [`crate::OnFailure`].
     #[error("{attempt} for the view of partition {partition} failed: {detail}")]
     Io { partition: PartitionId, attempt: &'static str, kind: io::ErrorKind, detail: String },
 

@@ -6,9 +6,10 @@
 
 mod table;
 
+use std::collections::BTreeSet;
 use std::hash::{BuildHasher, RandomState};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, MutexGuard};
+use std::sync::{Mutex, MutexGuard, RwLock};
 
 use sha2::{Digest, Sha256};
 use words::{BodyHash, PartitionId, RunId};
@@ -24,6 +25,8 @@ pub struct Ids {
     shards: Vec<Mutex<Table>>,
     /// Kept beside the shards, because every request asks for it.
     held: AtomicUsize,
+    /// Partitions whose ids are not known to be complete: every request looks here, and a stop is rare.
+    stopped: RwLock<BTreeSet<PartitionId>>,
 }
 
 /// What is known of an id.
@@ -53,7 +56,7 @@ impl Ids {
         secret[..8].copy_from_slice(&draw());
         secret[8..].copy_from_slice(&draw());
         let shards = (0..SHARDS).map(|_| Mutex::new(Table::default())).collect();
-        Ids { secret, shards, held: AtomicUsize::new(0) }
+        Ids { secret, shards, held: AtomicUsize::new(0), stopped: RwLock::default() }
     }
 
     /// Takes the id for a request, unless it is taken.
@@ -105,6 +108,16 @@ impl Ids {
     pub fn find(&self, id: &RunId) -> Option<Entry> {
         let hash = self.hash(id);
         self.shard(&hash).get(&hash)
+    }
+
+    /// The partition has stopped, maybe before its ids were restored: an id of it that is not held here may be
+    /// taken all the same.
+    pub fn stop(&self, partition: PartitionId) {
+        self.stopped.write().expect("no panic under this lock").insert(partition);
+    }
+
+    pub fn is_stopped(&self, partition: PartitionId) -> bool {
+        self.stopped.read().expect("no panic under this lock").contains(&partition)
     }
 
     /// How many ids are held.

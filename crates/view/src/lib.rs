@@ -25,6 +25,7 @@ mod limits;
 mod list;
 mod partition;
 mod retention;
+mod room;
 mod run;
 mod view;
 
@@ -35,4 +36,4 @@ pub use limits::PAGE_ROWS_MAX;
 pub use list::{Page, RunQuery};
 pub use retention::Forgotten;
 pub use run::{EndedRun, RunSummary};
-pub use view::{PartitionSizes, Settings, Sizes, View};
+pub use view::{OnFailure, PartitionSizes, Settings, Sizes, View};

@@ -43,6 +43,15 @@ pub(crate) const TOMBSTONES_MIN: u64 = 10_000;
 /// Runs at level 0 after which a flush first compacts. The tree's manifest holds at most 255.
 pub(crate) const LEVEL0_RUNS_MAX: usize = 64;
 
+/// Room that is left on the disk after every table: for the manifest, a directory, and what others write meanwhile.
+pub(crate) const ROOM_BYTES_MIN: u64 = 1024 * 1024;
+
+/// Memtables that wait for room before no more is begun: a look-up asks each of them.
+pub(crate) const SEALED_MAX: usize = 8;
+
+/// What one step of compaction rewrites at most: the first level, 64 MiB, and as much again that comes into it.
+pub(crate) const COMPACTED_BYTES_MAX: u64 = 8 * TABLE_BYTES;
+
 /// Bits per entry in the filters. An id that is new asks every table, some hundred of them: at 10 bits (1 in 100 is
 /// wrong) each such question reads a block of data, at 16 (1 in 2,000) one in twenty does. About 11 bytes per run.
 pub(crate) const FILTER_BITS_PER_KEY: f32 = 16.0;

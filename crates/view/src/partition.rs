@@ -6,6 +6,8 @@
 //! The tree takes its version lock for writing, with about four disk syncs under it, whenever a flush or a
 //! compaction puts new tables in place; for these few milliseconds reads and writes of this partition wait.
 
+mod tight;
+
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -31,7 +33,9 @@ use crate::limits::{
     TOMBSTONES_ONE_IN,
 };
 use crate::retention::ForgetFrom;
+use crate::room;
 use crate::run::{self, EndedRun, RunSummary, Seen};
+use crate::view::OnFailure;
 
 /// What the trees of a view share.
 pub(crate) struct Shared {
@@ -39,6 +43,7 @@ pub(crate) struct Shared {
     pub descriptors: Arc<DescriptorTable>,
     /// The bytes in all memtables. Signed, because a flush may be counted before the write that it flushed.
     pub memtable_bytes: AtomicI64,
+    pub on_failure: OnFailure,
 }
 
 pub(crate) struct Partition {
@@ -201,18 +206,26 @@ impl Partition {
     pub(crate) fn flush_memtables(&self) -> Result<(), Error> {
         // The manifest counts the runs of a level in one byte; more of them would be lost without a word.
         while self.writable()?.tree.l0_run_count() >= LEVEL0_RUNS_MAX && self.compact_once()? {}
+        let runs = self.writable()?.tree.l0_run_count();
+        assert!(runs < usize::from(u8::MAX), "partition {} has {runs} runs at level 0", self.id);
+        let flushed = match room::for_flush(self.id, &self.dir, self.memtable_bytes()) {
+            Ok(()) => self.flush_with_room()?,
+            Err(full) if room::is_worth_a_try(&full) => self.flush_tight(full)?,
+            Err(full) => return Err(full),
+        };
+        self.count(-flushed.cast_signed());
+        Ok(())
+    }
+
+    fn flush_with_room(&self) -> Result<u64, Error> {
         let _changing = self.tables_change.read().expect("no panic under this lock");
         let tree = &self.writable()?.tree;
-        let runs = tree.l0_run_count();
-        assert!(runs < usize::from(u8::MAX), "partition {} has {runs} runs at level 0", self.id);
         let flushed = {
             let lock = tree.get_flush_lock();
             tree.rotate_memtable();
             tree.flush(&lock, SeqNo::MAX)
         };
-        let flushed = self.written("flushing", flushed)?;
-        self.count(-flushed.unwrap_or(0).cast_signed());
-        Ok(())
+        Ok(self.written("flushing", flushed)?.unwrap_or(0))
     }
 
     /// One step of compaction; false when there was nothing to do.
@@ -223,8 +236,10 @@ impl Partition {
         let tombstones = tree.tombstone_count();
         let crowded = tombstones > TOMBSTONES_MIN.max(tree.approximate_len() as u64 / TOMBSTONES_ONE_IN);
         let compacted = if crowded {
+            room::for_whole_tree(self.id, &self.dir, tree.disk_space())?;
             tree.major_compact(TABLE_BYTES, SeqNo::MAX)
         } else {
+            room::for_compaction(self.id, &self.dir, tree.disk_space())?;
             let strategy =
                 Leveled::default().with_l0_threshold(LEVEL0_TABLES).with_table_target_size(TABLE_BYTES);
             tree.compact(Arc::new(strategy), SeqNo::MAX)
@@ -365,6 +380,10 @@ impl Partition {
                 error => error,
             };
             tracing::error!(partition = %self.id, %error, "the view of a partition has stopped");
+            if matches!(error, Error::Io { .. }) && self.shared.on_failure == OnFailure::ExitProcess {
+                tracing::error!("a view cannot be written: stopping");
+                std::process::exit(OnFailure::EXIT_CODE);
+            }
             error
         };
         self.stopped.get_or_init(stop).clone()

@@ -26,11 +26,33 @@ pub struct Settings {
     pub cache_bytes: u64,
     /// Memory for what is not yet on disk, over all partitions. Writers wait when twice this is held.
     pub memtable_bytes_total: u64,
+    /// Table files kept open, over all partitions.
+    pub open_files_max: usize,
+    pub on_failure: OnFailure,
+}
+
+/// What happens when a table could not be written or synced, so that nobody knows what is on the disk.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OnFailure {
+    /// The partition takes no more writes. For tests: whoever runs it must start it again.
+    StopPartition,
+    /// The process ends with [`OnFailure::EXIT_CODE`] and recovers when it is started again.
+    ExitProcess,
+}
+
+impl OnFailure {
+    /// The exit code of a process that stopped itself because of its disk.
+    pub const EXIT_CODE: i32 = 75;
 }
 
 impl Default for Settings {
     fn default() -> Settings {
-        Settings { cache_bytes: 32 * 1024 * 1024, memtable_bytes_total: 64 * 1024 * 1024 }
+        Settings {
+            cache_bytes: 32 * 1024 * 1024,
+            memtable_bytes_total: 64 * 1024 * 1024,
+            open_files_max: OPEN_FILES_MAX,
+            on_failure: OnFailure::StopPartition,
+        }
     }
 }
 
@@ -93,8 +115,9 @@ impl View {
         })?;
         let shared = Arc::new(Shared {
             cache: Arc::new(Cache::with_capacity_bytes(settings.cache_bytes)),
-            descriptors: Arc::new(DescriptorTable::new(OPEN_FILES_MAX)),
+            descriptors: Arc::new(DescriptorTable::new(settings.open_files_max)),
             memtable_bytes: AtomicI64::new(0),
+            on_failure: settings.on_failure,
         });
         let (background, thread) = Background::start(shared.clone(), settings.memtable_bytes_total);
         let inner = Inner {
@@ -164,7 +187,8 @@ impl View {
 
     /// Puts all that was written to the partition before on stable storage, with `through` as its mark.
     ///
-    /// A failure stops the partition for good: whether it is durable is then unknown.
+    /// Without room on the disk it answers [`Error::Full`], and all is as before. A failure stops the partition or the
+    /// process for good: whether it is durable is then unknown.
     pub fn flush(&self, partition: PartitionId, through: Seq) -> Result<(), Error> {
         self.partition(partition)?.flush(through)?;
         self.inner.background.wake();

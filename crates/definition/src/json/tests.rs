@@ -52,3 +52,22 @@ fn only_json_is_json() {
     assert!(check(b"\"\xff\"").is_err());
     assert_eq!(check(b" \n[1] ").unwrap(), "[1]");
 }
+
+#[test]
+fn half_a_character_is_no_text() {
+    for text in [r#""\ud83d\ude80""#, r#"{"\u00fc": "\\ud800"}"#, r#""a\nb""#] {
+        assert!(check(text.as_bytes()).is_ok(), "{text}");
+    }
+    for text in [
+        r#""\ud800""#,
+        r#""\udc00""#,
+        r#""\ud800\n""#,
+        r#""\ud800\u0041""#,
+        r#"{"\uDBFF": 1}"#,
+        r#""\ud83d\ude80\ud83d""#,
+    ] {
+        let problem = check(text.as_bytes()).unwrap_err().to_string();
+        assert!(problem.contains("half a character"), "{text}: {problem}");
+        assert!(serde_json::from_str::<serde_json::Value>(text).is_err(), "others refuse it as well: {text}");
+    }
+}

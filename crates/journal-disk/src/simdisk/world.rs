@@ -60,9 +60,22 @@ impl World {
     }
 
     pub fn copy(&self, seed: u64) -> World {
+        World::with(seed, &self.durable_names, |inode| self.inodes[inode].durable.clone())
+    }
+
+    pub fn copy_written_out(&self, seed: u64) -> World {
+        World::with(seed, &self.names, |inode| self.inodes[inode].cached.clone())
+    }
+
+    pub fn has_unsynced(&self) -> bool {
+        !self.pending.is_empty()
+            || self.inodes_in_use.iter().any(|inode| !self.inodes[*inode].dirty.is_empty())
+    }
+
+    fn with(seed: u64, names: &BTreeMap<String, usize>, content: impl Fn(usize) -> Vec<u8>) -> World {
         let mut copy = World::new(seed);
-        for (name, inode) in &self.durable_names {
-            let durable = self.inodes[*inode].durable.clone();
+        for (name, inode) in names {
+            let durable = content(*inode);
             copy.names.insert(name.clone(), copy.inodes.len());
             copy.inodes_in_use.push(copy.inodes.len());
             copy.inodes.push(Inode { cached: durable.clone(), durable, dirty: BTreeSet::new() });
@@ -114,6 +127,14 @@ impl World {
     }
 
     fn cut_inode(&mut self, number: usize) {
+        let inode = &self.inodes[number];
+        if inode.dirty.is_empty() && inode.cached.len() == inode.durable.len() {
+            // After a failed sync the cache alone may have the bytes.
+            if inode.cached != inode.durable {
+                self.inodes[number].cached = self.inodes[number].durable.clone();
+            }
+            return;
+        }
         let mut inode = std::mem::take(&mut self.inodes[number]);
         let (old, new) = (inode.durable.len(), inode.cached.len());
         let length = match self.roll(3) {

@@ -90,7 +90,7 @@ impl<J: Journal> Api<J> {
                 let done = self.classic_job(at, job, request).await;
                 done.map_err(|error| AzureError::at(at, job, error))
             }
-            _ => Err(ApiError::Method(method).into()),
+            _ => Err(ApiError::Method { method, allow: "" }.into()),
         }
     }
 
@@ -100,7 +100,8 @@ impl<J: Journal> Api<J> {
         name: &str,
         request: Request<Incoming>,
     ) -> Result<Response<Body>, JobsError> {
-        let writing = Writing { expect: crate::etag::expect(request.headers())?, delay: AT_ONCE };
+        let writing =
+            Writing { expect: crate::etag::expect(request.method(), request.headers())?, delay: AT_ONCE };
         let method = request.method().clone();
         let (shown, status) = match method {
             Method::GET => (self.show_job(at, name).await?.1, StatusCode::OK),
@@ -115,7 +116,7 @@ impl<J: Journal> Api<J> {
                 self.delete_job(at, name, writing.expect).await?;
                 return Ok(answer::empty(StatusCode::OK));
             }
-            method => return Err(ApiError::Method(method).into()),
+            method => return Err(ApiError::Method { method, allow: "" }.into()),
         };
         Ok(answer::json(status, &flat(&shown)?))
     }

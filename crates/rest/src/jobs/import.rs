@@ -45,6 +45,11 @@ pub(crate) struct Manner {
     pub prune: bool,
 }
 
+/// Whether a document says which jobs there are. A list of Azure holds its jobs under `value`.
+fn has_jobs(document: &Value) -> bool {
+    ["jobs", "value"].iter().any(|name| document.get(name).is_some())
+}
+
 impl<J: Journal> Api<J> {
     /// A collection with all its jobs, without secrets.
     pub(crate) fn export(&self, at: &CollectionPath) -> Result<Value, JobsError> {
@@ -66,6 +71,10 @@ impl<J: Journal> Api<J> {
     ) -> Result<Import, JobsError> {
         check_name(&at.name)?;
         let wanted = self.read_import(document)?;
+        if manner.prune && !has_jobs(document) {
+            let text = "jobs: required to prune; an empty list deletes all jobs of the collection";
+            return Err(JobsError::Bad(text.to_owned()));
+        }
         let existing = self.jobs.collection(&at.id())?;
         let current = match &existing {
             Some(existing) => self.jobs.jobs(existing, None, usize::MAX)?,

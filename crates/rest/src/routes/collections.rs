@@ -81,13 +81,16 @@ pub(super) async fn one<J: Journal>(
     request: Request,
 ) -> Result<Response, ApiError> {
     let method = request.method().clone();
-    let needs = if method == Method::GET { Permission::Read } else { Permission::Edit };
+    let needs =
+        if matches!(method, Method::GET | Method::HEAD) { Permission::Read } else { Permission::Edit };
     api.allow(request.headers(), needs)?;
-    let (at, expect) = (path_of(&name)?, expect(request.headers())?);
+    let (at, expect) = (path_of(&name)?, expect(&method, request.headers())?);
     let (collection, status) = match method {
-        Method::GET => (api.collection(&at)?, StatusCode::OK),
+        Method::GET | Method::HEAD => (api.collection(&at)?, StatusCode::OK),
         Method::PUT => {
-            let body = read(request, JOB_BYTES_MAX).await?;
+            // Everything in a collection has a default, and so has all of it.
+            let bytes = body::read(request, JOB_BYTES_MAX).await?;
+            let body = if bytes.is_empty() { json!({}) } else { parse(&bytes)? };
             let (collection, created) = api.put_collection(&at, &body, FrontEnd::Native, expect).await?;
             (collection, if created { StatusCode::CREATED } else { StatusCode::OK })
         }
@@ -99,7 +102,7 @@ pub(super) async fn one<J: Journal>(
             api.delete_collection(&at, expect).await?;
             return Ok(StatusCode::NO_CONTENT.into_response());
         }
-        method => return Err(ApiError::Method(method)),
+        method => return Err(ApiError::Method { method, allow: "" }),
     };
     let mut response = answer(&shown(&collection)?);
     *response.status_mut() = status;
@@ -148,12 +151,15 @@ pub(super) async fn import<J: Journal>(
     Ok(answer(&api.import(&path_of(&name)?, &body, manner).await?))
 }
 
-/// A body as JSON; nothing at all is an empty object.
+/// A body as JSON.
 pub(super) async fn read(request: Request, bytes_max: usize) -> Result<Value, ApiError> {
-    let bytes = body::read(request, bytes_max).await?;
+    parse(&body::read(request, bytes_max).await?)
+}
+
+fn parse(bytes: &[u8]) -> Result<Value, ApiError> {
     if bytes.is_empty() {
-        return Ok(json!({}));
+        return Err(ApiError::BadRequest("the body is missing; send JSON".to_owned()));
     }
-    serde_json::from_slice(&bytes)
+    serde_json::from_slice(bytes)
         .map_err(|error| ApiError::BadRequest(format!("the body is not JSON: {error}")))
 }

@@ -122,11 +122,12 @@ pub(super) async fn one<J: Journal>(
     request: Request,
 ) -> Result<Response, ApiError> {
     let method = request.method().clone();
-    let needs = if method == Method::GET { Permission::Read } else { Permission::Edit };
+    let needs =
+        if matches!(method, Method::GET | Method::HEAD) { Permission::Read } else { Permission::Edit };
     api.allow(request.headers(), needs)?;
-    let writing = Writing { expect: expect(request.headers())?, delay: Span::ZERO };
+    let writing = Writing { expect: expect(&method, request.headers())?, delay: Span::ZERO };
     let (collection, found, status) = match method {
-        Method::GET => {
+        Method::GET | Method::HEAD => {
             let (collection, found) = api.show_job(&at, &job).await?;
             (collection, found, StatusCode::OK)
         }
@@ -144,7 +145,7 @@ pub(super) async fn one<J: Journal>(
             api.delete_job(&at, &job, writing.expect).await?;
             return Ok(StatusCode::NO_CONTENT.into_response());
         }
-        method => return Err(ApiError::Method(method)),
+        method => return Err(ApiError::Method { method, allow: "" }),
     };
     let mut response = answer(&shown(&collection, &found)?);
     *response.status_mut() = status;

@@ -64,6 +64,30 @@ async fn bad_queries_name_the_parameter() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn who_uses_a_wrong_method_is_told_the_right_ones() {
+    let world = World::start().await;
+    for (path, methods) in [
+        (RUNS, "POST"),
+        ("/v1/workflows/drone-delivery/runs/d-1", "PUT"),
+        ("/v1/workflows/drone-delivery/runs:batch", "POST"),
+        ("/v1/collections/c", "GET,HEAD,PUT,PATCH,DELETE"),
+        ("/v1/collections/c/jobs/j", "GET,HEAD,PUT,PATCH,DELETE"),
+        ("/v1/runs", "GET,HEAD"),
+        ("/api/deliveryrequests", "POST"),
+        ("/api/deliveryrequests/d-1", "GET, PUT, DELETE"),
+    ] {
+        let answer = world.send_text(Method::OPTIONS, path, "").await.expect(405);
+        assert!(
+            answer.headers["allow"].to_str().unwrap().starts_with(methods),
+            "{path}: {:?}",
+            answer.headers
+        );
+        assert_eq!(answer.problem(405).0, "method_not_allowed");
+    }
+    world.send_text(Method::HEAD, "/v1/collections/c", "").await.expect(404);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn without_tokens_a_page_of_another_site_is_turned_away() {
     let world = World::start().await;
     let mut posted = crate::client::request(Method::POST, RUNS, delivery("d-1").to_string());

@@ -271,6 +271,34 @@ async fn a_disabled_collection_fires_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn an_import_without_jobs_prunes_nothing() {
+    let world = Scheduler::start().await;
+    world.put(COLLECTION, &json!({})).await.expect(201);
+    let mut old = job(call("http://127.0.0.1:9/", "GET"));
+    old["properties"]["state"] = "Disabled".into();
+    world.put(&format!("{COLLECTION}/jobs/old"), &old).await.expect(201);
+    let prune = format!("{COLLECTION}/import?prune=true");
+    let (_, text) = world.send(Method::POST, &prune, &Value::Null).await.problem(400);
+    assert!(text.contains("the body is missing"), "{text}");
+    let (_, text) = world.send(Method::POST, &prune, &json!({ "collection": {} })).await.problem(400);
+    assert!(text.contains("jobs: required to prune"), "{text}");
+    assert_eq!(names(&world).await, ["old"]);
+    world.send(Method::POST, &prune, &json!({ "jobs": [] })).await.expect(200);
+    assert_eq!(names(&world).await, [""; 0]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_condition_that_is_not_understood_changes_nothing() {
+    let world = Scheduler::start().await;
+    for (name, value) in [("if-none-match", "\"3\""), ("if-match", "+1"), ("if-match", "\"abc\"")] {
+        let put = world.send_with(Method::PUT, COLLECTION, (name, value), &json!({})).await;
+        let (_, text) = put.problem(400);
+        assert!(text.to_lowercase().contains(name), "{text}");
+    }
+    world.send(Method::GET, COLLECTION, &Value::Null).await.expect(404);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn an_import_is_made_whole_or_not_at_all() {
     let world = Scheduler::start().await;
     let quota = json!({ "properties": { "quota": { "maxJobCount": 3 } } });

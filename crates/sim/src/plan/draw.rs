@@ -19,6 +19,9 @@ impl Plan {
         let mut deeds = requests(&mut dice);
         deeds.extend(disturbances(&mut dice));
         deeds.extend(faults(&mut dice));
+        if let Some(fill) = deeds.iter().find(|timed| matches!(timed.deed, Deed::Fill { .. })) {
+            deeds.extend(crowd(fill.at, &mut dice));
+        }
         let mut job_dice = Dice::new(seed, "jobs");
         let wall_ms = jobs::draw_wall_ms(&mut job_dice, WALL_MS);
         deeds.extend(jobs::draw(&mut job_dice, wall_ms));
@@ -31,6 +34,7 @@ fn limits(dice: &mut Dice) -> Limits {
     Limits {
         partitions: dice.pick(&[1, 2, 2, 3]),
         segment_bytes: dice.pick(&[32 << 10, 64 << 10, 256 << 10]),
+        reserve_bytes: dice.pick(&[0, 8 << 10, 64 << 10]),
         snapshot_after_bytes: dice.pick(&[2 << 10, 8 << 10, 1 << 20]),
         calls_max: dice.pick(&[2, 8, 64]),
         live_runs_max: dice.pick(&[4, 16, 1000]),
@@ -56,9 +60,11 @@ fn fates(dice: &mut Dice) -> Fates {
 
 fn requests(dice: &mut Dice) -> Vec<Timed> {
     let count = dice.between(4, 24) as u32;
+    // In some plans all come at once.
+    let burst = dice.one_in(4).then(|| dice.below(LENGTH_MS));
     let mut deeds = Vec::new();
     for n in 0..count {
-        let at = dice.below(LENGTH_MS);
+        let at = burst.unwrap_or_else(|| dice.below(LENGTH_MS));
         deeds.push(Timed { at, deed: Deed::Submit { n, workflow: dice.below(WORKFLOWS) as u8 } });
         if dice.one_in(4) {
             deeds.push(Timed { at: at + dice.below(5000), deed: Deed::Again { n } });
@@ -71,6 +77,15 @@ fn requests(dice: &mut Dice) -> Vec<Timed> {
         }
     }
     deeds
+}
+
+/// Many come while the disk fills up.
+fn crowd(at: u64, dice: &mut Dice) -> Vec<Timed> {
+    let comes = |n| Timed {
+        at: at + dice.below(3000),
+        deed: Deed::Submit { n, workflow: dice.below(WORKFLOWS) as u8 },
+    };
+    (100..100 + 12).map(comes).collect()
 }
 
 fn disturbances(dice: &mut Dice) -> Vec<Timed> {
@@ -109,7 +124,10 @@ fn faults(dice: &mut Dice) -> Vec<Timed> {
     });
     several(dice, 2, &|dice| Deed::FailSync { after: dice.below(20) });
     several(dice, 2, &|dice| Deed::SlowDisk { ms: dice.pick(&[50, 500, 5000]), for_ms: dice.below(10_000) });
-    several(dice, 2, &|dice| Deed::Fill { free_bytes: dice.below(200 << 10), for_ms: dice.below(10_000) });
+    several(dice, 2, &|dice| Deed::Fill {
+        free_bytes: dice.pick(&[0, 4 << 10, 40 << 10, 200 << 10]),
+        for_ms: dice.below(20_000),
+    });
     several(dice, 3, &|dice| Deed::SetClock {
         by_ms: dice.pick(&[-7_200_000, -60_000, -1000, 1000, 60_000, 7_200_000, 172_800_000]),
     });

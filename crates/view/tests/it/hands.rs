@@ -14,8 +14,11 @@ const RUNS: u32 = 3000;
 fn readers_see_each_run_from_the_moment_it_is_written_and_never_half_of_one() {
     let dir = tempfile::tempdir().unwrap();
     // Small, so that memtables are flushed and tables compacted all the while.
-    let view =
-        View::open(dir.path(), Settings { memtable_bytes_total: 100_000, cache_bytes: 100_000 }).unwrap();
+    let view = View::open(
+        dir.path(),
+        Settings { memtable_bytes_total: 100_000, cache_bytes: 100_000, ..Settings::default() },
+    )
+    .unwrap();
     for number in 0..WRITERS {
         view.open_partition(PartitionId(number as u16)).unwrap();
     }

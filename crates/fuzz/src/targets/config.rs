@@ -1,0 +1,101 @@
+//! The settings file: settings, or an error that names the file or the setting.
+
+use std::fs;
+use std::path::PathBuf;
+use std::sync::OnceLock;
+
+use server::{Config, ConfigError};
+
+use crate::Target;
+use crate::input::text;
+
+pub const TARGET: Target = Target {
+    name: "config",
+    run,
+    seeds,
+    words: &[
+        "data",
+        "listen",
+        "\"127.0.0.1:0\"",
+        "partitions",
+        "keep_ended",
+        "\"90d\"",
+        "[tokens.ops]",
+        "role",
+        "\"admin\"",
+        "sha256",
+        "secret",
+        "[egress]",
+        "networks",
+        "names",
+        "loopback",
+        "[journal]",
+        "segment_bytes",
+        "sync",
+        "\"off\"",
+        "[limits]",
+        "calls_max",
+        "[jobs]",
+        "timeout",
+        "[secrets]",
+        "key",
+        "old_keys",
+        " = ",
+        "[[",
+        "'''",
+        "\"\"\"",
+        "1979-05-27",
+        "inf",
+        "0x",
+    ],
+    inputs: 1500,
+};
+
+fn run(bytes: &[u8]) {
+    // Only text reaches the parser: a file of other bytes is refused when it is read.
+    let Some(text) = text(bytes) else { return };
+    let path = place();
+    fs::write(&path, text).expect("the scratch file can be written");
+    match Config::load(Some(&path)) {
+        Ok(config) => {
+            assert!((1..=1024).contains(&config.partitions));
+            assert!(!config.tokens.is_empty(), "without tokens nobody could come in");
+            assert!(config.journal.segment_bytes >= 16 << 20);
+        }
+        Err(ConfigError::Read { source, .. }) => panic!("{source}"),
+        Err(ConfigError::KeyFile(error)) => panic!("loading opens no key: {error}"),
+        Err(error @ ConfigError::File { .. }) => {
+            assert!(error.to_string().starts_with(&path.display().to_string()), "{error}");
+        }
+        Err(ConfigError::Setting(message)) => {
+            let named = message.split(':').next().unwrap_or_default();
+            let is_name = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
+            // The name of a token is the user's own, whatever it is.
+            assert!(
+                named.starts_with("tokens.") || named.chars().all(is_name),
+                "no setting is named: {message}"
+            );
+        }
+    }
+}
+
+fn place() -> PathBuf {
+    static DIRECTORY: OnceLock<tempfile::TempDir> = OnceLock::new();
+    let directory = DIRECTORY.get_or_init(|| tempfile::tempdir().expect("a scratch directory can be made"));
+    directory.path().join("sortie.toml")
+}
+
+fn seeds() -> Vec<Vec<u8>> {
+    let token = "[tokens.ops]\nrole = \"admin\"\nsha256 = \"9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08\"\n";
+    let whole =
+        "data = \"/var/lib/sortie\"\nlisten = \"0.0.0.0:7070\"\npartitions = 8\nkeep_ended = \"30d\"\n";
+    let rest = "[egress]\nnetworks = [\"10.0.0.0/8\"]\nnames = [\"*.internal\"]\n[journal]\nsegment_bytes = 33554432\nlinger_us = 50\nsync = \"data\"\n[limits]\ncalls_max = 100\nlive_runs_max = 1000\n[jobs]\ntimeout = \"60s\"\nretry_count_max = 20\n[secrets]\nkey_file = \"/etc/sortie/key\"\n";
+    [
+        token.to_owned(),
+        format!("{whole}{token}"),
+        format!("{whole}{rest}{token}"),
+        "partitions = 0\n".to_owned(),
+    ]
+    .map(String::into_bytes)
+    .into()
+}

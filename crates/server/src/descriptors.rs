@@ -1,0 +1,57 @@
+//! File descriptors: how the limit of the process is shared out, so that clients cannot take what the disk needs.
+
+use rustix::process::{Resource, getrlimit};
+
+/// For the journal (segments, spares, superblocks, 16 segments that are read), the tables that are being written
+/// and merged, directories being synced, name lookups, and what every process has.
+const OWN: usize = 64;
+/// Below this much of anything nothing works.
+const LEAST: usize = 8;
+
+/// Who may have how many.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Descriptors {
+    /// Connections of clients.
+    pub inbound: usize,
+    /// Connections to services and targets.
+    pub outbound: usize,
+    /// Tables of the view that are kept open.
+    pub tables: usize,
+}
+
+impl Descriptors {
+    /// Shares out the limit that is in force now.
+    pub fn of_process() -> Descriptors {
+        let limit = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
+        let descriptors = Descriptors::of(usize::try_from(limit).unwrap_or(usize::MAX));
+        if descriptors.inbound < rest::limits::CONNECTIONS_MAX {
+            let Descriptors { inbound, outbound, .. } = descriptors;
+            tracing::warn!(limit, inbound, outbound, "few file descriptors: connections are bounded by them");
+        }
+        descriptors
+    }
+
+    fn of(limit: usize) -> Descriptors {
+        let tables = view::Settings::default().open_files_max.min(limit / 8).max(LEAST);
+        let connections = limit.saturating_sub(OWN + tables).max(2 * LEAST);
+        let outbound = effects::limits::CONNECTIONS_TOTAL.min(connections / 3).max(LEAST);
+        let inbound = rest::limits::CONNECTIONS_MAX.min(connections - outbound);
+        Descriptors { inbound, outbound, tables }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_shares_together_leave_what_the_disk_needs() {
+        for limit in [128, 256, 1024, 4096, 65_536, usize::MAX] {
+            let Descriptors { inbound, outbound, tables } = Descriptors::of(limit);
+            assert!(inbound + outbound + tables + OWN <= limit, "{limit}: {:?}", Descriptors::of(limit));
+        }
+        assert_eq!(Descriptors::of(256), Descriptors { inbound: 107, outbound: 53, tables: 32 });
+        let all = Descriptors { inbound: 10_000, outbound: 16_384, tables: 512 };
+        assert_eq!(Descriptors::of(65_536), all);
+    }
+}

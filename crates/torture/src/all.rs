@@ -1,0 +1,177 @@
+//! Every fault, one after another, each in a process of its own, and a table at the end.
+
+use std::io::{BufRead, BufReader};
+use std::process::{Command, Stdio};
+use std::time::Instant;
+
+use anyhow::Context;
+use clap::Args;
+
+use crate::report::Verdict;
+
+/// The faults in the order in which they are tried, with their arguments in a full round and in a short one.
+const FAULTS: [(&str, &str, Short); 11] = [
+    ("kill", "--n 300", Short::With("--n 12")),
+    ("powercut", "--n 60", Short::With("--n 4")),
+    ("iofaults", "--places 8", Short::With("--places 1")),
+    ("full", "--n 3", Short::With("--n 1")),
+    ("slow", "--stalls 100,500,2000 --seconds 5", Short::With("--stalls 500 --seconds 2")),
+    ("bitrot", "--n 500", Short::With("--n 20")),
+    // Half a minute, most of it waiting.
+    ("clock", "", Short::Beside("")),
+    // The bound is measured for the release build.
+    ("memory", "", Short::Without),
+    ("descriptors", "", Short::With("")),
+    ("targets", "", Short::With("--only h")),
+    ("firings", "--n 30 --jobs 100", Short::With("--n 3 --jobs 50")),
+];
+
+/// What becomes of a fault in a short round.
+#[derive(Clone, Copy)]
+enum Short {
+    With(&'static str),
+    /// With these arguments, while others are tried.
+    Beside(&'static str),
+    Without,
+}
+
+/// What the table shows of a closing line besides its first count.
+const COLUMNS: [&str; 8] =
+    ["acknowledged", "lost", "phantom", "double effects", "left behind", "silent", "findings", "left out"];
+
+/// Try every fault, one after another
+#[derive(Args)]
+pub struct All {
+    /// A few rounds of each: what is part of every test run
+    #[arg(long)]
+    short: bool,
+    /// Where the dice of every fault start; each draws its own when it is not given
+    #[arg(long)]
+    seed: Option<u64>,
+}
+
+/// What became of a fault.
+struct Tried {
+    fault: &'static str,
+    /// Its closing line; none from one that did not come to its end.
+    line: Option<String>,
+    kept: bool,
+}
+
+impl All {
+    pub fn run(self) -> anyhow::Result<Verdict> {
+        let began = Instant::now();
+        let tried = if self.short { self.try_short() } else { self.try_full() }?;
+        print_table(&tried);
+        let broken = tried.iter().filter(|tried| !tried.kept).count();
+        println!(
+            "torture all: {} faults, {} rounds, {} broken, {} left out, {:.1} s",
+            tried.len(),
+            tried.iter().map(|tried| tried.line.as_deref().map_or(0, rounds)).sum::<u64>(),
+            broken,
+            tried
+                .iter()
+                .map(|tried| count(tried.line.as_deref().unwrap_or(""), "left out").unwrap_or(0))
+                .sum::<u64>(),
+            began.elapsed().as_secs_f64()
+        );
+        Ok(if broken == 0 { Verdict::Kept } else { Verdict::Broken })
+    }
+
+    fn try_full(&self) -> anyhow::Result<Vec<Tried>> {
+        FAULTS.iter().map(|(fault, full, _)| self.try_fault(fault, full)).collect()
+    }
+
+    fn try_short(&self) -> anyhow::Result<Vec<Tried>> {
+        std::thread::scope(|scope| {
+            let beside = FAULTS.iter().filter_map(|(fault, _, short)| match short {
+                Short::Beside(arguments) => Some(scope.spawn(|| self.try_fault(fault, arguments))),
+                Short::With(_) | Short::Without => None,
+            });
+            let beside: Vec<_> = beside.collect();
+            let mut tried = Vec::new();
+            for (fault, _, short) in FAULTS {
+                if let Short::With(arguments) = short {
+                    tried.push(self.try_fault(fault, arguments)?);
+                }
+            }
+            for fault in beside {
+                tried.push(fault.join().expect("trying a fault does not panic")?);
+            }
+            Ok(tried)
+        })
+    }
+
+    /// Runs it in a process of its own; shows its closing line, and everything when it is broken.
+    fn try_fault(&self, fault: &'static str, arguments: &str) -> anyhow::Result<Tried> {
+        let mut command = Command::new(std::env::current_exe()?);
+        command.arg(fault).args(arguments.split_whitespace());
+        if let Some(seed) = self.seed {
+            command.arg("--seed").arg(seed.to_string());
+        }
+        let started = command.stdout(Stdio::piped()).spawn();
+        let mut child = started.with_context(|| format!("starting torture {fault}"))?;
+        let output = child.stdout.take().expect("the output was asked for");
+        let mut lines = Vec::new();
+        for line in BufReader::new(output).lines() {
+            let line = line.with_context(|| format!("reading from torture {fault}"))?;
+            if line.starts_with("LEFT OUT: ") {
+                println!("{line}");
+            }
+            lines.push(line);
+        }
+        let kept = child.wait().with_context(|| format!("waiting for torture {fault}"))?.success();
+        let opening = format!("torture {fault}: ");
+        let line = lines.iter().rev().find(|line| line.starts_with(&opening)).cloned();
+        if kept && let Some(line) = &line {
+            println!("{line}");
+        } else {
+            lines.iter().for_each(|line| println!("{line}"));
+        }
+        Ok(Tried { fault, kept: kept && line.is_some(), line })
+    }
+}
+
+fn print_table(tried: &[Tried]) {
+    println!("\n{:<12}{:>10}{}", "fault", "rounds", COLUMNS.map(|name| format!("{name:>15}")).concat());
+    for Tried { fault, line, kept } in tried {
+        let line = line.as_deref().unwrap_or("");
+        let cell = |name: &str| count(line, name).map_or("-".to_owned(), |count| count.to_string());
+        let cells = COLUMNS.map(|name| format!("{:>15}", cell(name))).concat();
+        let verdict = if *kept { "kept" } else { "BROKEN" };
+        println!("{fault:<12}{:>10}{cells}  {verdict}", rounds(line));
+    }
+    println!();
+}
+
+/// The first count of a closing line: what a round is called differs from fault to fault.
+fn rounds(line: &str) -> u64 {
+    let counts = line.split_once(": ").map_or("", |(_, counts)| counts);
+    counts.split(' ').next().and_then(number).unwrap_or(0)
+}
+
+/// The number before this noun.
+fn count(line: &str, noun: &str) -> Option<u64> {
+    let counts = line.split_once(": ")?.1;
+    let (number_text, _) =
+        counts.split(", ").filter_map(|part| part.split_once(' ')).find(|(_, n)| *n == noun)?;
+    number(number_text)
+}
+
+fn number(text: &str) -> Option<u64> {
+    text.replace(',', "").parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_closing_line_is_read_again() {
+        let line = "torture kill: 300 kills, 12,345 acknowledged, 0 lost, 2 left out, 140.2 s, seed 5";
+        assert_eq!(rounds(line), 300);
+        assert_eq!(count(line, "acknowledged"), Some(12_345));
+        assert_eq!(count(line, "left out"), Some(2));
+        assert_eq!(count(line, "phantom"), None);
+    }
+}

@@ -1,0 +1,175 @@
+//! Opening a damaged directory within this program: the start code of the server in a child of its own, so that
+//! a panic or an abort is seen and not shared.
+
+use std::fs::File;
+use std::io::{BufRead, BufReader, Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::time::Duration;
+
+use anyhow::Context;
+use clap::Args;
+use serde::{Deserialize, Serialize};
+use server::Config;
+
+use super::PARTITIONS;
+use super::book::{Book, Examined};
+use super::damage::{self, Damage, Files};
+use super::sort::Told;
+use crate::report::Verdict;
+
+/// What one opening may take: far beyond what it takes, also when requests that waited are carried out.
+const PATIENCE: Duration = Duration::from_secs(60);
+const MEMORY_KIB_MAX: u64 = 1 << 20;
+
+/// Opens directories that come in line by line. For `bitrot`
+#[derive(Args)]
+pub struct OpenDamaged {
+    /// What the directories held
+    #[arg(long)]
+    book: PathBuf,
+}
+
+#[derive(Serialize, Deserialize)]
+enum Line {
+    Refused(String),
+    Opened(Examined),
+}
+
+/// What the child says of one opening.
+#[derive(Serialize, Deserialize)]
+struct Report {
+    line: Line,
+    memory_kib: u64,
+}
+
+impl OpenDamaged {
+    pub async fn run(self) -> anyhow::Result<Verdict> {
+        tracing_subscriber::fmt().with_ansi(false).with_writer(std::io::stderr).init();
+        let book: Book = serde_json::from_slice(&std::fs::read(&self.book)?)?;
+        let mut line = String::new();
+        // The parent waits for each answer before it asks again: nothing else has to go on meanwhile.
+        while std::io::stdin().read_line(&mut line)? > 0 {
+            // Forgets the peak of the one before.
+            std::fs::write("/proc/self/clear_refs", "5").context("forgetting the peak of memory")?;
+            let line_out = open(&book, Path::new(line.trim())).await?;
+            let report = Report { line: line_out, memory_kib: peak_kib()? };
+            println!("{}", serde_json::to_string(&report)?);
+            line.clear();
+        }
+        Ok(Verdict::Kept)
+    }
+}
+
+async fn open(book: &Book, data: &Path) -> anyhow::Result<Line> {
+    let mut config = Config { partitions: PARTITIONS, ..Config::dev(data.to_owned(), 0) };
+    config.journal.segment_bytes = 16 << 20;
+    config.journal.reserve_bytes = 1 << 20;
+    let running = match server::start(config).await {
+        Ok(running) => running,
+        Err(error) => return Ok(Line::Refused(format!("{:#}", anyhow::Error::new(error)))),
+    };
+    let examined = book.examine(running.address(), None).await;
+    running.stop().await;
+    Ok(Line::Opened(examined?))
+}
+
+fn peak_kib() -> anyhow::Result<u64> {
+    let status = std::fs::read_to_string("/proc/self/status")?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).context("the peak of memory")?;
+    Ok(line.trim().trim_end_matches(" kB").parse()?)
+}
+
+/// A child that opens, and is replaced when it dies.
+pub struct Opener {
+    book: PathBuf,
+    directory: PathBuf,
+    log: PathBuf,
+    child: Option<OpeningChild>,
+}
+
+struct OpeningChild {
+    process: Child,
+    lines: Receiver<String>,
+}
+
+impl Drop for OpeningChild {
+    fn drop(&mut self) {
+        // Both fail only for a process that has ended already.
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+impl Opener {
+    pub fn new(book: &Path, directory: &Path) -> anyhow::Result<Opener> {
+        std::fs::create_dir_all(directory)?;
+        let log = directory.join("openings.log");
+        Ok(Opener { book: book.to_owned(), directory: directory.to_owned(), log, child: None })
+    }
+
+    /// Opens a damaged copy; also what was logged meanwhile.
+    pub fn open(&mut self, files: &Files, damage: &Damage, number: usize) -> anyhow::Result<(Told, String)> {
+        let place = self.directory.join(number.to_string());
+        damage::write(files, Some(damage), &place)?;
+        let logged = std::fs::metadata(&self.log).map_or(0, |about| about.len());
+        let told = self.ask(&place)?;
+        let mut log = Vec::new();
+        let mut file = File::open(&self.log)?;
+        file.seek(SeekFrom::Start(logged))?;
+        file.read_to_end(&mut log)?;
+        std::fs::remove_dir_all(&place)?;
+        Ok((told, String::from_utf8_lossy(&log).into_owned()))
+    }
+
+    fn ask(&mut self, place: &Path) -> anyhow::Result<Told> {
+        let mut child = match self.child.take() {
+            Some(child) => child,
+            None => self.start()?,
+        };
+        let input = child.process.stdin.as_mut().expect("the input was asked for");
+        writeln!(input, "{}", place.display()).context("asking for an opening")?;
+        let line = match child.lines.recv_timeout(PATIENCE) {
+            Ok(line) => line,
+            Err(RecvTimeoutError::Timeout) => return Ok(Told::Died(format!("it hung for {PATIENCE:?}"))),
+            Err(RecvTimeoutError::Disconnected) => {
+                let status = child.process.wait().context("looking after an opening")?;
+                return Ok(Told::Died(format!("it died: {status}")));
+            }
+        };
+        self.child = Some(child);
+        let report: Report =
+            serde_json::from_str(&line).with_context(|| format!("an opening said {line}"))?;
+        if report.memory_kib > MEMORY_KIB_MAX {
+            return Ok(Told::Died(format!("it took {} MiB of memory", report.memory_kib >> 10)));
+        }
+        Ok(match report.line {
+            Line::Refused(message) => Told::Refused { message },
+            Line::Opened(examined) => Told::Opened(examined),
+        })
+    }
+
+    fn start(&self) -> anyhow::Result<OpeningChild> {
+        let log = File::options().create(true).append(true).open(&self.log)?;
+        let mut process = Command::new(std::env::current_exe()?)
+            .arg("open-damaged")
+            .arg("--book")
+            .arg(&self.book)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(log)
+            .spawn()
+            .context("starting a child for openings")?;
+        let output = process.stdout.take().expect("the output was asked for");
+        let (tx, lines) = channel();
+        std::thread::spawn(move || {
+            for line in BufReader::new(output).lines().map_while(Result::ok) {
+                if tx.send(line).is_err() {
+                    return;
+                }
+            }
+        });
+        Ok(OpeningChild { process, lines })
+    }
+}

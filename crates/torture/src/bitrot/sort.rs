@@ -1,0 +1,147 @@
+//! What an opened directory means: the damage was found, it does not matter, or something is wrong.
+
+use super::book::Examined;
+use super::damage::{Damage, Kind};
+
+/// How much of an accusation is printed.
+const QUOTED_CHARS: usize = 600;
+
+/// What opening came to.
+pub enum Told {
+    /// The directory was not opened at all.
+    Refused {
+        message: String,
+    },
+    Opened(Examined),
+    /// It ended in a way that it never should: a panic, a hang, too much memory.
+    Died(String),
+}
+
+#[derive(Debug, PartialEq, Eq)]
+pub enum Class {
+    /// Refused, stopped or withheld, with the name of the file.
+    Detected,
+    /// All that was acknowledged is there and the same.
+    Harmless,
+    Broken(String),
+}
+
+impl Class {
+    pub fn worse(self, other: Class) -> Class {
+        match (self, other) {
+            (Class::Broken(why), _) | (_, Class::Broken(why)) => Class::Broken(why),
+            (Class::Detected, _) | (_, Class::Detected) => Class::Detected,
+            (Class::Harmless, Class::Harmless) => Class::Harmless,
+        }
+    }
+}
+
+/// Sorts what was told. `log` is all that the server wrote.
+pub fn sort(damage: &Damage, told: Told, log: &str, life: u32) -> Class {
+    let broken = |why: String| {
+        let why: String = why.chars().take(QUOTED_CHARS).collect();
+        Class::Broken(if life > 1 { format!("in life {life}: {why}") } else { why })
+    };
+    if let Some(panic) = log.lines().find(|line| line.contains("panicked at")) {
+        return broken(format!("it panicked: {panic}"));
+    }
+    let examined = match told {
+        Told::Died(how) => return broken(how),
+        Told::Refused { message } => {
+            let said = format!("{message}\n{log}");
+            return match is_named(damage, &said) {
+                true => Class::Detected,
+                false => broken(format!("it was refused without the name of the file: {}", end_of(&said))),
+            };
+        }
+        Told::Opened(examined) => examined,
+    };
+    if let Some(wrong) = examined.wrong.first() {
+        return broken(format!(
+            "{} wrong, {} withheld, {} stopped: {wrong}",
+            examined.wrong.len(),
+            examined.withheld.len(),
+            examined.stopped.len()
+        ));
+    }
+    if examined.stopped.is_empty() && examined.withheld.is_empty() {
+        return Class::Harmless;
+    }
+    let said = format!("{}\n{}\n{log}", examined.stopped.join("\n"), examined.withheld.join("\n"));
+    match is_named(damage, &said) {
+        true => Class::Detected,
+        false => broken(format!("it was found without the name of the file: {}", end_of(&said))),
+    }
+}
+
+/// Whether the file is named, or what stands for it: a key of the secrets is not known to be another one until a
+/// secret is opened with it, and a snapshot that is gone is told by its directory and number.
+fn is_named(damage: &Damage, said: &str) -> bool {
+    if said.contains(&*damage.file.to_string_lossy()) {
+        return true;
+    }
+    match damage.kind {
+        Kind::Secrets => said.contains("unsealed"),
+        Kind::Snapshot | Kind::ControlSnapshot => {
+            damage.bytes.is_none() && said.contains("is missing") && said.contains("snapshots directory")
+        }
+        _ => false,
+    }
+}
+
+fn end_of(text: &str) -> String {
+    let text = text.trim();
+    let from = text.char_indices().rev().nth(QUOTED_CHARS - 1).map_or(0, |(at, _)| at);
+    text[from..].to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::PathBuf;
+
+    use super::super::damage::Way;
+    use super::*;
+
+    fn class(told: Told, log: &str) -> &'static str {
+        let file = PathBuf::from("journal/0000000001.segment");
+        let damage = Damage { file, kind: Kind::Segment, way: Way::Bit, place: String::new(), bytes: None };
+        match sort(&damage, told, log, 1) {
+            Class::Detected => "detected",
+            Class::Harmless => "harmless",
+            Class::Broken(_) => "broken",
+        }
+    }
+
+    fn text(text: &str) -> Vec<String> {
+        vec![text.to_owned()]
+    }
+
+    #[test]
+    fn only_what_is_told_with_its_name_is_detected() {
+        let named = "data/journal/0000000001.segment at 4096";
+        assert_eq!(class(Told::Refused { message: named.to_owned() }, ""), "detected");
+        assert_eq!(class(Told::Refused { message: "no".to_owned() }, ""), "broken");
+        assert_eq!(
+            class(Told::Opened(Examined { stopped: text(named), ..Examined::default() }), ""),
+            "detected"
+        );
+        assert_eq!(
+            class(Told::Opened(Examined { withheld: text("503"), ..Examined::default() }), named),
+            "detected"
+        );
+        assert_eq!(
+            class(Told::Opened(Examined { withheld: text("503"), ..Examined::default() }), ""),
+            "broken"
+        );
+    }
+
+    #[test]
+    fn what_is_lost_or_wrong_is_broken_whatever_else_was_told() {
+        let named = "data/journal/0000000001.segment at 4096";
+        assert_eq!(class(Told::Opened(Examined::default()), ""), "harmless");
+        let wrong = Examined { wrong: text("404"), stopped: text(named), ..Examined::default() };
+        assert_eq!(class(Told::Opened(wrong), named), "broken");
+        assert_eq!(class(Told::Died("by a signal".to_owned()), named), "broken");
+        assert_eq!(class(Told::Opened(Examined::default()), "thread 'x' panicked at src"), "broken");
+    }
+}

@@ -1,0 +1,238 @@
+//! Servers that behave badly on purpose: raw bytes over TCP and TLS, on loopback.
+
+use std::collections::BTreeMap;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpSocket, TcpStream};
+use tokio_rustls::TlsAcceptor;
+
+/// Requests are small; a head that is longer is not ours.
+const HEAD_BYTES_MAX: usize = 64 << 10;
+/// Connections that fill the queue of a listener that takes none.
+const QUEUE: u32 = 4;
+
+/// What a target does to those who call it.
+#[derive(Clone)]
+pub enum Manner {
+    /// Nobody listens.
+    Absent,
+    /// The queue of the listener is full, and nobody takes from it.
+    NeverAccepts,
+    /// Takes the connection and never says a word.
+    Silent,
+    ClosesAtOnce,
+    ResetsAtOnce,
+    /// Reads a request and says these bytes.
+    Says(Vec<u8>, Then),
+    /// Says these bytes to whatever comes first, and closes.
+    SaysToAnything(Vec<u8>),
+    /// Says the first to a key that is new, the second to one that comes again.
+    SaysByTurns(Vec<u8>, Vec<u8>),
+    /// Says the head, then the drop again and again; without a pause as fast as it is read.
+    Drips {
+        head: Vec<u8>,
+        drop: Vec<u8>,
+        pause: Duration,
+    },
+}
+
+/// What comes after the bytes.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Then {
+    /// Waits for the next request on the same connection.
+    Keep,
+    Close,
+    Reset,
+    /// Keeps the connection and says nothing more.
+    Hold,
+}
+
+/// A target that lives as long as this program.
+pub struct Hostile {
+    pub address: SocketAddr,
+    seen: Arc<Mutex<Seen>>,
+    /// What keeps the queue of a listener full.
+    _queued: Vec<TcpStream>,
+    _listener: Option<TcpListener>,
+}
+
+/// What came in.
+#[derive(Default, Clone)]
+pub struct Seen {
+    /// Requests by their key.
+    pub keys: BTreeMap<String, u32>,
+    /// Bytes that came in clear, as far as they were read.
+    pub clear: Vec<u8>,
+}
+
+impl Hostile {
+    pub async fn start(manner: Manner, tls: Option<TlsAcceptor>) -> anyhow::Result<Hostile> {
+        let seen = Arc::new(Mutex::new(Seen::default()));
+        let socket = TcpSocket::new_v4()?;
+        socket.bind(SocketAddr::from((Ipv4Addr::LOCALHOST, 0)))?;
+        let address = socket.local_addr()?;
+        let mut hostile = Hostile { address, seen, _queued: Vec::new(), _listener: None };
+        match manner {
+            // The socket is dropped, and its port is refused until somebody else is given it.
+            Manner::Absent => {}
+            Manner::NeverAccepts => {
+                hostile._listener = Some(socket.listen(1)?);
+                for _ in 0..QUEUE {
+                    let dial = TcpStream::connect(address);
+                    // The first ones fill the queue; one that is not answered finds it full.
+                    let Ok(stream) = tokio::time::timeout(Duration::from_millis(200), dial).await else {
+                        break;
+                    };
+                    hostile._queued.push(stream?);
+                }
+            }
+            manner => {
+                let target = Target { manner, tls, seen: hostile.seen.clone() };
+                tokio::spawn(accept(socket.listen(1024)?, Arc::new(target)));
+            }
+        }
+        Ok(hostile)
+    }
+
+    pub fn seen(&self) -> Seen {
+        self.seen.lock().expect("nobody panics while holding what was seen").clone()
+    }
+}
+
+struct Target {
+    manner: Manner,
+    tls: Option<TlsAcceptor>,
+    seen: Arc<Mutex<Seen>>,
+}
+
+async fn accept(listener: TcpListener, target: Arc<Target>) {
+    while let Ok((stream, _)) = listener.accept().await {
+        let target = target.clone();
+        tokio::spawn(async move {
+            // A connection that breaks is what these targets are for.
+            let _ = target.serve(stream).await;
+        });
+    }
+}
+
+impl Target {
+    async fn serve(&self, mut stream: TcpStream) -> std::io::Result<()> {
+        stream.set_nodelay(true)?;
+        match (&self.manner, &self.tls) {
+            (Manner::ClosesAtOnce, _) => Ok(()),
+            (Manner::ResetsAtOnce, _) => stream.set_zero_linger(),
+            (Manner::Silent, _) => self.listen(&mut stream).await,
+            (Manner::SaysToAnything(bytes), _) => {
+                let mut buffer = [0; 4096];
+                let count = stream.read(&mut buffer).await?;
+                self.note_clear(&buffer[..count]);
+                stream.write_all(bytes).await
+            }
+            (_, Some(tls)) => {
+                let mut stream = tls.accept(stream).await?;
+                self.converse(&mut stream).await.map(drop)
+            }
+            (_, None) => {
+                if self.converse(&mut stream).await? == Then::Reset {
+                    stream.set_zero_linger()?;
+                }
+                Ok(())
+            }
+        }
+    }
+
+    /// Reads and never answers.
+    async fn listen(&self, stream: &mut TcpStream) -> std::io::Result<()> {
+        let mut buffer = [0; 4096];
+        loop {
+            let count = stream.read(&mut buffer).await?;
+            if count == 0 {
+                return Ok(());
+            }
+            self.note_clear(&buffer[..count]);
+        }
+    }
+
+    fn note_clear(&self, bytes: &[u8]) {
+        let mut seen = self.seen.lock().expect("nobody panics while holding what was seen");
+        if seen.clear.len() < HEAD_BYTES_MAX {
+            seen.clear.extend_from_slice(bytes);
+        }
+    }
+
+    async fn converse(&self, stream: &mut (impl AsyncRead + AsyncWrite + Unpin)) -> std::io::Result<Then> {
+        while let Some(head) = read_head(stream).await? {
+            let again = self.note(&head);
+            let then = match &self.manner {
+                Manner::Says(bytes, then) => {
+                    stream.write_all(bytes).await?;
+                    *then
+                }
+                Manner::SaysByTurns(first, rest) => {
+                    stream.write_all(if again { rest } else { first }).await?;
+                    Then::Keep
+                }
+                Manner::Drips { head, drop, pause } => {
+                    stream.write_all(head).await?;
+                    loop {
+                        stream.write_all(drop).await?;
+                        stream.flush().await?;
+                        if !pause.is_zero() {
+                            tokio::time::sleep(*pause).await;
+                        }
+                    }
+                }
+                Manner::Absent
+                | Manner::NeverAccepts
+                | Manner::Silent
+                | Manner::SaysToAnything(_)
+                | Manner::ClosesAtOnce
+                | Manner::ResetsAtOnce => unreachable!("these say nothing"),
+            };
+            stream.flush().await?;
+            match then {
+                Then::Keep => {}
+                Then::Close | Then::Reset => return Ok(then),
+                Then::Hold => std::future::pending().await,
+            }
+        }
+        Ok(Then::Close)
+    }
+
+    /// Whether the key of the request was seen before.
+    fn note(&self, head: &[u8]) -> bool {
+        let text = String::from_utf8_lossy(head).to_ascii_lowercase();
+        let key = text.lines().find_map(|line| line.strip_prefix("idempotency-key:")).unwrap_or("").trim();
+        if self.tls.is_none() {
+            self.note_clear(head);
+        }
+        let mut seen = self.seen.lock().expect("nobody panics while holding what was seen");
+        let count = seen.keys.entry(key.to_owned()).or_default();
+        *count += 1;
+        *count > 1
+    }
+}
+
+/// The head of a request and as much of its body as its length says; none at the end of the connection.
+async fn read_head(stream: &mut (impl AsyncRead + Unpin)) -> std::io::Result<Option<Vec<u8>>> {
+    let mut head = Vec::new();
+    while !head.ends_with(b"\r\n\r\n") {
+        if head.len() > HEAD_BYTES_MAX {
+            return Ok(None);
+        }
+        match stream.read_u8().await {
+            Ok(byte) => head.push(byte),
+            Err(error) if error.kind() == std::io::ErrorKind::UnexpectedEof => return Ok(None),
+            Err(error) => return Err(error),
+        }
+    }
+    let text = String::from_utf8_lossy(&head).to_ascii_lowercase();
+    let length = text.lines().find_map(|line| line.strip_prefix("content-length:"));
+    let length = length.and_then(|length| length.trim().parse::<usize>().ok()).unwrap_or(0);
+    let mut body = vec![0; length.min(HEAD_BYTES_MAX)];
+    stream.read_exact(&mut body).await?;
+    Ok(Some(head))
+}

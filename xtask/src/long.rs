@@ -1,0 +1,103 @@
+//! All proofs for hours: simulation, torture and fuzzing in turn, in parts, so that it can be stopped and resumed.
+
+use std::fs;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use anyhow::Context;
+use clap::Args;
+
+use crate::fuzz::{self, Fuzz};
+use crate::{sim, torture};
+
+/// How long, and from where.
+#[derive(Args)]
+pub struct Long {
+    /// How long to go on; the part that is under way then is finished.
+    #[arg(long, default_value_t = 60)]
+    minutes: u64,
+    /// Go on behind the last run instead of beginning anew.
+    #[arg(long)]
+    resume: bool,
+}
+
+/// Seeds that one part plays.
+const SEEDS: u64 = 20_000;
+
+/// Seconds that one part gives to each fuzz target.
+const FUZZ_SECONDS: u64 = 30;
+
+/// Where it stands, in a file of three numbers that people can read.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+struct Standing {
+    parts: u64,
+    next_seed: u64,
+    failed: u64,
+}
+
+pub fn run(root: &Path, asked: &Long) -> anyhow::Result<()> {
+    let path = root.join("target/long.txt");
+    let mut standing = if asked.resume { load(&path)? } else { Standing::default() };
+    let until = Instant::now() + Duration::from_secs(asked.minutes * 60);
+    while Instant::now() < until {
+        let part = standing.parts;
+        println!("\n== part {part}, seeds from {}", standing.next_seed);
+        let result = match part % 3 {
+            0 | 1 => {
+                let words = ["--from", &standing.next_seed.to_string(), "--seeds", &SEEDS.to_string()];
+                standing.next_seed += SEEDS;
+                sim::run(root, &words.map(Into::into))
+            }
+            _ if part % 6 == 2 => torture::run(root, &["all", "--seed", &part.to_string()].map(Into::into)),
+            _ => fuzz::run(root, &Fuzz::for_seconds(FUZZ_SECONDS)),
+        };
+        standing.parts += 1;
+        if let Err(error) = result {
+            // A finding is no reason to stop looking for others.
+            eprintln!("== part {part} failed: {error:#}");
+            standing.failed += 1;
+        }
+        store(&path, standing)?;
+    }
+    println!(
+        "\nxtask long: {} parts, {} seeds, {} parts failed; go on with --resume",
+        standing.parts, standing.next_seed, standing.failed
+    );
+    anyhow::ensure!(standing.failed == 0, "{} parts failed; what they printed says why", standing.failed);
+    Ok(())
+}
+
+fn load(path: &Path) -> anyhow::Result<Standing> {
+    let text = match fs::read_to_string(path) {
+        Ok(text) => text,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Standing::default()),
+        Err(error) => return Err(error).with_context(|| path.display().to_string()),
+    };
+    let number = |name: &str| {
+        let line = text.lines().find_map(|line| line.strip_prefix(name)?.trim().parse().ok());
+        line.with_context(|| format!("{} has no number for {name}; remove it to begin anew", path.display()))
+    };
+    Ok(Standing { parts: number("parts")?, next_seed: number("next seed")?, failed: number("failed")? })
+}
+
+fn store(path: &Path, standing: Standing) -> anyhow::Result<()> {
+    let Standing { parts, next_seed, failed } = standing;
+    fs::create_dir_all(path.parent().context("the file lies in a directory")?)?;
+    let text = format!("parts {parts}\nnext seed {next_seed}\nfailed {failed}\n");
+    fs::write(path, text).with_context(|| path.display().to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_goes_on_where_it_stood() {
+        let path = std::env::temp_dir().join(format!("long-{}.txt", std::process::id()));
+        assert_eq!(load(&path).expect("nothing is there yet"), Standing::default());
+        let standing = Standing { parts: 4, next_seed: 60_000, failed: 1 };
+        store(&path, standing).expect("a file can be written");
+        assert_eq!(load(&path).expect("it was written"), standing);
+        fs::remove_file(&path).expect("it was written");
+    }
+}
