@@ -19,8 +19,7 @@ const FAULTS: [(&str, &str, Short); 11] = [
     ("bitrot", "--n 500", Short::With("--n 20")),
     // Half a minute, most of it waiting.
     ("clock", "", Short::Beside("")),
-    // The bound is measured for the release build.
-    ("memory", "", Short::Without),
+    ("memory", "", Short::With("")),
     ("descriptors", "", Short::With("")),
     ("targets", "", Short::With("--only h")),
     ("firings", "--n 30 --jobs 100", Short::With("--n 3 --jobs 50")),
@@ -32,7 +31,6 @@ enum Short {
     With(&'static str),
     /// With these arguments, while others are tried.
     Beside(&'static str),
-    Without,
 }
 
 /// What the table shows of a closing line besides its first count.
@@ -86,7 +84,7 @@ impl All {
         std::thread::scope(|scope| {
             let beside = FAULTS.iter().filter_map(|(fault, _, short)| match short {
                 Short::Beside(arguments) => Some(scope.spawn(|| self.try_fault(fault, arguments))),
-                Short::With(_) | Short::Without => None,
+                Short::With(_) => None,
             });
             let beside: Vec<_> = beside.collect();
             let mut tried = Vec::new();
