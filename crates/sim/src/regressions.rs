@@ -45,11 +45,16 @@ fn read(path: &Path) -> anyhow::Result<Plan> {
     serde_json::from_slice(&text).with_context(|| format!("{} is no plan", path.display()))
 }
 
+fn write(path: &Path, plan: &Plan) -> anyhow::Result<()> {
+    let text = serde_json::to_string_pretty(plan)? + "\n";
+    fs::write(path, text).with_context(|| format!("writing {}", path.display()))
+}
+
 /// Says what a plan broke and how to see it again, and writes the plan down.
 pub fn tell(plan: &Plan, report: &Report, out: &Path) -> anyhow::Result<()> {
     fs::create_dir_all(out)?;
     let path = out.join(format!("fail-{}.json", plan.seed));
-    fs::write(&path, serde_json::to_vec_pretty(plan)?)?;
+    write(&path, plan)?;
     for violation in &report.violations {
         println!("FAIL {} seed={}: {}", violation.id, plan.seed, violation.what);
     }
@@ -78,7 +83,7 @@ pub fn replay(plan: &str, print: bool, smaller: bool, out: &Path) -> anyhow::Res
         let small = shrink::shrink(&plan, report.violations[0].id)?;
         fs::create_dir_all(out)?;
         let path = out.join(format!("small-{}.json", plan.seed));
-        fs::write(&path, serde_json::to_vec_pretty(&small)?)?;
+        write(&path, &small)?;
         println!("{} of {} deeds are left: {}", small.deeds.len(), plan.deeds.len(), path.display());
         println!("{}", serde_json::to_string_pretty(&small)?);
     }
