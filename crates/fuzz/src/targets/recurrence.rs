@@ -39,7 +39,7 @@ fn walk(timing: &Timing, anchor: Ticks, from: Ticks) {
     let mut after = from;
     while let Some(at) = next(timing, anchor, after).filter(|_| found.len() < STEPS) {
         assert!(at > after, "{at:?} is not after {after:?}: {timing:?}");
-        let middle = Ticks(after.0 + at.0.wrapping_sub(after.0) / 2);
+        let middle = Ticks(after.0.midpoint(at.0));
         if middle > after && middle < at {
             assert_eq!(next(timing, anchor, middle), Some(at), "from between: {timing:?}");
         }
@@ -53,11 +53,28 @@ fn walk(timing: &Timing, anchor: Ticks, from: Ticks) {
     }
     // On clocks that are never set, nothing is closer than the shortest period.
     if let (None, Some(period)) = (&timing.zone, shortest_period(timing, anchor)) {
+        let period = if is_stepped_by_days(timing) { Span::ZERO } else { period };
         let period = i128::from(period.as_ms()) * i128::from(Ticks::PER_MS);
         for pair in found.windows(2) {
             let apart = i128::from(pair[1].0) - i128::from(pair[0].0);
             assert!(apart >= period, "{apart} ticks apart, not {period}: {timing:?}");
         }
+    }
+}
+
+/// Steps of minutes or hours on days that are named: there the kernel looks at 2000 days to find the shortest period,
+/// and a shorter one may lie beyond (31 minutes on a 28th that is a Monday: 338 days are told, 161 come once). All
+/// that it decides is a quota.
+fn is_stepped_by_days(timing: &Timing) -> bool {
+    match timing.recurrence.as_ref().map(|recurrence| &recurrence.rule) {
+        Some(Rule::Every {
+            frequency: Frequency::Minute | Frequency::Hour,
+            schedule: Some(schedule),
+            ..
+        }) => {
+            !(schedule.week_days.is_empty() && schedule.month_days.is_empty() && schedule.monthly.is_empty())
+        }
+        _ => false,
     }
 }
 
