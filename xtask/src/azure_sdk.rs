@@ -12,7 +12,7 @@ use crate::{command, python};
 /// Builds the binary, makes the client's environment where it is missing or old, and runs its tests. How many.
 pub fn run(root: &Path) -> anyhow::Result<u64> {
     // As the tests build it: after them nothing is left to do.
-    command::run(command::cargo(root, ["build", "--workspace", "--bins", "--locked"]))?;
+    command::build_all(root)?;
     let built = command::built("debug")?;
     let target = built.parent().context("finding the target directory")?;
     let tests = root.join("tests/azure-sdk");

@@ -56,6 +56,13 @@ pub fn need_component(root: &Path, subcommand: &str, component: &str) -> anyhow:
     Ok(())
 }
 
+/// Builds every program for development. All at once: what a package is built with depends on what is built beside
+/// it, and building them one by one would build what they share again and again.
+pub fn build_all(root: &Path) -> anyhow::Result<PathBuf> {
+    run(cargo(root, ["build", "--workspace", "--bins", "--locked"]))?;
+    built("debug")
+}
+
 /// Where cargo puts what it builds in a profile: this program itself was put there.
 pub fn built(profile: &str) -> anyhow::Result<PathBuf> {
     let own = std::env::current_exe().context("asking for the place of this program")?;

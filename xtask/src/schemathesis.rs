@@ -57,7 +57,7 @@ pub fn run(root: &Path, asked: &Schemathesis) -> anyhow::Result<Done> {
         return Ok(Done::LeftOut);
     };
     // As the tests build it: after them nothing is left to do.
-    command::run(command::cargo(root, ["build", "--workspace", "--bins", "--locked"]))?;
+    command::build_all(root)?;
     let built = command::built("debug")?;
     let target = built.parent().context("finding the target directory")?;
     let tests = root.join("tests/schemathesis");

@@ -22,19 +22,19 @@ pub fn run(root: &Path, arguments: &[OsString]) -> anyhow::Result<()> {
 
 /// The small round that is part of the tests, and its canary. What it came to.
 pub fn short(root: &Path) -> anyhow::Result<String> {
-    command::run(command::cargo(root, ["build", "--locked", "--package", "sim"]))?;
+    let built = command::build_all(root)?;
     let sim = || {
-        let mut sim = Command::new(command::built("debug")?.join("sim"));
+        let mut sim = Command::new(built.join("sim"));
         sim.current_dir(root);
-        anyhow::Ok(sim)
+        sim
     };
     let mut closing = String::new();
-    let seeds = command::with(sim()?, ["--seeds", SEEDS, "--lenient"]);
+    let seeds = command::with(sim(), ["--seeds", SEEDS, "--lenient"]);
     command::run_noting(seeds, |line| {
         if line.starts_with("sim: ") && line.contains(" violations; ") {
             closing = line.trim_start_matches("sim: ").to_owned();
         }
     })?;
-    command::run(command::with(sim()?, ["--bug", CANARY, "--seeds", "100"]))?;
+    command::run(command::with(sim(), ["--bug", CANARY, "--seeds", "100"]))?;
     Ok(format!("{SEEDS} seeds, {closing}, the canary was caught"))
 }

@@ -47,7 +47,7 @@ fn check_stages(root: &Path) -> anyhow::Result<()> {
 
 fn run_tests(root: &Path) -> anyhow::Result<Counts> {
     // The end-to-end tests start these as they are, so that they must be there before the tests run.
-    command::run(command::cargo(root, ["build", "--workspace", "--bins", "--locked"]))?;
+    command::build_all(root)?;
     let mut counts = Counts::default();
     let tests = command::cargo(root, ["test", "--workspace", "--locked", "--no-fail-fast"]);
     command::run_noting(tests, |line| counts.note(line))?;

@@ -41,12 +41,13 @@ fn torture(root: &Path, build: Build) -> anyhow::Result<Command> {
 }
 
 fn built(root: &Path, build: Build) -> anyhow::Result<PathBuf> {
-    let packages =
-        ["build", "--locked", "--package", "cli", "--package", "torture", "--package", "drone-delivery"];
-    let (profile, release) = match build {
-        Build::Release => ("release", Some("--release")),
-        Build::Development => ("debug", None),
-    };
-    command::run(command::with(command::cargo(root, packages), ["--bins"].into_iter().chain(release)))?;
-    command::built(profile)
+    match build {
+        Build::Release => {
+            let packages = ["--package", "cli", "--package", "torture", "--package", "drone-delivery"];
+            let build = command::cargo(root, ["build", "--locked", "--release", "--bins"]);
+            command::run(command::with(build, packages))?;
+            command::built("release")
+        }
+        Build::Development => command::build_all(root),
+    }
 }
