@@ -182,6 +182,9 @@ async fn rest(sim: &Arc<Sim>, process: &Arc<Process>) -> Ending {
 async fn is_at_rest(sim: &Sim, process: &Process) -> bool {
     {
         let world = sim.world();
+        if world.is_dead() {
+            return false;
+        }
         let settled = world.clients.values().all(|client| client.settled);
         if !settled || !world.agenda.is_empty() {
             return false;

@@ -160,7 +160,9 @@ impl Journal for Watched {
     }
 
     async fn snapshot_put(&self, partition: PartitionId, snapshot: Snapshot) -> Result<(), AppendError> {
-        self.inner.snapshot_put(partition, snapshot.clone()).await?;
+        let stored = self.inner.snapshot_put(partition, snapshot.clone()).await;
+        self.sim.look_for_death();
+        stored?;
         let inbox_through = match journal::codec::decode::<State>(&snapshot.bytes) {
             Ok(state) if partition != PartitionId::CONTROL => state.inbox_through(),
             _ => Seq::ZERO,

@@ -59,7 +59,7 @@ fn fates(dice: &mut Dice) -> Fates {
 }
 
 fn requests(dice: &mut Dice) -> Vec<Timed> {
-    let count = dice.between(4, 24) as u32;
+    let count = dice.between(3, 14) as u32;
     // In some plans all come at once.
     let burst = dice.one_in(4).then(|| dice.below(LENGTH_MS));
     let mut deeds = Vec::new();
@@ -85,7 +85,7 @@ fn crowd(at: u64, dice: &mut Dice) -> Vec<Timed> {
         at: at + dice.below(3000),
         deed: Deed::Submit { n, workflow: dice.below(WORKFLOWS) as u8 },
     };
-    (100..100 + 12).map(comes).collect()
+    (100..100 + 8).map(comes).collect()
 }
 
 fn disturbances(dice: &mut Dice) -> Vec<Timed> {
