@@ -10,7 +10,7 @@ use words::{Key, Plan, RunId, StepIndex, StepName, Work, WorkflowName};
 use crate::action::{Action, Service};
 use crate::context::{ANSWER, Answer, BodyInput, CALL, Context, Frame, NOTICE, StepSet};
 use crate::expression::Expression;
-use crate::json::{self, Document};
+use crate::json::{self, Document, InvalidJson};
 use crate::judge::{self, Verdict};
 use crate::limits::OUTPUT_BYTES_MAX;
 use crate::parse;
@@ -67,6 +67,15 @@ impl Accept {
     pub fn has_schema(&self) -> bool {
         self.schema.is_some()
     }
+}
+
+/// Why a body is not taken.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum BodyProblem {
+    #[error(transparent)]
+    Json(#[from] InvalidJson),
+    #[error("the body does not fit the workflow's schema")]
+    Schema(Vec<SchemaProblem>),
 }
 
 /// Why no id or key can be taken from a body.
@@ -153,14 +162,13 @@ impl Definition {
     }
 
     /// Checks a request's body: JSON, not too deep, and as the schema says.
-    pub fn check(&self, body: &[u8]) -> Result<(), Vec<SchemaProblem>> {
-        let whole = |message: String| vec![SchemaProblem { pointer: String::new(), message }];
-        let Some(schema) = &self.accept.schema else {
-            return json::check(body).map(drop).map_err(|error| whole(error.to_string()));
-        };
-        json::check_depth(body).map_err(|error| whole(error.to_string()))?;
-        let value = serde_json::from_slice(body).map_err(|error| whole(format!("not JSON: {error}")))?;
-        schema.check(&value)
+    pub fn check(&self, body: &[u8]) -> Result<(), BodyProblem> {
+        let Some(schema) = &self.accept.schema else { return Ok(json::check(body).map(drop)?) };
+        // One reading is enough: what becomes a value is JSON.
+        json::check_depth(body)?;
+        let value =
+            serde_json::from_slice(body).map_err(|error| InvalidJson::Malformed(error.to_string()))?;
+        schema.check(&value).map_err(BodyProblem::Schema)
     }
 
     /// The client's id of a checked body; `None` when it has none or the workflow takes none.

@@ -1,9 +1,10 @@
-//! jq expressions: a plain path is a lookup, everything else is compiled once and runs metered.
+//! jq expressions: a plain path is a lookup, comparing it with a constant too, everything else is compiled once and runs metered.
 
 mod convert;
 mod functions;
 mod guard;
 mod order;
+mod plain;
 mod value;
 
 use std::borrow::Cow;
@@ -27,6 +28,8 @@ pub(crate) struct Expression {
 
 enum Program {
     Path(Vec<Segment>),
+    /// A path that is compared with a word or a text: what most conditions are.
+    Equals(Vec<Segment>, plain::Constant),
     Jq(Box<jaq_core::Filter<Data>>),
 }
 
@@ -42,9 +45,12 @@ impl Expression {
     /// Compiles an expression, or says why it cannot be.
     pub(crate) fn compile(source: &str) -> Result<Expression, String> {
         let term = guard::parse(source)?;
-        let program = match guard::plain_path(&term) {
-            Some(path) => Program::Path(path),
-            None => Program::Jq(Box::new(compile_jq(source, &term)?)),
+        let program = if let Some(path) = plain::plain_path(&term) {
+            Program::Path(path)
+        } else if let Some((path, constant)) = plain::plain_equality(&term) {
+            Program::Equals(path, constant)
+        } else {
+            Program::Jq(Box::new(compile_jq(source, &term)?))
         };
         Ok(Expression { source: source.trim().into(), program, uses: guard::Uses::of(&term) })
     }
@@ -61,7 +67,7 @@ impl Expression {
                 [Segment::Field(name)] => Some(name),
                 _ => None,
             },
-            Program::Jq(_) => None,
+            Program::Equals(..) | Program::Jq(_) => None,
         }
     }
 
@@ -83,6 +89,10 @@ impl Expression {
                     return Err(format!("the result is larger than {bytes_max} bytes"));
                 }
                 Ok(Some(found))
+            }
+            Program::Equals(path, constant) => {
+                let equal = constant.is(&input.find(path)?);
+                Ok(Some(Cow::Borrowed(if equal { "true" } else { "false" })))
             }
             Program::Jq(filter) => {
                 let input = self.input_value(input)?;

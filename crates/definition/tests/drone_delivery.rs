@@ -6,7 +6,7 @@ mod common;
 
 use bytes::Bytes;
 use common::{REQUEST, Run, drone};
-use definition::{Context, Definition, Ending, Request, Verdict};
+use definition::{BodyProblem, Context, Definition, Ending, Request, Verdict};
 use expect_test::{Expect, expect};
 use http::HeaderMap;
 use words::plan::Notice;
@@ -495,7 +495,8 @@ fn a_body_is_checked_against_the_schema() {
     let definition = drone();
     let check = |body: &str| match definition.check(body.as_bytes()) {
         Ok(()) => String::new(),
-        Err(problems) => problems.iter().map(|problem| format!("{problem}\n")).collect(),
+        Err(BodyProblem::Json(invalid)) => format!("{invalid}\n"),
+        Err(BodyProblem::Schema(problems)) => problems.iter().map(|problem| format!("{problem}\n")).collect(),
     };
     assert_eq!(check(REQUEST), "");
     expect![[r#"

@@ -133,8 +133,14 @@ impl Client {
 
         let mut message = message(request);
         loop {
-            let obtained = timeout_at(deadline, self.obtain(&lane)).await;
-            let mut live = obtained.map_err(|_| Fault::Timeout { sent: false })??;
+            let mut live = match self.pool.take_idle(&lane) {
+                Some(live) => live,
+                // Boxed: few calls dial, and what that needs is larger than all the rest of a call.
+                None => {
+                    let dialed = timeout_at(deadline, Box::pin(self.dial(&lane))).await;
+                    dialed.map_err(|_| Fault::Timeout { sent: false })??
+                }
+            };
             match exchange(&mut live, message, answer_bytes_max, deadline).await {
                 Ok(answer) => {
                     self.pool.keep(&lane, live);
@@ -155,10 +161,7 @@ impl Client {
         self.pool.open_count()
     }
 
-    async fn obtain(&self, lane: &Lane) -> Result<Box<Live>, Fault> {
-        if let Some(live) = self.pool.take_idle(lane) {
-            return Ok(live);
-        }
+    async fn dial(&self, lane: &Lane) -> Result<Box<Live>, Fault> {
         let _turn = lane.dial_turn().await;
         // Another call may have ended meanwhile and left its connection.
         if let Some(live) = self.pool.take_idle(lane) {

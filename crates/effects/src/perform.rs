@@ -1,6 +1,7 @@
 //! Carrying out the engine's orders: render the request, wait for the service's turn, call, sort the answer.
 
-use std::collections::BTreeSet;
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
 
 use definition::{Definition, Ending};
@@ -27,7 +28,7 @@ struct Inner {
     jobs: JobOrders,
     clock: Clock,
     // Which workflow versions have told their services' limits; touched once per call, for a look-up.
-    configured: Mutex<BTreeSet<(WorkflowName, u32)>>,
+    configured: Mutex<BTreeMap<WorkflowName, BTreeSet<u32>>>,
 }
 
 impl Performer {
@@ -46,24 +47,21 @@ impl Performer {
 impl Effects for Performer {
     fn start(&self, order: Order) {
         let inner = self.0.clone();
-        host::spawn("call", async move { inner.perform(order).await });
+        // Each kind has a task of its own size: the larger one would be paid for by every call.
+        match &order.subject {
+            Subject::Job(_) => host::spawn("job call", async move { inner.jobs.perform(order).await }),
+            Subject::Workflow { definition, version } => {
+                let definition = definition.clone();
+                inner.configure(&definition, *version);
+                host::spawn("call", inner.call(Box::new(order), definition))
+            }
+        };
     }
 }
 
 impl Inner {
-    async fn perform(&self, order: Order) {
-        match &order.subject {
-            Subject::Job(_) => self.jobs.perform(order).await,
-            Subject::Workflow { definition, version } => {
-                let definition = definition.clone();
-                self.configure(&definition, *version);
-                self.call(order, &definition).await;
-            }
-        }
-    }
-
-    async fn call(&self, order: Order, definition: &Definition) {
-        let (request, service) = match prepare(&order, definition) {
+    async fn call(self: Arc<Inner>, order: Box<Order>, definition: Arc<Definition>) {
+        let (request, service) = match prepare(&order, &definition) {
             Ok(prepared) => prepared,
             Err(reason) => {
                 return order
@@ -78,27 +76,30 @@ impl Inner {
             permit = self.services.acquire(&service, attempt) => permit,
             () = order.stop.raised() => return order.reply.withdraw(),
         };
+        drop(service);
         let result = self.client.send(request).await;
         let sorted = sort(&result, self.clock.now());
         permit.finish(Verdict::of(&result, &sorted));
-        finish(order, definition, &result, sorted);
+        finish(*order, &definition, &result, sorted);
     }
 
     /// The limits of a workflow's services come into force with its first call.
     fn configure(&self, definition: &Definition, version: u32) {
         let mut configured = self.configured.lock().expect("nobody panics while holding the set");
-        if configured.insert((definition.name().clone(), version)) {
-            for service in definition.services() {
-                let settings = ServiceSettings { concurrency_max: service.concurrency };
-                self.services.configure(&service.url, settings);
-            }
+        if configured.get(definition.name()).is_some_and(|versions| versions.contains(&version)) {
+            return;
+        }
+        configured.entry(definition.name().clone()).or_default().insert(version);
+        for service in definition.services() {
+            let settings = ServiceSettings { concurrency_max: service.concurrency };
+            self.services.configure(&service.url, settings);
         }
     }
 }
 
 /// The request of an order, and the service whose limits it is under: the address, because two workflows that
 /// name it differently still call the same one.
-fn prepare(order: &Order, definition: &Definition) -> Result<(Request, String), String> {
+fn prepare<'d>(order: &Order, definition: &'d Definition) -> Result<(Request, Cow<'d, str>), String> {
     let rendered = with_context(order, |context| match &order.context.instead {
         None => definition.render(order.work, context).map_err(|error| error.to_string()),
         Some(action) => {
@@ -109,7 +110,10 @@ fn prepare(order: &Order, definition: &Definition) -> Result<(Request, String), 
     let url = Url::parse(&rendered.url).map_err(|fault| fault.to_string())?;
     let named = rendered.service.as_ref();
     let named = named.and_then(|name| definition.services().iter().find(|service| service.name == *name));
-    let service = named.map_or_else(|| url.origin.to_string(), |service| service.url.clone());
+    let service = match named {
+        Some(service) => Cow::Borrowed(service.url.as_str()),
+        None => Cow::Owned(url.origin.to_string()),
+    };
     let key = order.idempotency_key();
     let root = order.context.trace.as_deref().and_then(TraceParent::parse);
     let root = root.unwrap_or_else(|| TraceParent::root(order.context.run_id.as_str()));

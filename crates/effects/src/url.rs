@@ -51,7 +51,9 @@ impl Url {
         if text.len() > URL_BYTES_MAX {
             return Err(refused(format!("url is longer than {URL_BYTES_MAX} bytes")));
         }
-        if let Some(odd) = text.chars().find(|c| !c.is_ascii_graphic() || matches!(c, '\\' | '#')) {
+        let is_odd = |byte: u8| !byte.is_ascii_graphic() || matches!(byte, b'\\' | b'#');
+        if let Some(at) = text.bytes().position(is_odd) {
+            let odd = text[at..].chars().next().expect("the first odd byte begins a character");
             return Err(refused(format!("url contains {odd:?}, which must be percent-encoded")));
         }
         let (tls, rest) = split_scheme(text)?;

@@ -20,7 +20,7 @@ pub struct Entry {
     pub version: u32,
     pub definition: Arc<Definition>,
     pub applied_at: Timestamp,
-    pub applied_by: String,
+    pub applied_by: Arc<str>,
 }
 
 impl Catalog {

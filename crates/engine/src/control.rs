@@ -179,7 +179,12 @@ impl<J: Journal> Inner<J> {
         )
         .await?;
         let mut next = Catalog::clone(&catalog);
-        next.insert(Entry { version, definition: Arc::new(definition), applied_at: at, applied_by: by });
+        next.insert(Entry {
+            version,
+            definition: Arc::new(definition),
+            applied_at: at,
+            applied_by: by.into(),
+        });
         self.catalogs.store(next);
         Ok(Applied { name, version, changed: true })
     }
@@ -240,7 +245,7 @@ fn evolve(catalog: &mut Catalog, event: &ControlEvent) -> Result<(), ControlErro
                 version: *version,
                 definition: Arc::new(definition),
                 applied_at: *at,
-                applied_by: by.clone(),
+                applied_by: by.as_str().into(),
             });
         }
         ControlEvent::WorkflowDeleted { name, .. } => catalog.retire(name),

@@ -2,7 +2,10 @@
 
 use std::cell::Cell;
 use std::future::Future;
+use std::pin::Pin;
+use std::task::{Context, Poll};
 
+use pin_project_lite::pin_project;
 use tokio::runtime::{Handle, RuntimeFlavor};
 use tokio::task::JoinHandle;
 
@@ -12,12 +15,28 @@ where
     F: Future + Send + 'static,
     F::Output: Send + 'static,
 {
-    tokio::spawn(async move {
-        let guard = AbortOnPanic { name };
-        let output = future.await;
+    tokio::spawn(Guarded { name, future })
+}
+
+pin_project! {
+    // By hand: an async block that awaits a future holds it twice, and a process has a task for every call.
+    struct Guarded<F> {
+        name: &'static str,
+        #[pin]
+        future: F,
+    }
+}
+
+impl<F: Future> Future for Guarded<F> {
+    type Output = F::Output;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<F::Output> {
+        let guarded = self.project();
+        let guard = AbortOnPanic { name: guarded.name };
+        let polled = guarded.future.poll(cx);
         std::mem::forget(guard);
-        output
-    })
+        polled
+    }
 }
 
 /// Does work that blocks away from the tasks. On a runtime of one thread there is no other place: it is done here.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use bytes::Bytes;
-use definition::{Definition, SchemaProblem};
+use definition::{BodyProblem, Definition, SchemaProblem};
 use host::Clock;
 use journal::{AppendError, Journal};
 use kernel::Request;
@@ -71,6 +71,15 @@ pub enum SubmitError {
     /// Nobody would carry it out, and whether its id is taken cannot be told.
     #[error("partition {partition} is stopped; see /readyz")]
     Stopped { partition: PartitionId },
+}
+
+impl From<BodyProblem> for SubmitError {
+    fn from(problem: BodyProblem) -> SubmitError {
+        match problem {
+            BodyProblem::Json(invalid) => SubmitError::NotJson(invalid.to_string()),
+            BodyProblem::Schema(problems) => SubmitError::Schema(problems),
+        }
+    }
 }
 
 /// The door of Sortie.
@@ -158,8 +167,7 @@ impl<J: Journal> Ingest<J> {
         if offer.body.len() > BODY_BYTES_MAX {
             return Err(SubmitError::TooLarge { bytes: offer.body.len() });
         }
-        definition::json::check(&offer.body).map_err(|error| SubmitError::NotJson(error.to_string()))?;
-        target.definition.check(&offer.body).map_err(SubmitError::Schema)?;
+        target.definition.check(&offer.body)?;
         let identity = identify(target.definition, &offer.body, offer.path_id, offer.header_id)?;
         let body_hash = fingerprint(target.definition, &offer.body);
         let partition = PartitionId::of(&identity.key, self.partitions);

@@ -23,6 +23,12 @@ pub const WAITING_COST_BYTES: usize = 256;
 /// The first segment after opening is no larger than this, so that opening does not wait for zeros.
 pub const OPENING_SEGMENT_BYTES: u64 = 8 << 20;
 
+/// A group waits for more only when the last one had this many requests.
+pub const LINGER_FROM_REQUESTS: u32 = 4;
+
+/// How long it waits, for each request of the last group: about what a busy machine needs to bring the next one.
+pub const LINGER_PER_REQUEST: Duration = Duration::from_micros(10);
+
 /// How long the writer waits for more before it writes down what is durable.
 pub const IDLE_BEFORE_MARK: Duration = Duration::from_millis(20);
 

@@ -127,6 +127,11 @@ impl Queue {
         state.closed && state.waiting.requests.is_empty()
     }
 
+    /// How many requests wait.
+    pub fn len(&self) -> usize {
+        self.lock().waiting.requests.len()
+    }
+
     /// Exchanges all that waits for `waiting`, which must be empty.
     pub fn take(&self, waiting: &mut Waiting) {
         assert!(waiting.requests.is_empty(), "what was taken before is served");

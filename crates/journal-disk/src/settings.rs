@@ -13,9 +13,9 @@ pub struct Settings {
     /// Space kept aside, so that running work can be finished on a full disk.
     pub reserve_bytes: u64,
     pub sync: Sync,
-    /// How long a group waits for more requests after its first. Zero: a group is what came while the last
-    /// one was synced.
-    pub linger: Duration,
+    /// How long a group waits at most for more requests, when many are on their way. Zero: a group is what came while
+    /// the last one was synced.
+    pub linger_max: Duration,
     /// The newest inbox records that are kept in memory, all partitions together.
     pub cache_bytes: usize,
     pub on_fatal: OnFatal,
@@ -29,7 +29,7 @@ impl Settings {
             segment_bytes: 64 << 20,
             reserve_bytes: 64 << 20,
             sync: Sync::Data,
-            linger: Duration::ZERO,
+            linger_max: Duration::from_micros(500),
             cache_bytes: 32 << 20,
             on_fatal: OnFatal::exit(),
         }

@@ -8,7 +8,7 @@ use std::time::Duration;
 use journal::AppendError;
 
 use crate::keeper::{Job, Keeper};
-use crate::limits::IDLE_BEFORE_MARK;
+use crate::limits::{IDLE_BEFORE_MARK, LINGER_FROM_REQUESTS, LINGER_PER_REQUEST};
 use crate::log::{self, Answer, Log};
 use crate::queue::{Queue, Waiting, Woken};
 use crate::settings::{FatalError, OnFatal, Settings};
@@ -19,7 +19,8 @@ pub fn start(log: Log, queue: Arc<Queue>, settings: &Settings) -> io::Result<Joi
     let writer = Writer {
         log,
         keeper,
-        linger: settings.linger,
+        linger_max: settings.linger_max,
+        last_group: 0,
         on_fatal: settings.on_fatal.clone(),
         answers: Vec::new(),
     };
@@ -42,7 +43,9 @@ impl Drop for Closing {
 struct Writer {
     log: Log,
     keeper: Keeper,
-    linger: Duration,
+    linger_max: Duration,
+    /// The requests of the last group.
+    last_group: usize,
     on_fatal: OnFatal,
     answers: Vec<Answer>,
 }
@@ -67,10 +70,9 @@ impl Writer {
             let patience = self.log.wants_mark().then_some(IDLE_BEFORE_MARK);
             match queue.wait(patience) {
                 Woken::Requests => {
-                    if !self.linger.is_zero() {
-                        std::thread::sleep(self.linger);
-                    }
+                    self.linger(queue.len());
                     queue.take(&mut waiting);
+                    self.last_group = waiting.requests.len();
                     let served = self.serve(&mut waiting);
                     queue.release(&mut waiting);
                     served?;
@@ -78,6 +80,14 @@ impl Writer {
                 Woken::Idle => self.log.mark()?,
                 Woken::Closed => return self.log.close(),
             }
+        }
+    }
+
+    /// Waits for more when the last group says that many are on their way: one sync then carries more of them, and
+    /// nobody wakes this thread meanwhile. A request on its own never waits.
+    fn linger(&self, waiting: usize) {
+        if let Some(linger) = linger(self.last_group, waiting, self.linger_max) {
+            std::thread::sleep(linger);
         }
     }
 
@@ -132,4 +142,28 @@ pub(crate) fn serve(
     drop(waiters);
     waiting.requests.clear();
     result
+}
+
+/// How long to wait for more, when `waiting` have come and the last group had `last_group`.
+fn linger(last_group: usize, waiting: usize, max: Duration) -> Option<Duration> {
+    let crowd = u32::try_from(last_group).unwrap_or(u32::MAX);
+    let wanted = crowd >= LINGER_FROM_REQUESTS && waiting < last_group && !max.is_zero();
+    wanted.then(|| LINGER_PER_REQUEST.saturating_mul(crowd).min(max))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MAX: Duration = Duration::from_micros(500);
+
+    #[test]
+    fn only_a_crowd_is_waited_for() {
+        assert_eq!(linger(0, 1, MAX), None, "the first request");
+        assert_eq!(linger(1, 1, MAX), None, "one after the other");
+        assert_eq!(linger(8, 2, MAX), Some(LINGER_PER_REQUEST * 8));
+        assert_eq!(linger(8, 8, MAX), None, "as many as last time are here");
+        assert_eq!(linger(5_000, 2, MAX), Some(MAX));
+        assert_eq!(linger(5_000, 2, Duration::ZERO), None, "switched off");
+    }
 }

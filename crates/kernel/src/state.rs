@@ -138,17 +138,16 @@ impl State {
                 Ok((None, None))
             }
             Event::Run { no, at, fact } => {
-                let mut run = self.runs.remove(no).expect("a fact is about a live run");
-                self.index.forget(&run);
+                let run = self.runs.get_mut(no).expect("a fact is about a live run");
+                self.index.forget(run);
                 run.evolve(*at, fact);
-                self.index.note(&run);
-                let next_turn = if run.has_ended() { self.index.pass_turn(&run) } else { None };
-                if run.is_retired() {
-                    self.index.leave(&run);
-                    return Ok((next_turn, Some(run)));
+                self.index.note(run);
+                let next_turn = if run.has_ended() { self.index.pass_turn(run) } else { None };
+                if !run.is_retired() {
+                    return Ok((next_turn, None));
                 }
-                self.runs.insert(*no, run);
-                Ok((next_turn, None))
+                self.index.leave(run);
+                Ok((next_turn, self.runs.remove(no)))
             }
         }
     }

@@ -80,21 +80,14 @@ impl<J: Journal> Api<J> {
     }
 
     /// Who asks, if they may.
-    pub(crate) fn allow(
-        &self,
-        headers: &http::HeaderMap,
-        permission: Permission,
-    ) -> Result<String, ApiError> {
+    pub(crate) fn allow(&self, headers: &http::HeaderMap, permission: Permission) -> Result<&str, ApiError> {
         let text = |name| headers.get(name).map(|value: &http::HeaderValue| value.to_str().unwrap_or("?"));
         if matches!(self.access, Access::Open)
             && !access::is_local(text(http::header::HOST), text(http::header::ORIGIN))
         {
             return Err(ApiError::Denied(Denied::Foreign));
         }
-        self.access
-            .check(text(http::header::AUTHORIZATION), permission)
-            .map(str::to_owned)
-            .map_err(ApiError::Denied)
+        self.access.check(text(http::header::AUTHORIZATION), permission).map_err(ApiError::Denied)
     }
 
     pub(crate) fn catalog(&self) -> Arc<Catalog> {

@@ -1,6 +1,6 @@
 //! Reading bodies: whole, bounded in size and time.
 
-use bytes::Bytes;
+use bytes::{Bytes, BytesMut};
 use http::Request;
 use http::header::CONTENT_LENGTH;
 use http_body_util::{BodyExt, LengthLimitError, Limited};
@@ -20,13 +20,32 @@ where
     if announced.is_some_and(|bytes: usize| bytes > bytes_max) {
         return Err(ApiError::BodyTooLarge { bytes_max });
     }
-    let collected = Limited::new(request.into_body(), bytes_max).collect();
-    match tokio::time::timeout(BODY_TIMEOUT, collected).await {
+    let whole = gather(Limited::new(request.into_body(), bytes_max));
+    match tokio::time::timeout(BODY_TIMEOUT, whole).await {
         Err(_) => Err(ApiError::BodyTimeout),
-        Ok(Ok(body)) => Ok(body.to_bytes()),
+        Ok(Ok(body)) => Ok(body),
         Ok(Err(error)) if error.is::<LengthLimitError>() => Err(ApiError::BodyTooLarge { bytes_max }),
         Ok(Err(error)) => Err(ApiError::BodyBroken(error.to_string())),
     }
+}
+
+/// Most bodies come in one piece, and then that piece is the body.
+async fn gather<B: Body<Data = Bytes> + Unpin>(mut body: B) -> Result<Bytes, B::Error> {
+    let mut whole = Bytes::new();
+    let mut rest = BytesMut::new();
+    while !body.is_end_stream() {
+        let Some(frame) = body.frame().await else { break };
+        let Ok(data) = frame?.into_data() else { continue };
+        if whole.is_empty() {
+            whole = data;
+        } else {
+            rest.extend_from_slice(&data);
+        }
+    }
+    if rest.is_empty() {
+        return Ok(whole);
+    }
+    Ok([whole, rest.freeze()].concat().into())
 }
 
 /// Reads the body of a request that is refused and keeps nothing of it: a connection that is closed while its client

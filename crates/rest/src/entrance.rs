@@ -11,7 +11,7 @@ use hyper::body::Incoming;
 use ingest::limits::{BATCH_BYTES_MAX, BATCH_REQUESTS_MAX, BODY_BYTES_MAX};
 use ingest::{Offer, Submitted, Target};
 use journal::Journal;
-use wire::{BatchAnswer, RunSummary, Time};
+use wire::{AcceptedRun, BatchAnswer, Time};
 use words::{RunId, RunStatus};
 
 use crate::access::Permission;
@@ -204,15 +204,13 @@ pub(crate) fn run_id(text: &str) -> Result<RunId, ApiError> {
 }
 
 fn accepted_json(entry: &Entry, submitted: &Submitted) -> Vec<u8> {
-    let summary = RunSummary {
-        id: submitted.id.to_string(),
-        workflow: entry.definition.name().to_string(),
+    let summary = AcceptedRun {
+        id: submitted.id.as_str(),
+        workflow: entry.definition.name().as_str(),
         version: entry.version,
         status: RunStatus::Accepted,
-        key: submitted.key.to_string(),
+        key: submitted.key.as_str(),
         accepted_at: Time(submitted.at),
-        ended_at: None,
-        reason: None,
     };
     serde_json::to_vec(&summary).expect("a summary in memory can always be encoded")
 }

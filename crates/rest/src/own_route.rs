@@ -112,7 +112,7 @@ impl<J: Journal> Api<J> {
     }
 
     /// Cancels a run, also one that still waits in the inbox.
-    pub(crate) async fn cancel(&self, id: &RunId, by: String) -> Result<(), ApiError> {
+    pub(crate) async fn cancel(&self, id: &RunId, by: &str) -> Result<(), ApiError> {
         let Some(entry) = self.ids.find(id) else {
             return match self.find(id).await? {
                 Some(found) => Err(kernel_ended(found.status())),
@@ -120,7 +120,7 @@ impl<J: Journal> Api<J> {
             };
         };
         let command = Command::Cancel { pending: entry.durable };
-        Ok(self.engine.command(entry.partition, id.clone(), by, command).await?)
+        Ok(self.engine.command(entry.partition, id.clone(), by.to_owned(), command).await?)
     }
 }
 

@@ -65,7 +65,7 @@ pub struct EgressConfig {
 pub struct JournalConfig {
     pub segment_bytes: u64,
     pub reserve_bytes: u64,
-    pub linger_us: u64,
+    pub linger_max_us: u64,
     pub sync: SyncMode,
     /// When the journal holds more than this, partitions take snapshots so that it can be trimmed.
     pub bytes_max: u64,
@@ -159,7 +159,7 @@ impl Default for JournalConfig {
         JournalConfig {
             segment_bytes: 64 << 20,
             reserve_bytes: 64 << 20,
-            linger_us: 0,
+            linger_max_us: 500,
             sync: SyncMode::Data,
             bytes_max: 512 << 20,
         }

@@ -182,7 +182,7 @@ async fn open_journal(config: &Config, memory: Memory) -> Result<DiskJournal, Op
     let settings = journal_disk::Settings {
         segment_bytes: config.journal.segment_bytes.min(memory.segment),
         reserve_bytes: config.journal.reserve_bytes,
-        linger: Duration::from_micros(config.journal.linger_us),
+        linger_max: Duration::from_micros(config.journal.linger_max_us),
         cache_bytes: memory.journal_cache as usize,
         sync: match config.journal.sync {
             SyncMode::Data => Sync::Data,

@@ -9,7 +9,8 @@ mod workflow;
 pub use partition::{Limits, PartitionView, ServiceView};
 pub use problem::{FieldError, Problem};
 pub use run::{
-    BatchAnswer, DecisionKind, DecisionRequest, MomentView, RunDetail, RunPage, RunSummary, StepView,
+    AcceptedRun, BatchAnswer, DecisionKind, DecisionRequest, MomentView, RunDetail, RunPage, RunSummary,
+    StepView,
 };
 pub use time::Time;
 pub use workflow::{AppliedView, StepOutline, WorkflowList, WorkflowView};

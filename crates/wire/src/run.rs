@@ -26,6 +26,17 @@ pub struct RunSummary {
     pub reason: Option<String>,
 }
 
+/// The summary of a run that has just been accepted, written without a copy: the answer that is given most often.
+#[derive(Debug, Serialize)]
+pub struct AcceptedRun<'a> {
+    pub id: &'a str,
+    pub workflow: &'a str,
+    pub version: u32,
+    pub status: RunStatus,
+    pub key: &'a str,
+    pub accepted_at: Time,
+}
+
 /// A page of runs, newest first.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RunPage {

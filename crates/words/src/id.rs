@@ -3,7 +3,8 @@
 use std::fmt;
 use std::sync::Arc;
 
-use serde::{Deserialize, Serialize};
+use serde::de::Visitor;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// A name or id that breaks its rule; says which rule.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -18,8 +19,7 @@ pub struct InvalidName {
 macro_rules! name {
     ($(#[$doc:meta])* $name:ident, $what:literal, $chars_max:literal, $allowed:literal, $extra:literal) => {
         $(#[$doc])*
-        #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-        #[serde(try_from = "String", into = "String")]
+        #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub struct $name(Arc<str>);
 
         impl $name {
@@ -72,7 +72,37 @@ macro_rules! name {
                 name.0.as_ref().to_owned()
             }
         }
+
+        impl Serialize for $name {
+            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.serialize_str(&self.0)
+            }
+        }
+
+        impl<'de> Deserialize<'de> for $name {
+            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                deserializer.deserialize_str(NameVisitor { what: $what, new: Self::new })
+            }
+        }
     };
+}
+
+/// Reads a name from text that may be borrowed: records hold many names, and each needs one copy only.
+struct NameVisitor<N> {
+    what: &'static str,
+    new: fn(&str) -> Result<N, InvalidName>,
+}
+
+impl<N> Visitor<'_> for NameVisitor<N> {
+    type Value = N;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "a {}", self.what)
+    }
+
+    fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<N, E> {
+        (self.new)(text).map_err(E::custom)
+    }
 }
 
 name!(

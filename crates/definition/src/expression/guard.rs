@@ -5,9 +5,10 @@ use std::collections::BTreeSet;
 use jaq_core::load::lex::{self, StrPart};
 use jaq_core::load::parse::{self, BinaryOp, Pattern, Term};
 use jaq_core::load::{Lexer, Parser};
-use jaq_core::path::{Opt, Part};
+use jaq_core::path::Part;
 
 use super::functions::{ALLOWED, ALLOWED_FORMATS};
+use super::plain::segment;
 use crate::json::Segment;
 use crate::limits::{EXPRESSION_BYTES_MAX, EXPRESSION_DEPTH_MAX};
 use crate::problem::did_you_mean;
@@ -212,46 +213,6 @@ pub(super) fn calls<'s>(term: &Term<&'s str>, names: &mut BTreeSet<&'s str>) {
         _ => {}
     }
     each_part(term, &mut |part| calls(part, names));
-}
-
-/// The path of a term that is nothing but one, like `.a.b[0]["c"]`.
-pub(super) fn plain_path(term: &Term<&str>) -> Option<Vec<Segment>> {
-    match term {
-        Term::Id => Some(Vec::new()),
-        Term::Path(inner, path) => {
-            let mut segments = plain_path(inner)?;
-            for (part, opt) in &path.0 {
-                match (part, opt) {
-                    (Part::Index(index), Opt::Essential) => segments.push(segment(index)?),
-                    _ => return None,
-                }
-            }
-            Some(segments)
-        }
-        _ => None,
-    }
-}
-
-fn segment(index: &Term<&str>) -> Option<Segment> {
-    match index {
-        Term::Str(None, parts) => {
-            let mut name = String::new();
-            for part in parts {
-                match part {
-                    StrPart::Str(text) => name.push_str(text),
-                    StrPart::Char(c) => name.push(*c),
-                    StrPart::Term(_) => return None,
-                }
-            }
-            Some(Segment::Field(name.into()))
-        }
-        Term::Num(digits) => digits.parse().ok().map(Segment::Item),
-        Term::Neg(inner) => match segment(inner)? {
-            Segment::Item(index) => Some(Segment::Item(-index)),
-            Segment::Field(_) => None,
-        },
-        _ => None,
-    }
 }
 
 /// What an expression takes from its input.

@@ -49,6 +49,28 @@ fn a_plain_path_and_the_interpreter_agree() {
 }
 
 #[test]
+fn a_plain_comparison_and_the_interpreter_agree() {
+    let inputs =
+        ["true", "false", "null", "\"x\"", "\"\\u0078\"", "\"\"", "1", "1.0", "[]", "{}", "{\"a\": true}"];
+    for constant in ["true", "false", "null", "\"x\"", "\"\"", "\"\\u0078\"", "\"true\""] {
+        for value in inputs {
+            let input = format!("{{\"v\": {value}}}");
+            for path in [".v", ".v.a", ".none"] {
+                let source = format!("{path} == {constant}");
+                assert!(matches!(Expression::compile(&source).unwrap().program, Program::Equals(..)));
+                let (plain, jq) = (evaluate(&source, &input), evaluate(&format!("{source} | ."), &input));
+                assert_eq!(plain.is_err(), jq.is_err(), "{source} on {input}: {plain:?} {jq:?}");
+                assert_eq!(plain.ok(), jq.ok(), "{source} on {input}");
+            }
+        }
+    }
+    for source in [".a == 1", ".a == .b", ".a != true", "true == .a", ".a == true | not", ".a == \"\\(.b)\""]
+    {
+        assert!(!matches!(Expression::compile(source).unwrap().program, Program::Equals(..)), "{source}");
+    }
+}
+
+#[test]
 fn only_the_fields_that_are_used_are_read() {
     assert_eq!(uses(".request.a.b + .run.id"), "request.a run.id");
     assert_eq!(uses(".response.body == true"), "response.body");

@@ -60,7 +60,8 @@ impl Live {
         let written = Arc::new(AtomicBool::new(false));
         let io = TokioIo::new(Tally { wire, written: written.clone() });
         let mut builder = http1::Builder::new();
-        builder.max_header_size(limits::HEAD_BYTES_MAX).max_buf_size(limits::BUFFER_BYTES_MAX);
+        // Most messages are small: one buffer is cheaper to send than two.
+        builder.max_header_size(limits::HEAD_BYTES_MAX).max_buf_size(limits::BUFFER_BYTES_MAX).writev(false);
         let (sender, connection) = builder
             .handshake(io)
             .await

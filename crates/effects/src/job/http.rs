@@ -158,13 +158,14 @@ impl HttpCaller {
             Authentication::ClientCertificate { sealed_pfx, sealed_password } => {
                 let now = self.clock.now();
                 let identity = self.certificates.identity(sealed_pfx, sealed_password.as_deref(), now);
-                Ok(SignIn { identity: Some(identity.await?), ..SignIn::default() })
+                Ok(SignIn { identity: Some(Box::pin(identity).await?), ..SignIn::default() })
             }
             Authentication::ActiveDirectoryOAuth { tenant, audience, client_id, sealed_secret } => {
                 let secret = open(sealed_secret, "the secret")?;
                 mask.hide(secret.expose());
                 let credentials = Credentials { tenant, audience, client_id, secret: &secret };
-                let token = self.tokens.token(&credentials, deadline).await?;
+                // Boxed, like the certificate's: most calls sign in without waiting for anybody.
+                let token = Box::pin(self.tokens.token(&credentials, deadline)).await?;
                 mask.hide(token.text.expose());
                 let authorization = Some(authorization("Bearer", token.text.expose()));
                 Ok(SignIn { authorization, token: Some(token), ..SignIn::default() })

@@ -89,7 +89,7 @@ fn seeds() -> Vec<Vec<u8>> {
     let token = "[tokens.ops]\nrole = \"admin\"\nsha256 = \"9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08\"\n";
     let whole =
         "data = \"/var/lib/sortie\"\nlisten = \"0.0.0.0:7070\"\npartitions = 8\nkeep_ended = \"30d\"\n";
-    let rest = "[egress]\nnetworks = [\"10.0.0.0/8\"]\nnames = [\"*.internal\"]\n[journal]\nsegment_bytes = 33554432\nlinger_us = 50\nsync = \"data\"\n[limits]\ncalls_max = 100\nlive_runs_max = 1000\n[jobs]\ntimeout = \"60s\"\nretry_count_max = 20\n[secrets]\nkey_file = \"/etc/sortie/key\"\n";
+    let rest = "[egress]\nnetworks = [\"10.0.0.0/8\"]\nnames = [\"*.internal\"]\n[journal]\nsegment_bytes = 33554432\nlinger_max_us = 50\nsync = \"data\"\n[limits]\ncalls_max = 100\nlive_runs_max = 1000\n[jobs]\ntimeout = \"60s\"\nretry_count_max = 20\n[secrets]\nkey_file = \"/etc/sortie/key\"\n";
     [
         token.to_owned(),
         format!("{whole}{token}"),

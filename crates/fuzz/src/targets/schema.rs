@@ -1,6 +1,6 @@
 //! JSON Schemas: a schema and, behind a line of `---`, a body that is checked against it.
 
-use definition::Definition;
+use definition::{BodyProblem, Definition};
 use serde_json::{Value, json};
 
 use super::definition::check_problems;
@@ -64,7 +64,8 @@ fn run(bytes: &[u8]) {
             Ok(()) => {
                 assert!(definition::json::check(body.as_bytes()).is_ok() || body.contains('e'), "{body}")
             }
-            Err(problems) => {
+            Err(BodyProblem::Json(_)) => {}
+            Err(BodyProblem::Schema(problems)) => {
                 assert!(!problems.is_empty() && problems.len() <= definition::limits::SCHEMA_PROBLEMS_MAX);
                 assert!(problems.iter().all(|problem| !problem.message.is_empty()));
             }

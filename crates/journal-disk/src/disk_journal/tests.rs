@@ -51,7 +51,7 @@ async fn the_journal_on_disk_conforms_without_its_cache() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_journal_on_disk_conforms_with_a_linger() {
-    let settings = Settings { linger: std::time::Duration::from_micros(200), ..small(4) };
+    let settings = Settings { linger_max: std::time::Duration::from_micros(200), ..small(4) };
     conformance::run(&mut OnRealDisk { dirs: Vec::new(), settings }).await;
 }
 

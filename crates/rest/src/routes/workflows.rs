@@ -118,7 +118,7 @@ fn view(entry: &Entry) -> WorkflowView {
         serial: plan.serial,
         steps: steps.collect(),
         applied_at: Time(entry.applied_at),
-        applied_by: entry.applied_by.clone(),
+        applied_by: entry.applied_by.to_string(),
         source: Some(definition.source().to_owned()),
     }
 }

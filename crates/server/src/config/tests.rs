@@ -64,7 +64,7 @@ fn variables_override_the_file() {
     let text = format!("listen = \"127.0.0.1:1\"\n{TOKEN}");
     let variables = [
         ("SORTIE_LISTEN", "127.0.0.1:2"),
-        ("SORTIE_JOURNAL__LINGER_US", "300"),
+        ("SORTIE_JOURNAL__LINGER_MAX_US", "300"),
         ("SORTIE_TOKENS__CI__SECRET", "12345678901234567"),
         ("SORTIE_TOKENS__CI__ROLE", "ingest"),
         ("SORTIE_URL", "http://elsewhere"),
@@ -72,7 +72,7 @@ fn variables_override_the_file() {
     ];
     let config = parse(&text, &variables).unwrap();
     assert_eq!(config.listen.port(), 2);
-    assert_eq!(config.journal.linger_us, 300);
+    assert_eq!(config.journal.linger_max_us, 300);
     assert_eq!(config.tokens.len(), 2);
 }
 
