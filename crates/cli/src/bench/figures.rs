@@ -40,6 +40,7 @@ pub struct Figures {
 pub enum Setting {
     Ingest {
         rate: Option<u32>,
+        batch: Option<u32>,
         connections: u32,
         seconds: u32,
         request_bytes: usize,
@@ -153,13 +154,17 @@ impl Figures {
 impl Setting {
     fn describe(&self) -> String {
         match self {
-            Setting::Ingest { rate, connections, seconds, request_bytes, refused, failed } => {
+            Setting::Ingest { rate, batch, connections, seconds, request_bytes, refused, failed } => {
                 let pace = match rate {
                     Some(rate) => format!(
                         "{} requests/s, latency from the time each was due",
                         thousands(f64::from(*rate))
                     ),
                     None => "closed loop".to_owned(),
+                };
+                let pace = match batch {
+                    Some(batch) => format!("{pace}, batches of {batch}"),
+                    None => pace,
                 };
                 let trouble = if refused + failed > 0 {
                     format!("; {refused} refused, {failed} failed")
@@ -246,6 +251,7 @@ mod tests {
     fn figures() -> Figures {
         let setting = Setting::Ingest {
             rate: None,
+            batch: None,
             connections: 64,
             seconds: 10,
             request_bytes: 300,
@@ -345,6 +351,7 @@ mod tests {
                 "p999_ms": 20.0
               },
               "rate": null,
+              "batch": null,
               "connections": 64,
               "seconds": 10,
               "request_bytes": 300,

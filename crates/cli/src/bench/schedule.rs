@@ -21,7 +21,7 @@ use self::target::{Plan, Serving, Target};
 use super::figures::{Figures, Setting, Side};
 use super::subject::Subject;
 use super::workflow::progress_of;
-use super::{calls, progress};
+use super::{load as generator, progress};
 use crate::client::Client;
 use crate::failure::Failure;
 use crate::when;
@@ -94,7 +94,7 @@ impl Schedule {
         drop(subject);
 
         let (lateness, early) = serving.lateness();
-        let sortie = calls::side(&lateness, serving.per_second());
+        let sortie = generator::side(&lateness, serving.per_second());
         let (arrived, repeated) = (serving.came(), serving.repeated());
         drop(serving);
         let bare = self.measure_bare(calls, json).await?;
@@ -167,7 +167,7 @@ impl Schedule {
             wait(&serving, plan, "bare timers", json)
         );
         driven.context("measuring the bare loop")?;
-        Ok(calls::side(&serving.lateness().0, serving.per_second()))
+        Ok(generator::side(&serving.lateness().0, serving.per_second()))
     }
 }
 

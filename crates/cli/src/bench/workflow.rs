@@ -14,7 +14,7 @@ use words::RunStatus;
 
 use super::figures::{Figures, Setting, Side};
 use super::subject::Subject;
-use super::{calls, progress, request, services};
+use super::{calls, load, progress, request, services};
 use crate::client::{self, Call, Client};
 use crate::partition::Partitions;
 use crate::when;
@@ -166,7 +166,7 @@ pub(super) async fn progress_of(client: &mut Client) -> anyhow::Result<Progress>
 /// The runs accepted since `from`: how many completed, and how long they took.
 async fn read_back(client: &mut Client, from: Time, runs: u32, seconds: f64) -> anyhow::Result<(u32, Side)> {
     let limits: Limits = client.get("/v1/limits").await?;
-    let (mut latencies, mut cursor) = (calls::histogram(), None);
+    let (mut latencies, mut cursor) = (load::histogram(), None);
     let (mut seen, mut completed) = (0, 0);
     loop {
         let parameters = [
@@ -192,5 +192,5 @@ async fn read_back(client: &mut Client, from: Time, runs: u32, seconds: f64) -> 
     }
     // Beyond the sample all have ended too, or the wait would not have.
     let completed = if seen >= LATENCIES_MAX && completed == seen { runs } else { u32::try_from(completed)? };
-    Ok((completed, calls::side(&latencies, f64::from(completed) / seconds)))
+    Ok((completed, load::side(&latencies, f64::from(completed) / seconds)))
 }
