@@ -19,7 +19,7 @@ use serde::Deserialize;
 use tokio::net::TcpStream;
 use tokio::task::JoinSet;
 
-use super::figures::Side;
+use super::comparison::Side;
 use super::load::{histogram, side};
 
 /// Makes the calls of `runs` deliveries, `concurrency` of them at once. `name` begins their ids.

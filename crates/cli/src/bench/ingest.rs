@@ -1,19 +1,20 @@
 //! `sortie bench ingest`: how fast requests are taken in, each durable before its answer.
 
-use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::Context;
 use clap::Args;
 use drone_delivery::workflows::DELIVERY_REQUEST_SCHEMA;
+use serde::Serialize;
 use tokio::net::TcpListener;
 
-use super::child::Child;
-use super::figures::{Figures, Setting};
+use super::comparison::{Comparison, Side};
+use super::figures::{Figures, Setting, count};
 use super::load::{Answers, LATE_ANSWERS, Load, Measured, Pace, Target, drive};
-use super::progress;
+use super::options::{Place, Repeats};
 use super::request::REQUEST_BYTES;
-use super::subject::Subject;
+use super::subject::{Subject, Sync};
+use super::{bare, progress};
 use crate::json::one_line;
 
 const CLOSED_CONNECTIONS: u32 = 64;
@@ -42,48 +43,68 @@ pub struct Ingest {
     /// Measure for this long, after a warm-up
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=3600))]
     seconds: u32,
-    /// Put the temporary data directory in here; the disk it is on is the one that is measured
-    #[arg(long, value_name = "DIR")]
-    data: Option<PathBuf>,
+    #[command(flatten)]
+    repeats: Repeats,
+    #[command(flatten)]
+    place: Place,
+}
+
+/// How ingest was measured.
+#[derive(Debug, Serialize)]
+struct IngestSetting {
+    rate: Option<u32>,
+    batch: Option<u32>,
+    connections: u32,
+    seconds: u32,
+    request_bytes: usize,
+    /// Of all repeats.
+    refused: u64,
+    failed: u64,
+    /// What was wrong with the first that failed.
+    trouble: Option<String>,
 }
 
 impl Ingest {
     pub async fn run(self, json: bool) -> anyhow::Result<()> {
-        let silent = TcpListener::bind("127.0.0.1:0").await.context("listening on any free port")?;
-        let silent_port = silent.local_addr()?.port();
-        let _silence = AbortOnDrop(tokio::spawn(stay_silent(silent)));
-        let subject = Subject::start(self.data.as_deref()).await?;
-        subject.apply(workflow(silent_port)).await?;
-        let target = Target {
-            address: subject.address,
-            path: format!(
-                "/v1/workflows/bench-ingest/{}",
-                if self.batch.is_some() { "runs:batch" } else { "runs" }
-            ),
-            token: subject.token.clone(),
-            answers: if self.batch.is_some() { Answers::ByLine } else { Answers::Whole },
-        };
-        let sync = subject.sync()?;
-        let sortie = self.measure("sortie", &target, json).await?;
-        drop(subject);
-
-        let (_bare_server, line) = Child::start("the bare server", &["bench", "bare-server"]).await?;
-        let address = line.strip_prefix("listening on ").and_then(|address| address.parse().ok());
-        let address = address.with_context(|| format!("the bare server's first line is {line:?}"))?;
-        let bare = self
-            .measure("bare hyper server", &Target { address, answers: Answers::Whole, ..target }, json)
-            .await?;
-
-        let setting = Setting::Ingest {
+        let mut setting = IngestSetting {
             rate: self.rate,
             batch: self.batch,
             connections: self.connections(),
             seconds: self.seconds,
             request_bytes: REQUEST_BYTES,
-            refused: sortie.refused,
-            failed: sortie.failed,
+            refused: 0,
+            failed: 0,
+            trouble: None,
         };
-        Figures::new("ingest", sortie.side(), bare.side(), &sync, setting).show(json)
+        let (mut pairs, mut syncs) = (Vec::new(), Vec::new());
+        for _ in 0..self.repeats.repeats {
+            let (sortie, bare, sync) = self.once(json).await?;
+            setting.refused += sortie.refused;
+            setting.failed += sortie.failed;
+            pairs.push((sortie.side(), bare));
+            setting.trouble = setting.trouble.or(sortie.trouble);
+            syncs.push(sync);
+        }
+        let comparison = Comparison::new("requests/s", bare::NAME, pairs);
+        Figures::new(Some(comparison), &Sync::middle(syncs), setting).show(json)
+    }
+
+    async fn once(&self, json: bool) -> anyhow::Result<(Measured, Side, Sync)> {
+        let silent = TcpListener::bind("127.0.0.1:0").await.context("listening on any free port")?;
+        let silent_port = silent.local_addr()?.port();
+        let _silence = AbortOnDrop(tokio::spawn(stay_silent(silent)));
+        let subject = Subject::start(&self.place, "").await?;
+        subject.apply(workflow(silent_port)).await?;
+        let mut target = subject.target("bench-ingest");
+        if self.batch.is_some() {
+            target = Target { path: format!("{}:batch", target.path), answers: Answers::ByLine, ..target };
+        }
+        let sync = subject.sync()?;
+        let sortie = self.measure("sortie", &target, json).await?;
+        drop(subject);
+        let (_bare_server, target) = bare::start(&target).await?;
+        let bare = self.measure(bare::NAME, &target, json).await?;
+        Ok((sortie, bare.side(), sync))
     }
 
     async fn measure(&self, name: &'static str, target: &Target, json: bool) -> anyhow::Result<Measured> {
@@ -102,18 +123,37 @@ impl Ingest {
             interval: Duration::from_secs(1),
             late_answers: LATE_ANSWERS,
         };
-        let length = u64::try_from((warm_up + measured).as_millis()).unwrap_or(u64::MAX);
-        let bar = progress::bar(name, length, json);
-        let measured = tokio::select! {
-            measured = drive(target, load, "bench") => measured,
-            () = progress::follow_time(&bar) => unreachable!("time goes on"),
-        };
-        bar.finish_and_clear();
+        let time = warm_up + measured;
+        let measured = progress::during(name, time, json, drive(target, load, "bench")).await;
         measured.with_context(|| format!("measuring {name}"))
     }
 
     fn connections(&self) -> u32 {
         self.connections.unwrap_or(if self.rate.is_some() { OPEN_CONNECTIONS } else { CLOSED_CONNECTIONS })
+    }
+}
+
+impl Setting for IngestSetting {
+    const BENCH: &'static str = "ingest";
+
+    fn describe(&self) -> String {
+        let IngestSetting { connections, seconds, request_bytes, refused, failed, .. } = self;
+        let pace = match self.rate {
+            Some(rate) => format!("{} requests/s, latency from the time each was due", count(rate)),
+            None => "closed loop".to_owned(),
+        };
+        let batch = self.batch.map_or(String::new(), |batch| format!(", batches of {batch}"));
+        let trouble = match refused + failed {
+            0 => String::new(),
+            _ => format!("; {refused} refused, {failed} failed"),
+        };
+        format!(
+            "Ingest: {pace}{batch}, {connections} connections, {request_bytes} bytes each, {seconds} s{trouble}"
+        )
+    }
+
+    fn further(&self) -> Vec<(&'static str, String)> {
+        self.trouble.iter().map(|trouble| ("trouble", trouble.clone())).collect()
     }
 }
 
@@ -154,7 +194,26 @@ impl Drop for AbortOnDrop {
 mod tests {
     use definition::Definition;
 
+    use super::super::figures::tests::rendered;
     use super::*;
+
+    #[test]
+    fn what_was_done_is_said_in_a_line() {
+        let setting = IngestSetting {
+            rate: Some(10_000),
+            batch: None,
+            connections: 64,
+            seconds: 10,
+            request_bytes: 300,
+            refused: 2,
+            failed: 1,
+            trouble: Some("an answer with status 400".to_owned()),
+        };
+        let text = rendered(setting);
+        let first = "Ingest: 10,000 requests/s, latency from the time each was due, 64 connections, \
+                     300 bytes each, 10 s; 2 refused, 1 failed\n";
+        assert!(text.starts_with(first) && text.contains("  trouble  an answer with status 400\n"), "{text}");
+    }
 
     #[test]
     fn the_workflow_is_well() {

@@ -5,7 +5,7 @@ use std::time::Duration;
 use hdrhistogram::Histogram;
 
 use super::answer::Answer;
-use crate::bench::figures::Side;
+use crate::bench::comparison::Side;
 
 const LATENCY_MICROS_MAX: u64 = 600_000_000;
 
