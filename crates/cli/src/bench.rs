@@ -3,9 +3,11 @@
 mod bare;
 mod calls;
 mod child;
+mod comparison;
 mod figures;
 mod ingest;
 mod load;
+mod options;
 mod progress;
 mod request;
 mod schedule;

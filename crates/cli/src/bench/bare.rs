@@ -14,7 +14,20 @@ use hyper::{Request, Response};
 use hyper_util::rt::TokioIo;
 use tokio::net::TcpListener;
 
+use super::child::Child;
+use super::load::{Answers, Target};
 use crate::screen;
+
+/// What it is called in figures.
+pub const NAME: &str = "bare hyper server";
+
+/// Starts one as a process of its own; it takes the same requests as `target`.
+pub async fn start(target: &Target) -> anyhow::Result<(Child, Target)> {
+    let (child, line) = Child::start("the bare server", &["bench", "bare-server"]).await?;
+    let address = line.strip_prefix("listening on ").and_then(|address| address.parse().ok());
+    let address = address.with_context(|| format!("the bare server's first line is {line:?}"))?;
+    Ok((child, Target { address, answers: Answers::Whole, ..target.clone() }))
+}
 
 /// Answer every request with a greeting
 #[derive(Debug, Args)]

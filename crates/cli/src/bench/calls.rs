@@ -1,5 +1,6 @@
 //! The bare client loop: the five calls of a delivery, made without writing anything down.
 
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Instant;
@@ -9,17 +10,17 @@ use bytes::Bytes;
 use drone_delivery::{Addresses, Service};
 use hdrhistogram::Histogram;
 use http_body_util::{BodyExt, Full};
-use hyper::client::conn::http1::SendRequest;
+use hyper::client::conn::http1::{self, SendRequest};
 use hyper::header::{CONTENT_TYPE, HOST};
 use hyper::{Method, Request};
+use hyper_util::rt::TokioIo;
 use indicatif::ProgressBar;
 use serde::Deserialize;
+use tokio::net::TcpStream;
 use tokio::task::JoinSet;
 
-use super::figures::Side;
-use super::load;
-
-const LATENCY_MICROS_MAX: u64 = 600_000_000;
+use super::comparison::Side;
+use super::load::{histogram, side};
 
 /// Makes the calls of `runs` deliveries, `concurrency` of them at once. `name` begins their ids.
 pub async fn drive(
@@ -46,17 +47,6 @@ pub async fn drive(
     Ok(side(&latencies, f64::from(runs) / begun.elapsed().as_secs_f64()))
 }
 
-/// A histogram of microseconds.
-pub fn histogram() -> Histogram<u64> {
-    Histogram::new_with_bounds(1, LATENCY_MICROS_MAX, 3).expect("the bounds are in order")
-}
-
-/// What a histogram of microseconds comes to.
-pub fn side(latencies: &Histogram<u64>, throughput: f64) -> Side {
-    let ms = |quantile| latencies.value_at_quantile(quantile) as f64 / 1000.0;
-    Side { throughput, p50_ms: ms(0.5), p99_ms: ms(0.99), p999_ms: ms(0.999) }
-}
-
 /// A connection to each service.
 struct Worker {
     account: Connection,
@@ -70,7 +60,7 @@ impl Worker {
     async fn connect(addresses: &Addresses) -> anyhow::Result<Worker> {
         let open = async |service: Service| {
             let address = addresses.get(&service).context("every service has an address")?;
-            anyhow::Ok(Connection { service, sender: load::open(*address).await? })
+            anyhow::Ok(Connection { service, sender: open(*address).await? })
         };
         Ok(Worker {
             account: open(Service::Account).await?,
@@ -137,6 +127,17 @@ impl Worker {
 #[serde(rename_all = "camelCase")]
 struct Drone {
     drone_id: String,
+}
+
+/// Opens a connection that stays open.
+pub async fn open(address: SocketAddr) -> anyhow::Result<SendRequest<Full<Bytes>>> {
+    let stream = TcpStream::connect(address).await.with_context(|| format!("connecting to {address}"))?;
+    stream.set_nodelay(true).context("setting TCP_NODELAY")?;
+    let (sender, connection) =
+        http1::handshake(TokioIo::new(stream)).await.context("opening a connection")?;
+    // Its errors come out at the request that they end.
+    tokio::spawn(connection);
+    Ok(sender)
 }
 
 struct Connection {

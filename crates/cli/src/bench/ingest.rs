@@ -1,21 +1,25 @@
 //! `sortie bench ingest`: how fast requests are taken in, each durable before its answer.
 
-use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::Context;
 use clap::Args;
 use drone_delivery::workflows::DELIVERY_REQUEST_SCHEMA;
+use serde::Serialize;
 use tokio::net::TcpListener;
 
-use super::child::Child;
-use super::figures::{Figures, Setting, Side};
-use super::load::{Load, Measured, Pace, Target, drive};
-use super::progress;
+use super::comparison::{Comparison, Side};
+use super::figures::{Figures, Setting, count};
+use super::load::{Answers, LATE_ANSWERS, Load, Measured, Pace, Target, drive};
+use super::options::{Place, Repeats};
 use super::request::REQUEST_BYTES;
-use super::subject::Subject;
+use super::subject::{Subject, Sync};
+use super::{bare, progress};
 use crate::json::one_line;
 
+const CLOSED_CONNECTIONS: u32 = 64;
+/// As many as a rate may keep waiting: what finds no free connection counts as failed.
+const OPEN_CONNECTIONS: u32 = 1024;
 const WARM_UP_MAX: Duration = Duration::from_secs(2);
 
 /// Measure how fast requests are taken in, each durable before its answer
@@ -24,80 +28,132 @@ const WARM_UP_MAX: Duration = Duration::from_secs(2);
 /// figures are about ingest. A bare hyper server is measured with the same load in the same run.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Example:\n  sortie bench ingest\n  sortie bench ingest --rate 10000 --seconds 30 --json"
+    after_help = "Example:\n  sortie bench ingest\n  sortie bench ingest --rate 10000 --seconds 30 --json\n  sortie bench ingest --batch 1000 --connections 8"
 )]
 pub struct Ingest {
     /// Send this many requests per second, answered or not; without it each connection waits for its answer
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
     rate: Option<u32>,
-    /// Connections that stay open
-    #[arg(long, value_name = "N", default_value_t = 64, value_parser = clap::value_parser!(u32).range(1..=10_000))]
-    connections: u32,
+    /// Hand in batches of this many requests; the figures stay in requests, and --rate does not go with it
+    #[arg(long, value_name = "N", conflicts_with = "rate", value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    batch: Option<u32>,
+    /// Connections that stay open; 64 by default, and 1024 with --rate
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    connections: Option<u32>,
     /// Measure for this long, after a warm-up
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=3600))]
     seconds: u32,
-    /// Put the temporary data directory in here; the disk it is on is the one that is measured
-    #[arg(long, value_name = "DIR")]
-    data: Option<PathBuf>,
+    #[command(flatten)]
+    repeats: Repeats,
+    #[command(flatten)]
+    place: Place,
+}
+
+/// How ingest was measured.
+#[derive(Debug, Serialize)]
+struct IngestSetting {
+    rate: Option<u32>,
+    batch: Option<u32>,
+    connections: u32,
+    seconds: u32,
+    request_bytes: usize,
+    /// Of all repeats.
+    refused: u64,
+    failed: u64,
+    /// What was wrong with the first that failed.
+    trouble: Option<String>,
 }
 
 impl Ingest {
     pub async fn run(self, json: bool) -> anyhow::Result<()> {
+        let mut setting = IngestSetting {
+            rate: self.rate,
+            batch: self.batch,
+            connections: self.connections(),
+            seconds: self.seconds,
+            request_bytes: REQUEST_BYTES,
+            refused: 0,
+            failed: 0,
+            trouble: None,
+        };
+        let (mut pairs, mut syncs) = (Vec::new(), Vec::new());
+        for _ in 0..self.repeats.repeats {
+            let (sortie, bare, sync) = self.once(json).await?;
+            setting.refused += sortie.refused;
+            setting.failed += sortie.failed;
+            pairs.push((sortie.side(), bare));
+            setting.trouble = setting.trouble.or(sortie.trouble);
+            syncs.push(sync);
+        }
+        let comparison = Comparison::new("requests/s", bare::NAME, pairs);
+        Figures::new(Some(comparison), &Sync::middle(syncs), setting).show(json)
+    }
+
+    async fn once(&self, json: bool) -> anyhow::Result<(Measured, Side, Sync)> {
         let silent = TcpListener::bind("127.0.0.1:0").await.context("listening on any free port")?;
         let silent_port = silent.local_addr()?.port();
         let _silence = AbortOnDrop(tokio::spawn(stay_silent(silent)));
-        let subject = Subject::start(self.data.as_deref()).await?;
+        let subject = Subject::start(&self.place, "").await?;
         subject.apply(workflow(silent_port)).await?;
-        let target = Target {
-            address: subject.address,
-            path: "/v1/workflows/bench-ingest/runs".to_owned(),
-            token: subject.token.clone(),
-        };
+        let mut target = subject.target("bench-ingest");
+        if self.batch.is_some() {
+            target = Target { path: format!("{}:batch", target.path), answers: Answers::ByLine, ..target };
+        }
         let sync = subject.sync()?;
         let sortie = self.measure("sortie", &target, json).await?;
         drop(subject);
-
-        let (_bare_server, line) = Child::start("the bare server", &["bench", "bare-server"]).await?;
-        let address = line.strip_prefix("listening on ").and_then(|address| address.parse().ok());
-        let address = address.with_context(|| format!("the bare server's first line is {line:?}"))?;
-        let bare = self.measure("bare hyper server", &Target { address, ..target }, json).await?;
-
-        let setting = Setting::Ingest {
-            rate: self.rate,
-            connections: self.connections,
-            seconds: self.seconds,
-            request_bytes: REQUEST_BYTES,
-            refused: sortie.refused,
-            failed: sortie.failed,
-        };
-        Figures::new("ingest", side(&sortie), side(&bare), &sync, setting).show(json)
+        let (_bare_server, target) = bare::start(&target).await?;
+        let bare = self.measure(bare::NAME, &target, json).await?;
+        Ok((sortie, bare.side(), sync))
     }
 
     async fn measure(&self, name: &'static str, target: &Target, json: bool) -> anyhow::Result<Measured> {
-        let pace = match self.rate {
-            None => Pace::Closed,
-            Some(rate) => Pace::Open { per_second: f64::from(rate) },
-        };
         let measured = Duration::from_secs(self.seconds.into());
         let warm_up = WARM_UP_MAX.min(measured);
-        let load = Load { connections: self.connections, pace, warm_up, measured };
-        let length = u64::try_from((warm_up + measured).as_millis()).unwrap_or(u64::MAX);
-        let bar = progress::bar(name, length, json);
-        let measured = tokio::select! {
-            measured = drive(target, load, "bench") => measured,
-            () = progress::follow_time(&bar) => unreachable!("time goes on"),
+        let pace = match self.rate {
+            None => Pace::Closed,
+            Some(rate) => Pace::steady(f64::from(rate), warm_up + measured),
         };
-        bar.finish_and_clear();
+        let load = Load {
+            connections: self.connections(),
+            pace,
+            batch: self.batch,
+            warm_up,
+            measured,
+            interval: Duration::from_secs(1),
+            late_answers: LATE_ANSWERS,
+        };
+        let time = warm_up + measured;
+        let measured = progress::during(name, time, json, drive(target, load, "bench")).await;
         measured.with_context(|| format!("measuring {name}"))
+    }
+
+    fn connections(&self) -> u32 {
+        self.connections.unwrap_or(if self.rate.is_some() { OPEN_CONNECTIONS } else { CLOSED_CONNECTIONS })
     }
 }
 
-fn side(measured: &Measured) -> Side {
-    Side {
-        throughput: measured.throughput(),
-        p50_ms: measured.ms_at(0.5),
-        p99_ms: measured.ms_at(0.99),
-        p999_ms: measured.ms_at(0.999),
+impl Setting for IngestSetting {
+    const BENCH: &'static str = "ingest";
+
+    fn describe(&self) -> String {
+        let IngestSetting { connections, seconds, request_bytes, refused, failed, .. } = self;
+        let pace = match self.rate {
+            Some(rate) => format!("{} requests/s, latency from the time each was due", count(rate)),
+            None => "closed loop".to_owned(),
+        };
+        let batch = self.batch.map_or(String::new(), |batch| format!(", batches of {batch}"));
+        let trouble = match refused + failed {
+            0 => String::new(),
+            _ => format!("; {refused} refused, {failed} failed"),
+        };
+        format!(
+            "Ingest: {pace}{batch}, {connections} connections, {request_bytes} bytes each, {seconds} s{trouble}"
+        )
+    }
+
+    fn further(&self) -> Vec<(&'static str, String)> {
+        self.trouble.iter().map(|trouble| ("trouble", trouble.clone())).collect()
     }
 }
 
@@ -138,7 +194,26 @@ impl Drop for AbortOnDrop {
 mod tests {
     use definition::Definition;
 
+    use super::super::figures::tests::rendered;
     use super::*;
+
+    #[test]
+    fn what_was_done_is_said_in_a_line() {
+        let setting = IngestSetting {
+            rate: Some(10_000),
+            batch: None,
+            connections: 64,
+            seconds: 10,
+            request_bytes: 300,
+            refused: 2,
+            failed: 1,
+            trouble: Some("an answer with status 400".to_owned()),
+        };
+        let text = rendered(setting);
+        let first = "Ingest: 10,000 requests/s, latency from the time each was due, 64 connections, \
+                     300 bytes each, 10 s; 2 refused, 1 failed\n";
+        assert!(text.starts_with(first) && text.contains("  trouble  an answer with status 400\n"), "{text}");
+    }
 
     #[test]
     fn the_workflow_is_well() {

@@ -14,8 +14,19 @@ pub fn bar(message: &'static str, length: u64, json: bool) -> ProgressBar {
     bar
 }
 
+/// Shows a bar that moves along with the time, while something goes on that takes so long.
+pub async fn during<T>(name: &'static str, time: Duration, json: bool, what: impl Future<Output = T>) -> T {
+    let bar = bar(name, u64::try_from(time.as_millis()).unwrap_or(u64::MAX), json);
+    let outcome = tokio::select! {
+        outcome = what => outcome,
+        () = follow_time(&bar) => unreachable!("time goes on"),
+    };
+    bar.finish_and_clear();
+    outcome
+}
+
 /// Moves a bar of milliseconds along with the time, until dropped or at its end.
-pub async fn follow_time(bar: &ProgressBar) {
+async fn follow_time(bar: &ProgressBar) {
     let begun = tokio::time::Instant::now();
     let mut tick = tokio::time::interval(Duration::from_millis(200));
     loop {

@@ -5,9 +5,12 @@ use bytes::Bytes;
 /// What a request of the benches weighs.
 pub const REQUEST_BYTES: usize = 300;
 
+const HEAD: &str = r#"{"deliveryId":""#;
+/// Where the id of a request begins.
+pub const ID_AT: usize = HEAD.len();
+
 /// A delivery request under an id. Ids of up to 40 characters keep it at [`REQUEST_BYTES`].
 pub fn delivery(id: &str) -> Bytes {
-    const HEAD: &str = r#"{"deliveryId":""#;
     const MIDDLE: &str = concat!(
         r#"","ownerId":"myowner","pickupLocation":"0,37.4316,-78.6569","dropOffLocation":"0,37.5407,-77.4360","#,
         r#""deadline":"","expedited":true,"confirmationRequired":"None","#,
@@ -38,6 +41,7 @@ mod tests {
         let workflow = Definition::parse(&workflow).unwrap_or_else(|problems| panic!("{problems}"));
         for id in ["b-1", "bench-000123-0000000000000001"] {
             let body = delivery(id);
+            assert!(body[ID_AT..].starts_with(id.as_bytes()));
             assert_eq!(body.len(), REQUEST_BYTES, "{id}");
             assert_eq!(workflow.check(&body), Ok(()));
             assert_eq!(workflow.id_of(&body).unwrap().unwrap().as_str(), id);

@@ -2,10 +2,10 @@
 
 mod lateness;
 mod load;
+mod setting;
 mod target;
 mod timers;
 
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -17,11 +17,14 @@ use words::{Ticks, Timestamp};
 
 use self::lateness::Lateness;
 use self::load::{Load, check};
+use self::setting::ScheduleSetting;
 use self::target::{Plan, Serving, Target};
-use super::figures::{Figures, Setting, Side};
+use super::comparison::{Comparison, Side};
+use super::figures::Figures;
+use super::options::Place;
 use super::subject::Subject;
 use super::workflow::progress_of;
-use super::{calls, progress};
+use super::{load as generator, progress};
 use crate::client::Client;
 use crate::failure::Failure;
 use crate::when;
@@ -55,9 +58,8 @@ pub struct Schedule {
     /// Measure for this long
     #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=3600))]
     seconds: u32,
-    /// Put the temporary data directory in here; the disk it is on is the one that is measured
-    #[arg(long, value_name = "DIR")]
-    data: Option<PathBuf>,
+    #[command(flatten)]
+    place: Place,
 }
 
 /// What was measured of the server beside its calls.
@@ -73,7 +75,7 @@ impl Schedule {
         let calls = u32::try_from(due).ok().filter(|calls| *calls <= self.jobs).ok_or_else(|| {
             Failure::Usage(format!("--rate times --seconds is {due}, more than the {} of --jobs", self.jobs))
         })?;
-        let subject = Subject::start(self.data.as_deref()).await?;
+        let subject = Subject::start(&self.place, "").await?;
         let sync = subject.sync()?;
         let target = Target::listen().await?;
         let (plan, held) = self.load(&subject, &target, calls, json).await?;
@@ -94,11 +96,11 @@ impl Schedule {
         drop(subject);
 
         let (lateness, early) = serving.lateness();
-        let sortie = calls::side(&lateness, serving.per_second());
+        let sortie = generator::side(&lateness, serving.per_second());
         let (arrived, repeated) = (serving.came(), serving.repeated());
         drop(serving);
         let bare = self.measure_bare(calls, json).await?;
-        let setting = Setting::Schedule {
+        let setting = ScheduleSetting {
             jobs: self.jobs,
             rate: self.rate,
             seconds: self.seconds,
@@ -118,7 +120,8 @@ impl Schedule {
             restart_seconds,
             memory_restarted_bytes: memory_restarted,
         };
-        Figures::new("schedule", sortie, bare, &sync, setting).show(json)
+        let comparison = Comparison::new("firings/s", "bare timers", vec![(sortie, bare)]);
+        Figures::new(Some(comparison), &sync, setting).show(json)
     }
 
     /// First the jobs that are far ahead: how fast that goes tells when the others can be due.
@@ -167,7 +170,7 @@ impl Schedule {
             wait(&serving, plan, "bare timers", json)
         );
         driven.context("measuring the bare loop")?;
-        Ok(calls::side(&serving.lateness().0, serving.per_second()))
+        Ok(generator::side(&serving.lateness().0, serving.per_second()))
     }
 }
 

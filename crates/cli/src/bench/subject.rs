@@ -1,12 +1,14 @@
 //! The server under test: `sortie serve` as a process of its own, on a directory that goes with it.
 
 use std::net::SocketAddr;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anyhow::Context;
 use tempfile::TempDir;
 
 use super::child::Child;
+use super::load::{Answers, Target};
+use super::options::Place;
 use crate::client::{Call, Client};
 use crate::machine::{self, Mount, Storage, SyncLatency};
 
@@ -20,14 +22,15 @@ pub struct Subject {
 }
 
 impl Subject {
-    /// Starts a server on any free port of this machine, with its data somewhere in `place`.
-    pub async fn start(place: Option<&Path>) -> anyhow::Result<Subject> {
-        let place = place.map_or_else(std::env::temp_dir, PathBuf::from);
+    /// Starts a server on any free port of this machine, with its data somewhere in `place`. Its settings are those
+    /// of every server, with `settings` added as further TOML.
+    pub async fn start(place: &Place, settings: &str) -> anyhow::Result<Subject> {
+        let place = place.data.clone().unwrap_or_else(std::env::temp_dir);
         let directory = tempfile::Builder::new().prefix("sortie-bench-").tempdir_in(&place);
         let directory = directory.with_context(|| format!("making a directory in {}", place.display()))?;
         let token = format!("bench-{:032x}", random());
         let config = directory.path().join("sortie.toml");
-        std::fs::write(&config, config_text(&token)).context("writing the server's settings")?;
+        std::fs::write(&config, config_text(&token) + settings).context("writing the server's settings")?;
         let (child, address) = serve(directory.path()).await?;
         Ok(Subject { child, directory, address, token })
     }
@@ -38,6 +41,12 @@ impl Subject {
         drop(child);
         let (child, address) = serve(directory.path()).await?;
         Ok(Subject { child, directory, address, token })
+    }
+
+    /// Where requests to a workflow go.
+    pub fn target(&self, workflow: &str) -> Target {
+        let path = format!("/v1/workflows/{workflow}/runs");
+        Target { address: self.address, path, token: self.token.clone(), answers: Answers::Whole }
     }
 
     /// Bytes of memory that the server holds.
@@ -85,6 +94,14 @@ pub struct Sync {
     pub mode: &'static str,
     pub file_system: String,
     pub latency: SyncLatency,
+}
+
+impl Sync {
+    /// Of several, the one whose latency is in the middle. There is at least one.
+    pub fn middle(mut syncs: Vec<Sync>) -> Sync {
+        syncs.sort_by_key(|sync| sync.latency.p50);
+        syncs.swap_remove(syncs.len() / 2)
+    }
 }
 
 fn config_text(token: &str) -> String {

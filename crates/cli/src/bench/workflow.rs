@@ -1,6 +1,5 @@
 //! `sortie bench workflow`: how fast whole deliveries are made, durable at each step.
 
-use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::{Context, bail, ensure};
@@ -8,13 +7,16 @@ use clap::Args;
 use drone_delivery::workflows;
 use hyper::StatusCode;
 use indicatif::ProgressBar;
+use serde::Serialize;
 use tokio::time::Instant;
 use wire::{BatchAnswer, Limits, RunPage, Time};
 use words::RunStatus;
 
-use super::figures::{Figures, Setting, Side};
-use super::subject::Subject;
-use super::{calls, progress, request, services};
+use super::comparison::{Comparison, Side};
+use super::figures::{Figures, Setting, count};
+use super::options::{Place, Repeats};
+use super::subject::{Subject, Sync};
+use super::{calls, load, progress, request, services};
 use crate::client::{self, Call, Client};
 use crate::partition::Partitions;
 use crate::when;
@@ -41,15 +43,51 @@ pub struct Workflow {
     /// Deliveries that the bare loop makes at once
     #[arg(long, value_name = "N", default_value_t = 128, value_parser = clap::value_parser!(u32).range(1..=2_000))]
     concurrency: u32,
-    /// Put the temporary data directory in here; the disk it is on is the one that is measured
-    #[arg(long, value_name = "DIR")]
-    data: Option<PathBuf>,
+    #[command(flatten)]
+    repeats: Repeats,
+    #[command(flatten)]
+    place: Place,
+}
+
+/// How workflows were measured.
+#[derive(Debug, Serialize)]
+struct WorkflowSetting {
+    runs: u32,
+    /// The fewest of all repeats.
+    completed: u32,
+    concurrency: u32,
+    /// The longest of all repeats.
+    seconds: f64,
+}
+
+/// One repeat.
+struct Once {
+    sortie: Side,
+    bare: Side,
+    completed: u32,
+    seconds: f64,
+    sync: Sync,
 }
 
 impl Workflow {
     pub async fn run(self, json: bool) -> anyhow::Result<()> {
+        let (runs, concurrency) = (self.runs, self.concurrency);
+        let mut setting = WorkflowSetting { runs, completed: runs, concurrency, seconds: 0.0 };
+        let (mut pairs, mut syncs) = (Vec::new(), Vec::new());
+        for _ in 0..self.repeats.repeats {
+            let once = self.once(json).await?;
+            setting.completed = setting.completed.min(once.completed);
+            setting.seconds = setting.seconds.max(once.seconds);
+            pairs.push((once.sortie, once.bare));
+            syncs.push(once.sync);
+        }
+        let comparison = Comparison::new("runs/s", "bare client loop", pairs);
+        Figures::new(Some(comparison), &Sync::middle(syncs), setting).show(json)
+    }
+
+    async fn once(&self, json: bool) -> anyhow::Result<Once> {
         let (_services, addresses) = services::start().await?;
-        let subject = Subject::start(self.data.as_deref()).await?;
+        let subject = Subject::start(&self.place, "").await?;
         let [delivery, _] = workflows::ready(&addresses);
         subject.apply(delivery).await?;
         let sync = subject.sync()?;
@@ -68,10 +106,19 @@ impl Workflow {
         calls::drive(&addresses, warm_up, self.concurrency, "bare-warm", &bar).await?;
         let bare = calls::drive(&addresses, self.runs, self.concurrency, "bare", &bar).await?;
         bar.finish_and_clear();
+        Ok(Once { sortie, bare, completed, seconds, sync })
+    }
+}
 
-        let (runs, concurrency) = (self.runs, self.concurrency);
-        let setting = Setting::Workflow { runs, completed, concurrency, seconds };
-        Figures::new("workflow", sortie, bare, &sync, setting).show(json)
+impl Setting for WorkflowSetting {
+    const BENCH: &'static str = "workflow";
+
+    fn describe(&self) -> String {
+        let WorkflowSetting { concurrency, seconds, .. } = self;
+        let (runs, completed) = (count(self.runs), count(self.completed));
+        format!(
+            "Workflow: {runs} deliveries of five calls, {completed} completed in {seconds:.1} s; bare loop with {concurrency} at once"
+        )
     }
 }
 
@@ -166,7 +213,7 @@ pub(super) async fn progress_of(client: &mut Client) -> anyhow::Result<Progress>
 /// The runs accepted since `from`: how many completed, and how long they took.
 async fn read_back(client: &mut Client, from: Time, runs: u32, seconds: f64) -> anyhow::Result<(u32, Side)> {
     let limits: Limits = client.get("/v1/limits").await?;
-    let (mut latencies, mut cursor) = (calls::histogram(), None);
+    let (mut latencies, mut cursor) = (load::histogram(), None);
     let (mut seen, mut completed) = (0, 0);
     loop {
         let parameters = [
@@ -192,5 +239,5 @@ async fn read_back(client: &mut Client, from: Time, runs: u32, seconds: f64) -> 
     }
     // Beyond the sample all have ended too, or the wait would not have.
     let completed = if seen >= LATENCIES_MAX && completed == seen { runs } else { u32::try_from(completed)? };
-    Ok((completed, calls::side(&latencies, f64::from(completed) / seconds)))
+    Ok((completed, load::side(&latencies, f64::from(completed) / seconds)))
 }

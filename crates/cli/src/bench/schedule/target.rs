@@ -18,7 +18,7 @@ use hyper_util::rt::TokioIo;
 use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 
-use super::super::calls;
+use super::super::load;
 
 /// Calls that are each due at a time of their own, `per_second` of them from `begin_ms` on.
 #[derive(Debug, Clone, Copy)]
@@ -114,7 +114,7 @@ impl Arrivals {
 
     /// How late the calls came, in microseconds, and how many came before their time.
     pub fn lateness(&self) -> (Histogram<u64>, u64) {
-        let (mut histogram, mut early) = (calls::histogram(), 0);
+        let (mut histogram, mut early) = (load::histogram(), 0);
         for (times, late) in self.times.iter().zip(&self.late_micros) {
             if times.load(Ordering::Relaxed) > 0 {
                 let late = late.load(Ordering::Relaxed);

@@ -12,7 +12,7 @@ use hyper::Request;
 use hyper::header::HOST;
 use tokio::task::JoinSet;
 
-use super::super::load;
+use super::super::calls;
 use super::target::{Plan, now_micros};
 
 /// Makes every call of a plan at its time, over so many connections.
@@ -20,7 +20,7 @@ pub async fn drive(addresses: &[SocketAddr], plan: Plan, connections: u32) -> an
     let next = Arc::new(AtomicU32::new(0));
     let mut workers = JoinSet::new();
     for address in addresses.iter().cycle().take(connections as usize) {
-        workers.spawn(work(load::open(*address).await?, plan, next.clone()));
+        workers.spawn(work(calls::open(*address).await?, plan, next.clone()));
     }
     while let Some(ended) = workers.join_next().await {
         ended.context("running the bare loop")??;
