@@ -53,14 +53,14 @@ impl Effects for Performer {
             Subject::Workflow { definition, version } => {
                 let definition = definition.clone();
                 inner.configure(&definition, *version);
-                host::spawn("call", inner.call(Box::new(order), definition))
+                host::spawn("call", Box::pin(inner.call(order, definition)))
             }
         };
     }
 }
 
 impl Inner {
-    async fn call(self: Arc<Inner>, order: Box<Order>, definition: Arc<Definition>) {
+    async fn call(self: Arc<Inner>, order: Order, definition: Arc<Definition>) {
         let (request, service) = match prepare(&order, &definition) {
             Ok(prepared) => prepared,
             Err(reason) => {
@@ -80,7 +80,7 @@ impl Inner {
         let result = self.client.send(request).await;
         let sorted = sort(&result, self.clock.now());
         permit.finish(Verdict::of(&result, &sorted));
-        finish(*order, &definition, &result, sorted);
+        finish(order, &definition, &result, sorted);
     }
 
     /// The limits of a workflow's services come into force with its first call.

@@ -13,6 +13,13 @@ pub const CALLS_MAX: usize = 1024;
 /// leave room for others.
 pub const FIRING_CALLS_MAX: usize = 16 * CALLS_MAX;
 
+/// Clients that wait for their answer at once while requests are still taken on: 10,000 a second, 6 ms each. When
+/// more wait, a spike is on, and what is accepted can wait on disk.
+pub const ENTERING_MAX: usize = 64;
+
+/// How often a partition that gives way to a spike looks whether it is over.
+pub const SPIKE_LOOK: Duration = Duration::from_millis(5);
+
 /// Runs held in memory at once without being parked, over all partitions; about 1 KB each.
 pub const LIVE_RUNS_MAX: usize = 100_000;
 

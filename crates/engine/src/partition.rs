@@ -26,7 +26,7 @@ use words::{BodyHash, Epoch, JobRef, Outcome, PartitionId, RunId, RunStatus, Seq
 
 use crate::engine::Settings;
 use crate::jobs::{JobAnswer, JobCommand};
-use crate::limits::{INBOX_READ_BYTES, ROOM_LOOK};
+use crate::limits::{ENTERING_MAX, INBOX_READ_BYTES, ROOM_LOOK, SPIKE_LOOK};
 use crate::order::Stop;
 use crate::recovery::{self, RecoveryError};
 use crate::{Catalogs, Effects, Metrics};
@@ -149,6 +149,8 @@ impl<J: Journal> Partition<J> {
         loop {
             let mut batch = Batch::new(self.shared.clock.now(), self.shared.clock.wall());
             self.wait_for_input(&mut batch).await?;
+            // Whatever else is ready to run goes first: what it brings rides in the same frame.
+            tokio::task::yield_now().await;
             while !batch.is_full()
                 && let Ok(message) = self.rx.try_recv()
             {
@@ -183,6 +185,7 @@ impl<J: Journal> Partition<J> {
         let run_nap = self.state.wake_at().map(|at| at.since(self.shared.clock.now()));
         let job_nap = may_fire.then(|| self.window.wake_at().since(self.shared.clock.wall()));
         let nap = run_nap.into_iter().chain(job_nap).fold(Span::from_secs(1), Span::min).as_std();
+        let nap = if self.gives_way() { nap.min(SPIKE_LOOK) } else { nap };
         let message = tokio::select! {
             // Outcomes first: they end work that is under way, before new work is taken.
             biased;
@@ -203,10 +206,16 @@ impl<J: Journal> Partition<J> {
         let settings = &self.shared.settings;
         let live = self.state.live_count() - self.state.parked_count();
         !self.draining
+            && !self.gives_way()
             && self.state.calls_count() < settings.calls_max_per_partition
             && live < settings.live_runs_max_per_partition
             // What is parked may hold more than this for long: without it nothing would ever be taken again.
             && (live == 0 || self.live_bytes < settings.live_bytes_max_per_partition)
+    }
+
+    /// Whether so many clients wait for a yes that they go first: what has its yes can wait on disk.
+    fn gives_way(&self) -> bool {
+        self.shared.ids.entering() > ENTERING_MAX
     }
 
     fn has_requests(&self) -> bool {

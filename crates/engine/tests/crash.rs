@@ -118,6 +118,7 @@ struct Life {
     journal: Arc<MemoryJournal>,
     engine: Engine,
     view: View,
+    ids: Arc<Ids>,
     _directory: tempfile::TempDir,
 }
 
@@ -133,10 +134,11 @@ async fn live_with(journal: Arc<MemoryJournal>, services: &Arc<Services>, calls_
     control.apply(WORKFLOW, "test", None).await.unwrap();
     let catalogs: Catalogs = control.catalogs().clone();
     let settings = Settings { calls_max_per_partition: calls_max, ..Settings::for_partitions(PARTITIONS) };
+    let ids = Arc::new(Ids::new());
     let engine = Engine::start(
         journal.clone(),
         view.clone(),
-        Arc::new(Ids::new()),
+        ids.clone(),
         catalogs,
         Arc::new(Scripted(services.clone())),
         clock,
@@ -144,7 +146,7 @@ async fn live_with(journal: Arc<MemoryJournal>, services: &Arc<Services>, calls_
         Metrics::register(&mut Registry::default()),
     )
     .await;
-    Life { journal, engine, view, _directory: directory }
+    Life { journal, engine, view, ids, _directory: directory }
 }
 
 fn request(n: usize) -> Request {
@@ -274,4 +276,28 @@ async fn large_requests_that_wait_together_do_not_stop_their_partition() {
         tokio::time::sleep(Duration::from_millis(2)).await;
     }
     assert_eq!(ended(), RUNS, "{:?}", life.engine.partitions());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn requests_wait_on_disk_while_many_clients_wait_for_their_yes() {
+    let services = Arc::new(Services::default());
+    let life = live(Arc::new(MemoryJournal::new()), &services).await;
+    let crowd: Vec<_> = (0..=engine::limits::ENTERING_MAX).map(|_| life.ids.enter()).collect();
+    for partition in (0..PARTITIONS).map(PartitionId) {
+        let request = journal::codec::encode(&request(partition.0.into()));
+        life.journal.inbox_append(partition, vec![request]).await.unwrap();
+    }
+    tokio::time::sleep(Duration::from_millis(50)).await;
+    for partition in (0..PARTITIONS).map(PartitionId) {
+        let through = life.engine.query(partition, |state| state.inbox_through()).await.unwrap();
+        assert_eq!(through, Seq::ZERO, "{partition} took a request while a spike was on");
+    }
+    drop(crowd);
+    for _ in 0..5_000 {
+        if all_taken(&life).await {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(2)).await;
+    }
+    panic!("the spike is over, and its requests still wait");
 }

@@ -16,6 +16,7 @@ impl<J: Journal> Ingest<J> {
     /// Accepts the bodies one by one; the answers are in their order. When this returns, every `Ok` is durable.
     pub async fn submit_batch(&self, target: Target<'_>, bodies: Vec<Bytes>) -> Result<Vec<Line>, Refusal> {
         self.admit()?;
+        let _entering = self.ids.enter();
         let mut lines: Vec<Option<Line>> = Vec::new();
         let mut groups: BTreeMap<PartitionId, Vec<(usize, Ready)>> = BTreeMap::new();
         for (place, body) in bodies.into_iter().enumerate() {

@@ -127,6 +127,7 @@ impl<J: Journal> Ingest<J> {
     /// Accepts one request: when this returns, it is on stable storage.
     pub async fn submit(&self, target: Target<'_>, offer: Offer) -> Result<Submitted, SubmitError> {
         self.admit()?;
+        let _entering = self.ids.enter();
         let ready = match self.check(target, offer)? {
             Checked::Exists(submitted) => {
                 self.metrics.replayed.inc();

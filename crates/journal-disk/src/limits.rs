@@ -24,10 +24,10 @@ pub const WAITING_COST_BYTES: usize = 256;
 pub const OPENING_SEGMENT_BYTES: u64 = 8 << 20;
 
 /// A group waits for more only when the last one had this many requests.
-pub const LINGER_FROM_REQUESTS: u32 = 4;
+pub const LINGER_FROM_REQUESTS: u32 = 2;
 
 /// How long it waits, for each request of the last group: about what a busy machine needs to bring the next one.
-pub const LINGER_PER_REQUEST: Duration = Duration::from_micros(10);
+pub const LINGER_PER_REQUEST: Duration = Duration::from_micros(50);
 
 /// How long the writer waits for more before it writes down what is durable.
 pub const IDLE_BEFORE_MARK: Duration = Duration::from_millis(20);

@@ -7,6 +7,10 @@ use std::thread::{self, JoinHandle};
 use crate::limits::{STALL_AT_BUDGETS, STALL_MAX};
 use crate::partition::{Partition, Shared};
 
+/// How far the thread steps back behind those that answer: enough to leave them the processors, not so far that
+/// writers would have to wait for room.
+const NICENESS: i32 = 5;
+
 /// What wakes the thread, and what it wakes.
 pub(crate) struct Background {
     shared: Arc<Shared>,
@@ -75,6 +79,8 @@ impl Background {
     }
 
     fn run(&self) {
+        // What is asked for now goes before what makes room for later. Without the right to step back it shares.
+        let _ = rustix::process::nice(NICENESS);
         while let Some(partitions) = self.next_round() {
             while self.held_bytes() > self.budget_bytes && self.flush_largest(&partitions) {}
             for partition in partitions.iter() {

@@ -25,6 +25,8 @@ pub struct Ids {
     shards: Vec<Mutex<Table>>,
     /// Kept beside the shards, because every request asks for it.
     held: AtomicUsize,
+    /// Clients that wait for their answer at this moment.
+    entering: AtomicUsize,
     /// Partitions whose ids are not known to be complete: every request looks here, and a stop is rare.
     stopped: RwLock<BTreeSet<PartitionId>>,
 }
@@ -36,6 +38,15 @@ pub struct Entry {
     pub partition: PartitionId,
     /// Whether its record is known to be on stable storage.
     pub durable: bool,
+}
+
+/// A client that waits for its answer, counted until this is dropped.
+pub struct Entering<'a>(&'a AtomicUsize);
+
+impl Drop for Entering<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
 }
 
 /// The answer to a reservation.
@@ -56,7 +67,13 @@ impl Ids {
         secret[..8].copy_from_slice(&draw());
         secret[8..].copy_from_slice(&draw());
         let shards = (0..SHARDS).map(|_| Mutex::new(Table::default())).collect();
-        Ids { secret, shards, held: AtomicUsize::new(0), stopped: RwLock::default() }
+        Ids {
+            secret,
+            shards,
+            held: AtomicUsize::new(0),
+            entering: AtomicUsize::new(0),
+            stopped: RwLock::default(),
+        }
     }
 
     /// Takes the id for a request, unless it is taken.
@@ -118,6 +135,17 @@ impl Ids {
 
     pub fn is_stopped(&self, partition: PartitionId) -> bool {
         self.stopped.read().expect("no panic under this lock").contains(&partition)
+    }
+
+    /// Counts a client that hands something in, for as long as it waits.
+    pub fn enter(&self) -> Entering<'_> {
+        self.entering.fetch_add(1, Ordering::Relaxed);
+        Entering(&self.entering)
+    }
+
+    /// How many clients wait for their answer.
+    pub fn entering(&self) -> usize {
+        self.entering.load(Ordering::Relaxed)
     }
 
     /// How many ids are held.
