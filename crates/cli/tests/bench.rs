@@ -51,3 +51,23 @@ fn schedule_gives_its_figures_and_every_job_fires_once() {
         assert!(figures[field].as_f64().is_some_and(|figure| figure > 0.0), "{field}: {figures}");
     }
 }
+
+#[test]
+fn a_spike_gives_its_figures_and_a_chart_and_loses_nothing() {
+    let directory = tempfile::tempdir().expect("the disk has room");
+    let chart = directory.path().join("spike.svg").display().to_string();
+    let rates = ["--rate", "50", "--spike-rate", "200"];
+    let figures = check(&[&["bench", "spike", "--seconds", "1", "--chart", &chart], &rates[..]].concat());
+    assert_eq!(figures["offered"].as_u64(), Some(300), "{figures}");
+    assert_eq!(figures["account"]["lost"].as_u64(), Some(0), "{figures}");
+    assert!(figures["series"].as_array().is_some_and(|series| series.len() >= 3), "{figures}");
+    assert!(std::fs::read_to_string(chart).expect("the chart is drawn").contains("</svg>"));
+}
+
+#[test]
+fn overload_gives_its_figures_and_loses_nothing() {
+    let figures = check(&["bench", "overload", "--seconds", "1"]);
+    assert_eq!(figures["account"]["lost"].as_u64(), Some(0), "{figures}");
+    assert_eq!(figures["steps"].as_array().map(Vec::len), Some(7), "{figures}");
+    assert_eq!(figures["refused_without_time"].as_u64(), Some(0), "{figures}");
+}

@@ -10,7 +10,7 @@ use tokio::net::TcpListener;
 
 use super::comparison::{Comparison, Side};
 use super::figures::{Figures, Setting, count};
-use super::load::{Answers, LATE_ANSWERS, Load, Measured, Pace, Target, drive};
+use super::load::{Answers, LATE_ANSWERS, Load, Measured, OPEN_CONNECTIONS, Pace, Target, drive};
 use super::options::{Place, Repeats};
 use super::request::REQUEST_BYTES;
 use super::subject::{Subject, Sync};
@@ -18,8 +18,6 @@ use super::{bare, progress};
 use crate::json::one_line;
 
 const CLOSED_CONNECTIONS: u32 = 64;
-/// As many as a rate may keep waiting: what finds no free connection counts as failed.
-const OPEN_CONNECTIONS: u32 = 1024;
 const WARM_UP_MAX: Duration = Duration::from_secs(2);
 
 /// Measure how fast requests are taken in, each durable before its answer

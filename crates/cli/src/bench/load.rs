@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 use anyhow::Context;
 
 pub use self::due::Stretch;
-pub use self::tally::{Measured, histogram, side};
+pub use self::tally::{Interval, Measured, histogram, side};
 
 use self::due::Dues;
 use self::tally::Window;
@@ -60,6 +60,26 @@ pub struct Load {
     /// How long answers may come after the end.
     pub late_answers: Duration,
 }
+
+impl Load {
+    /// Requests at these rates, one by one, counted by the second.
+    pub fn open(connections: u32, warm_up: Duration, stretches: Vec<Stretch>) -> Load {
+        let length: Duration = stretches.iter().map(|stretch| stretch.length).sum();
+        Load {
+            connections,
+            pace: Pace::Open(stretches),
+            batch: None,
+            warm_up,
+            measured: length.saturating_sub(warm_up),
+            interval: Duration::from_secs(1),
+            late_answers: LATE_ANSWERS,
+        }
+    }
+}
+
+/// Connections of an open loop, unless told otherwise: as many as a rate may keep waiting, because what finds no free
+/// connection counts as failed.
+pub const OPEN_CONNECTIONS: u32 = 1024;
 
 /// Enough for every answer that comes at all.
 pub const LATE_ANSWERS: Duration = Duration::from_secs(30);

@@ -4,7 +4,6 @@ use std::time::Duration;
 
 use anyhow::{Context, bail, ensure};
 use clap::Args;
-use drone_delivery::workflows;
 use hyper::StatusCode;
 use indicatif::ProgressBar;
 use serde::Serialize;
@@ -12,20 +11,18 @@ use tokio::time::Instant;
 use wire::{BatchAnswer, Limits, RunPage, Time};
 use words::RunStatus;
 
+use super::backlog::{Progress, STALL_MAX, wait_until_ended};
 use super::comparison::{Comparison, Side};
+use super::deliveries::{Deliveries, WORKFLOW};
 use super::figures::{Figures, Setting, count};
 use super::options::{Place, Repeats};
-use super::subject::{Subject, Sync};
-use super::{calls, load, progress, request, services};
+use super::subject::Sync;
+use super::{calls, load, progress, request};
 use crate::client::{self, Call, Client};
-use crate::partition::Partitions;
 use crate::when;
 
 const BATCH_REQUESTS: usize = 1000;
-const POLL: Duration = Duration::from_millis(20);
 const REFUSED_PAUSE: Duration = Duration::from_millis(100);
-/// A server on which nothing moves for this long has a fault.
-const STALL_MAX: Duration = Duration::from_secs(60);
 /// Latencies of more runs than this tell nothing new.
 const LATENCIES_MAX: usize = 100_000;
 
@@ -86,10 +83,8 @@ impl Workflow {
     }
 
     async fn once(&self, json: bool) -> anyhow::Result<Once> {
-        let (_services, addresses) = services::start().await?;
-        let subject = Subject::start(&self.place, "").await?;
-        let [delivery, _] = workflows::ready(&addresses);
-        subject.apply(delivery).await?;
+        let Deliveries { subject, addresses, services: _services } =
+            Deliveries::start(&self.place, "").await?;
         let sync = subject.sync()?;
         let warm_up = (self.runs / 10).clamp(1, 2_000);
 
@@ -123,32 +118,22 @@ impl Setting for WorkflowSetting {
 }
 
 /// Hands in `runs` deliveries and waits until all have ended; gives the seconds that it took.
-async fn deliver(client: &mut Client, runs: u32, name: &str, bar: &ProgressBar) -> anyhow::Result<f64> {
+pub async fn deliver(client: &mut Client, runs: u32, name: &str, bar: &ProgressBar) -> anyhow::Result<f64> {
     let limits: Limits = client.get("/v1/limits").await?;
     let batch = BATCH_REQUESTS.min(limits.batch_requests_max).min(limits.batch_bytes_max / 512).max(1);
     let numbers: Vec<u32> = (0..runs).collect();
-    let ended_before = progress_of(client).await?.ended;
+    let ended_before = Progress::of(client).await?.ended;
     let done_before = bar.position();
     let begun = Instant::now();
     for numbers in numbers.chunks(batch) {
         post(client, numbers.iter().map(|number| format!("{name}-{number}")).collect()).await?;
-        let ended = progress_of(client).await?.ended - ended_before;
+        let ended = Progress::of(client).await?.ended - ended_before;
         bar.set_position(done_before + ended);
     }
-    let (mut last_ended, mut moved_at) = (0, Instant::now());
-    loop {
-        let progress = progress_of(client).await?;
-        let ended = progress.ended - ended_before;
-        bar.set_position(done_before + ended);
-        if progress.unfinished == 0 && ended >= u64::from(runs) {
-            return Ok(begun.elapsed().as_secs_f64());
-        }
-        if ended != last_ended {
-            (last_ended, moved_at) = (ended, Instant::now());
-        }
-        ensure!(moved_at.elapsed() < STALL_MAX, "{ended} of {runs} runs have ended, and no more do");
-        tokio::time::sleep(POLL).await;
-    }
+    bar.set_position(done_before);
+    let ended = wait_until_ended(client, ended_before, u64::from(runs), bar).await?;
+    ensure!(ended == u64::from(runs), "{ended} runs have ended, of {runs} that were accepted");
+    Ok(begun.elapsed().as_secs_f64())
 }
 
 /// Posts a batch until each of its requests is accepted.
@@ -161,7 +146,7 @@ async fn post(client: &mut Client, mut ids: Vec<String>) -> anyhow::Result<()> {
             body.extend_from_slice(&request::delivery(id));
             body.push(b'\n');
         }
-        let call = Call::post("/v1/workflows/drone-delivery/runs:batch", "application/x-ndjson", body);
+        let call = Call::post(format!("/v1/workflows/{WORKFLOW}/runs:batch"), "application/x-ndjson", body);
         let answer = client.try_send(call).await?;
         if is_overload(answer.status.as_u16()) {
             tokio::time::sleep(REFUSED_PAUSE).await;
@@ -191,25 +176,6 @@ fn is_overload(status: u16) -> bool {
     status == StatusCode::TOO_MANY_REQUESTS || status == StatusCode::SERVICE_UNAVAILABLE
 }
 
-/// How far a server is with what it was given.
-pub(super) struct Progress {
-    ended: u64,
-    pub(super) unfinished: u64,
-}
-
-pub(super) async fn progress_of(client: &mut Client) -> anyhow::Result<Progress> {
-    let partitions: Partitions = client.get("/v1/partitions").await?;
-    let mut progress = Progress { ended: 0, unfinished: 0 };
-    for partition in partitions.items {
-        let reason = partition.reason.unwrap_or_default();
-        ensure!(partition.state == "running", "partition {} stopped: {reason}", partition.partition);
-        let live = partition.live_runs as u64;
-        progress.unfinished += partition.inbox_tail.saturating_sub(partition.inbox_through) + live;
-        progress.ended += partition.inbox_through.saturating_sub(live);
-    }
-    Ok(progress)
-}
-
 /// The runs accepted since `from`: how many completed, and how long they took.
 async fn read_back(client: &mut Client, from: Time, runs: u32, seconds: f64) -> anyhow::Result<(u32, Side)> {
     let limits: Limits = client.get("/v1/limits").await?;
@@ -217,7 +183,7 @@ async fn read_back(client: &mut Client, from: Time, runs: u32, seconds: f64) -> 
     let (mut seen, mut completed) = (0, 0);
     loop {
         let parameters = [
-            ("workflow", Some("drone-delivery".to_owned())),
+            ("workflow", Some(WORKFLOW.to_owned())),
             ("from", Some(from.to_string())),
             ("limit", Some(limits.page_items_max.to_string())),
             ("cursor", cursor.take()),

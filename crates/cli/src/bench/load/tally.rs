@@ -49,6 +49,8 @@ pub struct Measured {
     pub refused_without_time: u64,
     /// Everything accepted, in the warm-up and after the end, too.
     pub accepted_ever: u64,
+    /// Requests that were sent and have neither yes nor no, of the warm-up, too.
+    pub unknown_ever: u64,
     accepted_in_time: u64,
     pub intervals: Vec<Interval>,
     /// What was wrong with the first answer that was neither yes nor no.
@@ -88,10 +90,25 @@ impl Measured {
             unsent: 0,
             refused_without_time: 0,
             accepted_ever: 0,
+            unknown_ever: 0,
             accepted_in_time: 0,
             intervals: Vec::new(),
             trouble: None,
         }
+    }
+
+    pub fn interval_length(&self) -> Duration {
+        self.window.interval
+    }
+
+    /// The latencies of what was due in this part of the measured time.
+    pub fn latencies_between(&self, from: Duration, until: Duration) -> Histogram<u64> {
+        let number = |time: Duration| (time.as_nanos() / self.window.interval.as_nanos().max(1)) as usize;
+        let mut all = histogram();
+        for interval in self.intervals.iter().take(number(until)).skip(number(from)) {
+            add(&mut all, &interval.latencies);
+        }
+        all
     }
 
     /// Accepted requests per second.
@@ -105,12 +122,13 @@ impl Measured {
 
     /// Counts an answer to `requests` requests, of which it accepts `accepted`.
     pub fn answered(&mut self, answer: &Answer, requests: u64, accepted: u64, times: Times) {
+        let refused = requests - accepted;
+        let overload = matches!(answer.status, 200..300 | 429 | 503);
         self.accepted_ever += accepted;
+        self.unknown_ever += if overload { 0 } else { refused };
         if !self.offer(times.due, requests) {
             return;
         }
-        let refused = requests - accepted;
-        let overload = matches!(answer.status, 200..300 | 429 | 503);
         let (latency, answer_time) = (micros(times.now - times.due), micros(times.now - times.sent));
         if accepted > 0 {
             self.accepted += accepted;
@@ -131,6 +149,7 @@ impl Measured {
 
     /// Counts requests that no answer came to, or one that is neither yes nor no.
     pub fn broken(&mut self, requests: u64, times: Times, why: impl FnOnce() -> String) {
+        self.unknown_ever += requests;
         if self.offer(times.due, requests) {
             self.fail(times, requests, why);
         }
@@ -181,6 +200,7 @@ impl Measured {
         self.unsent += other.unsent;
         self.refused_without_time += other.refused_without_time;
         self.accepted_ever += other.accepted_ever;
+        self.unknown_ever += other.unknown_ever;
         self.accepted_in_time += other.accepted_in_time;
         self.trouble = self.trouble.take().or(other.trouble);
         let length = self.intervals.len().max(other.intervals.len());
@@ -265,7 +285,7 @@ mod tests {
         measured.broken(1, times(1500, 1510), || "it broke".to_owned());
         measured.left_out(5, ms(2000));
         assert_eq!((measured.offered, measured.accepted, measured.refused, measured.failed), (19, 7, 5, 7));
-        assert_eq!((measured.unsent, measured.refused_without_time), (5, 4));
+        assert_eq!((measured.unsent, measured.refused_without_time, measured.unknown_ever), (5, 4, 2));
         assert_eq!(measured.trouble.as_deref(), Some("an answer with status 400"));
         assert_eq!(measured.refusals.max() / 1000, 1, "refusals count from their sending");
     }
@@ -278,6 +298,8 @@ mod tests {
         two.left_out(1, ms(2999));
         one.add(two);
         assert_eq!((one.offered, one.accepted, one.failed, one.latencies.len()), (3, 2, 1, 2));
+        assert_eq!(one.latencies_between(ms(1000), ms(2000)).len(), 1);
+        assert_eq!(one.latencies_between(ms(0), ms(2000)).len(), 2);
         assert_eq!(one.intervals.iter().map(|second| second.offered).collect::<Vec<_>>(), [1, 2]);
         let side = one.side();
         assert!((side.p50_ms - 10.0).abs() < 0.1 && (side.p99_ms - 20.0).abs() < 0.1, "{side:?}");
