@@ -1,19 +1,26 @@
 //! `sortie bench`: what this machine does under load, at rest and after a fall, beside what it could do at most.
 
 mod ingest;
+mod journal;
+mod memory;
 mod overload;
+mod recovery;
 mod schedule;
+mod soak;
 mod spike;
 mod workflow;
 
+mod alone;
 mod bare;
 mod calls;
 mod deliveries;
 mod services;
 mod subject;
+mod waiting;
 
 mod load;
 mod request;
+mod submit;
 
 mod backlog;
 mod series;
@@ -42,6 +49,10 @@ pub enum Bench {
     Schedule(schedule::Schedule),
     Spike(spike::Spike),
     Overload(overload::Overload),
+    Recovery(recovery::Recovery),
+    Memory(memory::Memory),
+    Journal(journal::Journal),
+    Soak(soak::Soak),
     #[command(hide = true)]
     BareServer(bare::BareServer),
     #[command(hide = true)]
@@ -57,6 +68,10 @@ impl Bench {
             Bench::Schedule(schedule) => schedule.run(json).await?,
             Bench::Spike(spike) => spike.run(json).await?,
             Bench::Overload(overload) => overload.run(json).await?,
+            Bench::Recovery(recovery) => recovery.run(json).await?,
+            Bench::Memory(memory) => memory.run(json).await?,
+            Bench::Journal(journal) => journal.run(json).await?,
+            Bench::Soak(soak) => soak.run(json).await?,
             Bench::BareServer(server) => server.run().await?,
             Bench::DroneServices(services) => services.run().await?,
         }

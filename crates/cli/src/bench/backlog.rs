@@ -22,17 +22,20 @@ pub struct Progress {
     pub unfinished: u64,
     /// Of those unfinished: what has become runs.
     pub live: u64,
+    /// Calls under way, or waiting for their service.
+    pub calls: u64,
 }
 
 impl Progress {
     pub async fn of(client: &mut Client) -> anyhow::Result<Progress> {
         let partitions: Partitions = client.get("/v1/partitions").await?;
-        let mut progress = Progress { ended: 0, unfinished: 0, live: 0 };
+        let mut progress = Progress { ended: 0, unfinished: 0, live: 0, calls: 0 };
         for partition in partitions.items {
             let reason = partition.reason.unwrap_or_default();
             ensure!(partition.state == "running", "partition {} stopped: {reason}", partition.partition);
             let live = partition.live_runs as u64;
             progress.live += live;
+            progress.calls += partition.calls as u64;
             progress.unfinished += partition.inbox_tail.saturating_sub(partition.inbox_through) + live;
             progress.ended += partition.inbox_through.saturating_sub(live);
         }

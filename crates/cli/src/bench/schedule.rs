@@ -88,7 +88,7 @@ impl Schedule {
         settle(&mut client).await?;
 
         let begun = Instant::now();
-        let subject = subject.restart().await?;
+        let subject = subject.kill().start().await?;
         check(&subject, self.jobs).await?;
         let restart_seconds = begun.elapsed().as_secs_f64();
         let memory_restarted = subject.memory_bytes()?;
