@@ -107,9 +107,14 @@ pub async fn drive(target: &Target, load: Load, name: &str) -> anyhow::Result<Me
     let threads = threads().min(load.connections);
     let end = load.warm_up + load.measured;
     let window = Window { from: load.warm_up, until: end, interval: load.interval };
+    let address = target.address;
+    // A busy server takes its time, and whoever waits for us looks at it meanwhile.
+    let opening = tokio::task::spawn_blocking(move || {
+        (0..load.connections).map(|_| connect(address)).collect::<anyhow::Result<Vec<_>>>()
+    });
     let mut connections: Vec<Vec<TcpStream>> = (0..threads).map(|_| Vec::new()).collect();
-    for number in 0..load.connections {
-        connections[(number % threads) as usize].push(connect(target.address)?);
+    for (number, connection) in opening.await.context("opening connections")??.into_iter().enumerate() {
+        connections[number % threads as usize].push(connection);
     }
     let begin = Instant::now() + GET_READY;
     let mut ends = Vec::new();
@@ -136,12 +141,12 @@ pub async fn drive(target: &Target, load: Load, name: &str) -> anyhow::Result<Me
             .name(format!("load-{thread}"))
             .spawn(move || {
                 // Nobody waits for it any more only when the bench was interrupted.
-                let _ = sender.send(worker::work(work, Measured::new(window)));
+                let _ = sender.send(worker::work(work, Measured::new(window, begin)));
             })
             .context("starting a thread")?;
         ends.push(receiver);
     }
-    let mut all = Measured::new(window);
+    let mut all = Measured::new(window, begin);
     for end in ends {
         all.add(end.await.context("a thread of the load generator has panicked")??);
     }

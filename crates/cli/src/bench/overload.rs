@@ -7,23 +7,20 @@ use std::time::Duration;
 use anyhow::Context;
 use clap::Args;
 
-use self::setting::{OverloadSetting, Step};
+use self::setting::{Bounds, OverloadSetting, Step};
 use super::backlog::Account;
 use super::chart::Chart;
-use super::comparison::{Comparison, Side};
+use super::comparison::Comparison;
 use super::deliveries::{Deliveries, WORKFLOW};
 use super::figures::{Figures, thousands};
-use super::load::{Load, Measured, OPEN_CONNECTIONS, Stretch, Target, drive};
+use super::load::{Load, Measured, OPEN_CONNECTIONS, Stretch, Target, drive, side};
 use super::options::{Picture, Place};
-use super::series::{self, Moment};
 use super::workflow::deliver;
-use super::{bare, progress, watch};
+use super::{bare, progress, series, watch};
 
 const SECOND: Duration = Duration::from_secs(1);
 /// What is offered, in multiples of what can be done.
 const STEPS: [f64; 7] = [0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 4.0];
-/// Names of requests, by step: one run never takes the ids of another.
-const NAMES: [&str; STEPS.len()] = ["s1", "s2", "s3", "s4", "s5", "s6", "s7"];
 
 /// Measure what more work than can be done does, up to four times as much
 ///
@@ -59,32 +56,35 @@ impl Overload {
         let subject = &deliveries.subject;
         let sync = subject.sync()?;
         let target = subject.target(WORKFLOW);
-        let (mut loads, mut series): (Vec<Measured>, Vec<Moment>) = Default::default();
-        for (factor, name) in STEPS.into_iter().zip(NAMES) {
-            let step = self.measure(&target, factor * capacity, name, json);
-            let (measured, samples) = watch::during(subject, SECOND, step).await?;
-            let begin = f64::from(self.seconds) * loads.len() as f64;
-            let moments = series::moments(&measured, &samples, Duration::ZERO).into_iter();
-            // Answers that came later belong to the next step on the page.
-            let moments = moments.take(self.seconds as usize);
-            series.extend(moments.map(|moment| Moment { second: begin + moment.second, ..moment }));
-            loads.push(measured);
-        }
+        let load = self.measure("sortie", &target, capacity, &STEPS, json);
+        let (measured, samples) = watch::during(subject, SECOND, load).await?;
         let bar = progress::bar("until all have ended", 0, json);
-        let all: Vec<&Measured> = loads.iter().collect();
-        let account = Account::settle(&mut subject.client()?, 0, &all, &bar).await?;
+        let account = Account::settle(&mut subject.client()?, 0, &[&measured], &bar).await?;
         bar.finish_and_clear();
         drop(deliveries);
 
         let (_bare_server, target) = bare::start(&target).await?;
-        let bare = self.measure(&target, STEPS[STEPS.len() - 1] * capacity, "bare", json).await?;
-        let steps = STEPS.iter().zip(&loads).map(|(factor, load)| Step::new(*factor, load, self.seconds));
-        let setting =
-            OverloadSetting::new(capacity, backlog, self.connections, steps.collect(), account, series);
+        let highest = STEPS[STEPS.len() - 1];
+        let bare = self.measure(bare::NAME, &target, capacity, &[highest], json).await?;
+        let part = |place: usize| {
+            let length = self.length();
+            let place = u32::try_from(place).unwrap_or(u32::MAX);
+            measured.between(length * place, length * (place + 1))
+        };
+        let steps = STEPS.iter().enumerate();
+        let steps = steps.map(|(place, factor)| Step::new(*factor, &part(place), self.seconds)).collect();
+        let series = series::moments(&measured, &samples, Duration::ZERO);
+        let bounds = Bounds { capacity, backlog_max: backlog, connections: self.connections };
+        let setting = OverloadSetting::new(bounds, &measured, steps, account, series);
         self.draw(&setting)?;
-        let pair = (last_side(&loads), bare.side());
-        let comparison = Comparison::new("requests/s", bare::NAME, vec![pair]);
+        let last = part(STEPS.len() - 1);
+        let sortie = side(&last.latencies, last.accepted as f64 / f64::from(self.seconds));
+        let comparison = Comparison::new("requests/s", bare::NAME, vec![(sortie, bare.side())]);
         Figures::new(Some(comparison), &sync, setting).show(json)
+    }
+
+    fn length(&self) -> Duration {
+        Duration::from_secs(self.seconds.into())
     }
 
     /// Deliveries per second that this machine can do.
@@ -103,16 +103,20 @@ impl Overload {
         Ok(per_second)
     }
 
+    /// Offers multiples of what can be done, one after the other.
     async fn measure(
         &self,
-        target: &Target,
-        per_second: f64,
         name: &'static str,
+        target: &Target,
+        capacity: f64,
+        steps: &[f64],
         json: bool,
     ) -> anyhow::Result<Measured> {
-        let length = Duration::from_secs(self.seconds.into());
-        let load = Load::open(self.connections, Duration::ZERO, vec![Stretch { per_second, length }]);
-        progress::during(name, length, json, drive(target, load, name)).await.context("measuring a step")
+        let stretch = |factor: &f64| Stretch { per_second: factor * capacity, length: self.length() };
+        let load = Load::open(self.connections, Duration::ZERO, steps.iter().map(stretch).collect());
+        let time = load.measured;
+        let measured = progress::during(name, time, json, drive(target, load, "bench")).await;
+        measured.with_context(|| format!("measuring {name}"))
     }
 
     fn draw(&self, setting: &OverloadSetting) -> anyhow::Result<()> {
@@ -125,7 +129,7 @@ impl Overload {
         let chart = Chart {
             title: format!(
                 "Offered up to 4 times the {} runs per second that can be done",
-                thousands(setting.capacity)
+                thousands(setting.bounds.capacity)
             ),
             subtitle: setting.verdict(),
             bands: STEPS.iter().enumerate().filter(every_other).map(band).collect(),
@@ -137,14 +141,4 @@ impl Overload {
         };
         std::fs::write(path, chart.render()).with_context(|| format!("writing {}", path.display()))
     }
-}
-
-/// What stands beside the bare server: the highest step.
-fn last_side(loads: &[Measured]) -> Side {
-    loads.last().map(Measured::side).unwrap_or(Side {
-        throughput: 0.0,
-        p50_ms: 0.0,
-        p99_ms: 0.0,
-        p999_ms: 0.0,
-    })
 }

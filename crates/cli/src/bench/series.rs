@@ -26,15 +26,15 @@ pub struct Moment {
     pub memory_bytes: Option<u64>,
 }
 
-/// The moments of a load. Samples count from the beginning of the warm-up.
+/// The moments of a load, after its warm-up.
 pub fn moments(measured: &Measured, samples: &[Sample], warm_up: Duration) -> Vec<Moment> {
+    let begin = measured.begun + warm_up;
     let interval = measured.interval_length();
     let per_second = |count: u64| count as f64 / interval.as_secs_f64();
     let moment = |(number, part): (usize, &super::load::Interval)| {
         let from = interval * u32::try_from(number).unwrap_or(u32::MAX);
-        let sample = samples
-            .iter()
-            .find(|sample| sample.at >= warm_up + from && sample.at < warm_up + from + interval);
+        let sample =
+            samples.iter().find(|sample| sample.at >= begin + from && sample.at < begin + from + interval);
         let ms = |quantile| part.latencies.value_at_quantile(quantile) as f64 / 1000.0;
         Moment {
             second: (from + interval / 2).as_secs_f64(),

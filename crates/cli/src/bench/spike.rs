@@ -92,8 +92,7 @@ impl Plan {
 
     /// What 99 % of the answers in the spike took at most.
     fn spike_p99_ms(&self, measured: &Measured) -> f64 {
-        let latencies = measured.latencies_between(self.before, self.before + self.during);
-        side(&latencies, 0.0).p99_ms
+        side(&measured.between(self.before, self.before + self.during).latencies, 0.0).p99_ms
     }
 
     fn is_held(&self, measured: &Measured) -> bool {

@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::super::backlog::Account;
 use super::super::figures::{Setting, count, thousands};
-use super::super::load::Measured;
+use super::super::load::{Interval, Measured, side};
 use super::super::series::Moment;
 
 /// Throughput is flat when the highest step has at least this share of the best.
@@ -14,11 +14,8 @@ const REFUSAL_P99_MS_MAX: f64 = 100.0;
 
 #[derive(Debug, Serialize)]
 pub struct OverloadSetting {
-    /// Whole deliveries per second that can be done.
-    pub capacity: f64,
-    /// The most accepted requests that may wait.
-    backlog_max: u32,
-    connections: u32,
+    #[serde(flatten)]
+    pub bounds: Bounds,
     steps: Vec<Step>,
     account: Account,
     /// Accepted throughput of the highest step, as a share of the best step.
@@ -27,7 +24,19 @@ pub struct OverloadSetting {
     refusals_fast: bool,
     /// Refusals that did not say when to come again.
     refused_without_time: u64,
+    /// What was wrong with the first that failed.
+    trouble: Option<String>,
     pub series: Vec<Moment>,
+}
+
+/// Between what it was measured.
+#[derive(Debug, Clone, Copy, Serialize)]
+pub struct Bounds {
+    /// Whole deliveries per second that can be done.
+    pub capacity: f64,
+    /// The most accepted requests that may wait.
+    pub backlog_max: u32,
+    pub connections: u32,
 }
 
 /// One step.
@@ -39,43 +48,37 @@ pub struct Step {
     accepted_per_second: f64,
     refused_per_second: f64,
     failed: u64,
-    trouble: Option<String>,
     p50_ms: f64,
     p99_ms: f64,
     max_ms: f64,
     refusal_p50_ms: f64,
     refusal_p99_ms: f64,
-    #[serde(skip)]
-    refused_without_time: u64,
 }
 
 impl Step {
-    pub fn new(offered_factor: f64, measured: &Measured, seconds: u32) -> Step {
+    pub fn new(offered_factor: f64, part: &Interval, seconds: u32) -> Step {
         let per_second = |count: u64| count as f64 / f64::from(seconds);
-        let side = measured.side();
-        let refusal_ms = |quantile| measured.refusals.value_at_quantile(quantile) as f64 / 1000.0;
+        let side = side(&part.latencies, 0.0);
+        let refusal_ms = |quantile| part.refusals.value_at_quantile(quantile) as f64 / 1000.0;
         Step {
             offered_factor,
-            offered_per_second: per_second(measured.offered),
-            accepted_per_second: per_second(measured.accepted),
-            refused_per_second: per_second(measured.refused),
-            failed: measured.failed,
-            trouble: measured.trouble.clone(),
+            offered_per_second: per_second(part.offered),
+            accepted_per_second: per_second(part.accepted),
+            refused_per_second: per_second(part.refused),
+            failed: part.failed,
             p50_ms: side.p50_ms,
             p99_ms: side.p99_ms,
-            max_ms: measured.latencies.max() as f64 / 1000.0,
+            max_ms: part.latencies.max() as f64 / 1000.0,
             refusal_p50_ms: refusal_ms(0.5),
             refusal_p99_ms: refusal_ms(0.99),
-            refused_without_time: measured.refused_without_time,
         }
     }
 }
 
 impl OverloadSetting {
     pub fn new(
-        capacity: f64,
-        backlog_max: u32,
-        connections: u32,
+        bounds: Bounds,
+        measured: &Measured,
         steps: Vec<Step>,
         account: Account,
         series: Vec<Moment>,
@@ -84,14 +87,13 @@ impl OverloadSetting {
         let last = steps.last().map_or(0.0, |step| step.accepted_per_second);
         let flat_share = if best > 0.0 { last / best } else { 0.0 };
         OverloadSetting {
-            capacity,
-            backlog_max,
-            connections,
+            bounds,
             account,
             flat_share,
             flat: flat_share >= FLAT_SHARE,
             refusals_fast: steps.iter().all(|step| step.refusal_p99_ms < REFUSAL_P99_MS_MAX),
-            refused_without_time: steps.iter().map(|step| step.refused_without_time).sum(),
+            refused_without_time: measured.refused_without_time,
+            trouble: measured.trouble.clone(),
             steps,
             series,
         }
@@ -113,10 +115,10 @@ impl Setting for OverloadSetting {
     const BENCH: &'static str = "overload";
 
     fn describe(&self) -> String {
-        let (capacity, backlog) = (thousands(self.capacity), count(self.backlog_max));
+        let Bounds { capacity, backlog_max, connections } = self.bounds;
+        let (capacity, backlog) = (thousands(capacity), count(backlog_max));
         format!(
-            "Overload: {capacity} deliveries/s can be done, {backlog} may wait, {} connections",
-            self.connections
+            "Overload: {capacity} deliveries/s can be done, {backlog} may wait, {connections} connections"
         )
     }
 
@@ -141,8 +143,7 @@ impl Setting for OverloadSetting {
         }
         lines.push(("refusals", format!("{} did not say when to come again", self.refused_without_time)));
         lines.push(("lost", self.account.describe()));
-        let trouble = self.steps.iter().find_map(|step| step.trouble.clone());
-        lines.extend(trouble.map(|trouble| ("trouble", trouble)));
+        lines.extend(self.trouble.iter().map(|trouble| ("trouble", trouble.clone())));
         lines
     }
 }
@@ -158,20 +159,20 @@ mod tests {
             accepted_per_second,
             refused_per_second: 1.0,
             failed: 0,
-            trouble: None,
             p50_ms: 1.0,
             p99_ms: 2.0,
             max_ms: 3.0,
             refusal_p50_ms: 1.0,
             refusal_p99_ms,
-            refused_without_time: 0,
         }
     }
 
     #[test]
     fn a_fall_and_slow_refusals_are_called_so() {
         let account = Account { accepted: 1, unknown: 0, ended: 1, lost: 0, surplus: 0 };
-        let verdict = |steps| OverloadSetting::new(100.0, 200, 1, steps, account, Vec::new()).verdict();
+        let bounds = Bounds { capacity: 100.0, backlog_max: 200, connections: 1 };
+        let measured = Measured::nothing();
+        let verdict = |steps| OverloadSetting::new(bounds, &measured, steps, account, Vec::new()).verdict();
         let good = verdict(vec![step(90.0, 5.0), step(100.0, 5.0), step(95.0, 5.0)]);
         assert!(
             good.contains("stays flat (0.95") && good.contains("fast") && good.contains("nothing lost"),

@@ -50,7 +50,7 @@ impl SpikeSetting {
         drain_seconds: f64,
         highest_multiple_held: Option<f64>,
     ) -> SpikeSetting {
-        let latencies = measured.latencies_between(plan.before, plan.before + plan.during);
+        let latencies = measured.between(plan.before, plan.before + plan.during).latencies;
         let spike = side(&latencies, 0.0);
         SpikeSetting {
             rate: plan.rate,
