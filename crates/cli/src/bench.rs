@@ -1,25 +1,44 @@
-//! `sortie bench`: how fast this machine takes requests in, runs workflows and fires jobs, beside a bare loop.
+//! `sortie bench`: what this machine does under load, at rest and after a fall, beside what it could do at most.
 
+mod ingest;
+mod journal;
+mod memory;
+mod overload;
+mod recovery;
+mod schedule;
+mod soak;
+mod spike;
+mod workflow;
+
+mod alone;
 mod bare;
 mod calls;
-mod child;
-mod comparison;
-mod figures;
-mod ingest;
-mod load;
-mod options;
-mod progress;
-mod request;
-mod schedule;
+mod deliveries;
 mod services;
 mod subject;
-mod workflow;
+mod waiting;
+
+mod load;
+mod request;
+mod submit;
+
+mod backlog;
+mod series;
+mod watch;
+
+mod chart;
+mod comparison;
+mod figures;
+
+mod child;
+mod options;
+mod progress;
 
 use std::process::ExitCode;
 
 use clap::Subcommand;
 
-/// Measure this machine: ingest, whole workflows, and jobs on time
+/// Measure this machine: ingest, whole workflows, jobs on time, and what happens when it is too much
 ///
 /// Each bench starts a server of its own on a temporary directory, and measures a bare loop beside it in the
 /// same run, so that the ratio means something on any machine.
@@ -28,6 +47,12 @@ pub enum Bench {
     Ingest(ingest::Ingest),
     Workflow(workflow::Workflow),
     Schedule(schedule::Schedule),
+    Spike(spike::Spike),
+    Overload(overload::Overload),
+    Recovery(recovery::Recovery),
+    Memory(memory::Memory),
+    Journal(journal::Journal),
+    Soak(soak::Soak),
     #[command(hide = true)]
     BareServer(bare::BareServer),
     #[command(hide = true)]
@@ -41,6 +66,12 @@ impl Bench {
             Bench::Ingest(ingest) => ingest.run(json).await?,
             Bench::Workflow(workflow) => workflow.run(json).await?,
             Bench::Schedule(schedule) => schedule.run(json).await?,
+            Bench::Spike(spike) => spike.run(json).await?,
+            Bench::Overload(overload) => overload.run(json).await?,
+            Bench::Recovery(recovery) => recovery.run(json).await?,
+            Bench::Memory(memory) => memory.run(json).await?,
+            Bench::Journal(journal) => journal.run(json).await?,
+            Bench::Soak(soak) => soak.run(json).await?,
             Bench::BareServer(server) => server.run().await?,
             Bench::DroneServices(services) => services.run().await?,
         }

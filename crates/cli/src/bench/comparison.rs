@@ -161,6 +161,7 @@ mod tests {
         assert_eq!((comparison.sortie.throughput, comparison.limit), (20.0, 60.0));
         assert_eq!(comparison.ratio_to_limit, 0.2, "the median of 0.5, 0.2 and 0.2");
         expect![[r#"
+            Figures:
                              THROUGHPUT       P50      P99     P99.9
               sortie      20 requests/s   2.00 ms  9.00 ms  10.00 ms
                 lowest    10 requests/s   1.00 ms  9.00 ms  10.00 ms
@@ -169,7 +170,11 @@ mod tests {
                 lowest    50 requests/s   5.00 ms  9.00 ms  10.00 ms
                 highest  100 requests/s  10.00 ms  9.00 ms  10.00 ms
         "#]]
-        .assert_eq(&comparison.render(&Screen { colour: false, width: Some(100) }));
+        .assert_eq(&format!(
+            "Figures:
+{}",
+            comparison.render(&Screen { colour: false, width: Some(100) })
+        ));
         assert_eq!(comparison.describe_ratio(), "0.20 of the bare loop, 0.20 to 0.50 in 3 repeats");
     }
 

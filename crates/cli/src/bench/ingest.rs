@@ -4,22 +4,18 @@ use std::time::Duration;
 
 use anyhow::Context;
 use clap::Args;
-use drone_delivery::workflows::DELIVERY_REQUEST_SCHEMA;
 use serde::Serialize;
-use tokio::net::TcpListener;
 
 use super::comparison::{Comparison, Side};
 use super::figures::{Figures, Setting, count};
-use super::load::{Answers, LATE_ANSWERS, Load, Measured, Pace, Target, drive};
+use super::load::{Answers, LATE_ANSWERS, Load, Measured, OPEN_CONNECTIONS, Pace, Target, drive};
 use super::options::{Place, Repeats};
 use super::request::REQUEST_BYTES;
 use super::subject::{Subject, Sync};
+use super::waiting::{Service, WORKFLOW};
 use super::{bare, progress};
-use crate::json::one_line;
 
 const CLOSED_CONNECTIONS: u32 = 64;
-/// As many as a rate may keep waiting: what finds no free connection counts as failed.
-const OPEN_CONNECTIONS: u32 = 1024;
 const WARM_UP_MAX: Duration = Duration::from_secs(2);
 
 /// Measure how fast requests are taken in, each durable before its answer
@@ -90,12 +86,10 @@ impl Ingest {
     }
 
     async fn once(&self, json: bool) -> anyhow::Result<(Measured, Side, Sync)> {
-        let silent = TcpListener::bind("127.0.0.1:0").await.context("listening on any free port")?;
-        let silent_port = silent.local_addr()?.port();
-        let _silence = AbortOnDrop(tokio::spawn(stay_silent(silent)));
+        let silent = Service::silent().await?;
         let subject = Subject::start(&self.place, "").await?;
-        subject.apply(workflow(silent_port)).await?;
-        let mut target = subject.target("bench-ingest");
+        subject.apply(silent.workflow_on_disk()).await?;
+        let mut target = subject.target(WORKFLOW);
         if self.batch.is_some() {
             target = Target { path: format!("{}:batch", target.path), answers: Answers::ByLine, ..target };
         }
@@ -157,43 +151,8 @@ impl Setting for IngestSetting {
     }
 }
 
-/// A workflow that checks requests like the real one, and then waits for a service that never answers.
-fn workflow(silent_port: u16) -> String {
-    let schema = one_line(DELIVERY_REQUEST_SCHEMA);
-    format!(
-        "name: bench-ingest
-accept:
-  id: .deliveryId
-  schema: {schema}
-services:
-  silent: {{ url: \"http://127.0.0.1:{silent_port}\", timeout: 1h, concurrency: 1 }}
-steps:
-  wait:
-    call: {{ service: silent, method: GET, path: / }}
-"
-    )
-}
-
-/// Takes connections and never says a word.
-async fn stay_silent(listener: TcpListener) {
-    let mut held = Vec::new();
-    while let Ok((stream, _)) = listener.accept().await {
-        held.push(stream);
-    }
-}
-
-struct AbortOnDrop(tokio::task::JoinHandle<()>);
-
-impl Drop for AbortOnDrop {
-    fn drop(&mut self) {
-        self.0.abort();
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use definition::Definition;
-
     use super::super::figures::tests::rendered;
     use super::*;
 
@@ -213,10 +172,5 @@ mod tests {
         let first = "Ingest: 10,000 requests/s, latency from the time each was due, 64 connections, \
                      300 bytes each, 10 s; 2 refused, 1 failed\n";
         assert!(text.starts_with(first) && text.contains("  trouble  an answer with status 400\n"), "{text}");
-    }
-
-    #[test]
-    fn the_workflow_is_well() {
-        Definition::parse(&workflow(1)).unwrap_or_else(|problems| panic!("{problems}"));
     }
 }

@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 use anyhow::Context;
 
 pub use self::due::Stretch;
-pub use self::tally::{Measured, histogram, side};
+pub use self::tally::{Interval, Measured, histogram, side};
 
 use self::due::Dues;
 use self::tally::Window;
@@ -61,6 +61,26 @@ pub struct Load {
     pub late_answers: Duration,
 }
 
+impl Load {
+    /// Requests at these rates, one by one, counted by the second.
+    pub fn open(connections: u32, warm_up: Duration, stretches: Vec<Stretch>) -> Load {
+        let length: Duration = stretches.iter().map(|stretch| stretch.length).sum();
+        Load {
+            connections,
+            pace: Pace::Open(stretches),
+            batch: None,
+            warm_up,
+            measured: length.saturating_sub(warm_up),
+            interval: Duration::from_secs(1),
+            late_answers: LATE_ANSWERS,
+        }
+    }
+}
+
+/// Connections of an open loop, unless told otherwise: as many as a rate may keep waiting, because what finds no free
+/// connection counts as failed.
+pub const OPEN_CONNECTIONS: u32 = 1024;
+
 /// Enough for every answer that comes at all.
 pub const LATE_ANSWERS: Duration = Duration::from_secs(30);
 
@@ -87,9 +107,14 @@ pub async fn drive(target: &Target, load: Load, name: &str) -> anyhow::Result<Me
     let threads = threads().min(load.connections);
     let end = load.warm_up + load.measured;
     let window = Window { from: load.warm_up, until: end, interval: load.interval };
+    let address = target.address;
+    // A busy server takes its time, and whoever waits for us looks at it meanwhile.
+    let opening = tokio::task::spawn_blocking(move || {
+        (0..load.connections).map(|_| connect(address)).collect::<anyhow::Result<Vec<_>>>()
+    });
     let mut connections: Vec<Vec<TcpStream>> = (0..threads).map(|_| Vec::new()).collect();
-    for number in 0..load.connections {
-        connections[(number % threads) as usize].push(connect(target.address)?);
+    for (number, connection) in opening.await.context("opening connections")??.into_iter().enumerate() {
+        connections[number % threads as usize].push(connection);
     }
     let begin = Instant::now() + GET_READY;
     let mut ends = Vec::new();
@@ -116,12 +141,12 @@ pub async fn drive(target: &Target, load: Load, name: &str) -> anyhow::Result<Me
             .name(format!("load-{thread}"))
             .spawn(move || {
                 // Nobody waits for it any more only when the bench was interrupted.
-                let _ = sender.send(worker::work(work, Measured::new(window)));
+                let _ = sender.send(worker::work(work, Measured::new(window, begin)));
             })
             .context("starting a thread")?;
         ends.push(receiver);
     }
-    let mut all = Measured::new(window);
+    let mut all = Measured::new(window, begin);
     for end in ends {
         all.add(end.await.context("a thread of the load generator has panicked")??);
     }

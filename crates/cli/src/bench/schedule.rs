@@ -19,11 +19,11 @@ use self::lateness::Lateness;
 use self::load::{Load, check};
 use self::setting::ScheduleSetting;
 use self::target::{Plan, Serving, Target};
+use super::backlog::Progress;
 use super::comparison::{Comparison, Side};
 use super::figures::Figures;
 use super::options::Place;
 use super::subject::Subject;
-use super::workflow::progress_of;
 use super::{load as generator, progress};
 use crate::client::Client;
 use crate::failure::Failure;
@@ -88,7 +88,7 @@ impl Schedule {
         settle(&mut client).await?;
 
         let begun = Instant::now();
-        let subject = subject.restart().await?;
+        let subject = subject.kill().start().await?;
         check(&subject, self.jobs).await?;
         let restart_seconds = begun.elapsed().as_secs_f64();
         let memory_restarted = subject.memory_bytes()?;
@@ -184,7 +184,7 @@ fn properties(uri: &str, start_ms: i64, recurrence: &str) -> String {
 /// Waits until the server has written down what its calls came to: a call whose outcome it has lost is made again.
 async fn settle(client: &mut Client) -> anyhow::Result<()> {
     let begun = Instant::now();
-    while progress_of(client).await?.unfinished > 0 {
+    while Progress::of(client).await?.unfinished > 0 {
         ensure!(begun.elapsed() < STALL_MAX, "calls have come, but their runs do not end");
         tokio::time::sleep(POLL).await;
     }

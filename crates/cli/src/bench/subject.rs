@@ -1,7 +1,7 @@
 //! The server under test: `sortie serve` as a process of its own, on a directory that goes with it.
 
 use std::net::SocketAddr;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use tempfile::TempDir;
@@ -35,12 +35,16 @@ impl Subject {
         Ok(Subject { child, directory, address, token })
     }
 
-    /// Kills the server and starts it again on the same directory.
-    pub async fn restart(self) -> anyhow::Result<Subject> {
+    /// Kills the server; its directory stays.
+    pub fn kill(self) -> Stopped {
         let Subject { child, directory, token, .. } = self;
         drop(child);
-        let (child, address) = serve(directory.path()).await?;
-        Ok(Subject { child, directory, address, token })
+        Stopped { directory, token }
+    }
+
+    /// Where the server keeps its data.
+    pub fn data_directory(&self) -> PathBuf {
+        self.directory.path().join("data")
     }
 
     /// Where requests to a workflow go.
@@ -67,13 +71,22 @@ impl Subject {
 
     /// What an acknowledgement means here, and on what.
     pub fn sync(&self) -> anyhow::Result<Sync> {
-        let mount = Mount::of(self.directory.path())?;
-        let latency = SyncLatency::measure(self.directory.path())?;
-        let mode = match mount.storage() {
-            Storage::Memory => "none: memory is no disk",
-            Storage::Disk | Storage::Layers | Storage::Network => "fdatasync",
-        };
-        Ok(Sync { mode, file_system: mount.file_system, latency })
+        Sync::of(self.directory.path())
+    }
+}
+
+/// What a killed server leaves behind.
+pub struct Stopped {
+    directory: TempDir,
+    token: String,
+}
+
+impl Stopped {
+    /// Starts a server on the same directory.
+    pub async fn start(self) -> anyhow::Result<Subject> {
+        let Stopped { directory, token } = self;
+        let (child, address) = serve(directory.path()).await?;
+        Ok(Subject { child, directory, address, token })
     }
 }
 
@@ -97,6 +110,17 @@ pub struct Sync {
 }
 
 impl Sync {
+    /// Writes in this directory, and how long they take.
+    pub fn of(directory: &Path) -> anyhow::Result<Sync> {
+        let mount = Mount::of(directory)?;
+        let latency = SyncLatency::measure(directory)?;
+        let mode = match mount.storage() {
+            Storage::Memory => "none: memory is no disk",
+            Storage::Disk | Storage::Layers | Storage::Network => "fdatasync",
+        };
+        Ok(Sync { mode, file_system: mount.file_system, latency })
+    }
+
     /// Of several, the one whose latency is in the middle. There is at least one.
     pub fn middle(mut syncs: Vec<Sync>) -> Sync {
         syncs.sort_by_key(|sync| sync.latency.p50);

@@ -1,31 +1,26 @@
 //! `sortie bench workflow`: how fast whole deliveries are made, durable at each step.
 
-use std::time::Duration;
-
-use anyhow::{Context, bail, ensure};
+use anyhow::ensure;
 use clap::Args;
-use drone_delivery::workflows;
-use hyper::StatusCode;
 use indicatif::ProgressBar;
 use serde::Serialize;
 use tokio::time::Instant;
-use wire::{BatchAnswer, Limits, RunPage, Time};
+use wire::{Limits, RunPage, Time};
 use words::RunStatus;
 
+use super::alone::{self, Alone};
+use super::backlog::{Progress, wait_until_ended};
 use super::comparison::{Comparison, Side};
+use super::deliveries::{Deliveries, WORKFLOW};
 use super::figures::{Figures, Setting, count};
 use super::options::{Place, Repeats};
-use super::subject::{Subject, Sync};
-use super::{calls, load, progress, request, services};
-use crate::client::{self, Call, Client};
-use crate::partition::Partitions;
+use super::subject::Sync;
+use super::{calls, load, progress, submit};
+use crate::client::{self, Client};
 use crate::when;
 
-const BATCH_REQUESTS: usize = 1000;
-const POLL: Duration = Duration::from_millis(20);
-const REFUSED_PAUSE: Duration = Duration::from_millis(100);
-/// A server on which nothing moves for this long has a fault.
-const STALL_MAX: Duration = Duration::from_secs(60);
+/// Deliveries made one at a time, for the latency at low load.
+const DELIVERIES_ALONE: u32 = 200;
 /// Latencies of more runs than this tell nothing new.
 const LATENCIES_MAX: usize = 100_000;
 
@@ -33,7 +28,8 @@ const LATENCIES_MAX: usize = 100_000;
 ///
 /// Hands in deliveries by batches and waits until all have ended. The same five calls are then made by a bare
 /// client loop that writes nothing down, against the same services in the same run. Latencies are from
-/// acceptance to the end, with the time a run waits for its turn.
+/// acceptance to the end, with the time a run waits for its turn. Some are then made one at a time, on both sides: what
+/// a step costs when nothing waits.
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  sortie bench workflow --runs 50000 --json")]
 pub struct Workflow {
@@ -58,6 +54,8 @@ struct WorkflowSetting {
     concurrency: u32,
     /// The longest of all repeats.
     seconds: f64,
+    /// Latency at low load, in the last repeat.
+    alone: Option<Alone>,
 }
 
 /// One repeat.
@@ -66,18 +64,20 @@ struct Once {
     bare: Side,
     completed: u32,
     seconds: f64,
+    alone: Alone,
     sync: Sync,
 }
 
 impl Workflow {
     pub async fn run(self, json: bool) -> anyhow::Result<()> {
         let (runs, concurrency) = (self.runs, self.concurrency);
-        let mut setting = WorkflowSetting { runs, completed: runs, concurrency, seconds: 0.0 };
+        let mut setting = WorkflowSetting { runs, completed: runs, concurrency, seconds: 0.0, alone: None };
         let (mut pairs, mut syncs) = (Vec::new(), Vec::new());
         for _ in 0..self.repeats.repeats {
             let once = self.once(json).await?;
             setting.completed = setting.completed.min(once.completed);
             setting.seconds = setting.seconds.max(once.seconds);
+            setting.alone = Some(once.alone);
             pairs.push((once.sortie, once.bare));
             syncs.push(once.sync);
         }
@@ -86,16 +86,15 @@ impl Workflow {
     }
 
     async fn once(&self, json: bool) -> anyhow::Result<Once> {
-        let (_services, addresses) = services::start().await?;
-        let subject = Subject::start(&self.place, "").await?;
-        let [delivery, _] = workflows::ready(&addresses);
-        subject.apply(delivery).await?;
+        let Deliveries { subject, addresses, services: _services } =
+            Deliveries::start(&self.place, "").await?;
         let sync = subject.sync()?;
         let warm_up = (self.runs / 10).clamp(1, 2_000);
 
         let mut client = subject.client()?;
         let bar = progress::bar("sortie", u64::from(warm_up + self.runs), json);
         deliver(&mut client, warm_up, "warm", &bar).await?;
+        let alone = alone::deliver(&subject, DELIVERIES_ALONE).await?;
         let from = when::now();
         let seconds = deliver(&mut client, self.runs, "bench", &bar).await?;
         bar.finish_and_clear();
@@ -106,7 +105,9 @@ impl Workflow {
         calls::drive(&addresses, warm_up, self.concurrency, "bare-warm", &bar).await?;
         let bare = calls::drive(&addresses, self.runs, self.concurrency, "bare", &bar).await?;
         bar.finish_and_clear();
-        Ok(Once { sortie, bare, completed, seconds, sync })
+        let bare_alone = calls::drive(&addresses, DELIVERIES_ALONE, 1, "bare-alone", &bar).await?;
+        let alone = Alone::new(DELIVERIES_ALONE, alone, bare_alone);
+        Ok(Once { sortie, bare, completed, seconds, alone, sync })
     }
 }
 
@@ -120,94 +121,29 @@ impl Setting for WorkflowSetting {
             "Workflow: {runs} deliveries of five calls, {completed} completed in {seconds:.1} s; bare loop with {concurrency} at once"
         )
     }
+
+    fn further(&self) -> Vec<(&'static str, String)> {
+        self.alone.iter().map(|alone| ("idle", alone.describe())).collect()
+    }
 }
 
 /// Hands in `runs` deliveries and waits until all have ended; gives the seconds that it took.
-async fn deliver(client: &mut Client, runs: u32, name: &str, bar: &ProgressBar) -> anyhow::Result<f64> {
-    let limits: Limits = client.get("/v1/limits").await?;
-    let batch = BATCH_REQUESTS.min(limits.batch_requests_max).min(limits.batch_bytes_max / 512).max(1);
+pub async fn deliver(client: &mut Client, runs: u32, name: &str, bar: &ProgressBar) -> anyhow::Result<f64> {
+    let batch = submit::batch_size(client).await?;
     let numbers: Vec<u32> = (0..runs).collect();
-    let ended_before = progress_of(client).await?.ended;
+    let ended_before = Progress::of(client).await?.ended;
     let done_before = bar.position();
     let begun = Instant::now();
     for numbers in numbers.chunks(batch) {
-        post(client, numbers.iter().map(|number| format!("{name}-{number}")).collect()).await?;
-        let ended = progress_of(client).await?.ended - ended_before;
+        let ids = numbers.iter().map(|number| format!("{name}-{number}")).collect();
+        submit::post(client, WORKFLOW, ids).await?;
+        let ended = Progress::of(client).await?.ended - ended_before;
         bar.set_position(done_before + ended);
     }
-    let (mut last_ended, mut moved_at) = (0, Instant::now());
-    loop {
-        let progress = progress_of(client).await?;
-        let ended = progress.ended - ended_before;
-        bar.set_position(done_before + ended);
-        if progress.unfinished == 0 && ended >= u64::from(runs) {
-            return Ok(begun.elapsed().as_secs_f64());
-        }
-        if ended != last_ended {
-            (last_ended, moved_at) = (ended, Instant::now());
-        }
-        ensure!(moved_at.elapsed() < STALL_MAX, "{ended} of {runs} runs have ended, and no more do");
-        tokio::time::sleep(POLL).await;
-    }
-}
-
-/// Posts a batch until each of its requests is accepted.
-async fn post(client: &mut Client, mut ids: Vec<String>) -> anyhow::Result<()> {
-    let begun = Instant::now();
-    while !ids.is_empty() {
-        ensure!(begun.elapsed() < STALL_MAX, "the server refuses requests for too long");
-        let mut body = Vec::with_capacity(ids.len() * (request::REQUEST_BYTES + 1));
-        for id in &ids {
-            body.extend_from_slice(&request::delivery(id));
-            body.push(b'\n');
-        }
-        let call = Call::post("/v1/workflows/drone-delivery/runs:batch", "application/x-ndjson", body);
-        let answer = client.try_send(call).await?;
-        if is_overload(answer.status.as_u16()) {
-            tokio::time::sleep(REFUSED_PAUSE).await;
-            continue;
-        }
-        let answer = answer.success()?;
-        let lines = serde_json::Deserializer::from_slice(&answer.body).into_iter::<BatchAnswer>();
-        let mut refused = Vec::new();
-        for line in lines {
-            let line = line.context("reading the answers of a batch")?;
-            let id = ids.get(line.line - 1).context("an answer to a line that was not sent")?;
-            match line.status {
-                200..300 => {}
-                status if is_overload(status) => refused.push(id.clone()),
-                status => bail!("request {id} was refused with {status}: {:?}", line.problem),
-            }
-        }
-        if !refused.is_empty() {
-            tokio::time::sleep(REFUSED_PAUSE).await;
-        }
-        ids = refused;
-    }
-    Ok(())
-}
-
-fn is_overload(status: u16) -> bool {
-    status == StatusCode::TOO_MANY_REQUESTS || status == StatusCode::SERVICE_UNAVAILABLE
-}
-
-/// How far a server is with what it was given.
-pub(super) struct Progress {
-    ended: u64,
-    pub(super) unfinished: u64,
-}
-
-pub(super) async fn progress_of(client: &mut Client) -> anyhow::Result<Progress> {
-    let partitions: Partitions = client.get("/v1/partitions").await?;
-    let mut progress = Progress { ended: 0, unfinished: 0 };
-    for partition in partitions.items {
-        let reason = partition.reason.unwrap_or_default();
-        ensure!(partition.state == "running", "partition {} stopped: {reason}", partition.partition);
-        let live = partition.live_runs as u64;
-        progress.unfinished += partition.inbox_tail.saturating_sub(partition.inbox_through) + live;
-        progress.ended += partition.inbox_through.saturating_sub(live);
-    }
-    Ok(progress)
+    bar.set_position(done_before);
+    let ended = wait_until_ended(client, ended_before, u64::from(runs), bar).await?;
+    ensure!(ended == u64::from(runs), "{ended} runs have ended, of {runs} that were accepted");
+    Ok(begun.elapsed().as_secs_f64())
 }
 
 /// The runs accepted since `from`: how many completed, and how long they took.
@@ -217,7 +153,7 @@ async fn read_back(client: &mut Client, from: Time, runs: u32, seconds: f64) -> 
     let (mut seen, mut completed) = (0, 0);
     loop {
         let parameters = [
-            ("workflow", Some("drone-delivery".to_owned())),
+            ("workflow", Some(WORKFLOW.to_owned())),
             ("from", Some(from.to_string())),
             ("limit", Some(limits.page_items_max.to_string())),
             ("cursor", cursor.take()),

@@ -1,6 +1,6 @@
 //! What came of a load: counts, and every latency in a histogram.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use hdrhistogram::Histogram;
 
@@ -35,8 +35,8 @@ pub struct Measured {
     window: Window,
     /// Of what was accepted, from the time that each request was due.
     pub latencies: Histogram<u64>,
-    /// Of what was refused, from the time that each request was sent.
-    pub refusals: Histogram<u64>,
+    /// When the load began, with its warm-up.
+    pub begun: Instant,
     /// Requests that were due.
     pub offered: u64,
     pub accepted: u64,
@@ -49,6 +49,8 @@ pub struct Measured {
     pub refused_without_time: u64,
     /// Everything accepted, in the warm-up and after the end, too.
     pub accepted_ever: u64,
+    /// Requests that were sent and have neither yes nor no, of the warm-up, too.
+    pub unknown_ever: u64,
     accepted_in_time: u64,
     pub intervals: Vec<Interval>,
     /// What was wrong with the first answer that was neither yes nor no.
@@ -61,10 +63,11 @@ pub struct Interval {
     /// Requests that were due in it, and the latencies of those of them that were accepted.
     pub offered: u64,
     pub latencies: Histogram<u64>,
-    /// Answers that came in it.
+    /// Answers that came in it, and how long refusals took from the time they were sent.
     pub accepted: u64,
     pub refused: u64,
     pub failed: u64,
+    pub refusals: Histogram<u64>,
 }
 
 /// When a request was due, sent and answered, since the beginning of the load.
@@ -76,11 +79,11 @@ pub struct Times {
 }
 
 impl Measured {
-    pub fn new(window: Window) -> Measured {
+    pub fn new(window: Window, begun: Instant) -> Measured {
         Measured {
             window,
             latencies: histogram(),
-            refusals: histogram(),
+            begun,
             offered: 0,
             accepted: 0,
             refused: 0,
@@ -88,10 +91,32 @@ impl Measured {
             unsent: 0,
             refused_without_time: 0,
             accepted_ever: 0,
+            unknown_ever: 0,
             accepted_in_time: 0,
             intervals: Vec::new(),
             trouble: None,
         }
+    }
+
+    pub fn interval_length(&self) -> Duration {
+        self.window.interval
+    }
+
+    /// Whole intervals of the measured time as one.
+    pub fn between(&self, from: Duration, until: Duration) -> Interval {
+        let number = |time: Duration| (time.as_nanos() / self.window.interval.as_nanos().max(1)) as usize;
+        let mut all = Interval::new();
+        for interval in self.intervals.iter().take(number(until)).skip(number(from)) {
+            all.add(interval);
+        }
+        all
+    }
+
+    /// Of a load that was none.
+    #[cfg(test)]
+    pub fn nothing() -> Measured {
+        let (from, second) = (Duration::ZERO, Duration::from_secs(1));
+        Measured::new(Window { from, until: second, interval: second }, Instant::now())
     }
 
     /// Accepted requests per second.
@@ -105,12 +130,13 @@ impl Measured {
 
     /// Counts an answer to `requests` requests, of which it accepts `accepted`.
     pub fn answered(&mut self, answer: &Answer, requests: u64, accepted: u64, times: Times) {
+        let refused = requests - accepted;
+        let overload = matches!(answer.status, 200..300 | 429 | 503);
         self.accepted_ever += accepted;
+        self.unknown_ever += if overload { 0 } else { refused };
         if !self.offer(times.due, requests) {
             return;
         }
-        let refused = requests - accepted;
-        let overload = matches!(answer.status, 200..300 | 429 | 503);
         let (latency, answer_time) = (micros(times.now - times.due), micros(times.now - times.sent));
         if accepted > 0 {
             self.accepted += accepted;
@@ -122,8 +148,9 @@ impl Measured {
         if refused > 0 && overload {
             self.refused += refused;
             self.refused_without_time += if answer.retry_after { 0 } else { refused };
-            self.refusals.saturating_record_n(answer_time, refused);
-            self.interval(times.now).refused += refused;
+            let interval = self.interval(times.now);
+            interval.refused += refused;
+            interval.refusals.saturating_record_n(answer_time, refused);
         } else if refused > 0 {
             self.fail(times, refused, || format!("an answer with status {}", answer.status));
         }
@@ -131,6 +158,7 @@ impl Measured {
 
     /// Counts requests that no answer came to, or one that is neither yes nor no.
     pub fn broken(&mut self, requests: u64, times: Times, why: impl FnOnce() -> String) {
+        self.unknown_ever += requests;
         if self.offer(times.due, requests) {
             self.fail(times, requests, why);
         }
@@ -173,7 +201,6 @@ impl Measured {
     /// Adds what came of another part of the same load.
     pub fn add(&mut self, other: Measured) {
         add(&mut self.latencies, &other.latencies);
-        add(&mut self.refusals, &other.refusals);
         self.offered += other.offered;
         self.accepted += other.accepted;
         self.refused += other.refused;
@@ -181,6 +208,7 @@ impl Measured {
         self.unsent += other.unsent;
         self.refused_without_time += other.refused_without_time;
         self.accepted_ever += other.accepted_ever;
+        self.unknown_ever += other.unknown_ever;
         self.accepted_in_time += other.accepted_in_time;
         self.trouble = self.trouble.take().or(other.trouble);
         let length = self.intervals.len().max(other.intervals.len());
@@ -193,11 +221,19 @@ impl Measured {
 
 impl Interval {
     fn new() -> Interval {
-        Interval { offered: 0, latencies: histogram(), accepted: 0, refused: 0, failed: 0 }
+        Interval {
+            offered: 0,
+            latencies: histogram(),
+            accepted: 0,
+            refused: 0,
+            failed: 0,
+            refusals: histogram(),
+        }
     }
 
     fn add(&mut self, other: &Interval) {
         add(&mut self.latencies, &other.latencies);
+        add(&mut self.refusals, &other.refusals);
         self.offered += other.offered;
         self.accepted += other.accepted;
         self.refused += other.refused;
@@ -222,7 +258,7 @@ mod tests {
     }
 
     fn measured() -> Measured {
-        Measured::new(Window { from: ms(1000), until: ms(3000), interval: ms(1000) })
+        Measured::new(Window { from: ms(1000), until: ms(3000), interval: ms(1000) }, Instant::now())
     }
 
     fn answer(status: u16, retry_after: bool) -> Answer {
@@ -265,9 +301,9 @@ mod tests {
         measured.broken(1, times(1500, 1510), || "it broke".to_owned());
         measured.left_out(5, ms(2000));
         assert_eq!((measured.offered, measured.accepted, measured.refused, measured.failed), (19, 7, 5, 7));
-        assert_eq!((measured.unsent, measured.refused_without_time), (5, 4));
+        assert_eq!((measured.unsent, measured.refused_without_time, measured.unknown_ever), (5, 4, 2));
         assert_eq!(measured.trouble.as_deref(), Some("an answer with status 400"));
-        assert_eq!(measured.refusals.max() / 1000, 1, "refusals count from their sending");
+        assert_eq!(measured.intervals[0].refusals.max() / 1000, 1, "refusals count from their sending");
     }
 
     #[test]
@@ -278,6 +314,8 @@ mod tests {
         two.left_out(1, ms(2999));
         one.add(two);
         assert_eq!((one.offered, one.accepted, one.failed, one.latencies.len()), (3, 2, 1, 2));
+        assert_eq!(one.between(ms(1000), ms(2000)).latencies.len(), 1);
+        assert_eq!(one.between(ms(0), ms(2000)).latencies.len(), 2);
         assert_eq!(one.intervals.iter().map(|second| second.offered).collect::<Vec<_>>(), [1, 2]);
         let side = one.side();
         assert!((side.p50_ms - 10.0).abs() < 0.1 && (side.p99_ms - 20.0).abs() < 0.1, "{side:?}");

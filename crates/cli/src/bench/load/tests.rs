@@ -102,7 +102,8 @@ async fn refusals_are_counted_and_not_sent_again() {
     let measured = on_answer(pieces, load(Pace::steady(100.0, WARM_UP + MEASURED))).await;
     assert_eq!((measured.offered, measured.accepted), (30, 0));
     assert_eq!(measured.refused + measured.unsent, 30);
-    assert_eq!((measured.refused_without_time, measured.refusals.len()), (0, measured.refused));
+    let refusals: u64 = measured.intervals.iter().map(|interval| interval.refusals.len()).sum();
+    assert_eq!((measured.refused_without_time, refusals), (0, measured.refused));
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -3,6 +3,7 @@
 //! It waits on all of its connections at once and does nothing else: no task per connection, no timer per
 //! request. The generator shares the machine with what it measures, so what it costs is taken from the figures.
 
+use std::collections::VecDeque;
 use std::io::{ErrorKind, Read, Write};
 use std::net::TcpStream;
 use std::os::fd::OwnedFd;
@@ -67,9 +68,10 @@ struct Worker {
     /// When the timer wakes us.
     armed: Option<Duration>,
     connections: Vec<Connection>,
-    free: Vec<usize>,
+    /// The one that has rested longest goes first: a server closes those that rest for too long.
+    free: VecDeque<usize>,
     /// Refused connections of a closed loop, by the time at which they go on.
-    resting: std::collections::VecDeque<(Duration, usize)>,
+    resting: VecDeque<(Duration, usize)>,
     /// The next due time that nobody has taken.
     next_due: Option<Duration>,
     next_number: u64,
@@ -108,7 +110,7 @@ impl Worker {
             armed: None,
             free: (0..connections.len()).collect(),
             connections,
-            resting: std::collections::VecDeque::new(),
+            resting: VecDeque::new(),
             next_due,
             next_number: work.first,
             buffer: vec![0; READ_BYTES],
@@ -151,7 +153,7 @@ impl Worker {
 
     fn wake_rested(&mut self, now: Duration) {
         while let Some((_, number)) = self.resting.pop_front_if(|(until, _)| *until <= now) {
-            self.free.push(number);
+            self.free.push_back(number);
         }
     }
 
@@ -160,7 +162,7 @@ impl Worker {
         if now >= self.work.end {
             return Ok(());
         }
-        while let Some(number) = self.free.pop() {
+        while let Some(number) = self.free.pop_front() {
             let due = match &mut self.work.due {
                 Due::WhenFree => now,
                 Due::At(dues) => match self.next_due {
@@ -169,7 +171,7 @@ impl Worker {
                         due
                     }
                     _ => {
-                        self.free.push(number);
+                        self.free.push_front(number);
                         return Ok(());
                     }
                 },
@@ -257,7 +259,7 @@ impl Worker {
         if accepted < requests && matches!(self.work.due, Due::WhenFree) {
             self.resting.push_back((now + REFUSED_PAUSE, number));
         } else {
-            self.free.push(number);
+            self.free.push_back(number);
         }
         self.send_due(now)
     }
