@@ -88,7 +88,12 @@ impl Chart {
         text(&mut svg, LEFT, 40.0, "faint", "start", &self.subtitle);
         for (place, panel) in self.panels.iter().enumerate() {
             let top = HEAD + 14.0 + place as f64 * (PANEL + GAP);
-            self.draw(&mut svg, panel, Frame::of(panel, top, seconds_max));
+            let frame = Frame::of(panel, top, seconds_max);
+            self.draw_bands(&mut svg, &frame);
+            if place == 0 {
+                self.name_bands(&mut svg, &frame);
+            }
+            draw(&mut svg, panel, &frame);
         }
         svg + "</svg>\n"
     }
@@ -98,45 +103,51 @@ impl Chart {
         points.map(|(second, _)| second.ceil()).fold(1.0, f64::max)
     }
 
-    fn draw(&self, svg: &mut String, panel: &Panel, frame: Frame) {
-        let bottom = frame.top + PANEL - 14.0;
-        for (from, until, name) in &self.bands {
+    fn draw_bands(&self, svg: &mut String, frame: &Frame) {
+        for (from, until, _) in &self.bands {
             let (x, end) = (frame.x(*from), frame.x(until.min(frame.seconds_max)));
+            let (top, width, height) = (frame.top, (end - x).max(0.0), frame.bottom() - frame.top);
             write(
                 svg,
                 format_args!(
-                    "<rect class=\"band\" x=\"{x:.1}\" y=\"{:.1}\" width=\"{:.1}\" height=\"{:.1}\"/>\n",
-                    frame.top,
-                    (end - x).max(0.0),
-                    bottom - frame.top
+                    "<rect class=\"band\" x=\"{x:.1}\" y=\"{top:.1}\" width=\"{width:.1}\" height=\"{height:.1}\"/>\n"
                 ),
             );
-            text(svg, x + 4.0, frame.top + 13.0, "faint", "start", name);
         }
-        let ticks = match panel.scale {
-            Scale::Linear => linear_ticks(frame.high),
-            Scale::Log => log_ticks(frame.low, frame.high),
-        };
-        for tick in ticks {
-            let y = frame.y(tick);
-            write(
-                svg,
-                format_args!(
-                    "<line class=\"grid\" x1=\"{LEFT}\" x2=\"{}\" y1=\"{y:.1}\" y2=\"{y:.1}\"/>\n",
-                    WIDTH - RIGHT
-                ),
-            );
-            text(svg, LEFT - 8.0, y + 4.0, "faint", "end", &label(tick));
-        }
-        for tick in linear_ticks(frame.seconds_max).into_iter().filter(|tick| *tick <= frame.seconds_max) {
-            text(svg, frame.x(tick), bottom + 18.0, "faint", "middle", &format!("{} s", label(tick)));
-        }
-        for line in &panel.lines {
-            frame.draw_line(svg, line);
-        }
-        text(svg, LEFT, frame.top - 8.0, "panel text", "start", &format!("{} ({})", panel.title, panel.unit));
-        draw_legend(svg, panel, frame.top - 8.0);
     }
+
+    /// Once is enough: the panels have the same time.
+    fn name_bands(&self, svg: &mut String, frame: &Frame) {
+        for (from, _, name) in &self.bands {
+            text(svg, frame.x(*from) + 4.0, frame.top + 13.0, "faint", "start", name);
+        }
+    }
+}
+
+/// Draws the axes of a panel, its lines and what they are.
+fn draw(svg: &mut String, panel: &Panel, frame: &Frame) {
+    let ticks = match panel.scale {
+        Scale::Linear => linear_ticks(frame.high),
+        Scale::Log => log_ticks(frame.low, frame.high),
+    };
+    let right = WIDTH - RIGHT;
+    for tick in ticks {
+        let y = frame.y(tick);
+        write(
+            svg,
+            format_args!("<line class=\"grid\" x1=\"{LEFT}\" x2=\"{right}\" y1=\"{y:.1}\" y2=\"{y:.1}\"/>\n"),
+        );
+        text(svg, LEFT - 8.0, y + 4.0, "faint", "end", &label(tick));
+    }
+    for tick in linear_ticks(frame.seconds_max).into_iter().filter(|tick| *tick <= frame.seconds_max) {
+        text(svg, frame.x(tick), frame.bottom() + 18.0, "faint", "middle", &format!("{} s", label(tick)));
+    }
+    for line in &panel.lines {
+        frame.draw_line(svg, line);
+    }
+    let title = format!("{} ({})", panel.title, panel.unit);
+    text(svg, LEFT, frame.top - 8.0, "panel text", "start", &title);
+    draw_legend(svg, panel, frame.top - 8.0);
 }
 
 impl Frame {
@@ -152,6 +163,10 @@ impl Frame {
             }
         };
         Frame { seconds_max, top, low, high, scale: panel.scale }
+    }
+
+    fn bottom(&self) -> f64 {
+        self.top + PANEL - 14.0
     }
 
     fn x(&self, second: f64) -> f64 {

@@ -26,7 +26,7 @@ pub struct Moment {
     pub memory_bytes: Option<u64>,
 }
 
-/// The moments of a load, after its warm-up.
+/// The moments of a load, after its warm-up and until the last request was due.
 pub fn moments(measured: &Measured, samples: &[Sample], warm_up: Duration) -> Vec<Moment> {
     let begin = measured.begun + warm_up;
     let interval = measured.interval_length();
@@ -49,7 +49,7 @@ pub fn moments(measured: &Measured, samples: &[Sample], warm_up: Duration) -> Ve
             memory_bytes: sample.map(|sample| sample.memory_bytes),
         }
     };
-    measured.intervals.iter().enumerate().map(moment).collect()
+    measured.intervals_due().iter().enumerate().map(moment).collect()
 }
 
 /// Latency over time, on a scale that shows both calm and trouble.

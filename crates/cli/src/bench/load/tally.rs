@@ -98,6 +98,13 @@ impl Measured {
         }
     }
 
+    /// The intervals in which requests were due; later ones have nothing but late answers.
+    pub fn intervals_due(&self) -> &[Interval] {
+        let length = (self.window.until - self.window.from).as_nanos();
+        let count = length.div_ceil(self.window.interval.as_nanos().max(1)) as usize;
+        &self.intervals[..count.min(self.intervals.len())]
+    }
+
     pub fn interval_length(&self) -> Duration {
         self.window.interval
     }
@@ -287,6 +294,7 @@ mod tests {
             .map(|second| (second.offered, second.latencies.len(), second.accepted))
             .collect();
         assert_eq!(seconds, [(1, 1, 0), (1, 1, 1), (0, 0, 1)]);
+        assert_eq!(measured.intervals_due().len(), 2);
         assert_eq!(measured.throughput(), 0.5, "what is answered after the end is no throughput");
         assert_eq!(measured.accepted, 2);
     }
