@@ -12,6 +12,7 @@ pub mod limits;
 mod listing;
 mod openapi;
 mod own_route;
+mod patience;
 mod routes;
 mod serve;
 mod show;

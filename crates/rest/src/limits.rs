@@ -8,6 +8,9 @@ pub const CONNECTIONS_MAX: usize = 10_000;
 /// Time for a client to send the head of a request.
 pub const HEAD_TIMEOUT: Duration = Duration::from_secs(10);
 
+/// How long a connection is kept on which nothing happens.
+pub const IDLE_TIMEOUT: Duration = Duration::from_secs(75);
+
 /// Time for a client to send the body of a request.
 pub const BODY_TIMEOUT: Duration = Duration::from_secs(30);
 

@@ -11,7 +11,7 @@ use axum::response::IntoResponse;
 use http::{Request, Response};
 use hyper::body::Incoming;
 use hyper::service::service_fn;
-use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::rt::TokioIo;
 use journal::Journal;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Semaphore, watch};
@@ -21,8 +21,9 @@ use tower_service::Service;
 use crate::api::Api;
 use crate::azure;
 use crate::entrance;
-use crate::limits::{HEAD_BYTES_MAX, HEAD_TIMEOUT, HEADERS_MAX};
+use crate::limits::{HEAD_BYTES_MAX, HEADERS_MAX};
 use crate::own_route;
+use crate::patience::Patience;
 use crate::routes;
 
 /// A running listener.
@@ -112,18 +113,25 @@ async fn accept<J: Journal>(
 async fn converse<J: Journal>(stream: TcpStream, desk: Desk<J>, mut stopped: watch::Receiver<bool>) {
     // Small answers must not wait for more; a socket that refuses is about to fail anyway.
     let _ = stream.set_nodelay(true);
-    let service = service_fn(move |request| {
-        let desk = desk.clone();
-        async move { Ok::<_, Infallible>(desk.answer(request).await) }
+    let patience = Patience::new();
+    let io = TokioIo::new(patience.watch(stream));
+    let service = service_fn(|request| {
+        let answering = patience.answer();
+        let desk = &desk;
+        async move {
+            let answer = desk.answer(request).await;
+            drop(answering);
+            Ok::<_, Infallible>(answer)
+        }
     });
     let connection = hyper::server::conn::http1::Builder::new()
-        .timer(TokioTimer::new())
-        .header_read_timeout(HEAD_TIMEOUT)
+        // Heads are waited for with a patience of our own.
+        .header_read_timeout(None)
         .max_buf_size(HEAD_BYTES_MAX)
         .max_headers(HEADERS_MAX)
         // Most answers are small: one buffer is cheaper to send than two.
         .writev(false)
-        .serve_connection(TokioIo::new(stream), service);
+        .serve_connection(io, service);
     tokio::pin!(connection);
     let ended = tokio::select! {
         biased;
@@ -132,6 +140,7 @@ async fn converse<J: Journal>(stream: TcpStream, desk: Desk<J>, mut stopped: wat
             connection.as_mut().graceful_shutdown();
             connection.await
         }
+        () = patience.lost() => return,
     };
     if let Err(error) = ended {
         tracing::debug!(%error, "a connection broke");

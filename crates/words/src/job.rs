@@ -96,7 +96,8 @@ impl fmt::Display for JobState {
 
 impl fmt::Display for Uid {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+        // As one number: a run's key has two of these, and byte by byte they would cost more than its call.
+        write!(f, "{:032x}", u128::from_be_bytes(self.0))
     }
 }
 

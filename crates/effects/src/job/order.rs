@@ -60,5 +60,6 @@ impl JobOrders {
 
 /// The same for all attempts of an occurrence.
 fn execution_tag(run: &str) -> String {
-    Sha256::digest(run)[..16].iter().map(|byte| format!("{byte:02x}")).collect()
+    let half: [u8; 16] = Sha256::digest(run)[..16].try_into().expect("16 of 32 bytes");
+    format!("{:032x}", u128::from_be_bytes(half))
 }
