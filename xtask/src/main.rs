@@ -5,6 +5,7 @@ mod command;
 mod fuzz;
 mod long;
 mod python;
+mod ratchet;
 mod schemathesis;
 mod sim;
 mod suite;
@@ -45,6 +46,8 @@ enum Task {
         #[arg(allow_hyphen_values = true)]
         arguments: Vec<OsString>,
     },
+    /// Counts the instructions of the hot paths; part of the tests.
+    Ratchet(ratchet::Ratchet),
     /// All proofs for as long as one likes, in parts that can be resumed.
     Long(long::Long),
     /// Builds the release binaries, or with `--dev` the others, and runs `torture` with these arguments: `all`, one
@@ -86,6 +89,7 @@ fn carry_out(task: Task) -> anyhow::Result<()> {
         }
         Task::Fuzz(asked) => fuzz::run(&root, &asked),
         Task::Sim { arguments } => sim::run(&root, &arguments),
+        Task::Ratchet(asked) => ratchet::run(&root, &asked).map(|done| println!("\nxtask ratchet: {done}")),
         Task::Long(asked) => long::run(&root, &asked),
         Task::Torture { arguments } => torture::run(&root, &arguments),
         Task::Bench { arguments } => bench(&root, &arguments),

@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::time::Instant;
 
+use crate::ratchet::{self, Ratchet};
 use crate::schemathesis::Schemathesis;
 use crate::{azure_sdk, command, schemathesis, sim, tidy, torture};
 
@@ -14,12 +15,13 @@ pub fn test(root: &Path) -> anyhow::Result<()> {
     let sdk = stage("azure sdk", || azure_sdk::run(root))?;
     let described = stage("schemathesis", || schemathesis::run(root, &Schemathesis::small()))?;
     let simulated = stage("simulation", || sim::short(root))?;
+    let ratchet = stage("ratchet", || ratchet::run(root, &Ratchet::compare()))?;
     let torture = stage("torture", || torture::short(root))?;
     let minutes = began.elapsed().as_secs() / 60;
     let seconds = began.elapsed().as_secs() % 60;
     println!(
         "\nxtask test: all green: format, tidy, lints, {} tests passed ({} ignored), {sdk} of the Azure SDK, \
-         {described}, simulation: {simulated}, torture: {torture}, in {minutes} min {seconds} s",
+         {described}, simulation: {simulated}, ratchet: {ratchet}, torture: {torture}, in {minutes} min {seconds} s",
         tests.passed, tests.ignored,
     );
     Ok(())

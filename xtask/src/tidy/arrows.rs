@@ -13,7 +13,7 @@ const LINES: [&[&str]; 8] = [
     &["rest", "effects", "journal-disk"],
     &["server"],
     &["drone-delivery"],
-    &["cli", "torture", "sim", "fuzz", "xtask"],
+    &["cli", "torture", "sim", "fuzz", "ratchet", "xtask"],
 ];
 
 /// Crates that stand for somebody else's programs: they use nothing of ours.
