@@ -8,7 +8,7 @@ use http::HeaderMap;
 use words::{Key, RunId, RunStatus, StepName, WorkflowName};
 
 use crate::expression::Input;
-use crate::json::{self, Document, Segment};
+use crate::json::{self, Document, Segment, Tree};
 
 /// What the expressions of a call can use of its run.
 #[derive(Debug, Clone, Copy)]
@@ -203,8 +203,8 @@ impl Input for Frame<'_> {
     }
 }
 
-/// A bare JSON text as an input, for expressions over a body alone.
-pub(crate) struct BodyInput<'a>(pub Document<'a>);
+/// A body as an input, for expressions over nothing else.
+pub(crate) struct BodyInput<'a>(pub &'a Tree<'a>);
 
 impl Input for BodyInput<'_> {
     fn find(&self, path: &[Segment]) -> Result<Cow<'_, str>, String> {

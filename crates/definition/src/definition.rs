@@ -1,5 +1,6 @@
 //! A workflow's definition: checked when it is made, and what its users ask of it.
 
+use std::fmt;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -10,7 +11,7 @@ use words::{Key, Plan, RunId, StepIndex, StepName, Work, WorkflowName};
 use crate::action::{Action, Service};
 use crate::context::{ANSWER, Answer, BodyInput, CALL, Context, Frame, NOTICE, StepSet};
 use crate::expression::Expression;
-use crate::json::{self, Document, InvalidJson};
+use crate::json::{self, Document, InvalidJson, Tree};
 use crate::judge::{self, Verdict};
 use crate::limits::OUTPUT_BYTES_MAX;
 use crate::parse;
@@ -69,6 +70,14 @@ impl Accept {
     }
 }
 
+/// What is taken from a body: `None` where it says nothing or the workflow does not ask.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Taken {
+    /// The client's id.
+    pub id: Option<RunId>,
+    pub key: Option<Key>,
+}
+
 /// Why a body is not taken.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum BodyProblem {
@@ -76,6 +85,8 @@ pub enum BodyProblem {
     Json(#[from] InvalidJson),
     #[error("the body does not fit the workflow's schema")]
     Schema(Vec<SchemaProblem>),
+    #[error(transparent)]
+    Accept(#[from] AcceptProblem),
 }
 
 /// Why no id or key can be taken from a body.
@@ -161,28 +172,18 @@ impl Definition {
         &self.step_names
     }
 
-    /// Checks a request's body: JSON, not too deep, and as the schema says.
-    pub fn check(&self, body: &[u8]) -> Result<(), BodyProblem> {
-        let Some(schema) = &self.accept.schema else { return Ok(json::check(body).map(drop)?) };
-        // One reading is enough: what becomes a value is JSON.
-        json::check_depth(body)?;
-        let value =
-            serde_json::from_slice(body).map_err(|error| InvalidJson::Malformed(error.to_string()))?;
-        schema.check(&value).map_err(BodyProblem::Schema)
-    }
-
-    /// The client's id of a checked body; `None` when it has none or the workflow takes none.
-    pub fn id_of(&self, body: &[u8]) -> Result<Option<RunId>, AcceptProblem> {
-        let text = take(self.accept.id.as_ref(), "id", body)?;
-        let new = |text: String| RunId::new(&text);
-        text.map(new).transpose().map_err(|e| AcceptProblem { field: "id", message: e.to_string() })
-    }
-
-    /// The key of a checked body; `None` when it has none or the workflow takes none.
-    pub fn key_of(&self, body: &[u8]) -> Result<Option<Key>, AcceptProblem> {
-        let text = take(self.accept.key.as_ref(), "key", body)?;
-        let new = |text: String| Key::new(&text);
-        text.map(new).transpose().map_err(|e| AcceptProblem { field: "key", message: e.to_string() })
+    /// Takes a request's body, when it is JSON, not too deep, and as the schema says. It is read once.
+    pub fn take(&self, body: &[u8]) -> Result<Taken, BodyProblem> {
+        let tree = Tree::new(body)?;
+        if let Some(schema) = &self.accept.schema {
+            // A schema compares numbers, and what it cannot hold it cannot compare.
+            tree.check_range(body)?;
+            schema.check(&tree).map_err(BodyProblem::Schema)?;
+        }
+        let input = BodyInput(&tree);
+        let id = take_field("id", self.accept.id.as_ref(), &input, RunId::new)?;
+        let key = take_field("key", self.accept.key.as_ref(), &input, Key::new)?;
+        Ok(Taken { id, key })
     }
 
     /// The request that `work` owes. An action that a person named goes to [`Definition::render_action`].
@@ -264,25 +265,29 @@ impl Definition {
     }
 }
 
-fn take(
-    expression: Option<&Expression>,
+fn take_field<T, E: fmt::Display>(
     field: &'static str,
-    body: &[u8],
-) -> Result<Option<String>, AcceptProblem> {
+    expression: Option<&Expression>,
+    input: &BodyInput<'_>,
+    new: impl FnOnce(&str) -> Result<T, E>,
+) -> Result<Option<T>, AcceptProblem> {
     let Some(expression) = expression else { return Ok(None) };
     let fail = |message: String| AcceptProblem {
         field,
         message: format!("expression {}: {message}", quote(expression.source())),
     };
-    let text = std::str::from_utf8(body).map_err(|error| fail(format!("not JSON: {error}")))?;
-    let input = BodyInput(Document::new(text.trim_matches([' ', '\t', '\r', '\n'])));
-    let value = expression.evaluate(&input, OUTPUT_BYTES_MAX).map_err(fail)?;
-    match value.as_deref() {
-        None | Some("null") => Ok(None),
-        Some(json) if json.starts_with('"') => Ok(json::text_of(json).map(|text| text.into_owned())),
+    let value = expression.evaluate(input, OUTPUT_BYTES_MAX).map_err(fail)?;
+    let text = match value.as_deref() {
+        None | Some("null") => None,
+        Some(json) if json.starts_with('"') => json::text_of(json),
         Some(json) if json.starts_with(['{', '[', 't', 'f']) => {
-            Err(fail(format!("is {}, not text or a number", json::kind(json))))
+            return Err(fail(format!("is {}, not text or a number", json::kind(json))));
         }
-        Some(number) => Ok(Some(number.to_owned())),
-    }
+        Some(number) => Some(number.into()),
+    };
+    let taken = text.map(|text| new(&text)).transpose();
+    taken.map_err(|error| AcceptProblem { field, message: error.to_string() })
 }
+
+#[cfg(test)]
+mod tests;

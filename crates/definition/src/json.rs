@@ -1,4 +1,7 @@
-//! JSON as bytes: its depth, and a document that is parsed only where it is looked into.
+//! JSON as bytes: its depth, a tree of all of it, and a document that is parsed only where it is looked into.
+
+mod read;
+mod tree;
 
 use std::borrow::Cow;
 use std::cell::OnceCell;
@@ -7,6 +10,7 @@ use std::fmt;
 use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
+pub(crate) use self::tree::{Fields, FieldsIter, Items, ItemsIter, Place, Shape, Tree};
 use crate::limits::JSON_DEPTH_MAX;
 
 /// Why bytes are not JSON that Sortie takes.
@@ -116,17 +120,10 @@ impl<'a> Document<'a> {
                     fields.iter().rev().find(|(field, _)| *field == **name).map(|(_, value)| value)
                 }
                 (Members::Array(items), Segment::Item(index)) => {
-                    let from_end = items.len().checked_sub(index.unsigned_abs() as usize);
-                    let index = if *index < 0 { from_end } else { usize::try_from(*index).ok() };
-                    index.and_then(|index| items.get(index))
+                    item_at(*index, items.len()).and_then(|index| items.get(index))
                 }
                 (Members::None, _) if here.text == "null" => None,
-                (_, Segment::Field(name)) => {
-                    return Err(format!("cannot look up '{name}' in {}", kind(here.text)));
-                }
-                (_, Segment::Item(index)) => {
-                    return Err(format!("cannot take item {index} of {}", kind(here.text)));
-                }
+                (_, segment) => return Err(cannot_look(segment, here.text)),
             };
             match next {
                 Some(next) => here = next,
@@ -145,6 +142,20 @@ impl<'a> Document<'a> {
             _ => Members::None,
         };
         Ok(self.members.get_or_init(|| members))
+    }
+}
+
+/// The place of an item, which may be counted from the end.
+fn item_at(index: i64, items: usize) -> Option<usize> {
+    let from_end = items.checked_sub(index.unsigned_abs() as usize);
+    if index < 0 { from_end } else { usize::try_from(index).ok() }
+}
+
+/// Says that a segment of a path leads into a value that has no such parts.
+fn cannot_look(segment: &Segment, text: &str) -> String {
+    match segment {
+        Segment::Field(name) => format!("cannot look up '{name}' in {}", kind(text)),
+        Segment::Item(index) => format!("cannot take item {index} of {}", kind(text)),
     }
 }
 
@@ -229,4 +240,4 @@ pub(crate) fn write_text(out: &mut Vec<u8>, text: &str) {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

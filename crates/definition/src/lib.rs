@@ -18,7 +18,7 @@ mod yaml;
 
 pub use action::{Action, HttpAction, Service};
 pub use context::{Context, Ending};
-pub use definition::{Accept, AcceptProblem, BodyProblem, Definition};
+pub use definition::{Accept, AcceptProblem, BodyProblem, Definition, Taken};
 pub use describe::{Description, StepDescription};
 pub use inline::{InlineError, inline_files};
 pub use judge::Verdict;

@@ -1,10 +1,14 @@
 //! JSON Schemas for accepted bodies.
 
+mod instance;
+
 use std::fmt;
 
 use jsonschema::{PatternOptions, Validator};
 use serde_json::Value;
 
+use self::instance::Instance;
+use crate::json::Tree;
 use crate::limits::{PATTERN_BYTES_MAX, SCHEMA_PROBLEMS_MAX};
 
 /// What is wrong with a body, and where: a JSON pointer into it.
@@ -23,7 +27,7 @@ impl fmt::Display for SchemaProblem {
 
 /// A compiled schema.
 pub(crate) struct Schema {
-    validator: Validator,
+    validator: Validator<Instance>,
 }
 
 impl Schema {
@@ -32,7 +36,7 @@ impl Schema {
         // The linear engine: a pattern must not be able to stall ingest.
         let patterns =
             PatternOptions::regex().size_limit(PATTERN_BYTES_MAX).dfa_size_limit(PATTERN_BYTES_MAX);
-        let options = jsonschema::options().offline().with_pattern_options(patterns);
+        let options = jsonschema::options_for::<Instance>().offline().with_pattern_options(patterns);
         let validator = options.build(schema).map_err(|error| {
             let place = error.instance_path().as_str();
             let place = if place.is_empty() { String::new() } else { format!(" at {place}") };
@@ -41,8 +45,9 @@ impl Schema {
         Ok(Schema { validator })
     }
 
-    pub(crate) fn check(&self, body: &Value) -> Result<(), Vec<SchemaProblem>> {
-        if self.validator.is_valid(body) {
+    /// Checks a body whose numbers are in range.
+    pub(crate) fn check(&self, body: &Tree<'_>) -> Result<(), Vec<SchemaProblem>> {
+        if self.validator.is_valid(body.root()) {
             return Ok(());
         }
         let problem = |error: jsonschema::ValidationError<'_>| SchemaProblem {
@@ -50,7 +55,7 @@ impl Schema {
             // Masked: a message must not repeat what a client sent.
             message: cut(&error.masked().to_string()),
         };
-        Err(self.validator.iter_errors(body).take(SCHEMA_PROBLEMS_MAX).map(problem).collect())
+        Err(self.validator.iter_errors(body.root()).take(SCHEMA_PROBLEMS_MAX).map(problem).collect())
     }
 }
 
@@ -63,3 +68,6 @@ impl fmt::Debug for Schema {
 fn cut(message: &str) -> String {
     message.chars().take(300).collect()
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,6 +1,6 @@
 //! Who a request is: its id, its key, and the fingerprint of its body.
 
-use definition::Definition;
+use definition::{Definition, Taken};
 use sha2::{Digest, Sha256};
 use words::{BodyHash, Key, RunId};
 
@@ -16,12 +16,11 @@ pub(crate) struct Identity {
 
 /// Takes the id from the path, the body or the header, in this order, or makes one.
 pub(crate) fn identify(
-    definition: &Definition,
-    body: &[u8],
+    taken: Taken,
     path_id: Option<RunId>,
     header_id: Option<RunId>,
 ) -> Result<Identity, SubmitError> {
-    let body_id = definition.id_of(body).map_err(|problem| SubmitError::Unfit(problem.to_string()))?;
+    let Taken { id: body_id, key } = taken;
     if let (Some(path), Some(body)) = (&path_id, &body_id)
         && path != body
     {
@@ -40,7 +39,6 @@ pub(crate) fn identify(
     let given = path_id.or(body_id).or(header_id);
     let fresh = given.is_none();
     let id = given.unwrap_or_else(host::new_run_id);
-    let key = definition.key_of(body).map_err(|problem| SubmitError::Unfit(problem.to_string()))?;
     let key = key.unwrap_or_else(|| Key::from(id.clone()));
     Ok(Identity { id, key, fresh })
 }

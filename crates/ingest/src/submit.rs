@@ -78,6 +78,7 @@ impl From<BodyProblem> for SubmitError {
         match problem {
             BodyProblem::Json(invalid) => SubmitError::NotJson(invalid.to_string()),
             BodyProblem::Schema(problems) => SubmitError::Schema(problems),
+            BodyProblem::Accept(problem) => SubmitError::Unfit(problem.to_string()),
         }
     }
 }
@@ -168,8 +169,8 @@ impl<J: Journal> Ingest<J> {
         if offer.body.len() > BODY_BYTES_MAX {
             return Err(SubmitError::TooLarge { bytes: offer.body.len() });
         }
-        target.definition.check(&offer.body)?;
-        let identity = identify(target.definition, &offer.body, offer.path_id, offer.header_id)?;
+        let taken = target.definition.take(&offer.body)?;
+        let identity = identify(taken, offer.path_id, offer.header_id)?;
         let body_hash = fingerprint(target.definition, &offer.body);
         let partition = PartitionId::of(&identity.key, self.partitions);
         if self.ids.is_stopped(partition) {

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::context::BodyInput;
-use crate::json::Document;
+use crate::json::Tree;
 
 fn is_path(source: &str) -> bool {
     matches!(Expression::compile(source).unwrap().program, Program::Path(_))
@@ -19,7 +19,8 @@ fn uses(source: &str) -> String {
 
 fn evaluate(source: &str, input: &str) -> Result<Option<String>, String> {
     let expression = Expression::compile(source)?;
-    let input = BodyInput(Document::new(input));
+    let tree = Tree::new(input.as_bytes()).unwrap();
+    let input = BodyInput(&tree);
     expression.evaluate(&input, 1000).map(|value| value.map(|text| text.into_owned()))
 }
 

@@ -1,9 +1,14 @@
 //! Lookups and checks on JSON text.
 
+pub(crate) mod random;
+
 use super::*;
 
+/// What a document finds, and a tree too.
 fn find(text: &str, path: &[Segment]) -> Result<String, String> {
-    Document::new(text).find(path).map(str::to_owned)
+    let found = Document::new(text).find(path).map(str::to_owned);
+    assert_eq!(Tree::new(text.as_bytes()).unwrap().find(path).map(str::to_owned), found);
+    found
 }
 
 fn field(name: &str) -> Segment {
@@ -33,6 +38,39 @@ fn what_is_missing_is_null_and_what_cannot_be_looked_into_is_an_error() {
 #[test]
 fn of_equal_names_the_last_counts() {
     assert_eq!(find(r#"{"a": 1, "a": 2}"#, &[field("a")]).unwrap(), "2");
+}
+
+#[test]
+fn of_equal_names_of_many_the_last_counts() {
+    let fields: Vec<String> = (0..100).map(|n| format!("\"f{}\": {n}", n % 60)).collect();
+    let text = format!("{{{}, \"\\u0066\\u0037\": 1000}}", fields.join(","));
+    assert_eq!(find(&text, &[field("f0")]).unwrap(), "60");
+    assert_eq!(find(&text, &[field("f7")]).unwrap(), "1000");
+    assert_eq!(find(&text, &[field("f59")]).unwrap(), "59");
+    assert_eq!(find(&text, &[field("f60")]).unwrap(), "null");
+    let tree = Tree::new(text.as_bytes()).unwrap();
+    assert_eq!(tree.root().fields().unwrap().len(), 60);
+}
+
+#[test]
+fn a_tree_refuses_in_the_words_of_the_check() {
+    let deep = format!("{}x", "[".repeat(65));
+    for text in [b"{\"a\":".as_slice(), b"\"\\ud800\"", b"\"\xff\"", b"01", b"[1,]", deep.as_bytes()] {
+        assert_eq!(Tree::new(text).unwrap_err(), check(text).unwrap_err());
+    }
+}
+
+#[test]
+fn only_numbers_that_others_can_hold_are_in_range() {
+    let nines = "9".repeat(309);
+    for text in ["1e999", "-1E+309", "1.8e308", nines.as_str()] {
+        let text = format!("\n [1, {text}]");
+        let problem = Tree::new(text.as_bytes()).unwrap().check_range(text.as_bytes()).unwrap_err();
+        assert!(problem.to_string().starts_with("not JSON: number out of range at line 2"), "{problem}");
+    }
+    for text in ["1.7e308", "1e-999", "0e999", &nines[1..], "-0", "123456789012345678901234567890"] {
+        assert_eq!(Tree::new(text.as_bytes()).unwrap().check_range(text.as_bytes()), Ok(()));
+    }
 }
 
 #[test]

@@ -105,7 +105,7 @@ pub(super) fn use_it(definition: &Definition) {
     };
     let context = Context { run: &id, key: &key, request: &request, outputs: &outputs, ending: Some(ending) };
     // A refusal is as good an answer as a rendered call: neither may panic.
-    let _ = (definition.check(&request), definition.id_of(&request), definition.key_of(&request));
+    let _ = definition.take(&request);
     let steps = (0..definition.step_names().len() as u16).map(StepIndex);
     let works = steps.flat_map(|step| [Work::Do(step), Work::Alternative(step), Work::Undo(step)]);
     let notices = [Notice::Completed, Notice::Undone, Notice::Parked].map(Work::Notice);

@@ -112,7 +112,7 @@ fn run(bytes: &[u8]) {
         assert!(body.len() <= BODY_BYTES_MAX, "{} bytes", body.len());
     }
     assert_eq!(rendered, definition.render(Work::Do(StepIndex(0)), &context), "the same each time");
-    let _ = definition.id_of(&request);
+    let _ = definition.take(&request);
 }
 
 fn seeds() -> Vec<Vec<u8>> {
