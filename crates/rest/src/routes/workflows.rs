@@ -63,7 +63,7 @@ pub(super) async fn apply<J: Journal>(
     let by = api.allow(request.headers(), Permission::Edit)?;
     let if_version = if_match(request.headers())?;
     let source = source(request).await?;
-    let applied = api.control.apply(&source, &by, if_version).await?;
+    let applied = api.control.apply(&source, by, if_version).await?;
     let view =
         AppliedView { name: applied.name.to_string(), version: applied.version, changed: applied.changed };
     let mut response = json(&view);
@@ -90,7 +90,7 @@ pub(super) async fn delete<J: Journal>(
 ) -> Result<Response, ApiError> {
     let by = api.allow(&headers, Permission::Edit)?;
     let entry = api.workflow(&api.catalog(), &name)?;
-    api.control.delete(entry.definition.name(), &by).await?;
+    api.control.delete(entry.definition.name(), by).await?;
     Ok(StatusCode::NO_CONTENT.into_response())
 }
 
