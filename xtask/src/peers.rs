@@ -6,6 +6,7 @@ mod dbos;
 mod figures;
 mod install;
 mod load;
+mod machine;
 mod measure;
 mod nats;
 mod postgres;
@@ -27,6 +28,7 @@ use clap::Args;
 
 use self::figures::Round;
 use self::install::Place;
+use self::machine::Machine;
 use self::measure::{INGEST_AT_ONCE, Pace, say};
 use self::table::Row;
 use self::target::{Plan, Target};
@@ -34,6 +36,9 @@ use crate::command;
 
 const PEERS: [&Peer; 6] =
     [&restate::PEER, &temporal::PEER, &dbos::PEER, &bullmq::PEER, &nats::PEER, &apscheduler::PEER];
+
+/// What ends in the first moments of a closed loop does not count: it did not meet the full load.
+const RAMP_SECONDS: u32 = 1;
 
 /// Sortie beside its peers: installs them into the target directory, measures all, prints one table.
 #[derive(Debug, Args)]
@@ -133,10 +138,11 @@ pub fn run(root: &Path, asked: &BenchPeers) -> anyhow::Result<()> {
     fs::create_dir_all(&data).with_context(|| format!("making {}", data.display()))?;
     let pace = if asked.short { Pace::SHORT } else { Pace::FULL };
 
+    let mut machine = Machine::look();
     let begun = Instant::now();
     let (mut rows, mut failed) = (Vec::new(), Vec::new());
     if is_asked(sortie::PEER.name) {
-        rows.extend(sortie::measure(&binary, &place, pace)?);
+        rows.extend(sortie::measure(&binary, &place, pace, &mut machine)?);
     }
     for peer in PEERS.into_iter().filter(|peer| is_asked(peer.name)) {
         match measure(peer, &binary, &place, pace) {
@@ -148,8 +154,9 @@ pub fn run(root: &Path, asked: &BenchPeers) -> anyhow::Result<()> {
         }
     }
     println!("\nmeasured in {:.0} s\n\n{}", begun.elapsed().as_secs_f64(), table::markdown(&rows));
+    println!("{}", machine.text());
     if let Some(file) = &asked.json {
-        let text = format!("{:#}\n", table::to_json(&rows));
+        let text = format!("{:#}\n", table::to_json(&rows, &machine));
         fs::write(file, text).with_context(|| format!("writing {}", file.display()))?;
     }
     ensure!(failed.is_empty(), "left out: {}; what they said is in {}", failed.join(", "), data.display());

@@ -20,21 +20,22 @@ function serve(works) {
   console.log("ready");
 }
 
-// Keeps `at_once` pieces of work under way for some seconds, and takes how long each needs.
-async function closedLoop({ at_once, seconds, name, worker }, work) {
+// Keeps `at_once` pieces of work under way. Counts those that end in the measured seconds, which follow the ramp.
+async function closedLoop({ at_once, ramp_seconds, seconds, name, worker }, work) {
   const latencies_ms = [];
-  const begun = performance.now();
-  const until = begun + seconds * 1000;
+  const from = performance.now() + ramp_seconds * 1000;
+  const until = from + seconds * 1000;
   let next = 0;
   async function one(lane) {
-    while (performance.now() < until) {
-      const sent = performance.now();
+    for (let begun = performance.now(); begun < until; ) {
       await work(`${name}-${worker}-${next++}`, lane);
-      latencies_ms.push(performance.now() - sent);
+      const ended = performance.now();
+      if (ended >= from && ended < until) latencies_ms.push(ended - begun);
+      begun = ended;
     }
   }
   await Promise.all(Array.from({ length: at_once }, (_, lane) => one(lane)));
-  return { seconds: (performance.now() - begun) / 1000, latencies_ms };
+  return { latencies_ms };
 }
 
 // The calls of a plan that are this worker's, each with its path and the millisecond when it is due.

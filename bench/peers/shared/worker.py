@@ -21,19 +21,23 @@ async def serve(works):
 
 
 async def closed_loop(command, work):
-    """Keeps `at_once` pieces of work under way for some seconds, and takes how long each needs."""
+    """Keeps `at_once` pieces of work under way. Counts those that end in the measured seconds, which follow the ramp."""
     latencies_ms = []
-    begun = time.perf_counter()
-    until = begun + command["seconds"]
+    start = time.perf_counter() + command["ramp_seconds"]
+    until = start + command["seconds"]
     numbers = iter(range(1_000_000_000))
 
     async def lane():
-        while (sent := time.perf_counter()) < until:
+        begun = time.perf_counter()
+        while begun < until:
             await work(f"{command['name']}-{command['worker']}-{next(numbers)}")
-            latencies_ms.append((time.perf_counter() - sent) * 1000)
+            ended = time.perf_counter()
+            if start <= ended < until:
+                latencies_ms.append((ended - begun) * 1000)
+            begun = ended
 
     await asyncio.gather(*(lane() for _ in range(command["at_once"])))
-    return {"seconds": time.perf_counter() - begun, "latencies_ms": latencies_ms}
+    return {"latencies_ms": latencies_ms}
 
 
 def planned_calls(command):

@@ -8,40 +8,44 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, ensure};
 
+use super::RAMP_SECONDS;
 use super::figures::Round;
 
 /// An answer that takes longer does not come.
 const ANSWER_MAX: Duration = Duration::from_secs(60);
 const REQUEST_BYTES: usize = 300;
 
-/// Posts what `request` gives for a connection and a number, and wants it to succeed.
+/// Posts what `request` gives for a connection and a number, and wants it to succeed. Counts what is answered in the
+/// measured seconds, which follow the ramp.
 pub fn closed_loop(
     address: SocketAddr,
     connections: u32,
     seconds: u32,
     request: &(dyn Fn(u32, u64) -> Post + Sync),
 ) -> anyhow::Result<Round> {
-    let numbers = AtomicU64::new(0);
-    let begun = Instant::now();
-    let until = begun + Duration::from_secs(seconds.into());
+    let numbers = &AtomicU64::new(0);
+    let from = Instant::now() + Duration::from_secs(RAMP_SECONDS.into());
+    let until = from + Duration::from_secs(seconds.into());
     let work = |connection: u32| -> anyhow::Result<Vec<f64>> {
         let mut open = Connection::open(address)?;
         let mut latencies_ms = Vec::new();
-        while Instant::now() < until {
-            let post = request(connection, numbers.fetch_add(1, Ordering::Relaxed));
-            let sent = Instant::now();
-            open.post(&post)?;
-            latencies_ms.push(sent.elapsed().as_secs_f64() * 1000.0);
+        let mut begun = Instant::now();
+        while begun < until {
+            open.post(&request(connection, numbers.fetch_add(1, Ordering::Relaxed)))?;
+            let ended = Instant::now();
+            if (from..until).contains(&ended) {
+                latencies_ms.push((ended - begun).as_secs_f64() * 1000.0);
+            }
+            begun = ended;
         }
         Ok(latencies_ms)
     };
-    let rounds = thread::scope(|scope| {
+    let latencies_ms: anyhow::Result<Vec<Vec<f64>>> = thread::scope(|scope| {
         let threads: Vec<_> =
             (0..connections).map(|connection| scope.spawn(move || work(connection))).collect();
         threads.into_iter().map(|thread| thread.join().expect("no thread of the load panics")).collect()
     });
-    let latencies_ms: anyhow::Result<Vec<Vec<f64>>> = rounds;
-    Ok(Round { seconds: begun.elapsed().as_secs_f64(), latencies_ms: latencies_ms?.concat() })
+    Ok(Round { seconds: f64::from(seconds), latencies_ms: latencies_ms?.concat() })
 }
 
 /// A request with a JSON body.

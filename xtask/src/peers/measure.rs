@@ -8,8 +8,12 @@ use super::figures::Figures;
 use super::target::{Plan, Punctuality, Target, now_ms};
 use super::{Driver, Peer, Work};
 
-/// Calls due per second that are tried, in this order, until one is not held.
-pub const RATES: [u32; 6] = [100, 500, 1000, 2000, 5000, 10_000];
+/// Calls due per second that every peer is asked for.
+const RATE_LOW: u32 = 100;
+/// Those that are tried after it, in this order, until one is not held.
+const RATES_UP: [u32; 5] = [500, 1000, 2000, 5000, 10_000];
+/// Those that are tried when not even that one is held, until one is.
+const RATES_DOWN: [u32; 3] = [50, 20, 10];
 /// Connections that wait for their answers in the ingest of all.
 pub const INGEST_AT_ONCE: u32 = 64;
 
@@ -19,12 +23,12 @@ pub struct Pace {
     pub seconds: u32,
     pub probe_seconds: u32,
     pub repeats: u32,
-    pub rates: &'static [u32],
+    rates_up: &'static [u32],
 }
 
 impl Pace {
-    pub const FULL: Pace = Pace { seconds: 5, probe_seconds: 2, repeats: 3, rates: &RATES };
-    pub const SHORT: Pace = Pace { seconds: 1, probe_seconds: 1, repeats: 1, rates: &[100] };
+    pub const FULL: Pace = Pace { seconds: 5, probe_seconds: 2, repeats: 3, rates_up: &RATES_UP };
+    pub const SHORT: Pace = Pace { seconds: 1, probe_seconds: 1, repeats: 1, rates_up: &[] };
 }
 
 /// Rounds of one work at the load that suited best.
@@ -37,7 +41,7 @@ pub struct Closed {
 /// Rounds of timed calls.
 #[derive(Debug, Clone)]
 pub struct Timed {
-    /// At the lowest rate, for all peers the same.
+    /// At the same rate for all peers, held or not.
     pub low: Punctuality,
     /// At the highest rate that was held.
     pub high: Vec<Punctuality>,
@@ -99,7 +103,7 @@ pub fn timed(peer: &Peer, driver: &mut dyn Driver, target: &Target, pace: Pace) 
     climb(peer, pace, |rate| clock.fire(rate, pace.seconds))
 }
 
-/// Climbs the rates until one is not held, then repeats the last that was.
+/// Climbs the rates until one is not held, or down until one is; then repeats the highest that was.
 pub fn climb(
     peer: &Peer,
     pace: Pace,
@@ -110,18 +114,23 @@ pub fn climb(
         say_punctuality(peer, &found);
         anyhow::Ok(found)
     };
-    let mut held: Vec<Punctuality> = Vec::new();
-    for &rate in pace.rates {
+    let low = fire(RATE_LOW)?;
+    let mut highest = low.held().then_some(low);
+    let others: &[u32] = if low.held() { pace.rates_up } else { &RATES_DOWN };
+    for &rate in others {
         let found = fire(rate)?;
-        if !found.held() {
+        if found.held() {
+            highest = Some(found);
+        }
+        // Upwards the first that is not held ends it, downwards the first that is.
+        if found.held() != low.held() {
             break;
         }
-        held.push(found);
     }
-    let low = *held.first().context("not even the lowest rate was held")?;
-    let mut high = vec![held[held.len() - 1]];
+    let highest = highest.context("no rate was held")?;
+    let mut high = vec![highest];
     while high.len() < pace.repeats as usize {
-        high.push(fire(high[0].rate)?);
+        high.push(fire(highest.rate)?);
     }
     Ok(Timed { low, high })
 }
@@ -169,4 +178,35 @@ fn say_punctuality(peer: &Peer, found: &Punctuality) {
 pub fn describe(figures: Figures) -> String {
     let Figures { throughput, p50_ms, p99_ms } = figures;
     format!("{throughput:.0}/s, p50 {p50_ms:.1} ms, p99 {p99_ms:.1} ms")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::peers::restate::PEER;
+
+    /// A peer that holds rates up to `held_max`.
+    fn climb_to(held_max: u32) -> anyhow::Result<(u32, usize, Vec<u32>)> {
+        let mut tried = Vec::new();
+        let fire = |rate| {
+            tried.push(rate);
+            let p99_ms = if rate > held_max { 5_000.0 } else { 5.0 };
+            let figures = Figures { throughput: f64::from(rate), p50_ms: 1.0, p99_ms };
+            Ok(Punctuality { rate, figures, lost: 0, repeated: 0, early: 0 })
+        };
+        let timed = climb(&PEER, Pace::FULL, fire)?;
+        Ok((timed.high[0].rate, timed.high.len(), tried))
+    }
+
+    #[test]
+    fn the_highest_rate_that_is_held_is_repeated() {
+        assert_eq!(climb_to(1000).unwrap(), (1000, 3, vec![100, 500, 1000, 2000, 1000, 1000]));
+        assert_eq!(climb_to(20_000).unwrap().0, 10_000);
+    }
+
+    #[test]
+    fn a_slow_peer_is_asked_for_less() {
+        assert_eq!(climb_to(20).unwrap(), (20, 3, vec![100, 50, 20, 20, 20]));
+        assert!(climb_to(1).is_err());
+    }
 }

@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use super::figures::Figures;
 use super::install::Place;
+use super::machine::Machine;
 use super::measure::{Closed, INGEST_AT_ONCE, Pace, climb, describe, say};
 use super::process::{Process, bound};
 use super::table::{Row, bare};
@@ -40,13 +41,13 @@ pub fn services(binary: &Path, place: &Place) -> anyhow::Result<(Process, String
 }
 
 /// Its row, and that of the bare loops that it was measured beside.
-pub fn measure(binary: &Path, place: &Place, pace: Pace) -> anyhow::Result<[Row; 2]> {
+pub fn measure(binary: &Path, place: &Place, pace: Pace, machine: &mut Machine) -> anyhow::Result<[Row; 2]> {
     let version = super::install::program_version(binary, "--version")?;
     let bench = Bench { binary, place };
     let runs = (RUNS_PER_SECOND * pace.seconds).to_string();
-    let workflow = bench.repeat(&["workflow", "--runs", &runs], pace)?;
+    let workflow = bench.repeat(&["workflow", "--runs", &runs], pace, machine)?;
     let seconds = pace.seconds.to_string();
-    let ingest = bench.repeat(&["ingest", "--seconds", &seconds], pace)?;
+    let ingest = bench.repeat(&["ingest", "--seconds", &seconds], pace, machine)?;
     let timed = climb(&PEER, pace, |rate| bench.fire(rate, pace))?;
     let mut row = Row::of(&PEER, version);
     row.workflow = Ok(Closed { at_once: 0, rounds: workflow.0 });
@@ -74,10 +75,16 @@ impl Bench<'_> {
     }
 
     /// The rounds of Sortie and of the bare loop.
-    fn repeat(&self, arguments: &[&str], pace: Pace) -> anyhow::Result<(Vec<Figures>, Vec<Figures>)> {
+    fn repeat(
+        &self,
+        arguments: &[&str],
+        pace: Pace,
+        machine: &mut Machine,
+    ) -> anyhow::Result<(Vec<Figures>, Vec<Figures>)> {
         let (mut rounds, mut bare) = (Vec::new(), Vec::new());
         for _ in 0..pace.repeats {
             let value = self.run(arguments)?;
+            machine.describe(value["machine"].clone());
             let figures = figures(&value)?;
             say(&PEER, &format!("{}: {}", arguments[0], describe(figures)));
             rounds.push(figures);

@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::figures::Figures;
+use super::machine::Machine;
 use super::measure::{Closed, Timed};
 use super::target::Punctuality;
 use super::{Asked, Peer};
@@ -87,7 +88,8 @@ pub fn markdown(rows: &[Row]) -> String {
 
 /// Version, settings and reasons of one row.
 fn beneath(row: &Row) -> String {
-    let mut text = format!("- {} {}: {}. {}.", row.title, row.version, row.durability, row.client);
+    let name = [row.title, &row.version].join(" ");
+    let mut text = format!("- {}: {}. {}.", name.trim_end(), row.durability, row.client);
     if let Ok(workflow) = &row.workflow
         && workflow.at_once > 0
     {
@@ -131,7 +133,7 @@ fn milliseconds(number: f64) -> String {
 }
 
 /// All rounds, for machines.
-pub fn to_json(rows: &[Row]) -> Value {
+pub fn to_json(rows: &[Row], machine: &Machine) -> Value {
     let closed = |cell: &Cell<Closed>| match cell {
         Ok(closed) => closed_json(closed),
         Err(reason) => json!({ "missing": reason }),
@@ -155,7 +157,7 @@ pub fn to_json(rows: &[Row]) -> Value {
             "timed": timed,
         })
     });
-    json!({ "rows": rows.collect::<Vec<_>>() })
+    json!({ "rows": rows.collect::<Vec<_>>(), "machine": machine.to_json() })
 }
 
 fn closed_json(closed: &Closed) -> Value {
@@ -215,7 +217,7 @@ mod tests {
 
     #[test]
     fn machines_get_every_round() {
-        let value = to_json(&[row()]);
+        let value = to_json(&[row()], &Machine::default());
         let row = &value["rows"][0];
         assert_eq!(row["workflow"]["rounds"].as_array().map(Vec::len), Some(3));
         assert_eq!(row["workflow"]["median"]["throughput"], 1234.4);

@@ -14,7 +14,7 @@ pub const PEER: Peer = Peer {
     durability: "SQLite on a file, `journal_mode=WAL`, `synchronous=FULL`",
     client: "Python SDK, five activities, one process that starts workflows and runs them",
     start,
-    workflow: Asked::Yes(&[16, 64, 128]),
+    workflow: Asked::Yes(&[16, 64]),
     ingest: Asked::Yes(&[]),
     timed: Asked::Yes(&[]),
 };

@@ -9,7 +9,7 @@ use super::figures::Round;
 use super::install::Place;
 use super::process::Process;
 use super::target::Plan;
-use super::{Driver, Work};
+use super::{Driver, RAMP_SECONDS, Work};
 
 /// Processes that share the work evenly, and whatever must live as long as they do.
 pub struct Workers {
@@ -27,13 +27,12 @@ impl Workers {
         place: &Place,
     ) -> anyhow::Result<Workers> {
         let mut workers = Vec::new();
+        // One after the other: the first may have tables to make.
         for (number, command) in commands.into_iter().enumerate() {
-            let name = format!("{name}-worker-{number}");
-            workers.push(Process::worker(&name, command, &place.data)?);
-        }
-        for worker in &mut workers {
+            let mut worker = Process::worker(&format!("{name}-worker-{number}"), command, &place.data)?;
             let line = worker.line()?;
             ensure!(line == "ready", "a worker of {name} said {line:?}");
+            workers.push(worker);
         }
         Ok(Workers { workers, _servers: servers, rounds: 0 })
     }
@@ -64,16 +63,19 @@ impl Driver for Workers {
         self.rounds += 1;
         let each = at_once / u32::try_from(self.workers.len())?;
         let name = format!("r{}", self.rounds);
-        let work = work.name();
-        let answers =
-            self.ask(&json!({ "work": work, "name": name, "at_once": each, "seconds": seconds }))?;
-        let rounds = answers.iter().map(|answer| {
+        let answers = self.ask(&json!({
+            "work": work.name(),
+            "name": name,
+            "at_once": each,
+            "ramp_seconds": RAMP_SECONDS,
+            "seconds": seconds,
+        }))?;
+        let mut round = Round { seconds: f64::from(seconds), latencies_ms: Vec::new() };
+        for answer in &answers {
             let latencies = answer["latencies_ms"].as_array().context("an answer has latencies")?;
-            let latencies_ms = latencies.iter().filter_map(Value::as_f64).collect();
-            let seconds = answer["seconds"].as_f64().context("an answer has seconds")?;
-            anyhow::Ok(Round { seconds, latencies_ms })
-        });
-        Ok(Round::merge(rounds.collect::<anyhow::Result<_>>()?))
+            round.latencies_ms.extend(latencies.iter().filter_map(Value::as_f64));
+        }
+        Ok(round)
     }
 
     fn schedule(&mut self, plan: Plan) -> anyhow::Result<()> {
