@@ -18,9 +18,12 @@ pub struct Place {
 }
 
 impl Place {
-    /// A folder for the data of one peer, gone with all others at the end.
+    /// An empty folder for the data of one peer, gone with all others at the end.
     pub fn data_of(&self, name: &str) -> anyhow::Result<PathBuf> {
         let folder = self.data.join(name);
+        if folder.exists() {
+            fs::remove_dir_all(&folder).with_context(|| format!("removing {}", folder.display()))?;
+        }
         fs::create_dir_all(&folder).with_context(|| format!("making {}", folder.display()))?;
         Ok(folder)
     }
