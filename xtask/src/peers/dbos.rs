@@ -5,15 +5,15 @@ use super::postgres::Cluster;
 use super::worker::Workers;
 use super::{Around, Asked, Peer, Running};
 
-/// Processes that start workflows and run them.
-const WORKERS: usize = 1;
+/// Processes that start workflows and run them. One of them is busy before PostgreSQL is.
+const WORKERS: usize = 2;
 const POOL: u32 = 32;
 
 pub const PEER: Peer = Peer {
     name: "dbos",
     title: "DBOS",
     durability: "PostgreSQL with `fsync`, `synchronous_commit` and `full_page_writes` on",
-    client: "TypeScript SDK in one Node process, pool of 32; requests and workflows begin by calls of the SDK, without HTTP",
+    client: "TypeScript SDK in two Node processes, pools of 32; requests and workflows begin by calls of the SDK, without HTTP",
     start,
     workflow: Asked::Yes(&[32, 64, 128]),
     ingest: Asked::Yes(&[]),
