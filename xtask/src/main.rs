@@ -4,6 +4,7 @@ mod azure_sdk;
 mod command;
 mod fuzz;
 mod long;
+mod peers;
 mod python;
 mod ratchet;
 mod schemathesis;
@@ -57,6 +58,8 @@ enum Task {
         #[arg(allow_hyphen_values = true)]
         arguments: Vec<OsString>,
     },
+    /// Sortie and its peers doing the same work on this machine in one run, in one table; see bench/peers.
+    BenchPeers(peers::BenchPeers),
     /// Builds the release binary and runs `sortie bench` with these arguments.
     #[command(trailing_var_arg = true, disable_help_flag = true)]
     Bench {
@@ -92,6 +95,7 @@ fn carry_out(task: Task) -> anyhow::Result<()> {
         Task::Ratchet(asked) => ratchet::run(&root, &asked).map(|done| println!("\nxtask ratchet: {done}")),
         Task::Long(asked) => long::run(&root, &asked),
         Task::Torture { arguments } => torture::run(&root, &arguments),
+        Task::BenchPeers(asked) => peers::run(&root, &asked),
         Task::Bench { arguments } => bench(&root, &arguments),
     }
 }
