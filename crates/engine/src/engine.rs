@@ -31,6 +31,9 @@ pub struct Settings {
     pub live_runs_max_per_partition: usize,
     /// Bytes of the requests of runs in memory at which no more requests are taken.
     pub live_bytes_max_per_partition: usize,
+    /// Unfinished requests up to which clients that wait for their yes go first: beyond, a spike no longer fits into
+    /// the backlog, and ending runs is what makes room.
+    pub spike_unfinished_max: usize,
     pub snapshot_after_bytes: u64,
     /// Ended occurrences that are kept of a job.
     pub history_max_per_job: usize,
@@ -46,6 +49,7 @@ impl Settings {
             firing_calls_max_per_partition: share(FIRING_CALLS_MAX),
             live_runs_max_per_partition: share(LIVE_RUNS_MAX),
             live_bytes_max_per_partition: share(LIVE_BYTES_MAX),
+            spike_unfinished_max: usize::MAX,
             snapshot_after_bytes: SNAPSHOT_AFTER_BYTES,
             history_max_per_job: HISTORY_MAX_PER_JOB,
         }

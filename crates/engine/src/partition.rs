@@ -215,7 +215,8 @@ impl<J: Journal> Partition<J> {
 
     /// Whether so many clients wait for a yes that they go first: what has its yes can wait on disk.
     fn gives_way(&self) -> bool {
-        self.shared.ids.entering() > ENTERING_MAX
+        let Shared { ids, settings, .. } = &*self.shared;
+        ids.entering() > ENTERING_MAX && ids.len() < settings.spike_unfinished_max
     }
 
     fn has_requests(&self) -> bool {

@@ -127,13 +127,17 @@ async fn live(journal: Arc<MemoryJournal>, services: &Arc<Services>) -> Life {
 }
 
 async fn live_with(journal: Arc<MemoryJournal>, services: &Arc<Services>, calls_max: usize) -> Life {
+    let settings = Settings { calls_max_per_partition: calls_max, ..Settings::for_partitions(PARTITIONS) };
+    live_under(journal, services, settings).await
+}
+
+async fn live_under(journal: Arc<MemoryJournal>, services: &Arc<Services>, settings: Settings) -> Life {
     let directory = tempfile::tempdir().unwrap();
     let view = View::open(directory.path(), view::Settings::default()).unwrap();
     let clock = Clock::start();
     let control = Control::open(journal.clone(), clock.clone()).await.unwrap();
     control.apply(WORKFLOW, "test", None).await.unwrap();
     let catalogs: Catalogs = control.catalogs().clone();
-    let settings = Settings { calls_max_per_partition: calls_max, ..Settings::for_partitions(PARTITIONS) };
     let ids = Arc::new(Ids::new());
     let engine = Engine::start(
         journal.clone(),
@@ -278,26 +282,45 @@ async fn large_requests_that_wait_together_do_not_stop_their_partition() {
     assert_eq!(ended(), RUNS, "{:?}", life.engine.partitions());
 }
 
+/// Hands a request to each partition while so many clients wait that they go first.
+async fn hand_in_during_a_spike(life: &Life) {
+    for partition in (0..PARTITIONS).map(PartitionId) {
+        let request = journal::codec::encode(&request(partition.0.into()));
+        life.journal.inbox_append(partition, vec![request]).await.unwrap();
+    }
+}
+
+async fn are_taken(life: &Life) {
+    for _ in 0..5_000 {
+        if all_taken(life).await {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(2)).await;
+    }
+    panic!("requests wait, and nobody takes them");
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn requests_wait_on_disk_while_many_clients_wait_for_their_yes() {
     let services = Arc::new(Services::default());
     let life = live(Arc::new(MemoryJournal::new()), &services).await;
     let crowd: Vec<_> = (0..=engine::limits::ENTERING_MAX).map(|_| life.ids.enter()).collect();
-    for partition in (0..PARTITIONS).map(PartitionId) {
-        let request = journal::codec::encode(&request(partition.0.into()));
-        life.journal.inbox_append(partition, vec![request]).await.unwrap();
-    }
+    hand_in_during_a_spike(&life).await;
     tokio::time::sleep(Duration::from_millis(50)).await;
     for partition in (0..PARTITIONS).map(PartitionId) {
         let through = life.engine.query(partition, |state| state.inbox_through()).await.unwrap();
         assert_eq!(through, Seq::ZERO, "{partition} took a request while a spike was on");
     }
     drop(crowd);
-    for _ in 0..5_000 {
-        if all_taken(&life).await {
-            return;
-        }
-        tokio::time::sleep(Duration::from_millis(2)).await;
-    }
-    panic!("the spike is over, and its requests still wait");
+    are_taken(&life).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_spike_that_no_longer_fits_holds_nothing_back() {
+    let services = Arc::new(Services::default());
+    let settings = Settings { spike_unfinished_max: 0, ..Settings::for_partitions(PARTITIONS) };
+    let life = live_under(Arc::new(MemoryJournal::new()), &services, settings).await;
+    let _crowd: Vec<_> = (0..=engine::limits::ENTERING_MAX).map(|_| life.ids.enter()).collect();
+    hand_in_during_a_spike(&life).await;
+    are_taken(&life).await;
 }

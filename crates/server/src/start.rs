@@ -223,6 +223,7 @@ fn engine_settings(config: &Config, memory: Memory) -> engine::Settings {
         calls_max_per_partition: share(config.limits.calls_max),
         live_runs_max_per_partition: share(config.limits.live_runs_max),
         live_bytes_max_per_partition: share(memory.live as usize),
+        spike_unfinished_max: config.limits.unfinished_runs_max / 2,
         history_max_per_job: config.jobs.history_max_per_job,
         ..engine::Settings::for_partitions(config.partitions)
     }
