@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use anyhow::Context;
 use bytes::Bytes;
+use futures_util::future::join_all;
 use http::HeaderMap;
 use journal::{Journal, codec};
 use journal_disk::disk::RealDisk;
@@ -84,15 +85,12 @@ fn write_group(rounds: u32) -> anyhow::Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build()?;
     runtime.block_on(async {
         for _ in 0..rounds {
-            let mut appends: Vec<_> = (0..16)
-                .map(|_| Box::pin(journal.inbox_append(PartitionId(0), vec![record.clone()])))
-                .collect();
-            for append in &mut appends {
-                assert!(futures_util::poll!(append.as_mut()).is_pending(), "nobody has written it");
-            }
-            hands.turn();
-            for append in appends {
-                append.await.context("appending")?;
+            let appends =
+                join_all((0..16).map(|_| journal.inbox_append(PartitionId(0), vec![record.clone()])));
+            // First they all wait, then one turn of the writer carries them.
+            let (appended, ()) = tokio::join!(biased; appends, async { hands.turn() });
+            for answer in appended {
+                answer.context("appending")?;
             }
         }
         Ok(())
