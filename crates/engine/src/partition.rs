@@ -149,8 +149,6 @@ impl<J: Journal> Partition<J> {
         loop {
             let mut batch = Batch::new(self.shared.clock.now(), self.shared.clock.wall());
             self.wait_for_input(&mut batch).await?;
-            // Whatever else is ready to run goes first: what it brings rides in the same frame.
-            tokio::task::yield_now().await;
             while !batch.is_full()
                 && let Ok(message) = self.rx.try_recv()
             {
@@ -177,26 +175,32 @@ impl<J: Journal> Partition<J> {
 
     async fn wait_for_input(&mut self, batch: &mut Batch) -> Result<(), AppendError> {
         let may_fire = self.may_fire();
-        if (self.is_hungry() && self.has_requests()) || (may_fire && self.window.is_due(batch.wall)) {
-            return Ok(());
+        let has_work =
+            (self.is_hungry() && self.has_requests()) || (may_fire && self.window.is_due(batch.wall));
+        let message = if has_work { None } else { self.next_message(may_fire).await };
+        // Whatever else is ready to run goes first: what it brings rides in the same frame.
+        tokio::task::yield_now().await;
+        (batch.now, batch.wall) = (self.shared.clock.now(), self.shared.clock.wall());
+        match message {
+            Some(message) => self.take(batch, message),
+            None => Ok(()),
         }
+    }
+
+    /// Waits for a message, or until there may be something else to do.
+    async fn next_message(&mut self, may_fire: bool) -> Option<Message> {
         let hungry = self.is_hungry();
         // Capped, so that a wake-up that a suspended machine slept through is late by a second at most.
         let run_nap = self.state.wake_at().map(|at| at.since(self.shared.clock.now()));
         let job_nap = may_fire.then(|| self.window.wake_at().since(self.shared.clock.wall()));
         let nap = run_nap.into_iter().chain(job_nap).fold(Span::from_secs(1), Span::min).as_std();
         let nap = if self.gives_way() { nap.min(SPIKE_LOOK) } else { nap };
-        let message = tokio::select! {
+        tokio::select! {
             // Outcomes first: they end work that is under way, before new work is taken.
             biased;
             message = self.rx.recv() => message,
             _ = self.inbox_tail.changed(), if hungry => None,
             () = tokio::time::sleep(nap) => None,
-        };
-        (batch.now, batch.wall) = (self.shared.clock.now(), self.shared.clock.wall());
-        match message {
-            Some(message) => self.take(batch, message),
-            None => Ok(()),
         }
     }
 
