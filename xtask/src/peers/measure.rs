@@ -14,6 +14,9 @@ const RATE_LOW: u32 = 100;
 const RATES_UP: [u32; 5] = [500, 1000, 2000, 5000, 10_000];
 /// Those that are tried when not even that one is held, until one is.
 const RATES_DOWN: [u32; 3] = [50, 20, 10];
+/// A round in which less work ends than this says nothing; it is made again, three times as long, up to this length.
+const ENDED_MIN: usize = 20;
+const SECONDS_MAX: u32 = 15;
 /// Connections that wait for their answers in the ingest of all.
 pub const INGEST_AT_ONCE: u32 = 64;
 
@@ -65,7 +68,7 @@ pub fn workflows(peer: &Peer, loads: &[u32], driver: &mut dyn Driver, pace: Pace
     driver.closed(Work::Workflow, first, pace.probe_seconds)?;
     let mut best = (0, 0.0);
     for &at_once in loads {
-        let probe = driver.closed(Work::Workflow, at_once, pace.probe_seconds)?.figures();
+        let probe = round(driver, Work::Workflow, at_once, pace.probe_seconds)?;
         say(peer, &format!("workflow, {at_once} at once: {}", describe(probe)));
         if probe.throughput > best.1 {
             best = (at_once, probe.throughput);
@@ -89,11 +92,23 @@ fn repeat(
 ) -> anyhow::Result<Closed> {
     let mut rounds = Vec::new();
     for _ in 0..pace.repeats {
-        let figures = driver.closed(work, at_once, pace.seconds)?.figures();
+        let figures = round(driver, work, at_once, pace.seconds)?;
         say(peer, &format!("{}, {at_once} at once: {}", work.name(), describe(figures)));
         rounds.push(figures);
     }
     Ok(Closed { at_once, rounds })
+}
+
+/// A round that is long enough for some work to end in it.
+fn round(driver: &mut dyn Driver, work: Work, at_once: u32, seconds: u32) -> anyhow::Result<Figures> {
+    let mut seconds = seconds;
+    loop {
+        let round = driver.closed(work, at_once, seconds)?;
+        if round.latencies_ms.len() >= ENDED_MIN || seconds >= SECONDS_MAX {
+            return Ok(round.figures());
+        }
+        seconds *= 3;
+    }
 }
 
 /// Calls at rising rates.

@@ -13,7 +13,7 @@ pub const PEER: Peer = Peer {
     name: "nats",
     title: "NATS JetStream",
     durability: "one stream on file storage, one replica, `sync_interval: always`",
-    client: "@nats-io/jetstream, 64 connections in one process, which is idle most of the time",
+    client: "@nats-io/jetstream, 64 connections in one process",
     start,
     workflow: Asked::No("it carries messages, and makes no calls"),
     ingest: Asked::Yes(&[4096]),
