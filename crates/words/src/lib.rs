@@ -3,6 +3,7 @@
 pub mod cron;
 pub mod id;
 pub mod job;
+pub mod message;
 pub mod outcome;
 pub mod partition;
 pub mod plan;
@@ -14,6 +15,7 @@ pub mod time;
 pub use cron::Cron;
 pub use id::{BodyHash, InvalidName, Key, RunId, ServiceName, StepName, WorkflowName};
 pub use job::{CollectionSpec, JobRef, JobSpec, JobState, Missed, Overlap, Uid};
+pub use message::{Message, Property};
 pub use outcome::Outcome;
 pub use partition::{Epoch, PartitionId, Seq};
 pub use plan::{Plan, PlanStep, StepIndex, Work};

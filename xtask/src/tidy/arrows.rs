@@ -8,9 +8,9 @@ use super::{File, Finding};
 const LINES: [&[&str]; 8] = [
     &["words", "planted"],
     &["kernel", "definition", "jobs", "wire"],
-    &["journal", "view", "vault", "host"],
+    &["journal", "view", "vault", "host", "brokers"],
     &["engine", "ingest"],
-    &["rest", "effects", "journal-disk"],
+    &["rest", "effects", "sources", "journal-disk"],
     &["server"],
     &["drone-delivery"],
     &["cli", "torture", "sim", "fuzz", "ratchet", "xtask"],
