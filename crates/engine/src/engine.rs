@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use host::Clock;
 use journal::Journal;
+use kernel::queue::Queues;
 use kernel::{Command, Rejection, State};
 use tokio::sync::mpsc::{self, UnboundedSender};
 use tokio::sync::{Semaphore, oneshot};
@@ -19,6 +20,7 @@ use crate::limits::{
     SNAPSHOT_AFTER_BYTES,
 };
 use crate::partition::{Message, Partition, Shared};
+use crate::queues::{QueueAnswer, QueueCommand, QueueError};
 use crate::{Catalogs, Effects, Metrics};
 
 /// How much the engine may do at once.
@@ -163,6 +165,35 @@ impl Engine {
             Ok(result) => result.map_err(JobError::Rejected),
             Err(_) => Err(stopped(self.stopped(partition))),
         }
+    }
+
+    /// Asks something about a queue or a topic of the partition that holds it; the answer is durable.
+    pub async fn queue(
+        &self,
+        partition: PartitionId,
+        command: QueueCommand,
+    ) -> Result<QueueAnswer, QueueError> {
+        let (reply, answer) = oneshot::channel();
+        self.send(partition, Message::Queue { command, reply }).map_err(QueueError::of_stop)?;
+        match answer.await {
+            Ok(result) => result,
+            Err(_) => Err(QueueError::of_stop(self.stopped(partition))),
+        }
+    }
+
+    /// Looks at the queues of a partition when all that led to them is durable.
+    pub async fn query_queues<T: Send + 'static>(
+        &self,
+        partition: PartitionId,
+        query: impl FnOnce(&Queues) -> T + Send + 'static,
+    ) -> Result<T, CommandError> {
+        let (reply, answer) = oneshot::channel();
+        let query = Box::new(move |queues: &Queues| {
+            // Whoever asked may have gone away.
+            let _ = reply.send(query(queues));
+        });
+        self.send(partition, Message::QueueQuery(query))?;
+        answer.await.map_err(|_| self.stopped(partition))
     }
 
     /// Looks at the state of a partition when all that led to it is durable.

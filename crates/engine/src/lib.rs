@@ -10,6 +10,7 @@ pub mod limits;
 mod metrics;
 mod order;
 mod partition;
+pub mod queues;
 mod recovery;
 
 pub use catalog::{Catalog, Catalogs, Entry};

@@ -43,6 +43,15 @@ pub const JOB_BYTES: usize = 1000;
 /// Bytes of jobs that one import writes; with a frame that is nearly full they stay below its 4 MiB.
 pub const IMPORT_BYTES_MAX: usize = 5 << 19;
 
+/// Messages that one consumer is handed at once.
+pub const RECEIVED_MAX: usize = 256;
+
+/// Bytes of messages that one consumer is handed at once, the last one not counted: an answer of 1.25 MiB at most.
+pub const RECEIVED_BYTES_MAX: usize = 1 << 20;
+
+/// Messages that one redrive or purge moves: some 50 KB of events.
+pub const REDRIVEN_MAX: usize = 1000;
+
 /// Bytes of requests read from the inbox at once.
 pub const INBOX_READ_BYTES: usize = 256 << 10;
 

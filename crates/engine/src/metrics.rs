@@ -7,6 +7,10 @@ use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
 use prometheus_client::registry::Registry;
 
+mod queues;
+
+use queues::QueueMetrics;
+
 /// The label of a run's ending or an attempt's outcome.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 pub(crate) struct OutcomeLabel {
@@ -32,6 +36,7 @@ pub struct Metrics {
     pub(crate) fired: Counter,
     pub(crate) job_left_out: Counter,
     pub(crate) lateness_seconds: Histogram,
+    pub(crate) queues: QueueMetrics,
 }
 
 impl Metrics {
@@ -53,6 +58,7 @@ impl Metrics {
             fired: Counter::default(),
             job_left_out: Counter::default(),
             lateness_seconds: Histogram::new(exponential_buckets(0.001, 2.0, 24)),
+            queues: QueueMetrics::register(registry),
         };
         registry.register("sortie_requests_taken", "Requests taken from the inbox", metrics.taken.clone());
         registry.register(

@@ -7,6 +7,7 @@ mod act;
 mod batch;
 mod import;
 mod jobs;
+pub(crate) mod queues;
 mod snapshot;
 mod window;
 
@@ -17,17 +18,19 @@ use std::time::Instant;
 use host::Clock;
 use journal::{AppendError, Journal, Record};
 use kernel::job::{Job, JobRejection};
+use kernel::queue::{QueueNo, Queues};
 use kernel::{Command, Event, Input, Rejection, RunNo, State};
 use planted::Bug;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
 use tokio::sync::{oneshot, watch};
 use view::{Ids, View};
-use words::{BodyHash, Epoch, JobRef, Outcome, PartitionId, RunId, RunStatus, Seq, Span, Work};
+use words::{BodyHash, Epoch, JobRef, Outcome, PartitionId, RunId, RunStatus, Seq, Span, Uid, Work};
 
 use crate::engine::Settings;
 use crate::jobs::{JobAnswer, JobCommand};
 use crate::limits::{ENTERING_MAX, INBOX_READ_BYTES, ROOM_LOOK, SPIKE_LOOK};
 use crate::order::Stop;
+use crate::queues::QueueCommand;
 use crate::recovery::{self, RecoveryError};
 use crate::{Catalogs, Effects, Metrics};
 
@@ -59,6 +62,16 @@ pub(crate) enum Message {
         reply: oneshot::Sender<Result<JobAnswer, JobRejection>>,
     },
     Query(Query),
+    Queue {
+        command: QueueCommand,
+        reply: queues::Replier,
+    },
+    QueueQuery(QueueQuery),
+    /// A consumer had gone away when its message was handed over.
+    QueueReleased {
+        queue: QueueNo,
+        token: Uid,
+    },
     /// Take a snapshot if anything happened since the last one, so that the journal can be trimmed.
     Snapshot,
     /// A snapshot is durable through here, or failed.
@@ -71,6 +84,9 @@ pub(crate) enum Message {
 
 /// A question about the state; the answer goes where the question came from.
 pub(crate) type Query = Box<dyn FnOnce(&State) + Send>;
+
+/// A question about the queues.
+pub(crate) type QueueQuery = Box<dyn FnOnce(&Queues) + Send>;
 
 /// What all partitions share.
 pub(crate) struct Shared<J> {
@@ -108,6 +124,11 @@ pub(crate) struct Partition<J> {
     window: window::Window,
     /// The jobs whose occurrences are under way, as the view has them.
     firing: BTreeMap<JobRef, Job>,
+    queues: Queues,
+    /// Consumers that wait for a message.
+    lines: queues::Lines,
+    /// Locks that this owner has given.
+    locks: u64,
 }
 
 impl<J: Journal> Partition<J> {
@@ -140,6 +161,9 @@ impl<J: Journal> Partition<J> {
             counted: act::Counted::default(),
             window: window::Window::new(),
             firing: BTreeMap::new(),
+            queues: recovered.queues,
+            lines: queues::Lines::default(),
+            locks: 0,
         })
     }
 
@@ -157,6 +181,7 @@ impl<J: Journal> Partition<J> {
             self.take_due(&mut batch)?;
             self.take_requests(&mut batch).await?;
             self.tick(&mut batch);
+            self.serve_queues(&mut batch);
             self.count_ended(&mut batch)?;
             if planted::is(Bug::ActBeforeCommit) {
                 let events = batch.events.clone();
@@ -193,7 +218,10 @@ impl<J: Journal> Partition<J> {
         // Capped, so that a wake-up that a suspended machine slept through is late by a second at most.
         let run_nap = self.state.wake_at().map(|at| at.since(self.shared.clock.now()));
         let job_nap = may_fire.then(|| self.window.wake_at().since(self.shared.clock.wall()));
-        let nap = run_nap.into_iter().chain(job_nap).fold(Span::from_secs(1), Span::min).as_std();
+        let queue_wakes = self.queues.wake_at().into_iter().chain(self.lines.wake_at());
+        let queue_naps = queue_wakes.map(|at| at.since(self.shared.clock.wall()));
+        let nap =
+            run_nap.into_iter().chain(job_nap).chain(queue_naps).fold(Span::from_secs(1), Span::min).as_std();
         let nap = if self.gives_way() { nap.min(SPIKE_LOOK) } else { nap };
         tokio::select! {
             // Outcomes first: they end work that is under way, before new work is taken.
@@ -244,6 +272,9 @@ impl<J: Journal> Partition<J> {
             }
             Message::Job { command, reply } => return self.take_job_command(batch, command, reply),
             Message::Query(query) => batch.queries.push(query),
+            Message::Queue { command, reply } => self.take_queue_command(batch, command, reply),
+            Message::QueueQuery(query) => batch.queue_queries.push(query),
+            Message::QueueReleased { queue, token } => self.take_released(batch, queue, token),
             Message::Snapshot => self.snapshots.ask(),
             Message::SnapshotDone { through } => self.snapshot_done(through),
             Message::Withdrawn { run, work, attempt } => self.take_withdrawn(batch, run, work, attempt),
@@ -372,6 +403,10 @@ fn request_bytes(event: &Event) -> usize {
     match event {
         Event::Accepted(accepted) => accepted.request.body.len(),
         Event::Fired(fired) => fired.request.body.len(),
-        Event::Run { .. } | Event::Dropped { .. } | Event::CancelNoted { .. } | Event::Job(_) => 0,
+        Event::Run { .. }
+        | Event::Dropped { .. }
+        | Event::CancelNoted { .. }
+        | Event::Job(_)
+        | Event::Queue(_) => 0,
     }
 }

@@ -2,6 +2,7 @@
 
 use journal::codec::{self, Unreadable};
 use journal::{AppendError, Claim, Journal, ReadError};
+use kernel::queue::Queues;
 use kernel::{Event, Request, State, UnknownPlan};
 use planted::Bug;
 use view::{Ids, View};
@@ -9,11 +10,13 @@ use words::{PartitionId, Seq, Timestamp};
 
 use crate::jobs::record;
 use crate::limits::{RECOVERY_READ_BYTES, ROOM_LOOK};
+use crate::partition::queues;
 use crate::{Catalog, archive};
 
 /// What a partition has in hand when it has come back.
 pub(crate) struct Recovered {
     pub state: State,
+    pub queues: Queues,
     pub claim: Claim,
     pub snapshot_through: Seq,
     /// Bytes of events since the snapshot.
@@ -57,12 +60,12 @@ pub(crate) async fn recover<J: Journal>(
 ) -> Result<Recovered, RecoveryError> {
     view.open_partition(partition)?;
     let claim = claim(journal, partition).await?;
-    let (mut state, snapshot_through) = match journal.snapshot_get(partition).await? {
-        None => (State::default(), Seq::ZERO),
+    let (mut state, mut queues, snapshot_through) = match journal.snapshot_get(partition).await? {
+        None => (State::default(), Queues::default(), Seq::ZERO),
         Some(snapshot) => {
-            let state: State =
-                codec::decode(&snapshot.bytes).map_err(|source| RecoveryError::Snapshot { source })?;
-            (state.restore(catalog)?, snapshot.through)
+            let (state, queues): (State, Queues) =
+                codec::decode_pair(&snapshot.bytes).map_err(|source| RecoveryError::Snapshot { source })?;
+            (state.restore(catalog)?, queues.restore(), snapshot.through)
         }
     };
     let flushed = view.flushed_through(partition)?;
@@ -77,6 +80,9 @@ pub(crate) async fn recover<J: Journal>(
             let events: Vec<Event> = codec::decode(&record.bytes)
                 .map_err(|source| RecoveryError::Frame { seq: record.seq, source })?;
             for event in &events {
+                if let Event::Queue(fact) = event {
+                    queues::replay(view, partition, fact, &mut queues)?;
+                }
                 if !planted::is(Bug::JobsNotReplayed) {
                     record::write(view, partition, None, event)?;
                 }
@@ -97,7 +103,7 @@ pub(crate) async fn recover<J: Journal>(
     if !planted::is(Bug::WaitingForgotten) {
         latest = latest.max(restore_waiting(journal, partition, &state, ids).await?);
     }
-    Ok(Recovered { state, claim, snapshot_through, bytes_since_snapshot, latest })
+    Ok(Recovered { state, queues, claim, snapshot_through, bytes_since_snapshot, latest })
 }
 
 /// A full disk is waited out: a partition that was given up for want of room would stay stopped when there is some.

@@ -19,6 +19,27 @@ pub fn encode<T: Serialize + ?Sized>(value: &T) -> Bytes {
     bytes.expect("a value in memory can always be encoded").into()
 }
 
+/// Two values, one behind the other.
+pub fn encode_pair<A: Serialize, B: Serialize>(first: &A, second: &B) -> Bytes {
+    let bytes = postcard::to_extend(first, vec![VERSION]);
+    let bytes = bytes.and_then(|bytes| postcard::to_extend(second, bytes));
+    bytes.expect("a value in memory can always be encoded").into()
+}
+
+/// Two values, of which versions that did not know the second have written the first alone.
+pub fn decode_pair<A: DeserializeOwned, B: DeserializeOwned + Default>(
+    bytes: &[u8],
+) -> Result<(A, B), Unreadable> {
+    let unreadable = |found| Unreadable { found };
+    let Some((&VERSION, rest)) = bytes.split_first() else { return Err(unreadable(bytes.first().copied())) };
+    let (first, rest) = postcard::take_from_bytes(rest).map_err(|_| unreadable(Some(VERSION)))?;
+    if rest.is_empty() {
+        return Ok((first, B::default()));
+    }
+    let second = postcard::from_bytes(rest).map_err(|_| unreadable(Some(VERSION)))?;
+    Ok((first, second))
+}
+
 pub fn decode<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Unreadable> {
     match bytes.split_first() {
         Some((&VERSION, rest)) => postcard::from_bytes(rest).map_err(|_| Unreadable { found: Some(VERSION) }),
@@ -29,6 +50,16 @@ pub fn decode<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Unreadable> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_pair_is_read_with_and_without_its_second() {
+        let alone = encode(&("a", 7u32));
+        assert_eq!(decode_pair(&alone), Ok((("a".to_owned(), 7u32), String::new())));
+        let both = encode_pair(&("a", 7u32), &"b");
+        assert_eq!(decode_pair(&both), Ok((("a".to_owned(), 7u32), "b".to_owned())));
+        assert!(decode_pair::<(String, u32), String>(&both[..both.len() - 1]).is_err(), "cut off");
+        assert!(decode_pair::<String, String>(&[]).is_err());
+    }
 
     #[test]
     fn a_newer_format_is_refused_not_guessed() {

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use words::{JobRef, Outcome, RunId, Seq, StepIndex, Timestamp, Work};
 
 use crate::job::{Collection, Job, Standing};
+use crate::queue::QueueFact;
 use crate::{Decision, Request};
 
 /// The number of a run in its partition, in the order taken from the inbox. Never used twice.
@@ -25,6 +26,8 @@ pub enum Event {
     Fired(Box<Fired>),
     /// Something happened to a job or a collection.
     Job(Box<JobFact>),
+    /// Something happened to a queue, a topic or a message.
+    Queue(Box<QueueFact>),
 }
 
 /// An occurrence of a job as it became a run, and where the job stands since.

@@ -10,6 +10,7 @@ mod event;
 pub mod job;
 mod owed;
 mod parked;
+pub mod queue;
 pub mod recurrence;
 mod run;
 mod settle;

@@ -126,8 +126,8 @@ impl State {
                 self.begin(Run::new(fired.no, Seq::ZERO, &fired.request, plan));
                 Ok((None, None))
             }
-            // Jobs and collections are in the view.
-            Event::Job(_) => Ok((None, None)),
+            // Jobs and collections are in the view, queues beside this state.
+            Event::Job(_) | Event::Queue(_) => Ok((None, None)),
             Event::Dropped { inbox, id, .. } => {
                 self.inbox_through = *inbox;
                 self.cancels.remove(id);
@@ -298,7 +298,7 @@ fn touched(event: &Event) -> Option<RunNo> {
         Event::Accepted(accepted) => Some(accepted.no),
         Event::Run { no, .. } => Some(*no),
         Event::Fired(fired) => Some(fired.no),
-        Event::Dropped { .. } | Event::CancelNoted { .. } | Event::Job(_) => None,
+        Event::Dropped { .. } | Event::CancelNoted { .. } | Event::Job(_) | Event::Queue(_) => None,
     }
 }
 

@@ -74,6 +74,10 @@ bugs! {
     MissedKept "missed-kept" "missed occurrences that should be left out are fired",
     DueBeforeTime "due-before-time" "a job is due in the millisecond before its occurrence",
     QueueIgnored "queue-ignored" "occurrences that should wait for each other do not",
+    ExpiredLockHeld "expired-lock-held" "a consumer completes a message whose lock has expired",
+    PoisonKept "poison-kept" "a message that was delivered too often is delivered again",
+    ExpiredDropped "expired-dropped" "a message that should become a dead letter when it expires is dropped",
+    MessagesNotReplayed "messages-not-replayed" "the messages of queues do not reach the view when they are replayed",
     TurnsIgnored "turns-ignored" "serial runs with one key run side by side",
 }
 

@@ -102,7 +102,7 @@ impl Past {
                 Some(fired.request.id.clone())
             }
             Event::Run { no, .. } => self.ids.get(no).cloned(),
-            Event::Dropped { .. } | Event::CancelNoted { .. } | Event::Job(_) => None,
+            Event::Dropped { .. } | Event::CancelNoted { .. } | Event::Job(_) | Event::Queue(_) => None,
         };
         let ended = self.state.evolve(catalog, &event).expect("the workflow of an event is known");
         self.ended.extend(ended.map(|run| (run.request.id.clone(), run)));

@@ -13,6 +13,7 @@
 //! | jobs | `j` collection name | opaque |
 //! | standings | `n` collection name | due, opaque |
 //! | by due time | `d` due collection name | – |
+//! | messages | `q` number | opaque |
 //!
 //! A *place* is `accepted_at`, inverted so that the newest comes first, then the id: the order of every list, the
 //! same in all indexes. Indexes without a value are joined with *by time* by their place; this costs a list one
@@ -38,6 +39,11 @@ const COLLECTION: u8 = b'c';
 const JOB: u8 = b'j';
 const STANDING: u8 = b'n';
 const DUE: u8 = b'd';
+const MESSAGE: u8 = b'q';
+
+pub(crate) fn message(no: u64) -> Vec<u8> {
+    [&[MESSAGE], no.to_be_bytes().as_slice()].concat()
+}
 
 pub(crate) fn collection(id: &str) -> Vec<u8> {
     [&[COLLECTION], id.as_bytes()].concat()

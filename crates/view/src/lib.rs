@@ -1,5 +1,5 @@
 //! The view: what the journal has been folded into and does not fit in memory. Ended runs, ids seen,
-//! jobs and their collections, indexes.
+//! jobs and their collections, messages of queues, indexes.
 //!
 //! One log-less LSM tree per partition, under `<dir>/p-00000/`; the journal is its write-ahead log:
 //!
@@ -24,6 +24,7 @@ mod keys;
 mod limits;
 mod list;
 mod partition;
+mod queues;
 mod retention;
 mod room;
 mod run;

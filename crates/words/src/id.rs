@@ -126,6 +126,11 @@ name!(
     Key, "key", 128, "letters, digits, '.', '_', '~', ':', '-', '@', '/', '+', ',' and space", "._~:-@/+, "
 );
 
+name!(
+    /// The name of a queue, a topic or a subscription; queues and topics share their names.
+    QueueName, "queue name", 128, "letters, digits, '.', '_' and '-'", "._-"
+);
+
 impl From<RunId> for Key {
     fn from(id: RunId) -> Key {
         Key(id.0)

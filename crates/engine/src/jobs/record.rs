@@ -22,7 +22,11 @@ pub(crate) fn write(
         Event::Fired(_) if planted::is(Bug::StandingNotWritten) => Ok(()),
         Event::Fired(fired) => table.write_standing(&fired.job, &fired.standing),
         Event::Job(fact) => table.write_fact(fact),
-        Event::Accepted(_) | Event::Dropped { .. } | Event::CancelNoted { .. } | Event::Run { .. } => Ok(()),
+        Event::Accepted(_)
+        | Event::Dropped { .. }
+        | Event::CancelNoted { .. }
+        | Event::Run { .. }
+        | Event::Queue(_) => Ok(()),
     }
 }
 

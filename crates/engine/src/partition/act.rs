@@ -49,7 +49,7 @@ impl<J: Journal> Partition<J> {
                     self.note_fired(fired)?;
                 }
                 Event::Job(_) => self.record(&mut batch.jobs, event)?,
-                Event::Accepted(_) | Event::CancelNoted { .. } | Event::Run { .. } => {}
+                Event::Accepted(_) | Event::CancelNoted { .. } | Event::Run { .. } | Event::Queue(_) => {}
             }
         }
         for run in &batch.retired {
@@ -65,8 +65,12 @@ impl<J: Journal> Partition<J> {
             let _ = reply.send(answer);
         }
         self.keep_at_hand(batch.jobs);
+        self.deliver(&batch.events, batch.queues)?;
         for query in batch.queries {
             query(&self.state);
+        }
+        for query in batch.queue_queries {
+            query(&self.queues);
         }
         self.count_gauges();
         Ok(())

@@ -1,11 +1,13 @@
 //! One batch: what a turn of the loop decided, held back until it is durable.
 
+use kernel::queue::QueueFact;
 use kernel::{Event, Fact, JobFact, Rejection, Run};
 use tokio::sync::oneshot;
 use words::{Outcome, Timestamp};
 
-use super::Query;
 use super::jobs::Changes;
+use super::queues::Deliveries;
+use super::{Query, QueueQuery};
 use crate::limits::{BATCH_BYTES_MAX, BATCH_INPUTS_MAX, JOB_BYTES};
 
 /// Bytes of an event besides what a client or a service has sent: generous.
@@ -26,7 +28,9 @@ pub(crate) struct Batch {
     pub replies: Vec<(oneshot::Sender<Answer>, Answer)>,
     /// Questions about the state: answered when what the batch decided is durable and in the view.
     pub queries: Vec<Query>,
+    pub queue_queries: Vec<QueueQuery>,
     pub jobs: Changes,
+    pub queues: Deliveries,
 }
 
 impl Batch {
@@ -40,7 +44,9 @@ impl Batch {
             retired: Vec::new(),
             replies: Vec::new(),
             queries: Vec::new(),
+            queue_queries: Vec::new(),
             jobs: Changes::default(),
+            queues: Deliveries::default(),
         }
     }
 
@@ -72,6 +78,10 @@ fn weight(event: &Event) -> usize {
             JobFact::Put(job) => JOB_BYTES + job.definition.document.len(),
             JobFact::CollectionPut(collection) => collection.document.len(),
             JobFact::Stands { .. } | JobFact::Deleted { .. } | JobFact::CollectionDeleted { .. } => 0,
+        },
+        Event::Queue(fact) => match &**fact {
+            QueueFact::Sent(sent) => sent.message.weight(),
+            _ => 0,
         },
         Event::Run { .. } | Event::Dropped { .. } | Event::CancelNoted { .. } => 0,
     };

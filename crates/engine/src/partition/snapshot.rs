@@ -13,13 +13,15 @@ use super::{Message, Partition, Shared};
 pub(crate) struct Schedule {
     through: Seq,
     bytes_since: u64,
+    /// Bytes of the last one.
+    size: u64,
     asked: bool,
     under_way: bool,
 }
 
 impl Schedule {
     pub fn new(through: Seq, bytes_since: u64) -> Schedule {
-        Schedule { through, bytes_since, asked: false, under_way: false }
+        Schedule { through, bytes_since, size: 0, asked: false, under_way: false }
     }
 
     pub fn note_frame(&mut self, bytes: usize) {
@@ -35,7 +37,9 @@ impl Schedule {
     }
 
     fn is_due(&self, tail: Seq, bytes_max: u64) -> bool {
-        !self.under_way && tail > self.through && (self.asked || self.bytes_since >= bytes_max)
+        // As much again as the last one had: then writing snapshots never costs more than writing events.
+        let enough = self.bytes_since >= bytes_max.max(self.size);
+        !self.under_way && tail > self.through && (self.asked || enough)
     }
 }
 
@@ -44,10 +48,15 @@ impl<J: Journal> Partition<J> {
         if !self.snapshots.is_due(self.tail, self.shared.settings.snapshot_after_bytes) {
             return;
         }
-        self.snapshots =
-            Schedule { through: self.snapshots.through, bytes_since: 0, asked: false, under_way: true };
         let (id, through, inbox) = (self.id, self.tail, self.state.inbox_through());
-        let bytes = journal::codec::encode(&self.state);
+        let bytes = journal::codec::encode_pair(&self.state, &self.queues);
+        self.snapshots = Schedule {
+            through: self.snapshots.through,
+            bytes_since: 0,
+            size: bytes.len() as u64,
+            asked: false,
+            under_way: true,
+        };
         let (shared, tx) = (self.shared.clone(), self.tx.clone());
         host::spawn("snapshot", async move {
             let stored = store(&shared, id, Snapshot { through, bytes }, inbox).await;

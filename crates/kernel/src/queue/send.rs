@@ -1,0 +1,121 @@
+//! Sending: a queue takes a message, a topic hands it to those subscriptions that want it.
+
+use words::{Message, QueueName, Span, Timestamp};
+
+use super::seen::Seen;
+use super::{Changes, Entity, MessageNo, Queue, QueueFact, QueueNo, QueueRejection, Queues, Sent};
+
+/// Ids that a queue or topic remembers at once; some 100 bytes each.
+const IDS_MAX: usize = 1_000_000;
+
+/// What became of a message that was sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SendResult {
+    Taken(MessageNo),
+    /// One with its id was sent before.
+    Duplicate,
+}
+
+/// Where a message would go.
+struct Route<'q> {
+    seen: &'q Seen,
+    window: Span,
+    to: Vec<QueueNo>,
+}
+
+impl Queues {
+    /// Sends messages to a queue or a topic: all of them, or none. Ids in `remembered` come from the sender; those
+    /// that Sortie made need not be remembered.
+    pub fn send(
+        &mut self,
+        now: Timestamp,
+        name: &QueueName,
+        messages: Vec<(Message, bool)>,
+        changes: &mut Changes,
+    ) -> Result<Vec<SendResult>, QueueRejection> {
+        self.check_room(now, name, &messages)?;
+        let mut results = Vec::with_capacity(messages.len());
+        for (message, remembered) in messages {
+            let Route { seen, window, to } = self.route(name, &message)?;
+            let remembered = remembered && window > Span::ZERO;
+            if remembered && seen.has(&message.id, now, window) {
+                results.push(SendResult::Duplicate);
+                continue;
+            }
+            let no = MessageNo(self.next_message);
+            let sent = Sent { no, at: now, name: name.clone(), to, remembered, message };
+            self.take(QueueFact::Sent(Box::new(sent)), changes);
+            results.push(SendResult::Taken(no));
+        }
+        Ok(results)
+    }
+
+    /// Refuses before anything is taken: what comes later of the same send must not fail.
+    fn check_room(
+        &self,
+        now: Timestamp,
+        name: &QueueName,
+        messages: &[(Message, bool)],
+    ) -> Result<(), QueueRejection> {
+        let bytes: u64 = messages.iter().map(|(message, _)| message.weight() as u64).sum();
+        let mut remembered = 0;
+        for (message, remember) in messages {
+            remembered += usize::from(*remember);
+            for no in self.route(name, message)?.to {
+                let queue = &self.queues[&no];
+                let named = || self.name_of(name, no);
+                if queue.spec.sessions && message.session.is_none() {
+                    return Err(QueueRejection::SessionNeeded(named()));
+                }
+                check_size(queue, named, messages.len(), bytes)?;
+            }
+        }
+        let route = self.route(name, &Message::default())?;
+        if remembered > 0 && route.seen.len(now, route.window) + remembered > IDS_MAX {
+            let window = route.window;
+            return Err(QueueRejection::TooManyIds { name: name.clone(), max: IDS_MAX, window });
+        }
+        Ok(())
+    }
+
+    fn route(&self, name: &QueueName, message: &Message) -> Result<Route<'_>, QueueRejection> {
+        match self.names.get(name) {
+            None => Err(QueueRejection::NotFound(name.clone())),
+            Some(Entity::Queue(no)) => {
+                let queue = &self.queues[no];
+                Ok(Route { seen: &queue.seen, window: queue.spec.duplicate_window, to: vec![*no] })
+            }
+            Some(Entity::Topic(topic)) => {
+                let wants = topic.subscriptions.values().filter(|each| each.filter.takes(message));
+                let to = wants.map(|each| each.no).collect();
+                Ok(Route { seen: &topic.seen, window: topic.spec.duplicate_window, to })
+            }
+        }
+    }
+
+    fn name_of(&self, name: &QueueName, no: QueueNo) -> String {
+        let Some(Entity::Topic(topic)) = self.names.get(name) else { return name.to_string() };
+        let found = topic.subscriptions.iter().find(|(_, subscription)| subscription.no == no);
+        found.map_or_else(|| name.to_string(), |(own, _)| format!("{name}/subscriptions/{own}"))
+    }
+}
+
+fn check_size(
+    queue: &Queue,
+    name: impl FnOnce() -> String,
+    messages: usize,
+    bytes: u64,
+) -> Result<(), QueueRejection> {
+    let (held, spec) = (queue.counts(), &queue.spec);
+    let fits = held.all() + messages <= spec.messages_max as usize && held.bytes + bytes <= spec.bytes_max;
+    if fits {
+        return Ok(());
+    }
+    Err(QueueRejection::Full {
+        name: name(),
+        messages: held.all(),
+        messages_max: spec.messages_max,
+        bytes: held.bytes,
+        bytes_max: spec.bytes_max,
+    })
+}

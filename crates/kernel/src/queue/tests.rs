@@ -1,0 +1,264 @@
+//! The promises of queues, each by itself and under a random mix of everything.
+
+mod drill;
+
+use words::{Filter, Message, QueueName, QueueSpec, Span, Timestamp, TopicSpec, Uid};
+
+use super::{
+    Changes, Left, MessageFact, MessageNo, QueueFact, QueueNo, QueueRef, QueueRejection, Queues, SendResult,
+    Settle, Shelf, Take, Taken,
+};
+
+const LOCK: Span = Span::from_secs(60);
+
+/// A queue at hand: time is set by the test.
+struct Desk {
+    queues: Queues,
+    now: Timestamp,
+    tokens: u128,
+    changes: Changes,
+}
+
+impl Desk {
+    fn new(spec: QueueSpec) -> Desk {
+        let mut desk = Desk {
+            queues: Queues::default(),
+            now: Timestamp(1_000_000),
+            tokens: 0,
+            changes: Changes::default(),
+        };
+        desk.queues.put_queue(desk.now, &name("q"), &spec, &mut desk.changes).unwrap();
+        desk
+    }
+
+    fn topic(filters: &[(&str, Filter)]) -> Desk {
+        let mut desk = Desk::new(QueueSpec::default());
+        desk.queues.put_topic(desk.now, &name("t"), &TopicSpec::default(), &mut desk.changes).unwrap();
+        for (subscription, filter) in filters {
+            let spec = QueueSpec::default();
+            let (topic, own) = (name("t"), name(subscription));
+            desk.queues.put_subscription(desk.now, &topic, &own, &spec, filter, &mut desk.changes).unwrap();
+        }
+        desk
+    }
+
+    fn send_to(&mut self, to: &str, message: Message) -> SendResult {
+        let messages = vec![(message, true)];
+        self.queues.send(self.now, &name(to), messages, &mut self.changes).unwrap()[0]
+    }
+
+    fn send(&mut self, id: &str) -> MessageNo {
+        match self.send_to("q", Message::new(id.to_owned(), "body")) {
+            SendResult::Taken(no) => no,
+            SendResult::Duplicate => panic!("{id} is new"),
+        }
+    }
+
+    fn send_in_session(&mut self, id: &str, session: &str) -> MessageNo {
+        let mut message = Message::new(id.to_owned(), "body");
+        message.session = Some(session.to_owned());
+        match self.send_to("q", message) {
+            SendResult::Taken(no) => no,
+            SendResult::Duplicate => panic!("{id} is new"),
+        }
+    }
+
+    fn lock_from(&mut self, at: &QueueRef, shelf: Shelf, session: Option<&str>) -> Option<Taken> {
+        self.tokens += 1;
+        let take = Take::Lock { token: Uid(self.tokens.to_be_bytes()), lock: None };
+        let queue = self.queues.find(at).unwrap();
+        self.queues.receive(self.now, queue, shelf, session, &take, &mut self.changes)
+    }
+
+    fn lock(&mut self) -> Option<Taken> {
+        self.lock_from(&QueueRef::queue(name("q")), Shelf::Main, None)
+    }
+
+    fn settle(&mut self, taken: &Taken, how: Settle) -> Result<Option<Timestamp>, QueueRejection> {
+        let (token, _) = taken.lock.expect("it was locked");
+        let queue = self.queues.find(&QueueRef::queue(name("q"))).unwrap();
+        self.queues.settle(self.now, queue, token, &how, &mut self.changes)
+    }
+
+    fn pass(&mut self, span: Span) {
+        self.now = self.now + span;
+        self.queues.tick(self.now, &mut self.changes);
+    }
+
+    fn count(&self) -> super::Counts {
+        let queue = self.queues.find(&QueueRef::queue(name("q"))).unwrap();
+        self.queues.queue(queue).unwrap().counts()
+    }
+}
+
+fn name(text: &str) -> QueueName {
+    QueueName::new(text).unwrap()
+}
+
+#[test]
+fn a_locked_message_is_nobody_elses_until_its_lock_expires() {
+    let mut desk = Desk::new(QueueSpec::default());
+    let no = desk.send("a");
+    let first = desk.lock().unwrap();
+    assert_eq!((first.no, first.deliveries), (no, 1));
+    assert_eq!(desk.lock(), None);
+    desk.pass(Span::from_ms(LOCK.as_ms() - 1));
+    assert_eq!(desk.lock(), None, "a millisecond before the lock's end");
+    desk.pass(Span::from_ms(1));
+    let second = desk.lock().unwrap();
+    assert_eq!((second.no, second.deliveries), (no, 2));
+    assert_eq!(desk.settle(&first, Settle::Complete), Err(QueueRejection::LockLost));
+    assert_eq!(desk.settle(&second, Settle::Complete), Ok(None));
+    desk.pass(LOCK);
+    assert_eq!(desk.lock(), None, "what was completed does not come back");
+    assert_eq!(desk.changes.freed, [no]);
+}
+
+#[test]
+fn a_consumer_is_late_even_before_the_tick() {
+    let mut desk = Desk::new(QueueSpec::default());
+    desk.send("a");
+    let taken = desk.lock().unwrap();
+    desk.now = desk.now + LOCK;
+    assert_eq!(desk.settle(&taken, Settle::Complete), Err(QueueRejection::LockLost));
+}
+
+#[test]
+fn a_renewed_lock_lasts_longer() {
+    let mut desk = Desk::new(QueueSpec::default());
+    desk.send("a");
+    let taken = desk.lock().unwrap();
+    desk.pass(Span::from_secs(50));
+    assert_eq!(desk.settle(&taken, Settle::Renew), Ok(Some(desk.now + LOCK)));
+    desk.pass(Span::from_secs(50));
+    assert_eq!(desk.lock(), None);
+    assert_eq!(desk.settle(&taken, Settle::Complete), Ok(None));
+}
+
+#[test]
+fn a_poison_message_becomes_a_dead_letter_after_its_count() {
+    let mut desk = Desk::new(QueueSpec { deliveries_max: 3, ..QueueSpec::default() });
+    let no = desk.send("a");
+    for delivery in 1..=3 {
+        let taken = desk.lock().unwrap();
+        assert_eq!(taken.deliveries, delivery);
+        if delivery == 2 {
+            desk.settle(&taken, Settle::Abandon).unwrap();
+        } else {
+            desk.pass(LOCK);
+        }
+    }
+    assert_eq!(desk.lock(), None);
+    let dead = desk.lock_from(&QueueRef::queue(name("q")), Shelf::Dead, None).unwrap();
+    assert_eq!(dead.no, no);
+    assert_eq!(dead.dead.as_ref().unwrap().reason, "MaxDeliveryCountExceeded");
+    desk.settle(&dead, Settle::Abandon).unwrap();
+
+    let queue = desk.queues.find(&QueueRef::queue(name("q"))).unwrap();
+    assert_eq!(desk.queues.redrive(desk.now, queue, 10, &mut desk.changes), 1);
+    let again = desk.lock().unwrap();
+    assert_eq!((again.no, again.deliveries, again.dead.is_none()), (no, 1, true));
+}
+
+#[test]
+fn a_message_that_never_reached_its_consumer_was_not_delivered() {
+    let mut desk = Desk::new(QueueSpec { deliveries_max: 1, ..QueueSpec::default() });
+    desk.send("a");
+    for _ in 0..5 {
+        let taken = desk.lock().unwrap();
+        assert_eq!(taken.deliveries, 1);
+        desk.settle(&taken, Settle::Release).unwrap();
+    }
+    assert_eq!(desk.count().dead, 0);
+}
+
+#[test]
+fn an_id_is_taken_once_within_its_window() {
+    let mut desk = Desk::new(QueueSpec { duplicate_window: Span::from_secs(10), ..QueueSpec::default() });
+    desk.send("a");
+    assert_eq!(desk.send_to("q", Message::new("a", "other")), SendResult::Duplicate);
+    let taken = desk.lock().unwrap();
+    desk.settle(&taken, Settle::Complete).unwrap();
+    assert_eq!(desk.send_to("q", Message::new("a", "other")), SendResult::Duplicate, "completed or not");
+    desk.pass(Span::from_secs(10));
+    assert!(matches!(desk.send_to("q", Message::new("a", "other")), SendResult::Taken(_)));
+    assert_eq!(desk.send_to("q", Message::new("a", "other")), SendResult::Duplicate);
+}
+
+#[test]
+fn what_is_scheduled_comes_at_its_time_and_what_expires_goes() {
+    let mut desk = Desk::new(QueueSpec { dead_letter_expired: true, ..QueueSpec::default() });
+    let mut message = Message::new("later", "body");
+    message.scheduled_at = Some(desk.now + Span::from_secs(5));
+    message.time_to_live = Some(Span::from_secs(10));
+    desk.send_to("q", message);
+    assert_eq!((desk.lock(), desk.count().scheduled), (None, 1));
+    desk.pass(Span::from_secs(5));
+    let taken = desk.lock().unwrap();
+    assert_eq!(taken.enqueued_at, desk.now);
+    desk.settle(&taken, Settle::Abandon).unwrap();
+    desk.now = desk.now + Span::from_secs(10);
+    assert_eq!(desk.lock(), None, "expired, although nobody looked at the clock");
+    let dead = desk.lock_from(&QueueRef::queue(name("q")), Shelf::Dead, None).unwrap();
+    assert_eq!(dead.dead.unwrap().reason, "TTLExpiredException");
+}
+
+#[test]
+fn messages_of_a_session_are_handled_one_after_another() {
+    let mut desk = Desk::new(QueueSpec { sessions: true, ..QueueSpec::default() });
+    let a1 = desk.send_in_session("a1", "a");
+    let a2 = desk.send_in_session("a2", "a");
+    let b1 = desk.send_in_session("b1", "b");
+    let first = desk.lock().unwrap();
+    assert_eq!(first.no, a1);
+    let second = desk.lock().unwrap();
+    assert_eq!(second.no, b1, "a's next waits for its first");
+    assert_eq!(desk.lock(), None);
+    desk.settle(&first, Settle::Abandon).unwrap();
+    assert_eq!(desk.lock().unwrap().no, a1, "order holds over a failure");
+    desk.pass(LOCK);
+    let queue = QueueRef::queue(name("q"));
+    let again = desk.lock_from(&queue, Shelf::Main, Some("a")).unwrap();
+    desk.settle(&again, Settle::Complete).unwrap();
+    assert_eq!(desk.lock_from(&queue, Shelf::Main, Some("a")).unwrap().no, a2);
+    let unnamed =
+        desk.queues.send(desk.now, &name("q"), vec![(Message::new("x", ""), true)], &mut desk.changes);
+    assert_eq!(unnamed, Err(QueueRejection::SessionNeeded("q".to_owned())));
+}
+
+#[test]
+fn a_topic_reaches_every_subscription_that_wants_it_and_keeps_one_body() {
+    let paid = Filter { label: Some("paid".to_owned()), ..Filter::default() };
+    let mut desk = Desk::topic(&[("all", Filter::default()), ("paid", paid)]);
+    let mut message = Message::new("1", "body");
+    message.label = Some("paid".to_owned());
+    let SendResult::Taken(both) = desk.send_to("t", message) else { panic!("it is new") };
+    let SendResult::Taken(one) = desk.send_to("t", Message::new("2", "body")) else { panic!("it is new") };
+    let at = |own: &str| QueueRef::subscription(name("t"), name(own));
+    let take = |desk: &mut Desk, own: &str| {
+        let queue = desk.queues.find(&at(own)).unwrap();
+        let taken = desk.queues.receive(desk.now, queue, Shelf::Main, None, &Take::Delete, &mut desk.changes);
+        taken.map(|taken| taken.no)
+    };
+    assert_eq!(take(&mut desk, "paid"), Some(both));
+    assert_eq!(take(&mut desk, "paid"), None);
+    assert_eq!(desk.changes.freed, []);
+    assert_eq!(take(&mut desk, "all"), Some(both));
+    assert_eq!(desk.changes.freed, [both]);
+    desk.queues.delete(&QueueRef::queue(name("t")), &mut desk.changes).unwrap();
+    assert_eq!(desk.changes.freed, [both, one]);
+    assert_eq!(desk.queues.wake_at(), None);
+}
+
+#[test]
+fn a_send_that_does_not_fit_changes_nothing() {
+    let mut desk = Desk::new(QueueSpec { messages_max: 2, ..QueueSpec::default() });
+    desk.send("a");
+    let before = desk.queues.clone();
+    let two = ["b", "c"].map(|id| (Message::new(id, ""), true)).to_vec();
+    let refused = desk.queues.send(desk.now, &name("q"), two, &mut desk.changes);
+    assert!(matches!(refused, Err(QueueRejection::Full { messages: 1, messages_max: 2, .. })), "{refused:?}");
+    assert_eq!(desk.queues, before);
+    let nobody = desk.queues.send(desk.now, &name("x"), Vec::new(), &mut desk.changes);
+    assert_eq!(nobody, Err(QueueRejection::NotFound(name("x"))));
+}
