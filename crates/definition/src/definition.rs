@@ -18,6 +18,7 @@ use crate::parse;
 use crate::problem::{Problems, quote};
 use crate::render::{self, RenderError, Request};
 use crate::schema::{Schema, SchemaProblem};
+use crate::source::Source;
 
 /// A valid workflow definition, with everything compiled. Cheap to share behind an [`Arc`].
 #[derive(Debug)]
@@ -26,6 +27,7 @@ pub struct Definition {
     pub(crate) description: String,
     pub(crate) source: Arc<str>,
     pub(crate) accept: Accept,
+    pub(crate) sources: Vec<Source>,
     pub(crate) services: Vec<Service>,
     pub(crate) step_names: Vec<StepName>,
     pub(crate) steps: Vec<Step>,
@@ -160,6 +162,11 @@ impl Definition {
 
     pub fn accept(&self) -> &Accept {
         &self.accept
+    }
+
+    /// Where requests come from besides HTTP.
+    pub fn sources(&self) -> &[Source] {
+        &self.sources
     }
 
     /// The services, in the order written.

@@ -13,6 +13,7 @@ mod parse;
 mod problem;
 mod render;
 mod schema;
+mod source;
 mod template;
 mod yaml;
 
@@ -25,3 +26,4 @@ pub use judge::Verdict;
 pub use problem::{Problem, Problems, did_you_mean};
 pub use render::{RenderError, Request};
 pub use schema::SchemaProblem;
+pub use source::{Source, Stream};

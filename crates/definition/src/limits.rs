@@ -6,6 +6,8 @@ pub const SOURCE_BYTES_MAX: usize = 256 * 1024;
 pub const STEPS_MAX: usize = 64;
 /// Services of a workflow.
 pub const SERVICES_MAX: usize = 64;
+/// Sources of a workflow.
+pub const SOURCES_MAX: usize = 16;
 /// Headers, and query parameters, of one call.
 pub const PAIRS_MAX: usize = 64;
 /// Nesting of a definition's own YAML or JSON.

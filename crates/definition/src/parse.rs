@@ -4,6 +4,7 @@ mod action;
 mod fields;
 mod retry;
 mod scope;
+mod sources;
 mod steps;
 mod url;
 
@@ -29,10 +30,11 @@ use crate::yaml::{self, Kind, Node};
 /// The workflow that occurrences of jobs are runs of.
 const JOBS: &str = "job";
 
-const FIELDS: [&str; 12] = [
+const FIELDS: [&str; 13] = [
     "name",
     "description",
     "accept",
+    "sources",
     "serial",
     "services",
     "steps",
@@ -96,6 +98,9 @@ fn read(source: &str, node: &Node, report: &mut Report) -> Option<Definition> {
     let accept =
         fields.get("accept").map_or_else(|| Some(Accept::default()), |field| read_accept(&field, report));
     let services = fields.get("services").map_or_else(Vec::new, |field| read_services(&field, report));
+    let sources = fields
+        .get("sources")
+        .map_or_else(Vec::new, |field| sources::read(&field, name.as_ref(), &services, report));
     let own =
         |name, of, report: &mut Report| fields.get(name).and_then(|field| retry::read(&field, of, report));
     let defaults = Defaults {
@@ -116,7 +121,18 @@ fn read(source: &str, node: &Node, report: &mut Report) -> Option<Definition> {
     let plan = Arc::new(Plan { steps: plan, deadline: Some(deadline), serial, tells, notice_retry });
     let source = source.into();
     let (name, accept) = (name?, accept?);
-    Some(Definition { name, description, source, accept, services, step_names: names, steps, notices, plan })
+    Some(Definition {
+        name,
+        description,
+        source,
+        accept,
+        sources,
+        services,
+        step_names: names,
+        steps,
+        notices,
+        plan,
+    })
 }
 
 fn read_accept(field: &Field<'_>, report: &mut Report) -> Option<Accept> {

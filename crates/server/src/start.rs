@@ -12,6 +12,7 @@ use journal::OpenError;
 use journal_disk::{DiskJournal, Sync};
 use prometheus_client::registry::Registry;
 use rest::{Api, Parts, Server};
+use sources::Sources;
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 use vault::Vault;
@@ -37,6 +38,7 @@ pub struct Running {
     view: View,
     journal: Arc<DiskJournal>,
     housekeeping: JoinHandle<()>,
+    sources: Sources,
 }
 
 /// Why a server could not start.
@@ -112,6 +114,14 @@ pub async fn start_with_clock(config: Config, clock: Clock) -> Result<Running, S
     )
     .await;
     let gauges = gauges::Gauges::register(&mut metrics);
+    let source_metrics = sources::Metrics::register(&mut metrics);
+    let source_parts = sources::Parts {
+        engine: engine.clone(),
+        ingest: ingest.clone(),
+        catalogs: control.catalogs().clone(),
+        partitions: config.partitions,
+        metrics: source_metrics,
+    };
     let api = Api::new(Parts {
         journal: journal.clone(),
         ingest,
@@ -142,8 +152,9 @@ pub async fn start_with_clock(config: Config, clock: Clock) -> Result<Running, S
         clock,
     };
     let housekeeping = host::spawn("housekeeping", keeper.run());
+    let sources = Sources::start(source_parts);
     tracing::info!(address = %server.address(), data = %config.data.display(), "sortie is ready");
-    Ok(Running { server, engine, api, view, journal, housekeeping })
+    Ok(Running { server, engine, api, view, journal, housekeeping, sources })
 }
 
 impl Running {
@@ -159,6 +170,7 @@ impl Running {
     /// Stops listening, lets calls under way end, and closes the data.
     pub async fn stop(self) {
         self.housekeeping.abort();
+        self.sources.stop().await;
         self.server.stop(HTTP_PATIENCE).await;
         if !self.engine.drain(CALLS_PATIENCE).await {
             tracing::warn!("some calls are still under way; they are made again after the next start");

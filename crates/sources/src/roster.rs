@@ -1,0 +1,107 @@
+//! Which sources run: those of the current version of every workflow.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use definition::{Source, Stream};
+use engine::Entry;
+use journal::Journal;
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
+use words::WorkflowName;
+
+use crate::{Parts, own_queue};
+
+/// How often the workflows are looked at for changes.
+const LOOK: Duration = Duration::from_millis(500);
+
+/// A source that runs, and the version it belongs to.
+struct Running {
+    version: u32,
+    stop: watch::Sender<bool>,
+    tasks: Vec<JoinHandle<()>>,
+}
+
+impl Running {
+    async fn stop(self) {
+        // A source that has ended has nobody to tell.
+        let _ = self.stop.send(true);
+        for task in self.tasks {
+            task.await.expect("a task that panics takes the process down");
+        }
+    }
+}
+
+/// Keeps the sources in step with the workflows until it is stopped.
+pub(crate) async fn keep<J: Journal>(parts: Arc<Parts<J>>, mut stopped: watch::Receiver<bool>) {
+    let mut running: BTreeMap<WorkflowName, Running> = BTreeMap::new();
+    let mut seen = None;
+    loop {
+        let catalog = parts.catalogs.load();
+        if seen.as_ref().is_none_or(|seen| !Arc::ptr_eq(seen, &catalog)) {
+            let wanted: BTreeMap<WorkflowName, Entry> = catalog
+                .all()
+                .filter(|entry| !entry.definition.sources().is_empty())
+                .map(|entry| (entry.definition.name().clone(), entry.clone()))
+                .collect();
+            for gone in changed(&running, &wanted) {
+                let old = running.remove(&gone).expect("found among those that run");
+                old.stop().await;
+            }
+            for (name, entry) in wanted {
+                running.entry(name).or_insert_with(|| start(&parts, &entry));
+            }
+            seen = Some(catalog);
+        }
+        tokio::select! {
+            biased;
+            _ = stopped.changed() => break,
+            () = tokio::time::sleep(LOOK) => {}
+        }
+    }
+    for (_, each) in running {
+        each.stop().await;
+    }
+}
+
+/// The workflows whose sources must end: deleted, or applied anew.
+fn changed(
+    running: &BTreeMap<WorkflowName, Running>,
+    wanted: &BTreeMap<WorkflowName, Entry>,
+) -> Vec<WorkflowName> {
+    let stale = |(name, each): &(&WorkflowName, &Running)| {
+        wanted.get(*name).is_none_or(|entry| entry.version != each.version)
+    };
+    running.iter().filter(stale).map(|(name, _)| name.clone()).collect()
+}
+
+fn start<J: Journal>(parts: &Arc<Parts<J>>, entry: &Entry) -> Running {
+    let (stop, stopped) = watch::channel(false);
+    let sources = entry.definition.sources().iter().cloned();
+    let tasks = sources.map(|source| start_one(parts, entry, source, stopped.clone())).collect();
+    Running { version: entry.version, stop, tasks }
+}
+
+fn start_one<J: Journal>(
+    parts: &Arc<Parts<J>>,
+    entry: &Entry,
+    source: Source,
+    stopped: watch::Receiver<bool>,
+) -> JoinHandle<()> {
+    tracing::info!(workflow = %entry.definition.name(), source = %source.from, "taking messages");
+    let (parts, entry) = (parts.clone(), entry.clone());
+    host::spawn("source", async move {
+        match &source.from {
+            Stream::Queue { queue } => {
+                let at = kernel::queue::QueueRef::queue(queue.clone());
+                own_queue::take_all(&parts, &entry, at, source.concurrency, stopped).await;
+            }
+            Stream::Subscription { topic, subscription } => {
+                let at = kernel::queue::QueueRef::subscription(topic.clone(), subscription.clone());
+                own_queue::take_all(&parts, &entry, at, source.concurrency, stopped).await;
+            }
+            Stream::RabbitMq { .. } | Stream::Nats { .. } | Stream::Amqp { .. } => {}
+        }
+    })
+}
