@@ -7,7 +7,7 @@ use anyhow::{Context, ensure};
 use bytes::Bytes;
 use http_body_util::{BodyExt, Full};
 use hyper::client::conn::http1::{self, SendRequest};
-use hyper::header::{AUTHORIZATION, CONTENT_TYPE, HOST, RETRY_AFTER};
+use hyper::header::{AUTHORIZATION, CONTENT_TYPE, HOST, LOCATION, RETRY_AFTER};
 use hyper::{Method, Request, StatusCode};
 use hyper_util::rt::TokioIo;
 use serde::Deserialize;
@@ -31,6 +31,8 @@ pub struct Answer {
     pub status: StatusCode,
     /// Whether it tells when to try again.
     pub says_when: bool,
+    /// Where to go on, as a path.
+    pub location: Option<String>,
     pub body: Bytes,
 }
 
@@ -77,7 +79,8 @@ impl Client {
         let (parts, body) = connection.send_request(request).await?.into_parts();
         let body = body.collect().await?.to_bytes();
         let says_when = parts.headers.contains_key(RETRY_AFTER);
-        Ok(Answer { status: parts.status, says_when, body })
+        let location = parts.headers.get(LOCATION).and_then(|location| location.to_str().ok()).map(path_of);
+        Ok(Answer { status: parts.status, says_when, location, body })
     }
 
     async fn connected(&mut self) -> anyhow::Result<&mut SendRequest<Full<Bytes>>> {
@@ -100,6 +103,12 @@ impl Client {
         tokio::spawn(driver);
         Ok(connection)
     }
+}
+
+/// The path of an absolute or relative URL.
+fn path_of(url: &str) -> String {
+    let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
+    rest.find('/').map_or_else(|| "/".to_owned(), |slash| rest[slash..].to_owned())
 }
 
 /// A run, in whatever detail the server shows it.

@@ -17,6 +17,7 @@ mod memory;
 mod posts;
 mod powercut;
 mod process;
+mod queue;
 mod report;
 mod rig;
 mod scratch;
@@ -45,6 +46,7 @@ enum Fault {
     All(all::All),
     Kill(kill::Kill),
     Firings(firings::Firings),
+    Queue(queue::Queue),
     Full(full::Full),
     Iofaults(iofaults::Iofaults),
     Powercut(powercut::Powercut),
@@ -67,6 +69,7 @@ fn main() -> ExitCode {
                 Fault::All(all) => all.run(),
                 Fault::Kill(kill) => kill.run().await,
                 Fault::Firings(firings) => firings.run().await,
+                Fault::Queue(queue) => queue.run().await,
                 Fault::Full(full) => full.run().await,
                 Fault::Iofaults(iofaults) => iofaults.run().await,
                 Fault::Powercut(powercut) => powercut.run().await,

@@ -1,0 +1,188 @@
+//! SIGKILL while producers send and consumers compete, restart, and what was confirmed held against what came.
+
+mod book;
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, ensure};
+use bytes::Bytes;
+use clap::Args;
+use hyper::{Method, StatusCode};
+use serde_json::{Value, json};
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+
+use crate::client::Client;
+use crate::dice::Dice;
+use crate::process::Sortie;
+use crate::queue::book::Book;
+use crate::report::{Closing, Verdict};
+use crate::rig::{Rig, TOKEN};
+
+const WORK: &str = "work";
+const POISON: &str = "poison";
+/// How often the poison is delivered before it must be set aside.
+const DELIVERIES_MAX: u64 = 5;
+/// Short, so that what killed consumers leave behind is soon with another.
+const LOCK: Duration = Duration::from_secs(1);
+/// How long the queue may take to run empty after the last kill.
+const PATIENCE: Duration = Duration::from_secs(120);
+const BATCH: &str = "application/vnd.microsoft.servicebus.json";
+
+/// Kill the server while messages are sent and received, start it again, and look for lost and revived ones
+#[derive(Args)]
+pub struct Queue {
+    /// How often to kill
+    #[arg(long, default_value_t = 100)]
+    n: u32,
+    /// Producers, and as many consumers
+    #[arg(long, default_value_t = 8)]
+    clients: u64,
+    #[command(flatten)]
+    rig: Rig,
+}
+
+impl Queue {
+    pub async fn run(self) -> anyhow::Result<Verdict> {
+        ensure!(self.n > 0 && self.clients > 0, "--n and --clients are at least 1");
+        self.rig.within("queue", async |seed, directory| self.torture(seed, directory).await).await
+    }
+
+    async fn torture(&self, seed: u64, directory: &Path) -> anyhow::Result<Verdict> {
+        let mut closing = Closing::new("queue");
+        let mut dice = Dice::new(seed);
+        let sortie = Sortie::new(&self.rig.bin, directory, TOKEN, &mut dice)?;
+        let mut running = sortie.start()?;
+        running.ready().await?;
+        let mut client = Client::new(sortie.address, Some(TOKEN));
+        make_queue(&mut client, WORK, 1_000_000).await?;
+        make_queue(&mut client, POISON, DELIVERIES_MAX).await?;
+        send(&mut client, POISON, "poison").await?;
+
+        let book = Arc::new(Book::default());
+        let (stop, stopped) = watch::channel(false);
+        let mut clients = JoinSet::new();
+        for n in 0..self.clients {
+            let client = || Client::new(sortie.address, Some(TOKEN));
+            clients.spawn(produce(client(), book.clone(), n, stopped.clone()));
+            clients.spawn(consume(client(), book.clone(), Dice::new(dice.draw()), stopped.clone()));
+        }
+        clients.spawn(abandon(Client::new(sortie.address, Some(TOKEN)), stopped.clone()));
+        for _ in 0..self.n {
+            tokio::time::sleep(dice.milliseconds(20, 400)).await;
+            running.kill()?;
+            running = sortie.start()?;
+            running.ready().await?;
+        }
+        stop.send(true).context("telling the clients to stop")?;
+        while let Some(ended) = clients.join_next().await {
+            ended.context("a client panicked")?;
+        }
+        let left = run_empty(&mut client, &book).await?;
+        let poison = counts(&mut client, POISON).await?;
+        closing.count(self.n, "kills");
+        book.judge(left, &mut closing);
+        if (poison["ready"].as_u64(), poison["dead"].as_u64()) != (Some(0), Some(1)) {
+            closing
+                .accuse(format!("the poison is no dead letter after {DELIVERIES_MAX} deliveries: {poison}"));
+        }
+        Ok(closing.print(seed))
+    }
+}
+
+async fn make_queue(client: &mut Client, name: &str, deliveries_max: u64) -> anyhow::Result<()> {
+    let deliveries_max = deliveries_max.min(2000);
+    let spec = json!({ "lock": format!("{}s", LOCK.as_secs()), "deliveries_max": deliveries_max });
+    let path = format!("/v1/queues/{name}");
+    let made = client.send(Method::PUT, &path, "application/json", spec.to_string().into()).await?;
+    made.success().with_context(|| format!("making queue {name}")).map(drop)
+}
+
+/// An error means that nobody knows whether it was taken.
+async fn send(client: &mut Client, queue: &str, id: &str) -> anyhow::Result<()> {
+    let batch = json!([{ "Body": id, "BrokerProperties": { "MessageId": id } }]);
+    let sent =
+        client.send(Method::POST, &format!("/{queue}/messages"), BATCH, batch.to_string().into()).await?;
+    sent.success().map(drop)
+}
+
+/// Sends one message after another, each until it is confirmed.
+async fn produce(mut client: Client, book: Arc<Book>, nth: u64, stopped: watch::Receiver<bool>) {
+    let mut number = 0;
+    while !*stopped.borrow() {
+        let id = format!("m-{nth}-{number}");
+        number += 1;
+        while send(&mut client, WORK, &id).await.is_err() {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        book.confirm(&id);
+    }
+}
+
+/// Receives and completes; now and then it drops dead in the middle of its work, or gives a message back.
+async fn consume(mut client: Client, book: Arc<Book>, mut dice: Dice, stopped: watch::Receiver<bool>) {
+    while !*stopped.borrow() {
+        if receive_one(&mut client, &book, &mut dice).await.is_err() {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    }
+}
+
+/// False when there was nothing.
+async fn receive_one(client: &mut Client, book: &Book, dice: &mut Dice) -> anyhow::Result<bool> {
+    let path = format!("/{WORK}/messages/head?timeout=1");
+    let answer = client.send(Method::POST, &path, "", Bytes::new()).await?.success()?;
+    if answer.status == StatusCode::NO_CONTENT {
+        return Ok(false);
+    }
+    let (id, lock) = (answer.text(), answer.location.context("a message has a lock")?);
+    book.receive(&id);
+    match dice.range(0, 20) {
+        0 => return Ok(true),
+        1 => drop(client.send(Method::PUT, &lock, "", Bytes::new()).await?),
+        _ => {
+            book.completing(&id);
+            let completed = client.send(Method::DELETE, &lock, "", Bytes::new()).await?;
+            if completed.status.is_success() {
+                book.complete(&id);
+            }
+        }
+    }
+    Ok(true)
+}
+
+/// A consumer that can never handle what it gets.
+async fn abandon(mut client: Client, stopped: watch::Receiver<bool>) {
+    while !*stopped.borrow() {
+        let path = format!("/{POISON}/messages/head?timeout=1");
+        let answer = client.send(Method::POST, &path, "", Bytes::new()).await;
+        if let Some(lock) = answer.ok().and_then(|answer| answer.location) {
+            // When this is lost, the lock expires.
+            let _ = client.send(Method::PUT, &lock, "", Bytes::new()).await;
+        }
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+}
+
+/// Completes all that is left, and says what is there when patience has run out.
+async fn run_empty(client: &mut Client, book: &Book) -> anyhow::Result<u64> {
+    let began = Instant::now();
+    let mut steady = Dice::new(0);
+    loop {
+        receive_one(client, book, &mut steady).await?;
+        let there = counts(client, WORK).await?;
+        let of = |name: &str| there[name].as_u64().unwrap_or(u64::MAX);
+        let left = of("ready") + of("locked") + of("scheduled") + of("dead");
+        if left == 0 || began.elapsed() > PATIENCE {
+            return Ok(left);
+        }
+    }
+}
+
+async fn counts(client: &mut Client, queue: &str) -> anyhow::Result<Value> {
+    let shown = client.get(&format!("/v1/queues/{queue}")).await?.success()?;
+    let shown: Value = serde_json::from_slice(&shown.body)?;
+    Ok(shown["counts"].clone())
+}

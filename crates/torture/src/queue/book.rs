@@ -1,0 +1,96 @@
+//! What producers and consumers were told, from outside.
+
+use std::collections::BTreeSet;
+use std::sync::{Mutex, MutexGuard};
+
+use crate::report::Closing;
+
+/// One page for all clients.
+#[derive(Default)]
+pub struct Book(Mutex<Page>);
+
+#[derive(Default)]
+struct Page {
+    confirmed: BTreeSet<String>,
+    received: BTreeSet<String>,
+    /// Asked to be completed; the answer may be lost.
+    completing: BTreeSet<String>,
+    completed: BTreeSet<String>,
+    /// Received again after it was completed.
+    revived: BTreeSet<String>,
+    deliveries: u64,
+}
+
+impl Book {
+    fn page(&self) -> MutexGuard<'_, Page> {
+        self.0.lock().expect("nobody panics while holding the page")
+    }
+
+    pub fn confirm(&self, id: &str) {
+        self.page().confirmed.insert(id.to_owned());
+    }
+
+    pub fn receive(&self, id: &str) {
+        let mut page = self.page();
+        page.deliveries += 1;
+        page.received.insert(id.to_owned());
+        if page.completed.contains(id) {
+            page.revived.insert(id.to_owned());
+        }
+    }
+
+    pub fn completing(&self, id: &str) {
+        self.page().completing.insert(id.to_owned());
+    }
+
+    pub fn complete(&self, id: &str) {
+        self.page().completed.insert(id.to_owned());
+    }
+
+    /// Holds what was confirmed against what came; `left` is what the queue still has.
+    pub fn judge(&self, left: u64, closing: &mut Closing) {
+        let page = self.page();
+        let lost: Vec<&String> = page.confirmed.difference(&page.completing).collect();
+        closing.count(page.confirmed.len() as u64, "acknowledged");
+        closing.count(lost.len() as u64, "lost");
+        closing.count(page.deliveries, "deliveries");
+        closing.count(page.completed.len() as u64, "completed");
+        for id in lost {
+            closing.accuse(format!("{id} was confirmed and never completed"));
+        }
+        for id in &page.revived {
+            closing.accuse(format!("{id} was completed and came back"));
+        }
+        for id in page.received.iter().filter(|id| !id.starts_with("m-")) {
+            closing.accuse(format!("{id} was never sent"));
+        }
+        if left > 0 {
+            closing.accuse(format!("{left} messages are left"));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::Verdict;
+
+    fn judged(book: &Book) -> Verdict {
+        let mut closing = Closing::new("queue");
+        book.judge(0, &mut closing);
+        closing.print(0)
+    }
+
+    #[test]
+    fn what_was_lost_or_came_back_is_found() {
+        let book = Book::default();
+        book.confirm("m-1");
+        assert_eq!(judged(&book), Verdict::Broken, "confirmed and never seen");
+        book.receive("m-1");
+        book.completing("m-1");
+        book.complete("m-1");
+        assert_eq!(judged(&book), Verdict::Kept);
+        book.receive("m-1");
+        assert_eq!(judged(&book), Verdict::Broken, "completed and received again");
+    }
+}
