@@ -200,8 +200,9 @@ impl<J: Journal> Partition<J> {
 
     async fn wait_for_input(&mut self, batch: &mut Batch) -> Result<(), AppendError> {
         let may_fire = self.may_fire();
-        let has_work =
-            (self.is_hungry() && self.has_requests()) || (may_fire && self.window.is_due(batch.wall));
+        let has_work = (self.is_hungry() && self.has_requests())
+            || (may_fire && self.window.is_due(batch.wall))
+            || self.can_serve();
         let message = if has_work { None } else { self.next_message(may_fire).await };
         // Whatever else is ready to run goes first: what it brings rides in the same frame.
         tokio::task::yield_now().await;

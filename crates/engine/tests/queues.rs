@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used)]
 
 use std::collections::BTreeSet;
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -41,7 +42,7 @@ struct Life {
 }
 
 async fn live(journal: Arc<MemoryJournal>, directory: Arc<tempfile::TempDir>) -> Life {
-    let view = View::open(directory.path(), view::Settings::default()).unwrap();
+    let view = open(directory.path()).await;
     let clock = Clock::start();
     let control = Control::open(journal.clone(), clock.clone()).await.unwrap();
     let engine = Engine::start(
@@ -56,6 +57,16 @@ async fn live(journal: Arc<MemoryJournal>, directory: Arc<tempfile::TempDir>) ->
     )
     .await;
     Life { journal, engine, view, directory }
+}
+
+/// A snapshot that was under way in the last life may hold the view a little longer.
+async fn open(directory: &Path) -> View {
+    loop {
+        match View::open(directory, view::Settings::default()) {
+            Err(view::OpenError::InUse { .. }) => tokio::time::sleep(Duration::from_millis(5)).await,
+            opened => return opened.unwrap(),
+        }
+    }
 }
 
 impl Life {

@@ -158,6 +158,13 @@ impl<J: Journal> Partition<J> {
         }
     }
 
+    /// Whether a batch that was full has left somebody waiting for what is there.
+    pub(super) fn can_serve(&self) -> bool {
+        self.lines.can_serve(|queue, shelf, session| {
+            self.queues.queue(queue).is_some_and(|held| held.next(shelf, session).is_some())
+        })
+    }
+
     fn serve_line(&mut self, batch: &mut Batch, queue: QueueNo, shelf: Shelf) {
         if self.queues.queue(queue).is_none() {
             for waiting in self.lines.leave_all(queue, shelf) {

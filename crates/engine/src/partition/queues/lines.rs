@@ -60,15 +60,32 @@ impl Lines {
         shelf: Shelf,
         is_ready: impl Fn(Option<&str>) -> bool,
     ) -> Option<Waiting> {
+        let ticket = self.first_ticket(queue, shelf, is_ready)?;
+        Some(self.leave(ticket))
+    }
+
+    /// Whether there is something for anybody who waits.
+    pub(crate) fn can_serve(&self, is_ready: impl Fn(QueueNo, Shelf, Option<&str>) -> bool) -> bool {
+        let ready = |(queue, shelf): &(QueueNo, Shelf)| {
+            self.first_ticket(*queue, *shelf, |session| is_ready(*queue, *shelf, session)).is_some()
+        };
+        self.lines.keys().any(ready)
+    }
+
+    fn first_ticket(
+        &self,
+        queue: QueueNo,
+        shelf: Shelf,
+        is_ready: impl Fn(Option<&str>) -> bool,
+    ) -> Option<u64> {
         let line = self.lines.get(&(queue, shelf))?;
         // Most consumers name no session: then one look decides for all of them.
         let any = is_ready(None);
-        let served = |ticket: &u64| match self.waiting[ticket].receive.session.as_deref() {
+        let served = |ticket: &&u64| match self.waiting[*ticket].receive.session.as_deref() {
             None => any,
             session => is_ready(session),
         };
-        let ticket = *line.iter().find(|ticket| served(ticket))?;
-        Some(self.leave(ticket))
+        line.iter().find(served).copied()
     }
 
     pub(crate) fn leave_all(&mut self, queue: QueueNo, shelf: Shelf) -> Vec<Waiting> {
