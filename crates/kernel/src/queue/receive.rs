@@ -47,6 +47,9 @@ pub enum Settle {
 pub(super) const TOO_OFTEN: &str = "MaxDeliveryCountExceeded";
 pub(super) const EXPIRED: &str = "TTLExpiredException";
 
+/// Characters of a reason, and of a description, that are kept; as in Service Bus.
+const REASON_CHARS_MAX: usize = 4096;
+
 impl Queues {
     /// The next message of a queue, if there is one.
     pub fn receive(
@@ -121,7 +124,8 @@ impl Queues {
             // A dead letter cannot become one again: it is given back.
             Settle::DeadLetter { .. } if shelf == Shelf::Dead => self.give_back(now, queue, no, changes),
             Settle::DeadLetter { reason, description } => {
-                let (reason, description) = (reason.clone(), description.clone());
+                let cut = |text: &str| text.chars().take(REASON_CHARS_MAX).collect();
+                let (reason, description) = (cut(reason), cut(description));
                 self.take_message(queue, no, now, MessageFact::DeadLettered { reason, description }, changes);
             }
             Settle::Renew => {

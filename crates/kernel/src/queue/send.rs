@@ -8,6 +8,12 @@ use super::{Changes, Entity, MessageNo, Queue, QueueFact, QueueNo, QueueRejectio
 /// Ids that a queue or topic remembers at once; some 100 bytes each.
 const IDS_MAX: usize = 1_000_000;
 
+/// Bytes of a message with its properties: as much as a request may have.
+pub const MESSAGE_BYTES_MAX: usize = 256 << 10;
+
+/// Bytes of the messages of one send. They go into one frame, which takes 4 MiB.
+pub const SEND_BYTES_MAX: usize = 1 << 20;
+
 /// What became of a message that was sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SendResult {
@@ -57,7 +63,7 @@ impl Queues {
         name: &QueueName,
         messages: &[(Message, bool)],
     ) -> Result<(), QueueRejection> {
-        let bytes: u64 = messages.iter().map(|(message, _)| message.weight() as u64).sum();
+        let bytes = check_weights(messages)?;
         let mut remembered = 0;
         for (message, remember) in messages {
             remembered += usize::from(*remember);
@@ -98,6 +104,22 @@ impl Queues {
         let found = topic.subscriptions.iter().find(|(_, subscription)| subscription.no == no);
         found.map_or_else(|| name.to_string(), |(own, _)| format!("{name}/subscriptions/{own}"))
     }
+}
+
+/// The bytes of all messages, when neither one of them nor all together are too many.
+fn check_weights(messages: &[(Message, bool)]) -> Result<u64, QueueRejection> {
+    let mut sum = 0;
+    for (message, _) in messages {
+        let (bytes, bytes_max) = (message.weight(), MESSAGE_BYTES_MAX);
+        if bytes > bytes_max {
+            return Err(QueueRejection::TooLarge { bytes, bytes_max });
+        }
+        sum += bytes;
+    }
+    if sum > SEND_BYTES_MAX {
+        return Err(QueueRejection::TooMuch { bytes: sum, bytes_max: SEND_BYTES_MAX });
+    }
+    Ok(sum as u64)
 }
 
 fn check_size(
