@@ -109,7 +109,7 @@ impl<J: Journal> Partition<J> {
         let others_wait = receive.session.is_none() && self.lines.has(queue, receive.shelf);
         let taken = if others_wait { Vec::new() } else { self.receive(batch, queue, &receive) };
         if taken.is_empty() && receive.patience.as_ms() > 0 && !self.draining {
-            return self.lines.join(queue, receive, reply, batch.wall);
+            return self.lines.join(queue, receive, reply, batch.now);
         }
         batch.queues.replies.push((reply, Pending::Received { queue, taken }));
     }
@@ -152,7 +152,7 @@ impl<J: Journal> Partition<J> {
         for (queue, shelf) in self.lines.queues() {
             self.serve_line(batch, queue, shelf);
         }
-        for waiting in self.lines.overdue(batch.wall, self.draining) {
+        for waiting in self.lines.overdue(batch.now, self.draining) {
             let pending = Pending::Received { queue: waiting.queue, taken: Vec::new() };
             batch.queues.replies.push((waiting.reply, pending));
         }
