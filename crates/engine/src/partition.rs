@@ -219,10 +219,11 @@ impl<J: Journal> Partition<J> {
         // Capped, so that a wake-up that a suspended machine slept through is late by a second at most.
         let run_nap = self.state.wake_at().map(|at| at.since(self.shared.clock.now()));
         let job_nap = may_fire.then(|| self.window.wake_at().since(self.shared.clock.wall()));
-        let queue_wakes = self.queues.wake_at().into_iter().chain(self.lines.wake_at());
-        let queue_naps = queue_wakes.map(|at| at.since(self.shared.clock.wall()));
-        let nap =
-            run_nap.into_iter().chain(job_nap).chain(queue_naps).fold(Span::from_secs(1), Span::min).as_std();
+        let queue_nap = self.queues.wake_at().map(|at| at.since(self.shared.clock.wall()));
+        // Who waits is patient for so long, whatever the clock on the wall is set to meanwhile.
+        let line_nap = self.lines.wake_at().map(|at| at.since(self.shared.clock.now()));
+        let naps = run_nap.into_iter().chain(job_nap).chain(queue_nap).chain(line_nap);
+        let nap = naps.fold(Span::from_secs(1), Span::min).as_std();
         let nap = if self.gives_way() { nap.min(SPIKE_LOOK) } else { nap };
         tokio::select! {
             // Outcomes first: they end work that is under way, before new work is taken.

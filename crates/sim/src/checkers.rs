@@ -22,13 +22,25 @@ mod i21_rows;
 mod l1_ends;
 mod o1_overlap;
 mod p5_order;
+mod q01_answers;
+mod q02_ends;
+mod q03_holder;
+mod q04_poison;
+mod q05_sessions;
+mod q06_filters;
+mod q07_ids;
+mod q08_times;
+mod q09_bodies;
+mod q10_held;
 
 use std::collections::BTreeMap;
 
+use kernel::queue::{MessageNo, Queues};
 use kernel::{Run, State};
 use words::{PartitionId, RunId};
 
 use crate::book::Book;
+use crate::depot::Depot;
 use crate::history::History;
 use crate::plan::Limits;
 use crate::services::Ledger;
@@ -65,6 +77,11 @@ pub struct Audit<'a> {
     /// The jobs as the history makes them, and as the view has them.
     pub book: &'a Book,
     pub rows: &'a Book,
+    /// The messages as the history makes them, the queues as the engine tells them, and what the rows of all messages
+    /// that ever were are compared by.
+    pub depot: &'a Depot,
+    pub queues: &'a BTreeMap<PartitionId, Queues>,
+    pub message_rows: &'a BTreeMap<(PartitionId, MessageNo), u64>,
 }
 
 impl Audit<'_> {
@@ -116,6 +133,16 @@ impl Checkers {
             Box::new(p5_order::Order),
             Box::<c1_cancel::Cancel>::default(),
             Box::<l1_ends::Ends>::default(),
+            Box::<q01_answers::Answers>::default(),
+            Box::<q02_ends::Ends>::default(),
+            Box::<q03_holder::OneHolder>::default(),
+            Box::<q04_poison::Poison>::default(),
+            Box::new(q05_sessions::Sessions),
+            Box::new(q06_filters::Filters),
+            Box::new(q07_ids::OneOfAnId),
+            Box::new(q08_times::Times),
+            Box::<q09_bodies::Bodies>::default(),
+            Box::new(q10_held::Held),
         ];
         Checkers { all, found: Vec::new() }
     }

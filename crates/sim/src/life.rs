@@ -10,6 +10,7 @@ use crate::editors;
 use crate::plan::Deed;
 use crate::process::Process;
 use crate::sighting::Sighting;
+use crate::traffic;
 use crate::world::{Death, Errand, Sim, World};
 
 /// Why a life ended.
@@ -124,6 +125,7 @@ fn greet(world: &mut World) {
         world.later(ms, Errand::Resend { n });
     }
     editors::greet(world);
+    traffic::greet(world);
 }
 
 fn next_errand(sim: &Sim) -> Option<Errand> {
@@ -157,6 +159,9 @@ async fn rest(sim: &Arc<Sim>, process: &Arc<Process>) -> Ending {
         if sim.world().now() >= look {
             clients::retry_all(process).await;
             owed = editors::wind_down(sim, process).await;
+            if owed.is_none() {
+                owed = traffic::wind_down(sim, process).await;
+            }
             if owed.is_none() && is_at_rest(sim, process).await {
                 // Long enough for the journal to write down that all of it is durable.
                 tokio::time::sleep(Duration::from_millis(LOOK_MS)).await;
@@ -217,6 +222,7 @@ async fn carry_out(sim: &Arc<Sim>, process: &Arc<Process>, errand: Errand) {
         Errand::Edit { n } => {
             tokio::spawn(editors::edit(sim.clone(), process.clone(), n));
         }
+        Errand::Queue(errand) => traffic::carry_out(sim, process, errand),
         Errand::Empty => sim.world().disk.set_capacity(u64::MAX),
     }
 }
@@ -254,6 +260,7 @@ async fn act(sim: &Arc<Sim>, process: &Arc<Process>, deed: Deed) {
             tokio::spawn(clients::decide(process.clone(), draw));
         }
         Deed::Jobs(deed) => editors::begin(sim, process, deed),
+        Deed::Queues(deed) => traffic::begin(sim, process, deed),
         Deed::Snapshot => process.engine.ask_snapshots(),
         Deed::Pause { ms } => {
             sim.world().coverage.note(Sometimes::Paused);
@@ -289,6 +296,7 @@ fn strike(world: &mut World, fault: &Deed) {
         | Deed::Cancel { .. }
         | Deed::Decide { .. }
         | Deed::Jobs(_)
+        | Deed::Queues(_)
         | Deed::Snapshot
         | Deed::Pause { .. }
         | Deed::Kill { .. }

@@ -1,5 +1,7 @@
 //! Which situations of jobs durable events tell of.
 
+pub mod queues;
+
 use kernel::job::{Job, Occurrence, Standing};
 use kernel::{Event, JobFact};
 use words::{JobState, Missed, Overlap, Span, Ticks};

@@ -3,6 +3,7 @@
 
 mod draw;
 pub mod jobs;
+pub mod queues;
 
 use serde::{Deserialize, Serialize};
 
@@ -86,6 +87,8 @@ pub enum Deed {
     },
     /// An editor does something to the jobs.
     Jobs(jobs::JobDeed),
+    /// Somebody does something to queues, or with their messages.
+    Queues(queues::QueueDeed),
     /// Every partition is asked for a snapshot.
     Snapshot,
     /// The process is killed.

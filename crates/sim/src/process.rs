@@ -9,15 +9,17 @@ use engine::{Control, Engine};
 use ingest::{Admission, Ingest};
 use journal::Journal;
 use journal_disk::{DiskJournal, OnFatal};
+use kernel::queue::{MessageNo, Queues};
 use prometheus_client::registry::Registry;
 use view::{Ids, View};
 use words::{PartitionId, RunId, RunStatus};
 
 use crate::book::Book;
 use crate::coverage::Sometimes;
+use crate::depot::Depot;
 use crate::plan::Limits;
 use crate::services::Services;
-use crate::sighting::Sighting;
+use crate::sighting::{Sighting, fingerprint};
 use crate::watch::{self, Watched};
 use crate::workflows;
 use crate::world::{Death, Sim};
@@ -30,6 +32,16 @@ pub struct Process {
     pub view: View,
     pub jobs: JobReader,
     partitions: u16,
+}
+
+/// What a process that has come back for the last time has.
+#[derive(Default)]
+pub struct Found {
+    pub states: BTreeMap<PartitionId, kernel::State>,
+    pub archived: BTreeMap<RunId, RunStatus>,
+    pub rows: Book,
+    pub queues: BTreeMap<PartitionId, Queues>,
+    pub message_rows: BTreeMap<(PartitionId, MessageNo), u64>,
 }
 
 /// How long the process is down after it has stopped itself, in ms.
@@ -122,6 +134,30 @@ impl Process {
             }
         }
         states
+    }
+
+    /// The queues of every partition that runs.
+    pub async fn queues(&self) -> BTreeMap<PartitionId, Queues> {
+        let mut queues = BTreeMap::new();
+        for partition in self.partitions() {
+            if let Ok(own) = self.engine.query_queues(partition, Queues::clone).await {
+                queues.insert(partition, own);
+            }
+        }
+        queues
+    }
+
+    /// The rows that the view has of messages, of all that ever were.
+    pub fn message_rows(&self, depot: &Depot) -> anyhow::Result<BTreeMap<(PartitionId, MessageNo), u64>> {
+        let mut rows = BTreeMap::new();
+        for (partition, stock) in &depot.stocks {
+            for no in stock.sent.keys() {
+                if let Some(row) = self.view.message(*partition, no.0)? {
+                    rows.insert((*partition, *no), fingerprint(&row));
+                }
+            }
+        }
+        Ok(rows)
     }
 
     /// How the view says that runs ended.

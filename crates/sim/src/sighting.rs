@@ -1,9 +1,11 @@
 //! What can be seen of a simulation from outside: the checkers judge by these alone.
 
 use kernel::Event;
-use words::{PartitionId, RunId, Seq, StepIndex, Timestamp, Work};
+use kernel::queue::MessageNo;
+use words::{PartitionId, RunId, Seq, StepIndex, Timestamp, Uid, Work};
 
 use crate::book::Book;
+use crate::depot::Depot;
 
 /// One thing that was seen.
 #[derive(Debug, Clone, Hash)]
@@ -18,6 +20,20 @@ pub enum Sighting {
     EditAsked { ask: u32, wanted: Wanted },
     /// An editor was answered.
     EditAnswered { ask: u32, verdict: Verdict },
+    /// A sender hands in messages, each with what it is compared by.
+    MessagesOffered { to: String, messages: Vec<(String, u64)> },
+    /// A sender was told that its messages are durable; those without a number were sent before.
+    MessagesTaken { to: String, partition: PartitionId, messages: Vec<(String, Option<MessageNo>)> },
+    /// A consumer asks for messages that are gone when it has them.
+    DeletingAsked { at: String },
+    /// A consumer has a message: locked under a token until a time, or gone from its queue.
+    MessageReceived { at: String, no: MessageNo, message: u64, lock: Option<(Uid, Timestamp)>, main: bool },
+    /// A consumer wants to settle what it has.
+    SettleAsked { token: Uid, settling: Settling },
+    /// A consumer was told that it is settled; when it is renewed, until when it has it.
+    Settled { at: String, no: MessageNo, token: Uid, settling: Settling, until: Option<Timestamp> },
+    /// An operator wants to empty a queue.
+    PurgeAsked { at: String },
     /// The journal was asked to append a frame.
     FrameOffered { partition: PartitionId, seq: Seq, hash: u64 },
     /// The journal said that a frame is durable.
@@ -68,6 +84,17 @@ pub struct Durable<'a> {
     pub wall: Timestamp,
     /// The jobs as they were before.
     pub book: &'a Book,
+    /// The messages as they were before.
+    pub depot: &'a Depot,
+}
+
+/// How a message is settled.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Settling {
+    Complete,
+    Abandon,
+    DeadLetter,
+    Renew,
 }
 
 /// What an editor asks for, and which version it names.

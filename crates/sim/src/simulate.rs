@@ -9,7 +9,7 @@ use crate::coverage::Sometimes;
 use crate::life::{self, Ending};
 use crate::panics;
 use crate::plan::Plan;
-use crate::process::Process;
+use crate::process::{Found, Process};
 use crate::report::Report;
 use crate::rot;
 use crate::sighting::Sighting;
@@ -112,12 +112,15 @@ fn last_life(sim: &Arc<Sim>, directory: &Path) {
 }
 
 async fn audit(sim: &Sim, process: &Process) {
-    let states = process.states().await;
-    let ids: Vec<RunId> = sim.world().history.ended().map(|run| run.request.id.clone()).collect();
-    let found = process.archived(&ids).and_then(|archived| Ok((archived, process.rows()?)));
+    let (states, queues) = (process.states().await, process.queues().await);
     let mut world = sim.world();
-    match found {
-        Ok((archived, rows)) => world.audit(&states, &archived, &rows),
+    let ids: Vec<RunId> = world.history.ended().map(|run| run.request.id.clone()).collect();
+    let read = || -> anyhow::Result<Found> {
+        let (archived, rows) = (process.archived(&ids)?, process.rows()?);
+        Ok(Found { states, archived, rows, queues, message_rows: process.message_rows(&world.depot)? })
+    };
+    match read() {
+        Ok(found) => world.audit(&found),
         Err(error) => world.accuse("I20", format!("the view cannot be read: {error:#}")),
     }
 }

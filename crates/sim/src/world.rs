@@ -17,12 +17,15 @@ use crate::book::Book;
 use crate::checkers::{Audit, Checkers, Violation};
 use crate::clients::Client;
 use crate::coverage::{Coverage, Sometimes};
+use crate::depot::Depot;
 use crate::editors::Editor;
 use crate::history::History;
 use crate::plan::{Fates, Plan};
+use crate::process::Found;
 use crate::report::Figures;
 use crate::services::Ledger;
 use crate::sighting::{Durable, Sighting};
+use crate::traffic::Traffic;
 
 pub use agenda::Errand;
 
@@ -62,8 +65,10 @@ pub struct World {
     pub answers: BTreeMap<u64, Outcome>,
     pub clients: BTreeMap<u32, Client>,
     pub editors: BTreeMap<u32, Editor>,
+    pub traffic: Traffic,
     pub history: History,
     pub book: Book,
+    pub depot: Depot,
     /// What the clock on the wall showed when the newest frame of a partition was first offered.
     offered: BTreeMap<PartitionId, (u32, words::Seq, u64, Timestamp)>,
     pub ledger: Ledger,
@@ -109,8 +114,10 @@ impl Sim {
             answers: BTreeMap::new(),
             clients: BTreeMap::new(),
             editors: BTreeMap::new(),
+            traffic: Traffic::default(),
             history: History::default(),
             book: Book::default(),
+            depot: Depot::default(),
             offered: BTreeMap::new(),
             ledger: Ledger::default(),
             checkers: Checkers::new(&plan.limits),
@@ -296,11 +303,19 @@ impl World {
             if self.print {
                 println!("{:>12}   {event:?}", self.now());
             }
-            let durable = Durable { partition, event: &event, run, wall, book: &self.book };
+            let (book, depot) = (&self.book, &self.depot);
+            let durable = Durable { partition, event: &event, run, wall, book, depot };
             self.checkers.see_event(&durable);
             crate::occasions::note(&mut self.coverage, &durable);
+            crate::occasions::queues::note(&mut self.coverage, &durable);
             let run = durable.run;
             self.book.fold(&event, run.as_ref());
+            // What broke a promise may fit nowhere.
+            if let kernel::Event::Queue(fact) = &event
+                && self.checkers.found.is_empty()
+            {
+                self.depot.fold(partition, fact);
+            }
         }
     }
 
@@ -308,14 +323,10 @@ impl World {
         self.checkers.found.push(Violation { id, what });
     }
 
-    pub fn audit(
-        &mut self,
-        states: &BTreeMap<PartitionId, kernel::State>,
-        archived: &BTreeMap<words::RunId, words::RunStatus>,
-        rows: &Book,
-    ) {
-        let World { checkers, history, ledger, book, .. } = self;
-        checkers.audit(&Audit { history, ledger, states, archived, book, rows });
+    pub fn audit(&mut self, found: &Found) {
+        let World { checkers, history, ledger, book, depot, .. } = self;
+        let Found { states, archived, rows, queues, message_rows } = found;
+        checkers.audit(&Audit { history, ledger, states, archived, book, rows, depot, queues, message_rows });
     }
 
     /// A number that two equal simulations share.

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use journal::{AppendError, Journal, codec};
 use kernel::Event;
 use kernel::queue::{
-    Changes, MessageNo, QueueFact, QueueNo, QueueRejection, Queues, Settle, Shelf, Take, Taken,
+    Changes, MessageFact, MessageNo, QueueFact, QueueNo, QueueRejection, Queues, Settle, Shelf, Take, Taken,
 };
 use planted::Bug;
 use tokio::sync::oneshot;
@@ -54,6 +54,9 @@ impl<J: Journal> Partition<J> {
                 let mut changes = Changes::default();
                 let answer = self.change_queues(batch, command, &mut changes);
                 self.note_changes(batch, changes);
+                if planted::is(Bug::SettledTooEarly) {
+                    return drop(reply.send(answer.map_err(QueueError::Rejected)));
+                }
                 Pending::Ready(answer.map_err(QueueError::Rejected))
             }
         };
@@ -109,7 +112,7 @@ impl<J: Journal> Partition<J> {
         let others_wait = receive.session.is_none() && self.lines.has(queue, receive.shelf);
         let taken = if others_wait { Vec::new() } else { self.receive(batch, queue, &receive) };
         if taken.is_empty() && receive.patience.as_ms() > 0 && !self.draining {
-            return self.lines.join(queue, receive, reply, batch.wall);
+            return self.lines.join(queue, receive, reply, batch.now);
         }
         batch.queues.replies.push((reply, Pending::Received { queue, taken }));
     }
@@ -138,7 +141,8 @@ impl<J: Journal> Partition<J> {
     /// A token that no other lock has ever had: an epoch is claimed once, and counts its locks.
     fn new_token(&mut self) -> Uid {
         self.locks += 1;
-        let owner = words::retry::mix(u64::from(self.id.0) << 48 ^ self.epoch.0);
+        let epoch = if planted::is(Bug::TokensRepeated) { 0 } else { self.epoch.0 };
+        let owner = words::retry::mix(u64::from(self.id.0) << 48 ^ epoch);
         Uid((u128::from(owner) << 64 | u128::from(words::retry::mix(owner ^ self.locks))).to_be_bytes())
     }
 
@@ -149,10 +153,11 @@ impl<J: Journal> Partition<J> {
             self.queues.tick(batch.wall, &mut changes);
             self.note_changes(batch, changes);
         }
-        for (queue, shelf) in self.lines.queues() {
+        let lines = if planted::is(Bug::LinesForgotten) { Vec::new() } else { self.lines.queues() };
+        for (queue, shelf) in lines {
             self.serve_line(batch, queue, shelf);
         }
-        for waiting in self.lines.overdue(batch.wall, self.draining) {
+        for waiting in self.lines.overdue(batch.now, self.draining) {
             let pending = Pending::Received { queue: waiting.queue, taken: Vec::new() };
             batch.queues.replies.push((waiting.reply, pending));
         }
@@ -192,7 +197,11 @@ impl<J: Journal> Partition<J> {
 
     fn note_changes(&mut self, batch: &mut Batch, changes: Changes) {
         let from = batch.events.len();
-        batch.events.extend(changes.facts.into_iter().map(|fact| Event::Queue(Box::new(fact))));
+        let is_lock =
+            |fact: &QueueFact| matches!(fact, QueueFact::Message { fact: MessageFact::Locked { .. }, .. });
+        let is_written = |fact: &QueueFact| !planted::is(Bug::LockNotWritten) || !is_lock(fact);
+        let facts = changes.facts.into_iter().filter(is_written);
+        batch.events.extend(facts.map(|fact| Event::Queue(Box::new(fact))));
         batch.count(from);
         batch.queues.freed.extend(changes.freed);
     }
@@ -217,7 +226,8 @@ impl<J: Journal> Partition<J> {
         for (reply, pending) in deliveries.replies {
             self.answer(reply, pending, &sent)?;
         }
-        for no in deliveries.freed.iter().filter(|no| !sent.contains_key(no)) {
+        let stay = |no: &MessageNo| sent.contains_key(no) || planted::is(Bug::RowsKept);
+        for no in deliveries.freed.iter().filter(|no| !stay(no)) {
             self.shared.view.delete_message(self.id, no.0).map_err(damaged)?;
         }
         Ok(())

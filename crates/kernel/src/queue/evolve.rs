@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use planted::Bug;
 use words::{QueueName, QueueSpec, Span, Timestamp, TopicSpec};
 
 use super::held::{Queue, Slot, Standing};
@@ -102,7 +103,7 @@ impl Queues {
             let (seen, window) = self.seen_mut(&sent.name);
             seen.note(&sent.message.id, sent.at, window);
         }
-        if sent.to.len() > 1 {
+        if sent.to.len() > 1 && !planted::is(Bug::HolderNotCounted) {
             let holders = u32::try_from(sent.to.len()).expect("a topic has at most 10,000 subscriptions");
             self.holders.insert(sent.no, holders);
         }
@@ -153,10 +154,12 @@ impl Queues {
             }),
             MessageFact::Locked { token, until } => held.change(no, |slot| {
                 slot.standing = Standing::Locked { token: *token, until: *until };
-                slot.deliveries += 1;
+                slot.deliveries += u32::from(!planted::is(Bug::DeliveryNotCounted));
             }),
             MessageFact::Renewed { until } => held.change(no, |slot| {
-                if let Standing::Locked { token, .. } = slot.standing {
+                if let Standing::Locked { token, .. } = slot.standing
+                    && !planted::is(Bug::RenewalForgotten)
+                {
                     slot.standing = Standing::Locked { token, until: *until };
                 }
             }),
@@ -201,7 +204,7 @@ impl Queues {
 }
 
 fn new_slot(sent: &Sent, of_topic: Option<Span>, of_queue: Option<Span>) -> Slot {
-    let scheduled = sent.message.scheduled_at.filter(|at| *at > sent.at);
+    let scheduled = sent.message.scheduled_at.filter(|at| *at > sent.at && !planted::is(Bug::DueIgnored));
     let enqueued_at = scheduled.unwrap_or(sent.at);
     let time_to_live = [sent.message.time_to_live, of_topic, of_queue].into_iter().flatten().min();
     Slot {

@@ -87,6 +87,7 @@ impl Queues {
         changes: &mut Changes,
     ) {
         while shelf == Shelf::Main
+            && !planted::is(Bug::ExpiredHandedOut)
             && let Some(held) = self.queues.get(&queue)
             && let Some(no) = held.next(shelf, session)
             && held.slot(no).and_then(|slot| slot.expires_at).is_some_and(|at| at <= now)

@@ -1,7 +1,7 @@
 //! Drawing a plan from a seed: each kind of fault is on in about half of all plans, so that some plans have few
 //! kinds of which each can do its worst.
 
-use super::{Deed, Fates, Limits, Plan, Timed, jobs};
+use super::{Deed, Fates, Limits, Plan, Timed, jobs, queues};
 use crate::dice::Dice;
 
 /// How long the part with faults lasts, in ms.
@@ -25,6 +25,7 @@ impl Plan {
         let mut job_dice = Dice::new(seed, "jobs");
         let wall_ms = jobs::draw_wall_ms(&mut job_dice, WALL_MS);
         deeds.extend(jobs::draw(&mut job_dice, wall_ms));
+        deeds.extend(queues::draw(&mut Dice::new(seed, "queues")));
         deeds.sort_by_key(|timed| timed.at);
         Plan { seed, limits: limits(&mut dice), fates: fates(&mut dice), wall_ms, deeds }
     }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::plan::{Deed, Plan};
 use crate::services::Call;
+use crate::traffic::QueueErrand;
 
 /// Something that the world does at its time.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -19,6 +20,8 @@ pub enum Errand {
     Edit {
         n: u32,
     },
+    /// Somebody does something about queues.
+    Queue(QueueErrand),
     /// The disk has room again.
     Empty,
 }

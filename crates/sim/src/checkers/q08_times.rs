@@ -1,0 +1,52 @@
+//! Q8: a message is not handed out before its time or after it, and what expires ends as its queue says.
+
+use kernel::Event;
+use kernel::queue::{Left, MessageFact, QueueFact};
+
+use super::{Accusations, Checker};
+use crate::depot::Stands;
+use crate::sighting::Durable;
+
+pub struct Times;
+
+impl Checker for Times {
+    fn id(&self) -> &'static str {
+        "Q8"
+    }
+
+    fn see_event(&mut self, durable: &Durable<'_>, accusations: &mut Accusations<'_>) {
+        let Event::Queue(fact) = durable.event else { return };
+        let QueueFact::Message { queue, no, at, fact } = &**fact else { return };
+        let Some((held, kept)) = durable.depot.kept(durable.partition, *queue, *no) else { return };
+        let no = no.0;
+        let expired = kept.expires_at.is_some_and(|expires_at| expires_at <= *at);
+        match fact {
+            MessageFact::Locked { .. } | MessageFact::Left { how: Left::Taken } => {
+                if let Stands::Waits { at: due } = kept.stands {
+                    accusations.accuse(format!("message {no} was handed out, and is due at {}", due.0));
+                }
+                if expired && !kept.dead {
+                    accusations.accuse(format!("message {no} was handed out after it had expired"));
+                }
+            }
+            MessageFact::Due => match kept.stands {
+                Stands::Waits { at: due } if due <= *at => {}
+                stands => {
+                    accusations.accuse(format!("message {no} became due at {} and was {stands:?}", at.0))
+                }
+            },
+            MessageFact::Left { how: Left::Expired }
+                if !expired || kept.dead || held.spec.dead_letter_expired =>
+            {
+                accusations.accuse(format!("message {no} expired at {}, {:?}, {kept:?}", at.0, held.spec));
+            }
+            MessageFact::DeadLettered { reason, .. }
+                if reason == "TTLExpiredException" && !(expired && held.spec.dead_letter_expired) =>
+            {
+                accusations
+                    .accuse(format!("message {no} is a dead letter at {} as if expired, {kept:?}", at.0));
+            }
+            _ => {}
+        }
+    }
+}
