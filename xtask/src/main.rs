@@ -1,6 +1,7 @@
 //! `cargo xtask`: every command of a developer, so that nobody has to remember flags.
 
 mod azure_sdk;
+mod brokers;
 mod command;
 mod fuzz;
 mod long;
@@ -37,6 +38,8 @@ enum Task {
     Tidy,
     /// The published Python client of Azure Scheduler against the real binary; part of the tests.
     AzureSdk,
+    /// Installs the brokers, and the clients of others, that the tests talk to; part of the tests.
+    Brokers,
     /// Requests made up from the description of the API, against the real binary; part of the tests.
     Schemathesis(schemathesis::Schemathesis),
     /// Hostile bytes for every parser, guided by coverage; the tests have a small part of it.
@@ -87,6 +90,7 @@ fn carry_out(task: Task) -> anyhow::Result<()> {
         Task::AzureSdk => {
             azure_sdk::run(&root).map(|tests| println!("\nxtask azure-sdk: {tests} tests passed"))
         }
+        Task::Brokers => brokers::ensure(&root).map(|()| println!("xtask brokers: all is there")),
         Task::Schemathesis(asked) => {
             schemathesis::run(&root, &asked).map(|done| println!("\nxtask schemathesis: {done}"))
         }

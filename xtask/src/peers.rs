@@ -4,7 +4,7 @@ mod apscheduler;
 mod bullmq;
 mod dbos;
 mod figures;
-mod install;
+pub mod install;
 mod load;
 mod machine;
 mod measure;

@@ -5,12 +5,13 @@ use std::time::Instant;
 
 use crate::ratchet::{self, Ratchet};
 use crate::schemathesis::Schemathesis;
-use crate::{azure_sdk, command, schemathesis, sim, tidy, torture};
+use crate::{azure_sdk, brokers, command, schemathesis, sim, tidy, torture};
 
 /// Everything that must hold.
 pub fn test(root: &Path) -> anyhow::Result<()> {
     let began = Instant::now();
     check_stages(root)?;
+    stage("brokers", || brokers::ensure(root))?;
     let tests = stage("tests", || run_tests(root))?;
     let sdk = stage("azure sdk", || azure_sdk::run(root))?;
     let described = stage("schemathesis", || schemathesis::run(root, &Schemathesis::small()))?;

@@ -12,12 +12,12 @@ const LINES: [&[&str]; 8] = [
     &["engine", "ingest"],
     &["rest", "effects", "sources", "journal-disk"],
     &["server"],
-    &["drone-delivery"],
+    &["drone-delivery", "peers"],
     &["cli", "torture", "sim", "fuzz", "ratchet", "xtask"],
 ];
 
 /// Crates that stand for somebody else's programs: they use nothing of ours.
-const STRANGERS: [&str; 2] = ["drone-delivery", "xtask"];
+const STRANGERS: [&str; 3] = ["drone-delivery", "peers", "xtask"];
 
 pub(crate) fn check(files: &[File]) -> Vec<Finding> {
     let manifests = files.iter().filter(|file| {

@@ -1,0 +1,9 @@
+//! Real brokers, and clients of others that receive what was sent.
+
+#![allow(clippy::unwrap_used)]
+
+mod amqp;
+mod kafka;
+mod nats;
+mod rabbit;
+mod shared;

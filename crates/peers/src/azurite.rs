@@ -1,0 +1,37 @@
+//! Azurite, Microsoft's stand-in for Azure Storage: its queue service.
+
+use crate::installed;
+use crate::process::{Folder, Process, free_port, local};
+
+/// A running queue service of Azurite.
+pub struct Azurite {
+    _server: Process,
+    _folder: Folder,
+    port: u16,
+}
+
+impl Azurite {
+    /// The account that every Azurite has.
+    pub const ACCOUNT: &str = "devstoreaccount1";
+    /// The key of that account, which is known to everybody.
+    pub const KEY: &str =
+        "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw==";
+
+    /// Starts one, and waits until it takes connections.
+    pub fn start() -> anyhow::Result<Azurite> {
+        let folder = Folder::new()?;
+        let port = free_port()?;
+        let mut command = installed::node()?;
+        command.arg(installed::azurite()?);
+        command.args(["--queueHost", "127.0.0.1", "--queuePort", &port.to_string(), "--location"]);
+        command.arg(folder.path()).args(["--silent", "--skipApiVersionCheck", "--disableTelemetry"]);
+        let mut server = Process::start("azurite", command, folder.path())?;
+        server.listens(local(port))?;
+        Ok(Azurite { _server: server, _folder: folder, port })
+    }
+
+    /// `http://127.0.0.1:port/devstoreaccount1`: behind it come the names of queues.
+    pub fn url(&self) -> String {
+        format!("http://127.0.0.1:{}/{}", self.port, Azurite::ACCOUNT)
+    }
+}

@@ -1,0 +1,15 @@
+//! Programs of others that tests talk to: each is started on free ports of this machine, with data of its own, and
+//! ends with what holds it, or with the process when that dies first.
+
+mod azurite;
+mod installed;
+mod kafka;
+mod nats;
+mod process;
+mod rabbitmq;
+
+pub use azurite::Azurite;
+pub use installed::{node, python};
+pub use kafka::KafkaMock;
+pub use nats::NatsServer;
+pub use rabbitmq::RabbitMq;

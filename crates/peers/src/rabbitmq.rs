@@ -1,0 +1,102 @@
+//! RabbitMQ of Debian, which speaks AMQP 0-9-1 and, by its plug-in, 1.0.
+
+use std::process::Command;
+
+use anyhow::Context;
+
+use crate::installed;
+use crate::process::{Folder, Process, free_port, local};
+
+/// A running RabbitMQ with the user `guest`, whose secret is `guest`.
+pub struct RabbitMq {
+    server: Option<Process>,
+    _names: Process,
+    folder: Folder,
+    ports: Ports,
+}
+
+struct Ports {
+    client: u16,
+    names: u16,
+    nodes: u16,
+}
+
+impl RabbitMq {
+    /// Starts one, and waits until it takes connections.
+    pub fn start() -> anyhow::Result<RabbitMq> {
+        let folder = Folder::new()?;
+        let ports = Ports { client: free_port()?, names: free_port()?, nodes: free_port()? };
+        // Its own name server: one that a node starts by itself stays when the node is gone.
+        let mut epmd = Command::new(installed::program("epmd", &[])?);
+        epmd.args(["-port", &ports.names.to_string(), "-address", "127.0.0.1"]);
+        let mut names = Process::start("epmd", epmd, folder.path())?;
+        names.listens(local(ports.names))?;
+        folder.write("enabled_plugins", "[rabbitmq_amqp1_0].\n")?;
+        // The second: what is kept for others on this disk is no affair of a test.
+        let settings = format!(
+            "listeners.tcp.1 = 127.0.0.1:{}\ndisk_free_limit.absolute = 1MB\nlog.console = true\nlog.file = false\n",
+            ports.client
+        );
+        folder.write("rabbitmq.conf", &settings)?;
+        let mut rabbit = RabbitMq { server: None, _names: names, folder, ports };
+        rabbit.start_again()?;
+        Ok(rabbit)
+    }
+
+    /// `amqp://127.0.0.1:port`, for both protocols.
+    pub fn url(&self) -> String {
+        format!("amqp://127.0.0.1:{}", self.ports.client)
+    }
+
+    pub fn port(&self) -> u16 {
+        self.ports.client
+    }
+
+    /// Kills it. Its data stays.
+    pub fn stop(&mut self) {
+        self.server = None;
+    }
+
+    /// Starts it on the same ports with the same data.
+    pub fn start_again(&mut self) -> anyhow::Result<()> {
+        let mut server = Process::start("rabbitmq", self.command()?, self.folder.path())?;
+        server.listens(local(self.ports.client))?;
+        self.server = Some(server);
+        Ok(())
+    }
+
+    /// Stops it where it is: connections stay open, and nothing answers.
+    pub fn freeze(&self) {
+        self.server.as_ref().inspect(|server| server.freeze());
+    }
+
+    pub fn thaw(&self) {
+        self.server.as_ref().inspect(|server| server.thaw());
+    }
+
+    fn command(&self) -> anyhow::Result<Command> {
+        let folder = self.folder.path();
+        let program = installed::program("rabbitmq-server", &[])?;
+        // What is on the path changes to a user of its own; the script behind it does not.
+        let script = std::path::Path::new("/usr/lib/rabbitmq/bin/rabbitmq-server");
+        let mut command = Command::new(if script.is_file() { script } else { &program });
+        let inside = |name: &str| folder.join(name);
+        std::fs::create_dir_all(inside("log")).context("making a folder")?;
+        command
+            .env("HOME", folder)
+            .env("RABBITMQ_NODENAME", format!("peer{}@localhost", self.ports.client))
+            .env("RABBITMQ_DIST_PORT", self.ports.nodes.to_string())
+            .env("RABBITMQ_CONFIG_FILE", inside("rabbitmq"))
+            .env("RABBITMQ_ENABLED_PLUGINS_FILE", inside("enabled_plugins"))
+            .env("RABBITMQ_MNESIA_BASE", inside("mnesia"))
+            .env("RABBITMQ_LOG_BASE", inside("log"))
+            .env("RABBITMQ_LOGS", "-")
+            .env("RABBITMQ_PID_FILE", inside("pid"))
+            .env("RABBITMQ_GENERATED_CONFIG_DIR", inside("generated"))
+            .env("ERL_EPMD_PORT", self.ports.names.to_string())
+            .env("ERL_EPMD_ADDRESS", "127.0.0.1")
+            .env("RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS", "-kernel inet_dist_use_interface {127,0,0,1}")
+            .env_remove("NOTIFY_SOCKET");
+        Ok(command)
+    }
+}
