@@ -2,15 +2,17 @@
 
 mod action;
 mod fields;
+mod message;
 mod retry;
 mod scope;
+mod services;
 mod steps;
 mod url;
 
 use std::sync::Arc;
 
 use words::plan::Tells;
-use words::{Plan, Retry, ServiceName, Span, WorkflowName};
+use words::{Plan, Retry, Span, WorkflowName};
 
 use self::fields::{Field, Fields};
 use self::retry::Of;
@@ -20,7 +22,7 @@ use crate::action::{Action, Service};
 use crate::context::{NOTICE, StepSet};
 use crate::definition::{Accept, Definition, Notices};
 use crate::expression::Expression;
-use crate::limits::{SERVICES_MAX, SOURCE_BYTES_MAX};
+use crate::limits::SOURCE_BYTES_MAX;
 use crate::problem::{Problems, Report, quote};
 use crate::schema::Schema;
 use crate::template;
@@ -29,7 +31,7 @@ use crate::yaml::{self, Kind, Node};
 /// The workflow that occurrences of jobs are runs of.
 const JOBS: &str = "job";
 
-const FIELDS: [&str; 12] = [
+const FIELDS: [&str; 13] = [
     "name",
     "description",
     "accept",
@@ -42,15 +44,13 @@ const FIELDS: [&str; 12] = [
     "on_completed",
     "on_undone",
     "on_parked",
+    "feed",
 ];
 
 /// Paths that Sortie itself answers.
 const RESERVED_ROUTES: [&str; 7] =
     ["/v1", "/subscriptions", "/livez", "/readyz", "/metrics", "/openapi.json", "/docs"];
 
-const SERVICE_TIMEOUT: Span = Span::from_secs(30);
-const SERVICE_CONCURRENCY: u32 = 64;
-const SERVICE_CONCURRENCY_MAX: u32 = 100_000;
 const DEADLINE: Span = Span::from_secs(24 * 3600);
 
 pub(crate) fn parse(source: &str) -> Result<Definition, Problems> {
@@ -95,7 +95,7 @@ fn read(source: &str, node: &Node, report: &mut Report) -> Option<Definition> {
         fields.get("description").and_then(|field| field.text(report)).map_or("", str::trim).to_owned();
     let accept =
         fields.get("accept").map_or_else(|| Some(Accept::default()), |field| read_accept(&field, report));
-    let services = fields.get("services").map_or_else(Vec::new, |field| read_services(&field, report));
+    let services = fields.get("services").map_or_else(Vec::new, |field| services::read(&field, report));
     let own =
         |name, of, report: &mut Report| fields.get(name).and_then(|field| retry::read(&field, of, report));
     let defaults = Defaults {
@@ -108,15 +108,40 @@ fn read(source: &str, node: &Node, report: &mut Report) -> Option<Definition> {
     let deadline = fields.span("deadline", report).unwrap_or(DEADLINE);
     let Steps { names, plan, steps } = steps?;
     let (notices, notice_retry) = read_notices(&fields, &names, &services, report);
+    let feed = fields.get("feed").and_then(|field| {
+        let text = field.text(report)?;
+        field.checked(check_queue(text), report)
+    });
     let tells = Tells {
         completed: notices.completed.is_some(),
-        undone: notices.undone.is_some(),
-        parked: notices.parked.is_some(),
+        undone: notices.undone.is_some() || feed.is_some(),
+        parked: notices.parked.is_some() || feed.is_some(),
     };
     let plan = Arc::new(Plan { steps: plan, deadline: Some(deadline), serial, tells, notice_retry });
     let source = source.into();
     let (name, accept) = (name?, accept?);
-    Some(Definition { name, description, source, accept, services, step_names: names, steps, notices, plan })
+    Some(Definition {
+        name,
+        description,
+        source,
+        accept,
+        services,
+        step_names: names,
+        steps,
+        notices,
+        feed,
+        plan,
+    })
+}
+
+/// The name of a built-in queue; whether there is such a queue turns out when it is needed.
+fn check_queue(name: &str) -> Result<String, String> {
+    let allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-' | '/');
+    if name.is_empty() || name.len() > 260 || !name.chars().all(allowed) {
+        let rule = "must be the name of a queue: letters, digits, '.', '_', '-' and '/', at most 260";
+        return Err(format!("{} {rule}", quote(name)));
+    }
+    Ok(name.to_owned())
 }
 
 fn read_accept(field: &Field<'_>, report: &mut Report) -> Option<Accept> {
@@ -169,30 +194,6 @@ fn read_schema(field: &Field<'_>, report: &mut Report) -> Option<Schema> {
             None
         }
     }
-}
-
-fn read_services(field: &Field<'_>, report: &mut Report) -> Vec<Service> {
-    let Some(entries) = Fields::read_any(field, report) else { return Vec::new() };
-    if entries.iter().count() > SERVICES_MAX {
-        field.wrong(format!("a workflow has at most {SERVICES_MAX} services"), report);
-        return Vec::new();
-    }
-    entries.iter().filter_map(|(name, _, field)| read_service(name, &field, report)).collect()
-}
-
-fn read_service(name: &str, field: &Field<'_>, report: &mut Report) -> Option<Service> {
-    let name = field.checked(ServiceName::new(name), report);
-    let fields = Fields::read(field, &["url", "timeout", "concurrency", "headers"], report)?;
-    let url = fields
-        .require("url", report)
-        .and_then(|field| field.text(report).and_then(|text| field.checked(url::check_base(text), report)));
-    let timeout = fields.span("timeout", report).unwrap_or(SERVICE_TIMEOUT);
-    let concurrency =
-        fields.count("concurrency", SERVICE_CONCURRENCY_MAX, report).unwrap_or(SERVICE_CONCURRENCY);
-    let headers = action::read_fixed_headers(&fields, report);
-    // A service whose URL is wrong still has its name, so that its calls are not reported too.
-    let url = url.unwrap_or_default();
-    Some(Service { name: name?, url, timeout, concurrency, headers })
 }
 
 fn read_notices(
