@@ -92,7 +92,9 @@ impl Sender {
             Ok(Err(PostError::Unknown(reason))) => Sorted::Unknown { reason },
             Err(_) => Sorted::Unknown { reason: "not confirmed in time".to_owned() },
         };
-        Sent::new(sorted)
+        // All queues are counted as one service: what one of them has no room for must not pause the others.
+        let verdict = if matches!(sorted, Sorted::Done { .. }) { Verdict::Done } else { Verdict::Untried };
+        Sent { sorted, verdict }
     }
 
     async fn through_broker(&self, to: &Destination, message: &Message, patience: Duration) -> Sent {
@@ -185,9 +187,6 @@ impl Sent {
         let verdict = match &sorted {
             Sorted::Done { .. } => Verdict::Done,
             Sorted::Refused { .. } => Verdict::Refused,
-            Sorted::Transient { retry_after: Some(wish), .. } => {
-                Verdict::Overloaded { retry_after: Some(wish.as_std()) }
-            }
             Sorted::Transient { .. } => Verdict::Failed,
             Sorted::Unknown { .. } => Verdict::Lost,
         };

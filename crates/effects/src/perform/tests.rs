@@ -283,6 +283,23 @@ async fn a_notice_with_a_feed_is_given_when_both_have_it() {
 }
 
 #[tokio::test]
+async fn a_queue_without_room_does_not_pause_the_others() {
+    let posts = Arc::new(Posts::default());
+    let inner = inner(&posts);
+    let (context, stop) = (context(RunStatus::Running), Stop::default());
+    let full = Definition::parse(&step("{ type: queue, queue: full }", "")).unwrap();
+    let free = Definition::parse(&step("{ type: queue, queue: free }", "")).unwrap();
+    for definition in std::iter::repeat_n(&full, 200).chain([&free]) {
+        let (work, key) = (Work::Do(StepIndex(0)), "k".to_owned());
+        let errand = Errand { work, attempt: 1, definition, version: 1, context: &context, key, stop: &stop };
+        let outcome = tokio::time::timeout(Duration::from_secs(60), inner.run(&errand)).await.unwrap();
+        assert_eq!(matches!(outcome, Some(Outcome::Done { .. })), std::ptr::eq(definition, &free));
+    }
+    let breaker = inner.services.snapshot("queues").unwrap().breaker;
+    assert_eq!(breaker, crate::service::BreakerState::Closed);
+}
+
+#[tokio::test]
 async fn a_send_waits_for_the_turn_of_its_service() {
     let posts = Arc::new(Posts::default());
     let inner = inner(&posts);
