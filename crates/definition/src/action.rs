@@ -3,13 +3,48 @@
 use http::{HeaderName, HeaderValue, Method};
 use words::{ServiceName, Span};
 
-use crate::context::StepSet;
+use crate::context::{Frame, StepSet};
+use crate::message::{self, MessageAction};
+use crate::render::{self, RenderError, Rendered};
 use crate::template::{Body, Template};
 
-/// One call to the outside. HTTP today; queues and topics get variants of their own.
+/// One call to the outside.
 #[derive(Debug)]
 pub enum Action {
     Http(HttpAction),
+    Message(MessageAction),
+}
+
+impl Action {
+    /// The steps whose outputs it may use.
+    pub(crate) fn visible(&self) -> StepSet {
+        match self {
+            Action::Http(http) => http.visible,
+            Action::Message(message) => message.visible,
+        }
+    }
+
+    pub(crate) fn has_body(&self) -> bool {
+        match self {
+            Action::Http(http) => http.body.is_some(),
+            Action::Message(message) => message.body.is_some(),
+        }
+    }
+
+    pub(crate) fn render(&self, frame: &Frame<'_>) -> Result<Rendered, RenderError> {
+        match self {
+            Action::Http(http) => render::render(http, frame).map(Rendered::Call),
+            Action::Message(action) => message::render(action, frame).map(Box::new).map(Rendered::Send),
+        }
+    }
+
+    /// What it does and where it goes, as written, like `PUT http://drone/api/${.run.id}`.
+    pub(crate) fn describe(&self) -> String {
+        match self {
+            Action::Http(http) => format!("{} {}", http.method, http.target()),
+            Action::Message(message) => message.target(),
+        }
+    }
 }
 
 /// An HTTP call whose parts may hold expressions.
@@ -50,10 +85,20 @@ impl HttpAction {
 #[derive(Debug, Clone)]
 pub struct Service {
     pub name: ServiceName,
-    /// Scheme, host and optional path, without a slash at the end.
+    /// Scheme, host and optional path, without a slash at the end. Brokers may have several hosts.
     pub url: String,
     pub timeout: Span,
     /// The most calls in flight at once.
     pub concurrency: u32,
+    /// Who signs in, for messages.
+    pub username: Option<String>,
+    /// The name of the secret that signs in, for messages. Its value is never part of a definition.
+    pub secret: Option<String>,
     pub(crate) headers: Vec<(HeaderName, HeaderValue)>,
+}
+
+impl Service {
+    pub(crate) fn scheme(&self) -> &str {
+        self.url.split_once("://").map_or("", |(scheme, _)| scheme)
+    }
 }

@@ -16,7 +16,7 @@ use crate::judge::{self, Verdict};
 use crate::limits::OUTPUT_BYTES_MAX;
 use crate::parse;
 use crate::problem::{Problems, quote};
-use crate::render::{self, RenderError, Request};
+use crate::render::{RenderError, Rendered};
 use crate::schema::{Schema, SchemaProblem};
 use crate::source::Source;
 
@@ -32,6 +32,7 @@ pub struct Definition {
     pub(crate) step_names: Vec<StepName>,
     pub(crate) steps: Vec<Step>,
     pub(crate) notices: Notices,
+    pub(crate) feed: Option<String>,
     pub(crate) plan: Arc<Plan>,
 }
 
@@ -193,25 +194,38 @@ impl Definition {
         Ok(Taken { id, key })
     }
 
-    /// The request that `work` owes. An action that a person named goes to [`Definition::render_action`].
-    pub fn render(&self, work: Work, context: &Context<'_>) -> Result<Request, RenderError> {
+    /// The built-in queue that is told of `work`, besides the action that the workflow may declare for it.
+    pub fn feed(&self, work: Work) -> Option<&str> {
+        match work {
+            Work::Notice(Notice::Undone | Notice::Parked) => self.feed.as_deref(),
+            Work::Notice(Notice::Completed) => None,
+            Work::Do(_) | Work::Alternative(_) | Work::Undo(_) => None,
+            Work::DoInstead(_) | Work::UndoInstead(_) => None,
+        }
+    }
+
+    /// Whether the workflow declares an action for `work`.
+    pub fn declares(&self, work: Work) -> bool {
+        self.action(work).is_some()
+    }
+
+    /// What `work` owes. An action that a person named goes to [`Definition::render_action`].
+    pub fn render(&self, work: Work, context: &Context<'_>) -> Result<Rendered, RenderError> {
         let action =
             self.action(work).ok_or_else(|| RenderError::new("call", "the workflow declares none"))?;
         let fields = if matches!(work, Work::Notice(_)) { NOTICE } else { CALL };
-        let Action::Http(http) = action;
-        let frame = Frame::new(context, &self.name, &self.step_names, http.visible, fields);
-        let mut request = render::render(http, &frame)?;
-        if fields == NOTICE && request.body.is_none() {
-            judge::add_notice_body(&mut request, &frame);
+        let frame = Frame::new(context, &self.name, &self.step_names, action.visible(), fields);
+        let mut rendered = action.render(&frame)?;
+        if fields == NOTICE && !action.has_body() {
+            judge::add_notice_body(&mut rendered, &frame);
         }
-        Ok(request)
+        Ok(rendered)
     }
 
-    /// The request of an action that a person named.
-    pub fn render_action(&self, action: &Action, context: &Context<'_>) -> Result<Request, RenderError> {
-        let Action::Http(http) = action;
-        let frame = Frame::new(context, &self.name, &self.step_names, http.visible, CALL);
-        render::render(http, &frame)
+    /// What an action that a person named comes to.
+    pub fn render_action(&self, action: &Action, context: &Context<'_>) -> Result<Rendered, RenderError> {
+        let frame = Frame::new(context, &self.name, &self.step_names, action.visible(), CALL);
+        action.render(&frame)
     }
 
     /// What a 2xx answer to `work` means, and what later steps get of it.

@@ -21,6 +21,9 @@ pub struct Description {
     pub steps: Vec<StepDescription>,
     /// The endings that are told, and to where.
     pub notices: Vec<(&'static str, String)>,
+    /// The built-in queue that is told of parked and undone runs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub feed: Option<String>,
 }
 
 #[derive(Debug, Clone, Serialize)]
@@ -35,7 +38,7 @@ pub struct ServiceDescription {
 pub struct StepDescription {
     pub name: String,
     pub after: Vec<String>,
-    /// Method and target as written, like `PUT http://drone/api/${.run.id}`.
+    /// Method and target as written, like `PUT http://drone/api/${.run.id}`, or where a message goes.
     pub call: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub accept_if: Option<String>,
@@ -58,7 +61,8 @@ impl Definition {
             ("undone", &self.notices.undone),
             ("parked", &self.notices.parked),
         ];
-        let told = |(ending, action): (&'static str, &Option<Action>)| Some((ending, call(action.as_ref()?)));
+        let told =
+            |(ending, action): (&'static str, &Option<Action>)| Some((ending, action.as_ref()?.describe()));
         Description {
             name: self.name.to_string(),
             description: self.description.clone(),
@@ -68,6 +72,7 @@ impl Definition {
             services: self.services.iter().map(service).collect(),
             steps: (0..self.steps.len()).map(|n| self.describe_step(n, &self.steps[n])).collect(),
             notices: notices.into_iter().filter_map(told).collect(),
+            feed: self.feed.clone(),
         }
     }
 
@@ -78,12 +83,12 @@ impl Definition {
         StepDescription {
             name: plan.name.to_string(),
             after: plan.after.iter().map(name).collect(),
-            call: call(&step.call),
+            call: step.call.describe(),
             accept_if: source(&step.judgement.accept_if),
             output: source(&step.judgement.output),
             retry: retry(plan.retry),
-            alternative: step.alternative.as_ref().map(|other| call(&other.action)),
-            undo: step.undo.as_ref().map(call),
+            alternative: step.alternative.as_ref().map(|other| other.action.describe()),
+            undo: step.undo.as_ref().map(Action::describe),
             pivot: plan.pivot,
             complete_by: plan.complete_by,
         }
@@ -98,11 +103,6 @@ fn service(service: &Service) -> ServiceDescription {
         timeout: *timeout,
         concurrency: *concurrency,
     }
-}
-
-fn call(action: &Action) -> String {
-    let Action::Http(http) = action;
-    format!("{} {}", http.method, http.target())
 }
 
 fn retry(retry: Retry) -> String {

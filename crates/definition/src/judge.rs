@@ -11,7 +11,9 @@ use crate::expression::{Expression, Input};
 use crate::json::{self, Segment};
 use crate::limits::{DEFAULT_OUTPUT_BYTES_MAX, OUTPUT_BYTES_MAX};
 use crate::problem::quote;
-use crate::render::Request;
+use crate::render::Rendered;
+
+const JSON: &str = "application/json";
 
 /// What a 2xx answer means.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -68,15 +70,28 @@ pub(crate) fn body_text(body: &Bytes) -> (Cow<'_, str>, bool) {
 }
 
 /// A notice that says nothing of its body tells what happened to which run.
-pub(crate) fn add_notice_body(request: &mut Request, frame: &Frame<'_>) {
-    if matches!(request.method, Method::GET | Method::HEAD | Method::DELETE) {
-        return;
+pub(crate) fn add_notice_body(rendered: &mut Rendered, frame: &Frame<'_>) {
+    match rendered {
+        Rendered::Call(request) => {
+            let bodiless = matches!(request.method, Method::GET | Method::HEAD | Method::DELETE);
+            if bodiless || request.body.is_some() {
+                return;
+            }
+            request.body = Some(notice_body(frame));
+            if !request.headers.iter().any(|(name, _)| *name == CONTENT_TYPE) {
+                request.headers.push((CONTENT_TYPE, HeaderValue::from_static(JSON)));
+            }
+        }
+        Rendered::Send(sending) => {
+            let message = &mut sending.message;
+            message.body = notice_body(frame);
+            message.content_type.get_or_insert_with(|| JSON.to_owned());
+        }
     }
+}
+
+fn notice_body(frame: &Frame<'_>) -> Bytes {
     let field = |name: &str| frame.find(&[Segment::Field(name.into())]).unwrap_or(Cow::Borrowed("null"));
     let (run, done, undone) = (field("run"), field("steps_done"), field("steps_undone"));
-    let body = format!(r#"{{"run":{run},"steps_done":{done},"steps_undone":{undone}}}"#);
-    request.body = Some(body.into());
-    if !request.headers.iter().any(|(name, _)| *name == CONTENT_TYPE) {
-        request.headers.push((CONTENT_TYPE, HeaderValue::from_static("application/json")));
-    }
+    format!(r#"{{"run":{run},"steps_done":{done},"steps_undone":{undone}}}"#).into()
 }

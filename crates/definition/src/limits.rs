@@ -36,6 +36,8 @@ pub const DEFAULT_OUTPUT_BYTES_MAX: usize = 16 * 1024;
 pub const BODY_BYTES_MAX: usize = 4 * 1024 * 1024;
 /// Bytes of a rendered URL; common servers refuse longer ones.
 pub const URL_BYTES_MAX: usize = 8 * 1024;
+/// Bytes of a name, a field or a property of a message; brokers commonly take no more than 64 KiB of all of them.
+pub const MESSAGE_TEXT_BYTES_MAX: usize = 32 * 1024;
 /// Bytes of a compiled pattern of a schema.
 pub const PATTERN_BYTES_MAX: usize = 1024 * 1024;
 /// Bytes of a value quoted in a message.

@@ -2,8 +2,10 @@
 
 mod action;
 mod fields;
+mod message;
 mod retry;
 mod scope;
+mod services;
 mod sources;
 mod steps;
 mod url;
@@ -11,7 +13,7 @@ mod url;
 use std::sync::Arc;
 
 use words::plan::Tells;
-use words::{Plan, Retry, ServiceName, Span, WorkflowName};
+use words::{Plan, QueueName, Retry, Span, WorkflowName};
 
 use self::fields::{Field, Fields};
 use self::retry::Of;
@@ -21,7 +23,7 @@ use crate::action::{Action, Service};
 use crate::context::{NOTICE, StepSet};
 use crate::definition::{Accept, Definition, Notices};
 use crate::expression::Expression;
-use crate::limits::{SERVICES_MAX, SOURCE_BYTES_MAX};
+use crate::limits::SOURCE_BYTES_MAX;
 use crate::problem::{Problems, Report, quote};
 use crate::schema::Schema;
 use crate::template;
@@ -30,7 +32,7 @@ use crate::yaml::{self, Kind, Node};
 /// The workflow that occurrences of jobs are runs of.
 const JOBS: &str = "job";
 
-const FIELDS: [&str; 13] = [
+const FIELDS: [&str; 14] = [
     "name",
     "description",
     "accept",
@@ -44,15 +46,13 @@ const FIELDS: [&str; 13] = [
     "on_completed",
     "on_undone",
     "on_parked",
+    "feed",
 ];
 
 /// Paths that Sortie itself answers.
 const RESERVED_ROUTES: [&str; 7] =
     ["/v1", "/subscriptions", "/livez", "/readyz", "/metrics", "/openapi.json", "/docs"];
 
-const SERVICE_TIMEOUT: Span = Span::from_secs(30);
-const SERVICE_CONCURRENCY: u32 = 64;
-const SERVICE_CONCURRENCY_MAX: u32 = 100_000;
 const DEADLINE: Span = Span::from_secs(24 * 3600);
 
 pub(crate) fn parse(source: &str) -> Result<Definition, Problems> {
@@ -97,7 +97,7 @@ fn read(source: &str, node: &Node, report: &mut Report) -> Option<Definition> {
         fields.get("description").and_then(|field| field.text(report)).map_or("", str::trim).to_owned();
     let accept =
         fields.get("accept").map_or_else(|| Some(Accept::default()), |field| read_accept(&field, report));
-    let services = fields.get("services").map_or_else(Vec::new, |field| read_services(&field, report));
+    let services = fields.get("services").map_or_else(Vec::new, |field| services::read(&field, report));
     let sources = fields
         .get("sources")
         .map_or_else(Vec::new, |field| sources::read(&field, name.as_ref(), &services, report));
@@ -113,10 +113,11 @@ fn read(source: &str, node: &Node, report: &mut Report) -> Option<Definition> {
     let deadline = fields.span("deadline", report).unwrap_or(DEADLINE);
     let Steps { names, plan, steps } = steps?;
     let (notices, notice_retry) = read_notices(&fields, &names, &services, report);
+    let feed = fields.get("feed").and_then(|field| queue_name(&field, report));
     let tells = Tells {
         completed: notices.completed.is_some(),
-        undone: notices.undone.is_some(),
-        parked: notices.parked.is_some(),
+        undone: notices.undone.is_some() || feed.is_some(),
+        parked: notices.parked.is_some() || feed.is_some(),
     };
     let plan = Arc::new(Plan { steps: plan, deadline: Some(deadline), serial, tells, notice_retry });
     let source = source.into();
@@ -131,8 +132,16 @@ fn read(source: &str, node: &Node, report: &mut Report) -> Option<Definition> {
         step_names: names,
         steps,
         notices,
+        feed,
         plan,
     })
+}
+
+/// The name of a built-in queue, which is kept in lower case. Whether there is such a queue turns out when it is
+/// needed.
+fn queue_name(field: &Field<'_>, report: &mut Report) -> Option<QueueName> {
+    let text = field.text(report)?;
+    field.checked(QueueName::new(&text.to_lowercase()), report)
 }
 
 fn read_accept(field: &Field<'_>, report: &mut Report) -> Option<Accept> {
@@ -185,30 +194,6 @@ fn read_schema(field: &Field<'_>, report: &mut Report) -> Option<Schema> {
             None
         }
     }
-}
-
-fn read_services(field: &Field<'_>, report: &mut Report) -> Vec<Service> {
-    let Some(entries) = Fields::read_any(field, report) else { return Vec::new() };
-    if entries.iter().count() > SERVICES_MAX {
-        field.wrong(format!("a workflow has at most {SERVICES_MAX} services"), report);
-        return Vec::new();
-    }
-    entries.iter().filter_map(|(name, _, field)| read_service(name, &field, report)).collect()
-}
-
-fn read_service(name: &str, field: &Field<'_>, report: &mut Report) -> Option<Service> {
-    let name = field.checked(ServiceName::new(name), report);
-    let fields = Fields::read(field, &["url", "timeout", "concurrency", "headers"], report)?;
-    let url = fields
-        .require("url", report)
-        .and_then(|field| field.text(report).and_then(|text| field.checked(url::check_base(text), report)));
-    let timeout = fields.span("timeout", report).unwrap_or(SERVICE_TIMEOUT);
-    let concurrency =
-        fields.count("concurrency", SERVICE_CONCURRENCY_MAX, report).unwrap_or(SERVICE_CONCURRENCY);
-    let headers = action::read_fixed_headers(&fields, report);
-    // A service whose URL is wrong still has its name, so that its calls are not reported too.
-    let url = url.unwrap_or_default();
-    Some(Service { name: name?, url, timeout, concurrency, headers })
 }
 
 fn read_notices(

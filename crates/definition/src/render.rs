@@ -13,8 +13,16 @@ use crate::context::Frame;
 use crate::expression::Expression;
 use crate::json;
 use crate::limits::{BODY_BYTES_MAX, URL_BYTES_MAX};
+use crate::message::Sending;
 use crate::problem::quote;
 use crate::template::{Body, Chunk, Part, Template};
+
+/// What a work owes the outside.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Rendered {
+    Call(Request),
+    Send(Box<Sending>),
+}
 
 /// A request, ready to be sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -124,7 +132,7 @@ fn render_header(
 }
 
 /// The body and its content type.
-fn render_body(body: &Body, frame: &Frame<'_>) -> Result<(Bytes, &'static str), RenderError> {
+pub(crate) fn render_body(body: &Body, frame: &Frame<'_>) -> Result<(Bytes, &'static str), RenderError> {
     const JSON: &str = "application/json";
     const TEXT: &str = "text/plain; charset=utf-8";
     let fail = |message| RenderError::new("body", message);
@@ -178,7 +186,7 @@ fn render_json(chunks: &[Chunk], frame: &Frame<'_>) -> Result<Vec<u8>, String> {
 }
 
 /// Appends a template; `append` puts the text of each part in place.
-fn render_text(
+pub(crate) fn render_text(
     template: &Template,
     frame: &Frame<'_>,
     bytes_max: usize,
@@ -201,7 +209,7 @@ fn render_text(
 }
 
 /// The JSON text of an expression's first result; no result counts as null, as in jq's own output.
-fn value_of<'f>(
+pub(crate) fn value_of<'f>(
     expression: &Expression,
     frame: &'f Frame<'_>,
     bytes_max: usize,
@@ -212,7 +220,7 @@ fn value_of<'f>(
 }
 
 /// A value as part of a text.
-fn scalar<'j>(expression: &Expression, json: &'j str) -> Result<Cow<'j, str>, String> {
+pub(crate) fn scalar<'j>(expression: &Expression, json: &'j str) -> Result<Cow<'j, str>, String> {
     match json.as_bytes().first() {
         Some(b'"') => json::text_of(json).ok_or_else(|| "the value is not JSON".to_owned()),
         Some(b'n' | b'{' | b'[') | None => {

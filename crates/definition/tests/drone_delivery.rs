@@ -5,7 +5,7 @@
 mod common;
 
 use bytes::Bytes;
-use common::{REQUEST, Run, drone, drone_source};
+use common::{REQUEST, Run, call, drone, drone_source};
 use definition::{BodyProblem, Context, Definition, Ending, Request, Verdict};
 use expect_test::{Expect, expect};
 use http::HeaderMap;
@@ -26,7 +26,7 @@ fn show(request: &Request) -> String {
 
 fn check(definition: &Definition, work: Work, context: &Context<'_>, expected: Expect) {
     let shown = match definition.render(work, context) {
-        Ok(request) => show(&request),
+        Ok(rendered) => show(&call(rendered)),
         Err(error) => format!("error: {error}\n"),
     };
     expected.assert_eq(&shown);
@@ -450,7 +450,7 @@ fn what_a_person_names_is_rendered_and_not_refused() {
     let source =
         r#"{"service": "account", "method": "POST", "path": "/force/${.request.ownerId}", "body": .run}"#;
     let action = definition.parse_action(source).unwrap();
-    let request = definition.render_action(&action, &run.context()).unwrap();
+    let request = call(definition.render_action(&action, &run.context()).unwrap());
     expect![[r#"
         POST http://127.0.0.1:7101/force/owner%207
         content-type: application/json

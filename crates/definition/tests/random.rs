@@ -5,7 +5,7 @@
 mod common;
 
 use bytes::Bytes;
-use common::{Run, drone, drone_source};
+use common::{Run, call, drone, drone_source};
 use definition::Definition;
 use http::HeaderMap;
 use proptest::prelude::*;
@@ -77,7 +77,7 @@ proptest! {
         if let Ok(definition) = Definition::parse(&text) {
             let run = Run::new(&request.to_string());
             let rendered = definition.render(Work::Do(StepIndex(0)), &run.context());
-            if let Ok(Some(body)) = rendered.map(|request| request.body) {
+            if let Ok(Some(body)) = rendered.map(|rendered| call(rendered).body) {
                 prop_assert!(body.len() <= definition::limits::BODY_BYTES_MAX);
             }
         }
@@ -90,7 +90,7 @@ proptest! {
         run.outputs = vec![None, None, None, Some(Bytes::from(output.to_string()))];
         for step in 0..5 {
             let rendered = definition.render(Work::Do(StepIndex(step)), &run.context());
-            let Ok(rendered) = rendered else { continue };
+            let Ok(rendered) = rendered.map(call) else { continue };
             let port = 7101 + step;
             let url = rendered.url.strip_prefix(&format!("http://127.0.0.1:{port}/api/"));
             let rest = url.expect("the host and the start of the path never change");

@@ -5,19 +5,19 @@
 mod common;
 
 use bytes::Bytes;
-use common::Run;
+use common::{Run, call};
 use definition::{Definition, Request};
 use expect_test::expect;
 use words::{StepIndex, Work};
 
 /// The rendered call of a workflow with one step, over `request`.
-fn render(call: &str, request: &str) -> Result<Request, String> {
+fn render(written: &str, request: &str) -> Result<Request, String> {
     let source = format!(
-        "name: w\nservices:\n  a: {{ url: 'http://a.test', headers: {{ x-a: service, x-b: service }} }}\nsteps:\n  one:\n    call: {call}\n"
+        "name: w\nservices:\n  a: {{ url: 'http://a.test', headers: {{ x-a: service, x-b: service }} }}\nsteps:\n  one:\n    call: {written}\n"
     );
     let definition = Definition::parse(&source).map_err(|problems| problems.to_string())?;
     let run = Run::new(request);
-    definition.render(Work::Do(StepIndex(0)), &run.context()).map_err(|error| error.to_string())
+    definition.render(Work::Do(StepIndex(0)), &run.context()).map(call).map_err(|error| error.to_string())
 }
 
 fn url(path: &str, id: &str) -> String {
@@ -154,7 +154,7 @@ fn a_part_of_the_request_is_sent_without_a_copy() {
     let source = "name: w\nservices: { a: { url: 'http://a.test' } }\nsteps: { one: { call: { service: a, method: PUT, path: /x, body: .request.p } } }";
     let definition = Definition::parse(source).unwrap();
     let run = Run::new(r#"{"p": {"a": 1}}"#);
-    let request = definition.render(Work::Do(StepIndex(0)), &run.context()).unwrap();
+    let request = call(definition.render(Work::Do(StepIndex(0)), &run.context()).unwrap());
     let sent: Bytes = request.body.unwrap();
     assert!(run.request.as_ptr_range().contains(&sent.as_ptr()));
 }
@@ -242,6 +242,6 @@ fn only_steps_that_are_surely_done_are_seen() {
     let definition = Definition::parse(source).unwrap();
     let mut run = Run::new("{}");
     run.outputs = vec![Some(Bytes::from_static(b"1")), Some(Bytes::from_static(b"2"))];
-    let request = definition.render(Work::Do(StepIndex(2)), &run.context()).unwrap();
+    let request = call(definition.render(Work::Do(StepIndex(2)), &run.context()).unwrap());
     assert_eq!(request.body.unwrap(), r#"{"one":1}"#);
 }

@@ -9,7 +9,8 @@ use sha2::{Digest, Sha256};
 pub const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
 pub const TRACEPARENT: HeaderName = HeaderName::from_static("traceparent");
 
-const OWN_USER_AGENT: HeaderValue = HeaderValue::from_static(concat!("sortie/", env!("CARGO_PKG_VERSION")));
+pub(crate) const OWN_USER_AGENT: HeaderValue =
+    HeaderValue::from_static(concat!("sortie/", env!("CARGO_PKG_VERSION")));
 
 /// What frames a message on its connection: the client's own business.
 const FRAMING: [HeaderName; 10] = [
@@ -60,6 +61,11 @@ pub fn call_headers(
     headers.insert(TRACEPARENT, trace);
     headers.entry(USER_AGENT).or_insert(OWN_USER_AGENT);
     Ok(headers)
+}
+
+/// Whether a header frames the message.
+pub(crate) fn is_framing(name: &HeaderName) -> bool {
+    FRAMING.contains(name)
 }
 
 pub(crate) fn remove_framing(headers: &mut HeaderMap) {

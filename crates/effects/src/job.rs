@@ -3,10 +3,10 @@
 mod action;
 mod certificate;
 mod http;
-mod mask;
 mod message;
 mod oauth;
 mod order;
+mod send;
 mod status;
 mod turn;
 mod workflow;
@@ -22,7 +22,9 @@ use words::{Outcome, Ticks};
 use crate::client::Client;
 use crate::job::action::Action;
 use crate::job::http::HttpCaller;
+use crate::job::send::MessageCaller;
 use crate::limits;
+use crate::send::Sender;
 
 pub use crate::job::order::JobOrders;
 pub use crate::job::workflow::{StartError, StartRequest, Starter, Starting};
@@ -36,6 +38,7 @@ pub struct JobCaller(Arc<Inner>);
 
 struct Inner {
     http: HttpCaller,
+    messages: MessageCaller,
     starter: Arc<dyn Starter>,
 }
 
@@ -93,12 +96,18 @@ impl Default for JobSettings {
 impl JobCaller {
     pub fn new(
         client: Client,
+        sender: Sender,
         vault: Arc<Vault>,
         starter: Arc<dyn Starter>,
         clock: Clock,
         settings: JobSettings,
     ) -> JobCaller {
-        JobCaller(Arc::new(Inner { http: HttpCaller::new(client, vault, clock, settings), starter }))
+        let messages = MessageCaller::new(sender, vault.clone(), &settings);
+        JobCaller(Arc::new(Inner {
+            http: HttpCaller::new(client, vault, clock, settings),
+            messages,
+            starter,
+        }))
     }
 
     /// Makes the attempt. `None` when `stop` was raised before anything had left for the action's target.
@@ -109,9 +118,7 @@ impl JobCaller {
         match Action::parse(call.action, call.part) {
             Ok(Action::Http(action)) => self.0.http.call(&action, &call).await,
             Ok(Action::Workflow(action)) => Some(workflow::start(&*self.0.starter, action, &call).await),
-            Ok(Action::NotOffered(kind)) => {
-                Some(failed(format!("{kind} Action - {kind} actions are not offered by this version")))
-            }
+            Ok(Action::Message(action)) => Box::pin(self.0.messages.call(*action, &call)).await,
             Err(error) => Some(failed(format!("Action cannot be carried out: {error}"))),
         }
     }

@@ -1,4 +1,4 @@
-//! Outbound HTTP: calls users' services under limits, and says what each answer means.
+//! What goes out: calls users' services and sends messages under limits, and says what each answer means.
 
 pub mod client;
 pub mod egress;
@@ -6,7 +6,10 @@ pub mod fault;
 pub mod headers;
 pub mod job;
 pub mod limits;
+mod mask;
 mod perform;
+mod post;
+mod send;
 pub mod service;
 pub mod sort;
 pub mod url;
@@ -21,6 +24,8 @@ pub use job::{
     JobCall, JobCaller, JobOrders, JobSettings, Part, StartError, StartRequest, Starter, Starting,
 };
 pub use perform::Performer;
+pub use post::{Place, Post, PostError, Posting};
+pub use send::Sender;
 pub use service::{
     Attempt, BreakerState, Counts, Override, Permit, ServicePool, ServiceSettings, Snapshot, Verdict,
 };

@@ -64,6 +64,12 @@ pub const JOB_HEADERS_CHARS_MAX: usize = 4096;
 /// Calls of jobs in flight to one origin.
 pub const JOB_CALLS_PER_ORIGIN: usize = 64;
 
+/// A message's id: the longest that Service Bus takes.
+pub const MESSAGE_ID_CHARS_MAX: usize = 128;
+
+/// How long a signature for a service bus counts. It is made anew for every attempt; the rest is for clocks that differ.
+pub const SAS_LIFETIME: Duration = Duration::from_secs(3600);
+
 /// Tokens that are kept; each has a few kilobytes.
 pub const TOKENS_MAX: usize = 1024;
 

@@ -1,11 +1,15 @@
-//! Carrying out the engine's orders: render the request, wait for the service's turn, call, sort the answer.
+//! Carrying out the engine's orders: render the request or the message, wait for the service's turn, let it go, sort
+//! what came of it.
+
+mod feed;
+mod message;
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
 
-use definition::{Definition, Ending};
-use engine::{Effects, Order, Reply, Subject};
+use definition::{Definition, Ending, Rendered};
+use engine::{Effects, Order, Subject};
 use host::Clock;
 use http::HeaderMap;
 use words::{Outcome, Work, WorkflowName};
@@ -14,7 +18,8 @@ use crate::client::{Answer, Client, Request};
 use crate::fault::Fault;
 use crate::headers::{TraceParent, call_headers};
 use crate::job::JobOrders;
-use crate::service::{Attempt, ServicePool, ServiceSettings, Verdict};
+use crate::send::{Sender, Sent, Target};
+use crate::service::{Attempt, Permit, ServicePool, ServiceSettings, Verdict};
 use crate::sort::{Sorted, sort};
 use crate::url::Url;
 
@@ -22,20 +27,27 @@ use crate::url::Url;
 #[derive(Clone)]
 pub struct Performer(Arc<Inner>);
 
+type Environment = fn(&str) -> Option<String>;
+
 struct Inner {
     client: Client,
+    sender: Sender,
     services: ServicePool,
     jobs: JobOrders,
     clock: Clock,
+    /// Reads a variable of the environment, where the secrets of services are.
+    environment: Environment,
     // Which workflow versions have told their services' limits; touched once per call, for a look-up.
     configured: Mutex<BTreeMap<WorkflowName, BTreeSet<u32>>>,
 }
 
 impl Performer {
     /// Must be called within a tokio runtime.
-    pub fn new(client: Client, jobs: JobOrders, clock: Clock) -> Performer {
+    pub fn new(client: Client, sender: Sender, jobs: JobOrders, clock: Clock) -> Performer {
         let services = ServicePool::new(ServiceSettings::default());
-        Performer(Arc::new(Inner { client, services, jobs, clock, configured: Mutex::default() }))
+        let environment: Environment = |name| std::env::var(name).ok();
+        let configured = Mutex::default();
+        Performer(Arc::new(Inner { client, sender, services, jobs, clock, environment, configured }))
     }
 
     /// The services that were called, and how they are doing.
@@ -51,36 +63,133 @@ impl Effects for Performer {
         match &order.subject {
             Subject::Job(_) => host::spawn("job call", async move { inner.jobs.perform(order).await }),
             Subject::Workflow { definition, version } => {
-                let definition = definition.clone();
-                inner.configure(&definition, *version);
-                host::spawn("call", Box::pin(inner.call(order, definition)))
+                let (definition, version) = (definition.clone(), *version);
+                inner.configure(&definition, version);
+                host::spawn("call", Box::pin(inner.call(order, definition, version)))
             }
         };
     }
 }
 
+/// An order without the way back.
+struct Errand<'o> {
+    work: Work,
+    attempt: u32,
+    definition: &'o Definition,
+    version: u32,
+    context: &'o engine::Context,
+    /// The same for all attempts.
+    key: String,
+    stop: &'o engine::Stop,
+}
+
+/// What an errand comes to before it leaves.
+enum Prepared<'d> {
+    /// A call, and the service whose limits it is under: the address, because two workflows that name it differently
+    /// still call the same one.
+    Call(Box<Request>, Cow<'d, str>),
+    Send(Box<(Target, words::Message)>, std::time::Duration),
+}
+
+/// Why an errand does not leave.
+enum Unready {
+    /// It would be the same each time.
+    Never(String),
+    /// Somebody may mend it.
+    Now(String),
+}
+
 impl Inner {
-    async fn call(self: Arc<Inner>, order: Order, definition: Arc<Definition>) {
-        let (request, service) = match prepare(&order, &definition) {
-            Ok(prepared) => prepared,
-            Err(reason) => {
-                return order
-                    .reply
-                    .tell(Outcome::Refused { status: None, reason: format!("not sent: {reason}") });
+    async fn call(self: Arc<Inner>, order: Order, definition: Arc<Definition>, version: u32) {
+        let errand = Errand {
+            work: order.work,
+            attempt: order.attempt,
+            definition: &definition,
+            version,
+            context: &order.context,
+            key: order.idempotency_key(),
+            stop: &order.stop,
+        };
+        match self.run(&errand).await {
+            Some(outcome) => order.reply.tell(outcome),
+            None => order.reply.withdraw(),
+        }
+    }
+
+    /// Carries out an errand. `None` when it was stopped before anything left.
+    async fn run(&self, errand: &Errand<'_>) -> Option<Outcome> {
+        match errand.definition.feed(errand.work) {
+            None => self.act(errand).await,
+            Some(queue) => Box::pin(self.tell(errand, queue)).await,
+        }
+    }
+
+    /// Does what the workflow, or a person, says. `None` when it was stopped before it left.
+    async fn act(&self, errand: &Errand<'_>) -> Option<Outcome> {
+        let (request, service) = match self.prepare(errand) {
+            Ok(Prepared::Call(request, service)) => (request, service),
+            Ok(Prepared::Send(send, patience)) => {
+                let (target, message) = *send;
+                let sent = Box::pin(self.send(errand, &target, message, patience)).await?;
+                return Some(sent_outcome(errand, sent));
+            }
+            Err(Unready::Never(reason)) => {
+                return Some(Outcome::Refused { status: None, reason: format!("not sent: {reason}") });
+            }
+            Err(Unready::Now(reason)) => {
+                let reason = format!("not sent: {reason}");
+                return Some(Outcome::Transient { status: None, reason, retry_after: None });
             }
         };
-        let attempt = if order.attempt == 1 { Attempt::First } else { Attempt::Retry };
-        let permit = tokio::select! {
-            // The permit first: a call that may go when it is stopped is as good as on its way.
-            biased;
-            permit = self.services.acquire(&service, attempt) => permit,
-            () = order.stop.raised() => return order.reply.withdraw(),
-        };
+        let permit = self.permit(errand, &service).await?;
         drop(service);
-        let result = self.client.send(request).await;
+        let result = self.client.send(*request).await;
         let sorted = sort(&result, self.clock.now());
         permit.finish(Verdict::of(&result, &sorted));
-        finish(order, &definition, &result, sorted);
+        Some(outcome(errand, &result, sorted))
+    }
+
+    /// `None` when the message was stopped before it left.
+    async fn send(
+        &self,
+        errand: &Errand<'_>,
+        target: &Target,
+        message: words::Message,
+        patience: std::time::Duration,
+    ) -> Option<Sorted> {
+        let permit = self.permit(errand, target.origin()).await?;
+        let Sent { sorted, verdict } = self.sender.send(target, message, patience).await;
+        permit.finish(verdict);
+        Some(sorted)
+    }
+
+    async fn permit(&self, errand: &Errand<'_>, service: &str) -> Option<Permit> {
+        let attempt = if errand.attempt == 1 { Attempt::First } else { Attempt::Retry };
+        tokio::select! {
+            // The permit first: a call that may go when it is stopped is as good as on its way.
+            biased;
+            permit = self.services.acquire(service, attempt) => Some(permit),
+            () = errand.stop.raised() => None,
+        }
+    }
+
+    fn prepare<'d>(&self, errand: &Errand<'d>) -> Result<Prepared<'d>, Unready> {
+        let definition = errand.definition;
+        let rendered = with_context(errand, |context| match &errand.context.instead {
+            None => definition.render(errand.work, context).map_err(|error| error.to_string()),
+            Some(action) => {
+                let action = definition.parse_action(action).map_err(|problems| problems.to_string())?;
+                definition.render_action(&action, context).map_err(|error| error.to_string())
+            }
+        });
+        match rendered.map_err(Unready::Never)? {
+            Rendered::Call(request) => prepare_call(errand, request).map_err(Unready::Never),
+            Rendered::Send(sending) => {
+                let patience = sending.timeout.as_std();
+                let send = self.prepare_message(errand, *sending)?;
+                Ok(Prepared::Send(Box::new(send), patience))
+            }
+        }
     }
 
     /// The limits of a workflow's services come into force with its first call.
@@ -97,16 +206,8 @@ impl Inner {
     }
 }
 
-/// The request of an order, and the service whose limits it is under: the address, because two workflows that
-/// name it differently still call the same one.
-fn prepare<'d>(order: &Order, definition: &'d Definition) -> Result<(Request, Cow<'d, str>), String> {
-    let rendered = with_context(order, |context| match &order.context.instead {
-        None => definition.render(order.work, context).map_err(|error| error.to_string()),
-        Some(action) => {
-            let action = definition.parse_action(action).map_err(|problems| problems.to_string())?;
-            definition.render_action(&action, context).map_err(|error| error.to_string())
-        }
-    })?;
+fn prepare_call<'d>(errand: &Errand<'d>, rendered: definition::Request) -> Result<Prepared<'d>, String> {
+    let definition = errand.definition;
     let url = Url::parse(&rendered.url).map_err(|fault| fault.to_string())?;
     let named = rendered.service.as_ref();
     let named = named.and_then(|name| definition.services().iter().find(|service| service.name == *name));
@@ -114,11 +215,11 @@ fn prepare<'d>(order: &Order, definition: &'d Definition) -> Result<(Request, Co
         Some(service) => Cow::Borrowed(service.url.as_str()),
         None => Cow::Owned(url.origin.to_string()),
     };
-    let key = order.idempotency_key();
-    let root = order.context.trace.as_deref().and_then(TraceParent::parse);
-    let root = root.unwrap_or_else(|| TraceParent::root(order.context.run_id.as_str()));
+    let key = errand.key.as_str();
+    let root = errand.context.trace.as_deref().and_then(TraceParent::parse);
+    let root = root.unwrap_or_else(|| TraceParent::root(errand.context.run_id.as_str()));
     let own: HeaderMap = rendered.headers.into_iter().collect();
-    let headers = call_headers(own, &key, root, &format!("{key}/{}", order.attempt));
+    let headers = call_headers(own, key, root, &format!("{key}/{}", errand.attempt));
     let headers = headers.map_err(|error| error.to_string())?;
     let request = Request {
         headers,
@@ -126,12 +227,12 @@ fn prepare<'d>(order: &Order, definition: &'d Definition) -> Result<(Request, Co
         deadline: rendered.timeout.as_std(),
         ..Request::new(rendered.method, url)
     };
-    Ok((request, service))
+    Ok(Prepared::Call(Box::new(request), service))
 }
 
-fn with_context<T>(order: &Order, work: impl FnOnce(&definition::Context<'_>) -> T) -> T {
-    let context = &order.context;
-    let ending = matches!(order.work, Work::Notice(_)).then_some(Ending {
+fn with_context<T>(errand: &Errand<'_>, work: impl FnOnce(&definition::Context<'_>) -> T) -> T {
+    let context = errand.context;
+    let ending = matches!(errand.work, Work::Notice(_)).then_some(Ending {
         status: context.status,
         reason: context.reason.as_deref(),
         steps_done: &context.steps_done,
@@ -146,34 +247,51 @@ fn with_context<T>(order: &Order, work: impl FnOnce(&definition::Context<'_>) ->
     })
 }
 
-fn finish(order: Order, definition: &Definition, result: &Result<Answer, Fault>, sorted: Sorted) {
-    let outcome = match (sorted, result) {
-        (Sorted::Done { status, body }, Ok(answer)) => {
-            let judged = with_context(&order, |context| {
-                definition.judge(order.work, context, status, &answer.headers, &body)
-            });
-            match judged {
-                definition::Verdict::Done { output } => Outcome::Done { status, output },
-                definition::Verdict::Refused { reason } => Outcome::Refused { status: Some(status), reason },
-            }
-        }
-        (Sorted::Done { status, .. }, Err(_)) => {
-            Outcome::Unknown { reason: format!("{status} without an answer") }
-        }
-        (Sorted::Refused { status: Some(status @ (404 | 410)), .. }, _) if is_undo(order.work) => {
+/// What the answer to a call means for the run.
+fn outcome(errand: &Errand<'_>, result: &Result<Answer, Fault>, sorted: Sorted) -> Outcome {
+    match (sorted, result) {
+        (Sorted::Done { status, body }, Ok(answer)) => judged(errand, status, &answer.headers, &body),
+        (Sorted::Refused { status: Some(status @ (404 | 410)), .. }, _) if is_undo(errand.work) => {
             // An undo is a tombstone: it succeeds for what was never done.
             Outcome::Done { status, output: bytes::Bytes::from_static(b"null") }
         }
-        (Sorted::Refused { status, reason }, _) => Outcome::Refused { status, reason },
-        (Sorted::Transient { status, reason, retry_after }, _) => {
+        (sorted, _) => not_done(sorted),
+    }
+}
+
+/// What the fate of a message means for the run. A message that nobody takes has not undone anything, so that no
+/// refusal counts as success here.
+fn sent_outcome(errand: &Errand<'_>, sorted: Sorted) -> Outcome {
+    match sorted {
+        Sorted::Done { status, body } => judged(errand, status, &HeaderMap::new(), &body),
+        sorted => not_done(sorted),
+    }
+}
+
+fn judged(errand: &Errand<'_>, status: u16, headers: &HeaderMap, body: &bytes::Bytes) -> Outcome {
+    let judged =
+        with_context(errand, |context| errand.definition.judge(errand.work, context, status, headers, body));
+    match judged {
+        definition::Verdict::Done { output } => Outcome::Done { status, output },
+        definition::Verdict::Refused { reason } => Outcome::Refused { status: Some(status), reason },
+    }
+}
+
+/// What did not get done.
+fn not_done(sorted: Sorted) -> Outcome {
+    match sorted {
+        Sorted::Done { status, .. } => Outcome::Unknown { reason: format!("{status} without an answer") },
+        Sorted::Refused { status, reason } => Outcome::Refused { status, reason },
+        Sorted::Transient { status, reason, retry_after } => {
             Outcome::Transient { status, reason, retry_after }
         }
-        (Sorted::Unknown { reason }, _) => Outcome::Unknown { reason },
-    };
-    let reply: Reply = order.reply;
-    reply.tell(outcome);
+        Sorted::Unknown { reason } => Outcome::Unknown { reason },
+    }
 }
 
 fn is_undo(work: Work) -> bool {
     matches!(work, Work::Undo(_) | Work::UndoInstead(_))
 }
+
+#[cfg(test)]
+mod tests;

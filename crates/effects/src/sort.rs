@@ -91,7 +91,7 @@ fn quote(answer: &Answer) -> String {
     }
 }
 
-fn escape(text: &str) -> String {
+pub(crate) fn escape(text: &str) -> String {
     let mut escaped = String::new();
     for c in text.chars().take(REASON_CHARS_MAX) {
         if c.is_control() || is_invisible(c) {

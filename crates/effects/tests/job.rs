@@ -395,10 +395,10 @@ async fn a_workflow_action_starts_one_run_per_occurrence() {
 }
 
 #[tokio::test]
-async fn types_that_are_not_offered_say_so() {
-    for kind in ["StorageQueue", "ServiceBusQueue", "ServiceBusTopic"] {
+async fn an_action_without_its_target_says_so() {
+    for (kind, target) in [("Https", "request"), ("StorageQueue", "queueMessage"), ("RabbitMq", "rabbitMq")] {
         let outcome = Jobs::new().call(&json!({ "type": kind })).await;
-        let reason = format!("{kind} Action - {kind} actions are not offered by this version");
+        let reason = format!("Action cannot be carried out: it has no {target:?}");
         assert_eq!(outcome, Outcome::Transient { status: None, reason, retry_after: None });
     }
 }

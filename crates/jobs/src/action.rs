@@ -1,5 +1,7 @@
 //! What a job does, in its canonical form: members in the order in which Azure Scheduler returns them.
 
+mod message;
+
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
@@ -7,10 +9,14 @@ use serde_json::Value;
 use words::{Retry, Span};
 
 use crate::authentication::{Authentication, Secret};
-use crate::date::Date;
 use crate::duration::Duration;
 use crate::problem::below;
-use crate::spelling::{ActionType, BusAuthenticationType, RetryType, TransportType};
+use crate::spelling::{ActionType, RetryType};
+
+pub use self::message::{
+    AmqpMessage, BrokeredProperties, BusAuthentication, BusMessage, BusQueueMessage, BusTopicMessage,
+    Content, KafkaMessage, Login, NatsMessage, QueueMessage, QueuePost, RabbitMqMessage,
+};
 
 /// An action, and the one that runs when it has used up its retries.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -43,6 +49,12 @@ pub enum Target {
     ServiceBusQueueMessage(BusQueueMessage),
     ServiceBusTopicMessage(BusTopicMessage),
     Workflow(WorkflowStart),
+    Queue(QueuePost),
+    Topic(QueuePost),
+    Amqp(AmqpMessage),
+    RabbitMq(RabbitMqMessage),
+    Nats(NatsMessage),
+    Kafka(KafkaMessage),
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -55,88 +67,6 @@ pub struct Request {
     pub body: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub authentication: Option<Authentication>,
-}
-
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct QueueMessage {
-    pub storage_account: String,
-    pub queue_name: String,
-    #[serde(default, skip_serializing_if = "Secret::is_absent")]
-    pub sas_token: Secret,
-    pub message: String,
-}
-
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct BusQueueMessage {
-    pub queue_name: String,
-    #[serde(flatten)]
-    pub message: BusMessage,
-}
-
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct BusTopicMessage {
-    pub topic_path: String,
-    #[serde(flatten)]
-    pub message: BusMessage,
-}
-
-/// What queues and topics of a service bus have in common.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct BusMessage {
-    pub namespace: String,
-    pub transport_type: TransportType,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub authentication: Option<BusAuthentication>,
-    pub message: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub brokered_message_properties: Option<BrokeredProperties>,
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub custom_message_properties: BTreeMap<String, String>,
-}
-
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct BusAuthentication {
-    pub sas_key_name: String,
-    #[serde(default, skip_serializing_if = "Secret::is_absent")]
-    pub sas_key: Secret,
-    #[serde(rename = "type")]
-    pub kind: BusAuthenticationType,
-}
-
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-pub struct BrokeredProperties {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub content_type: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub correlation_id: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub force_persistence: Option<bool>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub label: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub message_id: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub partition_key: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub reply_to: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub reply_to_session_id: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub scheduled_enqueue_time_utc: Option<Date>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub session_id: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub time_to_live: Option<Duration>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub to: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub via_partition_key: Option<String>,
 }
 
 /// The start of a workflow: an action of Sortie's own.
@@ -263,7 +193,11 @@ impl Call {
                 }
                 None => Ok(()),
             },
-            Target::Workflow(_) => Ok(()),
+            Target::Amqp(amqp) => show("amqp.password", &mut amqp.login.password),
+            Target::RabbitMq(rabbit) => show("rabbitMq.password", &mut rabbit.login.password),
+            Target::Nats(nats) => show("nats.password", &mut nats.login.password),
+            Target::Kafka(kafka) => show("kafka.password", &mut kafka.login.password),
+            Target::Workflow(_) | Target::Queue(_) | Target::Topic(_) => Ok(()),
         }
     }
 }

@@ -1,10 +1,13 @@
 //! The members of jobs and collections: which there are, of which kind, and which must be there.
 
+mod action;
+
 use crate::shape::{Kind, Shape, optional, required};
 use crate::spelling::{
-    ActionType, AuthenticationType, BusAuthenticationType, CollectionState, Frequency, Gap, Missed, Overlap,
-    Plan, QuotaFrequency, Repeat, RetryType, Switch, TransportType, WeekDay,
+    CollectionState, Frequency, Gap, Missed, Overlap, Plan, QuotaFrequency, Repeat, Switch, WeekDay,
 };
+
+use self::action::ACTION;
 
 const COUNT_MAX: i64 = i32::MAX as i64;
 const NOT_TO_CHOOSE: &str = "is told by the server: write enabled or disabled";
@@ -76,141 +79,6 @@ pub(crate) static PREVIEW: Shape = Shape {
         optional("overlap", Kind::ReadOnly),
         optional("state", Kind::ReadOnly),
         optional("status", Kind::ReadOnly),
-    ],
-    hints: &[],
-};
-
-pub(crate) static ACTION: Shape = Shape {
-    members: &[
-        required("type", Kind::Word(ActionType::SPELLINGS)),
-        optional("request", Kind::Object(&REQUEST)),
-        optional("queueMessage", Kind::Object(&QUEUE_MESSAGE)),
-        optional("serviceBusQueueMessage", Kind::Object(&BUS_QUEUE_MESSAGE)),
-        optional("serviceBusTopicMessage", Kind::Object(&BUS_TOPIC_MESSAGE)),
-        optional("workflow", Kind::Object(&WORKFLOW)),
-        optional("retryPolicy", Kind::Object(&RETRY_POLICY)),
-        optional("errorAction", Kind::Object(&ERROR_ACTION)),
-    ],
-    hints: &[],
-};
-
-static ERROR_ACTION: Shape = Shape {
-    members: &[
-        required("type", Kind::Word(ActionType::SPELLINGS)),
-        optional("request", Kind::Object(&REQUEST)),
-        optional("queueMessage", Kind::Object(&QUEUE_MESSAGE)),
-        optional("serviceBusQueueMessage", Kind::Object(&BUS_QUEUE_MESSAGE)),
-        optional("serviceBusTopicMessage", Kind::Object(&BUS_TOPIC_MESSAGE)),
-        optional("workflow", Kind::Object(&WORKFLOW)),
-        optional("retryPolicy", Kind::Object(&RETRY_POLICY)),
-    ],
-    hints: &[("errorAction", "an errorAction has no errorAction of its own")],
-};
-
-static REQUEST: Shape = Shape {
-    members: &[
-        required("uri", Kind::Text),
-        required("method", Kind::Text),
-        optional("headers", Kind::Texts),
-        optional("body", Kind::Content),
-        optional("authentication", Kind::Object(&AUTHENTICATION)),
-    ],
-    hints: &[("retryPolicy", "unknown member; it belongs beside the request, as retryPolicy of the action")],
-};
-
-static AUTHENTICATION: Shape = Shape {
-    members: &[
-        required("type", Kind::Word(AuthenticationType::SPELLINGS)),
-        optional("username", Kind::Text),
-        optional("password", Kind::Secret),
-        optional("pfx", Kind::Secret),
-        optional("secret", Kind::Secret),
-        optional("tenant", Kind::Text),
-        optional("audience", Kind::Text),
-        optional("clientId", Kind::Text),
-        optional("certificateThumbprint", Kind::ReadOnly),
-        optional("certificateExpiration", Kind::ReadOnly),
-        optional("certificateExpirationDate", Kind::ReadOnly),
-        optional("certificateSubjectName", Kind::ReadOnly),
-    ],
-    hints: &[],
-};
-
-static QUEUE_MESSAGE: Shape = Shape {
-    members: &[
-        required("storageAccount", Kind::Text),
-        required("queueName", Kind::Text),
-        required("sasToken", Kind::Secret),
-        required("message", Kind::Content),
-    ],
-    hints: &[],
-};
-
-static BUS_QUEUE_MESSAGE: Shape = Shape {
-    members: &[
-        required("queueName", Kind::Text),
-        required("namespace", Kind::Text),
-        required("transportType", Kind::Word(TransportType::SPELLINGS)),
-        optional("authentication", Kind::Object(&BUS_AUTHENTICATION)),
-        required("message", Kind::Content),
-        optional("brokeredMessageProperties", Kind::Object(&BROKERED)),
-        optional("customMessageProperties", Kind::Texts),
-    ],
-    hints: &[("topicPath", "unknown member; a queue has a queueName")],
-};
-
-static BUS_TOPIC_MESSAGE: Shape = Shape {
-    members: &[
-        required("topicPath", Kind::Text),
-        required("namespace", Kind::Text),
-        required("transportType", Kind::Word(TransportType::SPELLINGS)),
-        optional("authentication", Kind::Object(&BUS_AUTHENTICATION)),
-        required("message", Kind::Content),
-        optional("brokeredMessageProperties", Kind::Object(&BROKERED)),
-        optional("customMessageProperties", Kind::Texts),
-    ],
-    hints: &[("queueName", "unknown member; a topic has a topicPath")],
-};
-
-static BUS_AUTHENTICATION: Shape = Shape {
-    members: &[
-        required("sasKeyName", Kind::Text),
-        required("sasKey", Kind::Secret),
-        required("type", Kind::Word(BusAuthenticationType::SPELLINGS)),
-    ],
-    hints: &[],
-};
-
-static BROKERED: Shape = Shape {
-    members: &[
-        optional("contentType", Kind::Content),
-        optional("correlationId", Kind::Content),
-        optional("forcePersistence", Kind::Flag),
-        optional("label", Kind::Content),
-        optional("messageId", Kind::Content),
-        optional("partitionKey", Kind::Content),
-        optional("replyTo", Kind::Content),
-        optional("replyToSessionId", Kind::Content),
-        optional("scheduledEnqueueTimeUtc", Kind::Date),
-        optional("sessionId", Kind::Content),
-        optional("timeToLive", Kind::Duration),
-        optional("to", Kind::Content),
-        optional("viaPartitionKey", Kind::Content),
-    ],
-    hints: &[],
-};
-
-static WORKFLOW: Shape = Shape {
-    members: &[required("name", Kind::Text), optional("id", Kind::Text), optional("body", Kind::Any)],
-    hints: &[],
-};
-
-static RETRY_POLICY: Shape = Shape {
-    members: &[
-        optional("retryType", Kind::Word(RetryType::SPELLINGS)),
-        optional("retryInterval", Kind::Duration),
-        optional("retryCount", Kind::Whole { min: 0, max: COUNT_MAX }),
-        optional("maxRetryInterval", Kind::Duration),
     ],
     hints: &[],
 };

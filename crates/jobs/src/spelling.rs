@@ -46,6 +46,12 @@ words! {
         ServiceBusQueue = "ServiceBusQueue",
         ServiceBusTopic = "ServiceBusTopic",
         Workflow = "Workflow",
+        Queue = "Queue",
+        Topic = "Topic",
+        Amqp = "Amqp",
+        RabbitMq = "RabbitMq",
+        Nats = "Nats",
+        Kafka = "Kafka",
     }
 }
 
@@ -73,6 +79,14 @@ words! {
         NotSpecified = "notSpecified",
         NetMessaging = "netMessaging",
         Amqp = "amqp",
+    }
+}
+
+words! {
+    /// What stands around the message in a storage queue.
+    Envelope {
+        Xml = "xml",
+        None = "none",
     }
 }
 
@@ -232,6 +246,12 @@ impl ActionType {
             ActionType::ServiceBusQueue => "serviceBusQueueMessage",
             ActionType::ServiceBusTopic => "serviceBusTopicMessage",
             ActionType::Workflow => "workflow",
+            ActionType::Queue => "queue",
+            ActionType::Topic => "topic",
+            ActionType::Amqp => "amqp",
+            ActionType::RabbitMq => "rabbitMq",
+            ActionType::Nats => "nats",
+            ActionType::Kafka => "kafka",
         }
     }
 }

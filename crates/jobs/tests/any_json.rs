@@ -32,7 +32,18 @@ fn bodies() -> Vec<Value> {
     let mut topic = bus.clone();
     topic.as_object_mut().expect("an object").remove("queueName");
     topic["topicPath"] = "t".into();
-    let queue = json!({"storageAccount": "s", "queueName": "q", "sasToken": "hunter2-sas", "message": "m"});
+    let queue = json!({"storageAccount": "s", "queueName": "q", "sasToken": "hunter2-sas", "message": "m", "envelope": "none"});
+    let sent = |mut target: Value| {
+        target["message"] = "m".into();
+        target["brokeredMessageProperties"] = json!({"label": "l", "timeToLive": "30s"});
+        target["customMessageProperties"] = json!({"c": "d"});
+        target
+    };
+    let login = |mut target: Value| {
+        target["username"] = "u".into();
+        target["password"] = "hunter2-broker".into();
+        sent(target)
+    };
     let actions = [
         request(json!({"type": "Basic", "username": "u", "password": "hunter2-basic"})),
         request(json!({"type": "ClientCertificate", "pfx": "hunter2-pfx", "password": "hunter2-pfxpw"})),
@@ -43,6 +54,12 @@ fn bodies() -> Vec<Value> {
         json!({"type": "ServiceBusQueue", "serviceBusQueueMessage": bus}),
         json!({"type": "ServiceBusTopic", "serviceBusTopicMessage": topic}),
         json!({"type": "Workflow", "workflow": {"name": "w", "body": {"a": [1, {"b": null}]}, "id": "i"}}),
+        json!({"type": "Queue", "queue": sent(json!({"name": "orders"}))}),
+        json!({"type": "Topic", "topic": sent(json!({"name": "news"}))}),
+        json!({"type": "Amqp", "amqp": login(json!({"url": "amqps://b.test:5671", "address": "a"}))}),
+        json!({"type": "RabbitMq", "rabbitMq": login(json!({"url": "amqp://b.test/v", "exchange": "", "routingKey": "q"}))}),
+        json!({"type": "Nats", "nats": login(json!({"url": "nats://a.test,nats://b.test:4222", "subject": "s.t", "stream": false}))}),
+        json!({"type": "Kafka", "kafka": login(json!({"servers": "a.test:9092,b.test:9092", "topic": "t", "key": "k"}))}),
     ];
     let whens = [
         json!({"recurrence": {"frequency": "Month", "interval": 2, "count": 5, "endTime": "2020-01-01", "schedule": {

@@ -12,6 +12,8 @@ use words::Span;
 
 /// Variables that begin like settings but belong to the command line.
 const NOT_SETTINGS: [&str; 4] = ["SORTIE_URL", "SORTIE_TOKEN", "SORTIE_LOG", "SORTIE_LOG_FORMAT"];
+/// Those that hold the secrets of workflows' services.
+const SECRETS: &str = "SORTIE_SECRET_";
 
 /// All settings. Unknown keys are refused: a misspelt one must not be a silent default.
 #[derive(Debug, Clone, Deserialize)]
@@ -227,7 +229,8 @@ impl Config {
         toml::from_str::<Config>(text).map_err(file_error)?;
         let table: Table = toml::from_str(text).map_err(file_error)?;
         let settings = |(name, _): &(String, String)| {
-            name.starts_with("SORTIE_") && !NOT_SETTINGS.contains(&name.as_str())
+            let other = name.starts_with(SECRETS) || NOT_SETTINGS.contains(&name.as_str());
+            name.starts_with("SORTIE_") && !other
         };
         let variables: Vec<_> = variables.filter(settings).collect();
         let config = merged(&table, variables.iter()).map_err(|error| {

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use effects::{BreakerState, Client, JobCaller, JobOrders, Performer};
+use brokers::Brokers;
+use effects::{BreakerState, Client, JobCaller, JobOrders, Performer, Sender};
 use engine::jobs::JobReader;
 use engine::{Applied, ApplyError, Control, ControlError, Engine};
 use host::Clock;
@@ -22,6 +23,7 @@ use wire::ServiceView;
 use crate::config::{Config, ConfigError, SyncMode};
 use crate::descriptors::Descriptors;
 use crate::memory::Memory;
+use crate::post::NoQueues;
 use crate::starter::WorkflowStarter;
 use crate::{gauges, housekeeping};
 
@@ -219,9 +221,11 @@ fn performer(
         connections_total: descriptors.outbound,
         ..Default::default()
     });
-    let caller = JobCaller::new(client.clone(), vault, starter, clock.clone(), config.job_settings());
+    let sender = Sender::new(client.clone(), Brokers::new(), Arc::new(NoQueues), clock.clone());
+    let settings = config.job_settings();
+    let caller = JobCaller::new(client.clone(), sender.clone(), vault, starter, clock.clone(), settings);
     let orders = JobOrders { caller, region: config.jobs.region.clone() };
-    Ok(Performer::new(client, orders, clock))
+    Ok(Performer::new(client, sender, orders, clock))
 }
 
 fn admission(config: &Config, memory: Memory) -> Admission {

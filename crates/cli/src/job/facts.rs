@@ -59,6 +59,10 @@ pub fn differences(before: &Properties, after: &Properties) -> Vec<String> {
     changes.collect()
 }
 
+fn sent(to: String, message: &str) -> Vec<Fact> {
+    vec![("sends to", to), ("message", message.to_owned())]
+}
+
 fn target(call: &Call) -> Vec<Fact> {
     match &call.target {
         Target::Request(request) => {
@@ -81,6 +85,20 @@ fn target(call: &Call) -> Vec<Fact> {
         Target::ServiceBusTopicMessage(topic) => {
             let to = format!("topic {} of service bus {}", topic.topic_path, topic.message.namespace);
             vec![("sends to", to), ("message", topic.message.message.clone())]
+        }
+        Target::Queue(queue) => sent(format!("queue {}", queue.name), &queue.content.message),
+        Target::Topic(topic) => sent(format!("topic {}", topic.name), &topic.content.message),
+        Target::Amqp(amqp) => sent(format!("{} at {}", amqp.address, amqp.url), &amqp.content.message),
+        Target::RabbitMq(rabbit) => {
+            let exchange = rabbit.exchange.as_deref().unwrap_or_default();
+            let to = format!("routing key {} of exchange '{exchange}' at {}", rabbit.routing_key, rabbit.url);
+            sent(to, &rabbit.content.message)
+        }
+        Target::Nats(nats) => {
+            sent(format!("subject {} at {}", nats.subject, nats.url), &nats.content.message)
+        }
+        Target::Kafka(kafka) => {
+            sent(format!("topic {} at {}", kafka.topic, kafka.servers), &kafka.content.message)
         }
         Target::Workflow(start) => {
             let mut facts = vec![("starts", format!("workflow {}", start.name))];

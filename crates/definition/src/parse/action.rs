@@ -5,14 +5,14 @@ use words::Span;
 
 use super::fields::{Field, Fields};
 use super::scope::Scope;
-use super::url;
+use super::{message, url};
 use crate::action::{Action, HeaderTemplate, HttpAction, Service};
 use crate::limits::PAIRS_MAX;
 use crate::problem::{Report, did_you_mean, quote};
 use crate::template::{Body, Template};
 
 /// How long an action with a URL of its own may take.
-const ACTION_TIMEOUT: Span = Span::from_secs(30);
+pub(super) const ACTION_TIMEOUT: Span = Span::from_secs(30);
 
 const CALL_FIELDS: [&str; 6] = ["service", "method", "path", "headers", "query", "body"];
 const ACTION_FIELDS: [&str; 5] = ["type", "method", "url", "headers", "body"];
@@ -31,8 +31,8 @@ const OWN_HEADERS: [&str; 10] = [
     "upgrade",
 ];
 
-/// Reads `{ service, method, path, … }` or `{ type: http, method, url, … }`; `more` names fields that the
-/// same map may hold besides.
+/// Reads `{ service, method, path, … }`, `{ type: http, method, url, … }` or an action that sends a message; `more`
+/// names fields that the same map may hold besides.
 pub(super) fn read(
     field: &Field<'_>,
     more: &[&str],
@@ -41,6 +41,13 @@ pub(super) fn read(
     report: &mut Report,
 ) -> Option<Action> {
     let any = Fields::read_any(field, report)?;
+    if let Some(kind) = message::Kind::of(&any) {
+        return message::read(kind, field, more, services, scope, report);
+    }
+    if let Some(kind) = any.get("type") {
+        // Of an action whose type is not known nothing else can be said.
+        kind.one_of(&message::TYPES, report)?;
+    }
     let is_action = any.has("type") || (any.has("url") && !any.has("service"));
     let own: &[&str] = if is_action { &ACTION_FIELDS } else { &CALL_FIELDS };
     let allowed: Vec<&str> = own.iter().chain(more).copied().collect();
@@ -77,7 +84,7 @@ struct Target<'s> {
 }
 
 fn read_url<'s>(fields: &Fields<'_>, scope: &Scope<'_>, report: &mut Report) -> Option<Target<'s>> {
-    let kind = fields.require("type", report).and_then(|field| field.one_of(&["http"], report));
+    let kind = fields.require("type", report);
     let field = fields.require("url", report)?;
     let text = field.text(report)?;
     let template = read_template(&field, text, scope, report)?;
@@ -91,15 +98,10 @@ fn read_path<'s>(
     scope: &Scope<'_>,
     report: &mut Report,
 ) -> Option<Target<'s>> {
-    let service = fields.require("service", report).and_then(|field| {
-        let name = field.text(report)?;
-        let service = services.iter().find(|service| service.name.as_str() == name);
-        if service.is_none() {
-            let hint = did_you_mean(name, services.iter().map(|service| service.name.as_str()));
-            field.wrong(format!("no service {}{hint}", quote(name)), report);
-        }
-        service
-    });
+    let service = find_service(fields, services, report);
+    if let (Some(service), Some(field)) = (service, fields.get("service")) {
+        check_callable(service, &field, report);
+    }
     let field = fields.require("path", report)?;
     let text = field.text(report)?;
     let template = read_template(&field, text, scope, report)?;
@@ -108,12 +110,45 @@ fn read_path<'s>(
     Some(Target { service: Some(service), base: service.url.clone(), path: template })
 }
 
+/// The service that the field `service` names.
+pub(super) fn find_service<'s>(
+    fields: &Fields<'_>,
+    services: &'s [Service],
+    report: &mut Report,
+) -> Option<&'s Service> {
+    let field = fields.require("service", report)?;
+    let name = field.text(report)?;
+    let service = services.iter().find(|service| service.name.as_str() == name);
+    if service.is_none() {
+        let hint = did_you_mean(name, services.iter().map(|service| service.name.as_str()));
+        field.wrong(format!("no service {}{hint}", quote(name)), report);
+    }
+    service
+}
+
+/// Only HTTP can be called, and it signs in with headers.
+fn check_callable(service: &Service, field: &Field<'_>, report: &mut Report) {
+    let (name, scheme) = (&service.name, service.scheme());
+    if !matches!(scheme, "" | "http" | "https") {
+        let rule = "a call needs http:// or https://; to send a message give a type, like rabbitmq or nats";
+        field.wrong(format!("service '{name}' is at {scheme}://; {rule}"), report);
+    } else if service.username.is_some() || service.secret.is_some() {
+        let rule = "which only messages use; a call signs in with headers";
+        field.wrong(format!("service '{name}' has a username or a secret, {rule}"), report);
+    }
+}
+
 fn read_method(field: &Field<'_>, report: &mut Report) -> Option<Method> {
     let method = field.one_of(&METHODS, report)?;
     Some(Method::from_bytes(method.as_bytes()).expect("the listed methods are valid"))
 }
 
-fn read_template(field: &Field<'_>, text: &str, scope: &Scope<'_>, report: &mut Report) -> Option<Template> {
+pub(super) fn read_template(
+    field: &Field<'_>,
+    text: &str,
+    scope: &Scope<'_>,
+    report: &mut Report,
+) -> Option<Template> {
     let template = field.checked(Template::parse(text), report)?;
     scope.check_template(&template, field, report);
     Some(template)
@@ -179,7 +214,7 @@ pub(super) fn read_fixed_headers(fields: &Fields<'_>, report: &mut Report) -> Ve
     })
 }
 
-fn read_pairs<T>(
+pub(super) fn read_pairs<T>(
     fields: &Fields<'_>,
     name: &str,
     report: &mut Report,
@@ -194,7 +229,12 @@ fn read_pairs<T>(
     pairs.iter().filter_map(|(name, _, field)| read(name, &field, report)).collect()
 }
 
-fn read_body(field: &Field<'_>, method: Option<&Method>, scope: &Scope<'_>, report: &mut Report) -> Body {
+pub(super) fn read_body(
+    field: &Field<'_>,
+    method: Option<&Method>,
+    scope: &Scope<'_>,
+    report: &mut Report,
+) -> Body {
     if let Some(method @ (&Method::GET | &Method::HEAD)) = method {
         field.wrong(format!("a {method} call has no body"), report);
     }

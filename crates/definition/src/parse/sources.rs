@@ -3,6 +3,7 @@
 use words::{QueueName, ServiceName, WorkflowName};
 
 use super::fields::{Field, Fields};
+use super::queue_name;
 use crate::action::Service;
 use crate::limits::SOURCES_MAX;
 use crate::problem::{Report, did_you_mean, quote};
@@ -49,7 +50,7 @@ fn read_one(
     let concurrency = fields.count("concurrency", CONCURRENCY_MAX, report).unwrap_or(CONCURRENCY);
     let from = read_from(kind, &fields, services, report);
     let park = match fields.get("park") {
-        Some(field) => read_name(&field, report),
+        Some(field) => queue_name(&field, report),
         // A workflow without a valid name has a problem of its own.
         None => workflow.and_then(|name| QueueName::new(&format!("{name}.poison").to_lowercase()).ok()),
     };
@@ -58,11 +59,11 @@ fn read_one(
 
 fn read_from(kind: &str, fields: &Fields<'_>, services: &[Service], report: &mut Report) -> Option<Stream> {
     match kind {
-        "queue" => Some(Stream::Queue { queue: read_name(&fields.require("queue", report)?, report)? }),
+        "queue" => Some(Stream::Queue { queue: queue_name(&fields.require("queue", report)?, report)? }),
         "topic" => {
-            let topic = fields.require("topic", report).and_then(|field| read_name(&field, report));
+            let topic = fields.require("topic", report).and_then(|field| queue_name(&field, report));
             let subscription =
-                fields.require("subscription", report).and_then(|field| read_name(&field, report));
+                fields.require("subscription", report).and_then(|field| queue_name(&field, report));
             Some(Stream::Subscription { topic: topic?, subscription: subscription? })
         }
         kind => {
@@ -88,12 +89,6 @@ fn read_from(kind: &str, fields: &Fields<'_>, services: &[Service], report: &mut
             }
         }
     }
-}
-
-/// The name of a built-in queue or topic; they are kept in lower case.
-fn read_name(field: &Field<'_>, report: &mut Report) -> Option<QueueName> {
-    let text = field.text(report)?;
-    field.checked(QueueName::new(&text.to_lowercase()), report)
 }
 
 fn read_service(fields: &Fields<'_>, services: &[Service], report: &mut Report) -> Option<ServiceName> {

@@ -16,6 +16,45 @@ pub(super) fn check_base(text: &str) -> Result<String, String> {
     Ok(text.trim_end_matches('/').to_owned())
 }
 
+/// The URL of a service of any kind: HTTP, or a broker at one or several hosts.
+pub(super) fn check_service(text: &str) -> Result<String, String> {
+    const BROKERS: [&str; 5] = ["amqp", "amqps", "nats", "tls", "kafka"];
+    if text.starts_with("http://") || text.starts_with("https://") {
+        return check_base(text);
+    }
+    // Not quoted: it may hold a password.
+    if text.contains('@') {
+        return Err("must not hold a user or password; use username and secret".to_owned());
+    }
+    let Some((scheme, rest)) = text.split_once("://").filter(|(scheme, _)| BROKERS.contains(scheme)) else {
+        let brokers = BROKERS.join("://, ");
+        return Err(format!("{} must begin with http:// or https://, or with {brokers}://", quote(text)));
+    };
+    if text.len() > 2048
+        || !text.bytes().all(|b| b.is_ascii_graphic())
+        || text.contains(['?', '#', '\\', '"'])
+    {
+        return Err(format!("{} has a character that an address cannot have", quote(text)));
+    }
+    // Only brokers of the first kind have a path, a virtual host, and they have one host.
+    let several = matches!(scheme, "nats" | "tls" | "kafka");
+    let (hosts, path) = match rest.split_once('/') {
+        Some((host, path)) if !several => (host, path),
+        _ => (rest.trim_end_matches('/'), ""),
+    };
+    if hosts.contains(',') && !several {
+        return Err(format!("{} has several hosts; {scheme} takes one", quote(text)));
+    }
+    let again = format!("{scheme}://");
+    for host in hosts.split(',').map(|host| host.strip_prefix(&again).unwrap_or(host)) {
+        if check_origin(&format!("http://{host}")) != Ok("") {
+            return Err(format!("{} has no valid host", quote(text)));
+        }
+    }
+    check_literal(path)?;
+    Ok(text.trim_end_matches('/').to_owned())
+}
+
 /// The URL of an action, split after its host. Expressions may stand only behind it.
 pub(super) fn split(mut template: Template) -> Result<(String, Template), String> {
     let first = match template.parts.first_mut() {

@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use bytes::Bytes;
-use definition::{Context, Definition};
+use definition::{Context, Definition, Rendered, Request, Sending};
 use words::{Key, RunId};
 
 pub const REQUEST: &str = r#"{"deliveryId":"d-1","ownerId":"owner 7","pickupLocation":"0,37.4,-78.6","dropOffLocation":"0,37.5,-78.7","pickupTime":"2026-11-15T10:00:00Z","deadline":"","expedited":true,"confirmationRequired":"None","packageInfo":{"packageId":"p/1","size":"Small","weight":10.50,"tag":"mytag"}}"#;
@@ -49,5 +49,21 @@ impl Run {
             outputs: &self.outputs,
             ending: None,
         }
+    }
+}
+
+/// The HTTP call that was rendered.
+pub fn call(rendered: Rendered) -> Request {
+    match rendered {
+        Rendered::Call(request) => request,
+        Rendered::Send(sending) => panic!("a message, not a call: {sending:?}"),
+    }
+}
+
+/// The message that was rendered.
+pub fn sending(rendered: Rendered) -> Sending {
+    match rendered {
+        Rendered::Send(sending) => *sending,
+        Rendered::Call(request) => panic!("a call, not a message: {request:?}"),
     }
 }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, Method};
+use jobs::{ActionType, Target, action as message};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
@@ -14,8 +15,7 @@ use crate::job::Part;
 pub(super) enum Action {
     Http(HttpAction),
     Workflow(WorkflowAction),
-    /// A known type that this version does not carry out.
-    NotOffered(&'static str),
+    Message(Box<MessageAction>),
 }
 
 #[derive(Debug)]
@@ -43,6 +43,13 @@ pub(super) struct WorkflowAction {
     pub(super) body: Bytes,
 }
 
+/// A message to be sent. Its secrets are text for the vault.
+#[derive(Debug)]
+pub(super) struct MessageAction {
+    pub(super) kind: ActionType,
+    pub(super) target: Target,
+}
+
 /// Why an action cannot be carried out. It names members, never their values.
 #[derive(Debug, PartialEq, thiserror::Error)]
 pub(super) enum ActionError {
@@ -68,6 +75,15 @@ struct StoredAction {
     r#type: String,
     request: Option<StoredRequest>,
     workflow: Option<StoredWorkflow>,
+    queue_message: Option<message::QueueMessage>,
+    service_bus_queue_message: Option<message::BusQueueMessage>,
+    service_bus_topic_message: Option<message::BusTopicMessage>,
+    queue: Option<message::QueuePost>,
+    topic: Option<message::QueuePost>,
+    amqp: Option<message::AmqpMessage>,
+    rabbit_mq: Option<message::RabbitMqMessage>,
+    nats: Option<message::NatsMessage>,
+    kafka: Option<message::KafkaMessage>,
     error_action: Option<Box<StoredAction>>,
 }
 
@@ -108,19 +124,31 @@ impl Action {
             Part::Main => stored,
             Part::Error => *stored.error_action.ok_or(ActionError::NoErrorAction)?,
         };
-        match stored.r#type.to_ascii_lowercase().as_str() {
-            "http" | "https" => {
-                http_action(stored.request.ok_or(ActionError::Missing("request"))?).map(Action::Http)
+        let kind = ActionType::read(&stored.r#type).ok_or(ActionError::UnknownType)?;
+        let missing = ActionError::Missing(kind.target());
+        let target = match kind {
+            ActionType::Http | ActionType::Https => {
+                return http_action(stored.request.ok_or(missing)?).map(Action::Http);
             }
-            "workflow" => {
-                let workflow = stored.workflow.ok_or(ActionError::Missing("workflow"))?;
-                Ok(Action::Workflow(workflow_action(workflow)))
+            ActionType::Workflow => {
+                return Ok(Action::Workflow(workflow_action(stored.workflow.ok_or(missing)?)));
             }
-            "storagequeue" => Ok(Action::NotOffered("StorageQueue")),
-            "servicebusqueue" => Ok(Action::NotOffered("ServiceBusQueue")),
-            "servicebustopic" => Ok(Action::NotOffered("ServiceBusTopic")),
-            _ => Err(ActionError::UnknownType),
-        }
+            ActionType::StorageQueue => stored.queue_message.map(Target::QueueMessage),
+            ActionType::ServiceBusQueue => {
+                stored.service_bus_queue_message.map(Target::ServiceBusQueueMessage)
+            }
+            ActionType::ServiceBusTopic => {
+                stored.service_bus_topic_message.map(Target::ServiceBusTopicMessage)
+            }
+            ActionType::Queue => stored.queue.map(Target::Queue),
+            ActionType::Topic => stored.topic.map(Target::Topic),
+            ActionType::Amqp => stored.amqp.map(Target::Amqp),
+            ActionType::RabbitMq => stored.rabbit_mq.map(Target::RabbitMq),
+            ActionType::Nats => stored.nats.map(Target::Nats),
+            ActionType::Kafka => stored.kafka.map(Target::Kafka),
+        };
+        let target = target.ok_or(missing)?;
+        Ok(Action::Message(Box::new(MessageAction { kind, target })))
     }
 }
 

@@ -17,10 +17,10 @@ use crate::fault::Fault;
 use crate::headers::{InvalidKey, TraceParent, call_headers};
 use crate::job::action::{Authentication, HttpAction};
 use crate::job::certificate::{CertificateError, Certificates};
-use crate::job::mask::Mask;
 use crate::job::oauth::{Credentials, NoToken, Token, Tokens};
 use crate::job::turn::Turns;
 use crate::job::{JobCall, JobSettings, failed, message};
+use crate::mask::Mask;
 use crate::sort::{Sorted, sort};
 use crate::url::Url;
 

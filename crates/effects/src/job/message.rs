@@ -3,9 +3,9 @@
 use http::{HeaderMap, HeaderName};
 
 use crate::client::Answer;
-use crate::job::mask::{MASK, Mask};
 use crate::job::status;
 use crate::limits::JOB_HEADERS_CHARS_MAX;
+use crate::mask::{MASK, Mask};
 use crate::sort::is_invisible;
 
 /// Headers that carry credentials or the way to them, and words in names that say so.
@@ -75,7 +75,7 @@ fn capitalised(name: &HeaderName) -> String {
 }
 
 /// Fit for a page and a terminal: line breaks stay, other control characters are written out.
-fn printable(text: impl Iterator<Item = char>) -> String {
+pub(super) fn printable(text: impl Iterator<Item = char>) -> String {
     let mut printable = String::new();
     for c in text {
         let kept = matches!(c, '\r' | '\n' | '\t') || !(c.is_control() || is_invisible(c));

@@ -15,9 +15,9 @@ use words::{Span, Timestamp};
 
 use crate::client::{Answer, Client, Request};
 use crate::fault::Fault;
-use crate::job::mask::form_encoded;
 use crate::job::status;
 use crate::limits::{REASON_CHARS_MAX, TOKEN_MARGIN, TOKENS_MAX};
+use crate::mask::form_encoded;
 use crate::sort::retry_after;
 use crate::url::Url;
 

@@ -2,15 +2,17 @@
 
 use std::sync::{Arc, Mutex};
 
+use brokers::Brokers;
 use effects::{
-    Client, JobCall, JobCaller, JobSettings, Part, Settings, StartError, StartRequest, Starter, Starting,
+    Client, JobCall, JobCaller, JobSettings, Part, Place, Post, PostError, Posting, Sender, Settings,
+    StartError, StartRequest, Starter, Starting,
 };
 use engine::Stop;
 use serde_json::Value;
 use tokio::io::AsyncWriteExt;
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use vault::Vault;
-use words::{Outcome, Ticks};
+use words::{Message, Outcome, Span, Ticks};
 
 use super::{Server, read_request, settings};
 
@@ -23,6 +25,31 @@ pub struct Jobs {
     pub vault: Arc<Vault>,
     pub stop: Stop,
     pub started: Arc<Starts>,
+    pub posted: Arc<Posts>,
+}
+
+/// Remembers what was posted; refuses the queue `unknown`, and has no room in `full`.
+#[derive(Default)]
+pub struct Posts(pub Mutex<Vec<(Place, Message)>>);
+
+impl Post for Posts {
+    fn post(&self, to: Place, message: Message) -> Posting<'_> {
+        Box::pin(async move {
+            match &to {
+                Place::Queue(name) if name == "unknown" => {
+                    Err(PostError::Refused("no queue has this name".to_owned()))
+                }
+                Place::Queue(name) if name == "full" => {
+                    let retry_after = Some(Span::from_secs(7));
+                    Err(PostError::Later { reason: "the queue is full".to_owned(), retry_after })
+                }
+                Place::Queue(_) | Place::Topic(_) => {
+                    self.0.lock().unwrap().push((to, message));
+                    Ok(())
+                }
+            }
+        })
+    }
 }
 
 /// Remembers what was started; refuses the workflow `unknown`.
@@ -51,8 +78,10 @@ impl Jobs {
         let vault = Arc::new(Vault::new([7; 32]));
         let started = Arc::new(Starts::default());
         let clock = host::Clock::start();
-        let caller = JobCaller::new(Client::new(client), vault.clone(), started.clone(), clock, jobs);
-        Jobs { caller, vault, stop: Stop::default(), started }
+        let (client, posted) = (Client::new(client), Arc::new(Posts::default()));
+        let sender = Sender::new(client.clone(), Brokers::new(), posted.clone(), clock.clone());
+        let caller = JobCaller::new(client, sender, vault.clone(), started.clone(), clock, jobs);
+        Jobs { caller, vault, stop: Stop::default(), started, posted }
     }
 
     /// The outcome of a first attempt that nobody stops.

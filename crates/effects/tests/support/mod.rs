@@ -1,6 +1,7 @@
 //! Servers that behave badly on purpose, on loopback.
 #![allow(dead_code, reason = "each test binary uses its own part")]
 
+pub mod azurite;
 pub mod job;
 pub mod names;
 

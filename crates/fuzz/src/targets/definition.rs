@@ -1,7 +1,7 @@
 //! Workflow files: a definition or a list of problems, each with a place in the file; and what it renders.
 
 use bytes::Bytes;
-use definition::{Context, Definition, Ending, Problems};
+use definition::{Context, Definition, Ending, Problems, Rendered};
 use http::HeaderMap;
 use words::plan::Notice;
 use words::{Key, RunId, RunStatus, StepIndex, Work};
@@ -28,6 +28,22 @@ pub const TARGET: Target = Target {
         "steps",
         "call",
         "service",
+        "type",
+        "queue",
+        "topic",
+        "storage_queue",
+        "service_bus",
+        "rabbitmq",
+        "routing_key",
+        "nats",
+        "kafka",
+        "message",
+        "properties",
+        "scheduled_at",
+        "time_to_live",
+        "feed",
+        "secret",
+        "amqp://a.test",
         "method",
         "path",
         "body",
@@ -110,7 +126,7 @@ pub(super) fn use_it(definition: &Definition) {
     let works = steps.flat_map(|step| [Work::Do(step), Work::Alternative(step), Work::Undo(step)]);
     let notices = [Notice::Completed, Notice::Undone, Notice::Parked].map(Work::Notice);
     for work in works.chain(notices) {
-        if let Ok(request) = definition.render(work, &context) {
+        if let Ok(Rendered::Call(request)) = definition.render(work, &context) {
             let scheme = request.url.starts_with("http://") || request.url.starts_with("https://");
             assert!(scheme, "a call has an absolute URL: {}", request.url);
             assert!(!request.url.contains(char::is_whitespace), "{}", request.url);
@@ -124,5 +140,6 @@ fn seeds() -> Vec<Vec<u8>> {
     let delivery = files::text("crates/definition/tests/fixtures/drone-delivery.yaml")
         .replace("schema: delivery-request.schema.json", "schema: { type: object, required: [deliveryId] }");
     let bad = files::cases("crates/definition/tests/fixtures/bad-definitions.txt");
-    std::iter::once(delivery).chain(bad).map(String::into_bytes).collect()
+    let messages = files::text("crates/definition/tests/fixtures/messages.yaml");
+    [delivery, messages].into_iter().chain(bad).map(String::into_bytes).collect()
 }

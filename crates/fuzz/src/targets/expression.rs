@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use definition::json::check;
 use definition::limits::BODY_BYTES_MAX;
-use definition::{Context, Definition};
+use definition::{Context, Definition, Rendered};
 use serde_json::json;
 use words::{Key, RunId, StepIndex, Work};
 
@@ -107,7 +107,7 @@ fn run(bytes: &[u8]) {
     let (id, key) = (RunId::new("d-1").expect("a valid id"), Key::new("k").expect("a valid key"));
     let context = Context { run: &id, key: &key, request: &request, outputs: &[], ending: None };
     let rendered = definition.render(Work::Do(StepIndex(0)), &context);
-    if let Ok(call) = &rendered {
+    if let Ok(Rendered::Call(call)) = &rendered {
         let body = call.body.as_ref().expect("the call has a body");
         assert!(body.len() <= BODY_BYTES_MAX, "{} bytes", body.len());
     }

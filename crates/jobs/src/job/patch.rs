@@ -18,11 +18,15 @@ pub struct JobPatch {
 }
 
 /// Where a call keeps its secrets.
-const SECRETS: [(&str, &[&str]); 4] = [
+const SECRETS: [(&str, &[&str]); 8] = [
     ("request.authentication", &["pfx", "password", "secret"]),
     ("queueMessage", &["sasToken"]),
     ("serviceBusQueueMessage.authentication", &["sasKey"]),
     ("serviceBusTopicMessage.authentication", &["sasKey"]),
+    ("amqp", &["password"]),
+    ("rabbitMq", &["password"]),
+    ("nats", &["password"]),
+    ("kafka", &["password"]),
 ];
 
 /// What is known of a certificate, which a new certificate makes untrue.

@@ -68,6 +68,7 @@ fn variables_override_the_file() {
         ("SORTIE_TOKENS__CI__SECRET", "12345678901234567"),
         ("SORTIE_TOKENS__CI__ROLE", "ingest"),
         ("SORTIE_URL", "http://elsewhere"),
+        ("SORTIE_SECRET_RABBIT", "hunter2"),
         ("PATH", "/bin"),
     ];
     let config = parse(&text, &variables).unwrap();

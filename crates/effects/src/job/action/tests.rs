@@ -1,6 +1,6 @@
 //! Actions as they are stored: the recorded ones, and broken ones.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::*;
 
@@ -42,10 +42,12 @@ fn recorded_actions_are_understood() {
     let oauth = http(&recorded_actions("08_job_http_auth_oauth")[0]);
     assert!(matches!(oauth.authentication, Authentication::ActiveDirectoryOAuth { .. }), "{oauth:?}");
 
-    let queue = &recorded_actions("09_job_servicebus_queue_erroraction_topic")[0];
-    assert!(matches!(parse(queue).unwrap(), Action::NotOffered("ServiceBusQueue")));
+    let queue = &stored(&recorded_actions("09_job_servicebus_queue_erroraction_topic")[0]);
+    let Action::Message(main) = parse(queue).unwrap() else { panic!("the recorded action sends") };
+    assert!(matches!(main.target, jobs::Target::ServiceBusQueueMessage(_)), "{main:?}");
     let topic = Action::parse(&queue.to_string(), Part::Error).unwrap();
-    assert!(matches!(topic, Action::NotOffered("ServiceBusTopic")));
+    let Action::Message(topic) = topic else { panic!("the recorded errorAction sends") };
+    assert!(matches!(topic.target, jobs::Target::ServiceBusTopicMessage(_)), "{topic:?}");
 
     let with_error_action = &recorded_actions("18_job_once_with_http_erroraction")[0];
     let main = http(with_error_action);
@@ -54,6 +56,13 @@ fn recorded_actions_are_understood() {
     };
     assert_eq!((main.method, error.method), (Method::GET, Method::POST));
     assert_eq!(error.body.unwrap(), "HelloError");
+}
+
+/// An action as it is kept: messages are read in that form alone.
+fn stored(action: &Value) -> Value {
+    let body = json!({ "properties": { "action": action } });
+    let document = jobs::read_job(&body, &jobs::Limits::default(), words::Timestamp(0)).unwrap();
+    serde_json::from_str(&document.action_json()).unwrap()
 }
 
 #[test]

@@ -1,5 +1,7 @@
 //! The rules of actions: what each type needs, and how large a request may be.
 
+mod message;
+
 use serde_json::Value;
 use words::WorkflowName;
 
@@ -31,17 +33,7 @@ fn check_call(call: &Members, path: &str, limits: &Limits, report: &mut Report) 
             report.add(&below(path, "type"), "Https does not fit a uri that begins with http://");
         }
     }
-    for (target, secret) in [
-        ("queueMessage", "sasToken"),
-        ("serviceBusQueueMessage", "authentication.sasKey"),
-        ("serviceBusTopicMessage", "authentication.sasKey"),
-    ] {
-        let Some(target_value) = call.get(target) else { continue };
-        let written = target_value.pointer(&format!("/{}", secret.replace('.', "/")));
-        if written == Some(&Value::from("")) {
-            report.add(&format!("{path}.{target}.{secret}"), "must not be empty");
-        }
-    }
+    message::check(call, path, limits, report);
     if let Some(Value::Object(workflow)) = call.get("workflow")
         && let Some(Err(error)) = text(workflow, "name").map(WorkflowName::new)
     {

@@ -1,0 +1,119 @@
+//! The supervisor's feed: a parked or undone run as a message on a built-in queue, besides the workflow's own notice.
+
+use serde::Serialize;
+use serde_json::value::RawValue;
+use words::plan::Notice;
+use words::{Message, Outcome, Work};
+
+use super::{Errand, Inner, not_done};
+use crate::limits;
+use crate::post::Place;
+use crate::send::{Target, default_id};
+use crate::sort::Sorted;
+
+/// What a supervisor is told.
+#[derive(Serialize)]
+struct Told<'a> {
+    run: ToldRun<'a>,
+    request: &'a RawValue,
+    steps_done: Vec<ToldStep<'a>>,
+    steps_undone: Vec<&'a str>,
+}
+
+#[derive(Serialize)]
+struct ToldRun<'a> {
+    id: &'a str,
+    workflow: &'a str,
+    version: u32,
+    key: &'a str,
+    status: &'a str,
+    reason: Option<&'a str>,
+    parked_count: u32,
+}
+
+#[derive(Serialize)]
+struct ToldStep<'a> {
+    step: &'a str,
+    output: Option<&'a RawValue>,
+}
+
+impl Inner {
+    /// Tells the feed and the workflow's own action. The notice is given when both have it: else both are told again,
+    /// under the same ids, and one that will never take it does not keep the other from it.
+    pub(super) async fn tell(&self, errand: &Errand<'_>, queue: &str) -> Option<Outcome> {
+        let target = Target::BuiltIn(Place::Queue(queue.to_owned()));
+        let fed = match message(errand) {
+            Ok(message) => self.send(errand, &target, message, limits::DEADLINE).await?,
+            Err(reason) => Sorted::Refused { status: None, reason },
+        };
+        let fed = match fed {
+            Sorted::Done { status, .. } => Outcome::Done { status, output: b"null"[..].into() },
+            sorted => named(queue, not_done(sorted)),
+        };
+        if !errand.definition.declares(errand.work) {
+            return Some(fed);
+        }
+        let own = self.act(errand).await?;
+        Some(worse(fed, own))
+    }
+}
+
+/// The one that decides what follows: what may still be done first, then what will not be.
+fn worse(one: Outcome, other: Outcome) -> Outcome {
+    let rank = |outcome: &Outcome| match outcome {
+        Outcome::Unknown { .. } => 3,
+        Outcome::Transient { .. } => 2,
+        Outcome::Refused { .. } => 1,
+        Outcome::Done { .. } => 0,
+    };
+    if rank(&one) >= rank(&other) && rank(&one) > 0 { one } else { other }
+}
+
+fn named(queue: &str, mut outcome: Outcome) -> Outcome {
+    if let Outcome::Refused { reason, .. } | Outcome::Transient { reason, .. } | Outcome::Unknown { reason } =
+        &mut outcome
+    {
+        *reason = format!("feed '{queue}': {reason}");
+    }
+    outcome
+}
+
+fn message(errand: &Errand<'_>) -> Result<Message, String> {
+    let (definition, context) = (errand.definition, errand.context);
+    let raw = |bytes: &'_ bytes::Bytes| -> Result<Box<RawValue>, String> {
+        serde_json::from_slice(bytes).map_err(|error| format!("not JSON: {error}"))
+    };
+    let request = raw(&context.request)?;
+    let output = |name: &words::StepName| {
+        let index = definition.step_names().iter().position(|step| step == name);
+        index.and_then(|index| context.outputs.get(index)?.as_ref()).map(raw).transpose()
+    };
+    let outputs: Vec<_> = context.steps_done.iter().map(output).collect::<Result<_, _>>()?;
+    let steps = context.steps_done.iter().zip(&outputs);
+    let told = Told {
+        run: ToldRun {
+            id: context.run_id.as_str(),
+            workflow: definition.name().as_str(),
+            version: errand.version,
+            key: context.key.as_str(),
+            status: context.status.as_str(),
+            reason: context.reason.as_deref(),
+            parked_count: context.parked_count,
+        },
+        request: &request,
+        steps_done: steps
+            .map(|(step, output)| ToldStep { step: step.as_str(), output: output.as_deref() })
+            .collect(),
+        steps_undone: context.steps_undone.iter().map(words::StepName::as_str).collect(),
+    };
+    let body = serde_json::to_vec(&told).expect("plain data is JSON");
+    let label = match errand.work {
+        Work::Notice(Notice::Undone) => "undone",
+        _ => "parked",
+    };
+    Ok(Message {
+        label: Some(label.to_owned()),
+        content_type: Some("application/json".to_owned()),
+        ..Message::new(default_id(&errand.key), body)
+    })
+}
