@@ -4,11 +4,13 @@ mod key;
 mod key_file;
 mod name;
 mod pfx;
+mod sas;
 mod seal;
 mod secret;
 
 pub use key::{InvalidKey, Key};
 pub use key_file::KeyFileError;
 pub use pfx::{Pfx, PfxError};
+pub use sas::{SasError, SasToken, sign_sas};
 pub use seal::{OpenError, Vault, is_sealed};
 pub use secret::Secret;
