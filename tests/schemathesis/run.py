@@ -87,6 +87,12 @@ class Sortie:
         self.ask("PUT", "/v1/collections/c/jobs/j", JOB)
         self.ask("PUT", "/v1/collections/c/jobs/paused", PAUSED)
         self.ask("PUT", "/v1/collections/c/jobs/doomed", JOB)
+        for queue in ["q", "doomed"]:
+            self.ask("PUT", f"/v1/queues/{queue}", {})
+        for topic in ["t", "doomed-topic"]:
+            self.ask("PUT", f"/v1/topics/{topic}", {})
+        for subscription in ["s", "doomed"]:
+            self.ask("PUT", f"/v1/topics/t/subscriptions/{subscription}", {})
         azure = "/subscriptions/s/resourceGroups/g/providers/Microsoft.Scheduler/jobCollections/c"
         version = "?api-version=2016-03-01"
         self.ask("PUT", azure + version, {"location": "westus"})

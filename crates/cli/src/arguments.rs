@@ -7,7 +7,8 @@ use clap::{Parser, Subcommand};
 
 use crate::session::{Options, Session};
 use crate::{
-    bench, completions, dev, doctor, job, parked, partition, run, serve, service, signals, workflow,
+    bench, completions, dev, doctor, job, parked, partition, queue, run, serve, service, signals, topic,
+    workflow,
 };
 
 /// Makes sure that work between services gets done.
@@ -37,6 +38,10 @@ enum Command {
     Run(run::Run),
     #[command(subcommand)]
     Job(job::Job),
+    #[command(subcommand)]
+    Queue(queue::Queue),
+    #[command(subcommand)]
+    Topic(topic::Topic),
     Parked(parked::Parked),
     #[command(subcommand)]
     Partition(partition::Partition),
@@ -58,6 +63,8 @@ impl Arguments {
             Command::Workflow(command) => on_one_core(async { command.run(Session::new(&options)?).await }),
             Command::Run(command) => on_one_core(async { command.run(Session::new(&options)?).await }),
             Command::Job(command) => on_one_core(async { command.run(Session::new(&options)?).await }),
+            Command::Queue(command) => on_one_core(async { command.run(Session::new(&options)?).await }),
+            Command::Topic(command) => on_one_core(async { command.run(Session::new(&options)?).await }),
             Command::Parked(command) => on_one_core(async { command.run(Session::new(&options)?).await }),
             Command::Partition(command) => on_one_core(async { command.run(Session::new(&options)?).await }),
             Command::Service(command) => on_one_core(async { command.run(Session::new(&options)?).await }),
@@ -134,6 +141,28 @@ mod tests {
             "job collection delete ops",
             "job collection enable ops",
             "job collection disable ops",
+            "queue list",
+            "queue create orders --lock 30s --ttl 1d --max-deliveries 5 --dead-letter-expired --sessions",
+            "queue create orders --duplicate-window 1h --max-messages 9 --max-bytes 1048576 --replace",
+            "queue show orders",
+            "queue show events/audit",
+            "queue delete orders",
+            "queue send orders hello --id m --label l --session s --correlation c --property a=b --property c=5",
+            "queue send orders @file --ttl 5m --in 10s --content-type text/plain --reply-to r --to-whom t",
+            "queue send orders - --at 2026-03-01T12:00:00Z",
+            "queue receive orders --max 5 --wait 10s --lock 30s --session s",
+            "queue receive events/audit --keep --dead",
+            "queue receive orders --delete",
+            "queue peek orders --dead --from 5 --limit 3",
+            "queue redrive orders --max 5",
+            "queue purge orders --dead --max 5",
+            "topic list",
+            "topic create events --ttl 1d --duplicate-window 1h",
+            "topic show events",
+            "topic delete events",
+            "topic subscribe events/audit --label paid --correlation c --property country=NO --lock 30s",
+            "topic unsubscribe events/audit",
+            "topic send events hello --label paid",
             "parked",
             "parked list --limit 3",
             "partition list",
@@ -179,6 +208,16 @@ mod tests {
             "job import ops",
             "job import ops f.json --crontab g",
             "job collection create ops --plan gold",
+            "queue create events/audit",
+            "queue send events/audit hello",
+            "queue send orders hello --in 5s --at 2026-03-01T12:00:00Z",
+            "queue send orders hello --property novalue",
+            "queue receive orders --keep --delete",
+            "queue receive orders --max 0",
+            "queue receive orders --max 257",
+            "queue receive orders --wait 10m",
+            "queue receive a/b/c",
+            "topic subscribe events",
             "bench ingest --rate 0",
             "bench schedule --jobs 0",
         ] {

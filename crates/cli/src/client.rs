@@ -39,6 +39,8 @@ pub struct Call {
     path: String,
     body: Bytes,
     headers: Vec<(HeaderName, HeaderValue)>,
+    /// How long the server itself may wait before it answers.
+    waits: Duration,
 }
 
 /// An answer, whatever its status.
@@ -94,6 +96,7 @@ impl Client {
 
     /// Sends a request and gives its answer, whatever its status.
     pub async fn try_send(&mut self, call: Call) -> anyhow::Result<Answer> {
+        let patience = ANSWER_TIMEOUT + call.waits;
         let exchange = async {
             let request = self.request(&call)?;
             let response = self.connected().await?.send_request(request).await?;
@@ -102,10 +105,9 @@ impl Client {
             let body = body.map_err(|error| anyhow::anyhow!(error))?.to_bytes();
             Ok(Answer { status: parts.status, headers: parts.headers, body })
         };
-        let answered = tokio::time::timeout(ANSWER_TIMEOUT, exchange).await;
-        let answered: anyhow::Result<Answer> = answered.unwrap_or_else(|_| {
-            Err(self.unreachable(format!("no answer within {} s", ANSWER_TIMEOUT.as_secs())))
-        });
+        let answered = tokio::time::timeout(patience, exchange).await;
+        let answered: anyhow::Result<Answer> = answered
+            .unwrap_or_else(|_| Err(self.unreachable(format!("no answer within {} s", patience.as_secs()))));
         answered.map_err(|error| {
             self.connection = None;
             match error.downcast_ref::<hyper::Error>() {
@@ -180,6 +182,16 @@ impl Call {
             .header(CONTENT_TYPE, HeaderValue::from_static(content_type))
     }
 
+    /// A POST of a body that says itself what it is, if anybody does.
+    pub fn post_bytes(path: impl Into<String>, body: impl Into<Bytes>) -> Call {
+        Call::new(Method::POST, path, body.into())
+    }
+
+    /// A PUT without a body.
+    pub fn put_nothing(path: impl Into<String>) -> Call {
+        Call::new(Method::PUT, path, Bytes::new())
+    }
+
     pub fn put(path: impl Into<String>, content_type: &'static str, body: impl Into<Bytes>) -> Call {
         Call::new(Method::PUT, path, body.into()).header(CONTENT_TYPE, HeaderValue::from_static(content_type))
     }
@@ -195,8 +207,15 @@ impl Call {
         self
     }
 
+    /// The same for a server that is asked to wait this long.
+    #[must_use]
+    pub fn waiting(mut self, waits: Duration) -> Call {
+        self.waits = waits;
+        self
+    }
+
     fn new(method: Method, path: impl Into<String>, body: Bytes) -> Call {
-        Call { method, path: path.into(), body, headers: Vec::new() }
+        Call { method, path: path.into(), body, headers: Vec::new(), waits: Duration::ZERO }
     }
 }
 

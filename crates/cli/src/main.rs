@@ -11,8 +11,10 @@ mod doctor;
 mod job;
 mod parked;
 mod partition;
+mod queue;
 mod run;
 mod service;
+mod topic;
 mod workflow;
 
 mod client;

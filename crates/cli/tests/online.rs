@@ -288,3 +288,64 @@ fn serve_asks_for_a_token_and_owns_its_directory() {
     let (code, _) = server.stop();
     assert_eq!(code, Some(0));
 }
+
+#[test]
+fn queues_and_topics_are_made_filled_read_and_emptied() {
+    let mut dev = Process::start(&["dev", "--port", "0", "--drone-port-base", "0"]);
+    let url = word_after(&dev.read_to("Ctrl-C ends it."), "  API ").trim_end_matches("/v1").to_owned();
+    let url = url.as_str();
+    check(url, "queue list", 0, &["No queues. Make one with"]);
+    check(
+        url,
+        "queue create Orders --lock 30s --max-deliveries 1",
+        0,
+        &["orders", "lock        30s", "1 at most"],
+    );
+    check(url, "queue create orders", 1, &["it is there already"]);
+    check(url, "queue create orders --lock 2h --replace", 1, &["lock: 2h is not 1s to 1h"]);
+    check(url, "queue create orders --max-deliveries 1 --replace", 0, &["version"]);
+
+    let send = "queue send orders first --id m-1 --label paid --property country=NO --property amount=5";
+    check(url, send, 0, &["sent 5 bytes to orders"]);
+    check(url, send, 0, &["sent 5 bytes"]);
+    let (code, text) = client(url, "queue send orders", "from stdin");
+    assert!(code == 0 && text.contains("sent 10 bytes"), "{text}");
+    check(url, "queue send orders later --in 1h", 0, &[]);
+    check(url, "queue show orders", 0, &["2 ready, 0 locked, 1 scheduled, 0 dead"]);
+    check(url, "queue peek orders", 0, &["m-1", "paid", "first", "from stdin", "scheduled"]);
+    check(
+        url,
+        "queue receive orders --max 5",
+        0,
+        &["m-1", "country = NO", "amount = 5", "first", "from stdin"],
+    );
+    check(url, "queue receive orders", 0, &["No messages."]);
+    check(url, "queue receive orders --wait 1ms", 1, &["no message came from orders"]);
+    check(url, "queue receive orders --json", 0, &["[]"]);
+
+    check(url, "queue send orders poison", 0, &[]);
+    check(url, "queue receive orders --keep", 0, &["poison"]);
+    check(url, "queue peek orders --dead", 0, &["poison", "MaxDeliveryCountExceeded"]);
+    check(url, "queue redrive orders", 0, &["1 message brought back"]);
+    check(url, "queue receive orders --delete --json", 0, &["\"Body\":\"poison\""]);
+    check(url, "queue purge orders", 0, &["1 message deleted"]);
+    check(url, "queue list", 0, &["orders", "READY"]);
+
+    check(url, "topic create events --duplicate-window 1h", 0, &["events", "1h"]);
+    check(url, "topic subscribe events/all", 0, &["events/all"]);
+    check(url, "topic subscribe events/paid --label paid --property n=5", 0, &["\"label\":\"paid\""]);
+    check(url, "topic send events one --label paid --property n=5", 0, &["sent 3 bytes to events"]);
+    check(url, "topic send events two", 0, &[]);
+    check(url, "topic show events", 0, &["SUBSCRIPTION", "all", "paid"]);
+    check(url, "queue receive events/paid --max 9", 0, &["one"]);
+    let all = check(url, "queue receive events/all --max 9 --json", 0, &["\"one\"", "\"two\""]);
+    assert_eq!(all.matches("\"LockToken\"").count(), 2, "{all}");
+    check(url, "queue receive events/all", 0, &["No messages."]);
+    check(url, "topic unsubscribe events/all", 0, &["events/all is deleted"]);
+    check(url, "topic list", 0, &["events"]);
+    check(url, "topic delete orders", 1, &["orders is a queue, not a topic"]);
+    check(url, "topic delete events", 0, &["topic events is deleted"]);
+    check(url, "queue delete orders", 0, &["orders is deleted"]);
+    check(url, "queue show orders", 1, &["no queue or topic is called orders"]);
+    assert_eq!(dev.stop().0, Some(0));
+}

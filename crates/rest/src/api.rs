@@ -42,18 +42,23 @@ pub struct Parts<J> {
 }
 
 /// The API. Cheap to clone.
-pub struct Api<J>(Arc<Parts<J>>);
+pub struct Api<J> {
+    parts: Arc<Parts<J>>,
+    /// Held while a queue or topic is made, changed or deleted: what `If-Match` asks for must still be so then. Nobody
+    /// but the API changes them.
+    pub(crate) changing_queues: Arc<tokio::sync::Mutex<()>>,
+}
 
 impl<J> Clone for Api<J> {
     fn clone(&self) -> Api<J> {
-        Api(self.0.clone())
+        Api { parts: self.parts.clone(), changing_queues: self.changing_queues.clone() }
     }
 }
 
 impl<J> std::ops::Deref for Api<J> {
     type Target = Parts<J>;
     fn deref(&self) -> &Parts<J> {
-        &self.0
+        &self.parts
     }
 }
 
@@ -76,18 +81,35 @@ impl Found {
 
 impl<J: Journal> Api<J> {
     pub fn new(parts: Parts<J>) -> Api<J> {
-        Api(Arc::new(parts))
+        Api { parts: Arc::new(parts), changing_queues: Arc::default() }
     }
 
     /// Who asks, if they may.
     pub(crate) fn allow(&self, headers: &http::HeaderMap, permission: Permission) -> Result<&str, ApiError> {
-        let text = |name| headers.get(name).map(|value: &http::HeaderValue| value.to_str().unwrap_or("?"));
+        let authorization = self.authorization(headers)?;
+        self.access.check(authorization, permission).map_err(ApiError::Denied)
+    }
+
+    /// Who asks for something of a queue or topic, if they may. `path` is its path, `/` that of all of them.
+    pub(crate) fn allow_queue(
+        &self,
+        headers: &http::HeaderMap,
+        permission: Permission,
+        path: &str,
+    ) -> Result<&str, ApiError> {
+        let authorization = self.authorization(headers)?;
+        let checked = self.access.check_queue(authorization, permission, path, self.clock.wall());
+        checked.map_err(ApiError::Denied)
+    }
+
+    fn authorization<'h>(&self, headers: &'h http::HeaderMap) -> Result<Option<&'h str>, ApiError> {
+        let text = |name| headers.get(name).map(|value: &'h http::HeaderValue| value.to_str().unwrap_or("?"));
         if matches!(self.access, Access::Open)
             && !access::is_local(text(http::header::HOST), text(http::header::ORIGIN))
         {
             return Err(ApiError::Denied(Denied::Foreign));
         }
-        self.access.check(text(http::header::AUTHORIZATION), permission).map_err(ApiError::Denied)
+        Ok(text(http::header::AUTHORIZATION))
     }
 
     pub(crate) fn catalog(&self) -> Arc<Catalog> {

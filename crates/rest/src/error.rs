@@ -1,6 +1,7 @@
 //! The one table from what went wrong to a status, a stable code and a problem.
 
 use axum::response::{IntoResponse, Response};
+use engine::queues::QueueError;
 use engine::{ApplyError, CommandError, DeleteError};
 use http::header::{ALLOW, CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
 use http::{HeaderValue, StatusCode};
@@ -8,6 +9,7 @@ use ingest::{Refusal, RefusalReason, SubmitError};
 use journal::AppendError;
 use kernel::Rejection;
 use kernel::job::JobRejection;
+use kernel::queue::QueueRejection;
 use wire::{FieldError, Problem};
 
 use crate::access::Denied;
@@ -58,6 +60,16 @@ pub(crate) enum ApiError {
     Job(JobRejection),
     #[error("{0}")]
     JobConflict(String),
+    #[error(transparent)]
+    Queue(#[from] QueueError),
+    #[error("{0}")]
+    BadQueue(String),
+    #[error("{0}")]
+    BadMessage(String),
+    #[error("{0}")]
+    QueueChanged(String),
+    #[error("it is there already")]
+    QueueExists,
 }
 
 impl From<JobsError> for ApiError {
@@ -72,12 +84,15 @@ impl From<JobsError> for ApiError {
     }
 }
 
-fn denied(denied: &Denied) -> &'static str {
-    match denied {
+fn denied(denied: &Denied) -> String {
+    let text = match denied {
+        Denied::Signature(error) => return error.to_string(),
+        Denied::Elsewhere => "the token is for another queue or topic",
         Denied::Unknown => "send a valid API token as 'Authorization: Bearer TOKEN'",
         Denied::Forbidden => "the role of this token does not allow it",
         Denied::Foreign => "without tokens only clients of this machine may ask, not pages of other sites",
-    }
+    };
+    text.to_owned()
 }
 
 impl ApiError {
@@ -92,7 +107,9 @@ impl ApiError {
             ApiError::BodyTooLarge { .. } => (StatusCode::PAYLOAD_TOO_LARGE, "too_large"),
             ApiError::BodyTimeout => (StatusCode::REQUEST_TIMEOUT, "body_timeout"),
             ApiError::BodyBroken(_) => (StatusCode::BAD_REQUEST, "body_broken"),
-            ApiError::Denied(Denied::Unknown) => (StatusCode::UNAUTHORIZED, "unauthorized"),
+            ApiError::Denied(Denied::Unknown | Denied::Signature(_) | Denied::Elsewhere) => {
+                (StatusCode::UNAUTHORIZED, "unauthorized")
+            }
             ApiError::Denied(Denied::Forbidden | Denied::Foreign) => (StatusCode::FORBIDDEN, "forbidden"),
             ApiError::Submit(error) => submit_code(error),
             ApiError::Refused(refusal) => refusal_code(refusal),
@@ -112,6 +129,11 @@ impl ApiError {
             ApiError::BadJob(_) => (StatusCode::BAD_REQUEST, "invalid_job"),
             ApiError::Job(rejection) => job_code(rejection),
             ApiError::JobConflict(_) => (StatusCode::CONFLICT, "job_conflict"),
+            ApiError::Queue(error) => queue_code(error),
+            ApiError::BadQueue(_) => (StatusCode::BAD_REQUEST, "invalid_queue"),
+            ApiError::BadMessage(_) => (StatusCode::BAD_REQUEST, "invalid_message"),
+            ApiError::QueueChanged(_) => (StatusCode::PRECONDITION_FAILED, "changed"),
+            ApiError::QueueExists => (StatusCode::PRECONDITION_FAILED, "exists"),
         }
     }
 
@@ -122,7 +144,9 @@ impl ApiError {
             }
             ApiError::Submit(SubmitError::Journal(_) | SubmitError::View(_)) | ApiError::View(_) => Some(5),
             ApiError::Command(CommandError::Stopped { .. })
+            | ApiError::Queue(QueueError::Stopped { .. })
             | ApiError::Submit(SubmitError::Stopped { .. }) => Some(30),
+            ApiError::Queue(QueueError::NoRoom) => Some(5),
             _ => None,
         }
     }
@@ -238,6 +262,28 @@ fn job_code(rejection: &JobRejection) -> (StatusCode, &'static str) {
     }
 }
 
+fn queue_code(error: &QueueError) -> (StatusCode, &'static str) {
+    let rejection = match error {
+        QueueError::NoRoom => return (StatusCode::SERVICE_UNAVAILABLE, "disk_full"),
+        QueueError::Stopped { .. } => return (StatusCode::SERVICE_UNAVAILABLE, "partition_stopped"),
+        QueueError::Rejected(rejection) => rejection,
+    };
+    match rejection {
+        QueueRejection::NotFound(_) => (StatusCode::NOT_FOUND, "unknown_queue"),
+        QueueRejection::NoSubscription { .. } => (StatusCode::NOT_FOUND, "unknown_subscription"),
+        QueueRejection::IsTopic(_) => (StatusCode::CONFLICT, "is_topic"),
+        QueueRejection::IsQueue(_) => (StatusCode::CONFLICT, "is_queue"),
+        QueueRejection::SessionsFixed => (StatusCode::CONFLICT, "sessions_fixed"),
+        QueueRejection::SessionNeeded(_) => (StatusCode::BAD_REQUEST, "session_needed"),
+        // As Service Bus answers.
+        QueueRejection::Full { .. } | QueueRejection::TooManyIds { .. } => {
+            (StatusCode::FORBIDDEN, "queue_full")
+        }
+        QueueRejection::LockLost => (StatusCode::NOT_FOUND, "lock_lost"),
+        QueueRejection::TooManyQueues { .. } => (StatusCode::CONFLICT, "quota"),
+    }
+}
+
 impl IntoResponse for ApiError {
     fn into_response(self) -> Response {
         let problem = self.problem();
@@ -257,7 +303,7 @@ impl IntoResponse for ApiError {
         {
             headers.insert(ALLOW, HeaderValue::from_static(allow));
         }
-        if matches!(self, ApiError::Denied(Denied::Unknown)) {
+        if matches!(self.status_and_code().0, StatusCode::UNAUTHORIZED) {
             headers.insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
         }
         response

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use words::Span;
+
 /// Connections open at once.
 pub const CONNECTIONS_MAX: usize = 10_000;
 
@@ -40,3 +42,30 @@ pub const PAGE_ITEMS_MAX: usize = 1000;
 
 /// Bytes of the inbox that are read to show a request that waits there.
 pub const WAITING_READ_BYTES: usize = 256 << 10;
+
+/// Bytes of the body of a message.
+pub const MESSAGE_BYTES_MAX: usize = 256 << 10;
+
+/// Bytes of a batch of messages, and how many they may be. It becomes one frame of the journal.
+pub const MESSAGES_BYTES_MAX: usize = 1 << 20;
+pub const MESSAGES_MAX: usize = 1000;
+
+/// Bytes of an id of a message, a session or a partition key, and of the name of a sender's own property.
+pub const MESSAGE_ID_BYTES_MAX: usize = 128;
+
+/// Bytes of any other text that the broker knows.
+pub const MESSAGE_TEXT_BYTES_MAX: usize = 1024;
+
+/// Bytes of all of a sender's own properties: with the broker's they are headers that clients must take.
+pub const PROPERTIES_BYTES_MAX: usize = 32 << 10;
+
+/// How long a consumer waits that does not say how long, and at most.
+pub const PATIENCE_DEFAULT: Span = Span::from_secs(60);
+pub const PATIENCE_MAX: Span = Span::from_secs(300);
+
+/// How long a message stays with its consumer.
+pub const LOCK_MIN: Span = Span::from_secs(1);
+pub const LOCK_MAX: Span = Span::from_secs(3600);
+
+/// Bytes of the settings of a queue, topic or subscription.
+pub const QUEUE_BYTES_MAX: usize = 64 << 10;

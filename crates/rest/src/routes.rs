@@ -3,7 +3,9 @@
 mod collections;
 mod health;
 mod jobs;
+mod queues;
 mod runs;
+mod topics;
 mod workflows;
 
 use axum::Router;
@@ -47,6 +49,18 @@ pub(crate) fn router<J: Journal>(api: Api<J>) -> Router {
         .route("/v1/collections/{c}/jobs/{j}/history", get(jobs::history::<J>))
         .route("/v1/collections/{c}/jobs/{j}/preview", get(jobs::preview::<J>))
         .route("/v1/preview", post(jobs::preview_of::<J>))
+        .route("/v1/queues", get(queues::list::<J>))
+        .route("/v1/queues/{q}", kept(queues::one::<J>))
+        .route("/v1/queues/{q}/messages", get(queues::messages::<J>))
+        .route("/v1/queues/{q}/redrive", post(queues::redrive::<J>))
+        .route("/v1/queues/{q}/purge", post(queues::purge::<J>))
+        .route("/v1/topics", get(topics::list::<J>))
+        .route("/v1/topics/{t}", kept(topics::one::<J>))
+        .route("/v1/topics/{t}/subscriptions", get(topics::subscriptions::<J>))
+        .route("/v1/topics/{t}/subscriptions/{s}", kept(queues::one::<J>))
+        .route("/v1/topics/{t}/subscriptions/{s}/messages", get(queues::messages::<J>))
+        .route("/v1/topics/{t}/subscriptions/{s}/redrive", post(queues::redrive::<J>))
+        .route("/v1/topics/{t}/subscriptions/{s}/purge", post(queues::purge::<J>))
         .route("/v1/partitions", get(health::partitions::<J>))
         .route("/v1/services", get(health::services::<J>))
         .route("/v1/limits", get(health::limits::<J>))
@@ -67,6 +81,16 @@ where
     S: Clone + Send + Sync + 'static,
 {
     get(handler.clone()).put(handler.clone()).patch(handler.clone()).delete(handler)
+}
+
+/// The methods of something that can be read, written and deleted.
+fn kept<H, T, S>(handler: H) -> MethodRouter<S>
+where
+    H: Handler<T, S>,
+    T: 'static,
+    S: Clone + Send + Sync + 'static,
+{
+    get(handler.clone()).put(handler.clone()).delete(handler)
 }
 
 /// The entrance takes what it knows before the router sees it: what is left is a method that nobody takes.

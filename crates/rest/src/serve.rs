@@ -20,6 +20,7 @@ use tower_service::Service;
 
 use crate::api::Api;
 use crate::azure;
+use crate::bus;
 use crate::entrance;
 use crate::limits::{HEAD_BYTES_MAX, HEADERS_MAX};
 use crate::own_route;
@@ -115,11 +116,12 @@ async fn converse<J: Journal>(stream: TcpStream, desk: Desk<J>, mut stopped: wat
     let _ = stream.set_nodelay(true);
     let patience = Patience::new();
     let io = TokioIo::new(patience.watch(stream));
+    let stopping = stopped.clone();
     let service = service_fn(|request| {
         let answering = patience.answer();
-        let desk = &desk;
+        let (desk, stopping) = (&desk, &stopping);
         async move {
-            let answer = desk.answer(request).await;
+            let answer = desk.answer(request, stopping).await;
             drop(answering);
             Ok::<_, Infallible>(answer)
         }
@@ -148,7 +150,7 @@ async fn converse<J: Journal>(stream: TcpStream, desk: Desk<J>, mut stopped: wat
 }
 
 impl<J: Journal> Desk<J> {
-    async fn answer(&self, request: Request<Incoming>) -> Response<Body> {
+    async fn answer(&self, request: Request<Incoming>, stopping: &watch::Receiver<bool>) -> Response<Body> {
         let path = request.uri().path().to_owned();
         if let Some(door) = entrance::door(request.method(), &path) {
             return self.api.enter(door, request).await.unwrap_or_else(IntoResponse::into_response);
@@ -161,6 +163,13 @@ impl<J: Journal> Desk<J> {
         }
         if let Some((entry, id)) = own_route::find(&self.api.catalog(), &path) {
             let answered = self.api.own_route(&entry, id, request).await;
+            return answered.unwrap_or_else(IntoResponse::into_response);
+        }
+        if let Some(place) = bus::Place::of(&path) {
+            let answered = match place {
+                Ok(place) => self.api.bus(place, request, stopping.clone()).await,
+                Err(error) => Err(error),
+            };
             return answered.unwrap_or_else(IntoResponse::into_response);
         }
         let mut router = self.router.clone();

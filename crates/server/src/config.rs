@@ -1,5 +1,7 @@
 //! The settings of a server: a TOML file, with every key overridable by a `SORTIE_…` variable.
 
+mod keys;
+
 use std::collections::BTreeMap;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
@@ -9,6 +11,8 @@ use serde::Deserialize;
 use toml::{Table, Value};
 use vault::{KeyFileError, Vault};
 use words::Span;
+
+pub use keys::KeyConfig;
 
 /// Variables that begin like settings but belong to the command line.
 const NOT_SETTINGS: [&str; 4] = ["SORTIE_URL", "SORTIE_TOKEN", "SORTIE_LOG", "SORTIE_LOG_FORMAT"];
@@ -28,6 +32,8 @@ pub struct Config {
     pub keep_ended: Span,
     /// API tokens by name.
     pub tokens: BTreeMap<String, TokenConfig>,
+    /// Keys for shared access signatures.
+    pub keys: Vec<KeyConfig>,
     pub egress: EgressConfig,
     pub journal: JournalConfig,
     pub limits: LimitsConfig,
@@ -42,7 +48,7 @@ pub struct Config {
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TokenConfig {
-    /// viewer, ingest, operator, editor or admin
+    /// viewer, ingest, consumer, operator, editor or admin
     pub role: String,
     /// The SHA-256 of the token in hexadecimal digits: the file then opens nothing when it is stolen.
     pub sha256: Option<String>,
@@ -146,6 +152,7 @@ impl Default for Config {
             partitions: 32,
             keep_ended: Span::from_secs(90 * 24 * 3600),
             tokens: BTreeMap::new(),
+            keys: Vec::new(),
             egress: EgressConfig::default(),
             journal: JournalConfig::default(),
             limits: LimitsConfig::default(),
@@ -273,6 +280,7 @@ impl Config {
 
     /// Who may come in. Without tokens nobody, except in `dev` on loopback.
     pub(crate) fn access(&self) -> Result<Access, ConfigError> {
+        let keys = keys::read(&self.keys)?;
         if self.dev && self.tokens.is_empty() {
             if !self.listen.ip().is_loopback() {
                 return Err(ConfigError::Setting(format!(
@@ -289,7 +297,8 @@ impl Config {
                     .to_owned(),
             ));
         }
-        self.tokens.iter().map(|(name, token)| token.read(name)).collect::<Result<_, _>>().map(Access::Tokens)
+        let tokens = self.tokens.iter().map(|(name, token)| token.read(name)).collect::<Result<_, _>>()?;
+        Ok(Access::Known { tokens, keys })
     }
 
     /// The vault that secrets are sealed in.
@@ -353,7 +362,10 @@ impl TokenConfig {
     fn read(&self, name: &str) -> Result<Token, ConfigError> {
         let setting = |text: String| ConfigError::Setting(format!("tokens.{name}.{text}"));
         let role = Role::parse(&self.role).ok_or_else(|| {
-            setting(format!("role: {:?} is not viewer, ingest, operator, editor or admin", self.role))
+            setting(format!(
+                "role: {:?} is not viewer, ingest, consumer, operator, editor or admin",
+                self.role
+            ))
         })?;
         match (&self.sha256, &self.secret) {
             (Some(hex), None) => Token::from_sha256(name, role, hex)

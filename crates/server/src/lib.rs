@@ -10,8 +10,8 @@ mod start;
 mod starter;
 
 pub use config::{
-    Config, ConfigError, EgressConfig, JobsConfig, JournalConfig, LimitsConfig, SecretsConfig, SyncMode,
-    TokenConfig,
+    Config, ConfigError, EgressConfig, JobsConfig, JournalConfig, KeyConfig, LimitsConfig, SecretsConfig,
+    SyncMode, TokenConfig,
 };
 pub use engine::{Applied, ApplyError};
 pub use start::{Running, StartError, start, start_with_clock};

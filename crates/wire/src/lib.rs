@@ -2,12 +2,16 @@
 
 mod partition;
 mod problem;
+mod queue;
 mod run;
 mod time;
 mod workflow;
 
 pub use partition::{Limits, PartitionView, ServiceView};
 pub use problem::{FieldError, Problem};
+pub use queue::{
+    CountsView, DeadView, FilterView, MessagePage, MessageView, Moved, NamePage, QueueView, TopicView,
+};
 pub use run::{
     AcceptedRun, BatchAnswer, DecisionKind, DecisionRequest, MomentView, RunDetail, RunPage, RunSummary,
     StepView,

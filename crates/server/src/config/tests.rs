@@ -84,3 +84,19 @@ fn dev_is_for_loopback_only() {
     config.listen = SocketAddr::from(([0, 0, 0, 0], 7070));
     assert!(config.access().unwrap_err().to_string().contains("not loopback"));
 }
+
+#[test]
+fn keys_are_checked_and_never_shown() {
+    let key = |more: &str| format!("{TOKEN}[[keys]]\nname = \"root\"\n{more}\n");
+    let check = |more: &str, expected: &str| check_refused(&key(more), &[], expected);
+    check("rights = [\"send\"]", "keys.root.key: give one of key, key_env and key_file");
+    check("key = \"short\"\nrights = [\"send\"]", "keys.root.key: must have at least 16");
+    check("key = \"0123456789abcdef\"\nrights = []", "keys.root.rights: give some");
+    check("key = \"0123456789abcdef\"\nrights = [\"read\"]", "\"read\" is not send, listen or manage");
+    check("key_env = \"SORTIE_TEST_NO_SUCH\"\nrights = [\"send\"]", "keys.root.key_env");
+    check("key_file = \"/no/such/file\"\nrights = [\"send\"]", "keys.root.key_file");
+    let good = key("key = \"0123456789abcdef\"\nrights = [\"Send\", \"listen\"]\nqueue = \"Orders\"");
+    check_refused(&format!("{good}{}", &good[TOKEN.len()..]), &[], "'root' is there twice");
+    let config = Config::parse(&good, Path::new("f"), std::iter::empty()).unwrap();
+    assert!(!format!("{:?} {:?}", config.keys, config.access()).contains("0123456789abcdef"));
+}

@@ -4,6 +4,7 @@
 
 mod azure;
 mod bad_input;
+mod bus;
 mod changes;
 mod client;
 mod deliveries;
@@ -13,7 +14,10 @@ mod jobs;
 mod jobs_target;
 mod jobs_world;
 mod parked;
+mod queues;
+mod queues_refused;
 mod restart;
 mod stopped;
+mod topics;
 mod workflows;
 mod world;

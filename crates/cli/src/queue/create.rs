@@ -1,0 +1,76 @@
+//! `sortie queue create` and `sortie queue delete`.
+
+use clap::Args;
+use hyper::header::{HeaderValue, IF_NONE_MATCH};
+use serde::Serialize;
+use serde_json::Value;
+use words::Span;
+
+use super::place::{Name, Place};
+use super::settings::Settings;
+use super::show;
+use crate::client::{self, Call};
+use crate::session::Session;
+
+pub const JSON: &str = "application/json";
+
+/// Make a queue
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Example:\n  sortie queue create orders\n  sortie queue create orders --lock 5m --max-deliveries 3 --replace"
+)]
+pub struct Create {
+    /// The name of the queue
+    name: Name,
+    #[command(flatten)]
+    settings: Settings,
+    /// How long ids are remembered, to drop a second message with one; 10m without it
+    #[arg(long, value_name = "SPAN")]
+    duplicate_window: Option<Span>,
+    /// Replace the settings of a queue that is there already; its messages stay
+    #[arg(long)]
+    replace: bool,
+}
+
+/// Delete a queue or a subscription with all its messages
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  sortie queue delete orders")]
+pub struct Delete {
+    /// The queue, or a subscription as TOPIC/SUBSCRIPTION
+    queue: Place,
+}
+
+#[derive(Serialize)]
+pub struct Deleted {
+    pub deleted: String,
+}
+
+impl Create {
+    pub async fn run(self, mut session: Session) -> anyhow::Result<()> {
+        let mut settings = self.settings.json();
+        if let Some(span) = self.duplicate_window {
+            settings.insert("duplicate_window".to_owned(), span.to_string().into());
+        }
+        let path = client::path("/v1/queues/{}", &[&self.name.0]);
+        let answer = session.client.send(put(path, settings.into(), self.replace)).await?;
+        session.show(&answer, || Ok(show::render(&answer.value()?, &session.screen)))
+    }
+}
+
+/// Writes settings, unless something is there that is not to be replaced.
+pub fn put(path: String, settings: Value, replace: bool) -> Call {
+    let call = Call::put(path, JSON, settings.to_string());
+    if replace { call } else { call.header(IF_NONE_MATCH, HeaderValue::from_static("*")) }
+}
+
+impl Delete {
+    pub async fn run(self, session: Session) -> anyhow::Result<()> {
+        delete(session, &self.queue).await
+    }
+}
+
+pub async fn delete(mut session: Session, queue: &Place) -> anyhow::Result<()> {
+    session.client.send(Call::delete(queue.path(""))).await?;
+    let deleted = Deleted { deleted: queue.to_string() };
+    session.show_value(&deleted, || format!("{queue} is deleted\n"))
+}

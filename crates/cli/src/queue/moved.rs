@@ -1,0 +1,66 @@
+//! `sortie queue redrive` and `sortie queue purge`.
+
+use clap::Args;
+use serde_json::{Map, Value};
+use wire::Moved;
+
+use super::create::JSON;
+use super::place::Place;
+use crate::client::Call;
+use crate::session::Session;
+
+/// Bring dead letters back, oldest first
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  sortie queue redrive orders --max 100")]
+pub struct Redrive {
+    /// The queue, or a subscription as TOPIC/SUBSCRIPTION
+    queue: Place,
+    /// At most so many; all without it
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    max: Option<u32>,
+}
+
+/// Delete the messages that no consumer has locked
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  sortie queue purge orders --dead")]
+pub struct Purge {
+    /// The queue, or a subscription as TOPIC/SUBSCRIPTION
+    queue: Place,
+    /// The dead letters, instead of the others
+    #[arg(long)]
+    dead: bool,
+    /// At most so many; all without it
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    max: Option<u32>,
+}
+
+impl Redrive {
+    pub async fn run(self, session: Session) -> anyhow::Result<()> {
+        let body = portion(self.max, None);
+        ask(session, self.queue.path("/redrive"), body, "brought back").await
+    }
+}
+
+impl Purge {
+    pub async fn run(self, session: Session) -> anyhow::Result<()> {
+        let body = portion(self.max, self.dead.then_some("dead"));
+        ask(session, self.queue.path("/purge"), body, "deleted").await
+    }
+}
+
+fn portion(max: Option<u32>, shelf: Option<&str>) -> Value {
+    let fields = [("max", max.map(Value::from)), ("shelf", shelf.map(Value::from))];
+    let said = fields.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?)));
+    Value::Object(said.collect::<Map<_, _>>())
+}
+
+async fn ask(mut session: Session, path: String, body: Value, done: &str) -> anyhow::Result<()> {
+    let answer = session.client.send(Call::post(path, JSON, body.to_string())).await?;
+    session.show(&answer, || {
+        let Moved { messages } = answer.value()?;
+        Ok(match messages {
+            1 => format!("1 message {done}\n"),
+            messages => format!("{messages} messages {done}\n"),
+        })
+    })
+}

@@ -1,0 +1,90 @@
+//! Which queue is meant: a queue by its name, or a subscription as TOPIC/SUBSCRIPTION.
+
+use std::fmt;
+use std::str::FromStr;
+
+use crate::client;
+
+/// A queue, or a subscription of a topic.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Place {
+    name: String,
+    subscription: Option<String>,
+}
+
+/// A queue or a topic by its name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Name(pub String);
+
+/// A subscription as TOPIC/SUBSCRIPTION.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Subscription(pub Place);
+
+impl Place {
+    /// Where it is looked after, and what follows.
+    pub fn path(&self, rest: &str) -> String {
+        match &self.subscription {
+            None => client::path("/v1/queues/{}", &[&self.name]) + rest,
+            Some(own) => client::path("/v1/topics/{}/subscriptions/{}", &[&self.name, own]) + rest,
+        }
+    }
+
+    /// Where its messages are, or its dead letters, and what follows.
+    pub fn messages(&self, dead: bool, rest: &str) -> String {
+        let place = match &self.subscription {
+            None => client::path("/{}", &[&self.name]),
+            Some(own) => client::path("/{}/subscriptions/{}", &[&self.name, own]),
+        };
+        let shelf = if dead { "/$DeadLetterQueue" } else { "" };
+        format!("{place}{shelf}/messages{rest}")
+    }
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.subscription {
+            None => f.write_str(&self.name),
+            Some(own) => write!(f, "{}/{own}", self.name),
+        }
+    }
+}
+
+impl FromStr for Place {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Place, String> {
+        let mut parts = text.split('/');
+        let (name, subscription) = (parts.next().unwrap_or_default(), parts.next());
+        let well =
+            !name.is_empty() && subscription.is_none_or(|own| !own.is_empty()) && parts.next().is_none();
+        if !well {
+            return Err("write a queue as NAME, a subscription as TOPIC/SUBSCRIPTION".to_owned());
+        }
+        Ok(Place { name: name.to_owned(), subscription: subscription.map(str::to_owned) })
+    }
+}
+
+impl FromStr for Name {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Name, String> {
+        if text.is_empty() || text.contains('/') {
+            return Err(
+                "write the name of a queue or a topic; a subscription cannot be meant here".to_owned()
+            );
+        }
+        Ok(Name(text.to_owned()))
+    }
+}
+
+impl FromStr for Subscription {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Subscription, String> {
+        let place: Place = text.parse()?;
+        if place.subscription.is_none() {
+            return Err("write it as TOPIC/SUBSCRIPTION".to_owned());
+        }
+        Ok(Subscription(place))
+    }
+}

@@ -1,0 +1,58 @@
+//! Topics: made, shown, changed, deleted. What is received from them is their subscriptions'.
+
+use axum::extract::{Request, State};
+use axum::response::{IntoResponse, Response};
+use http::{HeaderMap, Method, StatusCode};
+use journal::Journal;
+
+use super::json as answer;
+use super::queues::{AskedPart, At, allow, part, read};
+use crate::access::Permission;
+use crate::api::Api;
+use crate::bus::resource;
+use crate::error::ApiError;
+use crate::etag::{expect, with_etag};
+
+pub(super) async fn list<J: Journal>(
+    State(api): State<Api<J>>,
+    headers: HeaderMap,
+    asked: AskedPart,
+) -> Result<Response, ApiError> {
+    api.allow_queue(&headers, Permission::Read, "/")?;
+    Ok(answer(&api.list_topics(part(asked)?).await?))
+}
+
+pub(super) async fn one<J: Journal>(
+    State(api): State<Api<J>>,
+    At(at): At,
+    request: Request,
+) -> Result<Response, ApiError> {
+    let method = request.method().clone();
+    allow(&api, &request, &at)?;
+    let expect = expect(&method, request.headers())?;
+    let (topic, status) = match method {
+        Method::PUT => {
+            let (topic, created) = api.put_topic(&at.name, &read(request).await?, expect).await?;
+            (topic, if created { StatusCode::CREATED } else { StatusCode::OK })
+        }
+        Method::DELETE => {
+            api.delete_topic(&at.name, expect).await?;
+            return Ok(StatusCode::NO_CONTENT.into_response());
+        }
+        // The router lets only these through.
+        _ => (api.show_topic(&at.name).await?, StatusCode::OK),
+    };
+    let mut response = answer(&topic);
+    *response.status_mut() = status;
+    Ok(with_etag(response, topic.version))
+}
+
+pub(super) async fn subscriptions<J: Journal>(
+    State(api): State<Api<J>>,
+    headers: HeaderMap,
+    At(at): At,
+    asked: AskedPart,
+) -> Result<Response, ApiError> {
+    api.allow_queue(&headers, Permission::Read, &resource(&at))?;
+    Ok(answer(&api.list_subscriptions(&at.name, part(asked)?).await?))
+}
