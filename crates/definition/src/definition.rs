@@ -6,7 +6,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use http::HeaderMap;
 use words::plan::Notice;
-use words::{Key, Plan, RunId, StepIndex, StepName, Work, WorkflowName};
+use words::{Key, Plan, QueueName, RunId, StepIndex, StepName, Work, WorkflowName};
 
 use crate::action::{Action, Service};
 use crate::context::{ANSWER, Answer, BodyInput, CALL, Context, Frame, NOTICE, StepSet};
@@ -32,7 +32,7 @@ pub struct Definition {
     pub(crate) step_names: Vec<StepName>,
     pub(crate) steps: Vec<Step>,
     pub(crate) notices: Notices,
-    pub(crate) feed: Option<String>,
+    pub(crate) feed: Option<QueueName>,
     pub(crate) plan: Arc<Plan>,
 }
 
@@ -197,7 +197,7 @@ impl Definition {
     /// The built-in queue that is told of `work`, besides the action that the workflow may declare for it.
     pub fn feed(&self, work: Work) -> Option<&str> {
         match work {
-            Work::Notice(Notice::Undone | Notice::Parked) => self.feed.as_deref(),
+            Work::Notice(Notice::Undone | Notice::Parked) => self.feed.as_ref().map(QueueName::as_str),
             Work::Notice(Notice::Completed) => None,
             Work::Do(_) | Work::Alternative(_) | Work::Undo(_) => None,
             Work::DoInstead(_) | Work::UndoInstead(_) => None,

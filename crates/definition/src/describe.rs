@@ -1,7 +1,7 @@
 //! A definition in words, for people and for JSON. Header values are left out: they may be secrets.
 
 use serde::Serialize;
-use words::{Retry, Span};
+use words::{QueueName, Retry, Span};
 
 use crate::action::{Action, Service};
 use crate::definition::{Definition, Step};
@@ -72,7 +72,7 @@ impl Definition {
             services: self.services.iter().map(service).collect(),
             steps: (0..self.steps.len()).map(|n| self.describe_step(n, &self.steps[n])).collect(),
             notices: notices.into_iter().filter_map(told).collect(),
-            feed: self.feed.clone(),
+            feed: self.feed.as_ref().map(QueueName::to_string),
         }
     }
 

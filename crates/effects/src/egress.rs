@@ -91,6 +91,16 @@ impl Egress {
     }
 }
 
+impl brokers::Guard for Egress {
+    fn check(&self, address: IpAddr, host: &str) -> Result<(), String> {
+        let host = match host.parse() {
+            Ok(address) => Host::Address(address),
+            Err(_) => Host::Name(host.to_lowercase().into()),
+        };
+        Egress::check(self, &host, &[address]).map(drop).map_err(|denied| denied.to_string())
+    }
+}
+
 impl Checked {
     pub(crate) fn address(self) -> IpAddr {
         self.0

@@ -11,6 +11,7 @@ mod perform;
 mod post;
 mod send;
 pub mod service;
+pub mod sign_in;
 pub mod sort;
 pub mod url;
 

@@ -20,14 +20,13 @@ use crate::headers::{TraceParent, call_headers};
 use crate::job::JobOrders;
 use crate::send::{Sender, Sent, Target};
 use crate::service::{Attempt, Permit, ServicePool, ServiceSettings, Verdict};
+use crate::sign_in::{self, Environment};
 use crate::sort::{Sorted, sort};
 use crate::url::Url;
 
 /// Makes the calls that runs owe. Cheap to clone.
 #[derive(Clone)]
 pub struct Performer(Arc<Inner>);
-
-type Environment = fn(&str) -> Option<String>;
 
 struct Inner {
     client: Client,
@@ -45,7 +44,7 @@ impl Performer {
     /// Must be called within a tokio runtime.
     pub fn new(client: Client, sender: Sender, jobs: JobOrders, clock: Clock) -> Performer {
         let services = ServicePool::new(ServiceSettings::default());
-        let environment: Environment = |name| std::env::var(name).ok();
+        let environment = sign_in::PROCESS;
         let configured = Mutex::default();
         Performer(Arc::new(Inner { client, sender, services, jobs, clock, environment, configured }))
     }

@@ -1,16 +1,51 @@
-//! Built-in queues and topics as actions reach them. There are none yet, so every post is refused.
+//! Built-in queues and topics as actions reach them.
+
+use std::sync::{Arc, OnceLock};
 
 use effects::{Place, Post, PostError, Posting};
-use words::Message;
+use engine::Engine;
+use engine::queues::{Outgoing, QueueCommand, QueueError, partition_of};
+use kernel::queue::QueueRejection;
+use words::{Message, QueueName};
 
-pub(crate) struct NoQueues;
+/// Brings messages of actions to the engine, which is there only when what carries out its orders is.
+#[derive(Clone)]
+pub(crate) struct Postman {
+    pub engine: Arc<OnceLock<Engine>>,
+    pub partitions: u16,
+}
 
-impl Post for NoQueues {
-    fn post(&self, to: Place, _message: Message) -> Posting<'_> {
-        let reason = match to {
-            Place::Queue(_) => "no queue has this name",
-            Place::Topic(_) => "no topic has this name",
+impl Post for Postman {
+    fn post(&self, to: Place, message: Message) -> Posting<'_> {
+        Box::pin(self.send(to, message))
+    }
+}
+
+impl Postman {
+    async fn send(&self, to: Place, message: Message) -> Result<(), PostError> {
+        let (Place::Queue(name) | Place::Topic(name)) = to;
+        let name =
+            QueueName::new(&name.to_lowercase()).map_err(|error| PostError::Refused(error.to_string()))?;
+        let Some(engine) = self.engine.get() else {
+            return Err(PostError::Later {
+                reason: "the queues are not there yet".to_owned(),
+                retry_after: None,
+            });
         };
-        Box::pin(std::future::ready(Err(PostError::Refused(reason.to_owned()))))
+        let partition = partition_of(&name, self.partitions);
+        let messages = vec![Outgoing { message, own_id: true }];
+        let sent = engine.queue(partition, QueueCommand::Send { to: name, messages }).await;
+        sent.map(drop).map_err(sorted)
+    }
+}
+
+fn sorted(error: QueueError) -> PostError {
+    let reason = error.to_string();
+    match error {
+        QueueError::Rejected(QueueRejection::Full { .. } | QueueRejection::TooManyIds { .. })
+        | QueueError::NoRoom => PostError::Later { reason, retry_after: None },
+        QueueError::Rejected(_) => PostError::Refused(reason),
+        // It may have become durable before the partition stopped.
+        QueueError::Stopped { .. } => PostError::Unknown(reason),
     }
 }

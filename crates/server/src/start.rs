@@ -23,7 +23,7 @@ use wire::ServiceView;
 use crate::config::{Config, ConfigError, SyncMode};
 use crate::descriptors::Descriptors;
 use crate::memory::Memory;
-use crate::post::NoQueues;
+use crate::post::Postman;
 use crate::starter::WorkflowStarter;
 use crate::{gauges, housekeeping};
 
@@ -103,7 +103,17 @@ pub async fn start_with_clock(config: Config, clock: Clock) -> Result<Running, S
         ingest::Metrics::register(&mut metrics),
     ));
     let starter = Arc::new(WorkflowStarter { ingest: ingest.clone(), catalogs: control.catalogs().clone() });
-    let performer = performer(&config, descriptors, vault.clone(), starter, clock.clone())?;
+    let postman = Postman { engine: Arc::default(), partitions: config.partitions };
+    let brokers = Brokers::new(Arc::new(config.egress()?));
+    let performer = performer(
+        &config,
+        descriptors,
+        vault.clone(),
+        starter,
+        brokers.clone(),
+        postman.clone(),
+        clock.clone(),
+    )?;
     let engine = Engine::start(
         journal.clone(),
         view.clone(),
@@ -115,6 +125,7 @@ pub async fn start_with_clock(config: Config, clock: Clock) -> Result<Running, S
         engine::Metrics::register(&mut metrics),
     )
     .await;
+    assert!(postman.engine.set(engine.clone()).is_ok(), "set once, here");
     let gauges = gauges::Gauges::register(&mut metrics);
     let source_metrics = sources::Metrics::register(&mut metrics);
     let source_parts = sources::Parts {
@@ -123,6 +134,8 @@ pub async fn start_with_clock(config: Config, clock: Clock) -> Result<Running, S
         catalogs: control.catalogs().clone(),
         partitions: config.partitions,
         metrics: source_metrics,
+        brokers,
+        login: |service| effects::sign_in::login_of(service, effects::sign_in::PROCESS),
     };
     let api = Api::new(Parts {
         journal: journal.clone(),
@@ -214,6 +227,8 @@ fn performer(
     descriptors: Descriptors,
     vault: Arc<Vault>,
     starter: Arc<WorkflowStarter>,
+    brokers: Brokers,
+    postman: Postman,
     clock: Clock,
 ) -> Result<Performer, ConfigError> {
     let client = Client::new(effects::Settings {
@@ -221,7 +236,7 @@ fn performer(
         connections_total: descriptors.outbound,
         ..Default::default()
     });
-    let sender = Sender::new(client.clone(), Brokers::new(), Arc::new(NoQueues), clock.clone());
+    let sender = Sender::new(client.clone(), brokers, Arc::new(postman), clock.clone());
     let settings = config.job_settings();
     let caller = JobCaller::new(client.clone(), sender.clone(), vault, starter, clock.clone(), settings);
     let orders = JobOrders { caller, region: config.jobs.region.clone() };

@@ -4,12 +4,15 @@
 //! message, so that one that comes again finds its run. What can never become a run is parked with its bytes: by a
 //! built-in queue among its own dead letters, of a broker in a built-in queue.
 
+mod broker;
 mod intake;
 mod own_queue;
 mod roster;
 
 use std::sync::Arc;
 
+use brokers::{Brokers, Login};
+use definition::Service;
 use engine::{Catalogs, Engine};
 use ingest::Ingest;
 use prometheus_client::encoding::EncodeLabelSet;
@@ -26,6 +29,9 @@ pub struct Parts<J> {
     pub catalogs: Catalogs,
     pub partitions: u16,
     pub metrics: Metrics,
+    pub brokers: Brokers,
+    /// How to sign in at the service of a broker.
+    pub login: fn(&Service) -> Result<Option<Login>, String>,
 }
 
 /// The running sources of all workflows.

@@ -7,10 +7,12 @@ use std::time::Duration;
 use definition::{Source, Stream};
 use engine::Entry;
 use journal::Journal;
+use kernel::queue::QueueRef;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use words::WorkflowName;
 
+use crate::broker::{self, Intake};
 use crate::{Parts, own_queue};
 
 /// How often the workflows are looked at for changes.
@@ -92,16 +94,18 @@ fn start_one<J: Journal>(
     tracing::info!(workflow = %entry.definition.name(), source = %source.from, "taking messages");
     let (parts, entry) = (parts.clone(), entry.clone());
     host::spawn("source", async move {
-        match &source.from {
-            Stream::Queue { queue } => {
-                let at = kernel::queue::QueueRef::queue(queue.clone());
-                own_queue::take_all(&parts, &entry, at, source.concurrency, stopped).await;
-            }
+        let at = match &source.from {
+            Stream::Queue { queue } => QueueRef::queue(queue.clone()),
             Stream::Subscription { topic, subscription } => {
-                let at = kernel::queue::QueueRef::subscription(topic.clone(), subscription.clone());
-                own_queue::take_all(&parts, &entry, at, source.concurrency, stopped).await;
+                QueueRef::subscription(topic.clone(), subscription.clone())
             }
-            Stream::RabbitMq { .. } | Stream::Nats { .. } | Stream::Amqp { .. } => {}
-        }
+            Stream::RabbitMq { .. } | Stream::Nats { .. } | Stream::Amqp { .. } => {
+                let Source { from, concurrency, park } = source;
+                let name = from.to_string();
+                let intake = Intake { parts, entry, from, name, park, concurrency };
+                return broker::take_all(&intake, stopped).await;
+            }
+        };
+        own_queue::take_all(&parts, &entry, at, source.concurrency, stopped).await;
     })
 }

@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use brokers::{Anywhere, Brokers};
 use bytes::Bytes;
 use engine::queues::{Outgoing, Peeked, QueueAnswer, QueueCommand, partition_of};
 use engine::{Control, Effects, Engine, Order, Settings};
@@ -85,6 +86,8 @@ async fn live() -> Life {
         catalogs: control.catalogs().clone(),
         partitions: PARTITIONS,
         metrics: Metrics::register(&mut registry),
+        brokers: Brokers::new(Arc::new(Anywhere)),
+        login: |_| Ok(None),
     };
     Life { engine, control, parts: Some(parts), called, _directory: directory }
 }

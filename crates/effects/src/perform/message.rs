@@ -9,9 +9,7 @@ use words::{Message, Ticks};
 use super::{Errand, Inner, Unready};
 use crate::post::Place;
 use crate::send::{BusEntity, Facts, StorageQueue, Target, default_id};
-
-/// The beginning of the names of variables that hold secrets.
-const SECRET_PREFIX: &str = "SORTIE_SECRET_";
+use crate::sign_in;
 
 impl Inner {
     pub(super) fn prepare_message(
@@ -67,26 +65,12 @@ impl Inner {
         Ok((target, message))
     }
 
-    /// The secret of a service, as the environment has it now.
     fn secret_of(&self, service: &Service) -> Result<Option<Secret>, Unready> {
-        let Some(name) = &service.secret else { return Ok(None) };
-        let variable = format!("{SECRET_PREFIX}{}", name.to_ascii_uppercase().replace('-', "_"));
-        match (self.environment)(&variable) {
-            Some(value) if !value.is_empty() => Ok(Some(Secret::new(value))),
-            _ => Err(Unready::Now(format!(
-                "service '{}' signs in with the environment variable {variable}, which is not set",
-                service.name
-            ))),
-        }
+        sign_in::secret_of(service, self.environment).map_err(Unready::Now)
     }
 
     fn login_of(&self, service: &Service) -> Result<Option<Login>, Unready> {
-        let secret = self.secret_of(service)?;
-        Ok(service
-            .username
-            .clone()
-            .zip(secret)
-            .map(|(username, secret)| Login { username, password: secret.expose().to_owned() }))
+        sign_in::login_of(service, self.environment).map_err(Unready::Now)
     }
 
     /// What a step tells in the envelope of a scheduler: its workflow stands for the collection, its run for the job.

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use brokers::Brokers;
+use brokers::{Anywhere, Brokers};
 use effects::{
     Client, JobCall, JobCaller, JobSettings, Part, Place, Post, PostError, Posting, Sender, Settings,
     StartError, StartRequest, Starter, Starting,
@@ -79,7 +79,8 @@ impl Jobs {
         let started = Arc::new(Starts::default());
         let clock = host::Clock::start();
         let (client, posted) = (Client::new(client), Arc::new(Posts::default()));
-        let sender = Sender::new(client.clone(), Brokers::new(), posted.clone(), clock.clone());
+        let sender =
+            Sender::new(client.clone(), Brokers::new(Arc::new(Anywhere)), posted.clone(), clock.clone());
         let caller = JobCaller::new(client, sender, vault.clone(), started.clone(), clock, jobs);
         Jobs { caller, vault, stop: Stop::default(), started, posted }
     }

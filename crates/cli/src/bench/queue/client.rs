@@ -1,0 +1,124 @@
+//! Senders and consumers of either broker.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use anyhow::Context;
+use brokers::{Anywhere, Brokers, Destination, Login, Origin, Receiver};
+use bytes::Bytes;
+use hyper::StatusCode;
+use hyper::header::LOCATION;
+use words::Message;
+
+use super::QUEUE;
+use crate::client::{Call, Client};
+
+/// For one send or one receive; far beyond what either takes.
+const PATIENCE: Duration = Duration::from_secs(30);
+/// How long a consumer waits for a message before it asks again.
+const WAIT_SECONDS: u64 = 1;
+/// Messages that RabbitMQ may send ahead to a consumer.
+const CREDIT: u32 = 32;
+
+/// Who is measured.
+#[derive(Clone)]
+pub enum Broker {
+    Sortie { address: SocketAddr, token: String },
+    RabbitMq { brokers: Brokers, url: String, login: Login },
+}
+
+pub enum Sender {
+    Sortie(Client),
+    RabbitMq { brokers: Brokers, to: Destination },
+}
+
+pub enum Consumer {
+    Sortie(Client),
+    RabbitMq(Receiver),
+}
+
+/// Ids of messages are never used twice.
+static NEXT: AtomicU64 = AtomicU64::new(0);
+
+impl Broker {
+    pub fn rabbit(url: &str) -> Broker {
+        let login = Login { username: "guest".to_owned(), password: "guest".to_owned() };
+        Broker::RabbitMq { brokers: Brokers::new(Arc::new(Anywhere)), url: url.to_owned(), login }
+    }
+
+    pub fn sender(&self) -> anyhow::Result<Sender> {
+        Ok(match self {
+            Broker::Sortie { address, token } => Sender::Sortie(client(*address, token)?),
+            Broker::RabbitMq { brokers, url, login } => {
+                let to = Destination::RabbitMq {
+                    url: url.clone(),
+                    exchange: String::new(),
+                    routing_key: QUEUE.to_owned(),
+                    login: Some(login.clone()),
+                };
+                Sender::RabbitMq { brokers: brokers.clone(), to }
+            }
+        })
+    }
+
+    pub async fn consumer(&self) -> anyhow::Result<Consumer> {
+        Ok(match self {
+            Broker::Sortie { address, token } => Consumer::Sortie(client(*address, token)?),
+            Broker::RabbitMq { brokers, url, login } => {
+                let (url, login) = (url.clone(), Some(login.clone()));
+                let origin = Origin::RabbitMq { url, queue: QUEUE.to_owned(), login };
+                Consumer::RabbitMq(brokers.open(&origin, CREDIT).await?)
+            }
+        })
+    }
+}
+
+impl Sender {
+    /// Sends a message and waits until it is confirmed.
+    pub async fn send(&mut self, body: Bytes) -> anyhow::Result<()> {
+        match self {
+            Sender::Sortie(client) => {
+                let call = Call::post(format!("/{QUEUE}/messages"), "application/octet-stream", body);
+                client.send(call).await.map(drop)
+            }
+            Sender::RabbitMq { brokers, to } => {
+                let id = NEXT.fetch_add(1, Ordering::Relaxed).to_string();
+                Ok(brokers.send(to, &Message::new(id, body), PATIENCE).await?)
+            }
+        }
+    }
+}
+
+impl Consumer {
+    /// The next message, completed; nothing when none came within a second.
+    pub async fn take(&mut self) -> anyhow::Result<Option<Bytes>> {
+        match self {
+            Consumer::Sortie(client) => {
+                let path = format!("/{QUEUE}/messages/head?timeout={WAIT_SECONDS}");
+                let answer = client.send(Call::post_nothing(path)).await?;
+                if answer.status == StatusCode::NO_CONTENT {
+                    return Ok(None);
+                }
+                let location = answer.headers.get(LOCATION).and_then(|location| location.to_str().ok());
+                let lock = location.context("a message comes with its lock")?;
+                let path = lock.splitn(4, '/').nth(3).context("a lock is an absolute URL")?;
+                client.send(Call::delete(format!("/{path}"))).await?;
+                Ok(Some(answer.body))
+            }
+            Consumer::RabbitMq(receiver) => {
+                let waiting = tokio::time::timeout(Duration::from_secs(WAIT_SECONDS), receiver.next());
+                let Ok(delivery) = waiting.await else { return Ok(None) };
+                let delivery = delivery?;
+                let body = delivery.message.body.clone();
+                delivery.accept().await?;
+                Ok(Some(body))
+            }
+        }
+    }
+}
+
+fn client(address: SocketAddr, token: &str) -> anyhow::Result<Client> {
+    Ok(Client::new(&format!("http://{address}"), Some(token))?)
+}
