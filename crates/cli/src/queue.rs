@@ -19,7 +19,7 @@ use crate::session::Session;
 
 pub use create::{Deleted, delete, put};
 pub use list::{all, render as render_list};
-pub use place::{Name, Place, Subscription};
+pub use place::{Name, Subscription};
 pub use property::Property;
 pub use send::Send;
 pub use settings::Settings;

@@ -8,7 +8,7 @@ use words::Span;
 use super::place::Place;
 use crate::client::{self, Call};
 use crate::failure::Failure;
-use crate::screen::{self, Screen, Tone};
+use crate::screen::{Screen, Tone};
 use crate::session::Session;
 use crate::table::clean;
 
@@ -164,6 +164,6 @@ mod tests {
              "x":" [31m"}
 
         "#]]
-        .assert_eq(&render(&item, &screen::Screen { colour: false, width: None }));
+        .assert_eq(&render(&item, &Screen { colour: false, width: None }));
     }
 }
