@@ -4,6 +4,7 @@ mod ingest;
 mod journal;
 mod memory;
 mod overload;
+mod queue;
 mod recovery;
 mod schedule;
 mod soak;
@@ -38,7 +39,7 @@ use std::process::ExitCode;
 
 use clap::Subcommand;
 
-/// Measure this machine: ingest, whole workflows, jobs on time, and what happens when it is too much
+/// Measure this machine: ingest, whole workflows, jobs on time, messages, and what happens when it is too much
 ///
 /// Each bench starts a server of its own on a temporary directory, and measures a bare loop beside it in the
 /// same run, so that the ratio means something on any machine.
@@ -52,6 +53,7 @@ pub enum Bench {
     Recovery(recovery::Recovery),
     Memory(memory::Memory),
     Journal(journal::Journal),
+    Queue(queue::Queue),
     Soak(soak::Soak),
     #[command(hide = true)]
     BareServer(bare::BareServer),
@@ -71,6 +73,7 @@ impl Bench {
             Bench::Recovery(recovery) => recovery.run(json).await?,
             Bench::Memory(memory) => memory.run(json).await?,
             Bench::Journal(journal) => journal.run(json).await?,
+            Bench::Queue(queue) => queue.run(json).await?,
             Bench::Soak(soak) => soak.run(json).await?,
             Bench::BareServer(server) => server.run().await?,
             Bench::DroneServices(services) => services.run().await?,

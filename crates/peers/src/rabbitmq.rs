@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use anyhow::Context;
+use anyhow::{Context, ensure};
 
 use crate::installed;
 use crate::process::{Folder, Process, free_port, local};
@@ -74,6 +74,21 @@ impl RabbitMq {
         self.server.as_ref().inspect(|server| server.thaw());
     }
 
+    /// Makes a durable queue whose messages are synced before they are confirmed.
+    pub fn make_quorum_queue(&self, name: &str) -> anyhow::Result<()> {
+        let declare = format!(
+            "{{new, _}} = rabbit_amqqueue:declare(rabbit_misc:r(<<\"/\">>, queue, <<\"{name}\">>), true, false, \
+             [{{<<\"x-queue-type\">>, longstr, <<\"quorum\">>}}], none, <<\"guest\">>), ok."
+        );
+        let mut control = Command::new("/usr/lib/rabbitmq/bin/rabbitmqctl");
+        control.args(["eval", &declare]);
+        self.surround(&mut control);
+        let output = control.output().context("running rabbitmqctl")?;
+        let told = String::from_utf8_lossy(&output.stderr);
+        ensure!(output.status.success(), "rabbitmqctl did not make the queue: {told}");
+        Ok(())
+    }
+
     fn command(&self) -> anyhow::Result<Command> {
         let folder = self.folder.path();
         let program = installed::program("rabbitmq-server", &[])?;
@@ -82,6 +97,14 @@ impl RabbitMq {
         let mut command = Command::new(if script.is_file() { script } else { &program });
         let inside = |name: &str| folder.join(name);
         std::fs::create_dir_all(inside("log")).context("making a folder")?;
+        self.surround(&mut command);
+        Ok(command)
+    }
+
+    /// Where a node and what controls it find each other, away from all others of this machine.
+    fn surround(&self, command: &mut Command) {
+        let folder = self.folder.path();
+        let inside = |name: &str| folder.join(name);
         command
             .env("HOME", folder)
             .env("RABBITMQ_NODENAME", format!("peer{}@localhost", self.ports.client))
@@ -97,6 +120,5 @@ impl RabbitMq {
             .env("ERL_EPMD_ADDRESS", "127.0.0.1")
             .env("RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS", "-kernel inet_dist_use_interface {127,0,0,1}")
             .env_remove("NOTIFY_SOCKET");
-        Ok(command)
     }
 }

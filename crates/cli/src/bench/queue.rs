@@ -114,7 +114,8 @@ impl Setting for QueueSetting {
         let mut lines = describe("sortie", &self.sortie);
         if let Some(rabbitmq) = &self.rabbitmq {
             lines.extend(describe("rabbitmq", rabbitmq));
-            let ratio = |of: fn(&Rates) -> Side| of(&self.sortie).throughput / of(rabbitmq).throughput.max(1.0);
+            let ratio =
+                |of: fn(&Rates) -> Side| of(&self.sortie).throughput / of(rabbitmq).throughput.max(1.0);
             let (send, receive) = (ratio(|rates| rates.send), ratio(|rates| rates.receive));
             lines.push(("ratio", format!("send {send:.2}, receive and complete {receive:.2} of RabbitMQ's")));
         }

@@ -50,8 +50,12 @@ impl Starter for Nobody {
 fn inner(posts: &Arc<Posts>) -> Inner {
     let egress = Egress { loopback: true, ..Egress::default() };
     let (client, clock) = (Client::new(Settings { egress, ..Settings::default() }), Clock::start());
-    let sender =
-        Sender::new(client.clone(), brokers::Brokers::new(Arc::new(Anywhere)), posts.clone(), clock.clone());
+    let sender = Sender::new(
+        client.clone(),
+        brokers::Brokers::new(Arc::new(brokers::Anywhere)),
+        posts.clone(),
+        clock.clone(),
+    );
     let vault = Arc::new(Vault::new([7; 32]));
     let settings = JobSettings::default();
     let caller =

@@ -107,7 +107,8 @@ async fn empty(consumers: Vec<Consumer>, left: &Arc<AtomicU64>) -> anyhow::Resul
             while left.load(Ordering::Relaxed) > 0 {
                 if consumer.take().await?.is_some() {
                     // Others may have taken the last one meanwhile.
-                    let _ = left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1));
+                    let _ =
+                        left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1));
                 }
             }
             anyhow::Ok(())
