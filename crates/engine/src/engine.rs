@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use host::Clock;
 use journal::Journal;
-use kernel::queue::Queues;
+use kernel::queue::{QueueRef, Queues, Settle};
 use kernel::{Command, Rejection, State};
 use tokio::sync::mpsc::{self, UnboundedSender};
 use tokio::sync::{Semaphore, oneshot};
@@ -174,8 +174,14 @@ impl Engine {
         command: QueueCommand,
     ) -> Result<QueueAnswer, QueueError> {
         let (reply, answer) = oneshot::channel();
+        let tx = &self.0.partitions[&partition].tx;
+        let at = match &command {
+            QueueCommand::Receive(receive) => Some(receive.at.clone()),
+            _ => None,
+        };
+        let mut awaited = Awaited { answer, at, tx };
         self.send(partition, Message::Queue { command, reply }).map_err(QueueError::of_stop)?;
-        match answer.await {
+        match (&mut awaited.answer).await {
             Ok(result) => result,
             Err(_) => Err(QueueError::of_stop(self.stopped(partition))),
         }
@@ -254,6 +260,28 @@ impl Engine {
         CommandError::Stopped {
             partition,
             reason: reason.unwrap_or_else(|| "the process is stopping".to_owned()),
+        }
+    }
+}
+
+/// An answer that is awaited. Given up when it has come already, the messages in it go back as never delivered.
+struct Awaited<'a> {
+    answer: oneshot::Receiver<Result<QueueAnswer, QueueError>>,
+    /// Where messages are received from.
+    at: Option<QueueRef>,
+    tx: &'a UnboundedSender<Message>,
+}
+
+impl Drop for Awaited<'_> {
+    fn drop(&mut self) {
+        self.answer.close();
+        let Some(at) = &self.at else { return };
+        let Ok(Ok(QueueAnswer::Received(received))) = self.answer.try_recv() else { return };
+        for (token, _) in received.iter().filter_map(|one| one.taken.lock) {
+            let command = QueueCommand::Settle { at: at.clone(), token, how: Settle::Release };
+            let (reply, _) = oneshot::channel();
+            // A partition that has stopped gives nothing out either.
+            let _ = self.tx.send(Message::Queue { command, reply });
         }
     }
 }

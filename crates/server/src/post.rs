@@ -22,7 +22,7 @@ impl Post for Postman {
 }
 
 impl Postman {
-    async fn send(&self, to: Place, message: Message) -> Result<(), PostError> {
+    async fn send(&self, to: Place, mut message: Message) -> Result<(), PostError> {
         let (Place::Queue(name) | Place::Topic(name)) = to;
         let name =
             QueueName::new(&name.to_lowercase()).map_err(|error| PostError::Refused(error.to_string()))?;
@@ -32,6 +32,10 @@ impl Postman {
                 retry_after: None,
             });
         };
+        // As over HTTP, where names of headers have no case: a filter finds them whichever way they came.
+        let properties = std::mem::take(&mut message.properties);
+        message.properties =
+            properties.into_iter().map(|(name, value)| (name.to_lowercase(), value)).collect();
         let partition = partition_of(&name, self.partitions);
         let messages = vec![Outgoing { message, own_id: true }];
         let sent = engine.queue(partition, QueueCommand::Send { to: name, messages }).await;
