@@ -8,6 +8,7 @@ use crate::jobs;
 
 /// Something asked about a queue or a topic.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[expect(clippy::large_enum_variant, reason = "a command lives as long as its message in the channel")]
 pub enum QueueCommand {
     PutQueue {
         name: QueueName,

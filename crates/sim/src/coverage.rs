@@ -87,6 +87,7 @@ sometimes! {
     DuplicateDropped "a message that was sent before was dropped",
     FilterLeftOut "a subscription did not want a message of its topic",
     QueueDeleted "a queue was deleted with messages in it",
+    SubscriptionDeleted "a subscription was deleted with messages that another one holds",
     QueueRemade "a queue that was deleted was made again",
     QueueChanged "a queue with messages in it was changed",
     QueueFull "a queue was full",

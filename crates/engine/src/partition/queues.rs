@@ -153,8 +153,7 @@ impl<J: Journal> Partition<J> {
             self.queues.tick(batch.wall, &mut changes);
             self.note_changes(batch, changes);
         }
-        let lines = if planted::is(Bug::LinesForgotten) { Vec::new() } else { self.lines.queues() };
-        for (queue, shelf) in lines {
+        for (queue, shelf) in self.lines.queues() {
             self.serve_line(batch, queue, shelf);
         }
         for waiting in self.lines.overdue(batch.now, self.draining) {

@@ -101,7 +101,7 @@ impl Queues {
                 no,
                 at: now,
                 spec: spec.clone(),
-                filter: filter.clone(),
+                filter: Box::new(filter.clone()),
             },
             changes,
         );

@@ -22,7 +22,7 @@ impl Queues {
             QueueFact::TopicPut { name, at, spec } => self.evolve_topic(name, *at, spec),
             QueueFact::SubscriptionPut { topic, name, no, at, spec, filter } => {
                 self.put(*no, *at, spec);
-                let subscription = Subscription { no: *no, filter: filter.clone() };
+                let subscription = Subscription { no: *no, filter: (**filter).clone() };
                 self.topic_mut(topic).subscriptions.insert(name.clone(), subscription);
             }
             QueueFact::Deleted { name } => self.evolve_deleted(name, freed),

@@ -39,7 +39,7 @@ pub enum QueueFact {
         no: QueueNo,
         at: Timestamp,
         spec: QueueSpec,
-        filter: Filter,
+        filter: Box<Filter>,
     },
     /// A queue, or a topic with all its subscriptions, and all their messages.
     Deleted {

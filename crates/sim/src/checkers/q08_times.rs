@@ -1,4 +1,5 @@
-//! Q8: a message is not handed out before its time or after it, and what expires ends as its queue says.
+//! Q8: a message is not handed out before its time or after it, by the clock on the wall, and what expires ends as its
+//! queue says.
 
 use kernel::Event;
 use kernel::queue::{Left, MessageFact, QueueFact};
@@ -16,6 +17,12 @@ impl Checker for Times {
 
     fn see_event(&mut self, durable: &Durable<'_>, accusations: &mut Accusations<'_>) {
         let Event::Queue(fact) = durable.event else { return };
+        if let QueueFact::Message { at, .. } = &**fact
+            && *at != durable.wall
+        {
+            let (at, wall) = (at.0, durable.wall.0);
+            accusations.accuse(format!("a fact of a message is of {at}, the wall shows {wall}"));
+        }
         let QueueFact::Message { queue, no, at, fact } = &**fact else { return };
         let Some((held, kept)) = durable.depot.kept(durable.partition, *queue, *no) else { return };
         let no = no.0;

@@ -1,7 +1,7 @@
 //! Which situations of queues durable events tell of.
 
 use kernel::Event;
-use kernel::queue::{Left, MessageFact, QueueFact};
+use kernel::queue::{Left, MessageFact, QueueFact, QueueNo};
 
 use crate::coverage::{Coverage, Sometimes};
 use crate::depot::{Held, Kept, Stands, Stock};
@@ -38,11 +38,25 @@ pub fn note(coverage: &mut Coverage, durable: &Durable<'_>) {
         QueueFact::QueuePut { no, .. } | QueueFact::SubscriptionPut { no, .. } => {
             note_put(coverage, stock, *no);
         }
-        QueueFact::TopicPut { .. } | QueueFact::SubscriptionDeleted { .. } => {}
+        QueueFact::SubscriptionDeleted { topic, name } => {
+            let to = stock.named.get(topic).into_iter().flat_map(|named| &named.to);
+            let no = to.filter(|(_, (own, _))| own.as_ref() == Some(name)).map(|(no, _)| *no).next();
+            if no.is_some_and(|no| shares(stock, no)) {
+                coverage.note(Sometimes::SubscriptionDeleted);
+            }
+        }
+        QueueFact::TopicPut { .. } => {}
     }
 }
 
-fn note_put(coverage: &mut Coverage, stock: &Stock, no: kernel::queue::QueueNo) {
+/// Whether another queue holds a message that this one holds.
+fn shares(stock: &Stock, no: QueueNo) -> bool {
+    let Some(held) = stock.queues.get(&no) else { return false };
+    let mut others = stock.queues.iter().filter(|(other, _)| **other != no);
+    others.any(|(_, other)| held.messages.keys().any(|message| other.messages.contains_key(message)))
+}
+
+fn note_put(coverage: &mut Coverage, stock: &Stock, no: QueueNo) {
     match stock.queues.get(&no) {
         Some(held) if !held.messages.is_empty() => coverage.note(Sometimes::QueueChanged),
         Some(_) => {}

@@ -213,6 +213,12 @@ fn operate(dice: &mut Dice, place: u8, deeds: &mut Vec<Timed>) {
         let deed = put(dice, place);
         deeds.push(timed(dice.below(LENGTH_MS), deed));
     }
+    if matches!(place, ALL | RED) && dice.one_in(6) {
+        let at = dice.below(LENGTH_MS);
+        deeds.push(timed(at, QueueDeed::Delete { place }));
+        let remade = put(dice, place);
+        deeds.push(timed(at + dice.below(3000), remade));
+    }
     if dice.one_in(8) {
         deeds.push(timed(dice.below(LENGTH_MS), QueueDeed::Purge { place, dead: dice.one_in(2) }));
     }
