@@ -5,6 +5,7 @@ mod descriptors;
 mod gauges;
 mod housekeeping;
 mod memory;
+mod outbound;
 mod post;
 mod start;
 mod starter;

@@ -11,8 +11,8 @@ use words::{Message, QueueName};
 /// Brings messages of actions to the engine, which is there only when what carries out its orders is.
 #[derive(Clone)]
 pub(crate) struct Postman {
-    pub engine: Arc<OnceLock<Engine>>,
-    pub partitions: u16,
+    engine: Arc<OnceLock<Engine>>,
+    partitions: u16,
 }
 
 impl Post for Postman {
@@ -22,6 +22,15 @@ impl Post for Postman {
 }
 
 impl Postman {
+    pub(crate) fn new(partitions: u16) -> Postman {
+        Postman { engine: Arc::default(), partitions }
+    }
+
+    /// From now on messages go to this engine.
+    pub(crate) fn reaches(&self, engine: Engine) {
+        assert!(self.engine.set(engine).is_ok(), "a process has one engine");
+    }
+
     async fn send(&self, to: Place, mut message: Message) -> Result<(), PostError> {
         let (Place::Queue(name) | Place::Topic(name)) = to;
         let name =

@@ -3,8 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use brokers::Brokers;
-use effects::{BreakerState, Client, JobCaller, JobOrders, Performer, Sender};
+use effects::{BreakerState, Performer};
 use engine::jobs::JobReader;
 use engine::{Applied, ApplyError, Control, ControlError, Engine};
 use host::Clock;
@@ -16,14 +15,13 @@ use rest::{Api, Parts, Server};
 use sources::Sources;
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
-use vault::Vault;
 use view::{Ids, OnFailure, View};
 use wire::ServiceView;
 
 use crate::config::{Config, ConfigError, SyncMode};
 use crate::descriptors::Descriptors;
 use crate::memory::Memory;
-use crate::post::Postman;
+use crate::outbound::Outbound;
 use crate::starter::WorkflowStarter;
 use crate::{gauges, housekeeping};
 
@@ -103,40 +101,30 @@ pub async fn start_with_clock(config: Config, clock: Clock) -> Result<Running, S
         ingest::Metrics::register(&mut metrics),
     ));
     let starter = Arc::new(WorkflowStarter { ingest: ingest.clone(), catalogs: control.catalogs().clone() });
-    let postman = Postman { engine: Arc::default(), partitions: config.partitions };
-    let brokers = Brokers::new(Arc::new(config.egress()?));
-    let performer = performer(
-        &config,
-        descriptors,
-        vault.clone(),
-        starter,
-        brokers.clone(),
-        postman.clone(),
-        clock.clone(),
-    )?;
+    let outbound = Outbound::new(&config, descriptors, vault.clone(), starter, clock.clone())?;
     let engine = Engine::start(
         journal.clone(),
         view.clone(),
         ids.clone(),
         control.catalogs().clone(),
-        Arc::new(performer.clone()),
+        Arc::new(outbound.performer.clone()),
         clock.clone(),
         engine_settings(&config, memory),
         engine::Metrics::register(&mut metrics),
     )
     .await;
-    assert!(postman.engine.set(engine.clone()).is_ok(), "set once, here");
+    outbound.postman.reaches(engine.clone());
     let gauges = gauges::Gauges::register(&mut metrics);
-    let source_metrics = sources::Metrics::register(&mut metrics);
-    let source_parts = sources::Parts {
+    let sources = sources::Parts {
         engine: engine.clone(),
         ingest: ingest.clone(),
         catalogs: control.catalogs().clone(),
         partitions: config.partitions,
-        metrics: source_metrics,
-        brokers,
+        metrics: sources::Metrics::register(&mut metrics),
+        brokers: outbound.brokers,
         login: |service| effects::sign_in::login_of(service, effects::sign_in::PROCESS),
     };
+    let performer = outbound.performer;
     let api = Api::new(Parts {
         journal: journal.clone(),
         ingest,
@@ -167,7 +155,7 @@ pub async fn start_with_clock(config: Config, clock: Clock) -> Result<Running, S
         clock,
     };
     let housekeeping = host::spawn("housekeeping", keeper.run());
-    let sources = Sources::start(source_parts);
+    let sources = Sources::start(sources);
     tracing::info!(address = %server.address(), data = %config.data.display(), "sortie is ready");
     Ok(Running { server, engine, api, view, journal, housekeeping, sources })
 }
@@ -219,28 +207,6 @@ async fn open_journal(config: &Config, memory: Memory) -> Result<DiskJournal, Op
     };
     let opened = tokio::task::spawn_blocking(move || DiskJournal::open(&dir, settings)).await;
     opened.expect("opening the journal does not panic")
-}
-
-/// What makes the calls of workflows and of jobs: one client, under one outbound guard.
-fn performer(
-    config: &Config,
-    descriptors: Descriptors,
-    vault: Arc<Vault>,
-    starter: Arc<WorkflowStarter>,
-    brokers: Brokers,
-    postman: Postman,
-    clock: Clock,
-) -> Result<Performer, ConfigError> {
-    let client = Client::new(effects::Settings {
-        egress: config.egress()?,
-        connections_total: descriptors.outbound,
-        ..Default::default()
-    });
-    let sender = Sender::new(client.clone(), brokers, Arc::new(postman), clock.clone());
-    let settings = config.job_settings();
-    let caller = JobCaller::new(client.clone(), sender.clone(), vault, starter, clock.clone(), settings);
-    let orders = JobOrders { caller, region: config.jobs.region.clone() };
-    Ok(Performer::new(client, sender, orders, clock))
 }
 
 fn admission(config: &Config, memory: Memory) -> Admission {
