@@ -1,0 +1,123 @@
+//! Queues and streams of real brokers as sources: each message starts its run, and poison is kept with its bytes.
+
+use std::collections::BTreeSet;
+use std::io::{BufRead, BufReader, Write};
+use std::net::TcpStream;
+use std::time::Duration;
+
+use brokers::{Anywhere, Brokers, Destination, Login};
+use engine::queues::{QueueAnswer, QueueCommand};
+use kernel::queue::Shelf;
+use peers::{NatsServer, RabbitMq};
+use sources::Sources;
+use std::sync::Arc;
+use words::{Message, Property, QueueSpec};
+
+use crate::life::{Life, live, name, until};
+
+const PATIENCE: Duration = Duration::from_secs(60);
+
+fn workflow(services: &str, source: &str) -> String {
+    format!(
+        "
+name: orders
+accept:
+  schema: {{ type: object, required: [item] }}
+services: {{ a: {{ url: \"http://127.0.0.1:1\" }}, b: {services} }}
+sources:
+  - {source}
+steps:
+  one:
+    call: {{ service: a, method: PUT, path: /one }}
+"
+    )
+}
+
+/// Sends good messages and two bad ones, and waits until the source has dealt with all of them.
+async fn drive(life: &Life, to: Destination) {
+    let brokers = Brokers::new(Arc::new(Anywhere));
+    let send = async |id: &str, body: &str| {
+        let message = Message::new(id.to_owned(), body.to_owned());
+        brokers.send(&to, &message, PATIENCE).await.unwrap();
+    };
+    for n in 0..20 {
+        send(&format!("order-{n}"), "{\"item\": 1}").await;
+    }
+    send("bad", "{item \u{1F600}").await;
+    // The same again: a broker may deliver twice, and the run is there.
+    send("order-3-again", "{\"item\": 1, \"other\": 2}").await;
+    let mut expected: BTreeSet<String> = (0..20).map(|n| format!("order-{n}")).collect();
+    expected.insert("order-3-again".to_owned());
+    until("every message starts a run", async || *life.called.0.lock().unwrap() == expected).await;
+    until("poison is parked", async || !parked(life).await.is_empty()).await;
+    let parked = parked(life).await;
+    assert_eq!((parked.len(), parked[0].body.as_ref()), (1, "{item \u{1F600}".as_bytes()));
+    let Some(Property::Text(reason)) = parked[0].properties.get("ParkedBecause") else {
+        panic!("{:?}", parked[0].properties);
+    };
+    assert!(reason.contains("no JSON"), "{reason}");
+}
+
+async fn parked(life: &Life) -> Vec<Message> {
+    // It is made with the first message that is parked.
+    let put = QueueCommand::PutQueue { name: name("orders.poison"), spec: QueueSpec::default() };
+    let QueueAnswer::Put { .. } = life.ask("orders.poison", put).await else { panic!("made or there") };
+    life.peek("orders.poison", Shelf::Main).await.into_iter().map(|one| one.message).collect()
+}
+
+fn guest() -> Option<Login> {
+    Some(Login { username: "guest".to_owned(), password: "guest".to_owned() })
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_queue_of_rabbitmq_starts_runs_by_either_protocol() {
+    let peer = tokio::task::spawn_blocking(|| RabbitMq::start().unwrap()).await.unwrap();
+    let services = format!("{{ url: \"{}\" }}", peer.url());
+    // RabbitMQ makes a queue of this form when it is first asked for.
+    let to = |queue: &str| Destination::Amqp {
+        url: peer.url(),
+        address: format!("/queue/{queue}"),
+        login: guest(),
+    };
+    for (queue, source) in [
+        ("one", "{ type: amqp, service: b, address: /queue/one }"),
+        ("two", "{ type: rabbitmq, service: b, queue: two, concurrency: 3 }"),
+    ] {
+        let mut life = live().await;
+        let sources = Sources::start(life.parts.take().unwrap());
+        life.control.apply(&workflow(&services, source), "test", None).await.unwrap();
+        drive(&life, to(queue)).await;
+        sources.stop().await;
+    }
+}
+
+/// Asks the server of NATS for a stream, in its own protocol.
+fn make_stream(peer: &NatsServer, name: &str) {
+    let stream = TcpStream::connect(peer.url().trim_start_matches("nats://")).unwrap();
+    stream.set_read_timeout(Some(PATIENCE)).unwrap();
+    let config = format!("{{\"name\":\"{name}\",\"subjects\":[\"{name}.>\"]}}");
+    let subject = format!("$JS.API.STREAM.CREATE.{name}");
+    let ask = format!(
+        "CONNECT {{\"verbose\":false}}\r\nSUB answer 1\r\nPUB {subject} answer {}\r\n{config}\r\n",
+        config.len()
+    );
+    (&stream).write_all(ask.as_bytes()).unwrap();
+    let mut lines = BufReader::new(&stream).lines();
+    let answer = lines.find(|line| line.as_ref().unwrap().contains("stream_create_response"));
+    let answer = answer.unwrap().unwrap();
+    assert!(!answer.contains("\"error\""), "{answer}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_stream_of_nats_starts_runs() {
+    let peer = tokio::task::spawn_blocking(|| NatsServer::start().unwrap()).await.unwrap();
+    tokio::task::block_in_place(|| make_stream(&peer, "src"));
+    let mut life = live().await;
+    let sources = Sources::start(life.parts.take().unwrap());
+    let services = format!("{{ url: \"{}\" }}", peer.url());
+    let source = "{ type: nats, service: b, stream: src, subject: src.new }";
+    life.control.apply(&workflow(&services, source), "test", None).await.unwrap();
+    let to = Destination::Nats { url: peer.url(), subject: "src.new".to_owned(), stream: true, login: None };
+    drive(&life, to).await;
+    sources.stop().await;
+}

@@ -1,0 +1,7 @@
+//! Sources over a memory journal: a built-in queue, and real brokers.
+
+#![allow(clippy::unwrap_used)]
+
+mod broker;
+mod life;
+mod own_queue;
