@@ -12,14 +12,9 @@ use support::job::{Jobs, told};
 
 const RECORDED: &str = include_str!("../../../testdata/azure-scheduler/24_storage_queue_envelope.xml");
 
-/// The one place that says how Azurite is started; `None` where it is not installed.
-async fn azurite() -> Option<Azurite> {
-    Azurite::start().await
-}
-
 #[tokio::test]
 async fn a_message_arrives_in_its_envelope_to_the_byte() {
-    let Some(azurite) = azurite().await else { return };
+    let azurite = Azurite::start().await;
     azurite.create_queue("orders").await;
     let jobs = Jobs::new();
     let action = |envelope: &str| {
@@ -45,7 +40,7 @@ async fn a_message_arrives_in_its_envelope_to_the_byte() {
 
 #[tokio::test]
 async fn what_azurite_refuses_is_told_without_the_token() {
-    let Some(azurite) = azurite().await else { return };
+    let azurite = Azurite::start().await;
     let jobs = Jobs::new();
     let action = |sas: &str| {
         json!({ "type": "StorageQueue", "queueMessage": {

@@ -17,7 +17,7 @@ pub struct Scheduler {
     directory: tempfile::TempDir,
     journal_bytes_max: u64,
     running: Option<Running>,
-    address: SocketAddr,
+    pub address: SocketAddr,
 }
 
 impl Scheduler {

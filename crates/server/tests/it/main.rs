@@ -9,6 +9,7 @@ mod changes;
 mod client;
 mod deliveries;
 mod duplicates;
+mod error_actions;
 mod faults;
 mod jobs;
 mod jobs_target;
