@@ -13,6 +13,9 @@ use crate::failure::Failure;
 use crate::signals::Signals;
 use crate::{machine, screen};
 
+/// What libraries may say unless told otherwise: RabbitMQ's client shows the bodies of messages that come back.
+const OTHERS: &str = "lapin=error";
+
 /// Start the server
 ///
 /// Settings come from a TOML file and from SORTIE_… variables; those given here go first. It runs until Ctrl-C
@@ -77,7 +80,8 @@ pub async fn stop(running: Running, signals: &mut Signals) {
 
 /// Sends logs to stderr; SORTIE_LOG says which, like `warn` or `engine=debug`.
 pub fn start_logs(format: LogFormat, level: &str) {
-    let filter = EnvFilter::try_from_env("SORTIE_LOG").unwrap_or_else(|_| EnvFilter::new(level));
+    let filter =
+        EnvFilter::try_from_env("SORTIE_LOG").unwrap_or_else(|_| EnvFilter::new(format!("{level},{OTHERS}")));
     let logs = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
     match format {
         LogFormat::Text => logs.with_ansi(std::io::stderr().is_terminal()).init(),

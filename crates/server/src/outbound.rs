@@ -3,8 +3,12 @@
 use std::sync::Arc;
 
 use brokers::Brokers;
-use effects::{Client, JobCaller, JobOrders, Performer, Sender};
+use effects::{Client, JobCaller, JobOrders, Performer, Sender, sign_in};
+use engine::{Catalogs, Engine};
 use host::Clock;
+use ingest::Ingest;
+use journal_disk::DiskJournal;
+use prometheus_client::registry::Registry;
 use vault::Vault;
 
 use crate::config::{Config, ConfigError};
@@ -14,7 +18,7 @@ use crate::starter::WorkflowStarter;
 
 pub(crate) struct Outbound {
     pub performer: Performer,
-    pub brokers: Brokers,
+    brokers: Brokers,
     pub postman: Postman,
 }
 
@@ -39,5 +43,25 @@ impl Outbound {
         let orders = JobOrders { caller, region: config.jobs.region.clone() };
         let performer = Performer::new(client, sender, orders, clock);
         Ok(Outbound { performer, brokers, postman })
+    }
+
+    /// What takes messages in, over the same connections and with the same secrets.
+    pub(crate) fn sources(
+        &self,
+        config: &Config,
+        engine: &Engine,
+        ingest: &Arc<Ingest<DiskJournal>>,
+        catalogs: &Catalogs,
+        metrics: &mut Registry,
+    ) -> sources::Parts<DiskJournal> {
+        sources::Parts {
+            engine: engine.clone(),
+            ingest: ingest.clone(),
+            catalogs: catalogs.clone(),
+            partitions: config.partitions,
+            metrics: sources::Metrics::register(metrics),
+            brokers: self.brokers.clone(),
+            login: |service| sign_in::login_of(service, sign_in::PROCESS),
+        }
     }
 }

@@ -91,15 +91,7 @@ pub async fn start_with_clock(config: Config, clock: Clock) -> Result<Running, S
     let vault = Arc::new(config.vault()?);
     let ids = Arc::new(Ids::new());
     let mut metrics = Registry::default();
-    let ingest = Arc::new(Ingest::new(
-        journal.clone(),
-        view.clone(),
-        ids.clone(),
-        clock.clone(),
-        config.partitions,
-        admission(&config, memory),
-        ingest::Metrics::register(&mut metrics),
-    ));
+    let ingest = door(&config, memory, &journal, &view, &ids, &clock, &mut metrics);
     let starter = Arc::new(WorkflowStarter { ingest: ingest.clone(), catalogs: control.catalogs().clone() });
     let outbound = Outbound::new(&config, descriptors, vault.clone(), starter, clock.clone())?;
     let engine = Engine::start(
@@ -115,15 +107,7 @@ pub async fn start_with_clock(config: Config, clock: Clock) -> Result<Running, S
     .await;
     outbound.postman.reaches(engine.clone());
     let gauges = gauges::Gauges::register(&mut metrics);
-    let sources = sources::Parts {
-        engine: engine.clone(),
-        ingest: ingest.clone(),
-        catalogs: control.catalogs().clone(),
-        partitions: config.partitions,
-        metrics: sources::Metrics::register(&mut metrics),
-        brokers: outbound.brokers,
-        login: |service| effects::sign_in::login_of(service, effects::sign_in::PROCESS),
-    };
+    let sources = outbound.sources(&config, &engine, &ingest, control.catalogs(), &mut metrics);
     let performer = outbound.performer;
     let api = Api::new(Parts {
         journal: journal.clone(),
@@ -207,6 +191,27 @@ async fn open_journal(config: &Config, memory: Memory) -> Result<DiskJournal, Op
     };
     let opened = tokio::task::spawn_blocking(move || DiskJournal::open(&dir, settings)).await;
     opened.expect("opening the journal does not panic")
+}
+
+/// The door that requests come in by.
+fn door(
+    config: &Config,
+    memory: Memory,
+    journal: &Arc<DiskJournal>,
+    view: &View,
+    ids: &Arc<Ids>,
+    clock: &Clock,
+    metrics: &mut Registry,
+) -> Arc<Ingest<DiskJournal>> {
+    Arc::new(Ingest::new(
+        journal.clone(),
+        view.clone(),
+        ids.clone(),
+        clock.clone(),
+        config.partitions,
+        admission(config, memory),
+        ingest::Metrics::register(metrics),
+    ))
 }
 
 fn admission(config: &Config, memory: Memory) -> Admission {
