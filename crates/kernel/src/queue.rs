@@ -25,7 +25,7 @@ pub use entity::{Entity, Subscription, Topic};
 pub use fact::{Left, MessageFact, MessageNo, QueueFact, QueueNo, Sent, Shelf};
 pub use held::{Counts, Dead, Queue, Slot, Standing};
 pub use receive::{Settle, Take, Taken};
-pub use send::{MESSAGE_BYTES_MAX, SEND_BYTES_MAX, SendResult};
+pub use send::{HOLDER_BYTES, ID_BYTES_MAX, MESSAGE_BYTES_MAX, PROPERTIES_MAX, SEND_BYTES_MAX, SendResult};
 
 /// All queues and topics of a partition. The same facts always make the same queues.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -80,6 +80,10 @@ pub enum QueueRejection {
     TooManyIds { name: QueueName, max: usize, window: words::Span },
     #[error("a message of {bytes} bytes, its properties included, is larger than {bytes_max}")]
     TooLarge { bytes: usize, bytes_max: usize },
+    #[error("MessageId: it has more than {bytes_max} bytes")]
+    IdTooLong { bytes_max: usize },
+    #[error("a message has at most {max} properties of its sender's own")]
+    TooManyProperties { max: usize },
     #[error("{bytes} bytes in one send are more than {bytes_max}: send them in parts")]
     TooMuch { bytes: usize, bytes_max: usize },
     #[error("the lock is not held: it has expired, or the message was settled")]

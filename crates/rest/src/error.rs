@@ -279,6 +279,9 @@ fn queue_code(error: &QueueError) -> (StatusCode, &'static str) {
         QueueRejection::Full { .. } | QueueRejection::TooManyIds { .. } => {
             (StatusCode::FORBIDDEN, "queue_full")
         }
+        QueueRejection::IdTooLong { .. } | QueueRejection::TooManyProperties { .. } => {
+            (StatusCode::BAD_REQUEST, "invalid_message")
+        }
         QueueRejection::TooLarge { .. } | QueueRejection::TooMuch { .. } => {
             (StatusCode::PAYLOAD_TOO_LARGE, "too_large")
         }

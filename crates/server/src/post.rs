@@ -55,7 +55,10 @@ impl Postman {
 fn sorted(error: QueueError) -> PostError {
     let reason = error.to_string();
     match error {
-        QueueError::Rejected(QueueRejection::Full { .. } | QueueRejection::TooManyIds { .. })
+        // A queue that is not there may be made: nothing is lost by trying again.
+        QueueError::Rejected(
+            QueueRejection::NotFound(_) | QueueRejection::Full { .. } | QueueRejection::TooManyIds { .. },
+        )
         | QueueError::NoRoom => PostError::Later { reason, retry_after: None },
         QueueError::Rejected(_) => PostError::Refused(reason),
         // It may have become durable before the partition stopped.

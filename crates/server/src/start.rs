@@ -25,6 +25,8 @@ use crate::outbound::Outbound;
 use crate::starter::WorkflowStarter;
 use crate::{gauges, housekeeping};
 
+/// How long messages of sources may take to settle when the process stops.
+const SOURCES_PATIENCE: Duration = Duration::from_secs(15);
 /// How long requests that are being answered may take when the process stops.
 const HTTP_PATIENCE: Duration = Duration::from_secs(10);
 /// How long calls under way may take when the process stops; then their outcome is found out after the start.
@@ -157,7 +159,9 @@ impl Running {
     /// Stops listening, lets calls under way end, and closes the data.
     pub async fn stop(self) {
         self.housekeeping.abort();
-        self.sources.stop().await;
+        if tokio::time::timeout(SOURCES_PATIENCE, self.sources.stop()).await.is_err() {
+            tracing::warn!("some messages of sources are not settled; they come again after the next start");
+        }
         self.server.stop(HTTP_PATIENCE).await;
         if !self.engine.drain(CALLS_PATIENCE).await {
             tracing::warn!("some calls are still under way; they are made again after the next start");

@@ -10,9 +10,10 @@ use engine::queues::{Outgoing, QueueCommand, QueueError, partition_of};
 use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
 use journal::Journal;
-use kernel::queue::QueueRejection;
+use kernel::queue::{QueueRef, QueueRejection};
+use sha2::{Digest, Sha256};
 use tokio::sync::watch;
-use words::{Message, Property, QueueName, QueueSpec, ServiceName};
+use words::{Message, Property, QueueName, QueueSpec, ServiceName, WorkflowName};
 
 use crate::Parts;
 use crate::intake::{self, Verdict};
@@ -22,6 +23,16 @@ const PAUSE: Duration = Duration::from_secs(2);
 /// Names of the properties that a parked message has besides its own.
 const PARKED_BECAUSE: &str = "ParkedBecause";
 const PARKED_FROM: &str = "ParkedFrom";
+const PARKED_ID: &str = "ParkedId";
+const PARKED_PART: &str = "ParkedPart";
+/// Properties of the message's own that are parked with it, and characters of each: with what is added they fit
+/// beside a part into the 256 KiB and the 64 properties of a message.
+const PROPERTIES_KEPT_MAX: usize = 56;
+const TEXT_CHARS_MAX: usize = 200;
+/// Characters of what Sortie notes about it.
+const NOTE_CHARS_MAX: usize = 1000;
+/// Bytes of a body that one parked message has.
+const PART_BYTES_MAX: usize = 128 << 10;
 
 /// What a broker's messages are taken with.
 pub(crate) struct Intake<J> {
@@ -139,8 +150,7 @@ impl<J: Journal> Intake<J> {
             }
             Stream::Nats { service, stream, subject } => {
                 let (url, login) = place(service)?;
-                // JetStream allows no dots in the name of a consumer.
-                let durable = format!("sortie-{}", definition.name()).replace('.', "_");
+                let durable = durable(definition.name(), stream, subject.as_deref());
                 Origin::Nats { url, stream: stream.clone(), subject: subject.clone(), durable, login }
             }
             Stream::Amqp { service, address } => {
@@ -153,25 +163,73 @@ impl<J: Journal> Intake<J> {
         })
     }
 
-    /// Keeps what can never become a run, with all its bytes, in a built-in queue.
+    /// Keeps what can never become a run, with all its bytes, in a built-in queue: in parts, when it is larger than a
+    /// message may be.
     async fn park(&self, message: &Message, reason: &str) -> Result<(), QueueError> {
-        let mut message = message.clone();
-        message.properties.insert(PARKED_BECAUSE.to_owned(), Property::Text(reason.to_owned()));
-        message.properties.insert(PARKED_FROM.to_owned(), Property::Text(self.name.clone()));
-        // It waits for a person, however long that takes.
-        (message.time_to_live, message.scheduled_at) = (None, None);
-        let own_id = !message.id.is_empty();
-        let partition = partition_of(&self.park, self.parts.partitions);
-        let send = |message| QueueCommand::Send {
-            to: self.park.clone(),
-            messages: vec![Outgoing { message, own_id }],
-        };
-        match self.parts.engine.queue(partition, send(message.clone())).await {
-            Err(QueueError::Rejected(QueueRejection::NotFound(_))) => {}
-            sent => return sent.map(drop),
+        let hash = hash(&[self.name.as_bytes(), message.id.as_bytes(), &message.body]);
+        let parts = message.body.len().div_ceil(PART_BYTES_MAX).max(1);
+        for part in 0..parts {
+            let begin = part * PART_BYTES_MAX;
+            let end = message.body.len().min(begin + PART_BYTES_MAX);
+            // Not its own id: two that share one are two, and both are kept.
+            let mut parked = Message::new(format!("{hash:032x}-{part}"), message.body.slice(begin..end));
+            parked.content_type = message.content_type.as_deref().map(cut);
+            parked.session = Some(format!("{hash:032x}"));
+            for (name, value) in message.properties.iter().take(PROPERTIES_KEPT_MAX) {
+                parked.properties.insert(cut(name), Property::Text(cut(&value.to_string())));
+            }
+            let mut note = |name: &str, text: &str| {
+                let text = text.chars().take(NOTE_CHARS_MAX).collect();
+                parked.properties.insert(name.to_owned(), Property::Text(text));
+            };
+            note(PARKED_BECAUSE, reason);
+            note(PARKED_FROM, &self.name);
+            note(PARKED_ID, &message.id);
+            if parts > 1 {
+                note(PARKED_PART, &format!("{} of {parts}", part + 1));
+            }
+            self.send(parked).await?;
         }
-        let put = QueueCommand::PutQueue { name: self.park.clone(), spec: QueueSpec::default() };
-        self.parts.engine.queue(partition, put).await?;
-        self.parts.engine.queue(partition, send(message)).await.map(drop)
+        Ok(())
     }
+
+    async fn send(&self, message: Message) -> Result<(), QueueError> {
+        let partition = partition_of(&self.park, self.parts.partitions);
+        let engine = &self.parts.engine;
+        let park = self.park.clone();
+        let found = engine.query_queues(partition, move |queues| queues.find(&QueueRef::queue(park))).await;
+        let found = found.map_err(|error| QueueError::Stopped { partition, reason: error.to_string() })?;
+        match found {
+            Ok(_) => {}
+            Err(QueueRejection::NotFound(_)) => {
+                let put = QueueCommand::PutQueue { name: self.park.clone(), spec: QueueSpec::default() };
+                engine.queue(partition, put).await?;
+            }
+            // A topic may have nobody who takes it.
+            Err(other) => return Err(other.into()),
+        }
+        let messages = vec![Outgoing { message, own_id: true }];
+        engine.queue(partition, QueueCommand::Send { to: self.park.clone(), messages }).await.map(drop)
+    }
+}
+
+/// The name under which the server remembers what a source has done: one for each workflow, stream and subject.
+fn durable(workflow: &WorkflowName, stream: &str, subject: Option<&str>) -> String {
+    let parts = [workflow.as_str(), stream, subject.unwrap_or("")].map(str::as_bytes);
+    // JetStream allows no dots in it.
+    format!("sortie-{}-{:08x}", workflow.as_str().replace('.', "_"), hash(&parts) as u32)
+}
+
+fn hash(parts: &[&[u8]]) -> u128 {
+    let mut hasher = Sha256::new();
+    for part in parts {
+        hasher.update((part.len() as u64).to_be_bytes());
+        hasher.update(part);
+    }
+    u128::from_be_bytes(hasher.finalize()[..16].try_into().expect("a hash has 32 bytes"))
+}
+
+/// The beginning of a text that a stranger has written.
+fn cut(text: &str) -> String {
+    text.chars().take(TEXT_CHARS_MAX).collect()
 }

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use definition::{Source, Stream};
 use engine::Entry;
+use futures_util::future::join_all;
 use journal::Journal;
 use kernel::queue::QueueRef;
 use tokio::sync::watch;
@@ -18,6 +19,9 @@ use crate::{Parts, own_queue};
 /// How often the workflows are looked at for changes.
 const LOOK: Duration = Duration::from_millis(500);
 
+/// How long a source may take to settle what it has.
+const STOP_PATIENCE: Duration = Duration::from_secs(10);
+
 /// A source that runs, and the version it belongs to.
 struct Running {
     version: u32,
@@ -29,8 +33,12 @@ impl Running {
     async fn stop(self) {
         // A source that has ended has nobody to tell.
         let _ = self.stop.send(true);
-        for task in self.tasks {
-            task.await.expect("a task that panics takes the process down");
+        let patience = tokio::time::Instant::now() + STOP_PATIENCE;
+        for mut task in self.tasks {
+            if tokio::time::timeout_at(patience, &mut task).await.is_err() {
+                // What it holds is not settled, and comes again.
+                task.abort();
+            }
         }
     }
 }
@@ -62,9 +70,7 @@ pub(crate) async fn keep<J: Journal>(parts: Arc<Parts<J>>, mut stopped: watch::R
             () = tokio::time::sleep(LOOK) => {}
         }
     }
-    for (_, each) in running {
-        each.stop().await;
-    }
+    join_all(running.into_values().map(Running::stop)).await;
 }
 
 /// The workflows whose sources must end: deleted, or applied anew.

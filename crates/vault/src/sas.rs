@@ -103,8 +103,12 @@ impl<'t> SasToken<'t> {
     /// Whether `path`, like `/orders/messages`, lies at or below the resource, on whatever host that is: a
     /// server has more names than it knows of, and the key is its own anyway.
     pub fn covers(&self, path: &str) -> bool {
-        let resource = self.resource.split_once("://").map_or(self.resource.as_str(), |(_, rest)| rest);
-        let granted = resource.split_once('/').map_or("", |(_, path)| path).trim_end_matches('/');
+        let granted = match self.resource.split_once("://") {
+            Some((_, rest)) => rest.split_once('/').map_or("", |(_, path)| path),
+            // Without a scheme it is no URL: then it is a path, and grants that alone.
+            None => self.resource.trim_start_matches('/'),
+        };
+        let granted = granted.trim_end_matches('/');
         let wanted = path.trim_start_matches('/');
         let begins = wanted.get(..granted.len()).is_some_and(|start| start.eq_ignore_ascii_case(granted));
         begins && (granted.is_empty() || matches!(wanted.as_bytes().get(granted.len()), None | Some(b'/')))

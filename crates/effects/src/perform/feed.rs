@@ -15,7 +15,11 @@ use crate::sort::Sorted;
 #[derive(Serialize)]
 struct Told<'a> {
     run: ToldRun<'a>,
-    request: &'a RawValue,
+    /// Left out, as all outputs are, when the message would be too large with it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    request: Option<&'a RawValue>,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    cut: bool,
     steps_done: Vec<ToldStep<'a>>,
     steps_undone: Vec<&'a str>,
 }
@@ -90,7 +94,7 @@ fn message(errand: &Errand<'_>) -> Result<Message, String> {
     };
     let outputs: Vec<_> = context.steps_done.iter().map(output).collect::<Result<_, _>>()?;
     let steps = context.steps_done.iter().zip(&outputs);
-    let told = Told {
+    let mut told = Told {
         run: ToldRun {
             id: context.run_id.as_str(),
             workflow: definition.name().as_str(),
@@ -100,13 +104,19 @@ fn message(errand: &Errand<'_>) -> Result<Message, String> {
             reason: context.reason.as_deref(),
             parked_count: context.parked_count,
         },
-        request: &request,
+        request: Some(&request),
+        cut: false,
         steps_done: steps
             .map(|(step, output)| ToldStep { step: step.as_str(), output: output.as_deref() })
             .collect(),
         steps_undone: context.steps_undone.iter().map(words::StepName::as_str).collect(),
     };
-    let body = serde_json::to_vec(&told).expect("plain data is JSON");
+    let mut body = serde_json::to_vec(&told).expect("plain data is JSON");
+    if body.len() > limits::FEED_BYTES_MAX {
+        (told.request, told.cut) = (None, true);
+        told.steps_done.iter_mut().for_each(|step| step.output = None);
+        body = serde_json::to_vec(&told).expect("plain data is JSON");
+    }
     let label = match errand.work {
         Work::Notice(Notice::Undone) => "undone",
         _ => "parked",

@@ -1,6 +1,6 @@
 //! One batch: what a turn of the loop decided, held back until it is durable.
 
-use kernel::queue::QueueFact;
+use kernel::queue::{HOLDER_BYTES, MessageFact, QueueFact};
 use kernel::{Event, Fact, JobFact, Rejection, Run};
 use tokio::sync::oneshot;
 use words::{Outcome, Timestamp};
@@ -80,7 +80,10 @@ fn weight(event: &Event) -> usize {
             JobFact::Stands { .. } | JobFact::Deleted { .. } | JobFact::CollectionDeleted { .. } => 0,
         },
         Event::Queue(fact) => match &**fact {
-            QueueFact::Sent(sent) => sent.message.weight(),
+            QueueFact::Sent(sent) => sent.message.weight() + sent.to.len() * HOLDER_BYTES,
+            QueueFact::Message { fact: MessageFact::DeadLettered { reason, description }, .. } => {
+                reason.len() + description.len()
+            }
             _ => 0,
         },
         Event::Run { .. } | Event::Dropped { .. } | Event::CancelNoted { .. } => 0,

@@ -72,6 +72,9 @@ impl Queues {
             return Err(QueueRejection::IsQueue(name.clone()));
         }
         let created = !self.names.contains_key(name);
+        if created && self.names.len() >= QUEUES_MAX {
+            return Err(QueueRejection::TooManyQueues { max: QUEUES_MAX });
+        }
         self.take(QueueFact::TopicPut { name: name.clone(), at: now, spec: spec.clone() }, changes);
         Ok(created)
     }

@@ -47,8 +47,11 @@ pub enum Settle {
 pub(super) const TOO_OFTEN: &str = "MaxDeliveryCountExceeded";
 pub(super) const EXPIRED: &str = "TTLExpiredException";
 
-/// Characters of a reason, and of a description, that are kept; as in Service Bus.
-const REASON_CHARS_MAX: usize = 4096;
+/// Characters of a reason, and of a description, that are kept: they are in memory with the message.
+const REASON_CHARS_MAX: usize = 1024;
+
+/// Expired messages that one receive passes over; some 100 bytes of events each.
+const PASSED_OVER_MAX: usize = 500;
 
 impl Queues {
     /// The next message of a queue, if there is one.
@@ -61,7 +64,9 @@ impl Queues {
         take: &Take,
         changes: &mut Changes,
     ) -> Option<Taken> {
-        self.pass_over_expired(now, queue, shelf, session, changes);
+        if !self.pass_over_expired(now, queue, shelf, session, changes) {
+            return None;
+        }
         let held = self.queues.get(&queue)?;
         let no = held.next(shelf, session)?;
         let (slot, dead) = (held.slot(no)?, held.dead(no).cloned());
@@ -77,7 +82,8 @@ impl Queues {
         Some(Taken { no, lock, deliveries, enqueued_at, expires_at, dead })
     }
 
-    /// A message that has expired is not handed out, even when nobody has looked at the clock yet.
+    /// A message that has expired is not handed out, even when nobody has looked at the clock yet. False when there
+    /// are so many that the rest is left to the ticks: what comes of one receive must fit into a frame.
     fn pass_over_expired(
         &mut self,
         now: Timestamp,
@@ -85,15 +91,21 @@ impl Queues {
         shelf: Shelf,
         session: Option<&str>,
         changes: &mut Changes,
-    ) {
+    ) -> bool {
+        let mut passed = 0;
         while shelf == Shelf::Main
             && !planted::is(Bug::ExpiredHandedOut)
             && let Some(held) = self.queues.get(&queue)
             && let Some(no) = held.next(shelf, session)
             && held.slot(no).and_then(|slot| slot.expires_at).is_some_and(|at| at <= now)
         {
+            if passed == PASSED_OVER_MAX {
+                return false;
+            }
+            passed += 1;
             self.expire(now, queue, no, changes);
         }
+        true
     }
 
     /// Settles what a consumer has locked. Renewing answers with the new end of the lock.
@@ -130,7 +142,8 @@ impl Queues {
                 self.take_message(queue, no, now, MessageFact::DeadLettered { reason, description }, changes);
             }
             Settle::Renew => {
-                let until = now + lock;
+                // The consumer may have asked for a longer lock than the queue gives.
+                let until = until.max(now + lock);
                 self.take_message(queue, no, now, MessageFact::Renewed { until }, changes);
                 return Ok(Some(until));
             }

@@ -15,6 +15,15 @@ pub const MESSAGE_BYTES_MAX: usize = 256 << 10;
 /// Bytes of the messages of one send. They go into one frame, which takes 4 MiB.
 pub const SEND_BYTES_MAX: usize = 1 << 20;
 
+/// Bytes of a message's id: ids are remembered in memory.
+pub const ID_BYTES_MAX: usize = 128;
+
+/// Properties of the sender's own: over HTTP each is a header, and clients read about a hundred.
+pub const PROPERTIES_MAX: usize = 64;
+
+/// Bytes of each queue that takes a message, in its event.
+pub const HOLDER_BYTES: usize = 10;
+
 /// What became of a message that was sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SendResult {
@@ -65,10 +74,12 @@ impl Queues {
         messages: &[(Message, bool)],
     ) -> Result<(), QueueRejection> {
         let bytes = check_weights(messages)?;
-        let mut remembered = 0;
+        let (mut remembered, mut holders) = (0, 0);
         for (message, remember) in messages {
             remembered += usize::from(*remember);
-            for no in self.route(name, message)?.to {
+            let to = self.route(name, message)?.to;
+            holders += to.len();
+            for no in to {
                 let queue = &self.queues[&no];
                 let named = || self.name_of(name, no);
                 if queue.spec.sessions && message.session.is_none() {
@@ -76,6 +87,10 @@ impl Queues {
                 }
                 check_size(queue, named, messages.len(), bytes)?;
             }
+        }
+        let with_holders = bytes as usize + holders * HOLDER_BYTES;
+        if with_holders > SEND_BYTES_MAX {
+            return Err(QueueRejection::TooMuch { bytes: with_holders, bytes_max: SEND_BYTES_MAX });
         }
         let route = self.route(name, &Message::default())?;
         if remembered > 0 && route.seen.len(now, route.window) + remembered > IDS_MAX {
@@ -117,6 +132,12 @@ fn check_weights(messages: &[(Message, bool)]) -> Result<u64, QueueRejection> {
         let (bytes, bytes_max) = (message.weight(), MESSAGE_BYTES_MAX);
         if bytes > bytes_max {
             return Err(QueueRejection::TooLarge { bytes, bytes_max });
+        }
+        if message.id.len() > ID_BYTES_MAX {
+            return Err(QueueRejection::IdTooLong { bytes_max: ID_BYTES_MAX });
+        }
+        if message.properties.len() > PROPERTIES_MAX {
+            return Err(QueueRejection::TooManyProperties { max: PROPERTIES_MAX });
         }
         sum += bytes;
     }

@@ -269,3 +269,50 @@ fn a_send_that_does_not_fit_changes_nothing() {
     let nobody = desk.queues.send(desk.now, &name("x"), Vec::new(), &mut desk.changes);
     assert_eq!(nobody, Err(QueueRejection::NotFound(name("x"))));
 }
+
+#[test]
+fn what_expired_in_great_number_is_passed_over_in_parts() {
+    let spec = QueueSpec {
+        time_to_live: Some(Span::from_secs(1)),
+        dead_letter_expired: true,
+        ..QueueSpec::default()
+    };
+    let mut desk = Desk::new(spec);
+    for n in 0..1200 {
+        desk.send(&n.to_string());
+    }
+    desk.now = desk.now + Span::from_secs(2);
+    let fresh = desk.send("fresh");
+    let facts = desk.changes.facts.len();
+    assert_eq!(desk.lock(), None, "the rest is left to the next look");
+    assert_eq!(desk.changes.facts.len() - facts, 500);
+    assert_eq!(desk.lock(), None);
+    let taken = desk.lock().unwrap();
+    assert_eq!((taken.no, desk.count().dead), (fresh, 1200));
+}
+
+#[test]
+fn a_renewal_never_shortens_a_lock() {
+    let mut desk = Desk::new(QueueSpec::default());
+    desk.send("a");
+    let queue = desk.queues.find(&QueueRef::queue(name("q"))).unwrap();
+    let take = Take::Lock { token: Uid([7; 16]), lock: Some(Span::from_secs(3600)) };
+    let taken = desk.queues.receive(desk.now, queue, Shelf::Main, None, &take, &mut desk.changes).unwrap();
+    let (_, until) = taken.lock.unwrap();
+    desk.pass(Span::from_secs(60));
+    assert_eq!(desk.settle(&taken, Settle::Renew), Ok(Some(until)));
+}
+
+#[test]
+fn a_send_to_very_many_subscriptions_is_refused_before_it_is_too_large() {
+    let names: Vec<String> = (0..300).map(|n| format!("s{n}")).collect();
+    let filters: Vec<(&str, Filter)> = names.iter().map(|own| (own.as_str(), Filter::default())).collect();
+    let mut desk = Desk::topic(&filters);
+    let many = (0..400).map(|n| (Message::new(n.to_string(), ""), true)).collect();
+    let refused = desk.queues.send(desk.now, &name("t"), many, &mut desk.changes);
+    assert!(matches!(refused, Err(QueueRejection::TooMuch { .. })), "{refused:?}");
+    let mut wide = Message::new("w", "");
+    wide.properties = (0..65).map(|n| (n.to_string(), "x".into())).collect();
+    let refused = desk.queues.send(desk.now, &name("t"), vec![(wide, true)], &mut desk.changes);
+    assert!(matches!(refused, Err(QueueRejection::TooManyProperties { max: 64 })), "{refused:?}");
+}

@@ -122,8 +122,9 @@ pub(super) fn to_headers(properties: &BTreeMap<String, Property>, headers: &mut 
             Property::Number(number) => number.clone(),
             Property::Flag(flag) => flag.to_string(),
         };
-        if let Ok(value) = HeaderValue::try_from(text) {
-            headers.insert(name, value);
+        let Ok(value) = HeaderValue::try_from(text) else { continue };
+        if headers.try_insert(name, value).is_err() {
+            return;
         }
     }
 }

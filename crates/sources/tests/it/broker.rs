@@ -44,18 +44,32 @@ async fn drive(life: &Life, to: Destination) {
         send(&format!("order-{n}"), "{\"item\": 1}").await;
     }
     send("bad", "{item \u{1F600}").await;
+    send("large", &large_body()).await;
     // The same again: a broker may deliver twice, and the run is there.
     send("order-3-again", "{\"item\": 1, \"other\": 2}").await;
     let mut expected: BTreeSet<String> = (0..20).map(|n| format!("order-{n}")).collect();
     expected.insert("order-3-again".to_owned());
     until("every message starts a run", async || *life.called.0.lock().unwrap() == expected).await;
     until("poison is parked", async || !parked(life).await.is_empty()).await;
+    until("what is large is parked in parts", async || parked(life).await.len() == 4).await;
     let parked = parked(life).await;
-    assert_eq!((parked.len(), parked[0].body.as_ref()), (1, "{item \u{1F600}".as_bytes()));
-    let Some(Property::Text(reason)) = parked[0].properties.get("ParkedBecause") else {
-        panic!("{:?}", parked[0].properties);
+    let text = |message: &Message, name: &str| match message.properties.get(name) {
+        Some(Property::Text(text)) => text.clone(),
+        other => panic!("{name}: {other:?}"),
     };
-    assert!(reason.contains("no JSON"), "{reason}");
+    let of = |id: &str| parked.iter().filter(|one| text(one, "ParkedId") == id).collect::<Vec<_>>();
+    let bad = of("bad");
+    assert_eq!((bad.len(), bad[0].body.as_ref()), (1, "{item \u{1F600}".as_bytes()));
+    assert!(text(bad[0], "ParkedBecause").contains("no JSON"), "{bad:?}");
+    let mut large = of("large");
+    large.sort_by_key(|one| text(one, "ParkedPart"));
+    let whole: Vec<u8> = large.iter().flat_map(|one| one.body.to_vec()).collect();
+    assert!(whole == large_body().as_bytes(), "{} bytes came back", whole.len());
+}
+
+/// Larger than a request may be.
+fn large_body() -> String {
+    (0..50_000).map(|n| format!("{n:06}")).collect()
 }
 
 async fn parked(life: &Life) -> Vec<Message> {
