@@ -26,7 +26,7 @@ const PARKED_FROM: &str = "ParkedFrom";
 const PARKED_ID: &str = "ParkedId";
 const PARKED_PART: &str = "ParkedPart";
 /// Properties of the message's own that are parked with it, and characters of each: with what is added they fit
-/// beside a part into the 256 KiB and the 64 properties of a message.
+/// beside a part into the 320 KiB and the 64 properties of a message.
 const PROPERTIES_KEPT_MAX: usize = 56;
 const TEXT_CHARS_MAX: usize = 200;
 /// Characters of what Sortie notes about it.

@@ -2,11 +2,12 @@
 
 use words::{QueueName, ServiceName, WorkflowName};
 
+use super::action::find_service;
 use super::fields::{Field, Fields};
 use super::queue_name;
 use crate::action::Service;
 use crate::limits::SOURCES_MAX;
-use crate::problem::{Report, did_you_mean, quote};
+use crate::problem::Report;
 use crate::source::{Source, Stream};
 
 /// Messages that are taken and not yet settled, unless the source says otherwise.
@@ -67,9 +68,15 @@ fn read_from(kind: &str, fields: &Fields<'_>, services: &[Service], report: &mut
             Some(Stream::Subscription { topic: topic?, subscription: subscription? })
         }
         kind => {
-            let service = read_service(fields, services, report);
+            let schemes: &[&str] = if kind == "nats" { &["nats", "tls"] } else { &["amqp", "amqps"] };
+            let service = read_service(fields, services, schemes, report);
             let text = |name: &str, report: &mut Report| {
-                fields.require(name, report).and_then(|field| field.text(report).map(str::to_owned))
+                let field = fields.require(name, report)?;
+                let text = field.text(report)?;
+                if text.is_empty() {
+                    field.wrong("must not be empty", report);
+                }
+                Some(text.to_owned())
             };
             match kind {
                 "rabbitmq" => {
@@ -91,13 +98,18 @@ fn read_from(kind: &str, fields: &Fields<'_>, services: &[Service], report: &mut
     }
 }
 
-fn read_service(fields: &Fields<'_>, services: &[Service], report: &mut Report) -> Option<ServiceName> {
-    let field = fields.require("service", report)?;
-    let name = field.text(report)?;
-    let found = services.iter().find(|service| service.name.as_str() == name);
-    if found.is_none() {
-        let hint = did_you_mean(name, services.iter().map(|service| service.name.as_str()));
-        field.wrong(format!("no service {}{hint}", quote(name)), report);
+fn read_service(
+    fields: &Fields<'_>,
+    services: &[Service],
+    schemes: &[&str],
+    report: &mut Report,
+) -> Option<ServiceName> {
+    let found = find_service(fields, services, report)?;
+    let (name, scheme) = (&found.name, found.scheme());
+    // A service whose URL is wrong has been told so.
+    if let Some(field) = fields.get("service").filter(|_| !scheme.is_empty() && !schemes.contains(&scheme)) {
+        let needed = schemes.join("://, ");
+        field.wrong(format!("service '{name}' is at {scheme}://; this source needs {needed}://"), report);
     }
-    found.map(|service| service.name.clone())
+    Some(found.name.clone())
 }

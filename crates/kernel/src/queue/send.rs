@@ -9,8 +9,8 @@ use super::{Changes, Entity, MessageNo, Queue, QueueFact, QueueNo, QueueRejectio
 /// Ids that a queue or topic remembers at once; some 100 bytes each.
 const IDS_MAX: usize = 1_000_000;
 
-/// Bytes of a message with its properties: as much as a request may have.
-pub const MESSAGE_BYTES_MAX: usize = 256 << 10;
+/// Bytes of a message: a body as large as that of a request, and 64 KiB of properties.
+pub const MESSAGE_BYTES_MAX: usize = (256 + 64) << 10;
 
 /// Bytes of the messages of one send. They go into one frame, which takes 4 MiB.
 pub const SEND_BYTES_MAX: usize = 1 << 20;

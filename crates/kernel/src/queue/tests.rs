@@ -259,7 +259,7 @@ fn a_send_that_does_not_fit_changes_nothing() {
     let refused = desk.queues.send(desk.now, &name("q"), two, &mut desk.changes);
     assert!(matches!(refused, Err(QueueRejection::Full { messages: 1, messages_max: 2, .. })), "{refused:?}");
     assert_eq!(desk.queues, before);
-    let large = vec![(Message::new("l", vec![0; 256 << 10]), true)];
+    let large = vec![(Message::new("l", vec![0; 320 << 10]), true)];
     let refused = desk.queues.send(desk.now, &name("q"), large, &mut desk.changes);
     assert!(matches!(refused, Err(QueueRejection::TooLarge { .. })), "{refused:?}");
     let many = (0..5).map(|n| (Message::new(n.to_string(), vec![0; 250 << 10]), true)).collect();
