@@ -127,10 +127,6 @@ impl Queues {
         self
     }
 
-    pub fn is_empty(&self) -> bool {
-        self.names.is_empty()
-    }
-
     /// The queues and topics, in the order of their names.
     pub fn entities(&self) -> impl Iterator<Item = (&QueueName, &Entity)> {
         self.names.iter()
@@ -163,11 +159,6 @@ impl Queues {
     /// When the next message wants attention, if nothing comes in.
     pub fn wake_at(&self) -> Option<Timestamp> {
         self.wakes.first().map(|(at, _, _)| *at)
-    }
-
-    /// How many messages there are, over all queues.
-    pub fn messages_count(&self) -> usize {
-        self.queues.values().map(|queue| queue.counts().all()).sum()
     }
 
     fn take(&mut self, fact: QueueFact, changes: &mut Changes) {

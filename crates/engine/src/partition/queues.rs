@@ -211,7 +211,7 @@ impl<J: Journal> Partition<J> {
         let mut sent = BTreeMap::new();
         for event in events {
             let Event::Queue(fact) = event else { continue };
-            self.count_queue_fact(fact);
+            self.shared.metrics.queues.count(fact);
             let QueueFact::Sent(fact) = &**fact else { continue };
             if fact.to.is_empty() {
                 continue;
@@ -302,10 +302,6 @@ impl<J: Journal> Partition<J> {
             self.shared.view.message(self.id, no.0).map_err(|error| self.damaged(&error.to_string()))?;
         let row = row.ok_or_else(|| self.damaged(&format!("message {} has no row", no.0)))?;
         codec::decode(&row).map_err(|error| self.damaged(&format!("message {}: {error}", no.0)))
-    }
-
-    fn count_queue_fact(&self, fact: &QueueFact) {
-        self.shared.metrics.queues.count(fact);
     }
 }
 

@@ -32,13 +32,6 @@ pub enum SendResult {
     Duplicate,
 }
 
-/// Where a message would go.
-struct Route<'q> {
-    seen: &'q Seen,
-    window: Span,
-    to: Vec<QueueNo>,
-}
-
 impl Queues {
     /// Sends messages to a queue or a topic: all of them, or none. Ids in `remembered` come from the sender; those
     /// that Sortie made need not be remembered.
@@ -49,10 +42,10 @@ impl Queues {
         messages: Vec<(Message, bool)>,
         changes: &mut Changes,
     ) -> Result<Vec<SendResult>, QueueRejection> {
-        self.check_room(now, name, &messages)?;
+        let routes = self.check_room(now, name, &messages)?;
         let mut results = Vec::with_capacity(messages.len());
-        for (message, remembered) in messages {
-            let Route { seen, window, to } = self.route(name, &message)?;
+        for ((message, remembered), to) in messages.into_iter().zip(routes) {
+            let (seen, window) = self.seen_of(name)?;
             let remembered = remembered && window > Span::ZERO;
             if remembered && seen.has(&message.id, now, window) {
                 results.push(SendResult::Duplicate);
@@ -66,54 +59,63 @@ impl Queues {
         Ok(results)
     }
 
-    /// Refuses before anything is taken: what comes later of the same send must not fail.
+    /// Where each message goes. Refuses before anything is taken: what comes later of the same send must not fail.
     fn check_room(
         &self,
         now: Timestamp,
         name: &QueueName,
         messages: &[(Message, bool)],
-    ) -> Result<(), QueueRejection> {
+    ) -> Result<Vec<Vec<QueueNo>>, QueueRejection> {
         let bytes = check_weights(messages)?;
-        let (mut remembered, mut holders) = (0, 0);
+        let (seen, window) = self.seen_of(name)?;
+        let (mut remembered, mut holders, mut routes) = (0, 0, Vec::with_capacity(messages.len()));
         for (message, remember) in messages {
             remembered += usize::from(*remember);
-            let to = self.route(name, message)?.to;
+            let to = self.route(name, message)?;
             holders += to.len();
-            for no in to {
-                let queue = &self.queues[&no];
-                let named = || self.name_of(name, no);
+            for no in &to {
+                let queue = &self.queues[no];
+                let named = || self.name_of(name, *no);
                 if queue.spec.sessions && message.session.is_none() {
                     return Err(QueueRejection::SessionNeeded(named()));
                 }
                 check_size(queue, named, messages.len(), bytes)?;
             }
+            routes.push(to);
         }
         let with_holders = bytes as usize + holders * HOLDER_BYTES;
         if with_holders > SEND_BYTES_MAX {
             return Err(QueueRejection::TooMuch { bytes: with_holders, bytes_max: SEND_BYTES_MAX });
         }
-        let route = self.route(name, &Message::default())?;
-        if remembered > 0 && route.seen.len(now, route.window) + remembered > IDS_MAX {
-            let window = route.window;
+        if remembered > 0 && seen.len(now, window) + remembered > IDS_MAX {
             return Err(QueueRejection::TooManyIds { name: name.clone(), max: IDS_MAX, window });
         }
-        Ok(())
+        Ok(routes)
     }
 
-    fn route(&self, name: &QueueName, message: &Message) -> Result<Route<'_>, QueueRejection> {
+    /// The ids that a queue or topic remembers, and for how long.
+    fn seen_of(&self, name: &QueueName) -> Result<(&Seen, Span), QueueRejection> {
         match self.names.get(name) {
             None => Err(QueueRejection::NotFound(name.clone())),
             Some(Entity::Queue(no)) => {
                 let queue = &self.queues[no];
-                Ok(Route { seen: &queue.seen, window: queue.spec.duplicate_window, to: vec![*no] })
+                Ok((&queue.seen, queue.spec.duplicate_window))
             }
+            Some(Entity::Topic(topic)) => Ok((&topic.seen, topic.spec.duplicate_window)),
+        }
+    }
+
+    /// The queue itself, or the subscriptions of the topic that want the message.
+    fn route(&self, name: &QueueName, message: &Message) -> Result<Vec<QueueNo>, QueueRejection> {
+        match self.names.get(name) {
+            None => Err(QueueRejection::NotFound(name.clone())),
+            Some(Entity::Queue(no)) => Ok(vec![*no]),
             Some(Entity::Topic(topic)) => {
                 let wants = topic
                     .subscriptions
                     .values()
                     .filter(|each| each.filter.takes(message) || planted::is(Bug::FilterIgnored));
-                let to = wants.map(|each| each.no).collect();
-                Ok(Route { seen: &topic.seen, window: topic.spec.duplicate_window, to })
+                Ok(wants.map(|each| each.no).collect())
             }
         }
     }
