@@ -385,8 +385,11 @@ class Running(SdkTest):
         self.put("after", call(self.target.url("/ok/after")), "other", start_time=soon)
         self.wait(lambda: self.target.asked_at("/ok/after"), "the job of the other collection")
         self.assertEqual((self.target.asked_at("/ok/held"), self.history("held")), ([], []))
+        self.assertEqual(self.job("held").properties.state, "disabled")
         self.client.job_collections.begin_enable(self.group, "jc").result()
-        self.assertEqual(self.job("held").properties.state, "enabled")
+        # It would have run once, and may do so now.
+        self.wait(lambda: self.target.asked_at("/ok/held"), "the job that was held back")
+        self.wait(lambda: self.job("held").properties.state == "completed", "its end")
 
 
 if __name__ == "__main__":
