@@ -1,13 +1,16 @@
 //! The journal seam: the durable sequences of a partition, who owns them, and what every journal must keep.
 //!
 //! A partition has two streams. Its *inbox* takes accepted requests from anybody; its *events* take frames
-//! from the partition's owner alone. Both number their records 1, 2, 3 … without gaps.
+//! from the partition's owner alone. Frames are numbered 1, 2, 3 … without gaps; requests by rising numbers, the
+//! first of which is at least 1.
 
 pub mod codec;
 pub mod conformance;
 pub mod error;
 pub mod limits;
 pub mod memory;
+
+use std::path::PathBuf;
 
 use bytes::Bytes;
 use words::{Epoch, PartitionId, Seq};
@@ -117,6 +120,35 @@ pub trait Journal: Send + Sync + 'static {
         events: Seq,
         inbox: Seq,
     ) -> impl Future<Output = Result<(), AppendError>> + Send;
+
+    /// Whether a partition may have its next owner on another machine. Then the view's tables go with the snapshots
+    /// ([`Journal::tables_put`]), and what an owner finds of them on its own disk counts for nothing.
+    fn is_shared(&self) -> bool {
+        false
+    }
+
+    /// Keeps the files in `dir`, the tables of the partition's view through `through`, for the snapshot that is put
+    /// next. Files of one name never differ under one epoch, so those that are kept already are passed over.
+    fn tables_put(
+        &self,
+        partition: PartitionId,
+        through: Seq,
+        dir: PathBuf,
+    ) -> impl Future<Output = Result<(), AppendError>> + Send {
+        let _ = (partition, through, dir);
+        async { Ok(()) }
+    }
+
+    /// Brings the files that were kept with the snapshot through `through` into the empty `dir`.
+    fn tables_get(
+        &self,
+        partition: PartitionId,
+        through: Seq,
+        dir: PathBuf,
+    ) -> impl Future<Output = Result<(), ReadError>> + Send {
+        let _ = (partition, through, dir);
+        async { Ok(()) }
+    }
 
     /// How much room is left.
     fn room(&self) -> Room;

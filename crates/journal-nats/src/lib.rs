@@ -1,0 +1,7 @@
+//! The journal on NATS JetStream: guarded appends, replay that is complete or refused, snapshots that any machine can
+//! go on from.
+
+pub mod names;
+mod wire;
+
+pub use wire::{Bounds, Outgoing, PublishError, Source, Wire, WireError};
