@@ -7,7 +7,7 @@ use host::Clock;
 use journal::codec;
 use journal::{AppendError, Journal, ReadError, Snapshot};
 use serde::{Deserialize, Serialize};
-use tokio::sync::Mutex;
+use tokio::sync::{Mutex, watch};
 use words::{Epoch, PartitionId, Seq, Timestamp, WorkflowName};
 
 use crate::limits::RECOVERY_READ_BYTES;
@@ -36,13 +36,13 @@ struct Inner<J> {
     clock: Clock,
     // One change at a time: each is checked against the catalog that it changes. Held across the commit.
     book: Mutex<Book>,
+    /// The epoch under which it is owned here; changes while the book is held.
+    owned: watch::Sender<Option<Epoch>>,
 }
 
 /// What is known of the control partition.
 #[derive(Default)]
 struct Book {
-    /// The epoch under which it is owned here.
-    owned: Option<Epoch>,
     tail: Seq,
     /// All that ever happened: a snapshot is made of it, and it is small.
     history: Vec<ControlEvent>,
@@ -113,7 +113,7 @@ impl<J: Journal> Control<J> {
     /// A follower, which knows nothing until it has looked.
     pub fn follow(journal: Arc<J>, clock: Clock) -> Control<J> {
         let (catalogs, book) = (Catalogs::default(), Mutex::default());
-        Control(Arc::new(Inner { journal, catalogs, clock, book }))
+        Control(Arc::new(Inner { journal, catalogs, clock, book, owned: watch::Sender::default() }))
     }
 
     /// Becomes the owner: from now on changes are made here.
@@ -125,25 +125,26 @@ impl<J: Journal> Control<J> {
         if book.tail < claim.events_tail {
             return Err(ControlError::Short { tail: book.tail, events_tail: claim.events_tail });
         }
-        book.owned = Some(claim.epoch);
+        inner.owned.send_replace(Some(claim.epoch));
         inner.snapshot(&book).await;
         Ok(claim.epoch)
     }
 
     /// Stops making changes; follows from now on.
     pub async fn release(&self) {
-        self.0.book.lock().await.owned = None;
+        let _book = self.0.book.lock().await;
+        self.0.owned.send_replace(None);
     }
 
-    /// The epoch under which the control partition is owned here, if it is.
-    pub async fn owned(&self) -> Option<Epoch> {
-        self.0.book.lock().await.owned
+    /// The epoch under which the control partition is owned here, while it is.
+    pub fn owned(&self) -> watch::Receiver<Option<Epoch>> {
+        self.0.owned.subscribe()
     }
 
     /// Reads what others have changed since the last look.
     pub async fn look(&self) -> Result<(), ControlError> {
         let mut book = self.0.book.lock().await;
-        if book.owned.is_some() {
+        if self.0.owned.borrow().is_some() {
             return Ok(());
         }
         self.0.catch_up(&mut book).await
@@ -180,7 +181,7 @@ impl<J: Journal> Inner<J> {
         let definition = Definition::parse(source).map_err(ApplyError::Invalid)?;
         let name = definition.name().clone();
         let mut book = self.book.lock().await;
-        let Some(epoch) = book.owned else { return Err(ApplyError::NotHeld) };
+        let Some(epoch) = *self.owned.borrow() else { return Err(ApplyError::NotHeld) };
         let catalog = self.catalogs.load();
         let current = catalog.current(&name);
         let current_version = current.map_or(0, |entry| entry.version);
@@ -218,7 +219,7 @@ impl<J: Journal> Inner<J> {
 
     async fn delete(&self, name: &WorkflowName, by: &str) -> Result<(), DeleteError> {
         let mut book = self.book.lock().await;
-        let Some(epoch) = book.owned else { return Err(DeleteError::NotHeld) };
+        let Some(epoch) = *self.owned.borrow() else { return Err(DeleteError::NotHeld) };
         let catalog = self.catalogs.load();
         catalog.current(name).ok_or(DeleteError::NotFound)?;
         let (at, by) = (self.clock.now(), by.to_owned());
@@ -236,7 +237,7 @@ impl<J: Journal> Inner<J> {
             Err(error) => {
                 if let AppendError::Fenced { .. } = error {
                     tracing::warn!("another owner has taken the control partition");
-                    book.owned = None;
+                    self.owned.send_replace(None);
                 }
                 return Err(error);
             }
