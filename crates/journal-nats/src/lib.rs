@@ -2,6 +2,8 @@
 //! go on from.
 
 pub mod names;
+pub mod snapshots;
 mod wire;
 
+pub use snapshots::Snapshots;
 pub use wire::{Bounds, Outgoing, PublishError, Source, Wire, WireError};
