@@ -1,0 +1,10 @@
+//! The journal on real servers: what every journal keeps, and what only a cluster can break.
+
+#![allow(clippy::unwrap_used)]
+
+mod cluster;
+mod conforms;
+mod fencing;
+mod full;
+mod lossy;
+mod preflight;
