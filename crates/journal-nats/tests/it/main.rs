@@ -4,6 +4,7 @@
 
 mod cluster;
 mod conforms;
+mod faults;
 mod fencing;
 mod full;
 mod lossy;
