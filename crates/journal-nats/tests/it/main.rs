@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used)]
 
+mod afar;
 mod cluster;
 mod conforms;
 mod faults;
