@@ -12,10 +12,12 @@ pub mod names;
 mod nats_journal;
 mod nonce;
 mod pause;
+mod register;
 mod room;
 pub mod snapshots;
 mod wire;
 
 pub use nats_journal::{Installation, NatsJournal};
+pub use register::NatsRegister;
 pub use snapshots::Snapshots;
 pub use wire::{Bounds, Outgoing, PublishError, Source, Storage, Wire, WireError};
