@@ -2,6 +2,7 @@
 //! go on from.
 
 pub mod names;
+pub mod regions;
 mod wire;
 
 pub use wire::{Bounds, Outgoing, PublishError, Source, Wire, WireError};
