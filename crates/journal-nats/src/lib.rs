@@ -3,6 +3,8 @@
 
 pub mod names;
 pub mod regions;
+pub mod snapshots;
 mod wire;
 
+pub use snapshots::Snapshots;
 pub use wire::{Bounds, Outgoing, PublishError, Source, Wire, WireError};
