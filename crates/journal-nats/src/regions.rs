@@ -4,14 +4,18 @@
 //! `<i>_region`; every instance of it follows that, and one at a time does the work that it asks for.
 
 mod domain;
+mod drill;
 mod follow;
 mod mirrors;
 mod probe;
 mod promote;
+mod reach;
 mod record;
 mod rejoin;
 mod role;
 mod tail;
+mod trim;
+mod witness;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -23,14 +27,18 @@ use serde::{Deserialize, Serialize};
 use tokio::sync::watch;
 
 pub use domain::DomainError;
+pub use drill::{Check, Drill};
 pub use mirrors::MirrorStatus;
 pub use promote::{Mode, Promoted};
+pub use reach::Paired;
 pub use record::{Promotion, Record, Step};
 pub use role::{Role, Side, Standing};
 pub use tail::{StreamTail, Tail};
 
 use domain::Domain;
+use reach::Reach;
 use record::{Book, WorkClaim, WorkError};
+use witness::Witness;
 
 /// A region as it is set up.
 #[derive(Debug, Clone)]
@@ -51,10 +59,16 @@ pub struct Settings {
     pub instance: String,
     /// Where divergent tails are kept, in `divergent/`.
     pub data: PathBuf,
+    /// NATS at a third place, which decides who is active when the two cannot see each other.
+    pub witness: Option<Client>,
+    /// How long the witness believes in an active region that says nothing.
+    pub lease: Duration,
     /// How long an answer of either side may take.
     pub answer: Duration,
     /// How long the pair's instances may take to let go in a planned promotion, and then the mirrors to catch up.
     pub patience: Duration,
+    /// How long something stored here waits for the pair, when it waits for it at all.
+    pub reach: Duration,
 }
 
 impl Settings {
@@ -70,8 +84,11 @@ impl Settings {
             replicas: 3,
             instance: name.to_owned(),
             data: PathBuf::from("."),
+            witness: None,
+            lease: Duration::from_secs(30),
             answer: Duration::from_secs(3),
             patience: Duration::from_secs(25),
+            reach: Duration::from_secs(5),
         }
     }
 }
@@ -100,6 +117,10 @@ pub enum RegionError {
          the leaf node remotes"
     )]
     LinkCarries { subject: String, pair: String },
+    #[error("the witness: {0}")]
+    Witness(#[source] DomainError),
+    #[error("the witness does not let it: {0}")]
+    WitnessRefuses(String),
     #[error("keeping the divergent tail: {0}")]
     Keep(#[from] std::io::Error),
 }
@@ -129,6 +150,8 @@ struct Inner {
     active: watch::Sender<bool>,
     epoch: watch::Sender<u64>,
     seen: watch::Sender<Seen>,
+    reach: Arc<Reach>,
+    witness: Option<Witness>,
 }
 
 /// What was read last.
@@ -137,6 +160,8 @@ struct Seen {
     here: Option<Record>,
     pair: Option<Record>,
     pair_reachable: bool,
+    /// The pair has a higher epoch, whatever this region's record still says.
+    overtaken: bool,
 }
 
 /// Where a pair of regions stands.
@@ -178,7 +203,11 @@ impl Regions {
         };
         let here = Domain::here(client.clone(), settings.answer);
         let there = Domain::there(client.clone(), &settings.pair_domain, settings.answer);
+        let witness = settings.witness.clone();
+        let witness = witness.map(|client| Witness::new(client, &settings));
         let inner = Inner {
+            reach: Reach::new(there.clone(), settings.reach),
+            witness,
             side: Side::of(&settings.name, &settings.pair),
             client,
             here: seat(&settings.name, &settings.domain, here),
@@ -194,6 +223,7 @@ impl Regions {
         // The first look comes before anybody is told anything: an active region that was overtaken never acts.
         regions.inner.look().await?;
         host::spawn("region", follow::follow(Arc::downgrade(&regions.inner)));
+        host::spawn("region's lease", witness::attend(Arc::downgrade(&regions.inner)));
         Ok(regions)
     }
 

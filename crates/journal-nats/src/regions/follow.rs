@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use super::record::Record;
 use super::role::{Move, Role, Standing, first_standing, on_pair};
+use super::witness::Witness;
 use super::{Inner, RegionError, Seen};
 
 /// How soon an instance notices that its region has another role.
@@ -83,10 +84,18 @@ impl Inner {
     }
 
     fn tell(&self, here: Record, pair: Option<Record>, pair_reachable: bool, overtaken: bool) {
-        let active = here.role == Role::Active && !overtaken;
         self.epoch.send_if_modified(|epoch| std::mem::replace(epoch, here.epoch) != here.epoch);
+        self.seen.send_replace(Seen { here: Some(here), pair, pair_reachable, overtaken });
+        self.tell_active();
+    }
+
+    /// Says whether this region is active, by what was seen last and what the witness says.
+    pub(super) fn tell_active(&self) {
+        let seen = self.seen.borrow();
+        let role = seen.here.as_ref().map(|here| here.role);
+        let leased = self.witness.as_ref().is_none_or(Witness::holds);
+        let active = role == Some(Role::Active) && !seen.overtaken && leased;
         self.active.send_if_modified(|known| std::mem::replace(known, active) != active);
-        self.seen.send_replace(Seen { here: Some(here), pair, pair_reachable });
     }
 
     /// A standby mirrors what is new at its pair.
@@ -101,7 +110,10 @@ impl Inner {
             Err(RegionError::Busy { .. }) => return Ok(()),
             claim => claim?,
         };
-        let kept = self.keep_mirrors().await;
+        let kept = match self.keep_mirrors().await {
+            Ok(()) => self.trim_mirrors().await,
+            kept => kept,
+        };
         claim.let_go().await;
         kept
     }

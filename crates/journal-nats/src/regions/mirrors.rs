@@ -51,7 +51,7 @@ pub(crate) async fn status(
     let asked = stream::iter(streams).map(|stream| async move {
         let (mirror, origin) = tokio::join!(here.info(&stream), origin.info(&stream));
         let mirror = match mirror {
-            Ok(info) => Some(info),
+            Ok(info) => info.is_mirror().then_some(info),
             Err(DomainError::Missing) => None,
             Err(error) => return Err(error),
         };
@@ -78,10 +78,13 @@ pub(crate) async fn keep_mirror(
     let config = open_config(&origin.info(stream).await?, replicas);
     book.set_config(stream, &config).await?;
     match here.info(stream).await {
-        Ok(_) => Ok(()),
-        Err(DomainError::Missing) => here.create(&mirror_config(&config, origin_api)).await,
-        Err(error) => Err(error),
+        Ok(info) if info.is_mirror() || info.last > 0 => return Ok(()),
+        // Somebody made a stream here before it was mirrored, and nothing was ever in it.
+        Ok(_) => here.delete(stream).await?,
+        Err(DomainError::Missing) => {}
+        Err(error) => return Err(error),
     }
+    here.create(&mirror_config(&config, origin_api)).await
 }
 
 /// The configuration of a stream as it is when its region is active, whether it is fenced now or not.
@@ -172,7 +175,7 @@ pub(crate) async fn open(here: &Domain, book: &Book, stream: &str) -> Result<(),
     here.update(&config).await
 }
 
-fn subjects_of(config: &Map<String, Value>) -> Vec<String> {
+pub(crate) fn subjects_of(config: &Map<String, Value>) -> Vec<String> {
     let subjects = config.get("subjects").and_then(Value::as_array).into_iter().flatten();
     subjects.filter_map(|subject| subject.as_str().map(str::to_owned)).collect()
 }

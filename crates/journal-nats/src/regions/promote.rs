@@ -85,6 +85,7 @@ impl Inner {
                 lag = self.catch_up(&streams).await?;
             }
         }
+        self.lease_for(epoch, mode).await?;
         promotion.step = Step::Open;
         let revision = self.step(standing, &promotion, revision).await?;
         self.open(epoch, &streams).await?;

@@ -5,10 +5,14 @@ use std::path::Path;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use kernel::Request;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
+use words::PartitionId;
 
 use super::domain::{Domain, DomainError, Stored};
+use crate::batch;
+use crate::frame::{Kind, Message};
 
 /// Lines of a stream's list; the rest is in the file alone.
 const LISTED_MAX: usize = 200;
@@ -98,9 +102,29 @@ fn line_of(message: &Stored) -> String {
     line.to_string()
 }
 
-/// What a message says, for people.
-fn contents_of(_stream: &str, message: &Stored) -> Vec<String> {
-    vec![format!("message {}: {} bytes", message.sequence, message.data.len())]
+/// What a message says, for people: the runs that an inbox asks for, the frames of events.
+fn contents_of(stream: &str, message: &Stored) -> Vec<String> {
+    let unclear = || vec![format!("message {}: {} bytes", message.sequence, message.data.len())];
+    if stream.contains("_ING_") {
+        return runs_in(stream, message).unwrap_or_else(unclear);
+    }
+    match Message::decode(&message.data) {
+        Ok((Message { kind: Kind::Frame(bytes), number, epoch, .. }, _)) => {
+            vec![format!("frame {} of epoch {}: {} bytes", number.0, epoch.0, bytes.len())]
+        }
+        Ok((Message { kind: Kind::Claim, epoch, .. }, _)) => vec![format!("claim of epoch {}", epoch.0)],
+        Err(_) => unclear(),
+    }
+}
+
+fn runs_in(stream: &str, message: &Stored) -> Option<Vec<String>> {
+    let partition = match stream.rsplit('_').next()? {
+        "ctl" => PartitionId::CONTROL,
+        number => PartitionId(number.parse().ok()?),
+    };
+    let records = batch::decode(&message.data, partition, message.sequence).ok()?;
+    let requests = records.iter().map(|record| journal::codec::decode::<Request>(&record.bytes));
+    requests.map(|request| Some(format!("run {}", request.ok()?.id))).collect()
 }
 
 /// A file that is written line by line. The pieces are small, and a region does nothing else meanwhile.

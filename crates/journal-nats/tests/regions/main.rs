@@ -3,3 +3,4 @@
 mod proxy;
 mod stage;
 mod switches;
+mod third_place;

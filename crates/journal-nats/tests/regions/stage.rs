@@ -89,7 +89,7 @@ pub fn role(record: &Option<Record>) -> Option<Role> {
     record.as_ref().map(|record| record.role)
 }
 
-async fn connect(url: &str) -> Client {
+pub async fn connect(url: &str) -> Client {
     async_nats::ConnectOptions::new()
         .request_timeout(Some(Duration::from_secs(5)))
         .connect(url)
