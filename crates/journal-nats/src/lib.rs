@@ -17,6 +17,7 @@ mod open;
 mod pause;
 pub mod preflight;
 mod register;
+pub mod regions;
 mod room;
 mod settings;
 pub mod snapshots;
