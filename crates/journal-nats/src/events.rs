@@ -137,13 +137,14 @@ impl Events {
         })
     }
 
-    /// Appends a frame; `fenced` counts what was refused because of another owner.
+    /// Appends a frame of an owner that has read the inbox through `inbox`; `fenced` counts what was refused because of another owner.
     pub(crate) async fn append<W: Wire>(
         &self,
         wire: &W,
         nonces: &Nonces,
         fenced: &AtomicU64,
         expected: (Epoch, Seq),
+        inbox: u64,
         frame: Bytes,
     ) -> Result<Seq, AppendError> {
         let (epoch, expected_tail) = expected;
@@ -154,7 +155,7 @@ impl Events {
         }
         let before = self.begin(epoch, expected_tail)?;
         let under_way = UnderWay { events: self, epoch, outcome: Append::Open };
-        let message = Message::frame(partition, &before, nonces.make(), frame);
+        let message = Message::frame(partition, &before, nonces.make(), inbox, frame);
         let payload = message.encode();
         let last = message.position(checksum_of(&payload));
         let sent = guarded::send(wire, &self.stream, &self.subject, before.sequence(), payload).await;

@@ -133,9 +133,9 @@ impl<W: Wire, S: Snapshots> Journal for NatsJournal<W, S> {
         frame: Bytes,
     ) -> Result<Seq, AppendError> {
         let bytes = frame.len() as u64;
-        let events = &self.partition(partition).events;
-        let expected = (epoch, expected_tail);
-        let appended = events.append(&*self.wire, &self.nonces, &self.fenced, expected, frame).await?;
+        let Partition { events, inbox } = self.partition(partition);
+        let (expected, read) = ((epoch, expected_tail), inbox.read_through());
+        let appended = events.append(&*self.wire, &self.nonces, &self.fenced, expected, read, frame).await?;
         self.rooms.stored(bytes);
         Ok(appended)
     }

@@ -38,15 +38,26 @@ pub enum OpenError {
     Unanswered(#[from] WireError),
 }
 
+impl OpenError {
+    /// Whether trying again helps only after somebody has changed something.
+    pub fn is_of_settings(&self) -> bool {
+        !matches!(self, OpenError::Unreachable { .. } | OpenError::Unanswered(_) | OpenError::TooFew { .. })
+    }
+}
+
 impl<S: Snapshots> NatsJournal<Client, S> {
     /// Opens the journal; makes its streams when they are missing.
     pub async fn open(settings: &Settings, snapshots: S) -> Result<NatsJournal<Client, S>, OpenError> {
         let client = Client::connect(settings).await?;
         preflight::check(settings, &client).await?;
         layout::ensure(&client, &settings.installation, settings.replicas).await?;
-        // The time in one half and chance in the other.
-        let (high, low) = uuid::Uuid::now_v7().as_u64_pair();
-        let process = high ^ low;
-        Ok(NatsJournal::over(client, &settings.installation, snapshots, process).await?)
+        Ok(NatsJournal::over(client, &settings.installation, snapshots, new_process()).await?)
     }
+}
+
+/// A number for [`NatsJournal::over`] that no other process has.
+pub fn new_process() -> u64 {
+    // The time in one half and chance in the other.
+    let (high, low) = uuid::Uuid::now_v7().as_u64_pair();
+    high ^ low
 }
