@@ -18,7 +18,7 @@ use tokio::task::AbortHandle;
 use tokio::time::timeout;
 
 use crate::open::OpenError;
-use crate::settings::{Login, Settings, Tls};
+use crate::settings::{Login, Servers, Settings, Tls};
 use crate::wire::{Bounds, Outgoing, PublishError, Source, Storage, Wire, WireError};
 
 pub(crate) use api::{Answer, ApiError, PREFIX};
@@ -139,13 +139,13 @@ impl Client {
 }
 
 pub(crate) async fn connect(
-    servers: &[String],
+    servers: &Servers,
     login: &Login,
     tls: &Tls,
 ) -> Result<async_nats::Client, OpenError> {
     let addresses: Result<Vec<async_nats::ServerAddr>, _> =
-        servers.iter().map(|server| server.parse()).collect();
-    let unreachable = |why: String| OpenError::Unreachable { servers: servers.join(", "), why };
+        servers.0.iter().map(|server| server.parse()).collect();
+    let unreachable = |why: String| OpenError::Unreachable { servers: servers.to_string(), why };
     let addresses = addresses.map_err(|error| unreachable(error.to_string()))?;
     let mut options = ConnectOptions::new()
         .name("sortie")

@@ -36,6 +36,12 @@ pub async fn ensure(client: &Client, installation: &Installation, replicas: usiz
         .await
 }
 
+/// The streams of an installation as they must be, in the words of the API: what a mirror becomes when it is promoted.
+pub fn stream_configs(installation: &Installation, replicas: usize) -> Vec<serde_json::Value> {
+    let each = configs(installation, replicas).into_iter();
+    each.map(|config| serde_json::to_value(config).expect("a configuration can always be written")).collect()
+}
+
 /// What a stream is configured to be, in the words of the API.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Config {

@@ -24,6 +24,6 @@ mod wire;
 pub use client::Client;
 pub use nats_journal::{Installation, NatsJournal};
 pub use open::OpenError;
-pub use settings::{Login, Proof, Settings, Tls};
+pub use settings::{Login, Proof, Servers, Settings, Tls};
 pub use snapshots::Snapshots;
 pub use wire::{Bounds, Outgoing, PublishError, Source, Storage, Wire, WireError};

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use journal::Journal as _;
-use journal_nats::{Client, Source, Wire as _, layout};
+use journal_nats::{Client, Servers, Source, Wire as _, layout};
 use peers::{NatsCluster, NatsSettings};
 use tokio::time::timeout;
 use words::PartitionId;
@@ -41,7 +41,7 @@ async fn the_paired_region_is_asked_through_its_domain() {
     let west = NatsSettings { remotes, remotes_deny: deny, ..region("west") };
     let west = NatsCluster::start_with(west).unwrap();
 
-    settings.servers = east.urls();
+    settings.servers = Servers(east.urls());
     settings.pair_domain = Some("west".to_owned());
     let client = Client::connect(&settings).await.unwrap();
     layout::ensure(&client, &settings.installation, 1).await.unwrap();
@@ -52,7 +52,7 @@ async fn the_paired_region_is_asked_through_its_domain() {
             tokio::time::sleep(Duration::from_millis(100)).await;
         }
     };
-    settings.servers = west.urls();
+    settings.servers = Servers(west.urls());
     let journal = open(&settings).await;
     timeout(PATIENCE, asked).await.expect("the pair is reached");
     journal.claim(ONE).await.unwrap();
