@@ -216,7 +216,7 @@ impl Wire for Client {
         let answer: Answer<api::Stored> = serde_json::from_slice(&answer.payload)
             .map_err(|error| PublishError::Unknown(format!("the answer makes no sense: {error}")))?;
         let stored = match answer {
-            Answer::Done(stored) => stored.seq,
+            Answer::Done(stored) => stored.here(self.nats.server_info().domain.as_deref())?,
             Answer::Refused { error } => return Err(api::publish_error(&error)),
         };
         if message.expected_last.is_none() {

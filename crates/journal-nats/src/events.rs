@@ -184,9 +184,13 @@ impl Events {
         let Some(owned) = state.owned.as_mut().filter(|owned| owned.epoch == epoch) else {
             return Err(AppendError::Fenced { partition });
         };
-        assert!(owned.append != Append::UnderWay, "partition {partition} has an append under way");
-        if owned.append == Append::Open {
-            return Err(AppendError::Unknown { partition });
+        match owned.append {
+            Append::Idle => {}
+            Append::Open => return Err(AppendError::Unknown { partition }),
+            Append::UnderWay => {
+                drop(state);
+                panic!("partition {partition} has an append under way");
+            }
         }
         if owned.last.number != expected_tail {
             return Err(AppendError::Conflict { partition, tail: owned.last.number });
@@ -220,7 +224,7 @@ impl Events {
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().expect("no holder of the lock panics but for a caller's mistake")
+        self.state.lock().expect("no holder of the lock panics")
     }
 }
 
