@@ -74,6 +74,12 @@ impl Events {
         self.lock().owned.map_or(Epoch(0), |owned| owned.epoch)
     }
 
+    /// Begins anew with a stream that was replaced.
+    pub(crate) fn forget(&self) {
+        *self.lock() = State::default();
+        self.known.store(0, Ordering::Relaxed);
+    }
+
     /// Writes a claim behind the last message, however often another one comes first.
     pub(crate) async fn claim<W: Wire>(&self, wire: &W, nonces: &Nonces) -> Result<Claim, AppendError> {
         loop {

@@ -39,12 +39,9 @@ pub async fn check(settings: &Settings, client: &Client) -> Result<(), OpenError
     for (name, server) in &servers {
         server.check(name)?;
     }
-    if servers.len() < settings.replicas {
-        return Err(OpenError::TooFew {
-            answered: servers.len(),
-            needed: settings.replicas,
-            fix: fix.to_owned(),
-        });
+    let answered = servers.values().filter(|server| server.jetstream.config.is_some()).count();
+    if answered < settings.replicas {
+        return Err(OpenError::TooFew { answered, needed: settings.replicas, fix: fix.to_owned() });
     }
     Ok(())
 }
