@@ -25,8 +25,8 @@ pub(crate) use api::{Answer, ApiError, PREFIX};
 
 /// A server that has not answered by then may be gone: a commit takes milliseconds.
 const ANSWER_MAX: Duration = Duration::from_secs(2);
-/// Creating a stream elects its leader first. When several create one at once, some are never answered.
-pub(crate) const CREATE_MAX: Duration = Duration::from_secs(4);
+/// Creating a stream elects its leader first. When several create one at once, the server answers only the last.
+pub(crate) const CREATE_MAX: Duration = Duration::from_secs(2);
 /// Two pings without an answer end a connection, so a frozen server holds nobody for longer than some seconds.
 const PING_EVERY: Duration = Duration::from_secs(1);
 const CONNECT_MAX: Duration = Duration::from_secs(5);
