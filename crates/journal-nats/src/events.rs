@@ -74,6 +74,12 @@ impl Events {
         self.lock().owned.map_or(Epoch(0), |owned| owned.epoch)
     }
 
+    /// Begins anew with a stream that was replaced.
+    pub(crate) fn forget(&self) {
+        *self.lock() = State::default();
+        self.known.store(0, Ordering::Relaxed);
+    }
+
     /// Writes a claim behind the last message, however often another one comes first.
     pub(crate) async fn claim<W: Wire>(&self, wire: &W, nonces: &Nonces) -> Result<Claim, AppendError> {
         loop {
@@ -185,9 +191,13 @@ impl Events {
         let Some(owned) = state.owned.as_mut().filter(|owned| owned.epoch == epoch) else {
             return Err(AppendError::Fenced { partition });
         };
-        assert!(owned.append != Append::UnderWay, "partition {partition} has an append under way");
-        if owned.append == Append::Open {
-            return Err(AppendError::Unknown { partition });
+        match owned.append {
+            Append::Idle => {}
+            Append::Open => return Err(AppendError::Unknown { partition }),
+            Append::UnderWay => {
+                drop(state);
+                panic!("partition {partition} has an append under way");
+            }
         }
         if owned.last.number != expected_tail {
             return Err(AppendError::Conflict { partition, tail: owned.last.number });
@@ -221,7 +231,7 @@ impl Events {
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().expect("no holder of the lock panics but for a caller's mistake")
+        self.state.lock().expect("no holder of the lock panics")
     }
 }
 

@@ -209,6 +209,12 @@ impl Inbox {
         self.tail.subscribe()
     }
 
+    /// Begins anew with a stream that was replaced and ends here.
+    pub(crate) fn forget(&self, last: u64) {
+        self.lock().allowed = Seq::ZERO;
+        self.tail.send_replace(batch::last_number(last));
+    }
+
     /// Notes that the stream has this message, and so all before it.
     fn learn(&self, sequence: u64) {
         let number = batch::last_number(sequence);
