@@ -9,6 +9,7 @@ mod files;
 mod manifest;
 pub mod memory;
 mod patient;
+mod remembered;
 pub mod store;
 pub mod stored;
 

@@ -10,14 +10,18 @@ use async_nats::jetstream::stream::{Config, DiscardPolicy, StorageType, Stream};
 use async_nats::jetstream::{self, object_store};
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE;
-use bytes::Bytes;
+use bytes::{Bytes, BytesMut};
 use futures_util::TryStreamExt;
 use tokio::io::AsyncReadExt;
 
 use super::store::{Store, StoreError};
 
-/// The longest that one object may take; a replica that has lost a part of it never ends.
-const OBJECT_PATIENCE: Duration = Duration::from_secs(120);
+/// The longest that an object may take to be stored: 64 MiB at half a megabyte a second.
+const PUT_PATIENCE: Duration = Duration::from_secs(120);
+
+/// The longest that the next part of an object may take: a replica that has lost one never sends it, and the next try
+/// may meet another replica.
+const PART_PATIENCE: Duration = Duration::from_secs(10);
 
 /// Objects in a bucket of NATS.
 #[derive(Clone)]
@@ -67,20 +71,23 @@ impl Bucket {
         }
     }
 
-    async fn read(&self, name: &str) -> Result<Option<Bytes>, StoreError> {
-        let Some(info) = self.info(name).await? else { return Ok(None) };
+    async fn read(&self, name: &str, size: usize) -> Result<Bytes, StoreError> {
         let failed = |error: &dyn std::fmt::Display| StoreError::new("reading", name, error);
         let mut object = self.objects.get(name).await.map_err(|error| failed(&error))?;
-        let mut bytes = Vec::with_capacity(info.size);
-        object.read_to_end(&mut bytes).await.map_err(|error| failed(&error))?;
-        Ok(Some(bytes.into()))
+        let mut bytes = BytesMut::with_capacity(size);
+        loop {
+            let read = tokio::time::timeout(PART_PATIENCE, object.read_buf(&mut bytes)).await;
+            if read.map_err(|late| failed(&late))?.map_err(|error| failed(&error))? == 0 {
+                return Ok(bytes.freeze());
+            }
+        }
     }
 }
 
 impl Store for Bucket {
     async fn put(&self, name: &str, bytes: Bytes) -> Result<(), StoreError> {
         let mut reader = bytes.as_ref();
-        let put = tokio::time::timeout(OBJECT_PATIENCE, self.objects.put(name, &mut reader)).await;
+        let put = tokio::time::timeout(PUT_PATIENCE, self.objects.put(name, &mut reader)).await;
         match put {
             Ok(Ok(_)) => Ok(()),
             Ok(Err(error)) => Err(StoreError::new("putting", name, error)),
@@ -89,8 +96,8 @@ impl Store for Bucket {
     }
 
     async fn get(&self, name: &str) -> Result<Option<Bytes>, StoreError> {
-        let read = tokio::time::timeout(OBJECT_PATIENCE, self.read(name)).await;
-        read.map_err(|late| StoreError::new("reading", name, late))?
+        let Some(info) = self.info(name).await? else { return Ok(None) };
+        self.read(name, info.size).await.map(Some)
     }
 
     async fn list(&self, prefix: &str) -> Result<Vec<String>, StoreError> {

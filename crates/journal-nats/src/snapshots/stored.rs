@@ -20,19 +20,11 @@ use super::Snapshots;
 use super::files::{self, Found, Identity};
 use super::manifest::{INLINE_BYTES_MAX, Layout, Manifest, Object, Place, TableFile};
 use super::patient::Patient;
+use super::remembered::{Local, MANIFESTS_KEPT, Remembered, Void};
 use super::store::{Store, StoreError};
-
-/// Manifests that are kept; see above.
-const MANIFESTS_KEPT: usize = 3;
 
 /// Objects under way at once, each of which is in memory: four tables of 16 MiB.
 const UNDER_WAY_MAX: usize = 4;
-
-/// Snapshots of one partition whose tables are stored and that have not come: one is under way at a time.
-const COMING_MAX: usize = 2;
-
-/// Whoever began this snapshot is not the owner any more.
-struct Void;
 
 /// The snapshots of an installation in a store of objects.
 pub struct StoredSnapshots<S> {
@@ -40,68 +32,6 @@ pub struct StoredSnapshots<S> {
     installation: String,
     /// What is remembered of each partition; never held over a wait.
     partitions: Mutex<BTreeMap<PartitionId, Remembered>>,
-}
-
-/// A file on this disk, and where it is kept.
-struct Local {
-    identity: Identity,
-    file: TableFile,
-}
-
-#[derive(Default)]
-struct Remembered {
-    /// How often a new owner has begun here.
-    owners: u64,
-    /// Tables that are stored for a snapshot to come, by the frame that it goes through.
-    coming: BTreeMap<Seq, (Epoch, Vec<Local>)>,
-    /// Snapshots whose owner has had a successor here since their tables were stored.
-    void: BTreeSet<Seq>,
-    /// The files of the newest manifest that was written or read here, and what they are on this disk.
-    known: BTreeMap<String, (Identity, Object)>,
-    /// The newest manifests that were written or read here.
-    manifests: BTreeMap<(Seq, Epoch), Manifest>,
-}
-
-impl Remembered {
-    /// Whoever begins knows nothing: others may have deleted what was known. What is still under way here is void.
-    fn begin(&mut self) {
-        let mut void = std::mem::take(&mut self.void);
-        void.extend(self.coming.keys());
-        *self = Remembered { owners: self.owners + 1, void, ..Remembered::default() };
-    }
-
-    /// The tables that were stored for a snapshot, if it has any.
-    fn take_coming(&mut self, through: Seq, epoch: Epoch) -> Result<Option<Vec<Local>>, Void> {
-        match self.coming.remove(&through) {
-            Some((of, files)) if of == epoch => Ok(Some(files)),
-            None if !self.void.contains(&through) => Ok(None),
-            _ => Err(Void),
-        }
-    }
-
-    fn remember(&mut self, manifest: Manifest, files: &[Local]) {
-        let there = files.iter().filter_map(|Local { identity, file }| match &file.place {
-            Place::Here(_) => None,
-            Place::There(object) => Some((file.name.clone(), (*identity, object.clone()))),
-        });
-        self.known = there.collect();
-        self.manifests.insert((manifest.through, manifest.epoch), manifest);
-        while self.manifests.len() > MANIFESTS_KEPT {
-            self.manifests.pop_first();
-        }
-    }
-
-    /// The object that this file is in already, told by the file itself.
-    fn by_identity(&self, found: &Found) -> Option<Object> {
-        let (identity, object) = self.known.get(&found.name)?;
-        (*identity == found.identity).then(|| object.clone())
-    }
-
-    /// As above, told by what is in it.
-    fn by_content(&self, fresh: &Object, name: &str) -> Option<Object> {
-        let (_, object) = self.known.get(name)?;
-        (object.length == fresh.length && object.crc32c == fresh.crc32c).then(|| object.clone())
-    }
 }
 
 impl<S: Store> StoredSnapshots<S> {
@@ -292,17 +222,8 @@ impl<S: Store> Snapshots for StoredSnapshots<S> {
         let stored = found.into_iter().map(|found| self.store_table(partition, epoch, found));
         let stored: Vec<_> =
             stream::iter(stored).buffer_unordered(UNDER_WAY_MAX).try_collect().await.map_err(failed)?;
-        self.remembered(partition, |held| {
-            if held.owners != owners {
-                return Err(AppendError::Fenced { partition });
-            }
-            held.coming.insert(through, (epoch, stored));
-            // Those before it never came.
-            while held.coming.len() > COMING_MAX {
-                held.void.extend(held.coming.pop_first().map(|(through, _)| through));
-            }
-            Ok(())
-        })
+        let kept = self.remembered(partition, |held| held.add_coming(owners, through, epoch, stored));
+        kept.map_err(|Void| AppendError::Fenced { partition })
     }
 
     async fn tables_get(&self, partition: PartitionId, through: Seq, dir: PathBuf) -> Result<(), ReadError> {
