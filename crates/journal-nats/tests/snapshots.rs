@@ -56,6 +56,10 @@ impl<S: Store + Clone> Machine<S> {
 
     async fn put(&self, epoch: u64, through: u64, tree: &Tree) {
         self.put_tables(epoch, through, tree).await;
+        self.finish(epoch, through).await;
+    }
+
+    async fn finish(&self, epoch: u64, through: u64) {
         let snapshot = Snapshot { through: Seq(through), bytes: state(through) };
         self.snapshots.put(P, Epoch(epoch), snapshot).await.unwrap();
     }
@@ -208,10 +212,15 @@ async fn a_fenced_owner_takes_nothing_away<S: Store + Clone>(store: &S) {
     for number in 5..8 {
         next.put(2, number * 10, &with_base(number)).await;
     }
+    // What the next one has under way is no manifest's yet.
+    let grown = tree([("current", vec![8]), ("tables/1", base.clone()), ("tables/5", table(5, 5000))]);
+    next.put_tables(2, 80, &grown).await;
     fenced.put(1, 30, &without(9)).await;
     let manifests = names(store, "manifest").await;
     assert_eq!(manifests.iter().filter(|name| name.ends_with("-0000000002")).count(), 3, "{manifests:?}");
     assert_eq!(Machine::new(store).take().await.unwrap(), Some((70, owned(&with_base(7)))));
+    next.finish(2, 80).await;
+    assert_eq!(Machine::new(store).take().await.unwrap(), Some((80, owned(&grown))));
 }
 
 async fn what_an_owner_left_under_way_is_void<S: Store + Clone>(store: &S) {
