@@ -82,8 +82,7 @@ fn mirrors(region: &RegionView, screen: &Screen) -> String {
 pub fn promoted(promoted: &PromotedView) -> String {
     let took = when::length(i64::try_from(promoted.took_ms).unwrap_or(i64::MAX));
     let kind = if promoted.forced { "forced" } else { "planned" };
-    let mut text =
-        format!("{} is active under epoch {} ({kind})\n", clean(&promoted.region), promoted.epoch);
+    let mut text = format!("{} is active under epoch {} ({kind})\n", clean(&promoted.region), promoted.epoch);
     text.push_str(&format!("  RTO {took} from the call until it was active\n"));
     if !promoted.forced {
         text.push_str("  RPO 0: the mirrors had everything\n");
@@ -107,11 +106,8 @@ pub fn promoted(promoted: &PromotedView) -> String {
 pub fn drill(drill: &DrillView, screen: &Screen) -> String {
     let mut text = String::new();
     for check in &drill.checks {
-        let mark = if check.passed {
-            screen.paint(Tone::Good, "ok  ")
-        } else {
-            screen.paint(Tone::Bad, "FAIL")
-        };
+        let mark =
+            if check.passed { screen.paint(Tone::Good, "ok  ") } else { screen.paint(Tone::Bad, "FAIL") };
         let detail =
             if check.detail.is_empty() { String::new() } else { format!(": {}", clean(&check.detail)) };
         text.push_str(&format!("{mark} {}{detail}\n", clean(&check.check)));
