@@ -6,6 +6,7 @@ mod gauges;
 mod housekeeping;
 mod memory;
 mod outbound;
+mod passage;
 mod post;
 mod start;
 mod starter;
@@ -15,4 +16,5 @@ pub use config::{
     LimitsConfig, RegionConfig, SecretsConfig, SyncMode, TokenConfig,
 };
 pub use engine::{Applied, ApplyError};
+pub use passage::{HttpPassage, Neighbours};
 pub use start::{Running, StartError, start, start_with_clock};
