@@ -7,8 +7,8 @@ use clap::{Parser, Subcommand};
 
 use crate::session::{Options, Session};
 use crate::{
-    bench, completions, dev, doctor, job, parked, partition, queue, run, serve, service, signals, topic,
-    workflow,
+    bench, cluster, completions, dev, doctor, job, parked, partition, queue, run, serve, service, signals,
+    topic, workflow,
 };
 
 /// Makes sure that work between services gets done.
@@ -32,6 +32,8 @@ pub struct Arguments {
 enum Command {
     Dev(dev::Dev),
     Serve(serve::Serve),
+    #[command(subcommand)]
+    Cluster(cluster::Cluster),
     #[command(subcommand)]
     Workflow(workflow::Workflow),
     #[command(subcommand)]
@@ -60,6 +62,7 @@ impl Arguments {
         match self.command {
             Command::Dev(dev) => on_all_cores(dev.run()),
             Command::Serve(serve) => on_all_cores(serve.run()),
+            Command::Cluster(cluster) => on_all_cores(cluster.run()),
             Command::Workflow(command) => on_one_core(async { command.run(Session::new(&options)?).await }),
             Command::Run(command) => on_one_core(async { command.run(Session::new(&options)?).await }),
             Command::Job(command) => on_one_core(async { command.run(Session::new(&options)?).await }),
@@ -99,6 +102,7 @@ mod tests {
         for line in [
             "dev --data d --port 0 --drone-port-base 0",
             "serve --config c.toml --data d --listen 127.0.0.1:0",
+            "cluster dev --regions --data d --port 0 --nats-port 0 --partitions 4 --nats-server n",
             "workflow apply a.yaml b.yaml --if-version 3",
             "workflow show a --version 2 --source",
             "workflow check a.yaml",
@@ -218,6 +222,7 @@ mod tests {
             "queue receive orders --wait 10m",
             "queue receive a/b/c",
             "topic subscribe events",
+            "cluster dev --partitions 0",
             "bench ingest --rate 0",
             "bench schedule --jobs 0",
         ] {
