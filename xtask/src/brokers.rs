@@ -19,6 +19,7 @@ pub fn ensure(root: &Path) -> anyhow::Result<()> {
     let built = command::built("debug")?;
     let place = built.parent().context("finding the target directory")?.join("broker-peers");
     python::environment(&place.join("python"), &listed.join("requirements.txt"))?;
+    python::environment(&place.join("nats"), &listed.join("nats-server.txt"))?;
     install_packages(&listed, &place.join("node"))
 }
 

@@ -27,6 +27,14 @@ pub(crate) fn azurite() -> anyhow::Result<PathBuf> {
     file(&folder()?.join("node/node_modules/azurite/dist/src/queue/main.js"))
 }
 
+/// A server of NATS that is new enough for clusters; `SORTIE_NATS_SERVER` names another one.
+pub(crate) fn nats_server() -> anyhow::Result<PathBuf> {
+    match env::var_os("SORTIE_NATS_SERVER") {
+        Some(named) => file(Path::new(&named)),
+        None => file(&folder()?.join("nats/bin/nats-server")),
+    }
+}
+
 /// A program of a Debian package, which may lie where the path of a user does not lead.
 pub(crate) fn program(name: &str, also: &[&str]) -> anyhow::Result<PathBuf> {
     let path = env::var_os("PATH").unwrap_or_default();

@@ -5,6 +5,7 @@ mod azurite;
 mod installed;
 mod kafka;
 mod nats;
+mod nats_cluster;
 mod process;
 mod rabbitmq;
 
@@ -12,4 +13,5 @@ pub use azurite::Azurite;
 pub use installed::{node, python};
 pub use kafka::KafkaMock;
 pub use nats::NatsServer;
+pub use nats_cluster::{NatsCluster, NatsSettings};
 pub use rabbitmq::RabbitMq;

@@ -6,6 +6,7 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicU16, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -26,6 +27,8 @@ pub(crate) struct Process {
     watch: Watch,
     log: PathBuf,
     listens: Option<SocketAddr>,
+    /// Whether it was waited for: then its id may be another's.
+    ended: bool,
 }
 
 impl Process {
@@ -38,7 +41,7 @@ impl Process {
         let child = command.spawn().with_context(|| format!("starting {name}"))?;
         let group = child.id().to_string();
         let watch = Watch::start("kill -s KILL -- \"-$1\"", &group)?;
-        Ok(Process { name, child, watch, log, listens: None })
+        Ok(Process { name, child, watch, log, listens: None, ended: false })
     }
 
     /// Waits until it takes connections there.
@@ -69,21 +72,39 @@ impl Process {
         self.signal(Signal::CONT);
     }
 
+    /// Asks it to end, and waits until it has; one that does not is killed.
+    pub(crate) fn end(mut self) {
+        self.signal(Signal::TERM);
+        let asked = Instant::now();
+        while asked.elapsed() < START_MAX && !self.ended {
+            self.ended = matches!(self.child.try_wait(), Ok(Some(_)));
+            thread::sleep(POLL);
+        }
+    }
+
+    /// Whether it has ended by itself.
+    pub(crate) fn has_ended(&mut self) -> bool {
+        self.ended |= matches!(self.child.try_wait(), Ok(Some(_)));
+        self.ended
+    }
+
     fn signal(&self, signal: Signal) {
         let group = Pid::from_raw(i32::try_from(self.child.id()).expect("ids of processes are small"));
         // It fails only for a group that has ended.
         let _ = kill_process_group(group.expect("no process has the id 0"), signal);
     }
 
-    fn said(&self) -> String {
+    pub(crate) fn said(&self) -> String {
         fs::read_to_string(&self.log).unwrap_or_default()
     }
 }
 
 impl Drop for Process {
     fn drop(&mut self) {
-        self.signal(Signal::KILL);
-        let _ = self.child.wait();
+        if !self.ended {
+            self.signal(Signal::KILL);
+            let _ = self.child.wait();
+        }
         // What it has started is not ours to wait for, and takes a moment longer.
         let killed = Instant::now();
         while self.listens.is_some_and(|address| TcpStream::connect(address).is_ok())
@@ -153,6 +174,23 @@ impl Watch {
 pub(crate) fn free_port() -> anyhow::Result<u16> {
     let listener = TcpListener::bind("127.0.0.1:0").context("looking for a free port")?;
     Ok(listener.local_addr().context("looking for a free port")?.port())
+}
+
+/// A free port below those that the system gives to outgoing connections, so that a server that is down for a while
+/// finds it free when it comes back.
+pub(crate) fn lasting_port() -> anyhow::Result<u16> {
+    static NEXT: AtomicU16 = AtomicU16::new(0);
+    const FIRST: u32 = 12_000;
+    const COUNT: u32 = 20_000;
+    for _ in 0..COUNT {
+        // Processes begin far from each other.
+        let step = u32::from(NEXT.fetch_add(1, Ordering::Relaxed));
+        let port = (FIRST + (std::process::id().wrapping_mul(97) + step) % COUNT) as u16;
+        if TcpListener::bind(local(port)).is_ok() {
+            return Ok(port);
+        }
+    }
+    bail!("no port is free")
 }
 
 pub(crate) fn local(port: u16) -> SocketAddr {

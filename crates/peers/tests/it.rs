@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use peers::{Azurite, KafkaMock, NatsServer, RabbitMq};
+use peers::{Azurite, KafkaMock, NatsCluster, NatsServer, NatsSettings, RabbitMq};
 
 fn check(url: &str, end: impl FnOnce()) {
     let rest = url.split("//").last().unwrap();
@@ -35,6 +35,24 @@ fn a_nats_server_ends_with_its_holder_and_comes_back_on_the_same_port() {
     peer.stop();
     peer.start_again().unwrap();
     check(&peer.url(), || drop(peer));
+}
+
+#[test]
+fn a_cluster_of_nats_heals_after_a_kill_and_ends_with_its_holder() {
+    let mut cluster = NatsCluster::start_with(NatsSettings {
+        domain: Some("east".to_owned()),
+        system_account: true,
+        ..NatsSettings::default()
+    })
+    .unwrap();
+    cluster.kill(1);
+    cluster.start_again(1).unwrap();
+    cluster.stop(2);
+    cluster.start_again(2).unwrap();
+    cluster.wait_until_ready().unwrap();
+    assert_eq!(cluster.node_named("east-n2"), Some(1));
+    let url = cluster.urls().remove(0);
+    check(&url, || drop(cluster));
 }
 
 #[test]

@@ -119,12 +119,14 @@ impl ApiError {
             ApiError::Apply(ApplyError::RouteTaken { .. }) => (StatusCode::CONFLICT, "route_taken"),
             ApiError::Apply(ApplyError::Changed { .. }) => (StatusCode::PRECONDITION_FAILED, "changed"),
             ApiError::Apply(ApplyError::Journal(error)) => journal_code(error),
+            ApiError::Apply(ApplyError::NotHeld) | ApiError::Delete(DeleteError::NotHeld) => NOT_HELD,
             ApiError::Delete(DeleteError::NotFound) => (StatusCode::NOT_FOUND, "unknown_workflow"),
             ApiError::Delete(DeleteError::Journal(error)) => journal_code(error),
             ApiError::Command(CommandError::Rejected(rejection)) => rejection_code(rejection),
             ApiError::Command(CommandError::Stopped { .. }) => {
                 (StatusCode::SERVICE_UNAVAILABLE, "partition_stopped")
             }
+            ApiError::Command(CommandError::NotHeld { .. }) => NOT_HELD,
             ApiError::View(_) => (StatusCode::SERVICE_UNAVAILABLE, "view_unavailable"),
             ApiError::BadJob(_) => (StatusCode::BAD_REQUEST, "invalid_job"),
             ApiError::Job(rejection) => job_code(rejection),
@@ -143,6 +145,10 @@ impl ApiError {
                 Some(refusal.retry_after_secs)
             }
             ApiError::Submit(SubmitError::Journal(_) | SubmitError::View(_)) | ApiError::View(_) => Some(5),
+            ApiError::Apply(ApplyError::NotHeld)
+            | ApiError::Delete(DeleteError::NotHeld)
+            | ApiError::Command(CommandError::NotHeld { .. })
+            | ApiError::Queue(QueueError::NotHeld { .. }) => Some(1),
             ApiError::Command(CommandError::Stopped { .. })
             | ApiError::Queue(QueueError::Stopped { .. })
             | ApiError::Submit(SubmitError::Stopped { .. }) => Some(30),
@@ -196,6 +202,9 @@ impl ApiError {
         }
     }
 }
+
+/// Another instance has the partition, or nobody at this moment: the same call finds it soon.
+const NOT_HELD: (StatusCode, &str) = (StatusCode::SERVICE_UNAVAILABLE, "not_held");
 
 fn submit_code(error: &SubmitError) -> (StatusCode, &'static str) {
     match error {
@@ -266,6 +275,7 @@ fn queue_code(error: &QueueError) -> (StatusCode, &'static str) {
     let rejection = match error {
         QueueError::NoRoom => return (StatusCode::SERVICE_UNAVAILABLE, "disk_full"),
         QueueError::Stopped { .. } => return (StatusCode::SERVICE_UNAVAILABLE, "partition_stopped"),
+        QueueError::NotHeld { .. } => return NOT_HELD,
         QueueError::Rejected(rejection) => rejection,
     };
     match rejection {

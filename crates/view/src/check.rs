@@ -31,16 +31,24 @@ pub(crate) enum Found {
     Tree,
 }
 
-struct ListedTable {
-    path: PathBuf,
+/// What `current` names: the files that make a tree, and no others that lie beside them.
+pub(crate) struct Manifest {
+    pub version: u64,
+    /// `current` and the manifest itself, as they were read.
+    pub heads: [(PathBuf, Vec<u8>); 2],
+    pub tables: Vec<ListedTable>,
+}
+
+pub(crate) struct ListedTable {
+    pub path: PathBuf,
     checksum: u128,
 }
 
 /// Looks at a partition's directory before its tree is opened.
 pub(crate) fn before_open(partition: PartitionId, dir: &Path) -> Result<Found, Error> {
-    let Some(listed) = read_manifest(partition, dir)? else { return Ok(Found::Nothing) };
+    let Some(manifest) = read_manifest(partition, dir)? else { return Ok(Found::Nothing) };
     check_table_names(partition, &dir.join(TABLES))?;
-    for table in &listed {
+    for table in &manifest.tables {
         check_directory(&table.path).map_err(|error| sorted(partition, &table.path, error))?;
     }
     Ok(Found::Tree)
@@ -48,7 +56,7 @@ pub(crate) fn before_open(partition: PartitionId, dir: &Path) -> Result<Found, E
 
 /// The first table of a tree that cannot be opened whose bytes are not what was written.
 pub(crate) fn find_damage(partition: PartitionId, dir: &Path) -> Result<(), Error> {
-    for table in read_manifest(partition, dir)?.unwrap_or_default() {
+    for table in read_manifest(partition, dir)?.into_iter().flat_map(|manifest| manifest.tables) {
         whole_table(partition, &table.path, table.checksum)?;
     }
     Ok(())
@@ -61,10 +69,10 @@ pub(crate) fn whole_table(partition: PartitionId, path: &Path, expected: u128) -
     if got == expected { Ok(length) } else { Err(Error::damaged(partition, path, "it fails its checksum")) }
 }
 
-/// The tables that the manifest names; `None` when there is no tree.
-fn read_manifest(partition: PartitionId, dir: &Path) -> Result<Option<Vec<ListedTable>>, Error> {
+/// The manifest and the tables that it names; `None` when there is no tree.
+pub(crate) fn read_manifest(partition: PartitionId, dir: &Path) -> Result<Option<Manifest>, Error> {
     let current = dir.join(CURRENT);
-    let bytes = match fs::read(&current) {
+    let head = match fs::read(&current) {
         Ok(bytes) => bytes,
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             // A crash while a tree is made leaves no tables behind; tables without a manifest are a loss.
@@ -74,8 +82,8 @@ fn read_manifest(partition: PartitionId, dir: &Path) -> Result<Option<Vec<Listed
         }
         Err(error) => return Err(Error::io(partition, "reading the manifest", &error)),
     };
-    let (version, expected) = parse_current(&bytes)
-        .ok_or_else(|| Error::damaged(partition, &current, format!("{} bytes make no sense", bytes.len())))?;
+    let (version, expected) = parse_current(&head)
+        .ok_or_else(|| Error::damaged(partition, &current, format!("{} bytes make no sense", head.len())))?;
     let manifest = dir.join(format!("v{version}"));
     let bytes = match fs::read(&manifest) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
@@ -90,8 +98,9 @@ fn read_manifest(partition: PartitionId, dir: &Path) -> Result<Option<Vec<Listed
         let detail = format!("its checksum is not the one in {}", current.display());
         return Err(Error::damaged(partition, &manifest, detail));
     }
-    let listed = parse_manifest(&bytes, &dir.join(TABLES));
-    listed.map(Some).ok_or_else(|| Error::damaged(partition, &manifest, "its list of tables cannot be read"))
+    let tables = parse_manifest(&bytes, &dir.join(TABLES))
+        .ok_or_else(|| Error::damaged(partition, &manifest, "its list of tables cannot be read"))?;
+    Ok(Some(Manifest { version, heads: [(current, head), (manifest, bytes)], tables }))
 }
 
 /// The version and the checksum of its manifest.
@@ -200,7 +209,7 @@ fn checksum(reader: &mut impl Read) -> io::Result<(u128, u64)> {
 }
 
 /// A missing, short or senseless file is damage; anything else is the disk's.
-fn sorted(partition: PartitionId, file: &Path, error: io::Error) -> Error {
+pub(crate) fn sorted(partition: PartitionId, file: &Path, error: io::Error) -> Error {
     match Error::of_tree(partition, file, "reading it", lsm_tree::Error::Io(error)) {
         Error::Io { partition, kind, detail, .. } => {
             let detail = format!("{}: {detail}", file.display());

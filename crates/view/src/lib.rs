@@ -13,6 +13,9 @@
 //! begins, the tree (or its directory) was lost: the journal cannot fill the gap, so the owner must refuse to
 //! serve the partition until the view is restored from a backup or given up by a person
 //! ([`View::set_aside`]). The view itself cannot tell a lost tree from a new one.
+//!
+//! When the journal is shared by several machines, the tables go with the snapshots: [`View::checkpoint`] instead of
+//! [`View::flush`], and the next owner begins with [`View::discard`] and [`View::adopt`].
 
 mod background;
 mod check;
@@ -31,10 +34,10 @@ mod run;
 mod view;
 
 pub use error::{Error, ListError, OpenError};
-pub use ids::{Entry, Ids, Reserve};
+pub use ids::{Entry, Ids, Reserve, Standing};
 pub use jobs::{JobRows, Row};
 pub use limits::PAGE_ROWS_MAX;
 pub use list::{Page, RunQuery};
 pub use retention::Forgotten;
 pub use run::{EndedRun, RunSummary};
-pub use view::{OnFailure, PartitionSizes, Settings, Sizes, View};
+pub use view::{OnFailure, PartitionSizes, Settings, Sizes, Staging, View};

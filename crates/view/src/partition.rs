@@ -6,6 +6,7 @@
 //! The tree takes its version lock for writing, with about four disk syncs under it, whenever a flush or a
 //! compaction puts new tables in place; for these few milliseconds reads and writes of this partition wait.
 
+mod checkpoint;
 mod tight;
 
 use std::fs::{self, File};

@@ -1,5 +1,7 @@
 //! The view as others use it: opened once, cloned cheaply, read from anywhere.
 
+mod tables;
+
 use std::collections::BTreeMap;
 use std::fs::{self, File, TryLockError};
 use std::io;
@@ -18,6 +20,9 @@ use crate::list::{self, Page, RunQuery};
 use crate::partition::{Partition, Shared, sync_dir};
 use crate::retention::{self, Forgotten};
 use crate::run::EndedRun;
+use tables::Place;
+
+pub use tables::Staging;
 
 /// What a view may use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -90,6 +95,8 @@ struct Inner {
     thread: Mutex<Option<JoinHandle<()>>>,
     /// Only opening and closing take this for writing.
     partitions: RwLock<Partitions>,
+    /// Which of its trees a partition has now; see [`tables`].
+    places: Mutex<BTreeMap<PartitionId, u32>>,
     /// Held for as long as the view lives; the system lets go of it with the process.
     _lock: File,
 }
@@ -113,6 +120,7 @@ impl View {
             TryLockError::WouldBlock => OpenError::InUse { dir: dir.to_owned() },
             TryLockError::Error(source) => failed(source),
         })?;
+        let places = Mutex::new(tables::places(dir).map_err(failed)?);
         let shared = Arc::new(Shared {
             cache: Arc::new(Cache::with_capacity_bytes(settings.cache_bytes)),
             descriptors: Arc::new(DescriptorTable::new(settings.open_files_max)),
@@ -126,6 +134,7 @@ impl View {
             background,
             thread: Mutex::new(Some(thread)),
             partitions: RwLock::default(),
+            places,
             _lock: lock,
         };
         Ok(View { inner: Arc::new(inner) })
@@ -304,7 +313,8 @@ impl View {
 
 impl Inner {
     fn partition_dir(&self, id: PartitionId) -> PathBuf {
-        self.dir.join(format!("p-{:05}", id.0))
+        let places = self.places.lock().expect("no panic under this lock");
+        self.dir.join(Place { id, number: places.get(&id).copied().unwrap_or_default() }.name())
     }
 
     fn all(&self) -> Arc<Vec<Arc<Partition>>> {

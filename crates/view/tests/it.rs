@@ -18,3 +18,5 @@ mod measure;
 mod model;
 #[path = "it/protocol.rs"]
 mod protocol;
+#[path = "it/tables.rs"]
+mod tables;

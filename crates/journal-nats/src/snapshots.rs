@@ -1,0 +1,38 @@
+//! Where snapshots are kept: in a place that every machine reaches.
+
+pub mod memory;
+
+use std::path::PathBuf;
+
+use journal::{AppendError, ReadError, Snapshot};
+use words::{Epoch, PartitionId, Seq};
+
+/// A store of snapshots and of the tables that belong to them. The contract of each method is that of the journal's
+/// method of this name; the epoch is the one that the partition was claimed under by this process, so that what an
+/// owner writes that was fenced never takes the place of what its successor has written.
+pub trait Snapshots: Send + Sync + 'static {
+    fn put(
+        &self,
+        partition: PartitionId,
+        epoch: Epoch,
+        snapshot: Snapshot,
+    ) -> impl Future<Output = Result<(), AppendError>> + Send;
+
+    fn get(&self, partition: PartitionId)
+    -> impl Future<Output = Result<Option<Snapshot>, ReadError>> + Send;
+
+    fn tables_put(
+        &self,
+        partition: PartitionId,
+        epoch: Epoch,
+        through: Seq,
+        dir: PathBuf,
+    ) -> impl Future<Output = Result<(), AppendError>> + Send;
+
+    fn tables_get(
+        &self,
+        partition: PartitionId,
+        through: Seq,
+        dir: PathBuf,
+    ) -> impl Future<Output = Result<(), ReadError>> + Send;
+}
