@@ -5,6 +5,7 @@ mod audit;
 mod bitrot;
 mod client;
 mod clock;
+mod cluster;
 mod descriptors;
 mod dice;
 mod firings;
@@ -56,6 +57,7 @@ enum Fault {
     Memory(memory::Memory),
     Clock(clock::ClockJumps),
     Bitrot(bitrot::Bitrot),
+    Cluster(cluster::Cluster),
     #[command(hide = true)]
     OpenDamaged(bitrot::OpenDamaged),
 }
@@ -79,6 +81,7 @@ fn main() -> ExitCode {
                 Fault::Memory(memory) => memory.run().await,
                 Fault::Clock(clock) => clock.run().await,
                 Fault::Bitrot(bitrot) => bitrot.run().await,
+                Fault::Cluster(cluster) => cluster.run().await,
                 Fault::OpenDamaged(open) => open.run().await,
             }
         })
