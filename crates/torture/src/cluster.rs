@@ -64,7 +64,8 @@ impl Cluster {
             true => FullDisk::make(directory, &mut closing),
             false => None,
         };
-        let programs = Programs { sortie: self.rig.bin.clone(), nats: nats_server(self.nats_server.as_deref())? };
+        let programs =
+            Programs { sortie: self.rig.bin.clone(), nats: nats_server(self.nats_server.as_deref())? };
         let layout = Layout::new("local", &mut network, 11, MEMBERS)?;
         let store = disk.as_ref().map(FullDisk::path);
         let mut region = Region::new(&layout, None, &programs, directory, store)?;

@@ -51,11 +51,18 @@ pub struct Load {
 
 impl Load {
     /// The clients of a server, or of a cluster: they begin at different instances.
-    pub fn start(addresses: &[SocketAddr], token: &str, pace: Pace, posts: &Arc<Posts>, dice: &mut Dice) -> Load {
+    pub fn start(
+        addresses: &[SocketAddr],
+        token: &str,
+        pace: Pace,
+        posts: &Arc<Posts>,
+        dice: &mut Dice,
+    ) -> Load {
         let (stop, stopped) = watch::channel(false);
         let mut posters = JoinSet::new();
         for number in 0..pace.clients as usize {
-            let clients: Vec<_> = addresses.iter().map(|address| Client::new(*address, Some(token))).collect();
+            let clients: Vec<_> =
+                addresses.iter().map(|address| Client::new(*address, Some(token))).collect();
             let poster = Poster {
                 at: number % clients.len(),
                 clients,

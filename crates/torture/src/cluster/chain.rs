@@ -33,7 +33,8 @@ pub async fn check(layout: &Layout, closing: &mut Closing) -> anyhow::Result<()>
     for partition in (0..PARTITIONS).map(PartitionId).chain([PartitionId::CONTROL]) {
         let mut previous: Option<Link> = None;
         for (sequence, bytes) in all(&client, partition).await? {
-            let link = read(&bytes).and_then(|link| judge(&link, previous.as_ref(), partition, sequence).map(|()| link));
+            let link = read(&bytes)
+                .and_then(|link| judge(&link, previous.as_ref(), partition, sequence).map(|()| link));
             match link {
                 Ok(link) => {
                     claims += u64::from(link.kind == CLAIM);
@@ -113,7 +114,12 @@ fn read(bytes: &Bytes) -> anyhow::Result<Link> {
 
 fn judge(link: &Link, previous: Option<&Link>, partition: PartitionId, sequence: u64) -> anyhow::Result<()> {
     ensure!(link.partition == partition.0, "it is of partition {}", link.partition);
-    ensure!(link.number + link.epoch == sequence, "frame {} of epoch {} stands there", link.number, link.epoch);
+    ensure!(
+        link.number + link.epoch == sequence,
+        "frame {} of epoch {} stands there",
+        link.number,
+        link.epoch
+    );
     ensure!(link.kind == CLAIM || link.kind == FRAME, "it is neither a claim nor a frame");
     // What came before the first that is left was trimmed.
     let Some(previous) = previous else { return Ok(()) };

@@ -157,7 +157,12 @@ impl Faults<'_> {
         }
     }
 
-    async fn kill(&mut self, round: usize, victims: &[usize], nodes: &[usize]) -> anyhow::Result<Option<Duration>> {
+    async fn kill(
+        &mut self,
+        round: usize,
+        victims: &[usize],
+        nodes: &[usize],
+    ) -> anyhow::Result<Option<Duration>> {
         let began = Instant::now();
         for (member, _) in chosen(self.region, victims, nodes) {
             member.kill()?;
@@ -214,7 +219,10 @@ impl Faults<'_> {
         // Its frames are refused by now, or it had none to write.
         tokio::time::sleep(Duration::from_secs(2)).await;
         let refused = overtaken(address).await.saturating_sub(before);
-        println!("   it slept for {:.1} s, and was refused {refused} partitions", began.elapsed().as_secs_f64());
+        println!(
+            "   it slept for {:.1} s, and was refused {refused} partitions",
+            began.elapsed().as_secs_f64()
+        );
         tally.refused += refused;
         tally.slept += 1;
         Ok(took)
@@ -229,7 +237,12 @@ impl Faults<'_> {
         Ok(took)
     }
 
-    async fn cut(&mut self, round: usize, victims: &[usize], nodes: &[usize]) -> anyhow::Result<Option<Duration>> {
+    async fn cut(
+        &mut self,
+        round: usize,
+        victims: &[usize],
+        nodes: &[usize],
+    ) -> anyhow::Result<Option<Duration>> {
         let began = Instant::now();
         let places: Vec<Place> = chosen(self.region, victims, nodes).map(|(_, place)| place).collect();
         let places: Vec<&Place> = places.iter().collect();
@@ -265,8 +278,10 @@ impl Faults<'_> {
     /// Asks those that can answer.
     async fn pulse(&self, round: usize, began: Instant, except: &[usize]) -> Option<Duration> {
         let instances = self.region.instances.iter().enumerate();
-        let addresses: Vec<SocketAddr> =
-            instances.filter(|(place, _)| !except.contains(place)).map(|(_, member)| member.address()).collect();
+        let addresses: Vec<SocketAddr> = instances
+            .filter(|(place, _)| !except.contains(place))
+            .map(|(_, member)| member.address())
+            .collect();
         pulse::all_take_requests(&addresses, &self.trial.posts, round, began).await
     }
 }

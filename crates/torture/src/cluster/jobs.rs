@@ -75,7 +75,8 @@ async fn wait_for_the_end(addresses: &[SocketAddr], patience: Duration) -> anyho
     let began = Instant::now();
     loop {
         let left = settle::asked(addresses, async |client: &mut Client| {
-            let answer = client.get(&format!("{COLLECTION}/jobs?state=enabled&limit=1000")).await?.success()?;
+            let answer =
+                client.get(&format!("{COLLECTION}/jobs?state=enabled&limit=1000")).await?.success()?;
             let jobs: Value = serde_json::from_slice(&answer.body)?;
             Ok(jobs["items"].as_array().map_or(0, Vec::len))
         });

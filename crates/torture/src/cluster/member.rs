@@ -129,7 +129,11 @@ impl Member {
             }
             tokio::time::sleep(POLL).await;
         }
-        bail!("{}{question} is not well within {WELL_PATIENCE:?}: {said}; log {}", self.name, self.log.display())
+        bail!(
+            "{}{question} is not well within {WELL_PATIENCE:?}: {said}; log {}",
+            self.name,
+            self.log.display()
+        )
     }
 
     pub fn check_alive(&mut self) -> anyhow::Result<()> {

@@ -31,7 +31,8 @@ pub async fn all_take_requests(
 ) -> Option<Duration> {
     let mut probes = JoinSet::new();
     for partition in 0..PARTITIONS {
-        let probe = Probe { id: id_in(partition, round), addresses: addresses.to_vec(), posts: posts.clone() };
+        let probe =
+            Probe { id: id_in(partition, round), addresses: addresses.to_vec(), posts: posts.clone() };
         probes.spawn(probe.run(fault));
     }
     let mut slowest = Some(Duration::ZERO);
@@ -44,7 +45,8 @@ pub async fn all_take_requests(
 /// An id whose run belongs to this partition.
 fn id_in(partition: u16, round: usize) -> String {
     let ids = (0..).map(|n| format!("p-{round}-{partition}-{n}"));
-    let belongs = |id: &String| Key::new(id).is_ok_and(|key| PartitionId::of(&key, PARTITIONS).0 == partition);
+    let belongs =
+        |id: &String| Key::new(id).is_ok_and(|key| PartitionId::of(&key, PARTITIONS).0 == partition);
     ids.into_iter().find(belongs).expect("ids are spread over all partitions")
 }
 

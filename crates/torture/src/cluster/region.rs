@@ -43,7 +43,12 @@ pub struct Layout {
 
 impl Layout {
     /// Numbers of places are counted from `first`.
-    pub fn new(name: &'static str, network: &mut Network, first: u8, instances: usize) -> anyhow::Result<Layout> {
+    pub fn new(
+        name: &'static str,
+        network: &mut Network,
+        first: u8,
+        instances: usize,
+    ) -> anyhow::Result<Layout> {
         let mut numbers = first..;
         let mut places = |count: usize| {
             (&mut numbers).take(count).map(|number| network.place(number)).collect::<anyhow::Result<Vec<_>>>()
@@ -58,7 +63,6 @@ impl Layout {
 
 /// The members of a region.
 pub struct Region {
-    pub layout: Layout,
     pub nats: Vec<Member>,
     pub instances: Vec<Member>,
 }
@@ -72,7 +76,7 @@ impl Region {
         directory: &Path,
         last_store: Option<&Path>,
     ) -> anyhow::Result<Region> {
-        let mut region = Region { layout: layout.clone(), nats: Vec::new(), instances: Vec::new() };
+        let mut region = Region { nats: Vec::new(), instances: Vec::new() };
         for (number, place) in (1..).zip(&layout.nats) {
             let name = format!("{}-nats-{number}", layout.name);
             let folder = make_folder(directory, &name)?;
@@ -81,10 +85,18 @@ impl Region {
                 _ => folder.join("streams"),
             };
             let file = folder.join("nats.conf");
-            fs::write(&file, nats_text(&name, place, &store, layout, pair)).context("writing a configuration")?;
+            fs::write(&file, nats_text(&name, place, &store, layout, pair))
+                .context("writing a configuration")?;
             let arguments = vec!["-c".into(), file.into()];
             let log = folder.join("nats.log");
-            region.nats.push(Member::new(&name, Kind::Nats, place.clone(), programs.nats.clone(), arguments, log));
+            region.nats.push(Member::new(
+                &name,
+                Kind::Nats,
+                place.clone(),
+                programs.nats.clone(),
+                arguments,
+                log,
+            ));
         }
         for (number, place) in (1..).zip(&layout.instances) {
             let name = format!("{}-{number}", layout.name);
@@ -93,7 +105,8 @@ impl Region {
             fs::write(&file, sortie_text(place, &folder, layout, pair)).context("writing the settings")?;
             let arguments = vec!["serve".into(), "--config".into(), file.into()];
             let log = folder.join("sortie.log");
-            let member = Member::new(&name, Kind::Sortie, place.clone(), programs.sortie.clone(), arguments, log);
+            let member =
+                Member::new(&name, Kind::Sortie, place.clone(), programs.sortie.clone(), arguments, log);
             region.instances.push(member);
         }
         Ok(region)
@@ -169,15 +182,19 @@ fn leaves_text(place: &Place, layout: &Layout, pair: &Layout) -> String {
     if layout.name < pair.name {
         return format!("leafnodes {{ listen: \"{}:{LEAVES_PORT}\" }}\n", place.ip);
     }
-    let url = |place: &Place| format!("\"nats-leaf://{NATS_USER}:{NATS_PASSWORD}@{}:{LEAVES_PORT}\"", place.ip);
+    let url =
+        |place: &Place| format!("\"nats-leaf://{NATS_USER}:{NATS_PASSWORD}@{}:{LEAVES_PORT}\"", place.ip);
     let urls = pair.nats.iter().map(url).collect::<Vec<_>>().join(", ");
     let kept = ["ing", "jrn", "snp"].map(|kind| format!("\"{INSTALLATION}.{kind}.>\"")).join(", ");
     let kept = format!("{kept}, \"fenced.{INSTALLATION}.>\", \"$KV.>\", \"$O.>\"");
-    format!("leafnodes {{ remotes: [ {{ urls: [{urls}], account: APP, deny_imports: [{kept}], deny_exports: [{kept}] }} ] }}\n")
+    format!(
+        "leafnodes {{ remotes: [ {{ urls: [{urls}], account: APP, deny_imports: [{kept}], deny_exports: [{kept}] }} ] }}\n"
+    )
 }
 
 fn sortie_text(place: &Place, folder: &Path, layout: &Layout, pair: Option<&Layout>) -> String {
-    let monitors: Vec<_> = layout.nats.iter().map(|place| format!("http://{}:{MONITOR_PORT}", place.ip)).collect();
+    let monitors: Vec<_> =
+        layout.nats.iter().map(|place| format!("http://{}:{MONITOR_PORT}", place.ip)).collect();
     let mut text = format!(
         "data = {data:?}
 listen = \"{ip}:{API_PORT}\"

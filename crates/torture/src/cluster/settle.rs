@@ -61,7 +61,8 @@ pub async fn settle(addresses: &[SocketAddr], runs: &[String]) -> anyhow::Result
     loop {
         let over = |status: &Option<RunStatus>| status.is_none_or(|s| s.is_final() || s == RunStatus::Parked);
         let asked = statuses(addresses, &open).await?;
-        let (rest, still_open): (Statuses, Statuses) = asked.into_iter().partition(|(_, status)| over(status));
+        let (rest, still_open): (Statuses, Statuses) =
+            asked.into_iter().partition(|(_, status)| over(status));
         if !rest.is_empty() {
             moved = Instant::now();
         }

@@ -59,7 +59,12 @@ impl Trial {
     }
 
     /// Acknowledged runs, drawn, must be known at every instance when all is well again.
-    pub async fn spot_check(&self, addresses: &[SocketAddr], dice: &mut Dice, when: &str) -> anyhow::Result<()> {
+    pub async fn spot_check(
+        &self,
+        addresses: &[SocketAddr],
+        dice: &mut Dice,
+        when: &str,
+    ) -> anyhow::Result<()> {
         let sample = self.posts.sample(dice, SAMPLE);
         for address in addresses {
             for (id, status) in settle::statuses(&[*address], &sample).await? {
