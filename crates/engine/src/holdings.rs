@@ -10,7 +10,7 @@ use journal::{AppendError, Journal};
 use tokio::sync::mpsc::{self, UnboundedReceiver, UnboundedSender};
 use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinHandle;
-use view::{Ids, Standing};
+use view::{Ids, Standing, View};
 use words::{Epoch, PartitionId};
 
 use crate::engine::{CommandError, PartitionInfo};
@@ -26,6 +26,7 @@ pub(crate) struct Holdings {
     /// Recoveries are work: not all at once.
     turns: Semaphore,
     ids: Arc<Ids>,
+    view: View,
     metrics: Metrics,
     calls_held: CallsHeld,
     lost: watch::Sender<u64>,
@@ -60,7 +61,7 @@ struct Back {
 
 impl Holdings {
     pub fn new<J: Journal>(shared: Shared<J>) -> Holdings {
-        let (ids, metrics) = (shared.ids.clone(), shared.metrics.clone());
+        let (ids, view, metrics) = (shared.ids.clone(), shared.view.clone(), shared.metrics.clone());
         let (calls_held, is_shared) = (shared.calls_held.clone(), shared.journal.is_shared());
         if is_shared {
             ids.hold_none();
@@ -78,6 +79,7 @@ impl Holdings {
             held: RwLock::default(),
             turns: Semaphore::new(RECOVERIES_MAX),
             ids,
+            view,
             metrics,
             calls_held,
             lost: watch::Sender::new(0),
@@ -128,9 +130,11 @@ impl Holdings {
             None => true,
             Some(mut task) => {
                 let ended = tokio::time::timeout(patience, &mut task).await.is_ok();
-                task.abort();
-                // A task that was told to end may be in the middle of something that cannot be interrupted.
-                let _ = task.await;
+                if !ended {
+                    task.abort();
+                    // It ends at its next pause; whether its last frame is there, the next owner finds out.
+                    let _ = task.await;
+                }
                 ended
             }
         };
@@ -167,6 +171,7 @@ impl Holdings {
         if self.ids.is_shared() {
             self.ids.stand(id, Standing::Elsewhere);
             self.ids.forget(id);
+            self.view.close_partition(id);
         }
     }
 

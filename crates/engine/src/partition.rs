@@ -122,6 +122,8 @@ pub(crate) struct Partition<J> {
     inbox_tail: watch::Receiver<Seq>,
     /// Requests that were read but did not fit into the batch.
     inbox: VecDeque<Record>,
+    /// Through here the inbox has nothing to read: numbers may be left out.
+    inbox_empty_through: Seq,
     /// Bytes of the requests of all runs in memory.
     live_bytes: usize,
     /// Calls that were started and not answered.
@@ -166,6 +168,7 @@ impl<J: Journal> Partition<J> {
             tx,
             rx,
             inbox: VecDeque::new(),
+            inbox_empty_through: Seq::ZERO,
             calls: BTreeMap::new(),
             draining: false,
             leaves_snapshot: false,
@@ -284,7 +287,7 @@ impl<J: Journal> Partition<J> {
     }
 
     fn has_requests(&self) -> bool {
-        *self.inbox_tail.borrow() > self.state.inbox_through()
+        *self.inbox_tail.borrow() > self.state.inbox_through().max(self.inbox_empty_through)
     }
 
     fn take(&mut self, batch: &mut Batch, message: Message) -> Result<(), AppendError> {
@@ -339,9 +342,12 @@ impl<J: Journal> Partition<J> {
     async fn take_requests(&mut self, batch: &mut Batch) -> Result<(), AppendError> {
         while self.is_hungry() && !batch.is_full() && self.has_requests() {
             if self.inbox.is_empty() {
-                let from = self.state.inbox_through().next();
+                let (from, tail) = (self.state.inbox_through().next(), *self.inbox_tail.borrow());
                 let read = self.shared.journal.inbox_read(self.id, from, INBOX_READ_BYTES).await;
                 let records = read.map_err(|error| self.damaged(&error.to_string()))?;
+                if records.is_empty() {
+                    self.inbox_empty_through = tail;
+                }
                 self.inbox.extend(records);
             }
             let Some(record) = self.inbox.pop_front() else { return Ok(()) };

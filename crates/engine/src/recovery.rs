@@ -58,9 +58,16 @@ pub(crate) async fn recover<J: Journal>(
     view: &View,
     ids: &Ids,
 ) -> Result<Recovered, RecoveryError> {
-    view.open_partition(partition)?;
+    // On one machine a view that cannot be opened is found before anybody's epoch ends.
+    if !journal.is_shared() {
+        view.open_partition(partition)?;
+    }
     let claim = claim(journal, partition).await?;
-    let (mut state, mut queues, snapshot_through) = match journal.snapshot_get(partition).await? {
+    let snapshot = journal.snapshot_get(partition).await?;
+    if journal.is_shared() {
+        take_tables(journal, partition, view, snapshot.as_ref().map(|snapshot| snapshot.through)).await?;
+    }
+    let (mut state, mut queues, snapshot_through) = match snapshot {
         None => (State::default(), Queues::default(), Seq::ZERO),
         Some(snapshot) => {
             let (state, queues): (State, Queues) =
@@ -104,6 +111,26 @@ pub(crate) async fn recover<J: Journal>(
         latest = latest.max(restore_waiting(journal, partition, &state, ids).await?);
     }
     Ok(Recovered { state, queues, claim, snapshot_through, bytes_since_snapshot, latest })
+}
+
+/// Begins the view with the tables that were kept with the snapshot, wherever they were written. What is on this disk
+/// counts for nothing: it may belong to another history.
+async fn take_tables<J: Journal>(
+    journal: &J,
+    partition: PartitionId,
+    view: &View,
+    snapshot: Option<Seq>,
+) -> Result<(), RecoveryError> {
+    let own = view.clone();
+    host::run_blocking(move || own.discard(partition)).await?;
+    if let Some(through) = snapshot {
+        let staging = view.staging(partition)?;
+        journal.tables_get(partition, through, staging.path().to_owned()).await?;
+        let own = view.clone();
+        host::run_blocking(move || own.adopt(partition, staging.path())).await?;
+    }
+    let own = view.clone();
+    Ok(host::run_blocking(move || own.open_partition(partition)).await?)
 }
 
 /// A full disk is waited out: a partition that was given up for want of room would stay stopped when there is some.

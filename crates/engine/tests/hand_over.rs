@@ -101,7 +101,6 @@ async fn an_owner_that_was_overtaken_is_refused_and_forgets() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-#[ignore = "snapshots do not carry the view's tables yet"]
 async fn a_partition_that_is_let_go_can_be_taken_by_the_next_and_back() {
     let journal = Arc::new(MemoryJournal::shared());
     let (first, second) = (instance(&journal), instance(&journal));

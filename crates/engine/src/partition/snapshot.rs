@@ -1,7 +1,8 @@
 //! Snapshots: the state as bytes, so that the journal before it can be forgotten.
 //!
 //! The order is what keeps it safe: the state is encoded at frame S, the view is flushed with all that ended
-//! up to S, the snapshot is made durable, and only then is the journal trimmed.
+//! up to S, the snapshot is made durable, and only then is the journal trimmed. When the next owner may be on another
+//! machine, the tables of the view are kept with the snapshot, before it.
 
 use journal::{Journal, Snapshot};
 use planted::Bug;
@@ -87,16 +88,33 @@ async fn store<J: Journal>(
     snapshot: Snapshot,
     inbox: Seq,
 ) -> Result<(), String> {
-    let (view, through) = (shared.view.clone(), snapshot.through);
+    let through = snapshot.through;
     if planted::is(Bug::TrimBeforeSnapshot) {
         let trimmed = shared.journal.trim(id, through.next(), inbox.next()).await;
         trimmed.map_err(|error| error.to_string())?;
     }
     if !planted::is(Bug::ViewNotFlushed) {
-        let flushed = host::run_blocking(move || view.flush(id, through)).await;
-        flushed.map_err(|error| error.to_string())?;
+        keep_view(shared, id, through).await?;
     }
     shared.journal.snapshot_put(id, snapshot).await.map_err(|error| error.to_string())?;
     let inbox = if planted::is(Bug::TrimTooFar) { inbox.next() } else { inbox };
     shared.journal.trim(id, through.next(), inbox.next()).await.map_err(|error| error.to_string())
+}
+
+/// Makes all that the view holds through here durable, where the next owner finds it.
+async fn keep_view<J: Journal>(shared: &Shared<J>, id: PartitionId, through: Seq) -> Result<(), String> {
+    let view = shared.view.clone();
+    if !shared.journal.is_shared() {
+        let flushed = host::run_blocking(move || view.flush(id, through)).await;
+        return flushed.map_err(|error| error.to_string());
+    }
+    let checkpoint = move || {
+        let staging = view.staging(id)?;
+        view.checkpoint(id, through, staging.path())?;
+        Ok(staging)
+    };
+    let staging = host::run_blocking(checkpoint).await.map_err(|error: view::Error| error.to_string())?;
+    let put = shared.journal.tables_put(id, through, staging.path().to_owned()).await;
+    host::run_blocking(move || drop(staging)).await;
+    put.map_err(|error| error.to_string())
 }

@@ -54,6 +54,8 @@ pub struct RegionConfig {
     pub name: Option<String>,
     /// The other one; for Azure's locations the one that Azure pairs it with.
     pub pair: Option<String>,
+    /// The region that is active when neither has ever been; the first of the two by name unless it is given.
+    pub home: Option<String>,
     /// The JetStream domains of both; the regions' names unless they are given.
     pub domain: Option<String>,
     pub pair_domain: Option<String>,
@@ -129,9 +131,15 @@ impl ClusterConfig {
                     .to_owned(),
             );
         }
+        Ok(())
+    }
+
+    /// The place of this instance, which the command line may have given after the settings were read.
+    pub(crate) fn place(&self) -> Result<Option<u32>, ConfigError> {
+        let setting = |text: String| Err(ConfigError::Setting(text));
         match (self.ordinal, self.ordinals) {
-            (None, None) => Ok(()),
-            (Some(ordinal), Some(ordinals)) if ordinal < ordinals => Ok(()),
+            (None, None) => Ok(None),
+            (Some(ordinal), Some(ordinals)) if ordinal < ordinals => Ok(Some(ordinal)),
             (Some(ordinal), Some(ordinals)) => {
                 setting(format!("cluster.ordinal: {ordinal} is not below cluster.ordinals, {ordinals}"))
             }

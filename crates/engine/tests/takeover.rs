@@ -1,0 +1,407 @@
+//! A partition whose next owner is on another machine: all that the view held is there, or the partition says what is
+//! missing.
+
+#![allow(clippy::unwrap_used)]
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use engine::jobs::{JobCommand, JobReader, partition_of as partition_of_jobs};
+use engine::queues::{
+    Mode, Outgoing, QueueAnswer, QueueCommand, Receive, Received, partition_of as partition_of_queue,
+};
+use engine::{Control, Effects, Engine, Metrics, Order, Settings};
+use host::Clock;
+use journal::memory::MemoryJournal;
+use journal::{AppendError, Claim, Journal, ReadError, Record, Room, Snapshot};
+use kernel::Request;
+use kernel::job::{CollectionDraft, Draft, Expect, Manner};
+use kernel::queue::{QueueRef, Settle, Shelf};
+use prometheus_client::registry::Registry;
+use tokio::sync::watch;
+use view::{EndedRun, Ids, View};
+use words::{
+    BodyHash, CollectionSpec, Epoch, Gap, JobSpec, Message, Missed, Outcome, Overlap, PartitionId, QueueName,
+    QueueSpec, Repeat, Retry, RunId, Seq, Span, Ticks, Timing, Uid,
+};
+
+const PARTITIONS: u16 = 1;
+const P: PartitionId = PartitionId(0);
+const COLLECTION: &str = "s/g/c";
+const RUNS: u32 = 200;
+
+const WORKFLOW: &str = "
+name: one
+services: { a: { url: \"http://127.0.0.1:1\" } }
+steps:
+  one: { call: { service: a, method: PUT, path: /one } }
+";
+
+/// A journal that several machines share: tables are kept in a directory, whole, one for each snapshot.
+struct SharedJournal {
+    memory: MemoryJournal,
+    tables: PathBuf,
+}
+
+impl SharedJournal {
+    fn kept(&self, partition: PartitionId, through: Seq) -> PathBuf {
+        self.tables.join(format!("{}-{}", partition.0, through.0))
+    }
+}
+
+impl Journal for SharedJournal {
+    async fn claim(&self, partition: PartitionId) -> Result<Claim, AppendError> {
+        self.memory.claim(partition).await
+    }
+
+    async fn append(
+        &self,
+        partition: PartitionId,
+        epoch: Epoch,
+        expected_tail: Seq,
+        frame: Bytes,
+    ) -> Result<Seq, AppendError> {
+        self.memory.append(partition, epoch, expected_tail, frame).await
+    }
+
+    async fn read(
+        &self,
+        partition: PartitionId,
+        from: Seq,
+        bytes_max: usize,
+    ) -> Result<Vec<Record>, ReadError> {
+        self.memory.read(partition, from, bytes_max).await
+    }
+
+    async fn inbox_append(&self, partition: PartitionId, records: Vec<Bytes>) -> Result<Seq, AppendError> {
+        self.memory.inbox_append(partition, records).await
+    }
+
+    async fn inbox_read(
+        &self,
+        partition: PartitionId,
+        from: Seq,
+        bytes_max: usize,
+    ) -> Result<Vec<Record>, ReadError> {
+        self.memory.inbox_read(partition, from, bytes_max).await
+    }
+
+    fn inbox_tail(&self, partition: PartitionId) -> watch::Receiver<Seq> {
+        self.memory.inbox_tail(partition)
+    }
+
+    async fn snapshot_put(&self, partition: PartitionId, snapshot: Snapshot) -> Result<(), AppendError> {
+        let kept = self.kept(partition, snapshot.through).exists() || partition == PartitionId::CONTROL;
+        assert!(kept, "the tables come first");
+        self.memory.snapshot_put(partition, snapshot).await
+    }
+
+    async fn snapshot_get(&self, partition: PartitionId) -> Result<Option<Snapshot>, ReadError> {
+        self.memory.snapshot_get(partition).await
+    }
+
+    async fn trim(&self, partition: PartitionId, events: Seq, inbox: Seq) -> Result<(), AppendError> {
+        self.memory.trim(partition, events, inbox).await
+    }
+
+    fn is_shared(&self) -> bool {
+        true
+    }
+
+    async fn tables_put(
+        &self,
+        partition: PartitionId,
+        through: Seq,
+        dir: PathBuf,
+    ) -> Result<(), AppendError> {
+        copy(&dir, &self.kept(partition, through));
+        Ok(())
+    }
+
+    async fn tables_get(&self, partition: PartitionId, through: Seq, dir: PathBuf) -> Result<(), ReadError> {
+        copy(&self.kept(partition, through), &dir);
+        Ok(())
+    }
+
+    fn room(&self) -> Room {
+        self.memory.room()
+    }
+}
+
+fn copy(from: &Path, to: &Path) {
+    std::fs::create_dir_all(to).unwrap();
+    for entry in std::fs::read_dir(from).into_iter().flatten() {
+        let path = entry.unwrap().path();
+        let target = to.join(path.file_name().unwrap());
+        if path.is_dir() {
+            copy(&path, &target);
+        } else {
+            std::fs::copy(&path, &target).unwrap();
+        }
+    }
+}
+
+struct Willing;
+
+impl Effects for Willing {
+    fn start(&self, order: Order) {
+        order.reply.tell(Outcome::Done { status: 200, output: Bytes::from_static(b"null") });
+    }
+}
+
+/// One machine that owns all partitions.
+struct Machine {
+    journal: Arc<SharedJournal>,
+    engine: Engine,
+    view: View,
+    reader: JobReader,
+    directory: tempfile::TempDir,
+}
+
+async fn machine(memory: MemoryJournal, tables: &Path, directory: tempfile::TempDir) -> Machine {
+    let journal = Arc::new(SharedJournal { memory, tables: tables.to_owned() });
+    let view = View::open(directory.path(), view::Settings::default()).unwrap();
+    let clock = Clock::start();
+    let control = Control::open(journal.clone(), clock.clone()).await.unwrap();
+    control.apply(WORKFLOW, "test", None).await.unwrap();
+    let engine = Engine::start(
+        journal.clone(),
+        view.clone(),
+        Arc::new(Ids::new()),
+        control.catalogs().clone(),
+        Arc::new(Willing),
+        clock,
+        Settings::for_partitions(PARTITIONS),
+        Metrics::register(&mut Registry::default()),
+    )
+    .await;
+    Machine { journal, engine, reader: JobReader::new(view.clone(), PARTITIONS), view, directory }
+}
+
+impl Machine {
+    async fn hand_in(&self, number: u32) {
+        let request = Request {
+            accepted_at: Clock::start().now(),
+            id: id(number),
+            workflow: words::WorkflowName::new("one").unwrap(),
+            version: 1,
+            key: id(number).into(),
+            body: Bytes::from_static(b"{}"),
+            body_hash: BodyHash([number as u8; 16]),
+            trace: None,
+        };
+        self.journal.inbox_append(P, vec![journal::codec::encode(&request)]).await.unwrap();
+    }
+
+    fn ended(&self, numbers: std::ops::Range<u32>) -> Vec<EndedRun> {
+        numbers.filter_map(|number| self.view.run(&id(number), None).unwrap()).collect()
+    }
+
+    async fn all_end(&self, numbers: std::ops::Range<u32>) {
+        wait(async || self.ended(numbers.clone()).len() == numbers.len()).await;
+    }
+
+    async fn send(&self, message: &str) {
+        let message = Message::new(message.to_owned(), format!("body of {message}"));
+        let command = QueueCommand::Send { to: queue(), messages: vec![Outgoing { message, own_id: true }] };
+        self.engine.queue(partition_of_queue(&queue(), PARTITIONS), command).await.unwrap();
+    }
+
+    async fn receive(&self, max: usize) -> Vec<Received> {
+        let receive = Receive {
+            at: QueueRef::queue(queue()),
+            shelf: Shelf::Main,
+            session: None,
+            mode: Mode::Lock { lock: None },
+            max,
+            patience: Span::ZERO,
+        };
+        let partition = partition_of_queue(&queue(), PARTITIONS);
+        match self.engine.queue(partition, QueueCommand::Receive(receive)).await.unwrap() {
+            QueueAnswer::Received(received) => received,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    async fn complete(&self, received: &Received) {
+        let (token, _) = received.taken.lock.unwrap();
+        let command = QueueCommand::Settle { at: QueueRef::queue(queue()), token, how: Settle::Complete };
+        self.engine.queue(partition_of_queue(&queue(), PARTITIONS), command).await.unwrap();
+    }
+
+    async fn ask(&self, command: JobCommand) {
+        self.engine.job(partition_of_jobs(COLLECTION, PARTITIONS), command).await.unwrap();
+    }
+
+    /// All jobs with where they stand, and what became of them.
+    fn jobs(&self) -> String {
+        let collection = self.reader.collection(COLLECTION).unwrap().unwrap();
+        format!("{:?}", self.reader.jobs(&collection, None, usize::MAX).unwrap())
+    }
+
+    async fn snapshot(&self) {
+        let tail = self.journal.read(P, self.snapshot_through().await.next(), usize::MAX).await.unwrap();
+        let Some(last) = tail.last() else { return };
+        self.engine.ask_snapshots();
+        wait(async || self.snapshot_through().await >= last.seq).await;
+    }
+
+    async fn snapshot_through(&self) -> Seq {
+        self.journal.snapshot_get(P).await.unwrap().map_or(Seq::ZERO, |snapshot| snapshot.through)
+    }
+
+    /// Stops this one; another goes on from what all share.
+    async fn leave(self) -> (MemoryJournal, PathBuf, tempfile::TempDir) {
+        let (memory, tables) = (self.journal.memory.reopen(), self.journal.tables.clone());
+        self.engine.drain(Duration::from_secs(30)).await;
+        drop((self.engine, self.reader));
+        let view = self.view;
+        tokio::task::spawn_blocking(move || view.close()).await.unwrap();
+        (memory, tables, self.directory)
+    }
+}
+
+async fn wait(mut until: impl AsyncFnMut() -> bool) {
+    for _ in 0..30_000 {
+        if until().await {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(2)).await;
+    }
+    panic!("it does not come to that");
+}
+
+fn id(number: u32) -> RunId {
+    RunId::new(&format!("r-{number}")).unwrap()
+}
+
+fn queue() -> QueueName {
+    QueueName::new("orders").unwrap()
+}
+
+fn collection() -> JobCommand {
+    let spec =
+        CollectionSpec { jobs_max: 100, period_min: Span::from_secs(1), authentication: true, enabled: true };
+    let draft = CollectionDraft {
+        subscription: "s".to_owned(),
+        group: "g".to_owned(),
+        name: "c".to_owned(),
+        uid: Uid([7; 16]),
+        spec,
+        document: "{}".to_owned(),
+    };
+    JobCommand::PutCollection { draft, expect: Expect::Anything }
+}
+
+fn job(number: u8, start: Ticks) -> JobCommand {
+    let timing = Timing {
+        start: Some(start),
+        recurrence: None,
+        zone: None,
+        gap: Gap::End,
+        repeat: Repeat::First,
+        jitter: Span::ZERO,
+    };
+    let spec = JobSpec {
+        timing,
+        retry: Retry::Fixed { delay: Span::from_ms(1), attempts: 100 },
+        alternative: None,
+        missed: Missed::All,
+        overlap: Overlap::Allow,
+        enabled: true,
+        authenticates: false,
+    };
+    let draft = Draft {
+        name: format!("j{number}"),
+        uid: Uid([number; 16]),
+        spec,
+        document: format!("{{\"number\":{number}}}"),
+        delay: Span::ZERO,
+    };
+    JobCommand::PutJob {
+        collection: COLLECTION.to_owned(),
+        draft: Box::new(draft),
+        expect: Expect::Anything,
+        manner: Manner::Replace,
+    }
+}
+
+/// A machine with runs that have ended, jobs that have fired and that will, and messages.
+async fn first(tables: &Path) -> Machine {
+    let first = machine(MemoryJournal::new(), tables, tempfile::tempdir().unwrap()).await;
+    for number in 0..RUNS {
+        first.hand_in(number).await;
+    }
+    first.all_end(0..RUNS).await;
+    first.ask(collection()).await;
+    let now = Ticks::from(Clock::start().wall());
+    first.ask(job(1, now)).await;
+    first.ask(job(2, now + Span::from_secs(100_000))).await;
+    wait(async || first.jobs().contains("Completed")).await;
+    let put = QueueCommand::PutQueue { name: queue(), spec: QueueSpec::default() };
+    first.engine.queue(partition_of_queue(&queue(), PARTITIONS), put).await.unwrap();
+    for message in ["a", "b", "c"] {
+        first.send(message).await;
+    }
+    first.complete(&first.receive(1).await[0]).await;
+    first
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_next_owner_on_another_disk_has_all_that_the_view_held() {
+    let tables = tempfile::tempdir().unwrap();
+    let first = first(tables.path()).await;
+    first.snapshot().await;
+    // What comes after the snapshot is replayed.
+    first.hand_in(RUNS).await;
+    first.all_end(RUNS..RUNS + 1).await;
+    let (runs, jobs) = (first.ended(0..RUNS + 1), first.jobs());
+    let (memory, tables, _first_disk) = first.leave().await;
+
+    let second = machine(memory, &tables, tempfile::tempdir().unwrap()).await;
+    assert_eq!(second.engine.partitions()[0].stopped, None);
+    assert_eq!(second.ended(0..RUNS + 1), runs);
+    assert_eq!(second.jobs(), jobs);
+    assert_eq!(second.view.seen_in(P, &id(7)).unwrap(), Some(BodyHash([7; 16])));
+    let received = second.receive(10).await;
+    let bodies: Vec<_> = received.iter().map(|each| each.message.body.clone()).collect();
+    assert_eq!(bodies, ["body of b", "body of c"]);
+    // An id that has ended there is known here: handed in again, nothing comes of it.
+    second.hand_in(7).await;
+    second.hand_in(RUNS + 1).await;
+    second.all_end(RUNS + 1..RUNS + 2).await;
+    assert_eq!(second.ended(0..RUNS + 1), runs);
+    assert!(!second.directory.path().join("staging").read_dir().unwrap().flatten().any(|_| true));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_on_the_own_disk_counts_for_nothing() {
+    let tables = tempfile::tempdir().unwrap();
+    let first = first(tables.path()).await;
+    first.snapshot().await;
+    let (memory, tables, first_disk) = first.leave().await;
+    let second = machine(memory, &tables, tempfile::tempdir().unwrap()).await;
+    second.hand_in(RUNS).await;
+    second.all_end(RUNS..RUNS + 1).await;
+    second.snapshot().await;
+    let (memory, tables, _) = second.leave().await;
+    let third = machine(memory, &tables, first_disk).await;
+    assert_eq!(third.engine.partitions()[0].stopped, None);
+    assert_eq!(third.ended(0..RUNS + 1).len() as u32, RUNS + 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn tables_that_are_missing_stop_the_partition_and_are_named() {
+    let tables = tempfile::tempdir().unwrap();
+    let first = first(tables.path()).await;
+    first.snapshot().await;
+    let through = first.snapshot_through().await;
+    let (memory, tables, first_disk) = first.leave().await;
+    std::fs::remove_dir_all(tables.join(format!("0-{}", through.0))).unwrap();
+    let second = machine(memory, &tables, first_disk).await;
+    let stopped = second.engine.partitions()[0].stopped.clone().expect("an empty view is served");
+    assert!(stopped.contains("current"), "{stopped}");
+    assert_eq!(second.engine.partitions().len(), 1);
+}
