@@ -72,7 +72,9 @@ impl Arguments {
             Command::Partition(command) => on_one_core(async { command.run(Session::new(&options)?).await }),
             Command::Service(command) => on_one_core(async { command.run(Session::new(&options)?).await }),
             Command::Doctor(doctor) => on_one_core(async { doctor.run(Session::new(&options)?).await }),
-            Command::Bench(bench) => on_all_cores(signals::unless_interrupted(bench.run(options.json))),
+            Command::Bench(bench) => {
+                on_all_cores(signals::unless_interrupted(bench.run(options.json, options.token.as_deref())))
+            }
             Command::Completions(completions) => completions.run::<Arguments>(),
         }
     }
@@ -174,6 +176,7 @@ mod tests {
             "doctor --data d",
             "bench ingest --rate 1000 --seconds 3 --json",
             "bench workflow --runs 100",
+            "bench workflow --cluster http://127.0.0.1:7070 --cluster http://127.0.0.1:7071 --token t",
             "bench schedule --jobs 1000 --rate 100 --seconds 2",
             "completions bash",
         ] {
