@@ -3,10 +3,10 @@
 mod chain;
 mod faults;
 mod full_disk;
-mod jobs;
+pub mod jobs;
 pub mod member;
 pub mod network;
-mod pulse;
+pub mod pulse;
 pub mod region;
 pub mod relay;
 pub mod settle;

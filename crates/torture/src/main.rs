@@ -19,6 +19,7 @@ mod posts;
 mod powercut;
 mod process;
 mod queue;
+mod regions;
 mod report;
 mod rig;
 mod scratch;
@@ -58,6 +59,7 @@ enum Fault {
     Clock(clock::ClockJumps),
     Bitrot(bitrot::Bitrot),
     Cluster(cluster::Cluster),
+    Region(regions::Regions),
     #[command(hide = true)]
     OpenDamaged(bitrot::OpenDamaged),
 }
@@ -82,6 +84,7 @@ fn main() -> ExitCode {
                 Fault::Clock(clock) => clock.run().await,
                 Fault::Bitrot(bitrot) => bitrot.run().await,
                 Fault::Cluster(cluster) => cluster.run().await,
+                Fault::Region(regions) => regions.run().await,
                 Fault::OpenDamaged(open) => open.run().await,
             }
         })

@@ -136,7 +136,6 @@ fn leaf_nodes(node: &NatsNode, region: &Region, pair: &Region, password: &str) -
         let kept = [
             format!("{INSTALLATION}.ing.>"),
             format!("{INSTALLATION}.jrn.>"),
-            format!("{INSTALLATION}.snp.>"),
             format!("fenced.{INSTALLATION}.>"),
             "$KV.>".to_owned(),
             "$O.>".to_owned(),

@@ -44,7 +44,9 @@ monitor = {monitors}
     if let Some(pair) = region.pair {
         let name = region.name;
         text.push_str(&format!(
-            "\n[region]\nname = \"{name}\"\npair = \"{pair}\"\ndomain = \"{name}\"\npair_domain = \"{pair}\"\n"
+            "\n[region]\nname = \"{name}\"\npair = \"{pair}\"\ndomain = \"{name}\"\npair_domain = \"{pair}\"\n\
+             home = \"{}\"\n",
+            name.min(pair)
         ));
     }
     text

@@ -68,10 +68,11 @@ pub struct Region {
 }
 
 impl Region {
-    /// Writes what each is told; nothing is started yet. The streams of the last NATS node may have a disk of their own.
+    /// Writes what each is told; nothing is started yet. With a pair there are settings of the region to add. The streams
+    /// of the last NATS node may have a disk of their own.
     pub fn new(
         layout: &Layout,
-        pair: Option<&Layout>,
+        pair: Option<(&Layout, &str)>,
         programs: &Programs,
         directory: &Path,
         last_store: Option<&Path>,
@@ -85,7 +86,7 @@ impl Region {
                 _ => folder.join("streams"),
             };
             let file = folder.join("nats.conf");
-            fs::write(&file, nats_text(&name, place, &store, layout, pair))
+            fs::write(&file, nats_text(&name, place, &store, layout, pair.map(|(pair, _)| pair)))
                 .context("writing a configuration")?;
             let arguments = vec!["-c".into(), file.into()];
             let log = folder.join("nats.log");
@@ -185,14 +186,14 @@ fn leaves_text(place: &Place, layout: &Layout, pair: &Layout) -> String {
     let url =
         |place: &Place| format!("\"nats-leaf://{NATS_USER}:{NATS_PASSWORD}@{}:{LEAVES_PORT}\"", place.ip);
     let urls = pair.nats.iter().map(url).collect::<Vec<_>>().join(", ");
-    let kept = ["ing", "jrn", "snp"].map(|kind| format!("\"{INSTALLATION}.{kind}.>\"")).join(", ");
+    let kept = ["ing", "jrn"].map(|kind| format!("\"{INSTALLATION}.{kind}.>\"")).join(", ");
     let kept = format!("{kept}, \"fenced.{INSTALLATION}.>\", \"$KV.>\", \"$O.>\"");
     format!(
         "leafnodes {{ remotes: [ {{ urls: [{urls}], account: APP, deny_imports: [{kept}], deny_exports: [{kept}] }} ] }}\n"
     )
 }
 
-fn sortie_text(place: &Place, folder: &Path, layout: &Layout, pair: Option<&Layout>) -> String {
+fn sortie_text(place: &Place, folder: &Path, layout: &Layout, pair: Option<(&Layout, &str)>) -> String {
     let monitors: Vec<_> =
         layout.nats.iter().map(|place| format!("http://{}:{MONITOR_PORT}", place.ip)).collect();
     let mut text = format!(
@@ -228,8 +229,9 @@ monitor = {monitors:?}
         ip = place.ip,
         urls = layout.nats_urls(),
     );
-    if let Some(pair) = pair {
-        text.push_str(&format!("\n[region]\nname = \"{}\"\npair = \"{}\"\n", layout.name, pair.name));
+    if let Some((pair, more)) = pair {
+        let (name, pair) = (layout.name, pair.name);
+        text.push_str(&format!("\n[region]\nname = \"{name}\"\npair = \"{pair}\"\nhome = \"east\"\n{more}"));
     }
     text
 }
