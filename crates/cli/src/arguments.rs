@@ -7,8 +7,8 @@ use clap::{Parser, Subcommand};
 
 use crate::session::{Options, Session};
 use crate::{
-    bench, cluster, completions, dev, doctor, job, parked, partition, queue, run, serve, service, signals,
-    topic, workflow,
+    bench, cluster, completions, dev, doctor, job, parked, partition, queue, region, run, serve, service,
+    signals, topic, workflow,
 };
 
 /// Makes sure that work between services gets done.
@@ -48,6 +48,8 @@ enum Command {
     #[command(subcommand)]
     Partition(partition::Partition),
     #[command(subcommand)]
+    Region(region::Region),
+    #[command(subcommand)]
     Service(service::Service),
     Doctor(doctor::Doctor),
     #[command(subcommand)]
@@ -70,6 +72,7 @@ impl Arguments {
             Command::Topic(command) => on_one_core(async { command.run(Session::new(&options)?).await }),
             Command::Parked(command) => on_one_core(async { command.run(Session::new(&options)?).await }),
             Command::Partition(command) => on_one_core(async { command.run(Session::new(&options)?).await }),
+            Command::Region(command) => on_one_core(async { command.run(Session::new(&options)?).await }),
             Command::Service(command) => on_one_core(async { command.run(Session::new(&options)?).await }),
             Command::Doctor(doctor) => on_one_core(async { doctor.run(Session::new(&options)?).await }),
             Command::Bench(bench) => {
@@ -172,6 +175,11 @@ mod tests {
             "parked",
             "parked list --limit 3",
             "partition list",
+            "region status",
+            "region promote --force",
+            "region demote",
+            "region drill --switch",
+            "region tail --json",
             "service list",
             "doctor --data d",
             "bench ingest --rate 1000 --seconds 3 --json",

@@ -14,9 +14,11 @@ use words::{Epoch, PartitionId, Seq};
 use crate::fetch::{self, Lost, fetch};
 use crate::frame::{Message, Position};
 use crate::guarded::{self, Fate, SendError};
+use crate::limits::SHORT_MAX;
 use crate::names;
 use crate::nonce::Nonces;
-use crate::wire::Wire;
+use crate::pause::Pauses;
+use crate::wire::{Bounds, Wire};
 
 pub(crate) struct Events {
     partition: PartitionId,
@@ -75,7 +77,7 @@ impl Events {
     /// Writes a claim behind the last message, however often another one comes first.
     pub(crate) async fn claim<W: Wire>(&self, wire: &W, nonces: &Nonces) -> Result<Claim, AppendError> {
         loop {
-            let bounds = fetch::bounds(wire, &self.stream).await;
+            let bounds = self.whole_bounds(wire).await?;
             let before = self.last_position(wire, bounds.last).await?;
             let claim = Message::claim(self.partition, &before, nonces.make());
             let payload = claim.encode();
@@ -95,6 +97,25 @@ impl Events {
             }
             return Ok(Claim { epoch: claim.epoch, events_tail: claim.number });
         }
+    }
+
+    /// What the leader holds, once that is all that this process knows to be there.
+    async fn whole_bounds<W: Wire>(&self, wire: &W) -> Result<Bounds, AppendError> {
+        let mut pauses = Pauses::new();
+        let known = self.known.load(Ordering::Relaxed);
+        for _ in 0..SHORT_MAX {
+            let bounds = fetch::bounds(wire, &self.stream).await;
+            if bounds.last >= known {
+                return Ok(bounds);
+            }
+            pauses.wait().await;
+        }
+        let detail = format!(
+            "stream {} ends before message {known}, which was acknowledged; see which server lost its data and restore \
+             the stream from the paired region or a backup; if regions were changed by force, start this instance again",
+            self.stream
+        );
+        Err(AppendError::Damaged { partition: self.partition, detail })
     }
 
     async fn last_position<W: Wire>(&self, wire: &W, last: u64) -> Result<Position, AppendError> {

@@ -14,6 +14,7 @@ use wire::{FieldError, Problem};
 
 use crate::access::Denied;
 use crate::jobs::JobsError;
+use crate::region::{RegionRefusal, StandingBy};
 
 /// Anything that the API answers instead of what was asked for.
 #[derive(Debug, thiserror::Error)]
@@ -70,6 +71,10 @@ pub(crate) enum ApiError {
     QueueChanged(String),
     #[error("it is there already")]
     QueueExists,
+    #[error("region {} is not active{}", .0.region, active_instead(.0))]
+    Standby(StandingBy),
+    #[error(transparent)]
+    Region(#[from] RegionRefusal),
 }
 
 impl From<JobsError> for ApiError {
@@ -93,6 +98,13 @@ fn denied(denied: &Denied) -> String {
         Denied::Foreign => "without tokens only clients of this machine may ask, not pages of other sites",
     };
     text.to_owned()
+}
+
+fn active_instead(standing_by: &StandingBy) -> String {
+    match &standing_by.active {
+        Some(active) => format!("; {active} is: ask there"),
+        None => ", and neither is its pair as far as is known".to_owned(),
+    }
 }
 
 impl ApiError {
@@ -136,6 +148,11 @@ impl ApiError {
             ApiError::BadMessage(_) => (StatusCode::BAD_REQUEST, "invalid_message"),
             ApiError::QueueChanged(_) => (StatusCode::PRECONDITION_FAILED, "changed"),
             ApiError::QueueExists => (StatusCode::PRECONDITION_FAILED, "exists"),
+            ApiError::Standby(_) => (StatusCode::SERVICE_UNAVAILABLE, "standby"),
+            ApiError::Region(RegionRefusal::Conflict(_)) => (StatusCode::CONFLICT, "region_conflict"),
+            ApiError::Region(RegionRefusal::Unavailable(_)) => {
+                (StatusCode::SERVICE_UNAVAILABLE, "region_unavailable")
+            }
         }
     }
 
@@ -152,7 +169,7 @@ impl ApiError {
             ApiError::Command(CommandError::Stopped { .. })
             | ApiError::Queue(QueueError::Stopped { .. })
             | ApiError::Submit(SubmitError::Stopped { .. }) => Some(30),
-            ApiError::Queue(QueueError::NoRoom) => Some(5),
+            ApiError::Queue(QueueError::NoRoom) | ApiError::Standby(_) => Some(5),
             _ => None,
         }
     }

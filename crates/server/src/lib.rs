@@ -7,6 +7,7 @@ mod housekeeping;
 mod memory;
 mod outbound;
 mod post;
+mod region;
 mod start;
 mod starter;
 

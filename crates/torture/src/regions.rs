@@ -96,7 +96,8 @@ impl Regions {
     }
 
     async fn open(&self, seed: u64, directory: &Path, network: &mut Network) -> anyhow::Result<Stage> {
-        let programs = Programs { sortie: self.rig.bin.clone(), nats: nats_server(self.nats_server.as_deref())? };
+        let programs =
+            Programs { sortie: self.rig.bin.clone(), nats: nats_server(self.nats_server.as_deref())? };
         let east = Layout::new("east", network, 11, INSTANCES)?;
         let west = Layout::new("west", network, 31, INSTANCES)?;
         let more = if self.semi_sync { "semi_sync = true\n" } else { "" };
@@ -196,7 +197,8 @@ impl Regions {
                 return Ok(());
             }
             if now()? > until {
-                closing.accuse(format!("the job of the lost region did not run within {ON_TIME:?} of its time"));
+                closing
+                    .accuse(format!("the job of the lost region did not run within {ON_TIME:?} of its time"));
                 return Ok(());
             }
             tokio::time::sleep(Duration::from_millis(100)).await;
@@ -213,8 +215,12 @@ impl Regions {
         let status = stage.desks[1].status().await?;
         let tail = &status["tail"];
         let streams = tail["streams"].as_array().map_or(0, Vec::len);
-        let messages: u64 =
-            tail["streams"].as_array().into_iter().flatten().filter_map(|stream| stream["messages"].as_u64()).sum();
+        let messages: u64 = tail["streams"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .filter_map(|stream| stream["messages"].as_u64())
+            .sum();
         println!(
             "west returned: fenced, and level with east after {:.1} s; divergent tail: {messages} messages in {streams} streams",
             began.elapsed().as_secs_f64()
@@ -222,12 +228,19 @@ impl Regions {
         closing.count(messages, "messages in the divergent tail");
         let epochs = [stage.desks[0].epoch().await?, stage.desks[1].epoch().await?];
         if epochs[0] <= epochs[1] {
-            closing.accuse(format!("the active region has epoch {}, the returned one {}", epochs[0], epochs[1]));
+            closing
+                .accuse(format!("the active region has epoch {}, the returned one {}", epochs[0], epochs[1]));
         }
         Ok(tail.to_string())
     }
 
-    async fn audit(&self, stage: &Stage, loss: &Loss, tail: &str, closing: &mut Closing) -> anyhow::Result<()> {
+    async fn audit(
+        &self,
+        stage: &Stage,
+        loss: &Loss,
+        tail: &str,
+        closing: &mut Closing,
+    ) -> anyhow::Result<()> {
         let addresses = stage.west.addresses();
         let kept: Vec<String> =
             stage.trial.posts.acknowledged().into_iter().filter(|id| !loss.lost.contains(id)).collect();

@@ -55,6 +55,56 @@ async fn one_that_leaves_has_let_go_of_everything_and_nobody_waits_for_it() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn one_that_comes_gets_its_share_without_a_wait() {
+    let mut fleet = Fleet::new(8);
+    fleet.join();
+    fleet.join();
+    fleet.settles().await;
+    fleet.join();
+    sleep(15 * SECOND).await;
+    fleet.assert_settled();
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_one_that_leaves_has_let_go_is_taken_while_it_is_still_leaving() {
+    let mut fleet = Fleet::new(9);
+    fleet.join();
+    fleet.join();
+    fleet.settles().await;
+    let stuck = fleet.one_of(0);
+    fleet.stick(stuck);
+    fleet.leave_behind(0);
+    sleep(15 * SECOND).await;
+    let left = fleet.unsettled().expect("one partition is stuck");
+    assert!(left.starts_with(&format!("{stuck}: ")), "{left}, and {stuck} alone is stuck");
+    assert_eq!(fleet.shares().values().sum::<usize>(), 32);
+    fleet.settles().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn whoever_never_lets_go_is_overtaken() {
+    let mut fleet = Fleet::new(10);
+    fleet.join();
+    fleet.settles().await;
+    (0..32).for_each(|partition| fleet.stick(PartitionId(partition)));
+    fleet.join();
+    sleep(15 * SECOND).await;
+    assert!(fleet.unsettled().is_some(), "it was overtaken before its time");
+    fleet.settles().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_was_lost_is_counted_and_taken_again() {
+    let mut fleet = Fleet::new(11);
+    fleet.join();
+    fleet.settles().await;
+    fleet.rob(PartitionId(5));
+    fleet.rob(PartitionId::CONTROL);
+    fleet.settles().await;
+    assert_eq!(fleet.losses(), 2);
+}
+
+#[tokio::test(start_paused = true)]
 async fn one_that_nobody_hears_starts_no_calls_until_it_is_heard() {
     let mut fleet = Fleet::new(4);
     fleet.join();

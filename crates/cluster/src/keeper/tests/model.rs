@@ -1,6 +1,6 @@
 //! A register and a journal that several keepers share, with instances that can be cut off from both.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -42,6 +42,8 @@ struct World {
     refusals: BTreeMap<PartitionId, u64>,
     /// Whether some take longer to let go than anybody waits.
     slow: bool,
+    /// Partitions that nobody ever lets go.
+    stuck: BTreeSet<PartitionId>,
     dice: Dice,
 }
 
@@ -142,10 +144,13 @@ impl Holder for Link {
     }
 
     async fn release(&self, partition: PartitionId, _patience: Duration) {
-        let slow = {
+        let (slow, stuck) = {
             let mut world = self.world.lock().unwrap();
-            world.slow && world.dice.below(20) == 0
+            (world.slow && world.dice.below(20) == 0, world.stuck.contains(&partition))
         };
+        if stuck {
+            return std::future::pending().await;
+        }
         self.pass(if slow { 40_000 } else { 2_000 }).await;
         self.held.lock().unwrap().remove(&partition);
     }
@@ -176,6 +181,7 @@ struct Crew {
     link: Arc<Link>,
     keeper: Keeper,
     follower: Follower,
+    metrics: Metrics,
 }
 
 struct Follower(JoinHandle<()>);
@@ -196,6 +202,7 @@ impl Fleet {
             takes: 0,
             refusals: BTreeMap::new(),
             slow: false,
+            stuck: BTreeSet::new(),
             dice: Dice::new(seed),
         };
         let world = Arc::new(Mutex::new(world));
@@ -217,8 +224,9 @@ impl Fleet {
         });
         let follower = Follower(tokio::spawn(Arc::clone(&link).follow()));
         let (register, holder) = (Arc::clone(&link), Arc::clone(&link));
-        let keeper = Keeper::start(register, holder, member, self.settings.clone(), Metrics::default());
-        self.crew.push(Crew { link, keeper, follower });
+        let metrics = Metrics::default();
+        let keeper = Keeper::start(register, holder, member, self.settings.clone(), metrics.clone());
+        self.crew.push(Crew { link, keeper, follower, metrics });
     }
 
     /// Ends one as if its process had been killed.
@@ -229,7 +237,7 @@ impl Fleet {
     }
 
     pub(super) async fn leave(&mut self, index: usize) {
-        let Crew { keeper, link, follower } = self.crew.remove(index);
+        let Crew { keeper, link, follower, .. } = self.crew.remove(index);
         keeper.stop().await;
         assert!(link.held().is_empty(), "{} has left and holds something", link.me);
         drop(follower);
@@ -238,7 +246,7 @@ impl Fleet {
     /// One leaves while other things happen; it may be cut off.
     pub(super) fn leave_behind(&mut self, index: usize) {
         if index < self.crew.len() {
-            let Crew { keeper, link, follower } = self.crew.remove(index);
+            let Crew { keeper, link, follower, .. } = self.crew.remove(index);
             let leaving = async move {
                 keeper.stop().await;
                 drop((link, follower));
@@ -261,6 +269,24 @@ impl Fleet {
 
     pub(super) fn slow_down(&self) {
         self.world.lock().unwrap().slow = true;
+    }
+
+    pub(super) fn stick(&self, partition: PartitionId) {
+        self.world.lock().unwrap().stuck.insert(partition);
+    }
+
+    /// Somebody who says nothing claims a partition.
+    pub(super) fn rob(&self, partition: PartitionId) {
+        *self.world.lock().unwrap().epochs.entry(partition).or_default() += 1;
+    }
+
+    pub(super) fn losses(&self) -> u64 {
+        self.crew.iter().map(|crew| crew.metrics.losses.get()).sum()
+    }
+
+    /// The first partition that an instance holds.
+    pub(super) fn one_of(&self, index: usize) -> PartitionId {
+        *self.crew[index].link.held().keys().next().expect("it holds something")
     }
 
     pub(super) fn set_active(&self, active: bool) {
@@ -304,7 +330,8 @@ impl Fleet {
         assert_eq!(self.unsettled(), None);
     }
 
-    fn unsettled(&self) -> Option<String> {
+    /// What is not yet where it belongs, or not known to be there.
+    pub(super) fn unsettled(&self) -> Option<String> {
         let living: Vec<Member> = self
             .crew
             .iter()
