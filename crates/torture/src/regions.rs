@@ -177,7 +177,8 @@ impl Regions {
         }});
         let import = Bytes::from(json!({ "collection": {}, "jobs": [job] }).to_string());
         let path = "/v1/collections/drill/import";
-        let made = settle::asked(&stage.west.addresses(), async |client: &mut Client| {
+        let addresses = stage.west.addresses();
+        let made = settle::asked(&addresses, async |client: &mut Client| {
             client.send(Method::POST, path, "application/json", import.clone()).await?.success().map(drop)
         });
         made.await.context("making a job")
