@@ -30,7 +30,7 @@ const INSTANCES: usize = 2;
 /// Jobs that fire every second all through it.
 const JOBS: u32 = 4;
 /// From the making of the one-time job to its time: the region is lost and replaced in between.
-const JOB_DUE_SECS: u64 = 30;
+const JOB_DUE_SECS: u64 = 15;
 /// The job is mirrored long before the region is lost.
 const MIRRORED: Duration = Duration::from_secs(5);
 /// How late an occurrence may be and still count as on time: less than what counts as missed.
@@ -78,7 +78,7 @@ impl Regions {
         let mut network = Network::make(&mut closing);
         let mut stage = self.open(seed, directory, &mut network).await?;
         let everywhere = [stage.east.addresses(), stage.west.addresses()].concat();
-        let length = 6 * self.seconds + 3 * JOB_DUE_SECS;
+        let length = 5 * self.seconds + 2 * JOB_DUE_SECS;
         let jobs = Jobs::start(JOBS, length, &stage.east.addresses(), stage.trial.target.address).await?;
         let load = stage.trial.load(&everywhere, &mut dice);
         self.pause().await;
@@ -140,7 +140,7 @@ impl Regions {
 
     /// Kills all of the active west, brings the east to work by force, and sees a job through that came from the west.
     async fn lose_west(&self, stage: &mut Stage, closing: &mut Closing) -> anyhow::Result<Loss> {
-        let due = now()?.as_secs() + JOB_DUE_SECS;
+        let due = now()?.as_secs() + JOB_DUE_SECS + self.seconds;
         self.make_job(stage, due).await?;
         tokio::time::sleep(MIRRORED).await;
         stage.west.kill_all()?;

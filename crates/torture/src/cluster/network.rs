@@ -7,6 +7,7 @@ use std::process::Command;
 use anyhow::{Context, bail};
 
 use crate::report::Closing;
+use crate::tools;
 
 /// Where members listen. Those on the loopback of this machine cannot be cut off.
 pub enum Network {
@@ -39,6 +40,7 @@ impl Network {
     pub fn make(closing: &mut Closing) -> Network {
         let id = std::process::id();
         let subnet = (id % 250) as u8;
+        tools::have("ip", "iproute2", "cuts of the network", closing);
         sweep();
         let mut spaces = Spaces { id, subnet, members: Vec::new() };
         match spaces.open() {
