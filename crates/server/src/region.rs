@@ -10,12 +10,12 @@ use wire::{
 use words::Timestamp;
 
 /// The desk over the regions of an installation.
-pub(crate) struct Desk {
+pub struct Desk {
     regions: Regions,
 }
 
 impl Desk {
-    pub(crate) fn new(regions: Regions) -> Desk {
+    pub fn new(regions: Regions) -> Desk {
         Desk { regions }
     }
 }

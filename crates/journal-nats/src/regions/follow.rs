@@ -51,10 +51,12 @@ impl Inner {
                 self.write(&self.here, Role::Fenced, here.epoch, None, revision).await?;
                 self.fence_streams(&self.here).await
             }
-            Move::Note { epoch } => {
-                let promotion = here.promotion.clone();
-                self.write(&self.here, here.role, epoch, promotion, revision).await.map(drop)
+            // A promotion was begun here, and then the pair was promoted instead: some mirrors are streams by now,
+            // and become mirrors again as those of any region that was overtaken.
+            Move::Note { .. } if here.promotion.is_some() => {
+                self.write(&self.here, Role::Fenced, here.epoch, None, revision).await.map(drop)
             }
+            Move::Note { epoch } => self.write(&self.here, here.role, epoch, None, revision).await.map(drop),
             Move::Rejoin { epoch } => match self.rejoin_here(epoch).await {
                 Err(RegionError::Busy { .. }) => Ok(()),
                 done => done,

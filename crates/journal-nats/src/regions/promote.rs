@@ -42,13 +42,20 @@ impl Promoted {
     }
 }
 
+const AGAIN_MAX: u32 = 3;
 const POLL: Duration = Duration::from_millis(100);
 
 impl Inner {
     pub(super) async fn promote(&self, mode: Mode) -> Result<Promoted, RegionError> {
         let begun = Instant::now();
         let claim = self.take_work(&self.here).await?;
-        let promoted = self.promote_claimed(mode, begun).await;
+        let mut promoted = self.promote_claimed(mode, begun).await;
+        for _ in 0..AGAIN_MAX {
+            // What it read was old, or it was cut short before: it reads again, and goes on.
+            if matches!(promoted, Err(RegionError::Changed)) {
+                promoted = self.promote_claimed(mode, begun).await;
+            }
+        }
         claim.let_go().await;
         let mut promoted = promoted?;
         self.look().await?;
@@ -61,6 +68,10 @@ impl Inner {
     async fn promote_claimed(&self, mode: Mode, begun: Instant) -> Result<Promoted, RegionError> {
         let (here, revision) = self.here.book.record().await.map_err(RegionError::Here)?;
         let here = here.ok_or(RegionError::Changed)?;
+        if here.role == Role::Active {
+            // Nothing is left to do here, but perhaps the pair was not told yet.
+            return Ok(promoted(here.epoch, false, begun, Vec::new()));
+        }
         let pair = self.pair_standing(mode).await?;
         if let Err(reason) = role::may_promote(here.standing(), pair) {
             let region = self.settings.name.clone();
@@ -89,14 +100,9 @@ impl Inner {
         promotion.step = Step::Open;
         let revision = self.step(standing, &promotion, revision).await?;
         self.open(epoch, &streams).await?;
+        self.fill_inboxes(&streams).await?;
         self.write(&self.here, Role::Active, epoch, None, revision).await?;
-        Ok(Promoted {
-            epoch,
-            forced: promotion.forced,
-            took_ms: u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX),
-            mirrors: lag,
-            pair_mirrors: false,
-        })
+        Ok(promoted(epoch, promotion.forced, begun, lag))
     }
 
     /// The pair's standing. It must be known for a planned promotion; a forced one takes it if it is there.
@@ -216,4 +222,9 @@ impl Inner {
         self.each(&self.here, streams, |stream| async move { mirrors::open(domain, book, &stream).await })
             .await
     }
+}
+
+fn promoted(epoch: u64, forced: bool, begun: Instant, mirrors: Vec<MirrorStatus>) -> Promoted {
+    let took_ms = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
+    Promoted { epoch, forced, took_ms, mirrors, pair_mirrors: false }
 }

@@ -133,21 +133,21 @@ impl Regions {
 }
 
 /// The wire of a region that has a pair: nothing is forgotten that the pair could not do without, and with semi-sync
-/// what is stored counts only when the pair has it, too.
+/// what is stored counts only when the pair has it, too. Without regions it is the wire alone.
 pub struct Paired<W> {
     wire: W,
-    regions: Regions,
+    regions: Option<Regions>,
     semi_sync: bool,
 }
 
 impl<W: Wire> Paired<W> {
-    pub fn new(wire: W, regions: Regions, semi_sync: bool) -> Paired<W> {
+    pub fn new(wire: W, regions: Option<Regions>, semi_sync: bool) -> Paired<W> {
         Paired { wire, regions, semi_sync }
     }
 
     async fn reached(&self, stream: &str, sequence: u64) {
-        if self.semi_sync {
-            self.regions.reached(stream, sequence).await;
+        if let Some(regions) = self.regions.as_ref().filter(|_| self.semi_sync) {
+            regions.reached(stream, sequence).await;
         }
     }
 }
@@ -188,7 +188,9 @@ impl<W: Wire> Wire for Paired<W> {
     }
 
     async fn purge(&self, stream: &str, first: u64) -> Result<(), WireError> {
-        self.regions.covers(stream, first).await.map_err(WireError)?;
+        if let Some(regions) = &self.regions {
+            regions.covers(stream, first).await.map_err(WireError)?;
+        }
         self.wire.purge(stream, first).await
     }
 

@@ -148,3 +148,42 @@ impl File {
         file.sync_all()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use bytes::Bytes;
+    use words::{BodyHash, Key, RunId, Timestamp, WorkflowName};
+
+    use super::*;
+    use crate::frame::Position;
+    use crate::nonce::Nonce;
+
+    fn stored(data: Bytes) -> Stored {
+        Stored { sequence: 7, subject: String::new(), headers: Bytes::new(), data, time: String::new() }
+    }
+
+    #[test]
+    fn the_list_names_runs_and_frames() {
+        let nonce = Nonce::new(1, 1);
+        let request = |id: &str| Request {
+            accepted_at: Timestamp(1),
+            id: RunId::new(id).unwrap(),
+            workflow: WorkflowName::new("w").unwrap(),
+            version: 1,
+            key: Key::from(RunId::new(id).unwrap()),
+            body: Bytes::from_static(b"{}"),
+            body_hash: BodyHash([0; 16]),
+            trace: None,
+        };
+        let records = ["a-1", "a-2"].map(|id| journal::codec::encode(&request(id)));
+        let inbox = batch::encode(PartitionId(3), nonce, &records);
+        assert_eq!(contents_of("i_ING_00003", &stored(inbox.clone())), ["run a-1", "run a-2"]);
+        assert_eq!(contents_of("i_ING_00004", &stored(inbox)).len(), 1);
+
+        let claim = Message::claim(PartitionId(3), &Position::START, nonce);
+        assert_eq!(contents_of("i_JRN_00003", &stored(claim.encode())), ["claim of epoch 1"]);
+        let frame = Message::frame(PartitionId(3), &Position::START, nonce, Bytes::from_static(b"abc"));
+        assert_eq!(contents_of("i_JRN_00003", &stored(frame.encode())), ["frame 1 of epoch 0: 3 bytes"]);
+        assert_eq!(contents_of("i_JRN_00003", &stored(Bytes::new())), ["message 7: 0 bytes"]);
+    }
+}

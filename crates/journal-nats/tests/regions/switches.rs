@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use journal_nats::regions::{Mode, RegionError, Role};
+use journal_nats::regions::{Mode, RegionError, Role, Step};
 
 use crate::stage::{Stage, contents, denied, make_streams, publish, role, until, until_status};
 
@@ -118,16 +118,69 @@ async fn an_interrupted_promotion_goes_on_where_it_was() {
     let stage = Stage::start().await;
     let (east, west) = stage.joined().await;
     publish(&stage.east, "jrn", "one").await.unwrap();
-    // It breaks off somewhere in the middle, wherever that is.
-    let mut after_ms = 1;
-    while tokio::time::timeout(Duration::from_millis(after_ms), west.promote(Mode::Planned)).await.is_err() {
-        after_ms *= 2;
-    }
+    // It breaks off somewhere in the middle, wherever that is, later each time.
+    let mut after = Duration::from_millis(1);
+    until("west is promoted", async || {
+        after *= 2;
+        tokio::time::timeout(after, west.promote(Mode::Planned)).await.ok()?.ok()
+    })
+    .await;
     until_status(&west, "west is active", |status| role(&status.record) == Some(Role::Active)).await;
     assert_eq!(publish(&stage.west, "jrn", "two").await, Ok(2));
     until_status(&east, "east mirrors west", |status| role(&status.record) == Some(Role::Standby)).await;
     until("all is there", async || (contents(&stage.east, "JRN").await == ["one", "two"]).then_some(()))
         .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_promotion_that_was_given_up_leaves_nothing_behind() {
+    let stage = Stage::start().await;
+    let (east, west) = stage.joined().await;
+    publish(&stage.east, "jrn", "one").await.unwrap();
+    let mut after = Duration::from_millis(5);
+    until("west is caught in the middle of its promotion", async || {
+        after = after * 11 / 10;
+        if tokio::time::timeout(after, west.promote(Mode::Planned)).await.is_ok() {
+            // It went through: back to the start.
+            until("east is promoted", async || east.promote(Mode::Planned).await.ok()).await;
+            after = Duration::from_millis(5);
+        }
+        let record = west.status().await.ok()?.record?;
+        record.promotion.filter(|promotion| promotion.step >= Step::CatchUp)
+    })
+    .await;
+    let back = until("east is promoted", async || east.promote(Mode::Planned).await.ok()).await;
+    assert!(back.epoch >= 3);
+    assert_eq!(publish(&stage.east, "jrn", "two").await, Ok(2));
+    until_status(&west, "west mirrors east", |status| {
+        role(&status.record) == Some(Role::Standby)
+            && status.mirrors.len() == 2
+            && status.mirrors.iter().all(|mirror| mirror.lag == Some(0) && mirror.last.is_some())
+    })
+    .await;
+    assert_eq!(contents(&stage.west, "JRN").await, ["one", "two"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_drill_switches_there_and_back_from_either_side() {
+    let stage = Stage::start().await;
+    let (east, west) = stage.joined().await;
+    publish(&stage.east, "jrn", "one").await.unwrap();
+    for regions in [&east, &west] {
+        let drill = until("all is well", async || {
+            let checked = regions.check().await.ok()?;
+            checked.ready().then_some(())?;
+            regions.switch_and_back().await.ok()
+        })
+        .await;
+        assert!(drill.ready(), "{:?}", drill.checks);
+        let to: Vec<_> = drill.switches.iter().map(|(region, _)| region.as_str()).collect();
+        assert_eq!(to, ["west", "east"]);
+    }
+    assert_eq!(publish(&stage.east, "jrn", "two").await, Ok(2));
+    stage.link.cut();
+    until_status(&east, "the link is down", |status| !status.pair_reachable).await;
+    assert!(!east.check().await.unwrap().ready());
 }
 
 #[tokio::test(flavor = "multi_thread")]
