@@ -14,13 +14,21 @@ pub fn ensure(root: &Path) -> anyhow::Result<()> {
     install_server("rabbitmq-server")?;
     install_server("nats-server")?;
     apt("nodejs", || on_path("node"))?;
-    let listed = root.join("tests/brokers");
-    // Where the crate `peers` looks: beside the profiles of cargo.
-    let built = command::built("debug")?;
-    let place = built.parent().context("finding the target directory")?.join("broker-peers");
+    let (listed, place) = (root.join("tests/brokers"), place()?);
     python::environment(&place.join("python"), &listed.join("requirements.txt"))?;
-    python::environment(&place.join("nats"), &listed.join("nats-server.txt"))?;
+    ensure_nats(root)?;
     install_packages(&listed, &place.join("node"))
+}
+
+/// The NATS server that a cluster needs, which is newer than Debian's.
+pub fn ensure_nats(root: &Path) -> anyhow::Result<()> {
+    python::environment(&place()?.join("nats"), &root.join("tests/brokers/nats-server.txt"))
+}
+
+/// Where the crate `peers` looks: beside the profiles of cargo.
+fn place() -> anyhow::Result<PathBuf> {
+    let built = command::built("debug")?;
+    Ok(built.parent().context("finding the target directory")?.join("broker-peers"))
 }
 
 /// A server of Debian, whose own service is not wanted.

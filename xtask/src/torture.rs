@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::command;
+use crate::{brokers, command};
 
 /// Which build is tortured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -18,6 +18,10 @@ pub enum Build {
 pub fn run(root: &Path, arguments: &[OsString]) -> anyhow::Result<()> {
     let build =
         if arguments.iter().any(|word| word == "--dev") { Build::Development } else { Build::Release };
+    // A torture of a cluster starts nats-servers.
+    if arguments.iter().any(|word| word == "cluster" || word == "region" || word == "all") {
+        brokers::ensure_nats(root)?;
+    }
     let handed_on = arguments.iter().filter(|word| *word != "--dev");
     command::run(command::with(torture(root, build)?, handed_on))
 }

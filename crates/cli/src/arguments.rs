@@ -7,8 +7,13 @@ use clap::{Parser, Subcommand};
 
 use crate::session::{Options, Session};
 use crate::{
+<<<<<<< HEAD
+    bench, cluster, completions, dev, doctor, job, parked, partition, queue, region, run, serve, service,
+    signals, topic, workflow,
+=======
     bench, completions, dev, doctor, job, parked, partition, queue, region, run, serve, service, signals,
     topic, workflow,
+>>>>>>> main
 };
 
 /// Makes sure that work between services gets done.
@@ -32,6 +37,8 @@ pub struct Arguments {
 enum Command {
     Dev(dev::Dev),
     Serve(serve::Serve),
+    #[command(subcommand)]
+    Cluster(cluster::Cluster),
     #[command(subcommand)]
     Workflow(workflow::Workflow),
     #[command(subcommand)]
@@ -62,6 +69,7 @@ impl Arguments {
         match self.command {
             Command::Dev(dev) => on_all_cores(dev.run()),
             Command::Serve(serve) => on_all_cores(serve.run()),
+            Command::Cluster(cluster) => on_all_cores(cluster.run()),
             Command::Workflow(command) => on_one_core(async { command.run(Session::new(&options)?).await }),
             Command::Run(command) => on_one_core(async { command.run(Session::new(&options)?).await }),
             Command::Job(command) => on_one_core(async { command.run(Session::new(&options)?).await }),
@@ -72,7 +80,9 @@ impl Arguments {
             Command::Region(command) => on_one_core(async { command.run(Session::new(&options)?).await }),
             Command::Service(command) => on_one_core(async { command.run(Session::new(&options)?).await }),
             Command::Doctor(doctor) => on_one_core(async { doctor.run(Session::new(&options)?).await }),
-            Command::Bench(bench) => on_all_cores(signals::unless_interrupted(bench.run(options.json))),
+            Command::Bench(bench) => {
+                on_all_cores(signals::unless_interrupted(bench.run(options.json, options.token.as_deref())))
+            }
             Command::Completions(completions) => completions.run::<Arguments>(),
         }
     }
@@ -102,6 +112,7 @@ mod tests {
         for line in [
             "dev --data d --port 0 --drone-port-base 0",
             "serve --config c.toml --data d --listen 127.0.0.1:0",
+            "cluster dev --regions --data d --port 0 --nats-port 0 --partitions 4 --nats-server n",
             "workflow apply a.yaml b.yaml --if-version 3",
             "workflow show a --version 2 --source",
             "workflow check a.yaml",
@@ -178,6 +189,7 @@ mod tests {
             "doctor --data d",
             "bench ingest --rate 1000 --seconds 3 --json",
             "bench workflow --runs 100",
+            "bench workflow --cluster http://127.0.0.1:7070 --cluster http://127.0.0.1:7071 --token t",
             "bench schedule --jobs 1000 --rate 100 --seconds 2",
             "completions bash",
         ] {
@@ -226,6 +238,7 @@ mod tests {
             "queue receive orders --wait 10m",
             "queue receive a/b/c",
             "topic subscribe events",
+            "cluster dev --partitions 0",
             "bench ingest --rate 0",
             "bench schedule --jobs 0",
         ] {

@@ -15,6 +15,7 @@ mod alone;
 mod bare;
 mod calls;
 mod deliveries;
+mod running;
 mod services;
 mod subject;
 mod waiting;
@@ -62,11 +63,12 @@ pub enum Bench {
 }
 
 impl Bench {
-    pub async fn run(self, json: bool) -> anyhow::Result<ExitCode> {
+    /// The token is for servers that run already.
+    pub async fn run(self, json: bool, token: Option<&str>) -> anyhow::Result<ExitCode> {
         crate::machine::raise_files_limit();
         match self {
-            Bench::Ingest(ingest) => ingest.run(json).await?,
-            Bench::Workflow(workflow) => workflow.run(json).await?,
+            Bench::Ingest(ingest) => ingest.run(json, token).await?,
+            Bench::Workflow(workflow) => workflow.run(json, token).await?,
             Bench::Schedule(schedule) => schedule.run(json).await?,
             Bench::Spike(spike) => spike.run(json).await?,
             Bench::Overload(overload) => overload.run(json).await?,

@@ -97,7 +97,7 @@ Ctrl-C ends it.
 }
 
 /// How a reader in this directory runs this program: by its name where the shell finds it, else by its path.
-fn program() -> String {
+pub fn program() -> String {
     let Ok(path) = std::env::current_exe() else { return "sortie".to_owned() };
     let search = std::env::var_os("PATH").unwrap_or_default();
     let same = |directory: PathBuf| directory.join("sortie").canonicalize().is_ok_and(|found| found == path);

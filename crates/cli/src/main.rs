@@ -2,6 +2,7 @@
 
 mod arguments;
 
+mod cluster;
 mod dev;
 mod serve;
 

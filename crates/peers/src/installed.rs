@@ -28,7 +28,7 @@ pub(crate) fn azurite() -> anyhow::Result<PathBuf> {
 }
 
 /// A server of NATS that is new enough for clusters; `SORTIE_NATS_SERVER` names another one.
-pub(crate) fn nats_server() -> anyhow::Result<PathBuf> {
+pub fn nats_server() -> anyhow::Result<PathBuf> {
     match env::var_os("SORTIE_NATS_SERVER") {
         Some(named) => file(Path::new(&named)),
         None => file(&folder()?.join("nats/bin/nats-server")),

@@ -10,7 +10,7 @@ mod process;
 mod rabbitmq;
 
 pub use azurite::Azurite;
-pub use installed::{node, python};
+pub use installed::{nats_server, node, python};
 pub use kafka::KafkaMock;
 pub use nats::NatsServer;
 pub use nats_cluster::{NatsCluster, NatsSettings};

@@ -10,7 +10,7 @@ use clap::Args;
 use crate::report::Verdict;
 
 /// The faults in the order in which they are tried, with their arguments in a full round and in a short one.
-const FAULTS: [(&str, &str, Short); 12] = [
+const FAULTS: [(&str, &str, Short); 14] = [
     ("kill", "--n 300", Short::With("--n 12")),
     ("powercut", "--n 60", Short::With("--n 4")),
     ("iofaults", "--places 8", Short::With("--places 1")),
@@ -24,6 +24,8 @@ const FAULTS: [(&str, &str, Short); 12] = [
     ("targets", "", Short::With("--only h")),
     ("firings", "--n 30 --jobs 100", Short::With("--n 3 --jobs 50")),
     ("queue", "--n 100", Short::With("--n 6")),
+    ("cluster", "--n 24", Short::With("--short")),
+    ("region", "", Short::With("--seconds 2")),
 ];
 
 /// What becomes of a fault in a short round.

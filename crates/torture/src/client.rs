@@ -22,6 +22,7 @@ const ANSWER_TIMEOUT: Duration = Duration::from_secs(20);
 pub struct Client {
     address: SocketAddr,
     token: Option<String>,
+    patience: Duration,
     connection: Option<SendRequest<Full<Bytes>>>,
 }
 
@@ -38,7 +39,13 @@ pub struct Answer {
 
 impl Client {
     pub fn new(address: SocketAddr, token: Option<&str>) -> Client {
-        Client { address, token: token.map(str::to_owned), connection: None }
+        Client { address, token: token.map(str::to_owned), patience: ANSWER_TIMEOUT, connection: None }
+    }
+
+    /// The same, for a server that may be frozen or cut off: nobody closes such a connection.
+    pub fn within(mut self, patience: Duration) -> Client {
+        self.patience = patience;
+        self
     }
 
     pub async fn get(&mut self, path: &str) -> anyhow::Result<Answer> {
@@ -61,7 +68,7 @@ impl Client {
             request = request.header(AUTHORIZATION, format!("Bearer {token}"));
         }
         let request = request.body(Full::new(body)).with_context(|| format!("asking for {path}"))?;
-        let answered = tokio::time::timeout(ANSWER_TIMEOUT, self.exchange(request)).await;
+        let answered = tokio::time::timeout(self.patience, self.exchange(request)).await;
         let answered = answered.unwrap_or_else(|_| Err(anyhow::anyhow!("no answer to {path}")));
         if answered.is_err() {
             self.connection = None;
@@ -96,7 +103,8 @@ impl Client {
     }
 
     async fn connect(&self) -> anyhow::Result<SendRequest<Full<Bytes>>> {
-        let stream = TcpStream::connect(self.address).await?;
+        let connecting = tokio::time::timeout(self.patience, TcpStream::connect(self.address));
+        let stream = connecting.await.context("connecting")??;
         stream.set_nodelay(true)?;
         let (connection, driver) = http1::handshake(TokioIo::new(stream)).await?;
         // Its errors come out at the request that they end.

@@ -1,6 +1,7 @@
 //! SIGKILL in the middle of bursts of firings, restart, and what was planned held against what the target saw.
 
 use std::collections::BTreeSet;
+use std::net::SocketAddr;
 use std::path::Path;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
@@ -37,9 +38,9 @@ pub struct Firings {
 }
 
 /// What every job is to do: fire at each of these seconds.
-struct Plan {
-    first: u64,
-    count: u64,
+pub struct Plan {
+    pub first: u64,
+    pub count: u64,
 }
 
 impl Firings {
@@ -57,7 +58,7 @@ impl Firings {
         running.ready().await?;
         let plan = Plan { first: now()?.as_secs() + LEAD.as_secs(), count: u64::from(self.n) + 3 };
         let mut client = Client::new(sortie.address, Some(TOKEN));
-        let import = Bytes::from(self.jobs_to_import(&plan, &target)?.to_string());
+        let import = Bytes::from(jobs_to_import(self.jobs, &plan, target.address)?.to_string());
         let sent =
             client.send(Method::POST, &format!("{COLLECTION}/import"), "application/json", import).await?;
         sent.success().context("importing the jobs")?;
@@ -72,24 +73,6 @@ impl Firings {
         let left = wait_for_the_end(&mut client).await?;
         self.judge(&plan, &target.calls(), left, &mut closing);
         Ok(closing.print(seed))
-    }
-
-    fn jobs_to_import(&self, plan: &Plan, target: &Target) -> anyhow::Result<Value> {
-        let start = jiff::Timestamp::from_second(plan.first.try_into()?)?.to_string();
-        let job = |n: u32| {
-            json!({ "name": format!("job-{n}"), "properties": {
-                "startTime": start,
-                "action": {
-                    "type": "http",
-                    "request": { "uri": format!("http://{}/job-{n}", target.address), "method": "POST" },
-                    "retryPolicy": { "retryType": "fixed", "retryInterval": "00:00:00.2000000", "retryCount": 20 },
-                },
-                "recurrence": { "cron": "* * * * * *", "count": plan.count },
-                "missed": "all",
-                "overlap": "allow",
-            }})
-        };
-        Ok(json!({ "collection": {}, "jobs": (0..self.jobs).map(job).collect::<Vec<_>>() }))
     }
 
     fn judge(&self, plan: &Plan, calls: &Calls, left: usize, closing: &mut Closing) {
@@ -110,8 +93,27 @@ impl Firings {
     }
 }
 
+/// Jobs named by their numbers, each calling a path of its own at the target as planned.
+pub fn jobs_to_import(jobs: u32, plan: &Plan, target: SocketAddr) -> anyhow::Result<Value> {
+    let start = jiff::Timestamp::from_second(plan.first.try_into()?)?.to_string();
+    let job = |n: u32| {
+        json!({ "name": format!("job-{n}"), "properties": {
+            "startTime": start,
+            "action": {
+                "type": "http",
+                "request": { "uri": format!("http://{}/job-{n}", target), "method": "POST" },
+                "retryPolicy": { "retryType": "fixed", "retryInterval": "00:00:00.2000000", "retryCount": 20 },
+            },
+            "recurrence": { "cron": "* * * * * *", "count": plan.count },
+            "missed": "all",
+            "overlap": "allow",
+        }})
+    };
+    Ok(json!({ "collection": {}, "jobs": (0..jobs).map(job).collect::<Vec<_>>() }))
+}
+
 /// A key is the job's own id, the planned time in steps of 100 ns, and the step. Counts those that were planned.
-fn check_job(path: &str, keys: &BTreeSet<String>, plan: &Plan, findings: &mut Vec<String>) -> u64 {
+pub fn check_job(path: &str, keys: &BTreeSet<String>, plan: &Plan, findings: &mut Vec<String>) -> u64 {
     let mut jobs = BTreeSet::new();
     let mut times = BTreeSet::new();
     for key in keys {

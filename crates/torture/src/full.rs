@@ -57,7 +57,7 @@ impl Full {
         let trial = Trial::new(&self.rig, seed, directory, surroundings)?;
         let mut dice = Dice::new(seed);
         let mut running = trial.open().await?;
-        let ballast = Ballast { disk: disk.path().to_owned(), file: disk.path().join("ballast") };
+        let ballast = Ballast::on(disk.path());
         let mut filled = Filled { trial: &trial, ballast, dice: Dice::new(dice.draw()) };
         // A view makes its tree with its first run that ends; without any room for that the server ends and is to be
         // started again until there is some.
@@ -140,14 +140,18 @@ impl<'a> Filled<'a> {
 }
 
 /// A file of somebody else.
-struct Ballast {
+pub struct Ballast {
     disk: PathBuf,
     file: PathBuf,
 }
 
 impl Ballast {
+    pub fn on(disk: &Path) -> Ballast {
+        Ballast { disk: disk.to_owned(), file: disk.join("ballast") }
+    }
+
     /// Grows until no more than this is free.
-    fn leave(&self, bytes: u64) -> anyhow::Result<()> {
+    pub fn leave(&self, bytes: u64) -> anyhow::Result<()> {
         let free = free_bytes(&self.disk)?;
         if free <= bytes {
             return Ok(());
@@ -165,7 +169,7 @@ impl Ballast {
         grown.context("starting fallocate").map(drop)
     }
 
-    fn remove(&self) -> anyhow::Result<()> {
+    pub fn remove(&self) -> anyhow::Result<()> {
         std::fs::remove_file(&self.file).context("removing the ballast")
     }
 }

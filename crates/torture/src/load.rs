@@ -30,6 +30,8 @@ impl Pace {
     pub const STEADY: Pace = Pace { clients: 8, pause: Duration::from_millis(20), padding_bytes: 0 };
     /// Some 5 MB a second: a small disk is soon full.
     pub const BULKY: Pace = Pace { clients: 8, pause: Duration::from_millis(20), padding_bytes: 12 << 10 };
+    /// Some 80 posts a second: six processes and five services share the machine.
+    pub const GENTLE: Pace = Pace { clients: 6, pause: Duration::from_millis(60), padding_bytes: 0 };
     /// More than is taken: some must be refused.
     pub const FLOOD: Pace = Pace { clients: 150, pause: Duration::from_millis(20), padding_bytes: 0 };
 }
@@ -44,24 +46,34 @@ const CANCEL_PERCENT: u64 = 3;
 /// The clients at work.
 pub struct Load {
     stop: watch::Sender<bool>,
-    clients: JoinSet<()>,
+    posters: JoinSet<()>,
 }
 
 impl Load {
-    pub fn start(address: SocketAddr, token: &str, pace: Pace, posts: &Arc<Posts>, dice: &mut Dice) -> Load {
+    /// The clients of a server, or of a cluster: they begin at different instances.
+    pub fn start(
+        addresses: &[SocketAddr],
+        token: &str,
+        pace: Pace,
+        posts: &Arc<Posts>,
+        dice: &mut Dice,
+    ) -> Load {
         let (stop, stopped) = watch::channel(false);
-        let mut clients = JoinSet::new();
-        for _ in 0..pace.clients {
+        let mut posters = JoinSet::new();
+        for number in 0..pace.clients as usize {
+            let clients: Vec<_> =
+                addresses.iter().map(|address| Client::new(*address, Some(token))).collect();
             let poster = Poster {
-                client: Client::new(address, Some(token)),
+                at: number % clients.len(),
+                clients,
                 pace,
                 posts: posts.clone(),
                 dice: Dice::new(dice.draw()),
                 stopped: stopped.clone(),
             };
-            clients.spawn(poster.run());
+            posters.spawn(poster.run());
         }
-        Load { stop, clients }
+        Load { stop, posters }
     }
 
     /// As [`Load::stop`], of a server that may refuse for ever. Whether every last post was answered.
@@ -72,12 +84,14 @@ impl Load {
     /// Lets every client finish: the server must be up, so that each last post is answered.
     pub async fn stop(mut self) {
         self.stop.send_replace(true);
-        while self.clients.join_next().await.is_some() {}
+        while self.posters.join_next().await.is_some() {}
     }
 }
 
 struct Poster {
-    client: Client,
+    /// One for each instance, and the one that is asked until it fails.
+    clients: Vec<Client>,
+    at: usize,
     pace: Pace,
     posts: Arc<Posts>,
     dice: Dice,
@@ -85,7 +99,7 @@ struct Poster {
 }
 
 /// What an answer to a post means to a client.
-enum Meaning {
+pub enum Meaning {
     Yes,
     Later,
     Wrong(String),
@@ -103,19 +117,25 @@ impl Poster {
     async fn post(&mut self, id: &str) {
         let body = Bytes::from(workflow::request(id, self.pace.padding_bytes));
         loop {
-            if self.client.reach().await.is_err() {
+            if self.client().reach().await.is_err() {
+                self.turn();
                 tokio::time::sleep(RETRY_PAUSE).await;
                 continue;
             }
-            let sent = self.client.send(Method::POST, workflow::RUNS, "application/json", body.clone()).await;
+            let post = self.client().send(Method::POST, workflow::RUNS, "application/json", body.clone());
+            let sent = post.await;
             match sent.map(|answer| meaning(id, &answer)) {
                 Ok(Meaning::Yes) => break self.posts.acknowledge(id),
                 Ok(Meaning::Wrong(what)) => return self.posts.accuse(id, what),
                 Ok(Meaning::Later) => {
                     self.posts.refusals.fetch_add(1, Ordering::Relaxed);
+                    self.turn();
                     tokio::time::sleep(REFUSED_PAUSE).await;
                 }
-                Err(_) => tokio::time::sleep(RETRY_PAUSE).await,
+                Err(_) => {
+                    self.turn();
+                    tokio::time::sleep(RETRY_PAUSE).await;
+                }
             }
         }
         if self.dice.hits_percent(CANCEL_PERCENT) {
@@ -127,11 +147,20 @@ impl Poster {
     async fn cancel(&mut self, id: &str) {
         let path = format!("/v1/runs/{id}/cancel");
         // Whether it came too late, was refused or was not answered is all the same here.
-        let _ = self.client.send(Method::POST, &path, "", Bytes::new()).await;
+        let _ = self.client().send(Method::POST, &path, "", Bytes::new()).await;
+    }
+
+    fn client(&mut self) -> &mut Client {
+        &mut self.clients[self.at]
+    }
+
+    /// To the next instance, as a balancer would do.
+    fn turn(&mut self) {
+        self.at = (self.at + 1) % self.clients.len();
     }
 }
 
-fn meaning(id: &str, answer: &Answer) -> Meaning {
+pub fn meaning(id: &str, answer: &Answer) -> Meaning {
     match answer.status {
         StatusCode::OK | StatusCode::ACCEPTED if answer.run().is_ok_and(|run| run.id == id) => Meaning::Yes,
         StatusCode::TOO_MANY_REQUESTS

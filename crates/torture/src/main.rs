@@ -5,6 +5,7 @@ mod audit;
 mod bitrot;
 mod client;
 mod clock;
+mod cluster;
 mod descriptors;
 mod dice;
 mod firings;
@@ -18,6 +19,7 @@ mod posts;
 mod powercut;
 mod process;
 mod queue;
+mod regions;
 mod report;
 mod rig;
 mod scratch;
@@ -56,6 +58,8 @@ enum Fault {
     Memory(memory::Memory),
     Clock(clock::ClockJumps),
     Bitrot(bitrot::Bitrot),
+    Cluster(cluster::Cluster),
+    Region(regions::Regions),
     #[command(hide = true)]
     OpenDamaged(bitrot::OpenDamaged),
 }
@@ -79,6 +83,8 @@ fn main() -> ExitCode {
                 Fault::Memory(memory) => memory.run().await,
                 Fault::Clock(clock) => clock.run().await,
                 Fault::Bitrot(bitrot) => bitrot.run().await,
+                Fault::Cluster(cluster) => cluster.run().await,
+                Fault::Region(regions) => regions.run().await,
                 Fault::OpenDamaged(open) => open.run().await,
             }
         })

@@ -39,6 +39,11 @@ impl Posts {
         id
     }
 
+    /// An id that somebody chose; from now on somebody may have heard of it.
+    pub fn note(&self, id: &str) {
+        self.book().unanswered.insert(id.to_owned());
+    }
+
     /// The server said yes.
     pub fn acknowledge(&self, id: &str) {
         let mut book = self.book();

@@ -27,7 +27,7 @@ const READY_POLL: Duration = Duration::from_millis(3);
 pub const DISK_FAILED: i32 = 75;
 
 /// A child that never outlives this program.
-struct Leash(Child);
+pub struct Leash(pub Child);
 
 impl Drop for Leash {
     fn drop(&mut self) {

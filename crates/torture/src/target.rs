@@ -34,7 +34,11 @@ struct Book {
 
 impl Target {
     pub async fn start(seed: u64) -> anyhow::Result<Target> {
-        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
+        Target::start_at(Ipv4Addr::LOCALHOST, seed).await
+    }
+
+    pub async fn start_at(address: Ipv4Addr, seed: u64) -> anyhow::Result<Target> {
+        let listener = TcpListener::bind((address, 0)).await?;
         let address = listener.local_addr()?;
         let book = Arc::new(Mutex::new(Book { calls: Calls::new(), dice: Dice::new(seed) }));
         tokio::spawn(accept(listener, book.clone()));

@@ -58,7 +58,7 @@ impl Trial {
     }
 
     pub fn load_at(&self, pace: Pace, dice: &mut Dice) -> Load {
-        Load::start(self.sortie.address, TOKEN, pace, &self.posts, dice)
+        Load::start(&[self.sortie.address], TOKEN, pace, &self.posts, dice)
     }
 
     /// Acknowledged runs, drawn, must be known right after a restart.
@@ -119,7 +119,7 @@ fn describe(status: Option<RunStatus>) -> &'static str {
     status.map_or("unknown", RunStatus::as_str)
 }
 
-type Statuses = BTreeMap<String, Option<RunStatus>>;
+pub type Statuses = BTreeMap<String, Option<RunStatus>>;
 
 /// Asks until every run has ended, is parked or is unknown, or until nothing moves any more.
 async fn settle(address: SocketAddr, runs: &[String]) -> anyhow::Result<Statuses> {
@@ -166,7 +166,7 @@ async fn statuses(address: SocketAddr, runs: &[String]) -> anyhow::Result<Status
     Ok(all)
 }
 
-async fn status(client: &mut Client, id: &str) -> anyhow::Result<Option<RunStatus>> {
+pub async fn status(client: &mut Client, id: &str) -> anyhow::Result<Option<RunStatus>> {
     let answer = client.get(&format!("/v1/runs/{id}")).await?;
     if answer.status == StatusCode::NOT_FOUND {
         return Ok(None);
@@ -184,7 +184,10 @@ struct Listed {
 
 /// The ids of all runs that the server lists.
 async fn stored(address: SocketAddr) -> anyhow::Result<BTreeSet<String>> {
-    let mut client = Client::new(address, Some(TOKEN));
+    stored_at(&mut Client::new(address, Some(TOKEN))).await
+}
+
+pub async fn stored_at(client: &mut Client) -> anyhow::Result<BTreeSet<String>> {
     let mut stored = BTreeSet::new();
     let mut path = "/v1/runs?limit=1000".to_owned();
     loop {
@@ -199,7 +202,7 @@ async fn stored(address: SocketAddr) -> anyhow::Result<BTreeSet<String>> {
 }
 
 /// The entries of all ledgers, and how often a call came again under another key.
-async fn ledgers(drones: &Drones) -> anyhow::Result<(Vec<Entry>, u64)> {
+pub async fn ledgers(drones: &Drones) -> anyhow::Result<(Vec<Entry>, u64)> {
     let mut entries = Vec::new();
     let mut key_changes = 0;
     for service in Service::ALL {

@@ -61,7 +61,7 @@ pub async fn deliver(subject: &Subject, deliveries: u32) -> anyhow::Result<Side>
     let mut client = subject.client()?;
     let (mut latencies, all) = (histogram(), Instant::now());
     for number in 0..deliveries {
-        let id = format!("alone-{number}");
+        let id = format!("alone{}-{number}", subject.mark());
         let path = client::path("/v1/runs/{}", &[&id]);
         let begun = Instant::now();
         let call =

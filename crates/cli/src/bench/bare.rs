@@ -26,7 +26,7 @@ pub async fn start(target: &Target) -> anyhow::Result<(Child, Target)> {
     let (child, line) = Child::start("the bare server", &["bench", "bare-server"]).await?;
     let address = line.strip_prefix("listening on ").and_then(|address| address.parse().ok());
     let address = address.with_context(|| format!("the bare server's first line is {line:?}"))?;
-    Ok((child, Target { address, answers: Answers::Whole, ..target.clone() }))
+    Ok((child, Target { address, others: Vec::new(), answers: Answers::Whole, ..target.clone() }))
 }
 
 /// Answer every request with a greeting

@@ -9,7 +9,7 @@ use serde::Serialize;
 use super::comparison::{Comparison, Side};
 use super::figures::{Figures, Setting, count};
 use super::load::{Answers, LATE_ANSWERS, Load, Measured, OPEN_CONNECTIONS, Pace, Target, drive};
-use super::options::{Place, Repeats};
+use super::options::{Place, Repeats, Running};
 use super::request::REQUEST_BYTES;
 use super::subject::{Subject, Sync};
 use super::waiting::{Service, WORKFLOW};
@@ -42,6 +42,8 @@ pub struct Ingest {
     #[command(flatten)]
     repeats: Repeats,
     #[command(flatten)]
+    running: Running,
+    #[command(flatten)]
     place: Place,
 }
 
@@ -61,7 +63,7 @@ struct IngestSetting {
 }
 
 impl Ingest {
-    pub async fn run(self, json: bool) -> anyhow::Result<()> {
+    pub async fn run(self, json: bool, token: Option<&str>) -> anyhow::Result<()> {
         let mut setting = IngestSetting {
             rate: self.rate,
             batch: self.batch,
@@ -74,7 +76,7 @@ impl Ingest {
         };
         let (mut pairs, mut syncs) = (Vec::new(), Vec::new());
         for _ in 0..self.repeats.repeats {
-            let (sortie, bare, sync) = self.once(json).await?;
+            let (sortie, bare, sync) = self.once(json, token).await?;
             setting.refused += sortie.refused;
             setting.failed += sortie.failed;
             pairs.push((sortie.side(), bare));
@@ -85,23 +87,30 @@ impl Ingest {
         Figures::new(Some(comparison), &Sync::middle(syncs), setting).show(json)
     }
 
-    async fn once(&self, json: bool) -> anyhow::Result<(Measured, Side, Sync)> {
+    async fn once(&self, json: bool, token: Option<&str>) -> anyhow::Result<(Measured, Side, Sync)> {
         let silent = Service::silent().await?;
-        let subject = Subject::start(&self.place, "").await?;
+        let subject = Subject::of(&self.running, token, &self.place).await?;
         subject.apply(silent.workflow_on_disk()).await?;
         let mut target = subject.target(WORKFLOW);
         if self.batch.is_some() {
             target = Target { path: format!("{}:batch", target.path), answers: Answers::ByLine, ..target };
         }
         let sync = subject.sync()?;
-        let sortie = self.measure("sortie", &target, json).await?;
+        let sortie = self.measure("sortie", &target, &format!("bench{}", subject.mark()), json).await?;
         drop(subject);
         let (_bare_server, target) = bare::start(&target).await?;
-        let bare = self.measure(bare::NAME, &target, json).await?;
+        let bare = self.measure(bare::NAME, &target, "bench", json).await?;
         Ok((sortie, bare.side(), sync))
     }
 
-    async fn measure(&self, name: &'static str, target: &Target, json: bool) -> anyhow::Result<Measured> {
+    /// `ids` begins the ids of its requests.
+    async fn measure(
+        &self,
+        name: &'static str,
+        target: &Target,
+        ids: &str,
+        json: bool,
+    ) -> anyhow::Result<Measured> {
         let measured = Duration::from_secs(self.seconds.into());
         let warm_up = WARM_UP_MAX.min(measured);
         let pace = match self.rate {
@@ -118,7 +127,7 @@ impl Ingest {
             late_answers: LATE_ANSWERS,
         };
         let time = warm_up + measured;
-        let measured = progress::during(name, time, json, drive(target, load, "bench")).await;
+        let measured = progress::during(name, time, json, drive(target, load, ids)).await;
         measured.with_context(|| format!("measuring {name}"))
     }
 

@@ -32,6 +32,8 @@ const GET_READY: Duration = Duration::from_millis(20);
 #[derive(Debug, Clone)]
 pub struct Target {
     pub address: SocketAddr,
+    /// Further addresses of the same installation; connections are spread over all.
+    pub others: Vec<SocketAddr>,
     pub path: String,
     pub token: String,
     pub answers: Answers,
@@ -107,10 +109,16 @@ pub async fn drive(target: &Target, load: Load, name: &str) -> anyhow::Result<Me
     let threads = threads().min(load.connections);
     let end = load.warm_up + load.measured;
     let window = Window { from: load.warm_up, until: end, interval: load.interval };
-    let address = target.address;
+    let addresses: Vec<SocketAddr> =
+        [target.address].into_iter().chain(target.others.iter().copied()).collect();
     // A busy server takes its time, and whoever waits for us looks at it meanwhile.
     let opening = tokio::task::spawn_blocking(move || {
-        (0..load.connections).map(|_| connect(address)).collect::<anyhow::Result<Vec<_>>>()
+        addresses
+            .iter()
+            .cycle()
+            .take(load.connections as usize)
+            .map(|address| connect(*address))
+            .collect::<anyhow::Result<Vec<_>>>()
     });
     let mut connections: Vec<Vec<TcpStream>> = (0..threads).map(|_| Vec::new()).collect();
     for (number, connection) in opening.await.context("opening connections")??.into_iter().enumerate() {

@@ -12,6 +12,15 @@ pub struct Place {
     pub data: Option<PathBuf>,
 }
 
+/// What is measured in place of a server of its own.
+#[derive(Debug, Clone, Default, Args)]
+pub struct Running {
+    /// Measure a server or cluster that runs already, at these addresses; its token comes by --token. What is handed in
+    /// stays there, so use one that is made for it
+    #[arg(long, value_name = "URL")]
+    pub cluster: Vec<String>,
+}
+
 /// How often the whole is measured.
 #[derive(Debug, Clone, Args)]
 pub struct Repeats {

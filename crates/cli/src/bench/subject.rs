@@ -1,6 +1,7 @@
-//! The server under test: `sortie serve` as a process of its own, on a directory that goes with it.
+//! The server under test: `sortie serve` as a process of its own, on a directory that goes with it; or servers that run
+//! already.
 
-use std::net::SocketAddr;
+use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
@@ -8,16 +9,18 @@ use tempfile::TempDir;
 
 use super::child::Child;
 use super::load::{Answers, Target};
-use super::options::Place;
+use super::options::{Place, Running};
 use crate::client::{Call, Client};
 use crate::machine::{self, Mount, Storage, SyncLatency};
 
 /// A server with syncs in force, its address and its token.
 pub struct Subject {
     // Dropped in this order: the process ends before its directory goes.
-    child: Child,
+    child: Option<Child>,
     directory: TempDir,
     pub address: SocketAddr,
+    /// Other addresses of servers that run already.
+    others: Vec<SocketAddr>,
     pub token: String,
 }
 
@@ -32,7 +35,43 @@ impl Subject {
         let config = directory.path().join("sortie.toml");
         std::fs::write(&config, config_text(&token) + settings).context("writing the server's settings")?;
         let (child, address) = serve(directory.path()).await?;
-        Ok(Subject { child, directory, address, token })
+        Ok(Subject { child: Some(child), directory, address, others: Vec::new(), token })
+    }
+
+    /// Servers that run already when some are named, otherwise one that is started.
+    pub async fn of(running: &Running, token: Option<&str>, place: &Place) -> anyhow::Result<Subject> {
+        let Some((first, others)) = running.cluster.split_first() else {
+            return Subject::start(place, "").await;
+        };
+        let place = place.data.clone().unwrap_or_else(std::env::temp_dir);
+        let directory = tempfile::Builder::new().prefix("sortie-bench-").tempdir_in(&place);
+        let directory = directory.with_context(|| format!("making a directory in {}", place.display()))?;
+        let others = others.iter().map(|url| address_of(url)).collect::<anyhow::Result<_>>()?;
+        let (address, token) = (address_of(first)?, token.unwrap_or_default().to_owned());
+        Ok(Subject { child: None, directory, address, others, token })
+    }
+
+    /// What ids carry so that those of earlier measurements are not met again; nothing for a server of its own.
+    pub fn mark(&self) -> String {
+        match self.child {
+            Some(_) => String::new(),
+            None => {
+                let name = self.directory.path().file_name().unwrap_or_default().to_string_lossy();
+                name.rsplit('-').next().unwrap_or_default().to_owned()
+            }
+        }
+    }
+
+    /// A client for each address.
+    pub fn clients(&self) -> anyhow::Result<Vec<Client>> {
+        let addresses = [self.address].into_iter().chain(self.others.iter().copied());
+        let client = |address| Ok(Client::new(&format!("http://{address}"), Some(&self.token))?);
+        addresses.map(client).collect()
+    }
+
+    /// Whether it was started for the measurement alone.
+    pub fn is_own(&self) -> bool {
+        self.child.is_some()
     }
 
     /// Kills the server; its directory stays.
@@ -50,12 +89,14 @@ impl Subject {
     /// Where requests to a workflow go.
     pub fn target(&self, workflow: &str) -> Target {
         let path = format!("/v1/workflows/{workflow}/runs");
-        Target { address: self.address, path, token: self.token.clone(), answers: Answers::Whole }
+        let (address, others, token) = (self.address, self.others.clone(), self.token.clone());
+        Target { address, others, path, token, answers: Answers::Whole }
     }
 
     /// Bytes of memory that the server holds.
     pub fn memory_bytes(&self) -> anyhow::Result<u64> {
-        machine::resident_bytes(self.child.id()).context("reading the memory of the server")
+        let child = self.child.as_ref().context("the memory of a server that runs already is not known")?;
+        machine::resident_bytes(child.id()).context("reading the memory of the server")
     }
 
     pub fn client(&self) -> anyhow::Result<Client> {
@@ -86,7 +127,7 @@ impl Stopped {
     pub async fn start(self) -> anyhow::Result<Subject> {
         let Stopped { directory, token } = self;
         let (child, address) = serve(directory.path()).await?;
-        Ok(Subject { child, directory, address, token })
+        Ok(Subject { child: Some(child), directory, address, others: Vec::new(), token })
     }
 }
 
@@ -100,6 +141,14 @@ async fn serve(directory: &Path) -> anyhow::Result<(Child, SocketAddr)> {
     let address = line.strip_prefix("listening on http://").and_then(|address| address.parse().ok());
     let address = address.with_context(|| format!("the server's first line is {line:?}"))?;
     Ok((child, address))
+}
+
+/// The address in a URL like `http://127.0.0.1:7070`.
+fn address_of(url: &str) -> anyhow::Result<SocketAddr> {
+    let address = url.strip_prefix("http://").map(|rest| rest.trim_end_matches('/'));
+    address
+        .and_then(|address| address.to_socket_addrs().ok()?.next())
+        .with_context(|| format!("--cluster {url:?} is not like http://127.0.0.1:7070"))
 }
 
 /// How the server's writes become durable.

@@ -13,9 +13,9 @@ use super::backlog::{Progress, wait_until_ended};
 use super::comparison::{Comparison, Side};
 use super::deliveries::{Deliveries, WORKFLOW};
 use super::figures::{Figures, Setting, count};
-use super::options::{Place, Repeats};
+use super::options::{Place, Repeats, Running};
 use super::subject::Sync;
-use super::{calls, load, progress, submit};
+use super::{calls, load, progress, running, submit};
 use crate::client::{self, Client};
 use crate::when;
 
@@ -41,6 +41,8 @@ pub struct Workflow {
     concurrency: u32,
     #[command(flatten)]
     repeats: Repeats,
+    #[command(flatten)]
+    running: Running,
     #[command(flatten)]
     place: Place,
 }
@@ -69,12 +71,12 @@ struct Once {
 }
 
 impl Workflow {
-    pub async fn run(self, json: bool) -> anyhow::Result<()> {
+    pub async fn run(self, json: bool, token: Option<&str>) -> anyhow::Result<()> {
         let (runs, concurrency) = (self.runs, self.concurrency);
         let mut setting = WorkflowSetting { runs, completed: runs, concurrency, seconds: 0.0, alone: None };
         let (mut pairs, mut syncs) = (Vec::new(), Vec::new());
         for _ in 0..self.repeats.repeats {
-            let once = self.once(json).await?;
+            let once = self.once(json, token).await?;
             setting.completed = setting.completed.min(once.completed);
             setting.seconds = setting.seconds.max(once.seconds);
             setting.alone = Some(once.alone);
@@ -85,18 +87,18 @@ impl Workflow {
         Figures::new(Some(comparison), &Sync::middle(syncs), setting).show(json)
     }
 
-    async fn once(&self, json: bool) -> anyhow::Result<Once> {
+    async fn once(&self, json: bool, token: Option<&str>) -> anyhow::Result<Once> {
         let Deliveries { subject, addresses, services: _services } =
-            Deliveries::start(&self.place, "").await?;
+            Deliveries::of(&self.running, token, &self.place).await?;
         let sync = subject.sync()?;
         let warm_up = (self.runs / 10).clamp(1, 2_000);
 
         let mut client = subject.client()?;
         let bar = progress::bar("sortie", u64::from(warm_up + self.runs), json);
-        deliver(&mut client, warm_up, "warm", &bar).await?;
+        running::deliver(&subject, warm_up, "warm", &bar).await?;
         let alone = alone::deliver(&subject, DELIVERIES_ALONE).await?;
         let from = when::now();
-        let seconds = deliver(&mut client, self.runs, "bench", &bar).await?;
+        let seconds = running::deliver(&subject, self.runs, "bench", &bar).await?;
         bar.finish_and_clear();
         let (completed, sortie) = read_back(&mut client, Time(from), self.runs, seconds).await?;
         drop(subject);

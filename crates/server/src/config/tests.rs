@@ -1,5 +1,7 @@
 //! Bad settings are refused with the key and the fix; good ones mean what they say.
 
+mod manifests;
+
 use super::*;
 
 fn parse(text: &str, variables: &[(&str, &str)]) -> Result<Config, String> {

@@ -14,6 +14,7 @@ mod faults;
 mod jobs;
 mod jobs_target;
 mod jobs_world;
+mod manifests;
 mod parked;
 mod queues;
 mod queues_refused;

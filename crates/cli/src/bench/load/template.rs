@@ -76,6 +76,7 @@ mod tests {
     fn target() -> Target {
         Target {
             address: ([127, 0, 0, 1], 1).into(),
+            others: Vec::new(),
             path: "/p".to_owned(),
             token: "t".to_owned(),
             answers: Answers::Whole,

@@ -22,7 +22,13 @@ fn load(pace: Pace) -> Load {
 }
 
 fn target(address: SocketAddr) -> Target {
-    Target { address, path: "/".to_owned(), token: "t".to_owned(), answers: Answers::Whole }
+    Target {
+        address,
+        others: Vec::new(),
+        path: "/".to_owned(),
+        token: "t".to_owned(),
+        answers: Answers::Whole,
+    }
 }
 
 async fn on_bare_server(load: Load) -> Measured {

@@ -1,0 +1,313 @@
+//! `sortie cluster dev`: three nats-servers and three instances on this machine, and a second region if asked.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, bail, ensure};
+use clap::Args;
+use drone_delivery::{Durability, Fleet, Settings, workflows};
+
+use super::child::Child;
+use super::keys::{Keys, write_private};
+use super::plan::{Plan, Region};
+use super::{nats, settings};
+use crate::client::{Call, Client};
+use crate::json::one_line;
+use crate::screen;
+use crate::signals::Signals;
+
+/// Generous: twelve programs share this machine.
+const START_MAX: Duration = Duration::from_secs(120);
+/// Longer than an instance takes to let go of what it has.
+const STOP_MAX: Duration = Duration::from_secs(45);
+const ASK_MAX: Duration = Duration::from_secs(2);
+const POLL: Duration = Duration::from_millis(200);
+
+/// Start a cluster on this machine: three nats-servers and three instances
+///
+/// With --regions there are two such regions, joined by leaf nodes. Every member is a process of its own, to be killed
+/// and frozen at will; none is started again by itself, and all end with this command.
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  sortie cluster dev --regions --data ./cluster")]
+pub struct Dev {
+    /// Start a second region, which stands by for the first
+    #[arg(long)]
+    regions: bool,
+    /// Keep the data in this directory; without it they are in a temporary one that goes with the process
+    #[arg(long, value_name = "DIR")]
+    data: Option<PathBuf>,
+    /// The port of the first instance, the others follow; 0 takes any free ones
+    #[arg(long, default_value_t = 7070)]
+    port: u16,
+    /// The port of the first nats-server, the others follow; 0 takes any free ones
+    #[arg(long, value_name = "PORT", default_value_t = 4222)]
+    nats_port: u16,
+    /// Partitions of the installation, fixed when it is first started
+    #[arg(long, default_value_t = 8, value_parser = clap::value_parser!(u16).range(1..=64))]
+    partitions: u16,
+    /// The nats-server to use, 2.15 or newer; without it the path and the build's folder are searched
+    #[arg(long, value_name = "PATH", env = "SORTIE_NATS_SERVER")]
+    nats_server: Option<PathBuf>,
+}
+
+impl Dev {
+    pub async fn run(self) -> anyhow::Result<ExitCode> {
+        let server = nats::find(self.nats_server.as_deref())?;
+        let mut signals = Signals::listen()?;
+        let directory = Directory::open(self.data.as_deref())?;
+        let keys = Keys::of(directory.path())?;
+        let plan = Plan::new(directory.path(), self.regions, self.port, self.nats_port)?;
+        let fleet = Fleet::start(fleet_settings(directory.path())).await?;
+        let mut members = Members { all: Vec::new() };
+        tokio::select! {
+            biased; // What was started is ended in order, also when the signal comes before all is up.
+            () = signals.next() => return Ok(ExitCode::SUCCESS),
+            started = members.start(&plan, &server, self.partitions, &keys) => started?,
+        }
+        let home = &plan.regions[0];
+        for source in workflows::ready(&fleet.addresses()) {
+            apply(home, &keys, source).await.context("applying a drone workflow")?;
+        }
+        screen::print(&welcome(&plan, &members, &keys, &directory))?;
+        members.watch_until(&mut signals).await?;
+        screen::print("\nFinishing what is under way; Ctrl-C again ends it at once.\n")?;
+        tokio::select! {
+            biased; // An orderly end counts, also if a signal came with it.
+            ended = members.end() => ended?,
+            () = signals.next() => {}
+        }
+        fleet.stop().await;
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+/// Where everything is kept.
+enum Directory {
+    Named(PathBuf),
+    Temporary(tempfile::TempDir),
+}
+
+impl Directory {
+    fn open(named: Option<&Path>) -> anyhow::Result<Directory> {
+        let Some(path) = named else {
+            let made = tempfile::Builder::new().prefix("sortie-cluster-").tempdir();
+            return Ok(Directory::Temporary(made.context("making a directory")?));
+        };
+        fs::create_dir_all(path).with_context(|| format!("making {}", path.display()))?;
+        let path = path.canonicalize().with_context(|| format!("looking for {}", path.display()))?;
+        Ok(Directory::Named(path))
+    }
+
+    fn path(&self) -> &Path {
+        match self {
+            Directory::Named(path) => path,
+            Directory::Temporary(directory) => directory.path(),
+        }
+    }
+}
+
+fn fleet_settings(directory: &Path) -> Settings {
+    let data = Some(directory.join("drone-services"));
+    Settings { ports: [0; 5], data, durability: Durability::Flushed, ..Settings::default() }
+}
+
+/// The processes, NATS before Sortie in each region.
+struct Members {
+    all: Vec<Member>,
+}
+
+struct Member {
+    child: Child,
+    kind: Kind,
+    told: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Nats,
+    Sortie,
+}
+
+impl Members {
+    async fn start(
+        &mut self,
+        plan: &Plan,
+        server: &Path,
+        partitions: u16,
+        keys: &Keys,
+    ) -> anyhow::Result<()> {
+        for region in &plan.regions {
+            let pair = plan.pair_of(region);
+            for node in &region.nats {
+                fs::create_dir_all(&node.directory).context("making a directory")?;
+                let file = node.directory.join("nats.conf");
+                write_private(&file, &nats::configuration(node, region, pair, keys))?;
+                let mut command = Command::new(server);
+                command.arg("-c").arg(&file);
+                self.add(Kind::Nats, &node.name, command, &node.directory.join("nats.log"))?;
+            }
+        }
+        for region in &plan.regions {
+            for node in &region.nats {
+                self.well(&format!("http://127.0.0.1:{}", node.monitor), "/healthz").await?;
+            }
+        }
+        let own = std::env::current_exe().context("asking for the place of this program")?;
+        for region in &plan.regions {
+            for instance in &region.instances {
+                fs::create_dir_all(&instance.directory).context("making a directory")?;
+                let file = instance.directory.join("sortie.toml");
+                write_private(&file, &settings::text(instance, region, partitions, keys))?;
+                let mut command = Command::new(&own);
+                command.args(["serve", "--config"]).arg(&file);
+                self.add(Kind::Sortie, &instance.name, command, &instance.directory.join("sortie.log"))?;
+            }
+        }
+        for (place, region) in plan.regions.iter().enumerate() {
+            // A region that stands by holds nothing, and says so.
+            let question = if place == 0 { "/readyz" } else { "/livez" };
+            for instance in &region.instances {
+                self.well(&instance.url(), question).await?;
+            }
+        }
+        Ok(())
+    }
+
+    fn add(&mut self, kind: Kind, name: &str, command: Command, log: &Path) -> anyhow::Result<()> {
+        self.all.push(Member { child: Child::start(name, command, log)?, kind, told: false });
+        Ok(())
+    }
+
+    /// Waits until it answers with a success.
+    async fn well(&mut self, url: &str, question: &str) -> anyhow::Result<()> {
+        let mut client = Client::new(url, None)?;
+        let began = Instant::now();
+        loop {
+            let asked = tokio::time::timeout(ASK_MAX, client.try_send(Call::get(question))).await;
+            if let Ok(Ok(answer)) = &asked
+                && answer.status.is_success()
+            {
+                return Ok(());
+            }
+            for member in &mut self.all {
+                if let Some(status) = member.child.ended()? {
+                    bail!(
+                        "{} ended before it was ready: {status}\n{}",
+                        member.child.name,
+                        member.child.said()
+                    );
+                }
+            }
+            ensure!(
+                began.elapsed() < START_MAX,
+                "{url}{question} is not well within {} s",
+                START_MAX.as_secs()
+            );
+            tokio::time::sleep(POLL).await;
+        }
+    }
+
+    /// Says who has ended, until a signal comes.
+    async fn watch_until(&mut self, signals: &mut Signals) -> anyhow::Result<()> {
+        loop {
+            tokio::select! {
+                biased; // The signal first: who ends by it is not worth a word.
+                () = signals.next() => return Ok(()),
+                () = tokio::time::sleep(POLL) => {}
+            }
+            for member in &mut self.all {
+                let Some(status) = member.child.ended()? else { continue };
+                if !member.told {
+                    let Child { name, command, .. } = &member.child;
+                    screen::print(&format!(
+                        "{name} has ended: {status}; start it again with\n  {command}\n"
+                    ))?;
+                    member.told = true;
+                }
+            }
+        }
+    }
+
+    /// The instances first, so that what they still have to write down finds its NATS.
+    async fn end(&mut self) -> anyhow::Result<()> {
+        for kind in [Kind::Sortie, Kind::Nats] {
+            let began = Instant::now();
+            let mut left = true;
+            for member in self.all.iter_mut().filter(|member| member.kind == kind) {
+                member.child.terminate()?;
+            }
+            while left && began.elapsed() < STOP_MAX {
+                left = false;
+                for member in self.all.iter_mut().filter(|member| member.kind == kind) {
+                    left |= member.child.ended()?.is_none();
+                }
+                tokio::time::sleep(POLL / 4).await;
+            }
+        }
+        Ok(())
+    }
+}
+
+async fn apply(region: &Region, keys: &Keys, source: String) -> anyhow::Result<()> {
+    let mut client = Client::new(&region.instances[0].url(), Some(&keys.token))?;
+    client.send(Call::post("/v1/workflows", "application/yaml", source)).await.map(drop)
+}
+
+fn welcome(plan: &Plan, members: &Members, keys: &Keys, directory: &Directory) -> String {
+    let mut text = String::from("The cluster is ready.\n\n");
+    let pid = |name: &str| {
+        let member = members.all.iter().find(|member| member.child.name == name);
+        member.map_or(0, |member| member.child.pid())
+    };
+    for region in &plan.regions {
+        for instance in &region.instances {
+            text.push_str(&format!(
+                "  {:14} {:28} pid {}\n",
+                instance.name,
+                instance.url(),
+                pid(&instance.name)
+            ));
+        }
+        for (node, url) in region.nats.iter().zip(region.nats_urls()) {
+            text.push_str(&format!("  {:14} {url:28} pid {}\n", node.name, pid(&node.name)));
+        }
+    }
+    let kept = match directory {
+        Directory::Named(_) => "",
+        Directory::Temporary(_) => " (goes with this process; keep it with --data DIR)",
+    };
+    let program = crate::dev::program();
+    let home = &plan.regions[0];
+    let [first, second] = [&home.instances[0], &home.instances[1]];
+    text.push_str(&format!(
+        "  {:14} {}{kept}
+
+Try, in another terminal:
+  export SORTIE_TOKEN={}
+  curl -s {}/api/deliveryrequests -H \"authorization: Bearer $SORTIE_TOKEN\" -H 'content-type: application/json' -d '{}'
+  {program} --url {} run show delivery-1
+  {program} --url {} partition list
+  kill -KILL {}      its partitions go on elsewhere
+  kill -STOP {}      and -CONT: whoever wakes up is refused
+",
+        "data",
+        directory.path().display(),
+        keys.token,
+        first.url(),
+        one_line(workflows::SAMPLE_REQUEST),
+        second.url(),
+        second.url(),
+        pid(&home.instances[2].name),
+        pid(&second.name),
+    ));
+    if let Some(standby) = plan.regions.get(1) {
+        let url = standby.instances[0].url();
+        text.push_str(&format!(
+            "  {program} --url {url} region status\n  {program} --url {url} region promote\n"
+        ));
+    }
+    text.push_str("\nCtrl-C ends it.\n");
+    text
+}

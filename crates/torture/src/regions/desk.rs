@@ -1,0 +1,72 @@
+//! Asks a region what it is, and makes it the active one.
+
+use std::net::SocketAddr;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, ensure};
+use bytes::Bytes;
+use hyper::Method;
+use serde_json::{Value, json};
+
+use crate::client::Client;
+use crate::cluster::settle;
+use crate::rig::TOKEN;
+
+/// A planned switch waits for the other side to let go, then for the mirrors.
+const PROMOTION: Duration = Duration::from_secs(150);
+/// A region that returns keeps its tail, makes its mirrors anew and fetches everything.
+const LEVEL: Duration = Duration::from_secs(180);
+const PAUSE: Duration = Duration::from_millis(250);
+
+pub struct Desk {
+    name: &'static str,
+    addresses: Vec<SocketAddr>,
+}
+
+impl Desk {
+    pub fn new(name: &'static str, addresses: Vec<SocketAddr>) -> Desk {
+        Desk { name, addresses }
+    }
+
+    pub async fn status(&self) -> anyhow::Result<Value> {
+        let asked = settle::asked(&self.addresses, async |client: &mut Client| {
+            let answer = client.get("/v1/region").await?.success()?;
+            Ok(serde_json::from_slice(&answer.body)?)
+        });
+        asked.await.with_context(|| format!("asking {} what it is", self.name))
+    }
+
+    pub async fn epoch(&self) -> anyhow::Result<u64> {
+        self.status().await?["here"]["epoch"].as_u64().context("a region has an epoch")
+    }
+
+    /// Waits until it stands by and its mirrors have everything.
+    pub async fn standing_by(&self) -> anyhow::Result<()> {
+        let began = Instant::now();
+        loop {
+            let status = self.status().await?;
+            // Under load the last messages are always on their way.
+            let level = |mirror: &Value| mirror["lag"].as_u64().is_some_and(|lag| lag < 50);
+            let mirrors = status["mirrors"].as_array().map_or(&[][..], Vec::as_slice);
+            if status["here"]["role"] == "standby" && !mirrors.is_empty() && mirrors.iter().all(level) {
+                return Ok(());
+            }
+            ensure!(began.elapsed() < LEVEL, "{} does not stand by within {LEVEL:?}: {status}", self.name);
+            tokio::time::sleep(PAUSE).await;
+        }
+    }
+
+    /// Makes it the active one; what it says of it.
+    pub async fn promote(&self, force: bool) -> anyhow::Result<String> {
+        let body = Bytes::from(json!({ "force": force }).to_string());
+        let mut client = Client::new(self.addresses[0], Some(TOKEN)).within(PROMOTION);
+        let sent = client.send(Method::POST, "/v1/region:promote", "application/json", body).await;
+        let answer = sent.and_then(|answer| answer.success());
+        let answer = answer.with_context(|| format!("promoting {}", self.name))?;
+        let said: Value = serde_json::from_slice(&answer.body)?;
+        Ok(format!(
+            "epoch {}, active after {} ms, {} messages missing as far as is known",
+            said["epoch"], said["took_ms"], said["lost_messages"]
+        ))
+    }
+}
