@@ -7,7 +7,7 @@ use clap::{Parser, Subcommand};
 
 use crate::session::{Options, Session};
 use crate::{
-    bench, completions, dev, doctor, job, parked, partition, queue, run, serve, service, signals, topic,
+    bench, completions, dev, doctor, job, parked, partition, queue, region, run, serve, service, signals, topic,
     workflow,
 };
 
@@ -46,6 +46,8 @@ enum Command {
     #[command(subcommand)]
     Partition(partition::Partition),
     #[command(subcommand)]
+    Region(region::Region),
+    #[command(subcommand)]
     Service(service::Service),
     Doctor(doctor::Doctor),
     #[command(subcommand)]
@@ -67,6 +69,7 @@ impl Arguments {
             Command::Topic(command) => on_one_core(async { command.run(Session::new(&options)?).await }),
             Command::Parked(command) => on_one_core(async { command.run(Session::new(&options)?).await }),
             Command::Partition(command) => on_one_core(async { command.run(Session::new(&options)?).await }),
+            Command::Region(command) => on_one_core(async { command.run(Session::new(&options)?).await }),
             Command::Service(command) => on_one_core(async { command.run(Session::new(&options)?).await }),
             Command::Doctor(doctor) => on_one_core(async { doctor.run(Session::new(&options)?).await }),
             Command::Bench(bench) => on_all_cores(signals::unless_interrupted(bench.run(options.json))),
@@ -166,6 +169,11 @@ mod tests {
             "parked",
             "parked list --limit 3",
             "partition list",
+            "region status",
+            "region promote --force",
+            "region demote",
+            "region drill --switch",
+            "region tail --json",
             "service list",
             "doctor --data d",
             "bench ingest --rate 1000 --seconds 3 --json",

@@ -12,6 +12,7 @@ mod job;
 mod parked;
 mod partition;
 mod queue;
+mod region;
 mod run;
 mod service;
 mod topic;

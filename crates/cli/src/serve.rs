@@ -13,6 +13,9 @@ use crate::failure::Failure;
 use crate::signals::Signals;
 use crate::{machine, screen};
 
+/// Said when the ordinal is to be read from the host's name.
+const OF_HOST: &str = "of-host";
+
 /// What libraries may say unless told otherwise: RabbitMQ's client shows the bodies of messages that come back.
 const OTHERS: &str = "lapin=error";
 
@@ -32,6 +35,10 @@ pub struct Serve {
     /// Where to listen, like 127.0.0.1:7070; port 0 takes any free one
     #[arg(long, value_name = "ADDR")]
     listen: Option<SocketAddr>,
+    /// The place of this instance among cluster.ordinals; without a number the one at the end of the host's name, as
+    /// pods of a StatefulSet have it
+    #[arg(long, value_name = "N", num_args = 0..=1, default_missing_value = OF_HOST)]
+    ordinal: Option<String>,
     /// How logs look; by default text on a terminal and JSON elsewhere
     #[arg(long, value_name = "FORMAT", env = "SORTIE_LOG_FORMAT")]
     log_format: Option<LogFormat>,
@@ -51,6 +58,9 @@ impl Serve {
             Config::load(self.config.as_deref()).map_err(|error| Failure::Config(error.to_string()))?;
         config.data = self.data.unwrap_or(config.data);
         config.listen = self.listen.unwrap_or(config.listen);
+        if let Some(ordinal) = self.ordinal {
+            config.cluster.ordinal = Some(read_ordinal(&ordinal)?);
+        }
         let mut signals = Signals::listen()?;
         let running = start(config).await?;
         screen::print(&format!("listening on http://{}\n", running.address()))?;
@@ -58,6 +68,24 @@ impl Serve {
         stop(running, &mut signals).await;
         Ok(ExitCode::SUCCESS)
     }
+}
+
+fn read_ordinal(text: &str) -> Result<u32, Failure> {
+    if text != OF_HOST {
+        let wrong = |_| Failure::Config(format!("--ordinal: {text:?} is not a number"));
+        return text.parse().map_err(wrong);
+    }
+    let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
+    ordinal_of(&host).ok_or_else(|| {
+        Failure::Config(format!(
+            "--ordinal: the host's name, {host:?}, does not end in - and a number; give one"
+        ))
+    })
+}
+
+/// The number of a pod: `sortie-2` is the third.
+fn ordinal_of(host: &str) -> Option<u32> {
+    host.split('.').next()?.rsplit_once('-')?.1.parse().ok()
 }
 
 /// Starts a server, or says why not, with the exit code that the reason has.
@@ -86,5 +114,18 @@ pub fn start_logs(format: LogFormat, level: &str) {
     match format {
         LogFormat::Text => logs.with_ansi(std::io::stderr().is_terminal()).init(),
         LogFormat::Json => logs.json().flatten_event(true).init(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::ordinal_of;
+
+    #[test]
+    fn the_ordinal_is_at_the_end_of_the_hosts_name() {
+        assert_eq!(ordinal_of("sortie-2"), Some(2));
+        assert_eq!(ordinal_of("sortie-eu-12.sortie.default.svc"), Some(12));
+        assert_eq!(ordinal_of("laptop"), None);
+        assert_eq!(ordinal_of("node-b"), None);
     }
 }

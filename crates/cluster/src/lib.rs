@@ -2,10 +2,25 @@
 //!
 //! Nothing here is authority. The journal refuses whoever was overtaken; this only makes sure that somebody tries.
 
+mod assignment;
+mod decide;
 mod directory;
+mod hands;
+mod holder;
+mod keeper;
 mod member;
+mod metrics;
+mod pauses;
+mod pulse;
 mod register;
+mod settings;
 
+pub use assignment::desired;
+pub use decide::{Action, Decision, Outlook, Wait, decide};
 pub use directory::{Directory, Place};
+pub use holder::Holder;
+pub use keeper::Keeper;
 pub use member::{InstanceId, Member, Roles};
+pub use metrics::Metrics;
 pub use register::{Holding, Register, RegisterError, Sight};
+pub use settings::Settings;

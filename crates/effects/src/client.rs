@@ -9,6 +9,7 @@ mod resolve;
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -23,7 +24,7 @@ use crate::client::connection::{Broken, Live};
 use crate::client::pool::{Lane, Pool};
 use crate::egress::Egress;
 use crate::fault::Fault;
-use crate::headers::remove_framing;
+use crate::headers::{mark_region, remove_framing};
 use crate::limits;
 use crate::url::Url;
 
@@ -69,6 +70,8 @@ pub struct Settings {
     pub idle_timeout: Duration,
     /// For TCP per address, and for the TLS handshake.
     pub connect_timeout: Duration,
+    /// The epoch of the region that calls, as it is when a call leaves; 0 where there are no regions.
+    pub region_epoch: Arc<AtomicU64>,
 }
 
 /// Makes calls over connections that it keeps. Cheap to clone; the clones share the connections.
@@ -76,6 +79,7 @@ pub struct Settings {
 pub struct Client {
     dialer: Arc<Dialer>,
     pool: Arc<Pool>,
+    region_epoch: Arc<AtomicU64>,
 }
 
 impl Request {
@@ -104,6 +108,7 @@ impl Default for Settings {
             connections_total: limits::CONNECTIONS_TOTAL,
             idle_timeout: limits::IDLE_TIMEOUT,
             connect_timeout: limits::CONNECT_TIMEOUT,
+            region_epoch: Arc::default(),
         }
     }
 }
@@ -114,7 +119,8 @@ impl Client {
     pub fn new(settings: Settings) -> Client {
         let pool = Arc::new(Pool::new(&settings));
         tokio::spawn(pool::sweep_until_dropped(Arc::downgrade(&pool)));
-        Client { dialer: Arc::new(Dialer::new(settings)), pool }
+        let region_epoch = settings.region_epoch.clone();
+        Client { dialer: Arc::new(Dialer::new(settings)), pool, region_epoch }
     }
 
     /// Makes the call. Redirects are not followed and bodies not decompressed.
@@ -132,6 +138,7 @@ impl Client {
         let _lease = lease.map_err(|_| Fault::Timeout { sent: false })?;
 
         let mut message = message(request);
+        mark_region(message.headers_mut(), self.region_epoch.load(Ordering::Relaxed));
         loop {
             let mut live = match self.pool.take_idle(&lane) {
                 Some(live) => live,

@@ -8,6 +8,8 @@ use sha2::{Digest, Sha256};
 
 pub const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
 pub const TRACEPARENT: HeaderName = HeaderName::from_static("traceparent");
+/// By this a service that remembers the highest one it saw can refuse calls of a region that was overtaken.
+pub const REGION_EPOCH: HeaderName = HeaderName::from_static("sortie-region-epoch");
 
 pub(crate) const OWN_USER_AGENT: HeaderValue =
     HeaderValue::from_static(concat!("sortie/", env!("CARGO_PKG_VERSION")));
@@ -61,6 +63,13 @@ pub fn call_headers(
     headers.insert(TRACEPARENT, trace);
     headers.entry(USER_AGENT).or_insert(OWN_USER_AGENT);
     Ok(headers)
+}
+
+/// Says which epoch of its region a call is made in; nothing where there are no regions.
+pub(crate) fn mark_region(headers: &mut HeaderMap, epoch: u64) {
+    if epoch > 0 {
+        headers.insert(REGION_EPOCH, HeaderValue::from(epoch));
+    }
 }
 
 /// Whether a header frames the message.
@@ -128,6 +137,16 @@ mod tests {
     use super::*;
 
     const PARENT: &str = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
+
+    #[test]
+    fn a_call_says_the_epoch_of_its_region_and_none_where_there_is_none() {
+        let said = |epoch| {
+            let mut headers = HeaderMap::new();
+            mark_region(&mut headers, epoch);
+            headers.get(REGION_EPOCH).map(|value| value.to_str().unwrap().to_owned())
+        };
+        assert_eq!((said(3), said(0)), (Some("3".to_owned()), None));
+    }
 
     #[test]
     fn a_caller_cannot_frame_the_message_nor_replace_the_key() {

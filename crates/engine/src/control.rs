@@ -7,7 +7,7 @@ use host::Clock;
 use journal::codec;
 use journal::{AppendError, Journal, ReadError, Snapshot};
 use serde::{Deserialize, Serialize};
-use tokio::sync::Mutex;
+use tokio::sync::{Mutex, watch};
 use words::{Epoch, PartitionId, Seq, Timestamp, WorkflowName};
 
 use crate::limits::RECOVERY_READ_BYTES;
@@ -21,7 +21,7 @@ enum ControlEvent {
     WorkflowDeleted { name: WorkflowName, at: Timestamp, by: String },
 }
 
-/// The owner of the control partition. Cheap to clone.
+/// The control partition, as its owner or one of those who follow it. Cheap to clone.
 pub struct Control<J>(Arc<Inner<J>>);
 
 impl<J> Clone for Control<J> {
@@ -35,11 +35,14 @@ struct Inner<J> {
     catalogs: Catalogs,
     clock: Clock,
     // One change at a time: each is checked against the catalog that it changes. Held across the commit.
-    owner: Mutex<Owner>,
+    book: Mutex<Book>,
+    /// The epoch under which it is owned here; changes while the book is held.
+    owned: watch::Sender<Option<Epoch>>,
 }
 
-struct Owner {
-    epoch: Epoch,
+/// What is known of the control partition.
+#[derive(Default)]
+struct Book {
     tail: Seq,
     /// All that ever happened: a snapshot is made of it, and it is small.
     history: Vec<ControlEvent>,
@@ -63,6 +66,8 @@ pub enum ApplyError {
     RouteTaken { route: String, owner: WorkflowName },
     #[error("the workflow is at version {current}, not at the version that If-Match names")]
     Changed { current: u32 },
+    #[error("the control partition is not held here")]
+    NotHeld,
     #[error(transparent)]
     Journal(#[from] AppendError),
 }
@@ -72,6 +77,8 @@ pub enum ApplyError {
 pub enum DeleteError {
     #[error("no workflow has this name")]
     NotFound,
+    #[error("the control partition is not held here")]
+    NotHeld,
     #[error(transparent)]
     Journal(#[from] AppendError),
 }
@@ -83,6 +90,8 @@ pub enum ControlError {
     Claim(#[from] AppendError),
     #[error("reading the control partition: {0}")]
     Read(#[from] ReadError),
+    #[error("the control partition could be read through {tail} only, and ends at {events_tail}")]
+    Short { tail: Seq, events_tail: Seq },
     #[error("{}", snapshot_lost(PartitionId::CONTROL, *found, *first))]
     SnapshotLost { found: Seq, first: Seq },
     #[error(
@@ -96,32 +105,49 @@ pub enum ControlError {
 impl<J: Journal> Control<J> {
     /// Claims the control partition and reads every workflow.
     pub async fn open(journal: Arc<J>, clock: Clock) -> Result<Control<J>, ControlError> {
-        let claim = journal.claim(PartitionId::CONTROL).await?;
-        let mut history: Vec<ControlEvent> = Vec::new();
-        let mut tail = Seq::ZERO;
-        if let Some(snapshot) = journal.snapshot_get(PartitionId::CONTROL).await? {
-            tail = snapshot.through;
-            history = codec::decode(&snapshot.bytes).map_err(|_| ControlError::Decode { seq: tail })?;
-        }
-        while tail < claim.events_tail {
-            let records = journal.read(PartitionId::CONTROL, tail.next(), RECOVERY_READ_BYTES).await;
-            for record in records.map_err(|error| behind_snapshot(error, tail))? {
-                let event =
-                    codec::decode(&record.bytes).map_err(|_| ControlError::Decode { seq: record.seq })?;
-                history.push(event);
-                tail = record.seq;
-            }
-        }
-        let mut catalog = Catalog::default();
-        for event in &history {
-            evolve(&mut catalog, event)?;
-        }
-        let catalogs = Catalogs::default();
-        catalogs.store(catalog);
-        let owner = Mutex::new(Owner { epoch: claim.epoch, tail, history });
-        let control = Control(Arc::new(Inner { journal, catalogs, clock, owner }));
-        control.0.snapshot(&*control.0.owner.lock().await).await;
+        let control = Control::follow(journal, clock);
+        control.take().await?;
         Ok(control)
+    }
+
+    /// A follower, which knows nothing until it has looked.
+    pub fn follow(journal: Arc<J>, clock: Clock) -> Control<J> {
+        let (catalogs, book) = (Catalogs::default(), Mutex::default());
+        Control(Arc::new(Inner { journal, catalogs, clock, book, owned: watch::Sender::default() }))
+    }
+
+    /// Becomes the owner: from now on changes are made here.
+    pub async fn take(&self) -> Result<Epoch, ControlError> {
+        let inner = &self.0;
+        let mut book = inner.book.lock().await;
+        let claim = inner.journal.claim(PartitionId::CONTROL).await?;
+        inner.catch_up(&mut book).await?;
+        if book.tail < claim.events_tail {
+            return Err(ControlError::Short { tail: book.tail, events_tail: claim.events_tail });
+        }
+        inner.owned.send_replace(Some(claim.epoch));
+        inner.snapshot(&book).await;
+        Ok(claim.epoch)
+    }
+
+    /// Stops making changes; follows from now on.
+    pub async fn release(&self) {
+        let _book = self.0.book.lock().await;
+        self.0.owned.send_replace(None);
+    }
+
+    /// The epoch under which the control partition is owned here, while it is.
+    pub fn owned(&self) -> watch::Receiver<Option<Epoch>> {
+        self.0.owned.subscribe()
+    }
+
+    /// Reads what others have changed since the last look.
+    pub async fn look(&self) -> Result<(), ControlError> {
+        let mut book = self.0.book.lock().await;
+        if self.0.owned.borrow().is_some() {
+            return Ok(());
+        }
+        self.0.catch_up(&mut book).await
     }
 
     pub fn catalogs(&self) -> &Catalogs {
@@ -154,7 +180,8 @@ impl<J: Journal> Inner<J> {
     async fn apply(&self, source: &str, by: &str, if_version: Option<u32>) -> Result<Applied, ApplyError> {
         let definition = Definition::parse(source).map_err(ApplyError::Invalid)?;
         let name = definition.name().clone();
-        let mut owner = self.owner.lock().await;
+        let mut book = self.book.lock().await;
+        let Some(epoch) = *self.owned.borrow() else { return Err(ApplyError::NotHeld) };
         let catalog = self.catalogs.load();
         let current = catalog.current(&name);
         let current_version = current.map_or(0, |entry| entry.version);
@@ -174,7 +201,8 @@ impl<J: Journal> Inner<J> {
         let version = catalog.latest_version(&name) + 1;
         let (at, by, source) = (self.clock.now(), by.to_owned(), source.to_owned());
         self.commit(
-            &mut owner,
+            &mut book,
+            epoch,
             ControlEvent::WorkflowApplied { name: name.clone(), version, source, at, by: by.clone() },
         )
         .await?;
@@ -190,46 +218,92 @@ impl<J: Journal> Inner<J> {
     }
 
     async fn delete(&self, name: &WorkflowName, by: &str) -> Result<(), DeleteError> {
-        let mut owner = self.owner.lock().await;
+        let mut book = self.book.lock().await;
+        let Some(epoch) = *self.owned.borrow() else { return Err(DeleteError::NotHeld) };
         let catalog = self.catalogs.load();
         catalog.current(name).ok_or(DeleteError::NotFound)?;
         let (at, by) = (self.clock.now(), by.to_owned());
-        self.commit(&mut owner, ControlEvent::WorkflowDeleted { name: name.clone(), at, by }).await?;
+        self.commit(&mut book, epoch, ControlEvent::WorkflowDeleted { name: name.clone(), at, by }).await?;
         let mut next = Catalog::clone(&catalog);
         next.retire(name);
         self.catalogs.store(next);
         Ok(())
     }
 
-    async fn commit(&self, owner: &mut Owner, event: ControlEvent) -> Result<(), AppendError> {
+    async fn commit(&self, book: &mut Book, epoch: Epoch, event: ControlEvent) -> Result<(), AppendError> {
         let frame = codec::encode(&event);
-        owner.tail = self.journal.append(PartitionId::CONTROL, owner.epoch, owner.tail, frame).await?;
-        owner.history.push(event);
-        self.snapshot(owner).await;
+        match self.journal.append(PartitionId::CONTROL, epoch, book.tail, frame).await {
+            Ok(seq) => book.tail = seq,
+            Err(error) => {
+                if let AppendError::Fenced { .. } = error {
+                    tracing::warn!("another owner has taken the control partition");
+                    self.owned.send_replace(None);
+                }
+                return Err(error);
+            }
+        }
+        book.history.push(event);
+        self.snapshot(book).await;
         Ok(())
+    }
+
+    /// Reads everything behind the book, from a newer snapshot when the journal has forgotten what comes next.
+    async fn catch_up(&self, book: &mut Book) -> Result<(), ControlError> {
+        let before = (book.tail, book.history.len());
+        loop {
+            match self.journal.read(PartitionId::CONTROL, book.tail.next(), RECOVERY_READ_BYTES).await {
+                Ok(records) if records.is_empty() => break,
+                Ok(records) => {
+                    for record in records {
+                        let event = codec::decode(&record.bytes)
+                            .map_err(|_| ControlError::Decode { seq: record.seq })?;
+                        book.history.push(event);
+                        book.tail = record.seq;
+                    }
+                }
+                Err(ReadError::Trimmed { first, .. }) => self.read_snapshot(book, first).await?,
+                Err(error) => return Err(error.into()),
+            }
+        }
+        if before != (book.tail, book.history.len()) {
+            let mut catalog = Catalog::default();
+            for event in &book.history {
+                evolve(&mut catalog, event)?;
+            }
+            self.catalogs.store(catalog);
+        }
+        Ok(())
+    }
+
+    /// The journal begins at `first`: the snapshot must reach there.
+    async fn read_snapshot(&self, book: &mut Book, first: Seq) -> Result<(), ControlError> {
+        let snapshot = self.journal.snapshot_get(PartitionId::CONTROL).await?;
+        let found = snapshot.as_ref().map_or(Seq::ZERO, |snapshot| snapshot.through);
+        match snapshot.filter(|snapshot| snapshot.through > book.tail && snapshot.through.next() >= first) {
+            None => Err(ControlError::SnapshotLost { found: found.max(book.tail), first }),
+            Some(snapshot) => {
+                book.history =
+                    codec::decode(&snapshot.bytes).map_err(|_| ControlError::Decode { seq: found })?;
+                book.tail = found;
+                Ok(())
+            }
+        }
     }
 
     /// Keeps the history in a snapshot and lets the journal forget its frames: one log holds all partitions, and
     /// the oldest frame that anybody needs keeps everything behind it.
-    async fn snapshot(&self, owner: &Owner) {
-        if owner.tail == Seq::ZERO {
+    async fn snapshot(&self, book: &Book) {
+        if book.tail == Seq::ZERO {
             return;
         }
-        let snapshot = Snapshot { through: owner.tail, bytes: codec::encode(&owner.history) };
+        let snapshot = Snapshot { through: book.tail, bytes: codec::encode(&book.history) };
         let stored = match self.journal.snapshot_put(PartitionId::CONTROL, snapshot).await {
-            Ok(()) => self.journal.trim(PartitionId::CONTROL, owner.tail.next(), Seq(1)).await,
+            Ok(()) => self.journal.trim(PartitionId::CONTROL, book.tail.next(), Seq(1)).await,
             Err(error) => Err(error),
         };
         if let Err(error) = stored {
             tracing::warn!(%error, "the workflows could not be kept in a snapshot; the journal keeps growing");
         }
-    }
-}
-
-fn behind_snapshot(error: ReadError, found: Seq) -> ControlError {
-    match error {
-        ReadError::Trimmed { first, .. } => ControlError::SnapshotLost { found, first },
-        error => ControlError::Read(error),
     }
 }
 

@@ -1,27 +1,26 @@
 //! The engine: all partitions of the process, behind one handle.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
 use host::Clock;
 use journal::Journal;
 use kernel::queue::{QueueRef, Queues, Settle};
 use kernel::{Command, Rejection, State};
-use tokio::sync::mpsc::{self, UnboundedSender};
-use tokio::sync::{Semaphore, oneshot};
-use tokio::task::JoinHandle;
+use tokio::sync::mpsc::UnboundedSender;
+use tokio::sync::{oneshot, watch};
 use view::{Ids, View};
-use words::{PartitionId, RunId};
+use words::{Epoch, PartitionId, RunId};
 
+use crate::holdings::Holdings;
 use crate::jobs::{JobAnswer, JobCommand, JobError};
 use crate::limits::{
-    CALLS_MAX, FIRING_CALLS_MAX, HISTORY_MAX_PER_JOB, LIVE_BYTES_MAX, LIVE_RUNS_MAX, RECOVERIES_MAX,
-    SNAPSHOT_AFTER_BYTES,
+    CALLS_MAX, FIRING_CALLS_MAX, HISTORY_MAX_PER_JOB, LIVE_BYTES_MAX, LIVE_RUNS_MAX, SNAPSHOT_AFTER_BYTES,
 };
-use crate::partition::{Message, Partition, Shared};
+use crate::partition::{Message, Shared};
 use crate::queues::{QueueAnswer, QueueCommand, QueueError};
-use crate::{Catalogs, Effects, Metrics};
+use crate::{Catalogs, Effects, Metrics, RecoveryError};
 
 /// How much the engine may do at once.
 #[derive(Debug, Clone, Copy)]
@@ -65,6 +64,9 @@ pub enum CommandError {
     Rejected(#[from] Rejection),
     #[error("partition {partition} is stopped: {reason}")]
     Stopped { partition: PartitionId, reason: String },
+    /// Another instance has it, or nobody at this moment.
+    #[error("partition {partition} is not held here")]
+    NotHeld { partition: PartitionId },
 }
 
 /// Where a partition stands.
@@ -75,23 +77,27 @@ pub struct PartitionInfo {
     pub stopped: Option<String>,
 }
 
-/// The running partitions. Cheap to clone.
+/// The partitions that this process holds. Cheap to clone.
 #[derive(Clone)]
-pub struct Engine(Arc<Inner>);
-
-struct Inner {
-    partitions: BTreeMap<PartitionId, Handle>,
-    // Taken once, by whoever drains.
-    tasks: Mutex<Vec<JoinHandle<()>>>,
-}
-
-struct Handle {
-    tx: UnboundedSender<Message>,
-    // Written once by the partition's task when it stops; a lock because readers come from any task.
-    stopped: Arc<Mutex<Option<String>>>,
-}
+pub struct Engine(Arc<Holdings>);
 
 impl Engine {
+    /// An engine that holds nothing yet.
+    pub fn new<J: Journal>(
+        journal: Arc<J>,
+        view: View,
+        ids: Arc<Ids>,
+        catalogs: Catalogs,
+        effects: Arc<dyn Effects>,
+        clock: Clock,
+        settings: Settings,
+        metrics: Metrics,
+    ) -> Engine {
+        let calls_held = Arc::default();
+        let shared = Shared { journal, view, ids, catalogs, effects, clock, settings, metrics, calls_held };
+        Engine(Arc::new(Holdings::new(shared)))
+    }
+
     /// Brings all partitions back and starts their loops. A partition that cannot come back is stopped, with
     /// its reason; the others run.
     pub async fn start<J: Journal>(
@@ -104,37 +110,50 @@ impl Engine {
         settings: Settings,
         metrics: Metrics,
     ) -> Engine {
-        let shared = Arc::new(Shared { journal, view, ids, catalogs, effects, clock, settings, metrics });
-        let mut starting = Vec::new();
-        let turns = Arc::new(Semaphore::new(RECOVERIES_MAX));
-        for id in (0..settings.partitions).map(PartitionId) {
-            let (tx, rx) = mpsc::unbounded_channel();
-            let recovery = Partition::recover(id, shared.clone(), tx.clone(), rx);
-            let turns = turns.clone();
-            let recovery = async move {
-                let _turn = turns.acquire().await.expect("the semaphore is never closed");
-                recovery.await
-            };
-            starting.push((id, tx, host::spawn("recover partition", recovery)));
+        let engine = Engine::new(journal, view, ids, catalogs, effects, clock, settings, metrics);
+        let all = (0..settings.partitions).map(PartitionId);
+        let taking = all.map(|id| {
+            let engine = engine.clone();
+            // A task each: recovery is work, and there is more than one core.
+            host::spawn("recover partition", async move { engine.take(id).await })
+        });
+        for taken in taking.collect::<Vec<_>>() {
+            // Why it is stopped can be asked of the engine.
+            let _ = taken.await.expect("a recovery does not panic");
         }
-        let mut partitions = BTreeMap::new();
-        let mut tasks = Vec::new();
-        for (id, tx, recovery) in starting {
-            let stopped = Arc::new(Mutex::new(None));
-            match recovery.await.expect("a recovery does not panic") {
-                Ok(partition) => {
-                    let (note, ids, metrics) = (stopped.clone(), shared.ids.clone(), shared.metrics.clone());
-                    tasks.push(host::spawn("partition", async move {
-                        if let Err(error) = partition.run().await {
-                            note_stop(id, &note, &ids, &metrics, &error.to_string());
-                        }
-                    }));
-                }
-                Err(error) => note_stop(id, &stopped, &shared.ids, &shared.metrics, &error.to_string()),
-            }
-            partitions.insert(id, Handle { tx, stopped });
-        }
-        Engine(Arc::new(Inner { partitions, tasks: Mutex::new(tasks) }))
+        engine
+    }
+
+    /// Claims a partition, brings it back and runs it from now on. One that cannot come back is stopped, until it is
+    /// taken again.
+    pub async fn take(&self, partition: PartitionId) -> Result<Epoch, RecoveryError> {
+        self.0.take(partition).await
+    }
+
+    /// Lets go of a partition: starts nothing more, waits for a time until the calls under way have ended, and leaves
+    /// a snapshot for the next owner. False when they had not ended; they are made again by the next owner.
+    pub async fn release(&self, partition: PartitionId, patience: Duration) -> bool {
+        self.0.release(partition, patience).await
+    }
+
+    /// Whether a partition runs here.
+    pub fn holds(&self, partition: PartitionId) -> bool {
+        self.0.holds(partition)
+    }
+
+    /// What runs here, and under which epochs.
+    pub fn held(&self) -> BTreeMap<PartitionId, Epoch> {
+        self.0.held()
+    }
+
+    /// Counts the partitions that this engine held and lost: overtaken by another owner, or stopped.
+    pub fn lost(&self) -> watch::Receiver<u64> {
+        self.0.lost()
+    }
+
+    /// Starts no calls until it may again: what is owed waits.
+    pub fn hold_calls(&self, held: bool) {
+        self.0.hold_calls(held);
     }
 
     /// Gives a command to the partition of a run and waits until it is durable.
@@ -156,14 +175,10 @@ impl Engine {
     /// Asks something about a collection or its jobs of the partition that holds them; the answer is durable.
     pub async fn job(&self, partition: PartitionId, command: JobCommand) -> Result<JobAnswer, JobError> {
         let (reply, answer) = oneshot::channel();
-        let stopped = |error| match error {
-            CommandError::Stopped { partition, reason } => JobError::Stopped { partition, reason },
-            CommandError::Rejected(_) => unreachable!("sending rejects nothing"),
-        };
-        self.send(partition, Message::Job { command, reply }).map_err(stopped)?;
+        self.send(partition, Message::Job { command, reply }).map_err(JobError::of_stop)?;
         match answer.await {
             Ok(result) => result.map_err(JobError::Rejected),
-            Err(_) => Err(stopped(self.stopped(partition))),
+            Err(_) => Err(JobError::of_stop(self.stopped(partition))),
         }
     }
 
@@ -174,7 +189,7 @@ impl Engine {
         command: QueueCommand,
     ) -> Result<QueueAnswer, QueueError> {
         let (reply, answer) = oneshot::channel();
-        let tx = &self.0.partitions[&partition].tx;
+        let tx = self.0.sender(partition).map_err(QueueError::of_stop)?;
         let at = match &command {
             QueueCommand::Receive(receive) => Some(receive.at.clone()),
             _ => None,
@@ -219,60 +234,39 @@ impl Engine {
 
     /// Asks every partition for a snapshot, so that the journal can be trimmed.
     pub fn ask_snapshots(&self) {
-        for handle in self.0.partitions.values() {
-            // A stopped partition keeps its journal as it is.
-            let _ = handle.tx.send(Message::Snapshot);
-        }
+        self.0.tell_all(|| Message::Snapshot);
     }
 
     /// Starts nothing more and waits, for a time, until the calls under way have ended and the partitions with
     /// them. True when all have.
     pub async fn drain(&self, patience: Duration) -> bool {
-        for handle in self.0.partitions.values() {
-            // A partition that has stopped has nothing under way.
-            let _ = handle.tx.send(Message::Drain);
-        }
-        let tasks = std::mem::take(&mut *self.0.tasks.lock().expect("nobody panics while holding the tasks"));
-        let all = async {
-            for task in tasks {
-                task.await.expect("a partition that panics takes the process down");
-            }
-        };
-        tokio::time::timeout(patience, all).await.is_ok()
+        self.0.drain(patience).await
     }
 
+    /// The partitions that are held here, the stopped ones among them.
     pub fn partitions(&self) -> Vec<PartitionInfo> {
-        let info = |(id, handle): (&PartitionId, &Handle)| PartitionInfo {
-            id: *id,
-            stopped: handle.stopped.lock().expect("nobody panics while holding the reason").clone(),
-        };
-        self.0.partitions.iter().map(info).collect()
+        self.0.partitions()
     }
 
     fn send(&self, partition: PartitionId, message: Message) -> Result<(), CommandError> {
-        let handle = self.0.partitions.get(&partition).expect("every partition of the process has a handle");
-        handle.tx.send(message).map_err(|_| self.stopped(partition))
+        let tx = self.0.sender(partition)?;
+        tx.send(message).map_err(|_| self.stopped(partition))
     }
 
     fn stopped(&self, partition: PartitionId) -> CommandError {
-        let handle = self.0.partitions.get(&partition).expect("every partition of the process has a handle");
-        let reason = handle.stopped.lock().expect("nobody panics while holding the reason").clone();
-        CommandError::Stopped {
-            partition,
-            reason: reason.unwrap_or_else(|| "the process is stopping".to_owned()),
-        }
+        self.0.stopped(partition)
     }
 }
 
 /// An answer that is awaited. Given up when it has come already, the messages in it go back as never delivered.
-struct Awaited<'a> {
+struct Awaited {
     answer: oneshot::Receiver<Result<QueueAnswer, QueueError>>,
     /// Where messages are received from.
     at: Option<QueueRef>,
-    tx: &'a UnboundedSender<Message>,
+    tx: UnboundedSender<Message>,
 }
 
-impl Drop for Awaited<'_> {
+impl Drop for Awaited {
     fn drop(&mut self) {
         self.answer.close();
         let Some(at) = &self.at else { return };
@@ -284,11 +278,4 @@ impl Drop for Awaited<'_> {
             let _ = self.tx.send(Message::Queue { command, reply });
         }
     }
-}
-
-fn note_stop(id: PartitionId, stopped: &Mutex<Option<String>>, ids: &Ids, metrics: &Metrics, reason: &str) {
-    tracing::error!(partition = %id, reason, "partition stopped; its data is kept as it is");
-    ids.stop(id);
-    metrics.stopped_partitions.inc();
-    *stopped.lock().expect("nobody panics while holding the reason") = Some(reason.to_owned());
 }

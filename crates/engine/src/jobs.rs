@@ -6,6 +6,8 @@ pub(crate) mod record;
 use kernel::job::{Collection, CollectionDraft, Draft, Expect, Job, JobRejection, Manner};
 use words::{Key, PartitionId, RunId};
 
+use crate::CommandError;
+
 use sha2::{Digest, Sha256};
 
 pub use reader::{JobReader, ReadJobError};
@@ -62,6 +64,18 @@ pub enum JobError {
     Rejected(#[from] JobRejection),
     #[error("partition {partition} is stopped: {reason}")]
     Stopped { partition: PartitionId, reason: String },
+    #[error("partition {partition} is not held here")]
+    NotHeld { partition: PartitionId },
+}
+
+impl JobError {
+    pub(crate) fn of_stop(error: CommandError) -> JobError {
+        match error {
+            CommandError::Stopped { partition, reason } => JobError::Stopped { partition, reason },
+            CommandError::NotHeld { partition } => JobError::NotHeld { partition },
+            CommandError::Rejected(_) => unreachable!("sending rejects nothing"),
+        }
+    }
 }
 
 /// The partition of a collection. All its jobs are there too: quota, enabling and deletion are decided in one place.

@@ -5,6 +5,7 @@ pub mod archive;
 mod catalog;
 mod control;
 mod engine;
+mod holdings;
 pub mod jobs;
 pub mod limits;
 mod metrics;

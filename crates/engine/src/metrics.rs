@@ -33,6 +33,7 @@ pub struct Metrics {
     pub(crate) events: Counter,
     pub(crate) commit_seconds: Histogram,
     pub(crate) stopped_partitions: Gauge,
+    pub(crate) fenced: Counter,
     pub(crate) fired: Counter,
     pub(crate) job_left_out: Counter,
     pub(crate) lateness_seconds: Histogram,
@@ -55,6 +56,7 @@ impl Metrics {
             events: Counter::default(),
             commit_seconds: Histogram::new(exponential_buckets(0.0001, 2.0, 18)),
             stopped_partitions: Gauge::default(),
+            fenced: Counter::default(),
             fired: Counter::default(),
             job_left_out: Counter::default(),
             lateness_seconds: Histogram::new(exponential_buckets(0.001, 2.0, 24)),
@@ -90,6 +92,11 @@ impl Metrics {
             "sortie_job_lateness_seconds",
             "Time from when an occurrence was due until its call was ordered",
             metrics.lateness_seconds.clone(),
+        );
+        registry.register(
+            "sortie_partitions_overtaken",
+            "Partitions that another owner had taken when a frame was refused",
+            metrics.fenced.clone(),
         );
         let stopped = metrics.stopped_partitions.clone();
         registry.register("sortie_stopped_partitions", "Partitions stopped by damage or an error", stopped);

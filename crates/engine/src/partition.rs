@@ -13,6 +13,7 @@ mod window;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
 use host::Clock;
@@ -78,8 +79,12 @@ pub(crate) enum Message {
     SnapshotDone {
         through: Option<Seq>,
     },
-    /// Start nothing more; end when no call is under way.
-    Drain,
+    /// Start nothing more; end when no call is under way, after a snapshot when the partition changes hands.
+    Drain {
+        hand_over: bool,
+    },
+    /// Calls may be made again: make those that are owed.
+    MakeCalls,
 }
 
 /// A question about the state; the answer goes where the question came from.
@@ -98,7 +103,11 @@ pub(crate) struct Shared<J> {
     pub clock: Clock,
     pub settings: Settings,
     pub metrics: Metrics,
+    pub calls_held: CallsHeld,
 }
+
+/// Whether calls wait, because the instance may have been overtaken without knowing.
+pub(crate) type CallsHeld = Arc<AtomicBool>;
 
 /// The owner of one partition.
 pub(crate) struct Partition<J> {
@@ -113,11 +122,15 @@ pub(crate) struct Partition<J> {
     inbox_tail: watch::Receiver<Seq>,
     /// Requests that were read but did not fit into the batch.
     inbox: VecDeque<Record>,
+    /// Through here the inbox has nothing to read: numbers may be left out.
+    inbox_empty_through: Seq,
     /// Bytes of the requests of all runs in memory.
     live_bytes: usize,
     /// Calls that were started and not answered.
     calls: BTreeMap<(RunNo, Work), Stop>,
     draining: bool,
+    /// Whether a snapshot is still to be left for the next owner.
+    leaves_snapshot: bool,
     snapshots: snapshot::Schedule,
     counted: act::Counted,
     /// The jobs that are due soon.
@@ -155,8 +168,10 @@ impl<J: Journal> Partition<J> {
             tx,
             rx,
             inbox: VecDeque::new(),
+            inbox_empty_through: Seq::ZERO,
             calls: BTreeMap::new(),
             draining: false,
+            leaves_snapshot: false,
             snapshots: snapshot::Schedule::new(recovered.snapshot_through, recovered.bytes_since_snapshot),
             counted: act::Counted::default(),
             window: window::Window::new(),
@@ -167,8 +182,22 @@ impl<J: Journal> Partition<J> {
         })
     }
 
+    pub(crate) fn epoch(&self) -> Epoch {
+        self.epoch
+    }
+
     /// Runs until it is drained, or the journal says that the partition can no longer be ours.
     pub(crate) async fn run(mut self) -> Result<(), AppendError> {
+        let ended = self.work().await;
+        // What has not left yet is for the next owner to send.
+        for stop in self.calls.values() {
+            stop.raise();
+        }
+        self.uncount_gauges();
+        ended
+    }
+
+    async fn work(&mut self) -> Result<(), AppendError> {
         self.resume();
         loop {
             let mut batch = Batch::new(self.shared.clock.now(), self.shared.clock.wall());
@@ -193,7 +222,11 @@ impl<J: Journal> Partition<J> {
             self.act(batch)?;
             self.snapshot_if_due();
             if self.draining && self.calls.is_empty() && !self.snapshots.is_under_way() {
-                return Ok(());
+                if !std::mem::take(&mut self.leaves_snapshot) || !self.snapshots.has_news(self.tail) {
+                    return Ok(());
+                }
+                self.snapshots.ask();
+                self.snapshot_if_due();
             }
         }
     }
@@ -254,7 +287,7 @@ impl<J: Journal> Partition<J> {
     }
 
     fn has_requests(&self) -> bool {
-        *self.inbox_tail.borrow() > self.state.inbox_through()
+        *self.inbox_tail.borrow() > self.state.inbox_through().max(self.inbox_empty_through)
     }
 
     fn take(&mut self, batch: &mut Batch, message: Message) -> Result<(), AppendError> {
@@ -280,7 +313,8 @@ impl<J: Journal> Partition<J> {
             Message::Snapshot => self.snapshots.ask(),
             Message::SnapshotDone { through } => self.snapshot_done(through),
             Message::Withdrawn { run, work, attempt } => self.take_withdrawn(batch, run, work, attempt),
-            Message::Drain => self.drain(),
+            Message::Drain { hand_over } => self.drain(hand_over),
+            Message::MakeCalls => self.make_owed_calls(),
         }
         Ok(())
     }
@@ -297,8 +331,9 @@ impl<J: Journal> Partition<J> {
     }
 
     /// Only calls that are on their way are waited for.
-    fn drain(&mut self) {
+    fn drain(&mut self, hand_over: bool) {
         self.draining = true;
+        self.leaves_snapshot |= hand_over;
         for stop in self.calls.values() {
             stop.raise();
         }
@@ -307,20 +342,24 @@ impl<J: Journal> Partition<J> {
     async fn take_requests(&mut self, batch: &mut Batch) -> Result<(), AppendError> {
         while self.is_hungry() && !batch.is_full() && self.has_requests() {
             if self.inbox.is_empty() {
-                let from = self.state.inbox_through().next();
+                let (from, tail) = (self.state.inbox_through().next(), *self.inbox_tail.borrow());
                 let read = self.shared.journal.inbox_read(self.id, from, INBOX_READ_BYTES).await;
                 let records = read.map_err(|error| self.damaged(&error.to_string()))?;
+                if records.is_empty() {
+                    self.inbox_empty_through = tail;
+                }
                 self.inbox.extend(records);
             }
             let Some(record) = self.inbox.pop_front() else { return Ok(()) };
-            self.take_request(batch, &record)?;
+            self.take_request(batch, &record).await?;
         }
         Ok(())
     }
 
-    fn take_request(&mut self, batch: &mut Batch, record: &Record) -> Result<(), AppendError> {
+    async fn take_request(&mut self, batch: &mut Batch, record: &Record) -> Result<(), AppendError> {
         let request: kernel::Request = journal::codec::decode(&record.bytes)
             .map_err(|error| self.damaged(&format!("request {} of the inbox: {error}", record.seq)))?;
+        self.shared.catalogs.await_version(&request.workflow, request.version).await;
         let seen = self.seen(batch, &request.id)?;
         self.shared.metrics.taken.inc();
         let input = Input::Request { inbox: record.seq, request, seen };

@@ -134,12 +134,15 @@ pub enum QueueError {
     NoRoom,
     #[error("partition {partition} is stopped: {reason}")]
     Stopped { partition: PartitionId, reason: String },
+    #[error("partition {partition} is not held here")]
+    NotHeld { partition: PartitionId },
 }
 
 impl QueueError {
     pub(crate) fn of_stop(error: CommandError) -> QueueError {
         match error {
             CommandError::Stopped { partition, reason } => QueueError::Stopped { partition, reason },
+            CommandError::NotHeld { partition } => QueueError::NotHeld { partition },
             CommandError::Rejected(_) => unreachable!("sending rejects nothing"),
         }
     }

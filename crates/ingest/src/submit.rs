@@ -9,7 +9,7 @@ use host::Clock;
 use journal::{AppendError, Journal};
 use kernel::Request;
 use planted::Bug;
-use view::{Ids, Reserve, View};
+use view::{Ids, Reserve, Standing, View};
 use words::{BodyHash, Key, PartitionId, RunId, Timestamp};
 
 use crate::admission::{Admission, Refusal, RefusalReason};
@@ -173,7 +173,7 @@ impl<J: Journal> Ingest<J> {
         let identity = identify(taken, offer.path_id, offer.header_id)?;
         let body_hash = fingerprint(target.definition, &offer.body);
         let partition = PartitionId::of(&identity.key, self.partitions);
-        if self.ids.is_stopped(partition) {
+        if self.ids.standing(partition) == Standing::Stopped {
             return Err(SubmitError::Stopped { partition });
         }
         let at = self.clock.now();

@@ -1,9 +1,32 @@
 //! The journal on NATS JetStream: guarded appends, replay that is complete or refused, snapshots that any machine can
 //! go on from.
 
+mod batch;
+mod client;
+mod events;
+mod fetch;
+mod frame;
+mod guarded;
+mod inbox;
+pub mod layout;
+mod limits;
 pub mod names;
+mod nats_journal;
+mod nonce;
+mod open;
+mod pause;
+pub mod preflight;
+mod register;
+pub mod regions;
+mod room;
+mod settings;
 pub mod snapshots;
 mod wire;
 
+pub use client::Client;
+pub use nats_journal::{Installation, NatsJournal};
+pub use open::OpenError;
+pub use settings::{Login, Proof, Settings, Tls};
+pub use register::NatsRegister;
 pub use snapshots::Snapshots;
-pub use wire::{Bounds, Outgoing, PublishError, Source, Wire, WireError};
+pub use wire::{Bounds, Outgoing, PublishError, Source, Storage, Wire, WireError};

@@ -46,6 +46,14 @@ pub struct Bounds {
     pub bytes: u64,
 }
 
+/// What everything together takes on the servers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Storage {
+    pub used_bytes: u64,
+    /// What the account may take, when that is limited.
+    pub bytes_max: Option<u64>,
+}
+
 /// Who is asked for a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Source {
@@ -53,7 +61,7 @@ pub enum Source {
     Leader,
     /// Whichever replica answers; another one the next time, perhaps.
     AnyReplica,
-    /// The mirror in the paired region.
+    /// The mirror in the paired region; without a pair there is nothing there.
     Pair,
 }
 
@@ -64,6 +72,11 @@ pub trait Wire: Send + Sync + 'static {
 
     /// Asks the leader what the stream holds.
     fn bounds(&self, stream: &str) -> impl Future<Output = Result<Bounds, WireError>> + Send;
+
+    /// Asks what the account takes.
+    fn storage(&self) -> impl Future<Output = Result<Storage, WireError>> + Send {
+        async { Ok(Storage::default()) }
+    }
 
     /// One message, or `None` when who was asked has none with this sequence.
     fn get(

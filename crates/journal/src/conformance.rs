@@ -13,6 +13,10 @@ use crate::{Journal, Record};
 pub trait Factory {
     type Journal: Journal;
 
+    /// Whether requests are numbered 1, 2, 3 … without gaps. Numbers that only rise are enough for a journal, as long
+    /// as those of one append lie side by side.
+    const INBOX_IS_DENSE: bool = true;
+
     /// A new, empty journal.
     fn open(&mut self) -> impl Future<Output = Self::Journal>;
 
@@ -47,6 +51,17 @@ const ALL: [PartitionId; 3] = [ONE, OTHER, PartitionId::CONTROL];
 
 fn bytes(text: &str) -> Bytes {
     Bytes::copy_from_slice(text.as_bytes())
+}
+
+/// The records of one append that was answered with `last`.
+fn batch(last: Seq, texts: &[&str]) -> Vec<Record> {
+    let first = last.0 + 1 - texts.len() as u64;
+    (first..).zip(texts).map(|(seq, text)| record(seq, text)).collect()
+}
+
+/// An answer of the inbox must be this number, where requests are counted.
+fn assert_counted<F: Factory>(answer: Seq, count: u64) {
+    assert!(!F::INBOX_IS_DENSE || answer == Seq(count), "{answer} is not {count}");
 }
 
 fn record(seq: u64, text: &str) -> Record {

@@ -1,6 +1,9 @@
 //! A journal in memory, for tests of the parts above: the same contract, durable for as long as it is shared.
 
+mod tables;
+
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use bytes::Bytes;
@@ -21,6 +24,8 @@ struct State {
     /// Only the handle of the newest generation is open.
     generation: u64,
     accepts: bool,
+    /// Whether it plays a journal that several machines use.
+    is_shared: bool,
     partitions: BTreeMap<PartitionId, Partition>,
 }
 
@@ -30,6 +35,8 @@ struct Partition {
     inbox: Stream,
     inbox_tail: watch::Sender<Seq>,
     snapshot: Option<Snapshot>,
+    /// The files that belong to the snapshots through these frames.
+    tables: BTreeMap<Seq, tables::Files>,
 }
 
 #[derive(Default)]
@@ -41,8 +48,15 @@ struct Stream {
 
 impl MemoryJournal {
     pub fn new() -> MemoryJournal {
-        let state = State { generation: 0, accepts: true, partitions: BTreeMap::new() };
+        let state = State { generation: 0, accepts: true, is_shared: false, partitions: BTreeMap::new() };
         MemoryJournal { state: Arc::new(Mutex::new(state)), generation: 0 }
+    }
+
+    /// One that plays a journal of several machines: partitions change hands, and snapshots carry tables.
+    pub fn shared() -> MemoryJournal {
+        let journal = MemoryJournal::new();
+        journal.lock().is_shared = true;
+        journal
     }
 
     /// What a restart of the process would find: the same content and epochs. This handle is closed from now on.
@@ -90,6 +104,7 @@ impl State {
             inbox: Stream::default(),
             inbox_tail: watch::Sender::new(Seq::ZERO),
             snapshot: None,
+            tables: BTreeMap::new(),
         })
     }
 }
@@ -197,9 +212,35 @@ impl Journal for MemoryJournal {
         let mut state = self.open(AppendError::Closed)?;
         let held = state.partition(partition);
         if held.snapshot.as_ref().is_none_or(|kept| kept.through <= snapshot.through) {
+            held.tables.retain(|through, _| *through >= snapshot.through);
             held.snapshot = Some(snapshot);
         }
         Ok(())
+    }
+
+    fn is_shared(&self) -> bool {
+        self.lock().is_shared
+    }
+
+    async fn tables_put(
+        &self,
+        partition: PartitionId,
+        through: Seq,
+        dir: PathBuf,
+    ) -> Result<(), AppendError> {
+        let files = tables::read(&dir).map_err(|error| AppendError::Damaged {
+            partition,
+            detail: format!("reading tables: {error}"),
+        })?;
+        self.open(AppendError::Closed)?.partition(partition).tables.insert(through, files);
+        Ok(())
+    }
+
+    async fn tables_get(&self, partition: PartitionId, through: Seq, dir: PathBuf) -> Result<(), ReadError> {
+        let damaged = |detail: String| ReadError::Damaged { partition, detail };
+        let files = self.open(ReadError::Closed)?.partition(partition).tables.get(&through).cloned();
+        let files = files.ok_or_else(|| damaged(format!("snapshot {through} has no tables")))?;
+        tables::write(&files, &dir).map_err(|error| damaged(format!("writing tables: {error}")))
     }
 
     async fn snapshot_get(&self, partition: PartitionId) -> Result<Option<Snapshot>, ReadError> {

@@ -33,7 +33,7 @@ fn decide_request(
     request: &Request,
     seen: Option<BodyHash>,
 ) -> Vec<Event> {
-    assert_eq!(inbox, state.inbox_through().next(), "requests are taken in order, none is skipped");
+    assert!(inbox > state.inbox_through(), "requests are taken in order, each once");
     let live = state.find(&request.id).map(|run| run.request.body_hash);
     if let Some(hash) = live.filter(|_| !planted::is(Bug::LiveForgotten)).or(seen) {
         let reason = if hash == request.body_hash { DropReason::Duplicate } else { DropReason::Conflict };

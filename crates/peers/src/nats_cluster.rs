@@ -244,7 +244,8 @@ fn leaf_nodes(settings: &NatsSettings, port: u16) -> String {
             quoted(&settings.remotes)
         )
     };
-    format!("leafnodes {{ listen: \"127.0.0.1:{port}\", reconnect: 1, {remotes} }}\n")
+    // Remotes know all servers by their settings; a proxy between the two must stay there.
+    format!("leafnodes {{ listen: \"127.0.0.1:{port}\", reconnect: 1, no_advertise: true, {remotes} }}\n")
 }
 
 fn accounts(settings: &NatsSettings) -> &'static str {

@@ -18,6 +18,8 @@ pub(crate) enum Permission {
     Operate,
     /// Change workflows, jobs and queues.
     Edit,
+    /// Decide which region is active.
+    Administer,
 }
 
 /// What a token is for.
@@ -51,6 +53,7 @@ impl Role {
             Permission::Receive => !matches!(self, Role::Viewer | Role::Ingest),
             Permission::Operate => matches!(self, Role::Operator | Role::Editor | Role::Admin),
             Permission::Edit => matches!(self, Role::Editor | Role::Admin),
+            Permission::Administer => self == Role::Admin,
         }
     }
 }

@@ -19,6 +19,7 @@ use words::{PartitionId, RunId, RunStatus, Span, StepName, WorkflowName};
 use crate::access::{self, Access, Denied, Permission};
 use crate::error::ApiError;
 use crate::limits::WAITING_READ_BYTES;
+use crate::region::RegionDesk;
 use crate::show;
 
 /// The parts that the API speaks for.
@@ -39,6 +40,8 @@ pub struct Parts<J> {
     pub history_for: Span,
     pub vault: Arc<Vault>,
     pub clock: Clock,
+    /// This region and its pair, where there are regions.
+    pub region: Option<Box<dyn RegionDesk>>,
 }
 
 /// The API. Cheap to clone.

@@ -14,6 +14,7 @@ use wire::{FieldError, Problem};
 
 use crate::access::Denied;
 use crate::jobs::JobsError;
+use crate::region::{RegionRefusal, StandingBy};
 
 /// Anything that the API answers instead of what was asked for.
 #[derive(Debug, thiserror::Error)]
@@ -70,6 +71,10 @@ pub(crate) enum ApiError {
     QueueChanged(String),
     #[error("it is there already")]
     QueueExists,
+    #[error("region {} is not active{}", .0.region, active_instead(.0))]
+    Standby(StandingBy),
+    #[error(transparent)]
+    Region(#[from] RegionRefusal),
 }
 
 impl From<JobsError> for ApiError {
@@ -93,6 +98,13 @@ fn denied(denied: &Denied) -> String {
         Denied::Foreign => "without tokens only clients of this machine may ask, not pages of other sites",
     };
     text.to_owned()
+}
+
+fn active_instead(standing_by: &StandingBy) -> String {
+    match &standing_by.active {
+        Some(active) => format!("; {active} is: ask there"),
+        None => ", and neither is its pair as far as is known".to_owned(),
+    }
 }
 
 impl ApiError {
@@ -119,12 +131,14 @@ impl ApiError {
             ApiError::Apply(ApplyError::RouteTaken { .. }) => (StatusCode::CONFLICT, "route_taken"),
             ApiError::Apply(ApplyError::Changed { .. }) => (StatusCode::PRECONDITION_FAILED, "changed"),
             ApiError::Apply(ApplyError::Journal(error)) => journal_code(error),
+            ApiError::Apply(ApplyError::NotHeld) | ApiError::Delete(DeleteError::NotHeld) => NOT_HELD,
             ApiError::Delete(DeleteError::NotFound) => (StatusCode::NOT_FOUND, "unknown_workflow"),
             ApiError::Delete(DeleteError::Journal(error)) => journal_code(error),
             ApiError::Command(CommandError::Rejected(rejection)) => rejection_code(rejection),
             ApiError::Command(CommandError::Stopped { .. }) => {
                 (StatusCode::SERVICE_UNAVAILABLE, "partition_stopped")
             }
+            ApiError::Command(CommandError::NotHeld { .. }) => NOT_HELD,
             ApiError::View(_) => (StatusCode::SERVICE_UNAVAILABLE, "view_unavailable"),
             ApiError::BadJob(_) => (StatusCode::BAD_REQUEST, "invalid_job"),
             ApiError::Job(rejection) => job_code(rejection),
@@ -134,6 +148,11 @@ impl ApiError {
             ApiError::BadMessage(_) => (StatusCode::BAD_REQUEST, "invalid_message"),
             ApiError::QueueChanged(_) => (StatusCode::PRECONDITION_FAILED, "changed"),
             ApiError::QueueExists => (StatusCode::PRECONDITION_FAILED, "exists"),
+            ApiError::Standby(_) => (StatusCode::SERVICE_UNAVAILABLE, "standby"),
+            ApiError::Region(RegionRefusal::Conflict(_)) => (StatusCode::CONFLICT, "region_conflict"),
+            ApiError::Region(RegionRefusal::Unavailable(_)) => {
+                (StatusCode::SERVICE_UNAVAILABLE, "region_unavailable")
+            }
         }
     }
 
@@ -143,10 +162,14 @@ impl ApiError {
                 Some(refusal.retry_after_secs)
             }
             ApiError::Submit(SubmitError::Journal(_) | SubmitError::View(_)) | ApiError::View(_) => Some(5),
+            ApiError::Apply(ApplyError::NotHeld)
+            | ApiError::Delete(DeleteError::NotHeld)
+            | ApiError::Command(CommandError::NotHeld { .. })
+            | ApiError::Queue(QueueError::NotHeld { .. }) => Some(1),
             ApiError::Command(CommandError::Stopped { .. })
             | ApiError::Queue(QueueError::Stopped { .. })
             | ApiError::Submit(SubmitError::Stopped { .. }) => Some(30),
-            ApiError::Queue(QueueError::NoRoom) => Some(5),
+            ApiError::Queue(QueueError::NoRoom) | ApiError::Standby(_) => Some(5),
             _ => None,
         }
     }
@@ -196,6 +219,9 @@ impl ApiError {
         }
     }
 }
+
+/// Another instance has the partition, or nobody at this moment: the same call finds it soon.
+const NOT_HELD: (StatusCode, &str) = (StatusCode::SERVICE_UNAVAILABLE, "not_held");
 
 fn submit_code(error: &SubmitError) -> (StatusCode, &'static str) {
     match error {
@@ -266,6 +292,7 @@ fn queue_code(error: &QueueError) -> (StatusCode, &'static str) {
     let rejection = match error {
         QueueError::NoRoom => return (StatusCode::SERVICE_UNAVAILABLE, "disk_full"),
         QueueError::Stopped { .. } => return (StatusCode::SERVICE_UNAVAILABLE, "partition_stopped"),
+        QueueError::NotHeld { .. } => return NOT_HELD,
         QueueError::Rejected(rejection) => rejection,
     };
     match rejection {

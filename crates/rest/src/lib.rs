@@ -15,10 +15,12 @@ mod openapi;
 mod own_route;
 mod patience;
 mod queues;
+mod region;
 mod routes;
 mod serve;
 mod show;
 
 pub use access::{Access, Right, Role, SharedKey, Token};
 pub use api::{Api, Parts};
+pub use region::{Asked, RegionDesk, RegionRefusal, StandingBy};
 pub use serve::{Server, serve};

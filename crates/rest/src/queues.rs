@@ -273,9 +273,13 @@ fn check(expect: Expect, version: Result<u32, ApiError>) -> Result<(), ApiError>
         (Expect::Version(_), Err(ApiError::Queue(QueueError::Rejected(QueueRejection::NotFound(_))))) => {
             changed("it is not there any more")
         }
-        (_, Err(error @ ApiError::Queue(QueueError::Stopped { .. }) | error @ ApiError::Command(_))) => {
-            Err(error)
-        }
+        (
+            _,
+            Err(
+                error @ (ApiError::Queue(QueueError::Stopped { .. } | QueueError::NotHeld { .. })
+                | ApiError::Command(_)),
+            ),
+        ) => Err(error),
         // What else is wrong is said by the change itself.
         (_, _) => Ok(()),
     }

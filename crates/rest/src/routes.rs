@@ -4,6 +4,7 @@ mod collections;
 mod health;
 mod jobs;
 mod queues;
+mod region;
 mod runs;
 mod topics;
 mod workflows;
@@ -62,6 +63,10 @@ pub(crate) fn router<J: Journal>(api: Api<J>) -> Router {
         .route("/v1/topics/{t}/subscriptions/{s}/redrive", post(queues::redrive::<J>))
         .route("/v1/topics/{t}/subscriptions/{s}/purge", post(queues::purge::<J>))
         .route("/v1/partitions", get(health::partitions::<J>))
+        .route("/v1/region", get(region::show::<J>))
+        .route("/v1/region:promote", post(region::promote::<J>))
+        .route("/v1/region:demote", post(region::demote::<J>))
+        .route("/v1/region:drill", post(region::drill::<J>))
         .route("/v1/services", get(health::services::<J>))
         .route("/v1/limits", get(health::limits::<J>))
         .route("/livez", get(health::livez))

@@ -25,6 +25,7 @@ use crate::entrance;
 use crate::limits::{HEAD_BYTES_MAX, HEADERS_MAX};
 use crate::own_route;
 use crate::patience::Patience;
+use crate::region;
 use crate::routes;
 
 /// A running listener.
@@ -152,6 +153,9 @@ async fn converse<J: Journal>(stream: TcpStream, desk: Desk<J>, mut stopped: wat
 impl<J: Journal> Desk<J> {
     async fn answer(&self, request: Request<Incoming>, stopping: &watch::Receiver<bool>) -> Response<Body> {
         let path = request.uri().path().to_owned();
+        if let Some(refusal) = region::refusal(self.api.region.as_deref(), &path) {
+            return refusal.into_response();
+        }
         if let Some(door) = entrance::door(request.method(), &path) {
             return self.api.enter(door, request).await.unwrap_or_else(IntoResponse::into_response);
         }

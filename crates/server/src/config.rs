@@ -1,5 +1,6 @@
 //! The settings of a server: a TOML file, with every key overridable by a `SORTIE_…` variable.
 
+mod cluster;
 mod keys;
 
 use std::collections::BTreeMap;
@@ -12,6 +13,7 @@ use toml::{Table, Value};
 use vault::{KeyFileError, Vault};
 use words::Span;
 
+pub use cluster::{ClusterConfig, RegionConfig, Role as ClusterRole};
 pub use keys::KeyConfig;
 
 /// Variables that begin like settings but belong to the command line.
@@ -39,6 +41,8 @@ pub struct Config {
     pub limits: LimitsConfig,
     pub jobs: JobsConfig,
     pub secrets: SecretsConfig,
+    pub cluster: ClusterConfig,
+    pub region: RegionConfig,
     /// Without tokens, on loopback only. Not a setting: `sortie dev` alone turns it on.
     #[serde(skip)]
     pub dev: bool,
@@ -158,6 +162,8 @@ impl Default for Config {
             limits: LimitsConfig::default(),
             jobs: JobsConfig::default(),
             secrets: SecretsConfig::default(),
+            cluster: ClusterConfig::default(),
+            region: RegionConfig::default(),
             dev: false,
         }
     }
@@ -273,6 +279,7 @@ impl Config {
                 return setting(text);
             }
         }
+        self.cluster.check(self)?;
         self.access()?;
         self.egress()?;
         Ok(())
@@ -404,7 +411,9 @@ fn override_with(table: &mut Table, key: &str, value: &str) {
         place = inner.as_table_mut().expect("just made a table");
     }
     // A token may look like a number; it is text all the same, and must not be quoted in an error.
-    let typed = !lower.starts_with("tokens__") && !lower.starts_with("secrets__key");
+    let secret =
+        ["tokens__", "secrets__key", "cluster__secret", "cluster__password", "cluster__system_password"];
+    let typed = !secret.iter().any(|prefix| lower.starts_with(prefix));
     let parsed = typed.then(|| toml::from_str::<Table>(&format!("value = {value}")).ok()).flatten();
     let parsed = parsed.and_then(|mut table| table.remove("value"));
     place.insert(last.to_owned(), parsed.unwrap_or_else(|| Value::String(value.to_owned())));

@@ -7,12 +7,13 @@ mod housekeeping;
 mod memory;
 mod outbound;
 mod post;
+mod region;
 mod start;
 mod starter;
 
 pub use config::{
-    Config, ConfigError, EgressConfig, JobsConfig, JournalConfig, KeyConfig, LimitsConfig, SecretsConfig,
-    SyncMode, TokenConfig,
+    ClusterConfig, ClusterRole, Config, ConfigError, EgressConfig, JobsConfig, JournalConfig, KeyConfig,
+    LimitsConfig, RegionConfig, SecretsConfig, SyncMode, TokenConfig,
 };
 pub use engine::{Applied, ApplyError};
 pub use start::{Running, StartError, start, start_with_clock};

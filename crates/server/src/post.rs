@@ -59,7 +59,8 @@ fn sorted(error: QueueError) -> PostError {
         QueueError::Rejected(
             QueueRejection::NotFound(_) | QueueRejection::Full { .. } | QueueRejection::TooManyIds { .. },
         )
-        | QueueError::NoRoom => PostError::Later { reason, retry_after: None },
+        | QueueError::NoRoom
+        | QueueError::NotHeld { .. } => PostError::Later { reason, retry_after: None },
         QueueError::Rejected(_) => PostError::Refused(reason),
         // It may have become durable before the partition stopped.
         QueueError::Stopped { .. } => PostError::Unknown(reason),

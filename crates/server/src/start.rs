@@ -127,6 +127,7 @@ pub async fn start_with_clock(config: Config, clock: Clock) -> Result<Running, S
         history_for: config.jobs.history_for,
         vault,
         clock: clock.clone(),
+        region: None,
     });
     let server = rest::serve(listener, api.clone()).await.map_err(listen)?;
     let keeper = housekeeping::Keeper {

@@ -109,7 +109,7 @@ pub async fn edit(sim: Arc<Sim>, process: Arc<Process>, n: u32) {
             }
             _ => Verdict::Other,
         },
-        Err(engine::jobs::JobError::Stopped { .. }) => {
+        Err(engine::jobs::JobError::Stopped { .. } | engine::jobs::JobError::NotHeld { .. }) => {
             drop(world);
             return again(&sim, n);
         }

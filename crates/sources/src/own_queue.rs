@@ -39,6 +39,8 @@ pub(crate) async fn take_all<J: Journal>(
                 warned = false;
                 settle_all(parts, entry, &at, &received).await
             }
+            // Its owner takes the messages; that may be this instance next.
+            Err(QueueError::NotHeld { .. }) => Some(PAUSE),
             Err(error) => {
                 if !std::mem::replace(&mut warned, true) {
                     tracing::warn!(workflow = %entry.definition.name(), queue = %at, %error, "no messages are taken");

@@ -6,7 +6,7 @@
 
 mod table;
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::hash::{BuildHasher, RandomState};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, RwLock};
@@ -27,8 +27,25 @@ pub struct Ids {
     held: AtomicUsize,
     /// Clients that wait for their answer at this moment.
     entering: AtomicUsize,
-    /// Partitions whose ids are not known to be complete: every request looks here, and a stop is rare.
-    stopped: RwLock<BTreeSet<PartitionId>>,
+    /// Every request looks here, and changes are rare.
+    standings: RwLock<Standings>,
+}
+
+/// How the ids of a partition stand here.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Standing {
+    /// All of them are known.
+    Held,
+    /// The partition has stopped, maybe before its ids were restored: one that is not held may be taken all the same.
+    Stopped,
+    /// Another instance knows them.
+    Elsewhere,
+}
+
+struct Standings {
+    /// Whether partitions change hands: then those that nothing is said of are elsewhere.
+    shared: bool,
+    by_partition: BTreeMap<PartitionId, Standing>,
 }
 
 /// What is known of an id.
@@ -72,7 +89,7 @@ impl Ids {
             shards,
             held: AtomicUsize::new(0),
             entering: AtomicUsize::new(0),
-            stopped: RwLock::default(),
+            standings: RwLock::new(Standings { shared: false, by_partition: BTreeMap::new() }),
         }
     }
 
@@ -127,14 +144,33 @@ impl Ids {
         self.shard(&hash).get(&hash)
     }
 
-    /// The partition has stopped, maybe before its ids were restored: an id of it that is not held here may be
-    /// taken all the same.
-    pub fn stop(&self, partition: PartitionId) {
-        self.stopped.write().expect("no panic under this lock").insert(partition);
+    /// From now on partitions are held only when it is said of them.
+    pub fn hold_none(&self) {
+        *self.standings.write().expect("no panic under this lock") =
+            Standings { shared: true, by_partition: BTreeMap::new() };
     }
 
-    pub fn is_stopped(&self, partition: PartitionId) -> bool {
-        self.stopped.read().expect("no panic under this lock").contains(&partition)
+    /// Whether partitions change hands.
+    pub fn is_shared(&self) -> bool {
+        self.standings.read().expect("no panic under this lock").shared
+    }
+
+    pub fn stand(&self, partition: PartitionId, standing: Standing) {
+        self.standings.write().expect("no panic under this lock").by_partition.insert(partition, standing);
+    }
+
+    pub fn standing(&self, partition: PartitionId) -> Standing {
+        let standings = self.standings.read().expect("no panic under this lock");
+        let unsaid = if standings.shared { Standing::Elsewhere } else { Standing::Held };
+        standings.by_partition.get(&partition).copied().unwrap_or(unsaid)
+    }
+
+    /// Forgets all ids of a partition.
+    pub fn forget(&self, partition: PartitionId) {
+        for shard in &self.shards {
+            let gone = lock(shard).remove_partition(partition);
+            self.held.fetch_sub(gone, Ordering::Relaxed);
+        }
     }
 
     /// Counts a client that hands something in, for as long as it waits.

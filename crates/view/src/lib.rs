@@ -34,7 +34,7 @@ mod run;
 mod view;
 
 pub use error::{Error, ListError, OpenError};
-pub use ids::{Entry, Ids, Reserve};
+pub use ids::{Entry, Ids, Reserve, Standing};
 pub use jobs::{JobRows, Row};
 pub use limits::PAGE_ROWS_MAX;
 pub use list::{Page, RunQuery};

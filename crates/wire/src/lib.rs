@@ -3,6 +3,7 @@
 mod partition;
 mod problem;
 mod queue;
+mod region;
 mod run;
 mod time;
 mod workflow;
@@ -11,6 +12,10 @@ pub use partition::{Limits, PartitionView, ServiceView};
 pub use problem::{FieldError, Problem};
 pub use queue::{
     CountsView, DeadView, FilterView, MessagePage, MessageView, Moved, NamePage, QueueView, TopicView,
+};
+pub use region::{
+    CheckView, DrillRequest, DrillView, MirrorView, PromoteRequest, PromotedView, RegionView, SideView,
+    StreamTailView, TailView,
 };
 pub use run::{
     AcceptedRun, BatchAnswer, DecisionKind, DecisionRequest, MomentView, RunDetail, RunPage, RunSummary,

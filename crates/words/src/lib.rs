@@ -1,5 +1,6 @@
 //! The words every part of Sortie shares: ids, time, partitions, retry policies, the plan of a workflow.
 
+mod azure;
 pub mod cron;
 pub mod id;
 pub mod job;
@@ -13,6 +14,7 @@ pub mod schedule;
 pub mod status;
 pub mod time;
 
+pub use azure::azure_pair;
 pub use cron::Cron;
 pub use id::{BodyHash, InvalidName, Key, QueueName, RunId, ServiceName, StepName, WorkflowName};
 pub use job::{CollectionSpec, JobRef, JobSpec, JobState, Missed, Overlap, Uid};

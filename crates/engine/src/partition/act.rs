@@ -1,5 +1,7 @@
 //! Acting on what is durable: start the calls that the state owes, archive what ended, answer who waits.
 
+use std::sync::atomic::Ordering;
+
 use journal::{AppendError, Journal};
 use kernel::job::Occurrence;
 use kernel::{DropReason, Event, Fact, Fired, Owed, Run, RunNo, StepState, Try};
@@ -23,9 +25,8 @@ pub(crate) struct Counted {
 impl<J: Journal> Partition<J> {
     /// Begins where the state stands: every call that is owed is made, again with the same key.
     pub(super) fn resume(&mut self) {
-        let owed: Vec<Owed> = self.state.owed().collect();
-        for owed in owed.into_iter().filter(|_| !planted::is(Bug::OwedForgotten)) {
-            self.start(owed.run, owed.attempt);
+        if !planted::is(Bug::OwedForgotten) {
+            self.make_owed_calls();
         }
         let orphans: Vec<Owed> = self.state.orphans().collect();
         for orphan in orphans.into_iter().filter(|_| !planted::is(Bug::OrphansForgotten)) {
@@ -33,6 +34,16 @@ impl<J: Journal> Partition<J> {
             self.reply_for(orphan.run, orphan.attempt).tell(Outcome::Unknown { reason });
         }
         self.count_gauges();
+    }
+
+    /// Starts every call that is owed and not under way.
+    pub(super) fn make_owed_calls(&mut self) {
+        let owed: Vec<Owed> = self.state.owed().collect();
+        for owed in owed {
+            if !self.calls.contains_key(&(owed.run, owed.attempt.work)) {
+                self.start(owed.run, owed.attempt);
+            }
+        }
     }
 
     pub(super) fn act(&mut self, mut batch: Batch) -> Result<(), AppendError> {
@@ -81,8 +92,8 @@ impl<J: Journal> Partition<J> {
         let Some(run) = self.state.run(no).filter(|run| run.under_way().any(|now| now == attempt)) else {
             return;
         };
-        // What is owed when the process drains is made after its next start.
-        if self.draining {
+        // What is owed when the process drains is made after its next start; what is held back, when it may leave.
+        if self.draining || self.shared.calls_held.load(Ordering::Acquire) {
             return;
         }
         let stop = Stop::default();
@@ -192,6 +203,15 @@ impl<J: Journal> Partition<J> {
             }
         };
         family.get_or_create(&OutcomeLabel { outcome }).inc();
+    }
+
+    /// Takes this partition out of the gauges.
+    pub(super) fn uncount_gauges(&mut self) {
+        let metrics = &self.shared.metrics;
+        metrics.live.dec_by(self.counted.live);
+        metrics.parked.dec_by(self.counted.parked);
+        metrics.calls.dec_by(self.counted.calls);
+        self.counted = Counted::default();
     }
 
     fn count_gauges(&mut self) {

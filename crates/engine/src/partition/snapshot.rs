@@ -37,10 +37,15 @@ impl Schedule {
         self.under_way
     }
 
+    /// Whether anything happened since the last one.
+    pub fn has_news(&self, tail: Seq) -> bool {
+        tail > self.through
+    }
+
     fn is_due(&self, tail: Seq, bytes_max: u64) -> bool {
         // As much again as the last one had: then writing snapshots never costs more than writing events.
         let enough = self.bytes_since >= bytes_max.max(self.size);
-        !self.under_way && tail > self.through && (self.asked || enough)
+        !self.under_way && self.has_news(tail) && (self.asked || enough)
     }
 }
 

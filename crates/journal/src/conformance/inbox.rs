@@ -6,22 +6,27 @@ use bytes::Bytes;
 use tokio::task::JoinSet;
 use words::{PartitionId, Seq};
 
-use super::{ALL, Factory, ONE, OTHER, bytes, inbox_read_all, record};
+use super::{ALL, Factory, ONE, OTHER, assert_counted, batch, bytes, inbox_read_all, record};
 use crate::{AppendError, Journal, RECORD_BYTES_MAX};
 
 pub async fn batches_are_whole_and_in_order<F: Factory>(factory: &mut F) {
     let journal = factory.open().await;
     for partition in ALL {
-        let first = journal.inbox_append(partition, vec![bytes("a"), bytes(""), bytes("c")]).await;
-        assert_eq!(first, Ok(Seq(3)));
-        assert_eq!(journal.inbox_append(partition, vec![]).await, Ok(Seq(3)), "nothing is appended");
-        assert_eq!(journal.inbox_append(partition, vec![bytes("d")]).await, Ok(Seq(4)));
-        let expected = [record(1, "a"), record(2, ""), record(3, "c"), record(4, "d")];
+        let three = vec![bytes("a"), bytes(""), bytes("c")];
+        let first = journal.inbox_append(partition, three).await.expect("accepted");
+        assert_counted::<F>(first, 3);
+        assert_eq!(journal.inbox_append(partition, vec![]).await, Ok(first), "nothing is appended");
+        let second = journal.inbox_append(partition, vec![bytes("d")]).await.expect("accepted");
+        assert_counted::<F>(second, 4);
+        assert!(second > first, "{second} follows {first}");
+        let expected = [batch(first, &["a", "", "c"]), batch(second, &["d"])].concat();
         assert_eq!(inbox_read_all(&journal, partition, Seq(1)).await, expected);
-        assert_eq!(inbox_read_all(&journal, partition, Seq(3)).await, expected[2..], "from within a batch");
-        assert_eq!(journal.inbox_read(partition, Seq(2), 2).await, Ok(expected[1..].to_vec()));
-        assert_eq!(journal.inbox_read(partition, Seq(2), 1).await, Ok(expected[1..3].to_vec()));
-        assert_eq!(journal.inbox_read(partition, Seq(5), 100).await, Ok(vec![]));
+        assert_eq!(inbox_read_all(&journal, partition, first).await, expected[2..], "from within a batch");
+        let within = expected[1].seq;
+        assert_eq!(journal.inbox_read(partition, within, 2).await, Ok(expected[1..].to_vec()));
+        assert_eq!(journal.inbox_read(partition, within, 1).await, Ok(expected[1..3].to_vec()));
+        assert_eq!(journal.inbox_read(partition, second.next(), 100).await, Ok(vec![]));
+        assert_eq!(journal.inbox_read(partition, first.next(), 100).await, Ok(expected[3..].to_vec()));
     }
 }
 
@@ -40,7 +45,10 @@ pub async fn concurrent_batches_do_not_mix<F: Factory>(factory: &mut F) {
         let expected: Vec<_> = (0..5).map(|n| record(last.0 - 4 + n, &format!("{name}/{n}"))).collect();
         assert_eq!(found[..5], expected, "the batch lies side by side where its answer said");
     }
-    assert_eq!(inbox_read_all(&*journal, ONE, Seq(1)).await.len(), 160);
+    let all = inbox_read_all(&*journal, ONE, Seq(1)).await;
+    assert_eq!(all.len(), 160);
+    assert!(all.is_sorted_by(|before, after| before.seq < after.seq), "numbers rise");
+    assert_counted::<F>(all[159].seq, 160);
 }
 
 pub async fn a_batch_that_is_too_large_leaves_nothing<F: Factory>(factory: &mut F) {
@@ -50,20 +58,23 @@ pub async fn a_batch_that_is_too_large_leaves_nothing<F: Factory>(factory: &mut 
     let too_large = AppendError::TooLarge { bytes: RECORD_BYTES_MAX + 2, bytes_max: RECORD_BYTES_MAX };
     assert_eq!(refused, Err(too_large));
     assert_eq!(inbox_read_all(&journal, ONE, Seq(1)).await, []);
-    assert_eq!(journal.inbox_append(ONE, vec![bytes("a")]).await, Ok(Seq(1)));
+    let accepted = journal.inbox_append(ONE, vec![bytes("a")]).await.expect("accepted");
+    assert_counted::<F>(accepted, 1);
+    assert_eq!(inbox_read_all(&journal, ONE, Seq(1)).await, batch(accepted, &["a"]));
 }
 
 pub async fn the_tail_can_be_followed<F: Factory>(factory: &mut F) {
     let mut journal = factory.open().await;
     let mut tail = journal.inbox_tail(ONE);
     assert_eq!(*tail.borrow_and_update(), Seq::ZERO);
-    journal.inbox_append(ONE, vec![bytes("a"), bytes("b")]).await.expect("accepted");
+    let accepted = journal.inbox_append(ONE, vec![bytes("a"), bytes("b")]).await.expect("accepted");
+    assert_counted::<F>(accepted, 2);
     tail.changed().await.expect("the journal is open");
-    assert_eq!(*tail.borrow_and_update(), Seq(2));
+    assert_eq!(*tail.borrow_and_update(), accepted);
     journal.inbox_append(OTHER, vec![bytes("x")]).await.expect("accepted");
     assert!(!tail.has_changed().expect("the journal is open"), "another partition is another tail");
     journal = factory.reopen(journal).await;
-    assert_eq!(*journal.inbox_tail(ONE).borrow(), Seq(2), "the tail is known after a restart");
+    assert_eq!(*journal.inbox_tail(ONE).borrow(), accepted, "the tail is known after a restart");
 }
 
 pub async fn accepted_survives_reopen<F: Factory>(factory: &mut F) {

@@ -26,6 +26,9 @@ impl From<JobError> for JobsError {
             JobError::Stopped { partition, reason } => {
                 ApiError::Command(engine::CommandError::Stopped { partition, reason }).into()
             }
+            JobError::NotHeld { partition } => {
+                ApiError::Command(engine::CommandError::NotHeld { partition }).into()
+            }
         }
     }
 }

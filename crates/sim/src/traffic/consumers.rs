@@ -56,7 +56,9 @@ pub async fn visit(sim: Arc<Sim>, process: Arc<Process>, n: u32) {
                 hold(&mut world, &deed, &at, one);
             }
         }
-        Some(Ok(_)) | Some(Err(QueueError::Rejected(_) | QueueError::Stopped { .. })) | None => {}
+        Some(Ok(_))
+        | Some(Err(QueueError::Rejected(_) | QueueError::Stopped { .. } | QueueError::NotHeld { .. }))
+        | None => {}
         Some(Err(QueueError::NoRoom)) => world.accuse("L5", format!("{at} refuses consumers for room")),
     }
     if let Some(consumer) = world.traffic.consumers.get_mut(&n) {

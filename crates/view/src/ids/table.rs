@@ -32,6 +32,12 @@ enum State {
     Durable,
 }
 
+impl Slot {
+    fn is_of(&self, partition: PartitionId) -> bool {
+        self.state != State::Empty && self.partition == partition.0.to_be_bytes()
+    }
+}
+
 const EMPTY: Slot = Slot { hash: [0; 16], body_hash: [0; 16], partition: [0; 2], state: State::Empty };
 const SLOTS_MIN: usize = 16;
 
@@ -91,6 +97,14 @@ impl Table {
         if self.slots.len() > SLOTS_MIN && self.used * 4 < self.slots.len() {
             self.resize((self.slots.len() / 2).max(SLOTS_MIN));
         }
+    }
+
+    /// Takes out all ids of a partition; says how many there were.
+    pub(super) fn remove_partition(&mut self, partition: PartitionId) -> usize {
+        let gone: Vec<Hash> =
+            self.slots.iter().filter(|slot| slot.is_of(partition)).map(|slot| slot.hash).collect();
+        gone.iter().for_each(|hash| self.remove(hash));
+        gone.len()
     }
 
     /// Where the hash is, or the empty slot where it would go; meaningless for an empty table.

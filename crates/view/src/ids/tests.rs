@@ -138,3 +138,26 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_partition_that_is_let_go_takes_its_ids_along() {
+    let ids = Ids::new();
+    let id = |n: u32| RunId::new(&format!("run-{n}")).unwrap();
+    for n in 0..2000 {
+        ids.restore(&id(n), BodyHash([1; 16]), PartitionId((n % 3) as u16));
+    }
+    ids.forget(PartitionId(1));
+    for n in 0..2000 {
+        assert_eq!(ids.find(&id(n)).is_some(), n % 3 != 1, "{n}");
+    }
+    assert_eq!(ids.len(), (0..2000).filter(|n| n % 3 != 1).count());
+}
+
+#[test]
+fn what_nothing_is_said_of_is_held_alone_and_elsewhere_among_others() {
+    let ids = Ids::new();
+    assert_eq!(ids.standing(PartitionId(0)), Standing::Held);
+    ids.hold_none();
+    ids.stand(PartitionId(1), Standing::Held);
+    assert_eq!([0, 1].map(|n| ids.standing(PartitionId(n))), [Standing::Elsewhere, Standing::Held]);
+}

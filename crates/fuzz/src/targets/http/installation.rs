@@ -105,6 +105,7 @@ async fn serve(view: View) -> SocketAddr {
         history_for: Span::from_secs(3600),
         vault: Arc::new(Vault::new([7; vault::Key::BYTES])),
         clock,
+        region: None,
     });
     api.apply(WORKFLOW, "fuzz").await.expect("the workflow is valid");
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("loopback can be listened on");

@@ -1,0 +1,91 @@
+//! `sortie region`: which region is active, and how the two change places.
+
+mod render;
+
+use std::process::ExitCode;
+use std::time::Duration;
+
+use clap::{Args, Subcommand};
+use wire::{DrillView, PromotedView, RegionView};
+
+use crate::client::Call;
+use crate::session::Session;
+
+/// How long a promotion may take beyond an ordinary call: the pair's instances let go, then its mirrors catch up.
+const PROMOTION: Duration = Duration::from_secs(120);
+const JSON: &str = "application/json";
+
+/// See which region is active, and make the other one so
+///
+/// Each command speaks to the region of the server that it asks: name one of its servers with --url.
+#[derive(Debug, Subcommand)]
+pub enum Region {
+    /// Show this region and its pair, and how far the mirrors are
+    #[command(after_help = "Example:\n  sortie region status --url http://west-1:7070")]
+    Status,
+    Promote(Promote),
+    /// Make this region let go of everything; nobody is active until one of the two is promoted
+    #[command(after_help = "Example:\n  sortie region demote --url http://east-1:7070")]
+    Demote,
+    Drill(Drill),
+    /// List what this region had when it was overtaken, and its pair never got
+    #[command(after_help = "Example:\n  sortie region tail")]
+    Tail,
+}
+
+/// Make this region the active one; nothing is lost, unless it is forced
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  sortie region promote --url http://west-1:7070\n  \
+                        sortie region promote --force     the other region is gone")]
+pub struct Promote {
+    /// Go on without the other region: what it has not sent yet is lost
+    #[arg(long)]
+    force: bool,
+}
+
+/// Check that a switch would work
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  sortie region drill\n  sortie region drill --switch")]
+pub struct Drill {
+    /// Make a planned switch to the other region, and one back
+    #[arg(long)]
+    switch: bool,
+}
+
+impl Region {
+    pub async fn run(self, mut session: Session) -> anyhow::Result<ExitCode> {
+        match self {
+            Region::Status => {
+                let answer = session.client.send(Call::get("/v1/region")).await?;
+                session.show(&answer, || Ok(render::status(&answer.value()?, &session.screen)))?;
+            }
+            Region::Tail => {
+                let region: RegionView = session.client.get("/v1/region").await?;
+                session.show_value(&region.tail, || render::tail(&region, &session.screen))?;
+            }
+            Region::Promote(Promote { force }) => {
+                let body = serde_json::json!({ "force": force }).to_string();
+                let call = Call::post("/v1/region:promote", JSON, body).waiting(PROMOTION);
+                let answer = session.client.send(call).await?;
+                let promoted: PromotedView = answer.value()?;
+                session.show(&answer, || Ok(render::promoted(&promoted)))?;
+            }
+            Region::Demote => {
+                let call = Call::post("/v1/region:demote", JSON, "{}").waiting(PROMOTION);
+                let answer = session.client.send(call).await?;
+                session.show(&answer, || Ok(render::status(&answer.value()?, &session.screen)))?;
+            }
+            Region::Drill(Drill { switch }) => {
+                let body = serde_json::json!({ "switch": switch }).to_string();
+                let call = Call::post("/v1/region:drill", JSON, body).waiting(PROMOTION * 2);
+                let answer = session.client.send(call).await?;
+                let drill: DrillView = answer.value()?;
+                session.show(&answer, || Ok(render::drill(&drill, &session.screen)))?;
+                if !drill.ready {
+                    return Ok(ExitCode::FAILURE);
+                }
+            }
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+}

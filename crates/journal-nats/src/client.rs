@@ -1,0 +1,278 @@
+//! The wire to real servers: plain requests of JetStream's API, each with a short patience of its own.
+
+mod api;
+mod follow;
+mod range;
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use async_nats::{ConnectOptions, HeaderMap, Message, Request, RequestErrorKind};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use bytes::Bytes;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use tokio::sync::watch;
+use tokio::task::AbortHandle;
+use tokio::time::timeout;
+
+use crate::open::OpenError;
+use crate::settings::{Login, Settings, Tls};
+use crate::wire::{Bounds, Outgoing, PublishError, Source, Storage, Wire, WireError};
+
+pub(crate) use api::{Answer, ApiError, PREFIX};
+
+/// A server that has not answered by then may be gone: a commit takes milliseconds.
+const ANSWER_MAX: Duration = Duration::from_secs(2);
+/// Creating a stream elects its leader first.
+pub(crate) const CREATE_MAX: Duration = Duration::from_secs(15);
+/// Two pings without an answer end a connection, so a frozen server holds nobody for longer than some seconds.
+const PING_EVERY: Duration = Duration::from_secs(1);
+const CONNECT_MAX: Duration = Duration::from_secs(5);
+const RECONNECT_MAX: Duration = Duration::from_secs(1);
+
+/// A connection to the servers of one region.
+#[derive(Clone)]
+pub struct Client {
+    nats: async_nats::Client,
+    installation: String,
+    /// `$JS.<domain>.API` of the pair.
+    pair: Option<String>,
+    followers: Arc<Followers>,
+}
+
+/// Tasks that end with the last client.
+#[derive(Default)]
+struct Followers(Mutex<Vec<AbortHandle>>);
+
+impl Drop for Followers {
+    fn drop(&mut self) {
+        for follower in self.0.lock().expect("no holder of the lock panics").drain(..) {
+            follower.abort();
+        }
+    }
+}
+
+impl Client {
+    /// Connects to one of the servers; later to another one, whenever that is lost.
+    pub async fn connect(settings: &Settings) -> Result<Client, OpenError> {
+        let nats = connect(&settings.servers, &settings.login, &settings.tls).await?;
+        Ok(Client {
+            nats,
+            installation: settings.installation.name.clone(),
+            pair: settings.pair_domain.as_ref().map(|domain| format!("$JS.{domain}.API")),
+            followers: Arc::default(),
+        })
+    }
+
+    /// The connection, for what is kept beside the journal.
+    pub fn nats(&self) -> &async_nats::Client {
+        &self.nats
+    }
+
+    async fn request(
+        &self,
+        subject: String,
+        request: Request,
+        patience: Duration,
+    ) -> Result<Message, Unanswered> {
+        let request = request.timeout(None);
+        // Around everything: while there is no connection, even handing over the request waits.
+        match timeout(patience, self.nats.send_request(subject, request)).await {
+            Err(_) => Err(Unanswered::Silence),
+            Ok(Ok(message)) => Ok(message),
+            Ok(Err(error)) => match error.kind() {
+                RequestErrorKind::NoResponders => Err(Unanswered::NoResponders),
+                RequestErrorKind::MaxPayloadExceeded => Err(Unanswered::TooLarge),
+                _ => Err(Unanswered::Failed(error.to_string())),
+            },
+        }
+    }
+
+    /// Asks the API of JetStream, `STREAM.INFO.name` for example.
+    pub(crate) async fn ask<A: DeserializeOwned>(
+        &self,
+        prefix: &str,
+        what: &str,
+        question: &impl Serialize,
+        patience: Duration,
+    ) -> Result<Answer<A>, WireError> {
+        let payload = serde_json::to_vec(question).expect("a question can always be written");
+        let request = Request::new().payload(payload.into());
+        let subject = format!("{prefix}.{what}");
+        let message = self.request(subject, request, patience).await;
+        let message = message.map_err(|why| WireError(format!("{what}: {why}")))?;
+        let answer = serde_json::from_slice(&message.payload);
+        answer.map_err(|error| WireError(format!("{what}: the answer makes no sense: {error}")))
+    }
+
+    async fn get_from(&self, prefix: &str, stream: &str, sequence: u64) -> Result<Option<Bytes>, WireError> {
+        let question = api::Get { seq: sequence };
+        let what = format!("STREAM.MSG.GET.{stream}");
+        let answer: Answer<api::Got> = self.ask(prefix, &what, &question, ANSWER_MAX).await?;
+        match answer {
+            Answer::Done(got) => {
+                let bytes = STANDARD.decode(got.message.data);
+                let bytes = bytes
+                    .map_err(|error| WireError(format!("{what}: the answer makes no sense: {error}")))?;
+                Ok((got.message.seq == sequence).then(|| bytes.into()))
+            }
+            Answer::Refused { error } if error.err_code == api::NO_MESSAGE => Ok(None),
+            Answer::Refused { error } => Err(refused(&what, &error)),
+        }
+    }
+
+    async fn get_directly(&self, stream: &str, sequence: u64) -> Result<Option<Bytes>, WireError> {
+        let what = format!("DIRECT.GET.{stream}");
+        let payload =
+            serde_json::to_vec(&api::Get { seq: sequence }).expect("a question can always be written");
+        let request = Request::new().payload(payload.into());
+        let message = self.request(format!("{}.{what}", api::PREFIX), request, ANSWER_MAX).await;
+        let message = message.map_err(|why| WireError(format!("{what}: {why}")))?;
+        match message.status.map(|status| status.as_u16()) {
+            None => Ok((range::sequence_of(&message) == Some(sequence)).then_some(message.payload)),
+            Some(404) => Ok(None),
+            Some(status) => Err(WireError(format!("{what}: status {status}"))),
+        }
+    }
+}
+
+pub(crate) async fn connect(
+    servers: &[String],
+    login: &Login,
+    tls: &Tls,
+) -> Result<async_nats::Client, OpenError> {
+    let addresses: Result<Vec<async_nats::ServerAddr>, _> =
+        servers.iter().map(|server| server.parse()).collect();
+    let unreachable = |why: String| OpenError::Unreachable { servers: servers.join(", "), why };
+    let addresses = addresses.map_err(|error| unreachable(error.to_string()))?;
+    let mut options = ConnectOptions::new()
+        .name("sortie")
+        .ping_interval(PING_EVERY)
+        .connection_timeout(CONNECT_MAX)
+        .require_tls(tls.required)
+        .reconnect_delay_callback(|attempts| {
+            RECONNECT_MAX.min(Duration::from_millis(50) * u32::try_from(attempts).unwrap_or(u32::MAX).min(20))
+        });
+    options = match login {
+        Login::Nobody => options,
+        Login::Password { user, password } => options.user_and_password(user.clone(), password.clone()),
+        Login::Credentials(file) => {
+            let read = options.credentials_file(file).await;
+            read.map_err(|error| OpenError::File {
+                path: file.display().to_string(),
+                why: error.to_string(),
+            })?
+        }
+    };
+    if let Some(file) = &tls.ca_file {
+        options = options.add_root_certificates(file.clone());
+    }
+    if let Some((certificate, key)) = &tls.certificate {
+        options = options.add_client_certificate(certificate.clone(), key.clone());
+    }
+    options.connect(addresses).await.map_err(|error| unreachable(error.to_string()))
+}
+
+fn refused(what: &str, error: &ApiError) -> WireError {
+    WireError(format!("{what}: {} ({})", error.description, error.err_code))
+}
+
+/// Why there is no answer.
+enum Unanswered {
+    Silence,
+    NoResponders,
+    TooLarge,
+    Failed(String),
+}
+
+impl std::fmt::Display for Unanswered {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Unanswered::Silence => f.write_str("no answer"),
+            Unanswered::NoResponders => f.write_str("nobody answers there"),
+            Unanswered::TooLarge => f.write_str("larger than the server takes"),
+            Unanswered::Failed(why) => f.write_str(why),
+        }
+    }
+}
+
+impl Wire for Client {
+    async fn publish(&self, message: Outgoing) -> Result<u64, PublishError> {
+        let mut headers = HeaderMap::new();
+        headers.insert("Nats-Expected-Stream", message.stream.as_str());
+        if let Some(last) = message.expected_last {
+            headers.insert("Nats-Expected-Last-Sequence", last.to_string());
+        }
+        if let Some(id) = &message.message_id {
+            headers.insert("Nats-Msg-Id", id.as_str());
+        }
+        let request = Request::new().headers(headers).payload(message.payload);
+        let answer = self.request(message.subject, request, ANSWER_MAX).await.map_err(|why| match why {
+            Unanswered::TooLarge => PublishError::TooLarge,
+            why => PublishError::Unknown(why.to_string()),
+        })?;
+        let answer: Answer<api::Stored> = serde_json::from_slice(&answer.payload)
+            .map_err(|error| PublishError::Unknown(format!("the answer makes no sense: {error}")))?;
+        let stored = match answer {
+            Answer::Done(stored) => stored.seq,
+            Answer::Refused { error } => return Err(api::publish_error(&error)),
+        };
+        if message.expected_last.is_none() {
+            self.tell(&message.stream, stored).await;
+        }
+        Ok(stored)
+    }
+
+    async fn bounds(&self, stream: &str) -> Result<Bounds, WireError> {
+        let what = format!("STREAM.INFO.{stream}");
+        match self.ask::<api::Info>(api::PREFIX, &what, &(), ANSWER_MAX).await? {
+            Answer::Refused { error } => Err(refused(&what, &error)),
+            Answer::Done(info) => Ok(info.state.bounds()),
+        }
+    }
+
+    async fn storage(&self) -> Result<Storage, WireError> {
+        match self.ask::<api::Account>(api::PREFIX, "INFO", &(), ANSWER_MAX).await? {
+            Answer::Refused { error } => Err(refused("INFO", &error)),
+            Answer::Done(account) => Ok(Storage {
+                used_bytes: account.storage,
+                bytes_max: u64::try_from(account.limits.max_storage).ok().filter(|max| *max > 0),
+            }),
+        }
+    }
+
+    async fn get(&self, stream: &str, sequence: u64, source: Source) -> Result<Option<Bytes>, WireError> {
+        match (source, &self.pair) {
+            (Source::Leader, _) => self.get_from(api::PREFIX, stream, sequence).await,
+            (Source::AnyReplica, _) => self.get_directly(stream, sequence).await,
+            (Source::Pair, Some(prefix)) => self.get_from(prefix, stream, sequence).await,
+            (Source::Pair, None) => Ok(None),
+        }
+    }
+
+    async fn range(
+        &self,
+        stream: &str,
+        from: u64,
+        through: u64,
+        bytes_max: usize,
+    ) -> Result<Vec<(u64, Bytes)>, WireError> {
+        range::read(&self.nats, stream, from, through, bytes_max).await
+    }
+
+    async fn purge(&self, stream: &str, first: u64) -> Result<(), WireError> {
+        let what = format!("STREAM.PURGE.{stream}");
+        // It removes what lies below `seq`; 0 would remove everything.
+        let question = api::Purge { seq: first.max(1) };
+        match self.ask::<api::Purged>(api::PREFIX, &what, &question, ANSWER_MAX).await? {
+            Answer::Refused { error } => Err(refused(&what, &error)),
+            Answer::Done(_) => Ok(()),
+        }
+    }
+
+    fn follow(&self, stream: &str) -> watch::Receiver<u64> {
+        self.start_following(stream)
+    }
+}

@@ -1,0 +1,60 @@
+//! Forgetting frames that a snapshot contains.
+
+use journal::ReadError;
+use words::Seq;
+
+use super::Events;
+use super::read::Located;
+use crate::fetch;
+use crate::wire::{Wire, WireError};
+
+impl Events {
+    /// Forgets what lies below `first`. The last message stays in any case: the next claim takes the epoch, the number
+    /// and the checksum from it.
+    pub(crate) async fn trim<W: Wire>(&self, wire: &W, first: Seq) -> Result<(), WireError> {
+        if first <= self.lock().allowed.max(Seq(1)) {
+            return Ok(());
+        }
+        let (sequence, allowed) = match self.place_of(wire, first).await {
+            Ok(Some(sequence)) => (sequence, first),
+            Ok(None) => {
+                let last = fetch::bounds(wire, &self.stream).await.last;
+                if last == 0 {
+                    return Ok(());
+                }
+                // Frames may have been added meanwhile, and they are not allowed to go.
+                let tail = self.last_position(wire, last).await;
+                let tail = tail.map_err(|error| WireError(error.to_string()))?.number;
+                (last, first.min(tail.next()))
+            }
+            Err(ReadError::Trimmed { .. }) => return Ok(()),
+            Err(error) => return Err(WireError(error.to_string())),
+        };
+        {
+            let mut state = self.lock();
+            state.allowed = state.allowed.max(allowed);
+            state.places = state.places.split_off(&allowed);
+        }
+        wire.purge(&self.stream, sequence).await
+    }
+
+    /// The sequence of a frame, or `None` when it was not written yet.
+    async fn place_of<W: Wire>(&self, wire: &W, frame: Seq) -> Result<Option<u64>, ReadError> {
+        if let Some(owned) = self.lock().owned {
+            let own = frame > owned.since;
+            if own && frame <= owned.last.number {
+                return Ok(Some(frame.0 + owned.epoch.0));
+            }
+        }
+        match self.locate(wire, frame).await? {
+            Located::NotYet => Ok(None),
+            Located::First(sequence) => Ok(Some(sequence)),
+            // Claims that lie between may stay.
+            Located::Behind(position) => {
+                let next = position.sequence() + 1;
+                let last = fetch::bounds(wire, &self.stream).await.last;
+                Ok((next <= last).then_some(next))
+            }
+        }
+    }
+}

@@ -1,0 +1,151 @@
+//! One message from whoever has it unharmed, and ranges of messages without a gap.
+
+use std::collections::VecDeque;
+
+use bytes::Bytes;
+
+use crate::limits::{FETCH_ROUNDS_MAX, RANGE_BYTES_MAX, RANGE_BYTES_MORE, REPLICA_TRIES};
+use crate::pause::Pauses;
+use crate::wire::{Bounds, Source, Wire, WireError};
+
+/// Why a message cannot be had.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Lost {
+    /// It was purged; the stream starts behind it.
+    Trimmed(Bounds),
+    /// Nobody has it as it was written.
+    Damaged(String),
+}
+
+/// What the leader holds; asked until it answers.
+pub(crate) async fn bounds<W: Wire>(wire: &W, stream: &str) -> Bounds {
+    let mut pauses = Pauses::new();
+    loop {
+        match wire.bounds(stream).await {
+            Ok(bounds) => return bounds,
+            Err(error) => unanswered(stream, &error, &mut pauses).await,
+        }
+    }
+}
+
+/// The message of a sequence that the stream has, as it passes `check`: from the leader, else from a replica, else
+/// from the pair. Waits for as long as the leader does not answer.
+pub(crate) async fn fetch<W: Wire, T>(
+    wire: &W,
+    stream: &str,
+    sequence: u64,
+    check: impl Fn(&Bytes) -> Result<T, String>,
+) -> Result<T, Lost> {
+    let mut pauses = Pauses::new();
+    let mut rounds = 0;
+    loop {
+        let (led, mut why) = match ask(wire, stream, sequence, Source::Leader, &check).await {
+            Ok(found) => return Ok(found),
+            Err(Refusal::Unanswered(error)) => (false, error.0),
+            Err(Refusal::Unfit(why)) => (true, why),
+        };
+        let others = std::iter::repeat_n(Source::AnyReplica, REPLICA_TRIES as usize).chain([Source::Pair]);
+        for source in others {
+            match ask(wire, stream, sequence, source, &check).await {
+                Ok(found) => {
+                    tracing::warn!(stream, sequence, %why, "the leader's message is not whole, another is");
+                    return Ok(found);
+                }
+                Err(Refusal::Unfit(other)) if source == Source::AnyReplica => why = other,
+                Err(_) => {}
+            }
+        }
+        if led {
+            let bounds = bounds(wire, stream).await;
+            if bounds.first > sequence {
+                return Err(Lost::Trimmed(bounds));
+            }
+            rounds += 1;
+        }
+        if rounds == FETCH_ROUNDS_MAX {
+            return Err(Lost::Damaged(damage(stream, sequence, &why)));
+        }
+        unanswered(stream, &WireError(why), &mut pauses).await;
+    }
+}
+
+enum Refusal {
+    Unanswered(WireError),
+    Unfit(String),
+}
+
+async fn ask<W: Wire, T>(
+    wire: &W,
+    stream: &str,
+    sequence: u64,
+    source: Source,
+    check: &impl Fn(&Bytes) -> Result<T, String>,
+) -> Result<T, Refusal> {
+    match wire.get(stream, sequence, source).await {
+        Ok(Some(bytes)) => check(&bytes).map_err(Refusal::Unfit),
+        Ok(None) => Err(Refusal::Unfit("it is not there".to_owned())),
+        Err(error) => Err(Refusal::Unanswered(error)),
+    }
+}
+
+fn damage(stream: &str, sequence: u64, why: &str) -> String {
+    format!(
+        "message {sequence} of stream {stream} cannot be had from its leader, from a replica or from the paired \
+         region ({why}); if one server holds a damaged replica: stop it, delete the folder streams/{stream}/msgs in \
+         its store, start it again and wait until it is current; otherwise restore the stream from a backup"
+    )
+}
+
+async fn unanswered(stream: &str, error: &WireError, pauses: &mut Pauses) {
+    if pauses.is_worth_a_word() {
+        tracing::warn!(stream, %error, "NATS does not answer, asking again");
+    }
+    pauses.wait().await;
+}
+
+/// Reads messages one after the other; each is asked for by its sequence, and comes unharmed or not at all.
+pub(crate) struct Range<'a, W> {
+    wire: &'a W,
+    stream: &'a str,
+    /// The last sequence that the stream is known to have.
+    through: u64,
+    bytes_max: usize,
+    read: VecDeque<(u64, Bytes)>,
+}
+
+impl<'a, W: Wire> Range<'a, W> {
+    pub(crate) fn new(wire: &'a W, stream: &'a str, through: u64, bytes_max: usize) -> Range<'a, W> {
+        let bytes_max = bytes_max.saturating_add(RANGE_BYTES_MORE).min(RANGE_BYTES_MAX);
+        Range { wire, stream, through, bytes_max, read: VecDeque::new() }
+    }
+
+    /// The message of this sequence, which must be higher than the one asked for before.
+    pub(crate) async fn message<T>(
+        &mut self,
+        sequence: u64,
+        check: impl Fn(&Bytes) -> Result<T, String>,
+    ) -> Result<T, Lost> {
+        while self.read.front().is_some_and(|(read, _)| *read < sequence) {
+            self.read.pop_front();
+        }
+        if self.read.is_empty() {
+            // What does not answer is asked for singly, which waits.
+            let read = self.wire.range(self.stream, sequence, self.through, self.bytes_max).await;
+            self.read = read.unwrap_or_default().into();
+        }
+        if let Some((read, bytes)) = self.read.front()
+            && *read == sequence
+        {
+            match check(bytes) {
+                Ok(message) => {
+                    self.read.pop_front();
+                    return Ok(message);
+                }
+                Err(why) => {
+                    tracing::warn!(stream = self.stream, sequence, %why, "a replica's message is not whole")
+                }
+            }
+        }
+        fetch(self.wire, self.stream, sequence, check).await
+    }
+}

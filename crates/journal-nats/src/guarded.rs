@@ -1,0 +1,123 @@
+//! Sending one guarded message until its fate is known.
+
+use bytes::Bytes;
+
+use crate::frame::checked;
+use crate::limits::{REPLICA_TRIES, SHORT_MAX};
+use crate::pause::Pauses;
+use crate::wire::{Outgoing, PublishError, Source, Wire};
+
+/// What became of a message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Fate {
+    Stored,
+    /// Another message has the sequence that it asked for.
+    Refused,
+}
+
+/// Why a message has no fate.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum SendError {
+    Full,
+    TooLarge,
+    Damaged(String),
+}
+
+/// Sends a message that expects the stream to end at `last`; answers when it knows whether it is there.
+///
+/// The same bytes with the same expectation may be sent as often as it takes: only one message can have the next
+/// sequence, and whose it is can be read.
+pub(crate) async fn send<W: Wire>(
+    wire: &W,
+    stream: &str,
+    subject: &str,
+    last: u64,
+    payload: Bytes,
+) -> Result<Fate, SendError> {
+    let sequence = last + 1;
+    let mut pauses = Pauses::new();
+    let mut open = false;
+    let mut short = 0;
+    loop {
+        let sent = wire.publish(Outgoing {
+            stream: stream.to_owned(),
+            subject: subject.to_owned(),
+            expected_last: Some(last),
+            message_id: None,
+            payload: payload.clone(),
+        });
+        match sent.await {
+            Ok(stored) if stored == sequence => return Ok(Fate::Stored),
+            Ok(stored) => {
+                let detail = format!("stream {stream} stored at {stored} what was guarded for {sequence}");
+                return Err(SendError::Damaged(detail));
+            }
+            Err(PublishError::TooLarge) => return Err(SendError::TooLarge),
+            // A try before this one may be stored yet, however full the stream is now.
+            Err(PublishError::Full) if !open => return Err(SendError::Full),
+            Err(PublishError::Full | PublishError::WrongLast) => {}
+            Err(PublishError::Unknown(_)) => open = true,
+        }
+        match look(wire, stream, sequence, &payload).await {
+            Seen::Ours => return Ok(Fate::Stored),
+            Seen::Others => return Ok(Fate::Refused),
+            Seen::EndsBefore(ends) if ends < last => short += 1,
+            Seen::Unreadable => short += 1,
+            Seen::EndsBefore(_) | Seen::Nothing => {}
+        }
+        if short == SHORT_MAX {
+            return Err(SendError::Damaged(format!(
+                "stream {stream} has lost what it had acknowledged: message {sequence} cannot be told, or the stream \
+                 ends before it; see which server lost its data, and restore the stream from the paired region or a \
+                 backup"
+            )));
+        }
+        if pauses.is_worth_a_word() {
+            tracing::warn!(stream, sequence, "whether a message was stored is not known yet, asking again");
+        }
+        pauses.wait().await;
+    }
+}
+
+enum Seen {
+    Ours,
+    Others,
+    /// The stream ends before the sequence, here.
+    EndsBefore(u64),
+    /// It should be there, and nobody has it unharmed.
+    Unreadable,
+    /// Nobody answered.
+    Nothing,
+}
+
+async fn look<W: Wire>(wire: &W, stream: &str, sequence: u64, ours: &Bytes) -> Seen {
+    let whose = |found: &Bytes| match checked(found) {
+        Ok(_) if found == ours => Some(Seen::Ours),
+        Ok(_) => Some(Seen::Others),
+        Err(_) => None,
+    };
+    match wire.get(stream, sequence, Source::Leader).await {
+        Ok(Some(found)) => {
+            if let Some(seen) = whose(&found) {
+                return seen;
+            }
+        }
+        Ok(None) => match wire.bounds(stream).await {
+            Ok(bounds) if bounds.last < sequence => return Seen::EndsBefore(bounds.last),
+            // Whoever purged it has taken the partition and gone on.
+            Ok(bounds) if bounds.first > sequence => return Seen::Others,
+            Ok(_) => {}
+            Err(_) => return Seen::Nothing,
+        },
+        Err(_) => return Seen::Nothing,
+    }
+    let others = std::iter::repeat_n(Source::AnyReplica, REPLICA_TRIES as usize);
+    for source in others {
+        if let Ok(Some(found)) = wire.get(stream, sequence, source).await
+            && let Some(seen) = whose(&found)
+        {
+            return seen;
+        }
+    }
+    Seen::Unreadable
+}

@@ -1,0 +1,214 @@
+//! The journal over a wire to JetStream.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Weak};
+
+use bytes::Bytes;
+use futures_util::future::try_join_all;
+use journal::{AppendError, Claim, Journal, ReadError, Record, Room, Snapshot};
+use tokio::sync::watch;
+use words::{Epoch, PartitionId, Seq};
+
+use crate::events::Events;
+use crate::inbox::Inbox;
+use crate::limits::ROOM_PERIOD;
+use crate::nonce::Nonces;
+use crate::room::Rooms;
+use crate::snapshots::Snapshots;
+use crate::wire::{Wire, WireError};
+
+/// Which streams a journal is made of.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Installation {
+    /// What the names of its streams begin with.
+    pub name: String,
+    /// How many partitions there are beside control.
+    pub partitions: u16,
+    /// What each inbox may hold, when that is limited.
+    pub inbox_bytes_max: Option<u64>,
+}
+
+impl Installation {
+    /// All partitions, control last.
+    pub fn all_partitions(&self) -> impl Iterator<Item = PartitionId> + use<> {
+        (0..self.partitions).map(PartitionId).chain([PartitionId::CONTROL])
+    }
+}
+
+/// A journal that several processes share.
+pub struct NatsJournal<W: Wire, S: Snapshots> {
+    wire: Arc<W>,
+    snapshots: S,
+    nonces: Arc<Nonces>,
+    partitions: BTreeMap<PartitionId, Partition>,
+    rooms: Arc<Rooms>,
+    fenced: AtomicU64,
+}
+
+struct Partition {
+    events: Events,
+    inbox: Arc<Inbox>,
+}
+
+impl<W: Wire, S: Snapshots> NatsJournal<W, S> {
+    /// The journal of streams that exist. `process` is a number that no other journal was opened with, and is what
+    /// tells its messages from those of others.
+    pub async fn over(
+        wire: W,
+        installation: &Installation,
+        snapshots: S,
+        process: u64,
+    ) -> Result<NatsJournal<W, S>, WireError> {
+        let name = &installation.name;
+        let wire = Arc::new(wire);
+        let opened = installation.all_partitions().map(|partition| {
+            let wire = &wire;
+            async move {
+                let stream = crate::names::inbox_stream(name, partition);
+                let last = wire.bounds(&stream).await?.last;
+                let inbox = Arc::new(Inbox::new(name, partition, last));
+                Ok((partition, Partition { events: Events::new(name, partition), inbox }))
+            }
+        });
+        let partitions: BTreeMap<_, _> = try_join_all(opened).await?.into_iter().collect();
+        let rooms = Arc::new(Rooms::new());
+        let inboxes: Vec<_> = partitions.values().map(|held| held.inbox.stream().to_owned()).collect();
+        let watched = (Arc::downgrade(&wire), Arc::downgrade(&rooms));
+        host::spawn("room", watch_room(watched.0, watched.1, inboxes, installation.inbox_bytes_max));
+        Ok(NatsJournal {
+            wire,
+            snapshots,
+            nonces: Arc::new(Nonces::new(process)),
+            partitions,
+            rooms,
+            fenced: AtomicU64::new(0),
+        })
+    }
+
+    /// How many frames were refused because another owner had taken the partition.
+    pub fn fenced(&self) -> u64 {
+        self.fenced.load(Ordering::Relaxed)
+    }
+
+    /// The wire, for what else is kept beside the journal.
+    pub fn wire(&self) -> &Arc<W> {
+        &self.wire
+    }
+
+    fn partition(&self, partition: PartitionId) -> &Partition {
+        let found = self.partitions.get(&partition);
+        found.unwrap_or_else(|| panic!("the journal has no partition {partition}"))
+    }
+}
+
+/// Looks at the room until the journal is gone.
+async fn watch_room<W: Wire>(
+    wire: Weak<W>,
+    rooms: Weak<Rooms>,
+    inboxes: Vec<String>,
+    inbox_bytes_max: Option<u64>,
+) {
+    while let (Some(wire), Some(rooms)) = (wire.upgrade(), rooms.upgrade()) {
+        let looked = rooms.look(&*wire, inboxes.iter().map(String::as_str), inbox_bytes_max).await;
+        if let Err(error) = looked {
+            tracing::debug!(%error, "the room in NATS is not known");
+        }
+        drop((wire, rooms));
+        tokio::time::sleep(ROOM_PERIOD).await;
+    }
+}
+
+impl<W: Wire, S: Snapshots> Journal for NatsJournal<W, S> {
+    async fn claim(&self, partition: PartitionId) -> Result<Claim, AppendError> {
+        self.partition(partition).events.claim(&*self.wire, &self.nonces).await
+    }
+
+    async fn append(
+        &self,
+        partition: PartitionId,
+        epoch: Epoch,
+        expected_tail: Seq,
+        frame: Bytes,
+    ) -> Result<Seq, AppendError> {
+        let bytes = frame.len() as u64;
+        let events = &self.partition(partition).events;
+        let expected = (epoch, expected_tail);
+        let appended = events.append(&*self.wire, &self.nonces, &self.fenced, expected, frame).await?;
+        self.rooms.stored(bytes);
+        Ok(appended)
+    }
+
+    async fn read(
+        &self,
+        partition: PartitionId,
+        from: Seq,
+        bytes_max: usize,
+    ) -> Result<Vec<Record>, ReadError> {
+        self.partition(partition).events.read(&*self.wire, from, bytes_max).await
+    }
+
+    async fn inbox_append(&self, partition: PartitionId, records: Vec<Bytes>) -> Result<Seq, AppendError> {
+        let bytes: usize = records.iter().map(Bytes::len).sum();
+        let appended = self.partition(partition).inbox.append(&self.wire, &self.nonces, records).await?;
+        self.rooms.stored(bytes as u64);
+        Ok(appended)
+    }
+
+    async fn inbox_read(
+        &self,
+        partition: PartitionId,
+        from: Seq,
+        bytes_max: usize,
+    ) -> Result<Vec<Record>, ReadError> {
+        self.partition(partition).inbox.read(&*self.wire, from, bytes_max).await
+    }
+
+    fn inbox_tail(&self, partition: PartitionId) -> watch::Receiver<Seq> {
+        self.partition(partition).inbox.tail(&self.wire)
+    }
+
+    async fn snapshot_put(&self, partition: PartitionId, snapshot: Snapshot) -> Result<(), AppendError> {
+        let epoch = self.partition(partition).events.epoch();
+        self.snapshots.put(partition, epoch, snapshot).await
+    }
+
+    async fn snapshot_get(&self, partition: PartitionId) -> Result<Option<Snapshot>, ReadError> {
+        self.snapshots.get(partition).await
+    }
+
+    async fn trim(&self, partition: PartitionId, events: Seq, inbox: Seq) -> Result<(), AppendError> {
+        let held = self.partition(partition);
+        let trimmed = async {
+            held.events.trim(&*self.wire, events).await?;
+            held.inbox.trim(&*self.wire, inbox).await
+        };
+        trimmed.await.map_err(|error: WireError| {
+            tracing::warn!(%partition, %error, "trimming is left to the next snapshot");
+            AppendError::Unknown { partition }
+        })
+    }
+
+    fn is_shared(&self) -> bool {
+        true
+    }
+
+    async fn tables_put(
+        &self,
+        partition: PartitionId,
+        through: Seq,
+        dir: PathBuf,
+    ) -> Result<(), AppendError> {
+        let epoch = self.partition(partition).events.epoch();
+        self.snapshots.tables_put(partition, epoch, through, dir).await
+    }
+
+    async fn tables_get(&self, partition: PartitionId, through: Seq, dir: PathBuf) -> Result<(), ReadError> {
+        self.snapshots.tables_get(partition, through, dir).await
+    }
+
+    fn room(&self) -> Room {
+        self.rooms.room()
+    }
+}

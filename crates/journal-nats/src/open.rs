@@ -1,0 +1,52 @@
+//! Opening the journal on real servers: connect, have it proven that they are fit, make the streams or check them.
+
+use crate::client::Client;
+use crate::nats_journal::NatsJournal;
+use crate::settings::Settings;
+use crate::snapshots::Snapshots;
+use crate::wire::WireError;
+use crate::{layout, preflight};
+
+/// Why the journal on NATS could not be opened, and what to do.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    #[error("NATS cannot be reached at {servers}: {why}")]
+    Unreachable { servers: String, why: String },
+    #[error("{path} cannot be used: {why}")]
+    File { path: String, why: String },
+    /// A server that would lose what it acknowledged, or refuse what it must take.
+    #[error("NATS server {server} has {found}; put `{fix}` into its configuration and restart it")]
+    Server { server: String, found: String, fix: String },
+    #[error("NATS server {server} is version {found}; install {needed} or newer")]
+    Version { server: String, found: String, needed: String },
+    #[error("{answered} of NATS's servers said how they are configured, {needed} are needed; {fix}")]
+    TooFew { answered: usize, needed: usize, fix: String },
+    /// Nobody said how to find out whether the servers are fit.
+    #[error(
+        "whether the NATS servers keep what they acknowledge cannot be seen by this account: give a user of the system \
+         account (system_user and system_password), or the monitoring address of each server \
+         (monitor = [\"http://host:8222\"]); or set trust_servers = true if you have checked that each has \
+         `jetstream {{ sync_interval: always }}` and `max_payload: 8MB`"
+    )]
+    Unproven,
+    /// A stream that is not what the journal needs.
+    #[error("stream {stream} has {field} {found}, it must be {asked}; {fix}")]
+    Stream { stream: String, field: &'static str, found: String, asked: String, fix: String },
+    #[error("{stream}: NATS refused to make the stream: {why}")]
+    Refused { stream: String, why: String },
+    #[error("NATS did not answer: {0}")]
+    Unanswered(#[from] WireError),
+}
+
+impl<S: Snapshots> NatsJournal<Client, S> {
+    /// Opens the journal; makes its streams when they are missing.
+    pub async fn open(settings: &Settings, snapshots: S) -> Result<NatsJournal<Client, S>, OpenError> {
+        let client = Client::connect(settings).await?;
+        preflight::check(settings, &client).await?;
+        layout::ensure(&client, &settings.installation, settings.replicas).await?;
+        // The time in one half and chance in the other.
+        let (high, low) = uuid::Uuid::now_v7().as_u64_pair();
+        let process = high ^ low;
+        Ok(NatsJournal::over(client, &settings.installation, snapshots, process).await?)
+    }
+}

@@ -1,0 +1,392 @@
+//! A region and its pair: which of the two is active, what the other one mirrors, and how they change places.
+//!
+//! Each region is a NATS domain of its own, joined to the other by leaf nodes. What a region is stands in its bucket
+//! `<i>_region`; every instance of it follows that, and one at a time does the work that it asks for.
+
+mod domain;
+mod drill;
+mod follow;
+mod mirrors;
+mod probe;
+mod promote;
+mod reach;
+mod record;
+mod rejoin;
+mod role;
+mod tail;
+mod trim;
+mod witness;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use async_nats::Client;
+use futures_util::{StreamExt, stream};
+use serde::{Deserialize, Serialize};
+use tokio::sync::watch;
+
+pub use domain::DomainError;
+pub use drill::{Check, Drill};
+pub use mirrors::MirrorStatus;
+pub use promote::{Mode, Promoted};
+pub use reach::Paired;
+pub use record::{Promotion, Record, Step};
+pub use role::{Role, Side, Standing};
+pub use tail::{StreamTail, Tail};
+
+use domain::Domain;
+use reach::Reach;
+use record::{Book, WorkClaim, WorkError};
+use witness::Witness;
+
+/// A region as it is set up.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// Its name, like `westeurope`.
+    pub name: String,
+    /// Its own JetStream domain.
+    pub domain: String,
+    pub pair: String,
+    /// The pair's JetStream domain.
+    pub pair_domain: String,
+    /// The region that is active when neither has ever been anything.
+    pub home: String,
+    pub installation: String,
+    /// Replicas of the mirrors and of the bucket here.
+    pub replicas: usize,
+    /// This instance, for others to read.
+    pub instance: String,
+    /// Where divergent tails are kept, in `divergent/`.
+    pub data: PathBuf,
+    /// NATS at a third place, which decides who is active when the two cannot see each other.
+    pub witness: Option<Client>,
+    /// How long the witness believes in an active region that says nothing.
+    pub lease: Duration,
+    /// How long an answer of either side may take.
+    pub answer: Duration,
+    /// How long the pair's instances may take to let go in a planned promotion, and then the mirrors to catch up.
+    pub patience: Duration,
+    /// How long something stored here waits for the pair, when it waits for it at all.
+    pub reach: Duration,
+}
+
+impl Settings {
+    /// Settings with the usual times; domains are named like their regions.
+    pub fn new(name: &str, pair: &str, home: &str, installation: &str) -> Settings {
+        Settings {
+            name: name.to_owned(),
+            domain: name.to_owned(),
+            pair: pair.to_owned(),
+            pair_domain: pair.to_owned(),
+            home: home.to_owned(),
+            installation: installation.to_owned(),
+            replicas: 3,
+            instance: name.to_owned(),
+            data: PathBuf::from("."),
+            witness: None,
+            lease: Duration::from_secs(30),
+            answer: Duration::from_secs(3),
+            patience: Duration::from_secs(25),
+            reach: Duration::from_secs(5),
+        }
+    }
+}
+
+/// Why something about regions could not be done.
+#[derive(Debug, thiserror::Error)]
+pub enum RegionError {
+    #[error("this region: {0}")]
+    Here(#[source] DomainError),
+    #[error("the pair {pair}: {source}")]
+    Pair { pair: String, source: DomainError },
+    /// The pair must be reached for this.
+    #[error("the pair {pair} cannot be reached ({cause}); promote with --force to go on without it")]
+    PairUnreachable { pair: String, cause: String },
+    #[error("the work on {region} is under way already: {by}")]
+    Busy { region: String, by: String },
+    #[error("{region} cannot be promoted: {reason}")]
+    NotPromotable { region: String, reason: String },
+    #[error("mirrors are still behind: {0}; run the promotion again to go on waiting")]
+    Behind(String),
+    #[error("its role was changed meanwhile; look at the status and decide again")]
+    Changed,
+    /// The leaf link carries what it must not.
+    #[error(
+        "what is published on {subject} here is stored in {pair}, too: add it to deny_imports and deny_exports of \
+         the leaf node remotes"
+    )]
+    LinkCarries { subject: String, pair: String },
+    #[error("the witness: {0}")]
+    Witness(#[source] DomainError),
+    #[error("the witness does not let it: {0}")]
+    WitnessRefuses(String),
+    #[error("keeping the divergent tail: {0}")]
+    Keep(#[from] std::io::Error),
+}
+
+/// One of the two, as it is reached from here.
+#[derive(Debug, Clone)]
+struct Seat {
+    name: String,
+    domain: Domain,
+    book: Book,
+    /// The prefix of its API for the other one: `$JS.<domain>.API`.
+    api: String,
+}
+
+/// A region and its pair, seen from an instance of the region. Cheap to clone.
+#[derive(Clone)]
+pub struct Regions {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    settings: Settings,
+    side: Side,
+    client: Client,
+    here: Seat,
+    there: Seat,
+    active: watch::Sender<bool>,
+    epoch: watch::Sender<u64>,
+    seen: watch::Sender<Seen>,
+    reach: Arc<Reach>,
+    witness: Option<Witness>,
+}
+
+/// What was read last.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+struct Seen {
+    here: Option<Record>,
+    pair: Option<Record>,
+    pair_reachable: bool,
+    /// The pair has a higher epoch, whatever this region's record still says.
+    overtaken: bool,
+}
+
+/// Where a pair of regions stands.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Status {
+    pub region: String,
+    pub pair: String,
+    pub record: Option<Record>,
+    pub pair_record: Option<Record>,
+    pub pair_reachable: bool,
+    /// The mirrors of whichever of the two is the standby.
+    pub mirrors: Vec<MirrorStatus>,
+    /// What was kept when this region was last overtaken.
+    pub tail: Option<Tail>,
+}
+
+impl Status {
+    /// The region that is active, as far as is known here.
+    pub fn active(&self) -> Option<&str> {
+        let is_active = |record: &Option<Record>| {
+            record.as_ref().filter(|record| record.role == Role::Active).map(|record| record.epoch)
+        };
+        match (is_active(&self.record), is_active(&self.pair_record)) {
+            (None, None) => None,
+            (Some(here), pair) if pair.is_none_or(|pair| pair < here) => Some(&self.region),
+            _ => Some(&self.pair),
+        }
+    }
+}
+
+impl Regions {
+    /// Joins the region: makes its bucket, checks the link, and follows both sides from now on.
+    pub async fn join(client: Client, settings: Settings) -> Result<Regions, RegionError> {
+        let seat = |name: &str, domain: &str, reached: Domain| Seat {
+            name: name.to_owned(),
+            book: Book::new(reached.clone(), &settings.installation),
+            domain: reached,
+            api: format!("$JS.{domain}.API"),
+        };
+        let here = Domain::here(client.clone(), settings.answer);
+        let there = Domain::there(client.clone(), &settings.pair_domain, settings.answer);
+        let witness = settings.witness.clone();
+        let witness = witness.map(|client| Witness::new(client, &settings));
+        let inner = Inner {
+            reach: Reach::new(there.clone(), settings.reach),
+            witness,
+            side: Side::of(&settings.name, &settings.pair),
+            client,
+            here: seat(&settings.name, &settings.domain, here),
+            there: seat(&settings.pair, &settings.pair_domain, there),
+            active: watch::Sender::new(false),
+            epoch: watch::Sender::new(0),
+            seen: watch::Sender::default(),
+            settings,
+        };
+        inner.here.book.make(inner.settings.replicas).await.map_err(RegionError::Here)?;
+        inner.check_link().await?;
+        let regions = Regions { inner: Arc::new(inner) };
+        // The first look comes before anybody is told anything: an active region that was overtaken never acts.
+        regions.inner.look().await?;
+        host::spawn("region", follow::follow(Arc::downgrade(&regions.inner)));
+        host::spawn("region's lease", witness::attend(Arc::downgrade(&regions.inner)));
+        Ok(regions)
+    }
+
+    /// Whether this region is active: its instances hold partitions only while it is.
+    pub fn active(&self) -> watch::Receiver<bool> {
+        self.inner.active.subscribe()
+    }
+
+    /// The region's epoch, for the header of calls.
+    pub fn epoch(&self) -> watch::Receiver<u64> {
+        self.inner.epoch.subscribe()
+    }
+
+    /// This region's name.
+    pub fn name(&self) -> &str {
+        &self.inner.settings.name
+    }
+
+    /// The region that is active as far as was last seen, when it is the pair.
+    pub fn active_elsewhere(&self) -> Option<String> {
+        let seen = self.inner.seen.borrow();
+        let active = seen.pair.as_ref().is_some_and(|pair| pair.role == Role::Active);
+        active.then(|| self.inner.settings.pair.clone())
+    }
+
+    /// Where the two stand, asked now.
+    pub async fn status(&self) -> Result<Status, RegionError> {
+        self.inner.status().await
+    }
+
+    /// Makes this region the active one. What was begun and interrupted goes on.
+    pub async fn promote(&self, mode: Mode) -> Result<Promoted, RegionError> {
+        self.inner.promote(mode).await
+    }
+
+    /// Makes this region let go of everything. Nobody is active until one of the two is promoted.
+    pub async fn demote(&self) -> Result<(), RegionError> {
+        self.inner.demote().await
+    }
+}
+
+impl Inner {
+    fn pair_error(&self, source: DomainError) -> RegionError {
+        RegionError::Pair { pair: self.settings.pair.clone(), source }
+    }
+
+    fn by(&self) -> String {
+        format!("{}/{}", self.settings.name, self.settings.instance)
+    }
+
+    async fn take_work(&self, seat: &Seat) -> Result<WorkClaim, RegionError> {
+        let claim = seat.book.take_work(&self.by(), now_ms()).await;
+        claim.map_err(|error| self.work_error(seat, error))
+    }
+
+    fn work_error(&self, seat: &Seat, error: WorkError) -> RegionError {
+        match error {
+            WorkError::Taken(by) => RegionError::Busy { region: seat.name.clone(), by },
+            WorkError::Domain(error) => self.seat_error(seat, error),
+        }
+    }
+
+    fn seat_error(&self, seat: &Seat, error: DomainError) -> RegionError {
+        match error {
+            DomainError::Changed => RegionError::Changed,
+            error if seat.name == self.settings.name => RegionError::Here(error),
+            error => self.pair_error(error),
+        }
+    }
+
+    async fn status(&self) -> Result<Status, RegionError> {
+        let (record, _) = self.here.book.record().await.map_err(RegionError::Here)?;
+        let pair = self.there.book.record().await;
+        let pair_reachable = pair.is_ok();
+        let pair_record = pair.ok().and_then(|(record, _)| record);
+        // The standby's mirrors are counted against the other one, whoever of the two asks.
+        let mirrored_there = record.as_ref().is_some_and(|record| record.role == Role::Active);
+        let (standby, origin) =
+            if mirrored_there { (&self.there, &self.here) } else { (&self.here, &self.there) };
+        let mirrors = if mirrored_there && !pair_reachable {
+            Vec::new()
+        } else {
+            let installation = &self.settings.installation;
+            let mut streams = mirrors::shared_streams(&standby.domain, installation)
+                .await
+                .map_err(|error| self.seat_error(standby, error))?;
+            // Those that are not mirrored yet count, too.
+            streams.extend(mirrors::shared_streams(&origin.domain, installation).await.unwrap_or_default());
+            streams.sort_unstable();
+            streams.dedup();
+            let status = mirrors::status(&standby.domain, &origin.domain, streams).await;
+            status.map_err(|error| self.seat_error(standby, error))?
+        };
+        let tail = self.here.book.tail().await.map_err(RegionError::Here)?;
+        Ok(Status {
+            region: self.settings.name.clone(),
+            pair: self.settings.pair.clone(),
+            record,
+            pair_record,
+            pair_reachable,
+            mirrors,
+            tail,
+        })
+    }
+
+    async fn demote(&self) -> Result<(), RegionError> {
+        let claim = self.take_work(&self.here).await?;
+        let (record, revision) = self.here.book.record().await.map_err(RegionError::Here)?;
+        if let Some(record) = record.filter(|record| record.role == Role::Active) {
+            self.write(&self.here, Role::Fenced, record.epoch, None, revision).await?;
+        }
+        self.fence_streams(&self.here).await?;
+        claim.let_go().await;
+        self.look().await
+    }
+
+    /// Writes the record of a region, if nobody has since that revision.
+    async fn write(
+        &self,
+        seat: &Seat,
+        role: Role,
+        epoch: u64,
+        promotion: Option<Promotion>,
+        revision: u64,
+    ) -> Result<u64, RegionError> {
+        let record = Record { role, epoch, since_ms: now_ms(), by: self.by(), promotion };
+        let written = seat.book.set_record(&record, revision).await;
+        let revision = written.map_err(|error| self.seat_error(seat, error))?;
+        tracing::info!(region = seat.name, %role, epoch, "region changed");
+        Ok(revision)
+    }
+
+    /// Moves the subjects of all streams of a region away.
+    async fn fence_streams(&self, seat: &Seat) -> Result<(), RegionError> {
+        let streams = self.shared_streams(seat).await?;
+        let domain = &seat.domain;
+        self.each(seat, &streams, |stream| async move { mirrors::fence(domain, &stream).await }).await
+    }
+
+    async fn shared_streams(&self, seat: &Seat) -> Result<Vec<String>, RegionError> {
+        let streams = mirrors::shared_streams(&seat.domain, &self.settings.installation).await;
+        streams.map_err(|error| self.seat_error(seat, error))
+    }
+
+    /// Does something to each stream, several at once.
+    async fn each<F, T>(
+        &self,
+        seat: &Seat,
+        streams: &[String],
+        work: impl Fn(String) -> F,
+    ) -> Result<T, RegionError>
+    where
+        F: Future,
+        Result<T, DomainError>: FromIterator<F::Output>,
+    {
+        let works: Vec<F> = streams.iter().cloned().map(work).collect();
+        let done = stream::iter(works).buffered(mirrors::SIDE_BY_SIDE);
+        let done: Vec<F::Output> = done.collect().await;
+        done.into_iter().collect::<Result<T, DomainError>>().map_err(|error| self.seat_error(seat, error))
+    }
+}
+
+fn now_ms() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
+}

@@ -1,0 +1,120 @@
+//! What every instance does all the time: look at both sides, and do what follows.
+
+use std::sync::Weak;
+use std::time::Duration;
+
+use super::record::Record;
+use super::role::{Move, Role, Standing, first_standing, on_pair};
+use super::witness::Witness;
+use super::{Inner, RegionError, Seen};
+
+/// How soon an instance notices that its region has another role.
+const LOOK_EVERY: Duration = Duration::from_millis(500);
+/// Every so many looks, streams that are new at the active region are mirrored.
+const MIRROR_EVERY: u32 = 6;
+
+pub(super) async fn follow(regions: Weak<Inner>) {
+    let mut turn: u32 = 0;
+    loop {
+        tokio::time::sleep(LOOK_EVERY).await;
+        let Some(inner) = regions.upgrade() else { return };
+        if let Err(error) = inner.look().await {
+            tracing::debug!(%error, "looking at the regions");
+        }
+        turn = turn.wrapping_add(1);
+        if turn.is_multiple_of(MIRROR_EVERY)
+            && let Err(error) = inner.upkeep().await
+        {
+            tracing::debug!(%error, "keeping mirrors");
+        }
+    }
+}
+
+impl Inner {
+    /// Reads what both sides are, and does what follows from it.
+    pub(super) async fn look(&self) -> Result<(), RegionError> {
+        let (here, pair) = tokio::join!(self.here.book.record(), self.there.book.record());
+        let (here, revision) = here.map_err(RegionError::Here)?;
+        let pair_reachable = pair.is_ok();
+        let pair = pair.ok().and_then(|(record, _)| record);
+        let Some(here) = here else { return self.begin(pair, pair_reachable).await };
+        let next = match &pair {
+            Some(pair) => on_pair(here.standing(), pair.standing()),
+            None => Move::Stay,
+        };
+        // Told before anything is done about it: what was overtaken lets go at once.
+        let overtaken = next == Move::Fence;
+        self.tell(here.clone(), pair, pair_reachable, overtaken);
+        match next {
+            Move::Stay => Ok(()),
+            Move::Fence => {
+                self.write(&self.here, Role::Fenced, here.epoch, None, revision).await?;
+                self.fence_streams(&self.here).await
+            }
+            Move::Note { epoch } => {
+                let promotion = here.promotion.clone();
+                self.write(&self.here, here.role, epoch, promotion, revision).await.map(drop)
+            }
+            Move::Rejoin { epoch } => match self.rejoin_here(epoch).await {
+                Err(RegionError::Busy { .. }) => Ok(()),
+                done => done,
+            },
+        }
+    }
+
+    /// A region that has never been anything waits for a word of its pair: it may have been active for long.
+    async fn begin(&self, pair: Option<Record>, pair_reachable: bool) -> Result<(), RegionError> {
+        if !pair_reachable {
+            tracing::info!(pair = self.settings.pair, "waiting for a first word of the pair");
+            return Ok(());
+        }
+        let home = self.settings.home == self.settings.name;
+        let first = first_standing(self.side, home, pair.as_ref().map(Record::standing));
+        let Standing { role, epoch } = first;
+        match self.write(&self.here, role, epoch, None, 0).await {
+            // Another instance was first, with the same.
+            Ok(_) | Err(RegionError::Changed) => {}
+            Err(error) => return Err(error),
+        }
+        let (here, _) = self.here.book.record().await.map_err(RegionError::Here)?;
+        if let Some(here) = here {
+            self.tell(here, pair, pair_reachable, false);
+        }
+        Ok(())
+    }
+
+    fn tell(&self, here: Record, pair: Option<Record>, pair_reachable: bool, overtaken: bool) {
+        self.epoch.send_if_modified(|epoch| std::mem::replace(epoch, here.epoch) != here.epoch);
+        self.seen.send_replace(Seen { here: Some(here), pair, pair_reachable, overtaken });
+        self.tell_active();
+    }
+
+    /// Says whether this region is active, by what was seen last and what the witness says.
+    pub(super) fn tell_active(&self) {
+        let seen = self.seen.borrow();
+        let role = seen.here.as_ref().map(|here| here.role);
+        let leased = self.witness.as_ref().is_none_or(Witness::holds);
+        let active = role == Some(Role::Active) && !seen.overtaken && leased;
+        self.active.send_if_modified(|known| std::mem::replace(known, active) != active);
+    }
+
+    /// A standby mirrors what is new at its pair.
+    async fn upkeep(&self) -> Result<(), RegionError> {
+        let seen = self.seen.borrow().clone();
+        let (Some(here), Some(pair)) = (seen.here, seen.pair) else { return Ok(()) };
+        let mirrors = here.role == Role::Standby && here.promotion.is_none() && pair.role == Role::Active;
+        if !mirrors {
+            return Ok(());
+        }
+        let claim = match self.take_work(&self.here).await {
+            Err(RegionError::Busy { .. }) => return Ok(()),
+            claim => claim?,
+        };
+        let kept = match self.keep_mirrors().await {
+            Ok(()) => self.trim_mirrors().await,
+            kept => kept,
+        };
+        claim.let_go().await;
+        kept
+    }
+}

@@ -1,0 +1,68 @@
+//! Whether the link between the regions keeps apart what it must: one publish must never be stored in both.
+
+use std::time::Duration;
+
+use async_nats::Request;
+use serde_json::json;
+use tokio::time::sleep;
+
+use super::domain::DomainError;
+use super::{Inner, RegionError};
+
+/// Word of a new subject takes a moment to get through the link.
+const TRIES: u32 = 6;
+const BETWEEN: Duration = Duration::from_millis(150);
+
+impl Inner {
+    /// Sends a message on a reserved subject of each kind while the pair stores it, if it gets there.
+    pub(super) async fn check_link(&self) -> Result<(), RegionError> {
+        let i = &self.settings.installation;
+        let subjects = [
+            format!("{i}.ing.probe"),
+            format!("{i}.jrn.probe"),
+            format!("$KV.{i}_probe.x"),
+            format!("$O.{i}_probe.C.x"),
+        ];
+        let stream = format!("{i}_PROBE_{}", self.settings.name);
+        let config = json!({
+            "name": stream,
+            "subjects": subjects,
+            "storage": "memory",
+            "num_replicas": 1,
+            "max_msgs": 10,
+            "retention": "limits",
+            "discard": "old",
+        });
+        let config = config.as_object().cloned().unwrap_or_default();
+        match self.there.domain.create(&config).await {
+            Ok(()) => {}
+            // Looked at again at the next start: a link that is down carries nothing.
+            Err(DomainError::Unreachable { .. }) => return Ok(()),
+            Err(error) => return Err(self.pair_error(error)),
+        }
+        let carried = self.carried(&subjects).await;
+        // One that is left over is in nobody's way.
+        let _ = self.there.domain.delete(&stream).await;
+        match carried {
+            None => Ok(()),
+            Some(subject) => Err(RegionError::LinkCarries {
+                subject: subject.replace("probe.C.x", ">").replace("probe.x", ">").replace("probe", ">"),
+                pair: self.settings.pair.clone(),
+            }),
+        }
+    }
+
+    /// The first subject on which somebody answers.
+    async fn carried<'s>(&self, subjects: &'s [String]) -> Option<&'s str> {
+        for _ in 0..TRIES {
+            sleep(BETWEEN).await;
+            for subject in subjects {
+                let request = Request::new().timeout(Some(BETWEEN)).payload("probe".into());
+                if self.client.send_request(subject.clone(), request).await.is_ok() {
+                    return Some(subject);
+                }
+            }
+        }
+        None
+    }
+}

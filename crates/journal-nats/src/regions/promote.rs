@@ -1,0 +1,219 @@
+//! How a region becomes the active one.
+
+use std::collections::BTreeSet;
+use std::time::{Duration, Instant};
+
+use serde::{Deserialize, Serialize};
+use tokio::time::sleep;
+
+use super::domain::DomainError;
+use super::mirrors::{self, MirrorStatus};
+use super::record::{Points, Promotion, Step};
+use super::role::{self, Role, Standing};
+use super::{Inner, RegionError, now_ms};
+use crate::names;
+
+/// How a promotion treats the pair.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mode {
+    /// The pair lets go, and nothing is lost.
+    Planned,
+    /// The pair is left alone: what the mirrors have not got is lost to this region.
+    Forced,
+}
+
+/// A promotion that has ended.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Promoted {
+    pub epoch: u64,
+    pub forced: bool,
+    /// From the call to the moment at which the region is active.
+    pub took_ms: u64,
+    /// How far each mirror was known to be behind, and how old its newest message is: what a forced one may cost.
+    pub mirrors: Vec<MirrorStatus>,
+    /// Whether the pair mirrors this region already.
+    pub pair_mirrors: bool,
+}
+
+impl Promoted {
+    /// Messages that this region is known not to have.
+    pub fn lost(&self) -> u64 {
+        if self.forced { self.mirrors.iter().filter_map(|mirror| mirror.lag).sum() } else { 0 }
+    }
+}
+
+const POLL: Duration = Duration::from_millis(100);
+
+impl Inner {
+    pub(super) async fn promote(&self, mode: Mode) -> Result<Promoted, RegionError> {
+        let begun = Instant::now();
+        let claim = self.take_work(&self.here).await?;
+        let promoted = self.promote_claimed(mode, begun).await;
+        claim.let_go().await;
+        let mut promoted = promoted?;
+        self.look().await?;
+        if mode == Mode::Planned {
+            promoted.pair_mirrors = self.rejoin_pair().await;
+        }
+        Ok(promoted)
+    }
+
+    async fn promote_claimed(&self, mode: Mode, begun: Instant) -> Result<Promoted, RegionError> {
+        let (here, revision) = self.here.book.record().await.map_err(RegionError::Here)?;
+        let here = here.ok_or(RegionError::Changed)?;
+        let pair = self.pair_standing(mode).await?;
+        if let Err(reason) = role::may_promote(here.standing(), pair) {
+            let region = self.settings.name.clone();
+            return Err(RegionError::NotPromotable { region, reason: reason.to_owned() });
+        }
+        let known = here.epoch.max(pair.map(|pair| pair.epoch).unwrap_or_default());
+        // What was begun goes on under the epoch that it had, unless the pair has gone past it.
+        let begun_epoch = here.promotion.as_ref().map(|promotion| promotion.epoch);
+        let epoch = begun_epoch.filter(|epoch| *epoch > known).unwrap_or(self.side.epoch_above(known));
+        let mut promotion =
+            Promotion { epoch, forced: mode == Mode::Forced, step: Step::Fence, begun_ms: now_ms() };
+        let standing = here.standing();
+        let mut revision = self.step(standing, &promotion, revision).await?;
+        let streams = self.streams_to_open(standing, mode).await?;
+        let mirrors = mirrors::status(&self.here.domain, &self.there.domain, streams.clone()).await;
+        let mut lag = mirrors.map_err(RegionError::Here)?;
+        if mode == Mode::Planned {
+            self.fence_pair().await?;
+            promotion.step = Step::CatchUp;
+            revision = self.step(standing, &promotion, revision).await?;
+            if standing.role == Role::Standby {
+                lag = self.catch_up(&streams).await?;
+            }
+        }
+        self.lease_for(epoch, mode).await?;
+        promotion.step = Step::Open;
+        let revision = self.step(standing, &promotion, revision).await?;
+        self.open(epoch, &streams).await?;
+        self.write(&self.here, Role::Active, epoch, None, revision).await?;
+        Ok(Promoted {
+            epoch,
+            forced: promotion.forced,
+            took_ms: u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX),
+            mirrors: lag,
+            pair_mirrors: false,
+        })
+    }
+
+    /// The pair's standing. It must be known for a planned promotion; a forced one takes it if it is there.
+    async fn pair_standing(&self, mode: Mode) -> Result<Option<Standing>, RegionError> {
+        match self.there.book.record().await {
+            Ok((record, _)) => Ok(record.map(|record| record.standing())),
+            Err(_) if mode == Mode::Forced => Ok(None),
+            Err(error) => Err(RegionError::PairUnreachable {
+                pair: self.settings.pair.clone(),
+                cause: error.to_string(),
+            }),
+        }
+    }
+
+    async fn step(
+        &self,
+        standing: Standing,
+        promotion: &Promotion,
+        revision: u64,
+    ) -> Result<u64, RegionError> {
+        let promotion = Some(promotion.clone());
+        self.write(&self.here, standing.role, standing.epoch, promotion, revision).await
+    }
+
+    /// All streams that the active region had, as it was last seen. One that is not here would be a hole.
+    async fn streams_to_open(&self, standing: Standing, mode: Mode) -> Result<Vec<String>, RegionError> {
+        if mode == Mode::Planned && standing.role == Role::Standby {
+            self.keep_mirrors().await?;
+        }
+        let here = self.shared_streams(&self.here).await?;
+        if standing.role == Role::Fenced {
+            return Ok(here);
+        }
+        let here: BTreeSet<_> = here.into_iter().collect();
+        let known = self.here.book.streams().await.map_err(RegionError::Here)?;
+        let missing: Vec<_> = known.iter().filter(|stream| !here.contains(*stream)).cloned().collect();
+        let reason = if known.is_empty() {
+            "it has never mirrored its pair".to_owned()
+        } else if !missing.is_empty() {
+            format!("it has no mirror of {}", missing.join(", "))
+        } else {
+            return Ok(known);
+        };
+        Err(RegionError::NotPromotable { region: self.settings.name.clone(), reason })
+    }
+
+    /// Tells the pair to let go, waits until its instances have, and moves its subjects away.
+    async fn fence_pair(&self) -> Result<(), RegionError> {
+        let (record, revision) = self.there.book.record().await.map_err(|error| self.pair_error(error))?;
+        let active = record.filter(|record| record.role == Role::Active);
+        if let Some(record) = active {
+            self.write(&self.there, Role::Fenced, record.epoch, None, revision).await?;
+        }
+        let deadline = Instant::now() + self.settings.patience;
+        while Instant::now() < deadline {
+            match self.pair_holds().await {
+                // Without the bucket nobody holds anything.
+                Ok(0) | Err(DomainError::Missing) => break,
+                Ok(_) | Err(DomainError::Unreachable { .. }) => sleep(POLL).await,
+                Err(error) => return Err(self.pair_error(error)),
+            }
+        }
+        self.fence_streams(&self.there).await
+    }
+
+    /// How many partitions the pair's instances hold, dead ones not counted.
+    async fn pair_holds(&self) -> Result<usize, DomainError> {
+        let there = &self.there.domain;
+        let bucket = names::partition_bucket(&self.settings.installation);
+        let held = there.info_of_subjects(&format!("KV_{bucket}"), &format!("$KV.{bucket}.>")).await?;
+        let members = names::instance_bucket(&self.settings.installation);
+        let living = there.info_of_subjects(&format!("KV_{members}"), &format!("$KV.{members}.>")).await;
+        let living = living.map(|info| info.subjects).unwrap_or_default();
+        let mut count = 0;
+        for subject in held.subjects.keys() {
+            let Some(key) = subject.strip_prefix(&format!("$KV.{bucket}.")) else { continue };
+            let Some(value) = there.value(&bucket, key).await? else { continue };
+            let holding: Option<cluster::Holding> = serde_json::from_slice(&value.data).ok();
+            let holder = holding.and_then(|holding| holding.holder);
+            let lives = |holder: &cluster::InstanceId| living.keys().any(|key| key.ends_with(&holder.0));
+            count += usize::from(holder.as_ref().is_some_and(lives));
+        }
+        Ok(count)
+    }
+
+    /// Waits until every mirror ends where its origin does, which nobody writes to any more.
+    async fn catch_up(&self, streams: &[String]) -> Result<Vec<MirrorStatus>, RegionError> {
+        let deadline = Instant::now() + self.settings.patience;
+        loop {
+            let status = mirrors::status(&self.here.domain, &self.there.domain, streams.to_vec()).await;
+            let status = status.map_err(RegionError::Here)?;
+            let behind = status.iter().filter(|mirror| {
+                mirror.origin_last.is_none() || mirror.last.is_none() || mirror.lag != Some(0)
+            });
+            let behind: Vec<_> = behind.map(|mirror| mirror.stream.as_str()).collect();
+            if behind.is_empty() {
+                return Ok(status);
+            }
+            if Instant::now() > deadline {
+                return Err(RegionError::Behind(behind.join(", ")));
+            }
+            sleep(POLL).await;
+        }
+    }
+
+    /// Turns mirrors into streams: first cut off from their origin, then noted where they end, then open.
+    async fn open(&self, epoch: u64, streams: &[String]) -> Result<(), RegionError> {
+        let (domain, book) = (&self.here.domain, &self.here.book);
+        let ends: Vec<_> = self
+            .each(&self.here, streams, |stream| async move {
+                let point = mirrors::detach(domain, book, &stream).await?;
+                Ok((stream, point))
+            })
+            .await?;
+        let points = Points { streams: ends.into_iter().collect() };
+        book.set_points(epoch, &points).await.map_err(RegionError::Here)?;
+        self.each(&self.here, streams, |stream| async move { mirrors::open(domain, book, &stream).await })
+            .await
+    }
+}

@@ -1,0 +1,198 @@
+//! Waiting until the pair has what was stored here: for answers that promise that no region's loss undoes them.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use bytes::Bytes;
+use tokio::sync::watch;
+use tokio::time::{Instant, timeout_at};
+
+use super::domain::{Domain, DomainError};
+use super::{Inner, Regions};
+use crate::names;
+use crate::wire::{Bounds, Outgoing, PublishError, Source, Storage, Wire, WireError};
+
+/// Between two looks at one mirror while somebody waits. A look takes a journey to the pair anyway.
+const LOOK_EVERY: Duration = Duration::from_millis(2);
+
+/// How far the mirrors are, for whoever waits. One look answers all who wait for the same stream.
+pub(super) struct Reach {
+    pair: Domain,
+    /// How long somebody waits before the answer leaves without the pair.
+    patience: Duration,
+    // A lock: looked up by every append, held for a lookup, never while waiting.
+    mirrors: Mutex<BTreeMap<String, watch::Sender<Mirror>>>,
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+struct Mirror {
+    last: u64,
+    /// Nobody waits for the pair before then: it did not answer just now.
+    given_up_until: Option<Instant>,
+    looked_at: bool,
+}
+
+impl Reach {
+    pub(super) fn new(pair: Domain, patience: Duration) -> Arc<Reach> {
+        Arc::new(Reach { pair, patience, mirrors: Mutex::default() })
+    }
+
+    async fn reached(self: &Arc<Reach>, stream: &str, sequence: u64) -> bool {
+        let deadline = Instant::now() + self.patience;
+        let mut mirror = self.look_at(stream, sequence);
+        let enough = |mirror: &Mirror| {
+            mirror.last >= sequence || mirror.given_up_until.is_some_and(|until| Instant::now() < until)
+        };
+        match timeout_at(deadline, mirror.wait_for(enough)).await {
+            Ok(Ok(mirror)) => mirror.last >= sequence,
+            Ok(Err(_)) | Err(_) => {
+                self.give_up(stream);
+                false
+            }
+        }
+    }
+
+    /// Follows a mirror, and sees to it that somebody looks.
+    fn look_at(self: &Arc<Reach>, stream: &str, sequence: u64) -> watch::Receiver<Mirror> {
+        let mut mirrors = self.mirrors.lock().unwrap_or_else(PoisonError::into_inner);
+        let sender = mirrors.entry(stream.to_owned()).or_default();
+        let receiver = sender.subscribe();
+        let starts = sender.send_if_modified(|mirror| {
+            let starts = mirror.last < sequence && !mirror.looked_at;
+            mirror.looked_at |= starts;
+            starts
+        });
+        if starts {
+            let (reach, stream, sender) = (self.clone(), stream.to_owned(), sender.clone());
+            host::spawn("semi-sync", async move { reach.look(&stream, sender).await });
+        }
+        receiver
+    }
+
+    /// Looks at one mirror for as long as somebody waits.
+    async fn look(&self, stream: &str, mirror: watch::Sender<Mirror>) {
+        loop {
+            if let Ok(info) = self.pair.info(stream).await {
+                mirror.send_modify(|mirror| {
+                    mirror.last = mirror.last.max(info.last);
+                    mirror.given_up_until = None;
+                });
+            }
+            let idle = mirror.send_if_modified(|known| {
+                // Nobody can begin to wait meanwhile: that takes this same lock.
+                let idle = mirror.receiver_count() == 0;
+                known.looked_at = !idle;
+                idle
+            });
+            if idle {
+                return;
+            }
+            tokio::time::sleep(LOOK_EVERY).await;
+        }
+    }
+
+    fn give_up(&self, stream: &str) {
+        let mirrors = self.mirrors.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(mirror) = mirrors.get(stream) {
+            tracing::warn!(stream, "answers go without the pair: it does not have what was stored");
+            let until = Instant::now() + self.patience;
+            mirror.send_modify(|mirror| mirror.given_up_until = Some(until));
+        }
+    }
+}
+
+impl Regions {
+    /// Waits until the pair has a message, and says whether it has. Once it was waited for in vain, nobody waits for a
+    /// while: a pair that is down must not stop this region.
+    pub async fn reached(&self, stream: &str, sequence: u64) -> bool {
+        self.inner.reach.reached(stream, sequence).await
+    }
+
+    /// Whether the pair can do without what is below a sequence: it has that itself, and the snapshots that were
+    /// stored before. If not, why.
+    async fn covers(&self, stream: &str, first: u64) -> Result<(), String> {
+        let Inner { here, there, settings, .. } = &*self.inner;
+        let missing = |error: DomainError| format!("{} cannot be asked what it has: {error}", settings.pair);
+        let mirror = there.domain.info(stream).await.map_err(missing)?;
+        if mirror.last + 1 < first {
+            return Err(format!("{} has {stream} only through {}", settings.pair, mirror.last));
+        }
+        let objects = format!("OBJ_{}", names::snapshot_bucket(&settings.installation));
+        let stored = match here.domain.info(&objects).await {
+            // Snapshots are kept where both reach them.
+            Err(DomainError::Missing) => return Ok(()),
+            stored => stored.map_err(|error| error.to_string())?.last,
+        };
+        let mirrored = there.domain.info(&objects).await.map_err(missing)?.last;
+        if mirrored < stored {
+            return Err(format!("{} does not have the newest snapshots yet", settings.pair));
+        }
+        Ok(())
+    }
+}
+
+/// The wire of a region that has a pair: nothing is forgotten that the pair could not do without, and with semi-sync
+/// what is stored counts only when the pair has it, too.
+pub struct Paired<W> {
+    wire: W,
+    regions: Regions,
+    semi_sync: bool,
+}
+
+impl<W: Wire> Paired<W> {
+    pub fn new(wire: W, regions: Regions, semi_sync: bool) -> Paired<W> {
+        Paired { wire, regions, semi_sync }
+    }
+
+    async fn reached(&self, stream: &str, sequence: u64) {
+        if self.semi_sync {
+            self.regions.reached(stream, sequence).await;
+        }
+    }
+}
+
+impl<W: Wire> Wire for Paired<W> {
+    async fn publish(&self, message: Outgoing) -> Result<u64, PublishError> {
+        let stream = message.stream.clone();
+        let sequence = self.wire.publish(message).await?;
+        self.reached(&stream, sequence).await;
+        Ok(sequence)
+    }
+
+    async fn bounds(&self, stream: &str) -> Result<Bounds, WireError> {
+        self.wire.bounds(stream).await
+    }
+
+    async fn storage(&self) -> Result<Storage, WireError> {
+        self.wire.storage().await
+    }
+
+    async fn get(&self, stream: &str, sequence: u64, source: Source) -> Result<Option<Bytes>, WireError> {
+        let found = self.wire.get(stream, sequence, source).await?;
+        // This is how the outcome of a publish without an answer is found out.
+        if found.is_some() && source == Source::Leader {
+            self.reached(stream, sequence).await;
+        }
+        Ok(found)
+    }
+
+    async fn range(
+        &self,
+        stream: &str,
+        from: u64,
+        through: u64,
+        bytes_max: usize,
+    ) -> Result<Vec<(u64, Bytes)>, WireError> {
+        self.wire.range(stream, from, through, bytes_max).await
+    }
+
+    async fn purge(&self, stream: &str, first: u64) -> Result<(), WireError> {
+        self.regions.covers(stream, first).await.map_err(WireError)?;
+        self.wire.purge(stream, first).await
+    }
+
+    fn follow(&self, stream: &str) -> watch::Receiver<u64> {
+        self.wire.follow(stream)
+    }
+}

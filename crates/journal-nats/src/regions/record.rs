@@ -1,0 +1,244 @@
+//! What the bucket of a region says: its role, how far a promotion has got, and what its streams are like.
+
+use std::collections::BTreeMap;
+
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+
+use super::domain::{Domain, DomainError};
+use super::role::{Role, Standing};
+use crate::names;
+
+const ROLE: &str = "role";
+const WORK: &str = "work";
+const TAIL: &str = "tail";
+
+/// The role of a region as it is written down.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Record {
+    pub role: Role,
+    pub epoch: u64,
+    /// Since when, in milliseconds of Unix time.
+    pub since_ms: u64,
+    /// The region and instance that wrote it.
+    pub by: String,
+    /// A promotion of this region that has begun and has not ended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub promotion: Option<Promotion>,
+}
+
+impl Record {
+    pub fn standing(&self) -> Standing {
+        Standing { role: self.role, epoch: self.epoch }
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Promotion {
+    /// The epoch that it will have.
+    pub epoch: u64,
+    pub forced: bool,
+    pub step: Step,
+    pub begun_ms: u64,
+}
+
+/// What a promotion does at this moment. Each step can be done again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Step {
+    /// The pair is told to let go, and its subjects move away.
+    Fence,
+    /// The mirrors get what they have not yet.
+    CatchUp,
+    /// The mirrors become streams.
+    Open,
+}
+
+/// Where each stream ended when a region was promoted.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Points {
+    pub(crate) streams: BTreeMap<String, Point>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Point {
+    pub(crate) last: u64,
+    /// The checksum of the last message, if there was one.
+    pub(crate) check: Option<u32>,
+}
+
+/// Who does the work of a region that must not be done by two at once.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+struct Work {
+    by: Option<String>,
+    until_ms: u64,
+}
+
+/// How long a worker is believed in without a word of it.
+const WORK_MS: u64 = 30_000;
+
+/// The bucket `<i>_region` of one domain.
+#[derive(Debug, Clone)]
+pub(crate) struct Book {
+    domain: Domain,
+    bucket: String,
+}
+
+impl Book {
+    pub(crate) fn new(domain: Domain, installation: &str) -> Book {
+        Book { domain, bucket: names::region_bucket(installation) }
+    }
+
+    /// Makes the bucket, unless it is there.
+    pub(crate) async fn make(&self, replicas: usize) -> Result<(), DomainError> {
+        let config = bucket_config(&self.bucket, replicas);
+        match self.domain.info(&format!("KV_{}", self.bucket)).await {
+            Ok(_) => Ok(()),
+            Err(DomainError::Missing) => self.domain.create(&config).await,
+            Err(error) => Err(error),
+        }
+    }
+
+    /// The record with its revision; revision 0 when there is none.
+    pub(crate) async fn record(&self) -> Result<(Option<Record>, u64), DomainError> {
+        self.read(ROLE).await
+    }
+
+    /// Writes the record if nobody has since that revision.
+    pub(crate) async fn set_record(&self, record: &Record, revision: u64) -> Result<u64, DomainError> {
+        self.write(ROLE, record, Some(revision)).await
+    }
+
+    pub(crate) async fn points(&self, epoch: u64) -> Result<Option<Points>, DomainError> {
+        Ok(self.read(&format!("points.{epoch}")).await?.0)
+    }
+
+    /// Writes down where the streams end under an epoch; what was written first stays.
+    pub(crate) async fn set_points(&self, epoch: u64, points: &Points) -> Result<(), DomainError> {
+        match self.write(&format!("points.{epoch}"), points, Some(0)).await {
+            Ok(_) | Err(DomainError::Changed) => Ok(()),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// How a stream is configured while it is active.
+    pub(crate) async fn config(&self, stream: &str) -> Result<Option<Map<String, Value>>, DomainError> {
+        Ok(self.read(&format!("stream.{stream}")).await?.0)
+    }
+
+    /// Writes down how a stream is configured, if that is news.
+    pub(crate) async fn set_config(
+        &self,
+        stream: &str,
+        config: &Map<String, Value>,
+    ) -> Result<(), DomainError> {
+        if self.config(stream).await?.as_ref() == Some(config) {
+            return Ok(());
+        }
+        self.write(&format!("stream.{stream}"), config, None).await.map(drop)
+    }
+
+    /// The streams whose configuration is known: all that the region has or mirrors.
+    pub(crate) async fn streams(&self) -> Result<Vec<String>, DomainError> {
+        let prefix = format!("$KV.{}.stream.", self.bucket);
+        let found =
+            self.domain.info_of_subjects(&format!("KV_{}", self.bucket), &format!("{prefix}>")).await?;
+        let names = found.subjects.keys().filter_map(|subject| subject.strip_prefix(&prefix));
+        Ok(names.map(str::to_owned).collect())
+    }
+
+    pub(crate) async fn tail<T: DeserializeOwned>(&self) -> Result<Option<T>, DomainError> {
+        Ok(self.read(TAIL).await?.0)
+    }
+
+    pub(crate) async fn set_tail<T: Serialize>(&self, tail: &T) -> Result<(), DomainError> {
+        self.write(TAIL, tail, None).await.map(drop)
+    }
+
+    /// Takes the work of this region, or says who has it.
+    pub(crate) async fn take_work(&self, by: &str, now_ms: u64) -> Result<WorkClaim, WorkError> {
+        let (work, revision): (Option<Work>, u64) = self.read(WORK).await?;
+        if let Some(Work { by: Some(other), until_ms }) = work
+            && other != by
+            && now_ms < until_ms
+        {
+            return Err(WorkError::Taken(other));
+        }
+        let claim = WorkClaim { book: self.clone(), by: by.to_owned(), revision };
+        claim.again(now_ms).await
+    }
+
+    async fn read<T: DeserializeOwned>(&self, key: &str) -> Result<(Option<T>, u64), DomainError> {
+        let Some(stored) = self.domain.value(&self.bucket, key).await? else { return Ok((None, 0)) };
+        let value = serde_json::from_slice(&stored.data)
+            .map_err(|error| DomainError::Unclear(format!("key {key} of {}: {error}", self.bucket)))?;
+        Ok((Some(value), stored.sequence))
+    }
+
+    async fn write<T: Serialize>(
+        &self,
+        key: &str,
+        value: &T,
+        expected: Option<u64>,
+    ) -> Result<u64, DomainError> {
+        let value = serde_json::to_vec(value).map_err(|error| DomainError::Unclear(error.to_string()))?;
+        self.domain.put(&self.bucket, key, value, expected).await
+    }
+}
+
+/// The work of a region is ours, as long as [`WorkClaim::again`] says so.
+#[derive(Debug)]
+pub(crate) struct WorkClaim {
+    book: Book,
+    by: String,
+    revision: u64,
+}
+
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum WorkError {
+    #[error("{0} is at it")]
+    Taken(String),
+    #[error(transparent)]
+    Domain(#[from] DomainError),
+}
+
+impl WorkClaim {
+    /// Makes sure that nobody has taken it meanwhile. To be called before each step that cannot be taken back.
+    pub(crate) async fn again(mut self, now_ms: u64) -> Result<WorkClaim, WorkError> {
+        let work = Work { by: Some(self.by.clone()), until_ms: now_ms + WORK_MS };
+        match self.book.write(WORK, &work, Some(self.revision)).await {
+            Ok(revision) => self.revision = revision,
+            Err(DomainError::Changed) => return Err(WorkError::Taken("another instance".to_owned())),
+            Err(error) => return Err(error.into()),
+        }
+        Ok(self)
+    }
+
+    pub(crate) async fn let_go(self) {
+        let work = Work { by: None, until_ms: 0 };
+        // It ends by itself when this fails.
+        let _ = self.book.write(WORK, &work, Some(self.revision)).await;
+    }
+}
+
+/// The stream of a bucket, as clients of NATS make it.
+pub(crate) fn bucket_config(bucket: &str, replicas: usize) -> Map<String, Value> {
+    let config = json!({
+        "name": format!("KV_{bucket}"),
+        "subjects": [format!("$KV.{bucket}.>")],
+        "retention": "limits",
+        "max_msgs_per_subject": 1,
+        "max_msgs": -1,
+        "max_bytes": -1,
+        "max_consumers": -1,
+        "max_msg_size": -1,
+        "discard": "new",
+        "storage": "file",
+        "num_replicas": replicas,
+        "allow_rollup_hdrs": true,
+        "deny_delete": true,
+        "allow_direct": true,
+    });
+    config.as_object().cloned().unwrap_or_default()
+}

@@ -1,0 +1,167 @@
+//! Two regions that see each other late or never, moved in every order.
+
+use super::*;
+
+const NAMES: [&str; 2] = ["east", "west"];
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct World {
+    regions: [Standing; 2],
+    /// What each has that no other has: kept or not, before it is deleted.
+    tails: [Tail; 2],
+    /// Every epoch under which somebody was active, and who.
+    active: Vec<(u64, usize)>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Tail {
+    None,
+    Divergent,
+    Kept,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Step {
+    /// It sees its pair as it is.
+    Look(usize),
+    Planned(usize),
+    Forced(usize),
+    Demote(usize),
+    /// It writes something, if it is active.
+    Write(usize),
+}
+
+impl World {
+    fn new() -> World {
+        let east = first_standing(Side::Odd, true, None);
+        let west = first_standing(Side::Even, false, Some(east));
+        World { regions: [east, west], tails: [Tail::None; 2], active: vec![(east.epoch, 0)] }
+    }
+
+    fn take(&mut self, step: Step) {
+        match step {
+            Step::Look(who) => self.look(who),
+            Step::Planned(who) => {
+                let pair = self.regions[1 - who];
+                if may_promote(self.regions[who], Some(pair)).is_ok() {
+                    if pair.role == Role::Active {
+                        self.regions[1 - who].role = Role::Fenced;
+                    }
+                    if self.regions[who].role == Role::Standby {
+                        // The mirror has everything by now.
+                        self.tails[1 - who] = Tail::None;
+                    }
+                    self.rise(who, self.regions[who].epoch.max(pair.epoch));
+                }
+            }
+            Step::Forced(who) => {
+                if may_promote(self.regions[who], None).is_ok() {
+                    self.rise(who, self.regions[who].epoch);
+                }
+            }
+            Step::Demote(who) => {
+                if self.regions[who].role == Role::Active {
+                    self.regions[who].role = Role::Fenced;
+                }
+            }
+            Step::Write(who) => {
+                if self.regions[who].role == Role::Active {
+                    self.tails[who] = Tail::Divergent;
+                }
+            }
+        }
+    }
+
+    fn rise(&mut self, who: usize, known: u64) {
+        let epoch = Side::of(NAMES[who], NAMES[1 - who]).epoch_above(known);
+        self.regions[who] = Standing { role: Role::Active, epoch };
+        self.active.push((epoch, who));
+    }
+
+    fn look(&mut self, who: usize) {
+        match on_pair(self.regions[who], self.regions[1 - who]) {
+            Move::Stay => {}
+            Move::Fence => self.regions[who].role = Role::Fenced,
+            Move::Note { epoch } => self.regions[who].epoch = epoch,
+            Move::Rejoin { epoch } => {
+                if self.tails[who] == Tail::Divergent {
+                    self.tails[who] = Tail::Kept;
+                }
+                self.regions[who] = Standing { role: Role::Standby, epoch };
+            }
+        }
+    }
+}
+
+fn every_story(depth: usize, world: &World, check: &mut impl FnMut(&World)) {
+    check(world);
+    if depth == 0 {
+        return;
+    }
+    for who in 0..2 {
+        let steps =
+            [Step::Look(who), Step::Planned(who), Step::Forced(who), Step::Demote(who), Step::Write(who)];
+        for step in steps {
+            let mut next = world.clone();
+            next.take(step);
+            if next != *world {
+                every_story(depth - 1, &next, check);
+            }
+        }
+    }
+}
+
+#[test]
+fn no_epoch_has_two_active_regions() {
+    every_story(7, &World::new(), &mut |world| {
+        for (epoch, who) in &world.active {
+            assert!(!world.active.iter().any(|(other, by)| other == epoch && by != who), "{world:?}");
+        }
+    });
+}
+
+#[test]
+fn of_two_active_regions_one_fences_as_soon_as_it_looks() {
+    every_story(7, &World::new(), &mut |world| {
+        let mut world = world.clone();
+        world.look(0);
+        world.look(1);
+        let active = world.regions.iter().filter(|region| region.role == Role::Active).count();
+        assert!(active <= 1, "{world:?}");
+    });
+}
+
+#[test]
+fn a_region_that_mirrors_has_kept_what_only_it_had() {
+    every_story(7, &World::new(), &mut |world| {
+        for who in 0..2 {
+            let mirrors = world.regions[who].role == Role::Standby;
+            assert!(!mirrors || world.tails[who] != Tail::Divergent, "{world:?}");
+        }
+    });
+}
+
+#[test]
+fn an_overtaken_region_cannot_be_promoted_before_it_mirrors() {
+    let here = Standing { role: Role::Fenced, epoch: 1 };
+    let pair = Standing { role: Role::Active, epoch: 2 };
+    assert!(may_promote(here, Some(pair)).is_err());
+    assert!(may_promote(Standing { role: Role::Standby, epoch: 2 }, Some(pair)).is_ok());
+}
+
+#[test]
+fn a_region_without_a_past_is_active_only_at_home_and_only_when_its_pair_has_none() {
+    let active = Some(Standing { role: Role::Active, epoch: 2 });
+    assert_eq!(first_standing(Side::Odd, true, None), Standing { role: Role::Active, epoch: 1 });
+    assert_eq!(first_standing(Side::Odd, false, None), Standing { role: Role::Standby, epoch: 0 });
+    assert_eq!(first_standing(Side::Odd, true, active), Standing { role: Role::Standby, epoch: 2 });
+}
+
+#[test]
+fn epochs_alternate_between_the_sides() {
+    let (odd, even) = (Side::of("a", "b"), Side::of("b", "a"));
+    assert_eq!(
+        [odd.epoch_above(0), even.epoch_above(1), odd.epoch_above(2), odd.epoch_above(3)],
+        [1, 2, 3, 5]
+    );
+}

@@ -1,0 +1,150 @@
+//! What an overtaken region had and its pair never got: kept in files, and listed.
+
+use std::io;
+use std::path::Path;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use kernel::Request;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use words::PartitionId;
+
+use super::domain::{Domain, DomainError, Stored};
+use crate::batch;
+use crate::frame::{Kind, Message};
+
+/// Lines of a stream's list; the rest is in the file alone.
+const LISTED_MAX: usize = 200;
+
+/// All that was kept at one time.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Tail {
+    pub kept_ms: u64,
+    /// The epoch under which it was written, and the one that overtook it.
+    pub epoch: u64,
+    pub overtaken_by: u64,
+    /// The instance on whose disk it is.
+    pub instance: String,
+    pub folder: String,
+    pub streams: Vec<StreamTail>,
+}
+
+/// What was kept of one stream.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StreamTail {
+    pub stream: String,
+    pub from: u64,
+    pub through: u64,
+    pub messages: u64,
+    pub bytes: u64,
+    /// Why all of the stream was kept, when that is so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub whole: Option<String>,
+    /// What is in it, in words: ids of runs, numbers of frames.
+    pub contents: Vec<String>,
+}
+
+/// Writes a part of a stream into a file, one message a line, and makes it durable.
+pub(super) async fn keep(
+    domain: &Domain,
+    folder: &Path,
+    stream: &str,
+    from: u64,
+    through: u64,
+) -> io::Result<Result<StreamTail, DomainError>> {
+    std::fs::create_dir_all(folder)?;
+    let mut file = File::create(folder, &format!("{stream}.jsonl"))?;
+    let mut tail = StreamTail { stream: stream.to_owned(), from, through, ..StreamTail::default() };
+    let mut next = from;
+    while next <= through {
+        let message = match domain.message_from(stream, next).await {
+            Ok(Some(message)) if message.sequence <= through => message,
+            Ok(_) => break,
+            Err(error) => return Ok(Err(error)),
+        };
+        next = message.sequence + 1;
+        file.line(&line_of(&message))?;
+        tail.messages += 1;
+        tail.bytes += message.data.len() as u64;
+        if tail.contents.len() < LISTED_MAX {
+            tail.contents.extend(contents_of(stream, &message));
+        }
+    }
+    tail.contents.truncate(LISTED_MAX);
+    file.finish()?;
+    Ok(Ok(tail))
+}
+
+/// Writes the list beside the files, and makes the folder durable.
+pub(super) async fn finish(folder: &Path, tail: &Tail) -> io::Result<()> {
+    let mut file = File::create(folder, "tail.json")?;
+    file.line(&serde_json::to_string_pretty(tail)?)?;
+    file.finish()?;
+    let mut folder = Some(folder);
+    // The folder, the one above it, and the data directory: each holds the name of the next.
+    for _ in 0..3 {
+        let Some(path) = folder else { break };
+        std::fs::File::open(path)?.sync_all()?;
+        folder = path.parent().filter(|parent| !parent.as_os_str().is_empty());
+    }
+    Ok(())
+}
+
+fn line_of(message: &Stored) -> String {
+    let line = json!({
+        "sequence": message.sequence,
+        "subject": message.subject,
+        "time": message.time,
+        "headers": STANDARD.encode(&message.headers),
+        "data": STANDARD.encode(&message.data),
+    });
+    line.to_string()
+}
+
+/// What a message says, for people: the runs that an inbox asks for, the frames of events.
+fn contents_of(stream: &str, message: &Stored) -> Vec<String> {
+    let unclear = || vec![format!("message {}: {} bytes", message.sequence, message.data.len())];
+    if stream.contains("_ING_") {
+        return runs_in(stream, message).unwrap_or_else(unclear);
+    }
+    match Message::decode(&message.data) {
+        Ok((Message { kind: Kind::Frame(bytes), number, epoch, .. }, _)) => {
+            vec![format!("frame {} of epoch {}: {} bytes", number.0, epoch.0, bytes.len())]
+        }
+        Ok((Message { kind: Kind::Claim, epoch, .. }, _)) => vec![format!("claim of epoch {}", epoch.0)],
+        Err(_) => unclear(),
+    }
+}
+
+fn runs_in(stream: &str, message: &Stored) -> Option<Vec<String>> {
+    let partition = match stream.rsplit('_').next()? {
+        "ctl" => PartitionId::CONTROL,
+        number => PartitionId(number.parse().ok()?),
+    };
+    let records = batch::decode(&message.data, partition, message.sequence).ok()?;
+    let requests = records.iter().map(|record| journal::codec::decode::<Request>(&record.bytes));
+    requests.map(|request| Some(format!("run {}", request.ok()?.id))).collect()
+}
+
+/// A file that is written line by line. The pieces are small, and a region does nothing else meanwhile.
+struct File {
+    file: io::BufWriter<std::fs::File>,
+}
+
+impl File {
+    fn create(folder: &Path, name: &str) -> io::Result<File> {
+        Ok(File { file: io::BufWriter::new(std::fs::File::create(folder.join(name))?) })
+    }
+
+    fn line(&mut self, text: &str) -> io::Result<()> {
+        use io::Write;
+        self.file.write_all(text.as_bytes())?;
+        self.file.write_all(b"\n")
+    }
+
+    fn finish(self) -> io::Result<()> {
+        let file = self.file.into_inner().map_err(io::IntoInnerError::into_error)?;
+        file.sync_all()
+    }
+}

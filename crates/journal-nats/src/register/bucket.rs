@@ -1,0 +1,166 @@
+//! One bucket of keys in JetStream.
+
+use std::time::Duration;
+
+use async_nats::Client;
+use async_nats::jetstream::Context;
+use async_nats::jetstream::kv::{Config, Entry, Operation, Store, Watch};
+use async_nats::jetstream::stream::LastRawMessageErrorKind;
+use cluster::RegisterError;
+use futures_util::StreamExt;
+use serde::de::DeserializeOwned;
+use tokio::time::{sleep, timeout};
+use tracing::warn;
+
+use super::table::News;
+
+const OPEN_TRIES: u32 = 5;
+const OPEN_PAUSE: Duration = Duration::from_secs(1);
+/// From one message of an answer to the next.
+const ANSWER_WITHIN: Duration = Duration::from_secs(2);
+const OPERATION: &str = "KV-Operation";
+const MARKER: &str = "Nats-Marker-Reason";
+
+/// A bucket. Cheap to clone.
+#[derive(Clone)]
+pub(super) struct Bucket {
+    client: Client,
+    store: Store,
+}
+
+impl Bucket {
+    /// Opens a bucket that is there as asked for, or is made so. `lives`: how long keys live, and how long it is
+    /// kept that they ran out.
+    pub(super) async fn open(
+        jetstream: &Context,
+        name: String,
+        replicas: usize,
+        lives: Option<(Duration, Duration)>,
+    ) -> Result<Bucket, RegisterError> {
+        let config = Config {
+            bucket: name.clone(),
+            history: 1,
+            num_replicas: replicas,
+            max_age: lives.map_or(Duration::ZERO, |(lifetime, _)| lifetime),
+            limit_markers: lives.map(|(_, markers)| markers),
+            ..Config::default()
+        };
+        let mut attempt = 1;
+        // The copy of another region's bucket stays one: to ask for anything else would cut it off.
+        if let Ok(store) = jetstream.get_key_value(&name).await
+            && store.stream.cached_info().config.mirror.is_some()
+        {
+            return Ok(Bucket { client: jetstream.client(), store });
+        }
+        loop {
+            // Several instances that start at once make it at once; a cluster that starts has no leader yet.
+            match jetstream.create_or_update_key_value(config.clone()).await {
+                Ok(store) => return Ok(Bucket { client: jetstream.client(), store }),
+                Err(error) if attempt == OPEN_TRIES => {
+                    return Err(failed("making the bucket", &name, &error));
+                }
+                Err(error) => warn!(bucket = name, %error, "making a bucket failed; it is tried again"),
+            }
+            attempt += 1;
+            sleep(OPEN_PAUSE).await;
+        }
+    }
+
+    pub(super) async fn put(&self, key: &str, value: Vec<u8>) -> Result<(), RegisterError> {
+        let put = self.store.put(key, value.into()).await;
+        put.map(drop).map_err(|error| failed("writing", key, &error))
+    }
+
+    pub(super) async fn delete(&self, key: &str) -> Result<(), RegisterError> {
+        self.store.delete(key).await.map_err(|error| failed("deleting", key, &error))
+    }
+
+    /// Writes a key if it still has this revision; 0 when it must not be there.
+    pub(super) async fn replace(
+        &self,
+        key: &str,
+        value: Vec<u8>,
+        revision: u64,
+    ) -> Result<(), RegisterError> {
+        let update = self.store.update(key, value.into(), revision).await;
+        update.map(drop).map_err(|error| failed("replacing", key, &error))
+    }
+
+    /// The last revision of a key and its value, as the leader has them.
+    pub(super) async fn last<T: DeserializeOwned>(
+        &self,
+        key: &str,
+    ) -> Result<(u64, Option<T>), RegisterError> {
+        let subject = format!("{}{key}", self.store.prefix);
+        match self.store.stream.get_last_raw_message_by_subject(&subject).await {
+            // What cannot be read, or was deleted, is written over.
+            Ok(message) => Ok((message.sequence, serde_json::from_slice(&message.payload).ok())),
+            Err(error) if error.kind() == LastRawMessageErrorKind::NoMessageFound => Ok((0, None)),
+            Err(error) => Err(failed("reading", key, &error)),
+        }
+    }
+
+    /// Follows what is written from now on.
+    pub(super) async fn watch(&self) -> Result<Watch, RegisterError> {
+        let watch = timeout(ANSWER_WITHIN, self.store.watch_all()).await;
+        let watch = watch.map_err(|_| no_answer("watching", &self.store.name))?;
+        watch.map_err(|error| failed("watching", &self.store.name, &error))
+    }
+
+    /// All keys with their last values, from whichever replica answers.
+    pub(super) async fn read<T: DeserializeOwned>(&self) -> Result<Vec<News<T>>, RegisterError> {
+        let name = &self.store.name;
+        let inbox = self.client.new_inbox();
+        let mut answers =
+            self.client.subscribe(inbox.clone()).await.map_err(|e| failed("reading", name, &e))?;
+        let request = serde_json::json!({ "multi_last": [format!("{}>", self.store.prefix)] }).to_string();
+        let subject = format!("$JS.API.DIRECT.GET.{}", self.store.stream_name);
+        let asked = self.client.publish_with_reply(subject, inbox, request.into()).await;
+        asked.map_err(|error| failed("reading", name, &error))?;
+        let mut reading = Vec::new();
+        loop {
+            let answer = timeout(ANSWER_WITHIN, answers.next()).await;
+            let Ok(Some(message)) = answer else { return Err(no_answer("reading", name)) };
+            match message.status.map(|status| status.as_u16()) {
+                None => reading.extend(self.parse(&message)),
+                // The end, and nothing at all.
+                Some(204 | 404) => return Ok(reading),
+                Some(status) => {
+                    let said = message.description.unwrap_or_default();
+                    return Err(RegisterError(format!("reading {name}: {status} {said}")));
+                }
+            }
+        }
+    }
+
+    fn parse<T: DeserializeOwned>(&self, message: &async_nats::Message) -> Option<News<T>> {
+        let headers = message.headers.as_ref()?;
+        let key = headers.get("Nats-Subject")?.as_str().strip_prefix(&self.store.prefix)?;
+        let revision = headers.get("Nats-Sequence")?.as_str().parse().ok()?;
+        let gone = headers.get(OPERATION).is_some() || headers.get(MARKER).is_some();
+        Some(self.news(key, revision, (!gone).then_some(&message.payload)))
+    }
+
+    /// What a watcher has said.
+    pub(super) fn heard<T: DeserializeOwned>(&self, entry: &Entry) -> News<T> {
+        let there = entry.operation == Operation::Put;
+        self.news(&entry.key, entry.revision, there.then_some(&entry.value))
+    }
+
+    /// A value that cannot be read is none: it was written by a version that this one does not know.
+    fn news<T: DeserializeOwned>(&self, key: &str, revision: u64, value: Option<&bytes::Bytes>) -> News<T> {
+        let value = value.and_then(|value| {
+            let parsed = serde_json::from_slice(value);
+            parsed.inspect_err(|error| warn!(bucket = self.store.name, key, %error, "not readable")).ok()
+        });
+        News { key: key.to_owned(), revision, value }
+    }
+}
+
+fn failed(what: &str, name: &str, error: &dyn std::fmt::Display) -> RegisterError {
+    RegisterError(format!("{what} {name}: {error}"))
+}
+
+fn no_answer(what: &str, name: &str) -> RegisterError {
+    RegisterError(format!("{what} {name}: no answer"))
+}

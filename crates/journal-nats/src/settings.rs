@@ -1,0 +1,68 @@
+//! How the servers of NATS are reached, and what is expected of them.
+
+use std::fmt;
+use std::path::PathBuf;
+
+use crate::nats_journal::Installation;
+
+/// What a journal on NATS is opened with.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// `nats://host:port` or `tls://host:port` of one server or several; the others are learnt from these.
+    pub servers: Vec<String>,
+    pub login: Login,
+    pub tls: Tls,
+    pub installation: Installation,
+    /// How many servers keep each stream; the journal is made for 3.
+    pub replicas: usize,
+    /// The JetStream domain of the paired region, which holds mirrors.
+    pub pair_domain: Option<String>,
+    pub proof: Proof,
+}
+
+/// Who this process is to the servers.
+#[derive(Clone, Default)]
+pub enum Login {
+    #[default]
+    Nobody,
+    Password {
+        user: String,
+        password: String,
+    },
+    /// A file of credentials, as NATS makes them.
+    Credentials(PathBuf),
+}
+
+impl fmt::Debug for Login {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Login::Nobody => f.write_str("Nobody"),
+            Login::Password { user, .. } => write!(f, "Password {{ user: {user:?} }}"),
+            Login::Credentials(file) => write!(f, "Credentials({})", file.display()),
+        }
+    }
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Tls {
+    /// Nothing is sent to a server without TLS.
+    pub required: bool,
+    /// Certificates of authorities beside those of the system.
+    pub ca_file: Option<PathBuf>,
+    /// The certificate and the key that this process shows.
+    pub certificate: Option<(PathBuf, PathBuf)>,
+}
+
+/// How it is proven that every server keeps what it acknowledges.
+#[derive(Debug, Clone)]
+pub enum Proof {
+    /// A user of the system account may ask all servers.
+    SystemAccount(Login),
+    /// The monitoring of each server, `http://host:port`.
+    Monitoring(Vec<String>),
+    /// You have checked that every server has `sync_interval: always` and `max_payload: 8MB`: without it, a power cut
+    /// loses acknowledged work.
+    Trusted,
+    /// Nothing was given: opening is refused with what to give.
+    Missing,
+}

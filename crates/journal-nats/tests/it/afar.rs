@@ -1,0 +1,62 @@
+//! What other processes and the paired region see.
+
+use std::time::Duration;
+
+use journal::Journal as _;
+use journal_nats::{Client, Source, Wire as _, layout};
+use peers::{NatsCluster, NatsSettings};
+use tokio::time::timeout;
+use words::PartitionId;
+
+use crate::cluster::{bytes, open, settings, shared};
+
+const ONE: PartitionId = PartitionId(0);
+const PATIENCE: Duration = Duration::from_secs(60);
+
+#[tokio::test]
+async fn the_tail_of_an_inbox_is_followed_across_processes() {
+    let settings = settings(shared());
+    let (here, there) = (open(&settings).await, open(&settings).await);
+    let mut tail = here.inbox_tail(ONE);
+    for text in ["a", "b", "c"] {
+        let accepted = there.inbox_append(ONE, vec![bytes(text)]).await.unwrap();
+        timeout(PATIENCE, tail.wait_for(|tail| *tail == accepted)).await.expect("it is told").unwrap();
+    }
+}
+
+#[tokio::test]
+async fn the_paired_region_is_asked_through_its_domain() {
+    let mut settings = settings(Vec::new());
+    settings.replicas = 1;
+    let name = settings.installation.name.clone();
+    let region = |domain: &str| NatsSettings {
+        servers: 1,
+        domain: Some(domain.to_owned()),
+        system_account: true,
+        ..NatsSettings::default()
+    };
+    let east = NatsCluster::start_with(region("east")).unwrap();
+    let remotes = east.leaf_urls();
+    let deny = vec![format!("{name}.ing.>"), format!("{name}.jrn.>")];
+    let west = NatsSettings { remotes, remotes_deny: deny, ..region("west") };
+    let west = NatsCluster::start_with(west).unwrap();
+
+    settings.servers = east.urls();
+    settings.pair_domain = Some("west".to_owned());
+    let client = Client::connect(&settings).await.unwrap();
+    layout::ensure(&client, &settings.installation, 1).await.unwrap();
+    let stream = format!("{name}_JRN_00000");
+    let asked = async {
+        // The leaf connection takes a moment.
+        while client.get(&stream, 1, Source::Pair).await.is_err() {
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+    };
+    settings.servers = west.urls();
+    let journal = open(&settings).await;
+    timeout(PATIENCE, asked).await.expect("the pair is reached");
+    journal.claim(ONE).await.unwrap();
+    assert!(client.get(&stream, 1, Source::Pair).await.unwrap().is_some(), "the claim in the other region");
+    assert_eq!(client.get(&stream, 2, Source::Pair).await, Ok(None));
+    assert_eq!(client.get(&stream, 1, Source::Leader).await, Ok(None), "nothing is here");
+}

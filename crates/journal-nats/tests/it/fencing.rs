@@ -1,0 +1,73 @@
+//! One owner at a time, whoever sleeps and whoever hurries.
+
+use journal::{AppendError, Journal as _};
+use tokio::task::JoinSet;
+use words::{PartitionId, Seq};
+
+use crate::cluster::{bytes, frames, open, settings, shared};
+
+const ONE: PartitionId = PartitionId(0);
+
+#[tokio::test]
+async fn an_owner_that_slept_is_refused_and_counted() {
+    let settings = settings(shared());
+    let (sleeper, next) = (open(&settings).await, open(&settings).await);
+    let before = sleeper.claim(ONE).await.unwrap();
+    sleeper.append(ONE, before.epoch, Seq(0), bytes("a")).await.unwrap();
+
+    let after = next.claim(ONE).await.unwrap();
+    assert_eq!(after.events_tail, Seq(1), "what the sleeper had appended is there");
+    let refused = sleeper.append(ONE, before.epoch, Seq(1), bytes("zombie")).await;
+    assert_eq!(refused, Err(AppendError::Fenced { partition: ONE }));
+    assert_eq!((sleeper.fenced(), next.fenced()), (1, 0));
+
+    next.append(ONE, after.epoch, Seq(1), bytes("b")).await.unwrap();
+    let again = sleeper.append(ONE, before.epoch, Seq(1), bytes("zombie")).await;
+    assert_eq!(again, Err(AppendError::Fenced { partition: ONE }));
+    assert_eq!(frames(&next, ONE).await, ["a", "b"]);
+    assert_eq!(frames(&sleeper, ONE).await, ["a", "b"]);
+}
+
+#[tokio::test]
+async fn of_many_that_claim_at_once_one_can_append() {
+    let settings = settings(shared());
+    let mut claims = JoinSet::new();
+    for _ in 0..5 {
+        let settings = settings.clone();
+        claims.spawn(async move {
+            let journal = open(&settings).await;
+            let claim = journal.claim(ONE).await.unwrap();
+            (claim.epoch, journal)
+        });
+    }
+    let mut claimed = claims.join_all().await;
+    claimed.sort_by_key(|(epoch, _)| *epoch);
+    let epochs: Vec<u64> = claimed.iter().map(|(epoch, _)| epoch.0).collect();
+    assert_eq!(epochs, [1, 2, 3, 4, 5], "nobody was given the epoch of another");
+    for (epoch, journal) in &claimed {
+        let appended = journal.append(ONE, *epoch, Seq(0), bytes(format!("{}", epoch.0))).await;
+        assert_eq!(appended.is_ok(), epoch.0 == 5, "{appended:?}");
+    }
+    assert_eq!(frames(&claimed[0].1, ONE).await, ["5"]);
+}
+
+#[tokio::test]
+async fn a_frame_is_found_among_many_epochs() {
+    let settings = settings(shared());
+    let journal = open(&settings).await;
+    let mut tail = Seq(0);
+    for term in 0..12u64 {
+        let claim = journal.claim(ONE).await.unwrap();
+        assert_eq!(claim.events_tail, tail);
+        for _ in 0..term % 4 {
+            tail = journal.append(ONE, claim.epoch, tail, bytes(format!("{}", tail.0 + 1))).await.unwrap();
+        }
+    }
+    for from in 1..=tail.0 {
+        // A journal that has read nothing must search.
+        let stranger = open(&settings).await;
+        let found = stranger.read(ONE, Seq(from), 1).await.unwrap();
+        assert_eq!((found[0].seq, &found[0].bytes[..]), (Seq(from), format!("{from}").as_bytes()));
+    }
+    assert_eq!(open(&settings).await.read(ONE, tail.next(), 1).await, Ok(vec![]));
+}

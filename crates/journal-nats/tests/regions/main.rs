@@ -1,0 +1,6 @@
+//! Two regions on real servers: mirrors, planned and forced switches, and the return of an old region.
+
+mod proxy;
+mod stage;
+mod switches;
+mod third_place;

@@ -1,0 +1,142 @@
+//! How two regions change places, and what becomes of what was written meanwhile.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use journal_nats::regions::{Mode, RegionError, Role};
+
+use crate::stage::{Stage, contents, denied, make_streams, publish, role, until, until_status};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_standby_mirrors_what_its_pair_has() {
+    let stage = Stage::start().await;
+    let (east, west) = stage.joined().await;
+    assert!(*east.active().borrow());
+    assert!(!*west.active().borrow());
+    for number in 1..=20 {
+        assert_eq!(publish(&stage.east, "jrn", &format!("frame {number}")).await, Ok(number));
+    }
+    let status = until_status(&west, "the mirror has all", |status| {
+        status.mirrors.iter().any(|mirror| mirror.last == Some(20) && mirror.lag == Some(0))
+    })
+    .await;
+    assert_eq!(status.active(), Some("east"));
+    assert_eq!(contents(&stage.west, "JRN").await, contents(&stage.east, "JRN").await);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_planned_switch_loses_nothing_under_load() {
+    let stage = Stage::start().await;
+    let (east, west) = stage.joined().await;
+    let stop = Arc::new(AtomicBool::new(false));
+    let mut writers = Vec::new();
+    for writer in 0..4 {
+        let (clients, stop) = ([stage.east.clone(), stage.west.clone()], stop.clone());
+        writers.push(tokio::spawn(async move {
+            let (mut acked, mut number, mut side) = (Vec::new(), 0, 0);
+            while !stop.load(Ordering::Relaxed) {
+                let text = format!("{writer}-{number}");
+                match publish(&clients[side], "ing", &text).await {
+                    Ok(_) => {
+                        acked.push(text);
+                        number += 1;
+                        tokio::time::sleep(Duration::from_millis(5)).await;
+                    }
+                    Err(_) => side = 1 - side,
+                }
+            }
+            acked
+        }));
+    }
+    until("there is something", async || (contents(&stage.east, "ING").await.len() > 20).then_some(())).await;
+    let promoted = west.promote(Mode::Planned).await.unwrap();
+    assert_eq!((promoted.epoch, promoted.lost()), (2, 0));
+    let at_switch = contents(&stage.west, "ING").await.len();
+    until("west takes more", async || {
+        (contents(&stage.west, "ING").await.len() > at_switch + 20).then_some(())
+    })
+    .await;
+    stop.store(true, Ordering::Relaxed);
+    let mut acknowledged = Vec::new();
+    for writer in writers {
+        acknowledged.extend(writer.await.unwrap());
+    }
+    let stored = contents(&stage.west, "ING").await;
+    for text in acknowledged {
+        assert!(stored.contains(&text), "{text} was acknowledged and is gone");
+    }
+    assert!(*west.active().borrow() && *west.epoch().borrow() == 2);
+    let status = until_status(&east, "east mirrors west", |status| {
+        role(&status.record) == Some(Role::Standby) && status.mirrors.iter().all(|m| m.lag == Some(0))
+    })
+    .await;
+    assert_eq!((status.active(), &status.tail), (Some("west"), &None));
+    assert_eq!(contents(&stage.east, "ING").await, contents(&stage.west, "ING").await);
+
+    let back = east.promote(Mode::Planned).await.unwrap();
+    assert_eq!(back.epoch, 3);
+    assert_eq!(publish(&stage.east, "ing", "home").await, Ok(stored.len() as u64 + 1));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_forced_switch_goes_on_and_the_old_region_keeps_its_tail_and_mirrors() {
+    let stage = Stage::start().await;
+    let (east, west) = stage.joined().await;
+    for number in 1..=10 {
+        publish(&stage.east, "jrn", &format!("shared {number}")).await.unwrap();
+    }
+    until_status(&west, "the mirror has all", |status| status.mirrors.iter().any(|m| m.last == Some(10)))
+        .await;
+    stage.link.cut();
+    until_status(&west, "the link is down", |status| !status.pair_reachable).await;
+    for number in 1..=3 {
+        publish(&stage.east, "jrn", &format!("only east {number}")).await.unwrap();
+    }
+    assert!(matches!(west.promote(Mode::Planned).await, Err(RegionError::PairUnreachable { .. })));
+    let promoted = west.promote(Mode::Forced).await.unwrap();
+    assert!(promoted.forced && promoted.epoch == 2);
+    assert_eq!(publish(&stage.west, "jrn", "west goes on").await, Ok(11));
+
+    stage.link.mend();
+    let status = until_status(&east, "east mirrors west", |status| {
+        role(&status.record) == Some(Role::Standby) && status.mirrors.iter().all(|m| m.lag == Some(0))
+    })
+    .await;
+    assert!(!*east.active().borrow());
+    let tail = status.tail.unwrap();
+    assert_eq!((tail.epoch, tail.overtaken_by), (1, 2));
+    let journal = tail.streams.iter().find(|stream| stream.stream.contains("JRN")).unwrap();
+    assert_eq!((journal.from, journal.through, journal.messages, &journal.whole), (11, 13, 3, &None));
+    let kept = std::fs::read_to_string(format!("{}/{}.jsonl", tail.folder, journal.stream)).unwrap();
+    assert_eq!(kept.lines().count(), 3);
+    assert_eq!(contents(&stage.east, "JRN").await, contents(&stage.west, "JRN").await);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_interrupted_promotion_goes_on_where_it_was() {
+    let stage = Stage::start().await;
+    let (east, west) = stage.joined().await;
+    publish(&stage.east, "jrn", "one").await.unwrap();
+    // It breaks off somewhere in the middle, wherever that is.
+    let mut after_ms = 1;
+    while tokio::time::timeout(Duration::from_millis(after_ms), west.promote(Mode::Planned)).await.is_err() {
+        after_ms *= 2;
+    }
+    until_status(&west, "west is active", |status| role(&status.record) == Some(Role::Active)).await;
+    assert_eq!(publish(&stage.west, "jrn", "two").await, Ok(2));
+    until_status(&east, "east mirrors west", |status| role(&status.record) == Some(Role::Standby)).await;
+    until("all is there", async || (contents(&stage.east, "JRN").await == ["one", "two"]).then_some(()))
+        .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_link_that_carries_the_subjects_is_refused() {
+    let mut open = denied();
+    open.retain(|subject| !subject.contains(".jrn."));
+    let stage = Stage::start_with(open).await;
+    make_streams(&stage.east).await;
+    let refused = until("the link is up", async || stage.join("east").await.err()).await;
+    let RegionError::LinkCarries { subject, pair } = refused else { panic!("{refused}") };
+    assert_eq!((subject.as_str(), pair.as_str()), ("sortie.jrn.>", "west"));
+}

@@ -1,0 +1,77 @@
+//! The witness, and answers that wait for the pair.
+
+use std::time::Duration;
+
+use journal_nats::regions::{Mode, Regions, Role, Settings};
+use peers::{NatsCluster, NatsSettings};
+
+use crate::proxy::Proxy;
+use crate::stage::{I, Stage, connect, make_streams, publish, role, until, until_status};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_region_cut_off_from_the_witness_lets_go_and_its_pair_stands_in() {
+    let stage = Stage::start().await;
+    make_streams(&stage.east).await;
+    let third = NatsCluster::start_with(NatsSettings { servers: 1, ..NatsSettings::default() }).unwrap();
+    let port: u16 = third.urls()[0].rsplit(':').next().unwrap().parse().unwrap();
+    let wire = Proxy::start(port).await;
+    let witness =
+        [connect(&format!("nats://127.0.0.1:{}", wire.port)).await, connect(&third.urls()[0]).await];
+    let settings = |name: &str, number: usize| Settings {
+        witness: Some(witness[number].clone()),
+        lease: Duration::from_secs(9),
+        ..stage.settings(name)
+    };
+    let east = Regions::join(stage.east.clone(), settings("east", 0)).await.unwrap();
+    let west = Regions::join(stage.west.clone(), settings("west", 1)).await.unwrap();
+    until("east has the lease", async || east.active().borrow().then_some(())).await;
+    publish(&stage.east, "jrn", "one").await.unwrap();
+    until_status(&west, "the mirror has all", |status| status.mirrors.iter().any(|m| m.last == Some(1)))
+        .await;
+
+    wire.cut();
+    stage.link.cut();
+    until("east lets go", async || (!*east.active().borrow()).then_some(())).await;
+    until("west stands in", async || west.active().borrow().then_some(())).await;
+    assert!(!*east.active().borrow());
+    assert_eq!(publish(&stage.west, "jrn", "two").await, Ok(2));
+
+    wire.mend();
+    until_status(&east, "east learns it from the witness", |status| {
+        role(&status.record) == Some(Role::Fenced)
+    })
+    .await;
+    stage.link.mend();
+    until_status(&east, "east mirrors west", |status| role(&status.record) == Some(Role::Standby)).await;
+    assert!(*west.active().borrow() && !*east.active().borrow());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn without_a_witness_nothing_is_promoted_by_itself() {
+    let stage = Stage::start().await;
+    let (east, west) = stage.joined().await;
+    stage.link.cut();
+    until_status(&west, "the link is down", |status| !status.pair_reachable).await;
+    tokio::time::sleep(Duration::from_secs(2)).await;
+    assert!(*east.active().borrow() && !*west.active().borrow());
+    east.demote().await.unwrap();
+    assert!(!*east.active().borrow());
+    assert!(publish(&stage.east, "jrn", "nobody takes it").await.is_err());
+    assert_eq!(east.promote(Mode::Forced).await.unwrap().epoch, 3);
+    assert_eq!(publish(&stage.east, "jrn", "again").await, Ok(1));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_waits_for_the_pair_knows_whether_it_has_it() {
+    let stage = Stage::start().await;
+    let (east, _west) = stage.joined().await;
+    let stream = format!("{I}_JRN_00000");
+    let sequence = publish(&stage.east, "jrn", "one").await.unwrap();
+    assert!(east.reached(&stream, sequence).await);
+    stage.link.cut();
+    until_status(&east, "the link is down", |status| !status.pair_reachable).await;
+    let sequence = publish(&stage.east, "jrn", "two").await.unwrap();
+    assert!(!east.reached(&stream, sequence).await);
+    stage.link.mend();
+    until("the pair has it", async || east.reached(&stream, sequence).await.then_some(())).await;
+}

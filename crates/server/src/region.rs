@@ -1,0 +1,167 @@
+//! The regions of the API: what NATS knows of them, in the words of the API.
+
+use journal_nats::regions::{
+    Drill, MirrorStatus, Mode, Promoted, Record, RegionError, Regions, Status, Step, Tail,
+};
+use rest::{Asked, RegionDesk, RegionRefusal, StandingBy};
+use wire::{
+    CheckView, DrillView, MirrorView, PromotedView, RegionView, SideView, StreamTailView, TailView, Time,
+};
+use words::Timestamp;
+
+/// The desk over the regions of an installation.
+pub(crate) struct Desk {
+    regions: Regions,
+}
+
+impl Desk {
+    pub(crate) fn new(regions: Regions) -> Desk {
+        Desk { regions }
+    }
+}
+
+impl RegionDesk for Desk {
+    fn status(&self) -> Asked<'_, RegionView> {
+        Box::pin(async { self.regions.status().await.map(region_view).map_err(refusal) })
+    }
+
+    fn promote(&self, force: bool) -> Asked<'_, PromotedView> {
+        let mode = if force { Mode::Forced } else { Mode::Planned };
+        let regions = self.regions.clone();
+        // Whoever asked may go away; what has begun goes on.
+        let promoting = host::spawn("promotion", async move { regions.promote(mode).await });
+        Box::pin(async {
+            let promoted = promoting.await.map_err(|error| RegionRefusal::Unavailable(error.to_string()))?;
+            promoted.map(|promoted| promoted_view(self.regions.name(), promoted)).map_err(refusal)
+        })
+    }
+
+    fn demote(&self) -> Asked<'_, RegionView> {
+        let regions = self.regions.clone();
+        let demoting = host::spawn("demotion", async move { regions.demote().await });
+        Box::pin(async {
+            let demoted = demoting.await.map_err(|error| RegionRefusal::Unavailable(error.to_string()))?;
+            demoted.map_err(refusal)?;
+            self.status().await
+        })
+    }
+
+    fn drill(&self, switch: bool) -> Asked<'_, DrillView> {
+        let regions = self.regions.clone();
+        let drilling = host::spawn("drill", async move {
+            if switch { regions.switch_and_back().await } else { regions.check().await }
+        });
+        Box::pin(async {
+            let drill = drilling.await.map_err(|error| RegionRefusal::Unavailable(error.to_string()))?;
+            drill.map(drill_view).map_err(refusal)
+        })
+    }
+
+    fn standing_by(&self) -> Option<StandingBy> {
+        let active = *self.regions.active().borrow();
+        (!active).then(|| StandingBy {
+            region: self.regions.name().to_owned(),
+            active: self.regions.active_elsewhere(),
+        })
+    }
+}
+
+fn refusal(error: RegionError) -> RegionRefusal {
+    let text = error.to_string();
+    match error {
+        RegionError::Here(_)
+        | RegionError::Pair { .. }
+        | RegionError::PairUnreachable { .. }
+        | RegionError::Witness(_)
+        | RegionError::Keep(_) => RegionRefusal::Unavailable(text),
+        RegionError::Busy { .. }
+        | RegionError::NotPromotable { .. }
+        | RegionError::Behind(_)
+        | RegionError::Changed
+        | RegionError::LinkCarries { .. }
+        | RegionError::WitnessRefuses(_) => RegionRefusal::Conflict(text),
+    }
+}
+
+fn region_view(status: Status) -> RegionView {
+    RegionView {
+        active: status.active().map(str::to_owned),
+        here: side_view(status.region, status.record),
+        pair: side_view(status.pair, status.pair_record),
+        pair_reachable: status.pair_reachable,
+        mirrors: status.mirrors.into_iter().map(mirror_view).collect(),
+        tail: status.tail.map(tail_view),
+    }
+}
+
+fn side_view(region: String, record: Option<Record>) -> SideView {
+    let Some(record) = record else {
+        let role = "unknown".to_owned();
+        return SideView { region, role, epoch: None, since: None, by: None, promotion: None };
+    };
+    let step = |step| match step {
+        Step::Fence => "fence",
+        Step::CatchUp => "catch_up",
+        Step::Open => "open",
+    };
+    SideView {
+        region,
+        role: record.role.to_string(),
+        epoch: Some(record.epoch),
+        since: Some(time(record.since_ms)),
+        by: Some(record.by),
+        promotion: record.promotion.map(|promotion| step(promotion.step).to_owned()),
+    }
+}
+
+fn mirror_view(mirror: MirrorStatus) -> MirrorView {
+    let MirrorStatus { stream, last, origin_last, lag, newest } = mirror;
+    MirrorView { stream, last, origin_last, lag, newest }
+}
+
+fn tail_view(tail: Tail) -> TailView {
+    let streams = tail.streams.into_iter().map(|stream| StreamTailView {
+        stream: stream.stream,
+        from: stream.from,
+        through: stream.through,
+        messages: stream.messages,
+        bytes: stream.bytes,
+        whole: stream.whole,
+        contents: stream.contents,
+    });
+    TailView {
+        kept_at: time(tail.kept_ms),
+        epoch: tail.epoch,
+        overtaken_by: tail.overtaken_by,
+        instance: tail.instance,
+        folder: tail.folder,
+        streams: streams.collect(),
+    }
+}
+
+fn promoted_view(region: &str, promoted: Promoted) -> PromotedView {
+    PromotedView {
+        region: region.to_owned(),
+        epoch: promoted.epoch,
+        forced: promoted.forced,
+        took_ms: promoted.took_ms,
+        lost_messages: promoted.lost(),
+        mirrors: promoted.mirrors.into_iter().map(mirror_view).collect(),
+        pair_mirrors: promoted.pair_mirrors,
+    }
+}
+
+fn drill_view(drill: Drill) -> DrillView {
+    let ready = drill.ready();
+    let checks = drill.checks.into_iter().map(|check| CheckView {
+        check: check.check,
+        passed: check.passed,
+        detail: check.detail,
+    });
+    let switches = drill.switches.into_iter().map(|(region, promoted)| promoted_view(&region, promoted));
+    DrillView { ready, checks: checks.collect(), switches: switches.collect() }
+}
+
+fn time(ms: u64) -> Time {
+    Time(Timestamp(i64::try_from(ms).unwrap_or(i64::MAX)))
+}

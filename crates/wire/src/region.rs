@@ -1,0 +1,130 @@
+//! Regions as the API shows them.
+
+use serde::{Deserialize, Serialize};
+
+use crate::Time;
+
+/// A region and its pair.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RegionView {
+    /// The region that answers, and the other one.
+    pub here: SideView,
+    pub pair: SideView,
+    /// Whether the pair answers.
+    pub pair_reachable: bool,
+    /// The region that is active, as far as is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub active: Option<String>,
+    /// How far the mirrors of the standby are.
+    pub mirrors: Vec<MirrorView>,
+    /// What was kept when this region was last overtaken.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tail: Option<TailView>,
+}
+
+/// One of the two.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SideView {
+    pub region: String,
+    /// active, standby, fenced, or unknown
+    pub role: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub epoch: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub since: Option<Time>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<String>,
+    /// What a promotion that has begun is doing: fence, catch_up or open.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub promotion: Option<String>,
+}
+
+/// How far the mirror of a stream is.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MirrorView {
+    pub stream: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub origin_last: Option<u64>,
+    /// Messages that are missing, as far as is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lag: Option<u64>,
+    /// When the newest message that is there was stored.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub newest: Option<String>,
+}
+
+/// What an overtaken region had and its pair never got.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TailView {
+    pub kept_at: Time,
+    pub epoch: u64,
+    pub overtaken_by: u64,
+    /// The instance on whose disk it is, and the folder there.
+    pub instance: String,
+    pub folder: String,
+    pub streams: Vec<StreamTailView>,
+}
+
+/// What was kept of one stream.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StreamTailView {
+    pub stream: String,
+    pub from: u64,
+    pub through: u64,
+    pub messages: u64,
+    pub bytes: u64,
+    /// Why all of the stream was kept, when that is so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub whole: Option<String>,
+    /// What is in it: runs that were asked for, frames.
+    pub contents: Vec<String>,
+}
+
+/// What a promotion is asked for with.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct PromoteRequest {
+    /// Without the pair: what the mirrors do not have is lost.
+    pub force: bool,
+}
+
+/// A promotion that has ended.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PromotedView {
+    pub region: String,
+    pub epoch: u64,
+    pub forced: bool,
+    /// From the call until the region was active: the RTO, without the time until somebody called.
+    pub took_ms: u64,
+    /// Messages that this region is known not to have: the RPO.
+    pub lost_messages: u64,
+    pub mirrors: Vec<MirrorView>,
+    /// Whether the pair mirrors this region already.
+    pub pair_mirrors: bool,
+}
+
+/// What a drill is asked for with.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct DrillRequest {
+    /// Make a planned switch to the other region, and back.
+    pub switch: bool,
+}
+
+/// What a drill has shown.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DrillView {
+    /// Whether a switch would work.
+    pub ready: bool,
+    pub checks: Vec<CheckView>,
+    pub switches: Vec<PromotedView>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CheckView {
+    pub check: String,
+    pub passed: bool,
+    pub detail: String,
+}
