@@ -17,6 +17,6 @@ pub use config::{
     LimitsConfig, RegionConfig, SecretsConfig, SyncMode, TokenConfig,
 };
 pub use engine::{Applied, ApplyError};
-pub use region::Desk as RegionDesk;
 pub use passage::{HttpPassage, Neighbours};
+pub use region::Desk as RegionDesk;
 pub use start::{Running, StartError, start, start_with_clock};

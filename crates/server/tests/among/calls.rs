@@ -132,7 +132,9 @@ async fn whoever_waits_for_a_message_elsewhere_gets_it_when_it_comes() {
 async fn collections_and_jobs_are_reached_through_every_instance() {
     let world = World::start().await;
     let action = json!({ "type": "http", "request": { "method": "GET", "uri": "http://a.test/" } });
-    let body = json!({ "properties": { "action": action, "startTime": "2099-01-01T00:00:00Z" } }).to_string();
+    let next_month = words::Timestamp(host::Clock::start().wall().0 + 30 * 24 * 3600 * 1000);
+    let start = serde_json::to_value(wire::Time(next_month)).unwrap();
+    let body = json!({ "properties": { "action": action, "startTime": start } }).to_string();
     for number in 0..6 {
         let [a, b, c] = [0, 1, 2].map(|step| (number + step) % 3);
         let base = format!("/v1/collections/c{number}");
@@ -154,6 +156,24 @@ async fn collections_and_jobs_are_reached_through_every_instance() {
         let unknown = format!("{azure}/nothing-{number}?api-version=2016-03-01");
         assert_eq!(world.get(b, &unknown).await.expect(404).json()["error"]["code"], "ResourceNotFound");
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_subscription_has_one_free_collection_whoever_holds_it() {
+    let world = World::start().await;
+    let path = |n: usize| {
+        format!(
+            "/subscriptions/s-{}/resourceGroups/g/providers/Microsoft.Scheduler/jobCollections/c{n}?api-version=2016-03-01",
+            n % 2
+        )
+    };
+    let body = json!({ "location": "x", "properties": { "sku": { "name": "Free" } } }).to_string();
+    for n in 0..8 {
+        let answer = world.put(n % 3, &path(n), &body).await;
+        assert_eq!(answer.status, if n < 2 { 201 } else { 409 }, "{n}: {}", answer.text);
+    }
+    // Writing the one that is there again is no second one.
+    world.put(2, &path(0), &body).await.expect(200);
 }
 
 #[tokio::test(flavor = "multi_thread")]

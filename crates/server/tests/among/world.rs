@@ -225,6 +225,7 @@ impl Instance {
             passage: neighbours.passage,
             peer: neighbours.peer,
             roles: neighbours.roles,
+            region: None,
         });
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let server = rest::serve(listener, api).await.unwrap();
