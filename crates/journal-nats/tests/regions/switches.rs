@@ -26,6 +26,23 @@ async fn a_standby_mirrors_what_its_pair_has() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_mirror_forgets_what_its_origin_has_forgotten_once_it_has_the_rest() {
+    let stage = Stage::start().await;
+    let (_east, west) = stage.joined().await;
+    for number in 1..=400 {
+        publish(&stage.east, "jrn", &format!("{number}")).await.unwrap();
+    }
+    let js = async_nats::jetstream::new(stage.east.clone());
+    js.get_stream("sortie_JRN_00000").await.unwrap().purge().sequence(390).await.unwrap();
+    let kept: Vec<_> = (390..=400).map(|number| number.to_string()).collect();
+    until("the mirror is trimmed", async || {
+        west.tidy().await.ok()?;
+        (contents(&stage.west, "JRN").await == kept).then_some(())
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_planned_switch_loses_nothing_under_load() {
     let stage = Stage::start().await;
     let (east, west) = stage.joined().await;
