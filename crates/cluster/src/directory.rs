@@ -49,6 +49,11 @@ impl Directory {
         self.shared.as_ref().map(|shared| &shared.me)
     }
 
+    /// All that is seen, when this instance is not alone.
+    pub fn sight(&self) -> Option<Arc<Sight>> {
+        self.shared.as_ref().map(|shared| shared.sight.borrow().clone())
+    }
+
     pub fn place_of(&self, partition: PartitionId) -> Place {
         let Some(Shared { me, sight }) = &self.shared else { return Place::Here };
         let sight = sight.borrow();

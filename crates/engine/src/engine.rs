@@ -111,9 +111,14 @@ impl Engine {
         metrics: Metrics,
     ) -> Engine {
         let engine = Engine::new(journal, view, ids, catalogs, effects, clock, settings, metrics);
-        let all = (0..settings.partitions).map(PartitionId);
-        let taking = all.map(|id| {
-            let engine = engine.clone();
+        engine.take_all().await;
+        engine
+    }
+
+    /// Takes every partition. One that cannot come back is stopped, with its reason; the others run.
+    pub async fn take_all(&self) {
+        let taking = (0..self.0.count()).map(PartitionId).map(|id| {
+            let engine = self.clone();
             // A task each: recovery is work, and there is more than one core.
             host::spawn("recover partition", async move { engine.take(id).await })
         });
@@ -121,7 +126,6 @@ impl Engine {
             // Why it is stopped can be asked of the engine.
             let _ = taken.await.expect("a recovery does not panic");
         }
-        engine
     }
 
     /// Claims a partition, brings it back and runs it from now on. One that cannot come back is stopped, until it is

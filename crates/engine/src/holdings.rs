@@ -20,6 +20,8 @@ use crate::{Metrics, RecoveryError};
 
 /// What is held, by partition.
 pub(crate) struct Holdings {
+    /// Of how many there are, wherever they are held.
+    count: u16,
     bring_back: BringBack,
     // Every command looks in here; only taking and giving up change it.
     held: RwLock<BTreeMap<PartitionId, Handle>>,
@@ -62,6 +64,7 @@ struct Back {
 impl Holdings {
     pub fn new<J: Journal>(shared: Shared<J>) -> Holdings {
         let (ids, view, metrics) = (shared.ids.clone(), shared.view.clone(), shared.metrics.clone());
+        let count = shared.settings.partitions;
         let (calls_held, is_shared) = (shared.calls_held.clone(), shared.journal.is_shared());
         if is_shared {
             ids.hold_none();
@@ -75,6 +78,7 @@ impl Holdings {
             })
         });
         Holdings {
+            count,
             bring_back,
             held: RwLock::default(),
             turns: Semaphore::new(RECOVERIES_MAX),
@@ -84,6 +88,10 @@ impl Holdings {
             calls_held,
             lost: watch::Sender::new(0),
         }
+    }
+
+    pub fn count(&self) -> u16 {
+        self.count
     }
 
     pub async fn take(self: &Arc<Self>, id: PartitionId) -> Result<Epoch, RecoveryError> {

@@ -7,20 +7,25 @@ use journal::Journal;
 use words::PartitionId;
 
 use crate::admission::Refusal;
-use crate::submit::{Checked, Ingest, Offer, Ready, SubmitError, Submitted, Target};
+use crate::submit::{Checked, Elsewhere, Ingest, Offer, Ready, SubmitError, Submitted, Target};
 
 /// The answer to one line of a batch.
 pub type Line = Result<Submitted, SubmitError>;
 
 impl<J: Journal> Ingest<J> {
     /// Accepts the bodies one by one; the answers are in their order. When this returns, every `Ok` is durable.
-    pub async fn submit_batch(&self, target: Target<'_>, bodies: Vec<Bytes>) -> Result<Vec<Line>, Refusal> {
+    pub async fn submit_batch(
+        &self,
+        target: Target<'_>,
+        bodies: Vec<Bytes>,
+        elsewhere: Elsewhere,
+    ) -> Result<Vec<Line>, Refusal> {
         self.admit()?;
         let _entering = self.ids.enter();
         let mut lines: Vec<Option<Line>> = Vec::new();
         let mut groups: BTreeMap<PartitionId, Vec<(usize, Ready)>> = BTreeMap::new();
         for (place, body) in bodies.into_iter().enumerate() {
-            let offer = Offer { body, ..Offer::default() };
+            let offer = Offer { body, elsewhere, ..Offer::default() };
             match self.check(target, offer) {
                 Ok(Checked::Ready(ready)) => {
                     lines.push(None);

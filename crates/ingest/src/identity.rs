@@ -14,6 +14,19 @@ pub(crate) struct Identity {
     pub fresh: bool,
 }
 
+impl Identity {
+    /// One that nobody has.
+    pub(crate) fn fresh() -> Identity {
+        let id = host::new_run_id();
+        Identity { key: Key::from(id.clone()), id, fresh: true }
+    }
+
+    /// Whether another id would do as well, and with it another partition.
+    pub(crate) fn is_free(&self) -> bool {
+        self.fresh && self.key.as_str() == self.id.as_str()
+    }
+}
+
 /// Takes the id from the path, the body or the header, in this order, or makes one.
 pub(crate) fn identify(
     taken: Taken,

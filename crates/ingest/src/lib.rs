@@ -12,4 +12,4 @@ mod submit;
 pub use admission::{Admission, Refusal, RefusalReason};
 pub use batch::Line;
 pub use metrics::Metrics;
-pub use submit::{Ingest, Offer, SubmitError, Submitted, Target};
+pub use submit::{Elsewhere, Ingest, Offer, SubmitError, Submitted, Target};

@@ -3,6 +3,10 @@
 /// Bytes of one request body.
 pub const BODY_BYTES_MAX: usize = 256 << 10;
 
+/// Ids that are made until one falls into a partition that is held here. With one partition of 64 held, all of them fall
+/// elsewhere once in three thousand times, and then the request is written to an inbox of another instance.
+pub const DRAWS_MAX: usize = 512;
+
 /// Requests in one batch.
 pub const BATCH_REQUESTS_MAX: usize = 1000;
 

@@ -14,7 +14,7 @@ use words::{BodyHash, Key, PartitionId, RunId, Timestamp};
 
 use crate::admission::{Admission, Refusal, RefusalReason};
 use crate::identity::{Identity, fingerprint, identify};
-use crate::limits::BODY_BYTES_MAX;
+use crate::limits::{BODY_BYTES_MAX, DRAWS_MAX};
 use crate::metrics::{Metrics, Reason};
 
 /// The workflow version that a request is for.
@@ -32,6 +32,18 @@ pub struct Offer {
     /// From the `Idempotency-Key` header.
     pub header_id: Option<RunId>,
     pub trace: Option<String>,
+    pub elsewhere: Elsewhere,
+}
+
+/// What becomes of a request whose partition another instance holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Elsewhere {
+    /// It is written to the inbox from here, and the partition drops it when it knows its id: for requests from inside,
+    /// which are handed in again until they are durable, and whose ids nobody else gives.
+    #[default]
+    Append,
+    /// It is refused, and goes to the holder: only the holder can say whether its id is taken.
+    Refuse,
 }
 
 /// A request that is durable.
@@ -71,6 +83,9 @@ pub enum SubmitError {
     /// Nobody would carry it out, and whether its id is taken cannot be told.
     #[error("partition {partition} is stopped; see /readyz")]
     Stopped { partition: PartitionId },
+    /// The partition is held by another instance, which is to be asked; `fresh` is the id that was made for it here.
+    #[error("partition {partition} is not held here")]
+    Elsewhere { partition: PartitionId, fresh: Option<RunId> },
 }
 
 impl From<BodyProblem> for SubmitError {
@@ -102,8 +117,17 @@ pub(crate) struct Ready {
     pub at: Timestamp,
     pub body_hash: BodyHash,
     pub record: Bytes,
-    /// False when an equal request is on its way to the journal at this moment.
-    pub new: bool,
+    pub reserved: Reserved,
+}
+
+/// How a request stands to its id.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Reserved {
+    First,
+    /// An equal request is on its way to the journal at this moment.
+    Again,
+    /// The partition is held elsewhere, and will see whether the id is known.
+    Not,
 }
 
 /// What checking a request came to.
@@ -171,14 +195,25 @@ impl<J: Journal> Ingest<J> {
         }
         let taken = target.definition.take(&offer.body)?;
         let identity = identify(taken, offer.path_id, offer.header_id)?;
+        let (identity, partition, standing) = self.place(identity);
         let body_hash = fingerprint(target.definition, &offer.body);
-        let partition = PartitionId::of(&identity.key, self.partitions);
-        if self.ids.standing(partition) == Standing::Stopped {
-            return Err(SubmitError::Stopped { partition });
-        }
         let at = self.clock.now();
-        let new = match self.reserve(&identity, body_hash, partition)? {
-            Reservation::Held { new } => new,
+        let reserved = match standing {
+            Standing::Stopped => return Err(SubmitError::Stopped { partition }),
+            Standing::Held => self.reserve(&identity, body_hash, partition)?,
+            // Nobody else can have an id that was made here.
+            Standing::Elsewhere if offer.elsewhere == Elsewhere::Append || identity.is_free() => {
+                Reservation::Unheld
+            }
+            Standing::Elsewhere => {
+                let fresh = identity.fresh.then_some(identity.id);
+                return Err(SubmitError::Elsewhere { partition, fresh });
+            }
+        };
+        let reserved = match reserved {
+            Reservation::Held { new: true } => Reserved::First,
+            Reservation::Held { new: false } => Reserved::Again,
+            Reservation::Unheld => Reserved::Not,
             Reservation::Exists { partition } => {
                 let Identity { id, key, .. } = identity;
                 return Ok(Checked::Exists(Submitted { id, key, partition, at, new: false }));
@@ -202,8 +237,26 @@ impl<J: Journal> Ingest<J> {
             at,
             body_hash,
             record,
-            new,
+            reserved,
         }))
+    }
+
+    /// The partition of a request. An id that is made here, and is the key as well, is made until it falls into a
+    /// partition that is held here.
+    fn place(&self, mut identity: Identity) -> (Identity, PartitionId, Standing) {
+        let mut draws = 0;
+        loop {
+            let partition = PartitionId::of(&identity.key, self.partitions);
+            let standing = self.ids.standing(partition);
+            if standing != Standing::Elsewhere || !identity.is_free() || draws == DRAWS_MAX {
+                return (identity, partition, standing);
+            }
+            if draws == 0 && !self.ids.holds_any() {
+                return (identity, partition, standing);
+            }
+            identity = Identity::fresh();
+            draws += 1;
+        }
     }
 
     fn reserve(
@@ -258,26 +311,37 @@ impl<J: Journal> Ingest<J> {
     }
 
     pub(crate) fn give_back(&self, ready: &Ready) {
-        if ready.new {
+        if ready.reserved == Reserved::First {
             self.ids.release(&ready.id);
         }
     }
 
     pub(crate) fn settle(&self, ready: Ready) -> Submitted {
-        if ready.new {
-            self.ids.confirm(&ready.id);
-            self.admission.note_accepted(1);
-            self.metrics.accepted.inc();
-        } else {
-            // The equal request that came first may have failed meanwhile and given the id back.
-            self.ids.restore(&ready.id, ready.body_hash, ready.partition);
-            self.metrics.replayed.inc();
+        match ready.reserved {
+            Reserved::First => {
+                self.ids.confirm(&ready.id);
+                self.admission.note_accepted(1);
+                self.metrics.accepted.inc();
+            }
+            Reserved::Again => {
+                // The equal request that came first may have failed meanwhile and given the id back.
+                self.ids.restore(&ready.id, ready.body_hash, ready.partition);
+                self.metrics.replayed.inc();
+            }
+            Reserved::Not => _ = self.metrics.accepted.inc(),
         }
-        Submitted { id: ready.id, key: ready.key, partition: ready.partition, at: ready.at, new: ready.new }
+        let new = ready.reserved != Reserved::Again;
+        Submitted { id: ready.id, key: ready.key, partition: ready.partition, at: ready.at, new }
     }
 }
 
 enum Reservation {
-    Held { new: bool },
-    Exists { partition: PartitionId },
+    Held {
+        new: bool,
+    },
+    /// Nothing was reserved: the partition is elsewhere.
+    Unheld,
+    Exists {
+        partition: PartitionId,
+    },
 }

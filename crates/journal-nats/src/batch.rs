@@ -29,7 +29,7 @@ pub(crate) fn sequence_of(number: Seq) -> u64 {
 }
 
 pub(crate) fn encode(partition: PartitionId, nonce: Nonce, records: &[Bytes]) -> Bytes {
-    assert!(!records.is_empty() && records.len() as u64 <= NUMBERS, "{} records", records.len());
+    assert!(records.len() as u64 <= NUMBERS, "{} records", records.len());
     let content: usize = records.iter().map(Bytes::len).sum();
     let mut bytes = BytesMut::with_capacity(HEAD_BYTES + records.len() * 4 + content + CHECKSUM_BYTES);
     bytes.extend_from_slice(&MAGIC);
@@ -48,6 +48,11 @@ pub(crate) fn encode(partition: PartitionId, nonce: Nonce, records: &[Bytes]) ->
     bytes.freeze()
 }
 
+/// A message without records, which uses up a sequence.
+pub(crate) fn nothing(partition: PartitionId) -> Bytes {
+    encode(partition, Nonce::new(0, 0), &[])
+}
+
 /// The records of the message at `sequence`, with their numbers.
 pub(crate) fn decode(
     bytes: &Bytes,
@@ -63,7 +68,7 @@ pub(crate) fn decode(
         return Err(BadMessage::Format);
     }
     let count = number(&body, HEAD_BYTES - 4).ok_or(BadMessage::Format)?;
-    if count == 0 || count as u64 > NUMBERS {
+    if count as u64 > NUMBERS {
         return Err(BadMessage::Format);
     }
     let first = last_number(sequence).0 - count as u64 + 1;

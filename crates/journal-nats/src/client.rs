@@ -18,15 +18,15 @@ use tokio::task::AbortHandle;
 use tokio::time::timeout;
 
 use crate::open::OpenError;
-use crate::settings::{Login, Settings, Tls};
+use crate::settings::{Login, Servers, Settings, Tls};
 use crate::wire::{Bounds, Outgoing, PublishError, Source, Storage, Wire, WireError};
 
 pub(crate) use api::{Answer, ApiError, PREFIX};
 
 /// A server that has not answered by then may be gone: a commit takes milliseconds.
 const ANSWER_MAX: Duration = Duration::from_secs(2);
-/// Creating a stream elects its leader first.
-pub(crate) const CREATE_MAX: Duration = Duration::from_secs(15);
+/// Creating a stream elects its leader first. When several create one at once, the server answers only the last.
+pub(crate) const CREATE_MAX: Duration = Duration::from_secs(2);
 /// Two pings without an answer end a connection, so a frozen server holds nobody for longer than some seconds.
 const PING_EVERY: Duration = Duration::from_secs(1);
 const CONNECT_MAX: Duration = Duration::from_secs(5);
@@ -139,13 +139,13 @@ impl Client {
 }
 
 pub(crate) async fn connect(
-    servers: &[String],
+    servers: &Servers,
     login: &Login,
     tls: &Tls,
 ) -> Result<async_nats::Client, OpenError> {
     let addresses: Result<Vec<async_nats::ServerAddr>, _> =
-        servers.iter().map(|server| server.parse()).collect();
-    let unreachable = |why: String| OpenError::Unreachable { servers: servers.join(", "), why };
+        servers.0.iter().map(|server| server.parse()).collect();
+    let unreachable = |why: String| OpenError::Unreachable { servers: servers.to_string(), why };
     let addresses = addresses.map_err(|error| unreachable(error.to_string()))?;
     let mut options = ConnectOptions::new()
         .name("sortie")
@@ -216,7 +216,7 @@ impl Wire for Client {
         let answer: Answer<api::Stored> = serde_json::from_slice(&answer.payload)
             .map_err(|error| PublishError::Unknown(format!("the answer makes no sense: {error}")))?;
         let stored = match answer {
-            Answer::Done(stored) => stored.seq,
+            Answer::Done(stored) => stored.here(self.nats.server_info().domain.as_deref())?,
             Answer::Refused { error } => return Err(api::publish_error(&error)),
         };
         if message.expected_last.is_none() {

@@ -74,6 +74,12 @@ impl Events {
         self.lock().owned.map_or(Epoch(0), |owned| owned.epoch)
     }
 
+    /// Begins anew with a stream that was replaced.
+    pub(crate) fn forget(&self) {
+        *self.lock() = State::default();
+        self.known.store(0, Ordering::Relaxed);
+    }
+
     /// Writes a claim behind the last message, however often another one comes first.
     pub(crate) async fn claim<W: Wire>(&self, wire: &W, nonces: &Nonces) -> Result<Claim, AppendError> {
         loop {
@@ -137,13 +143,14 @@ impl Events {
         })
     }
 
-    /// Appends a frame; `fenced` counts what was refused because of another owner.
+    /// Appends a frame of an owner that has read the inbox through `inbox`; `fenced` counts what was refused because of another owner.
     pub(crate) async fn append<W: Wire>(
         &self,
         wire: &W,
         nonces: &Nonces,
         fenced: &AtomicU64,
         expected: (Epoch, Seq),
+        inbox: u64,
         frame: Bytes,
     ) -> Result<Seq, AppendError> {
         let (epoch, expected_tail) = expected;
@@ -154,7 +161,7 @@ impl Events {
         }
         let before = self.begin(epoch, expected_tail)?;
         let under_way = UnderWay { events: self, epoch, outcome: Append::Open };
-        let message = Message::frame(partition, &before, nonces.make(), frame);
+        let message = Message::frame(partition, &before, nonces.make(), inbox, frame);
         let payload = message.encode();
         let last = message.position(checksum_of(&payload));
         let sent = guarded::send(wire, &self.stream, &self.subject, before.sequence(), payload).await;
@@ -184,9 +191,13 @@ impl Events {
         let Some(owned) = state.owned.as_mut().filter(|owned| owned.epoch == epoch) else {
             return Err(AppendError::Fenced { partition });
         };
-        assert!(owned.append != Append::UnderWay, "partition {partition} has an append under way");
-        if owned.append == Append::Open {
-            return Err(AppendError::Unknown { partition });
+        match owned.append {
+            Append::Idle => {}
+            Append::Open => return Err(AppendError::Unknown { partition }),
+            Append::UnderWay => {
+                drop(state);
+                panic!("partition {partition} has an append under way");
+            }
         }
         if owned.last.number != expected_tail {
             return Err(AppendError::Conflict { partition, tail: owned.last.number });
@@ -220,7 +231,7 @@ impl Events {
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().expect("no holder of the lock panics but for a caller's mistake")
+        self.state.lock().expect("no holder of the lock panics")
     }
 }
 

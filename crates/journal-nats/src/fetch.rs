@@ -48,7 +48,7 @@ pub(crate) async fn fetch<W: Wire, T>(
         for source in others {
             match ask(wire, stream, sequence, source, &check).await {
                 Ok(found) => {
-                    tracing::warn!(stream, sequence, %why, "the leader's message is not whole, another is");
+                    tracing::warn!(stream, sequence, %why, "the leader has no whole message here, another has");
                     return Ok(found);
                 }
                 Err(Refusal::Unfit(other)) if source == Source::AnyReplica => why = other,

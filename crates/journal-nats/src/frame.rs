@@ -2,7 +2,7 @@
 //! to the one that follows it.
 //!
 //! Little-endian: magic (4), version (1), kind (1), partition (2), epoch (8), number (8), checksum of the message
-//! before (4), nonce (16), the frame's bytes, checksum (4).
+//! before (4), nonce (16), inbox (8), the frame's bytes, checksum (4).
 
 use bytes::{Bytes, BytesMut};
 use words::{Epoch, PartitionId, Seq};
@@ -13,7 +13,7 @@ const MAGIC: [u8; 4] = *b"SrtE";
 const VERSION: u8 = 1;
 const CLAIM: u8 = 1;
 const FRAME: u8 = 2;
-const HEAD_BYTES: usize = 44;
+const HEAD_BYTES: usize = 52;
 const CHECKSUM_BYTES: usize = 4;
 
 /// What a message of the events says.
@@ -26,6 +26,9 @@ pub(crate) struct Message {
     /// The checksum of the message before; 0 for the first.
     pub(crate) before: u32,
     pub(crate) nonce: Nonce,
+    /// The last message of the inbox that any owner may have taken up so far. A region that is promoted by force may
+    /// have less of the inbox than of the events; its inbox must go on behind this.
+    pub(crate) inbox: u64,
     pub(crate) kind: Kind,
 }
 
@@ -51,11 +54,12 @@ pub(crate) struct Position {
     pub(crate) epoch: Epoch,
     pub(crate) number: Seq,
     pub(crate) checksum: u32,
+    pub(crate) inbox: u64,
 }
 
 impl Position {
     /// Before the first message.
-    pub(crate) const START: Position = Position { epoch: Epoch(0), number: Seq::ZERO, checksum: 0 };
+    pub(crate) const START: Position = Position { epoch: Epoch(0), number: Seq::ZERO, checksum: 0, inbox: 0 };
 
     /// Every message raises either the number or the epoch by one, so their sum is the place in the stream.
     pub(crate) fn sequence(&self) -> u64 {
@@ -67,11 +71,25 @@ impl Message {
     /// The claim that may follow a message.
     pub(crate) fn claim(partition: PartitionId, after: &Position, nonce: Nonce) -> Message {
         let epoch = Epoch(after.epoch.0 + 1);
-        Message { partition, epoch, number: after.number, before: after.checksum, nonce, kind: Kind::Claim }
+        Message {
+            partition,
+            epoch,
+            number: after.number,
+            before: after.checksum,
+            nonce,
+            inbox: after.inbox,
+            kind: Kind::Claim,
+        }
     }
 
-    /// The frame of the same owner that may follow a message.
-    pub(crate) fn frame(partition: PartitionId, after: &Position, nonce: Nonce, bytes: Bytes) -> Message {
+    /// The frame of the same owner that may follow a message; the owner has read the inbox through `inbox`.
+    pub(crate) fn frame(
+        partition: PartitionId,
+        after: &Position,
+        nonce: Nonce,
+        inbox: u64,
+        bytes: Bytes,
+    ) -> Message {
         let kind = Kind::Frame(bytes);
         Message {
             partition,
@@ -79,6 +97,7 @@ impl Message {
             number: after.number.next(),
             before: after.checksum,
             nonce,
+            inbox: inbox.max(after.inbox),
             kind,
         }
     }
@@ -100,6 +119,7 @@ impl Message {
         bytes.extend_from_slice(&self.number.0.to_le_bytes());
         bytes.extend_from_slice(&self.before.to_le_bytes());
         bytes.extend_from_slice(&self.nonce.to_bytes());
+        bytes.extend_from_slice(&self.inbox.to_le_bytes());
         bytes.extend_from_slice(frame);
         let checksum = crc32c::crc32c(&bytes);
         bytes.extend_from_slice(&checksum.to_le_bytes());
@@ -125,6 +145,7 @@ impl Message {
             number: Seq(u64::from_le_bytes(array(&body[16..24]))),
             before: u32::from_le_bytes(array(&body[24..28])),
             nonce: Nonce::from_bytes(array(&body[28..44])),
+            inbox: u64::from_le_bytes(array(&body[44..52])),
             kind,
         };
         Ok((message, checksum))
@@ -132,7 +153,7 @@ impl Message {
 
     /// Where it stands, given its checksum.
     pub(crate) fn position(&self, checksum: u32) -> Position {
-        Position { epoch: self.epoch, number: self.number, checksum }
+        Position { epoch: self.epoch, number: self.number, checksum, inbox: self.inbox }
     }
 
     /// Whether it is what may come directly behind `before`.
@@ -172,7 +193,7 @@ mod tests {
         assert_eq!(read, claim());
         let position = read.position(checksum);
         for frame in ["", "bytes"] {
-            let next = Message::frame(PartitionId(7), &position, Nonce::new(1, 3), frame.into());
+            let next = Message::frame(PartitionId(7), &position, Nonce::new(1, 3), 0, frame.into());
             assert_eq!(Message::decode(&next.encode()).unwrap().0, next);
             assert!(next.follows(&position));
             assert_eq!(next.sequence(), 2);
@@ -181,18 +202,19 @@ mod tests {
 
     #[test]
     fn the_bytes_never_change() {
-        let frame = Message::frame(PartitionId(258), &Position::START, Nonce::new(3, 4), "ab".into());
+        let frame = Message::frame(PartitionId(258), &Position::START, Nonce::new(3, 4), 5, "ab".into());
         let hex: String = frame.encode().iter().map(|byte| format!("{byte:02x}")).collect();
         assert_eq!(
             hex,
             "53727445010202010000000000000000010000000000000000000000\
-             0300000000000000040000000000000061620d0750f4"
+             0300000000000000040000000000000005000000000000006162eac7819d"
         );
     }
 
     #[test]
     fn every_flipped_bit_and_every_cut_is_noticed() {
-        let bytes = Message::frame(PartitionId(7), &Position::START, Nonce::new(1, 2), "ab".into()).encode();
+        let bytes =
+            Message::frame(PartitionId(7), &Position::START, Nonce::new(1, 2), 9, "ab".into()).encode();
         for bit in 0..bytes.len() * 8 {
             let mut flipped = bytes.to_vec();
             flipped[bit / 8] ^= 1 << (bit % 8);

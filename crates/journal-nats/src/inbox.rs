@@ -3,6 +3,7 @@
 mod read;
 
 use std::collections::VecDeque;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use bytes::Bytes;
@@ -24,6 +25,8 @@ pub(crate) struct Inbox {
     subject: String,
     /// The last record that is known to be durable.
     tail: watch::Sender<Seq>,
+    /// The last message that was read here.
+    read: AtomicU64,
     /// Held for moments only.
     state: Mutex<State>,
     /// In KiB, what may wait.
@@ -54,9 +57,19 @@ impl Inbox {
             stream: names::inbox_stream(installation, partition),
             subject: names::inbox_subject(installation, partition),
             tail: watch::Sender::new(batch::last_number(last)),
+            read: AtomicU64::new(0),
             state: Mutex::default(),
             room: Semaphore::new(INBOX_WAITING_KIB_MAX),
         }
+    }
+
+    /// The last message that an owner in this process may have taken up.
+    pub(crate) fn read_through(&self) -> u64 {
+        self.read.load(Ordering::Relaxed)
+    }
+
+    fn note_read(&self, sequence: u64) {
+        self.read.fetch_max(sequence, Ordering::Relaxed);
     }
 
     pub(crate) fn stream(&self) -> &str {
@@ -194,6 +207,12 @@ impl Inbox {
             });
         }
         self.tail.subscribe()
+    }
+
+    /// Begins anew with a stream that was replaced and ends here.
+    pub(crate) fn forget(&self, last: u64) {
+        self.lock().allowed = Seq::ZERO;
+        self.tail.send_replace(batch::last_number(last));
     }
 
     /// Notes that the stream has this message, and so all before it.

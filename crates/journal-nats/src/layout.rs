@@ -16,8 +16,8 @@ use crate::wire::WireError;
 
 /// Streams that are made at once. Each elects a leader.
 const AT_ONCE: usize = 8;
-/// How often a stream is asked for before the servers count as unfit.
-const TRIES_MAX: u32 = 10;
+/// How often a stream is asked for, with what lies between some half a minute at most.
+const TRIES_MAX: u32 = 20;
 /// How long the inbox knows what it has stored.
 const DUPLICATE_WINDOW: Duration = Duration::from_secs(120);
 /// Where the number of partitions is written, which never changes.
@@ -34,6 +34,12 @@ pub async fn ensure(client: &Client, installation: &Installation, replicas: usiz
         .buffer_unordered(AT_ONCE)
         .try_collect()
         .await
+}
+
+/// The streams of an installation as they must be, in the words of the API: what a mirror becomes when it is promoted.
+pub fn stream_configs(installation: &Installation, replicas: usize) -> Vec<serde_json::Value> {
+    let each = configs(installation, replicas).into_iter();
+    each.map(|config| serde_json::to_value(config).expect("a configuration can always be written")).collect()
 }
 
 /// What a stream is configured to be, in the words of the API.

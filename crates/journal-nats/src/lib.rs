@@ -25,8 +25,8 @@ mod wire;
 
 pub use client::Client;
 pub use nats_journal::{Installation, NatsJournal};
-pub use open::OpenError;
+pub use open::{OpenError, new_process};
 pub use register::NatsRegister;
-pub use settings::{Login, Proof, Settings, Tls};
+pub use settings::{Login, Proof, Servers, Settings, Tls};
 pub use snapshots::Snapshots;
 pub use wire::{Bounds, Outgoing, PublishError, Source, Storage, Wire, WireError};

@@ -16,6 +16,9 @@ pub(crate) const REPLICA_TRIES: u32 = 6;
 /// reading what it has, which takes seconds; with the pauses it has half a minute.
 pub(crate) const SHORT_MAX: u32 = 35;
 
+/// How often each stream is asked for when the journal is opened; with the pauses, some ten seconds.
+pub(crate) const OPEN_TRIES_MAX: u32 = 15;
+
 /// Messages of one inbox that are sent and not answered. More would not be faster: the server writes them one after
 /// the other, and what waits meanwhile shares the next.
 pub(crate) const INBOX_IN_FLIGHT_MAX: usize = 4;

@@ -2,6 +2,9 @@
 
 use words::PartitionId;
 
+/// The control partition in names.
+const CONTROL: &str = "ctl";
+
 /// The stream of a partition's inbox.
 pub fn inbox_stream(installation: &str, partition: PartitionId) -> String {
     format!("{installation}_ING_{}", number(partition))
@@ -40,7 +43,13 @@ pub fn region_bucket(installation: &str) -> String {
     format!("{installation}_region")
 }
 
+/// The partition that a stream is the inbox of, if it is one.
+pub(crate) fn inbox_of(installation: &str, stream: &str) -> Option<PartitionId> {
+    let number = stream.strip_prefix(installation)?.strip_prefix("_ING_")?;
+    if number == CONTROL { Some(PartitionId::CONTROL) } else { number.parse().ok().map(PartitionId) }
+}
+
 /// A partition in names: five digits, so that they sort.
 pub fn number(partition: PartitionId) -> String {
-    if partition == PartitionId::CONTROL { "ctl".to_owned() } else { format!("{:05}", partition.0) }
+    if partition == PartitionId::CONTROL { CONTROL.to_owned() } else { format!("{:05}", partition.0) }
 }

@@ -13,11 +13,12 @@ use words::{Epoch, PartitionId, Seq};
 
 use crate::events::Events;
 use crate::inbox::Inbox;
-use crate::limits::ROOM_PERIOD;
+use crate::limits::{OPEN_TRIES_MAX, ROOM_PERIOD};
 use crate::nonce::Nonces;
+use crate::pause::Pauses;
 use crate::room::Rooms;
 use crate::snapshots::Snapshots;
-use crate::wire::{Wire, WireError};
+use crate::wire::{Bounds, Wire, WireError};
 
 /// Which streams a journal is made of.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -67,7 +68,7 @@ impl<W: Wire, S: Snapshots> NatsJournal<W, S> {
             let wire = &wire;
             async move {
                 let stream = crate::names::inbox_stream(name, partition);
-                let last = wire.bounds(&stream).await?.last;
+                let last = first_bounds(&**wire, &stream).await?.last;
                 let inbox = Arc::new(Inbox::new(name, partition, last));
                 Ok((partition, Partition { events: Events::new(name, partition), inbox }))
             }
@@ -92,6 +93,17 @@ impl<W: Wire, S: Snapshots> NatsJournal<W, S> {
         self.fenced.load(Ordering::Relaxed)
     }
 
+    /// Forgets what is known of the streams, and looks at them anew: a change of regions by force has replaced their
+    /// history. Whatever was claimed must be claimed again.
+    pub async fn forget(&self) -> Result<(), WireError> {
+        for partition in self.partitions.values() {
+            partition.events.forget();
+            let last = self.wire.bounds(partition.inbox.stream()).await?.last;
+            partition.inbox.forget(last);
+        }
+        Ok(())
+    }
+
     /// The wire, for what else is kept beside the journal.
     pub fn wire(&self) -> &Arc<W> {
         &self.wire
@@ -101,6 +113,18 @@ impl<W: Wire, S: Snapshots> NatsJournal<W, S> {
         let found = self.partitions.get(&partition);
         found.unwrap_or_else(|| panic!("the journal has no partition {partition}"))
     }
+}
+
+/// What a stream holds that others may have made a moment ago: not every server knows it yet.
+async fn first_bounds<W: Wire>(wire: &W, stream: &str) -> Result<Bounds, WireError> {
+    let mut pauses = Pauses::new();
+    for _ in 1..OPEN_TRIES_MAX {
+        if let Ok(bounds) = wire.bounds(stream).await {
+            return Ok(bounds);
+        }
+        pauses.wait().await;
+    }
+    wire.bounds(stream).await
 }
 
 /// Looks at the room until the journal is gone.
@@ -133,9 +157,9 @@ impl<W: Wire, S: Snapshots> Journal for NatsJournal<W, S> {
         frame: Bytes,
     ) -> Result<Seq, AppendError> {
         let bytes = frame.len() as u64;
-        let events = &self.partition(partition).events;
-        let expected = (epoch, expected_tail);
-        let appended = events.append(&*self.wire, &self.nonces, &self.fenced, expected, frame).await?;
+        let Partition { events, inbox } = self.partition(partition);
+        let (expected, read) = ((epoch, expected_tail), inbox.read_through());
+        let appended = events.append(&*self.wire, &self.nonces, &self.fenced, expected, read, frame).await?;
         self.rooms.stored(bytes);
         Ok(appended)
     }

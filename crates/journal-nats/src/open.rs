@@ -1,7 +1,7 @@
 //! Opening the journal on real servers: connect, have it proven that they are fit, make the streams or check them.
 
 use crate::client::Client;
-use crate::nats_journal::NatsJournal;
+use crate::nats_journal::{Installation, NatsJournal};
 use crate::settings::Settings;
 use crate::snapshots::Snapshots;
 use crate::wire::WireError;
@@ -19,7 +19,9 @@ pub enum OpenError {
     Server { server: String, found: String, fix: String },
     #[error("NATS server {server} is version {found}; install {needed} or newer")]
     Version { server: String, found: String, needed: String },
-    #[error("{answered} of NATS's servers said how they are configured, {needed} are needed; {fix}")]
+    #[error(
+        "{answered} of NATS's servers with JetStream said how they are configured, {needed} are needed; {fix}"
+    )]
     TooFew { answered: usize, needed: usize, fix: String },
     /// Nobody said how to find out whether the servers are fit.
     #[error(
@@ -38,15 +40,36 @@ pub enum OpenError {
     Unanswered(#[from] WireError),
 }
 
+impl OpenError {
+    /// Whether trying again helps only after somebody has changed something.
+    pub fn is_of_settings(&self) -> bool {
+        !matches!(self, OpenError::Unreachable { .. } | OpenError::Unanswered(_) | OpenError::TooFew { .. })
+    }
+}
+
 impl<S: Snapshots> NatsJournal<Client, S> {
-    /// Opens the journal; makes its streams when they are missing.
+    /// Opens the journal; makes its streams when they are missing. In a region that may not be the active one, connect,
+    /// look, and use [`NatsJournal::on`]: a stream that was made cannot become a mirror.
     pub async fn open(settings: &Settings, snapshots: S) -> Result<NatsJournal<Client, S>, OpenError> {
         let client = Client::connect(settings).await?;
         preflight::check(settings, &client).await?;
         layout::ensure(&client, &settings.installation, settings.replicas).await?;
-        // The time in one half and chance in the other.
-        let (high, low) = uuid::Uuid::now_v7().as_u64_pair();
-        let process = high ^ low;
-        Ok(NatsJournal::over(client, &settings.installation, snapshots, process).await?)
+        Ok(NatsJournal::on(client, &settings.installation, snapshots).await?)
     }
+
+    /// The journal of streams that exist, on servers that were found fit.
+    pub async fn on(
+        client: Client,
+        installation: &Installation,
+        snapshots: S,
+    ) -> Result<NatsJournal<Client, S>, WireError> {
+        NatsJournal::over(client, installation, snapshots, new_process()).await
+    }
+}
+
+/// A number for [`NatsJournal::over`] that no other process has.
+pub fn new_process() -> u64 {
+    // The time in one half and chance in the other.
+    let (high, low) = uuid::Uuid::now_v7().as_u64_pair();
+    high ^ low
 }

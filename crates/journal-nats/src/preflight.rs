@@ -39,12 +39,9 @@ pub async fn check(settings: &Settings, client: &Client) -> Result<(), OpenError
     for (name, server) in &servers {
         server.check(name)?;
     }
-    if servers.len() < settings.replicas {
-        return Err(OpenError::TooFew {
-            answered: servers.len(),
-            needed: settings.replicas,
-            fix: fix.to_owned(),
-        });
+    let answered = servers.values().filter(|server| server.jetstream.config.is_some()).count();
+    if answered < settings.replicas {
+        return Err(OpenError::TooFew { answered, needed: settings.replicas, fix: fix.to_owned() });
     }
     Ok(())
 }
@@ -115,7 +112,7 @@ struct Answered {
 /// Asks every server at once through the system account.
 async fn ask_all(settings: &Settings, login: &Login) -> Result<BTreeMap<String, Varz>, OpenError> {
     let nats = connect(&settings.servers, login, &settings.tls).await?;
-    let failed = |why: String| OpenError::Unreachable { servers: settings.servers.join(", "), why };
+    let failed = |why: String| OpenError::Unreachable { servers: settings.servers.to_string(), why };
     let inbox = nats.new_inbox();
     let mut answers = nats.subscribe(inbox.clone()).await.map_err(|error| failed(error.to_string()))?;
     let asked = nats.publish_with_reply("$SYS.REQ.SERVER.PING.VARZ", inbox, "".into()).await;

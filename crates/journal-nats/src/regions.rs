@@ -5,6 +5,7 @@
 
 mod domain;
 mod drill;
+mod fill;
 mod follow;
 mod mirrors;
 mod probe;

@@ -8,8 +8,7 @@ use crate::nats_journal::Installation;
 /// What a journal on NATS is opened with.
 #[derive(Debug, Clone)]
 pub struct Settings {
-    /// `nats://host:port` or `tls://host:port` of one server or several; the others are learnt from these.
-    pub servers: Vec<String>,
+    pub servers: Servers,
     pub login: Login,
     pub tls: Tls,
     pub installation: Installation,
@@ -18,6 +17,28 @@ pub struct Settings {
     /// The JetStream domain of the paired region, which holds mirrors.
     pub pair_domain: Option<String>,
     pub proof: Proof,
+}
+
+/// `nats://host:port` or `tls://host:port` of one server or several; the others are learnt from these.
+#[derive(Clone, Default, PartialEq, Eq)]
+pub struct Servers(pub Vec<String>);
+
+impl fmt::Display for Servers {
+    /// Without who logs in: an address may hold a password.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, server) in self.0.iter().enumerate() {
+            let (scheme, rest) = server.split_once("://").unwrap_or(("nats", server));
+            let host = rest.rsplit('@').next().unwrap_or(rest);
+            write!(f, "{}{scheme}://{host}", if index == 0 { "" } else { ", " })?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Debug for Servers {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
 }
 
 /// Who this process is to the servers.
@@ -65,4 +86,17 @@ pub enum Proof {
     Trusted,
     /// Nothing was given: opening is refused with what to give.
     Missing,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn passwords_are_not_shown() {
+        let servers = ["nats://me:hidden@one:4222", "two:4222", "tls://three"].map(str::to_owned).to_vec();
+        let login = Login::Password { user: "me".to_owned(), password: "hidden".to_owned() };
+        let shown = format!("{:?} {login:?}", Servers(servers));
+        assert_eq!(shown, r#"nats://one:4222, nats://two:4222, tls://three Password { user: "me" }"#);
+    }
 }

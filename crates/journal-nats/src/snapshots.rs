@@ -1,6 +1,17 @@
 //! Where snapshots are kept: in a place that every machine reaches.
 
+pub mod address;
+pub mod bucket;
+#[cfg(feature = "cloud")]
+pub mod cloud;
+pub mod directory;
+mod files;
+mod manifest;
 pub mod memory;
+mod patient;
+mod remembered;
+pub mod store;
+pub mod stored;
 
 use std::path::PathBuf;
 

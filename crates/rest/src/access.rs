@@ -175,6 +175,18 @@ impl Access {
         if token.role.may(permission) { Ok(&token.name) } else { Err(Denied::Forbidden) }
     }
 
+    /// Whether somebody is known by what they show, whatever it is for.
+    pub(crate) fn recognises(&self, authorization: Option<&str>, now: Timestamp) -> bool {
+        let Access::Known { keys, .. } = self else { return true };
+        match authorization.map(SasToken::parse) {
+            Some(Ok(token)) => {
+                let key = keys.iter().find(|key| key.name == token.key_name());
+                key.is_some_and(|key| token.verify(&key.key, now).is_ok())
+            }
+            _ => self.check(authorization, Permission::Read) != Err(Denied::Unknown),
+        }
+    }
+
     /// The same for a queue or topic, where a shared access signature will do as well. `path` is what it must be for.
     pub(crate) fn check_queue(
         &self,

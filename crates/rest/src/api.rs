@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use axum::body::Body;
+use cluster::{Directory, Roles};
 use engine::jobs::JobReader;
 use engine::{Applied, ApplyError, Catalog, CommandError, Control, Engine, Entry, archive};
 use host::Clock;
@@ -12,7 +13,7 @@ use kernel::job::{self, Occurrence};
 use kernel::{Request, Run};
 use prometheus_client::registry::Registry;
 use vault::Vault;
-use view::{EndedRun, Ids, View};
+use view::{EndedRun, Ids, Standing, View};
 use wire::ServiceView;
 use words::{PartitionId, RunId, RunStatus, Span, StepName, WorkflowName};
 
@@ -20,6 +21,8 @@ use crate::access::{self, Access, Denied, Permission};
 use crate::error::ApiError;
 use crate::limits::WAITING_READ_BYTES;
 use crate::region::RegionDesk;
+use crate::passage::Passage;
+use crate::peer::PeerSecret;
 use crate::show;
 
 /// The parts that the API speaks for.
@@ -42,7 +45,17 @@ pub struct Parts<J> {
     pub clock: Clock,
     /// This region and its pair, where there are regions.
     pub region: Option<Box<dyn RegionDesk>>,
+    /// Where partitions are found; [`Directory::alone`] on one machine.
+    pub directory: Directory,
+    pub passage: Arc<dyn Passage>,
+    /// What instances know each other by.
+    pub peer: Option<PeerSecret>,
+    /// What this instance does for clients.
+    pub roles: Roles,
 }
+
+/// Who an instance is in the eyes of another.
+const PEER_NAME: &str = "sortie";
 
 /// The API. Cheap to clone.
 pub struct Api<J> {
@@ -89,6 +102,9 @@ impl<J: Journal> Api<J> {
 
     /// Who asks, if they may.
     pub(crate) fn allow(&self, headers: &http::HeaderMap, permission: Permission) -> Result<&str, ApiError> {
+        if self.is_peer(headers, permission) {
+            return Ok(PEER_NAME);
+        }
         let authorization = self.authorization(headers)?;
         self.access.check(authorization, permission).map_err(ApiError::Denied)
     }
@@ -100,12 +116,23 @@ impl<J: Journal> Api<J> {
         permission: Permission,
         path: &str,
     ) -> Result<&str, ApiError> {
+        if self.is_peer(headers, permission) {
+            return Ok(PEER_NAME);
+        }
         let authorization = self.authorization(headers)?;
         let checked = self.access.check_queue(authorization, permission, path, self.clock.wall());
         checked.map_err(ApiError::Denied)
     }
 
-    fn authorization<'h>(&self, headers: &'h http::HeaderMap) -> Result<Option<&'h str>, ApiError> {
+    /// Whether another instance asks by itself, for something that instances may.
+    pub(crate) fn is_peer(&self, headers: &http::HeaderMap, permission: Permission) -> bool {
+        self.peer.as_ref().is_some_and(|peer| peer.allows(headers, permission))
+    }
+
+    pub(crate) fn authorization<'h>(
+        &self,
+        headers: &'h http::HeaderMap,
+    ) -> Result<Option<&'h str>, ApiError> {
         let text = |name| headers.get(name).map(|value: &'h http::HeaderValue| value.to_str().unwrap_or("?"));
         if matches!(self.access, Access::Open)
             && !access::is_local(text(http::header::HOST), text(http::header::ORIGIN))
@@ -131,7 +158,7 @@ impl<J: Journal> Api<J> {
 
     /// Finds a run: in its partition's memory, in the view, or waiting in the inbox.
     pub(crate) async fn find(&self, id: &RunId) -> Result<Option<Found>, ApiError> {
-        let entry = self.ids.find(id);
+        let entry = self.entry(id);
         if let Some(entry) = entry {
             let asked = id.clone();
             let live = self.engine.query(entry.partition, move |state| state.find(&asked).cloned()).await?;
@@ -144,12 +171,64 @@ impl<J: Journal> Api<J> {
         let ended = self.view.run(id, Some(hint)).map_err(|error| ApiError::View(error.to_string()))?;
         if let Some(ended) = ended {
             let run = archive::open(&ended).map_err(|error| ApiError::View(format!("run {id}: {error}")))?;
-            return Ok(Some(Found::Ended(Box::new(ended), Box::new(run))));
+            // The view may still have what another instance holds by now, and may know more of.
+            if self.directory.is_alone() || self.engine.holds(self.partition_of_ended(&ended, &run)) {
+                return Ok(Some(Found::Ended(Box::new(ended), Box::new(run))));
+            }
         }
         match entry.filter(|entry| entry.durable) {
             Some(entry) => Ok(Some(Found::Waiting(entry.partition))),
-            None => Ok(self.all_run(hint).map(|()| None)?),
+            None => {
+                self.all_run(hint)?;
+                if self.directory.is_alone() { Ok(None) } else { self.find_waiting(id, hint).await }
+            }
         }
+    }
+
+    /// Looks for a request that another instance has written to an inbox: it is heard of here when it is taken from
+    /// there. One that may stand behind what is read cannot be denied.
+    async fn find_waiting(&self, id: &RunId, hint: PartitionId) -> Result<Option<Found>, ApiError> {
+        for partition in self.listed() {
+            let through = self.engine.query(partition, |state| state.inbox_through()).await?;
+            let tail = *self.journal.inbox_tail(partition).borrow();
+            if through >= tail {
+                continue;
+            }
+            let records = self.journal.inbox_read(partition, through.next(), WAITING_READ_BYTES).await;
+            let records = records.map_err(|error| ApiError::View(error.to_string()))?;
+            let mut requests = records.iter().filter_map(|record| journal::codec::decode(&record.bytes).ok());
+            if requests.any(|request: Request| request.id == *id) {
+                return Ok(Some(Found::Waiting(partition)));
+            }
+            if records.last().is_none_or(|last| last.seq < tail) {
+                let text =
+                    format!("run {id} was not found, and may wait in the inbox of partition {partition}");
+                return Err(ApiError::Unsure(text));
+            }
+        }
+        let ended = self.engine.holds(hint) && self.view.seen_in(hint, id).is_ok_and(|seen| seen.is_some());
+        if self.entry(id).is_some() || ended {
+            // Taken from the inbox between two looks: the next one finds it.
+            return Err(ApiError::NotHeld { partition: hint });
+        }
+        Ok(None)
+    }
+
+    /// What is known of an id that is accepted or live, in a partition that is held here.
+    pub(crate) fn entry(&self, id: &RunId) -> Option<view::Entry> {
+        self.ids.find(id).filter(|entry| self.ids.standing(entry.partition) != Standing::Elsewhere)
+    }
+
+    fn partition_of_ended(&self, ended: &EndedRun, run: &Run) -> PartitionId {
+        match Occurrence::of_request(&run.request) {
+            Some(occurrence) => self.jobs.partition_of(&occurrence.collection.to_lowercase()),
+            None => PartitionId::of(&ended.key, self.limits.partitions),
+        }
+    }
+
+    /// The partitions that can be listed here.
+    pub(crate) fn listed(&self) -> Vec<PartitionId> {
+        self.engine.partitions().into_iter().map(|info| info.id).collect()
     }
 
     /// That there is no such run can be said only when every partition runs: a stopped one may hold it.
@@ -196,10 +275,7 @@ impl<J: Journal> Api<J> {
             }
             Found::Live(partition, run) => encode(&run, partition, run.reason()),
             Found::Ended(ended, run) => {
-                let partition = match Occurrence::of_request(&run.request) {
-                    Some(occurrence) => self.jobs.partition_of(&occurrence.collection.to_lowercase()),
-                    None => PartitionId::of(&ended.key, self.limits.partitions),
-                };
+                let partition = self.partition_of_ended(&ended, &run);
                 encode(&run, partition, ended.reason.clone())
             }
         }))

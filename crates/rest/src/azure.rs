@@ -9,15 +9,17 @@ mod query;
 
 use axum::body::Body;
 use http::request::Parts;
-use http::{Method, Request, Response, StatusCode};
-use hyper::body::Incoming;
+use http::{HeaderMap, Method, Request, Response, StatusCode, Uri};
 use jobs::{Dialect, FrontEnd, Page};
 use journal::Journal;
+use kernel::job::Collection;
+use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::Value;
 use words::Span;
 
 use crate::access::Permission;
 use crate::api::Api;
+use crate::body::Payload;
 use crate::error::ApiError;
 use crate::etag::{self, with_etag};
 use crate::jobs::{JobsError, Writing};
@@ -43,11 +45,11 @@ struct Ask {
 }
 
 impl<J: Journal> Api<J> {
-    pub(crate) async fn azure(&self, place: Place, request: Request<Incoming>) -> Response<Body> {
+    pub(crate) async fn azure(&self, place: Place, request: Request<Payload>) -> Response<Body> {
         self.answer_azure(place, request).await.unwrap_or_else(AzureError::into_response)
     }
 
-    async fn answer_azure(&self, place: Place, request: Request<Incoming>) -> Answer {
+    async fn answer_azure(&self, place: Place, request: Request<Payload>) -> Answer {
         let (parts, body) = request.into_parts();
         let needs = match (&parts.method, &place) {
             (&Method::GET, _) => Permission::Read,
@@ -97,16 +99,23 @@ impl<J: Journal> Api<J> {
             Some(group) => format!("{subscription}/{group}/").to_lowercase(),
             None => format!("{subscription}/").to_lowercase(),
         };
-        let all = self.jobs.collections(&prefix).map_err(JobsError::from);
+        let all = self.jobs.collections_in(self.listed(), &prefix).map_err(JobsError::from);
         let all = all.map_err(|error| AzureError::at(&no_place(), "", error))?;
+        let shown = |all: &mut dyn Iterator<Item = &Collection>| {
+            let shown = all.map(body::collection).collect::<Result<Vec<_>, _>>();
+            shown.map_err(|error| AzureError::at(&no_place(), "", error))
+        };
+        if self.is_part(&ask.parts.headers) {
+            let value = shown(&mut all.iter())?;
+            return Ok(json(StatusCode::OK, &Page { value, next_link: None }));
+        }
         let rows = ask.query.rows();
         let more = all.len() > ask.query.skip.saturating_add(rows);
-        let page = all.iter().skip(ask.query.skip).take(rows).map(body::collection);
-        let value = page.collect::<Result<_, _>>().map_err(|error| AzureError::at(&no_place(), "", error))?;
+        let value = shown(&mut all.iter().skip(ask.query.skip).take(rows))?;
         Ok(json(StatusCode::OK, &Page { value, next_link: ask.next_link(more) }))
     }
 
-    async fn azure_collection(&self, at: &CollectionPath, body: Incoming, ask: &Ask) -> Answer {
+    async fn azure_collection(&self, at: &CollectionPath, body: Payload, ask: &Ask) -> Answer {
         let wrong = |error| AzureError::at(at, "", error);
         let expect = etag::expect(&ask.parts.method, &ask.parts.headers)?;
         let (collection, status) = match ask.parts.method {
@@ -149,7 +158,7 @@ impl<J: Journal> Api<J> {
         Ok(json(StatusCode::OK, &Page { value, next_link: ask.next_link(page.more) }))
     }
 
-    async fn azure_job(&self, at: &CollectionPath, name: &str, body: Incoming, ask: &Ask) -> Answer {
+    async fn azure_job(&self, at: &CollectionPath, name: &str, body: Payload, ask: &Ask) -> Answer {
         let wrong = |error| AzureError::at(at, name, error);
         let expect = etag::expect(&ask.parts.method, &ask.parts.headers)?;
         let writing = Writing { expect, delay: AT_ONCE };
@@ -196,6 +205,27 @@ impl<J: Journal> Api<J> {
     }
 }
 
+/// Where all collections of a subscription are listed.
+pub(crate) fn collections_uri(subscription: &str) -> String {
+    let subscription = utf8_percent_encode(subscription, NON_ALPHANUMERIC);
+    format!(
+        "/subscriptions/{subscription}/providers/Microsoft.Scheduler/jobCollections?api-version={}",
+        query::VERSIONS[0]
+    )
+}
+
+/// The page that was asked for, of collections that were gathered from all instances.
+pub(crate) fn page(uri: &Uri, headers: &HeaderMap, all: Vec<Value>) -> Response<Body> {
+    let query = match Query::read(uri) {
+        Ok(query) => query,
+        Err(error) => return error.into_response(),
+    };
+    let more = all.len() > query.skip.saturating_add(query.rows());
+    let value: Vec<Value> = all.into_iter().skip(query.skip).take(query.rows()).collect();
+    let next_link = more.then(|| query.next_link(uri, headers));
+    json(StatusCode::OK, &Page { value, next_link })
+}
+
 impl Ask {
     fn next_link(&self, more: bool) -> Option<String> {
         more.then(|| self.query.next_link(&self.parts.uri, &self.parts.headers))
@@ -215,7 +245,7 @@ fn is_python_sdk(agent: &str) -> bool {
     agent.contains("azsdk-python") || agent.contains("azure-sdk-for-python")
 }
 
-async fn read(body: Incoming, ask: &Ask) -> Result<Value, AzureError> {
+async fn read(body: Payload, ask: &Ask) -> Result<Value, AzureError> {
     let mut request = Request::new(body);
     *request.headers_mut() = ask.parts.headers.clone();
     let bytes = crate::body::read(request, JOB_BYTES_MAX).await?;

@@ -1,13 +1,58 @@
 //! Reading bodies: whole, bounded in size and time.
 
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
 use bytes::{Bytes, BytesMut};
 use http::Request;
 use http::header::CONTENT_LENGTH;
-use http_body_util::{BodyExt, LengthLimitError, Limited};
-use hyper::body::Body;
+use http_body_util::{BodyExt, Full, LengthLimitError, Limited};
+use hyper::body::{Body, Frame, Incoming, SizeHint};
 
 use crate::error::ApiError;
 use crate::limits::BODY_TIMEOUT;
+
+/// The body of a request: still arriving from its client, or read before, because the request might have been another
+/// instance's to answer.
+pub(crate) enum Payload {
+    Arriving(Incoming),
+    Whole(Full<Bytes>),
+}
+
+impl Payload {
+    pub(crate) fn whole(bytes: Bytes) -> Payload {
+        Payload::Whole(Full::new(bytes))
+    }
+}
+
+impl Body for Payload {
+    type Data = Bytes;
+    type Error = hyper::Error;
+
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, hyper::Error>>> {
+        match self.get_mut() {
+            Payload::Arriving(body) => Pin::new(body).poll_frame(cx),
+            Payload::Whole(body) => Pin::new(body).poll_frame(cx).map_err(|never| match never {}),
+        }
+    }
+
+    fn is_end_stream(&self) -> bool {
+        match self {
+            Payload::Arriving(body) => body.is_end_stream(),
+            Payload::Whole(body) => body.is_end_stream(),
+        }
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        match self {
+            Payload::Arriving(body) => body.size_hint(),
+            Payload::Whole(body) => body.size_hint(),
+        }
+    }
+}
 
 /// The body of a request. One that says it is too large is refused before it is read.
 pub(crate) async fn read<B>(request: Request<B>, bytes_max: usize) -> Result<Bytes, ApiError>

@@ -16,7 +16,6 @@ use engine::queues::{
 };
 use http::header::{CONTENT_TYPE, HOST, LOCATION};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, StatusCode};
-use hyper::body::Incoming;
 use journal::Journal;
 use kernel::queue::{Settle, Shelf};
 use serde_json::{Map, Value};
@@ -29,24 +28,48 @@ use self::place::Spot;
 use self::query::Query;
 use crate::access::Permission;
 use crate::api::Api;
-use crate::body;
+use crate::body::{self, Payload};
+use crate::errand::Errand;
 use crate::error::ApiError;
-use crate::limits::{DECISION_BYTES_MAX, MESSAGE_BYTES_MAX, MESSAGE_TEXT_BYTES_MAX, MESSAGES_BYTES_MAX};
+use crate::limits::{
+    DECISION_BYTES_MAX, MESSAGE_BYTES_MAX, MESSAGE_TEXT_BYTES_MAX, MESSAGES_BYTES_MAX, PATIENCE_DEFAULT,
+};
 
 pub(crate) use place::{Place, free_name, queue_ref, resource};
 
 const BROKER_PROPERTIES: HeaderName = HeaderName::from_static("brokerproperties");
 const FORWARDED_PROTO: HeaderName = HeaderName::from_static("x-forwarded-proto");
 
+/// The media type of a message as instances hand them to each other: whole, in the format of the journal.
+pub const MESSAGE_TYPE: &str = "application/vnd.sortie.message";
+
 /// The media type of several messages at once.
 const BATCH: &str = "application/vnd.microsoft.servicebus.json";
+
+/// Whether a request waits for a message.
+pub(crate) fn is_receive(errand: &Errand) -> bool {
+    let place = Place::of(errand.uri.path());
+    matches!(place, Some(Ok(Place { spot: Spot::Head, .. })))
+        && matches!(errand.method, Method::POST | Method::DELETE)
+}
+
+/// How long it waits.
+pub(crate) fn patience(uri: &http::Uri) -> std::time::Duration {
+    let patience = Query::receive(uri).map_or(PATIENCE_DEFAULT, |query| query.patience);
+    std::time::Duration::from_millis(patience.as_ms())
+}
+
+/// The answer to who has waited in vain.
+pub(crate) fn nothing_received() -> Response<Body> {
+    empty(StatusCode::NO_CONTENT)
+}
 
 impl<J: Journal> Api<J> {
     /// Answers a request to the bus. Whoever waits for a message is told when the server stops.
     pub(crate) async fn bus(
         &self,
         place: Place,
-        request: Request<Incoming>,
+        request: Request<Payload>,
         stopped: watch::Receiver<bool>,
     ) -> Result<Response<Body>, ApiError> {
         let method = request.method().clone();
@@ -79,14 +102,19 @@ impl<J: Journal> Api<J> {
         }
     }
 
-    async fn send(&self, place: &Place, request: Request<Incoming>) -> Result<Response<Body>, ApiError> {
+    async fn send(&self, place: &Place, request: Request<Payload>) -> Result<Response<Body>, ApiError> {
         Query::none(request.uri())?;
         if place.shelf == Shelf::Dead || place.at.subscription.is_some() {
             let text = "messages are sent to a queue or a topic, not to a subscription or to dead letters";
             return Err(ApiError::BadRequest(text.to_owned()));
         }
         let headers = request.headers().clone();
-        let messages = if is_batch(&headers) {
+        let messages = if self.is_peers_message(&headers) {
+            let bytes = body::read(request, MESSAGES_BYTES_MAX).await?;
+            let message = journal::codec::decode(&bytes);
+            let message = message.map_err(|error| ApiError::BadMessage(error.to_string()))?;
+            vec![Outgoing { message, own_id: true }]
+        } else if is_batch(&headers) {
             batch::read(&body::read(request, MESSAGES_BYTES_MAX).await?)?
         } else {
             let mut outgoing = from_headers(&headers)?;
@@ -98,10 +126,16 @@ impl<J: Journal> Api<J> {
         Ok(empty(StatusCode::CREATED))
     }
 
+    /// Whether another instance hands over the message of an action.
+    fn is_peers_message(&self, headers: &HeaderMap) -> bool {
+        headers.get(CONTENT_TYPE).is_some_and(|value| value == MESSAGE_TYPE)
+            && self.is_peer(headers, Permission::Ingest)
+    }
+
     async fn receive(
         &self,
         place: &Place,
-        request: Request<Incoming>,
+        request: Request<Payload>,
         mut stopped: watch::Receiver<bool>,
     ) -> Result<Response<Body>, ApiError> {
         let Query { patience, lock, max, session } = Query::receive(request.uri())?;

@@ -2,22 +2,25 @@
 //!
 //! These routes carry the load. They are matched by hand, before the router that serves everything else.
 
+mod accept;
+mod batch;
+
 use axum::body::Body;
 use bytes::Bytes;
 use engine::Entry;
 use http::header::{CONTENT_TYPE, LOCATION};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, StatusCode};
-use hyper::body::Incoming;
-use ingest::limits::{BATCH_BYTES_MAX, BATCH_REQUESTS_MAX, BODY_BYTES_MAX};
-use ingest::{Offer, Submitted, Target};
+use ingest::{Elsewhere, Offer, Submitted, Target};
 use journal::Journal;
-use wire::{AcceptedRun, BatchAnswer, Time};
+use wire::{AcceptedRun, Time};
 use words::{RunId, RunStatus};
 
 use crate::access::Permission;
 use crate::api::Api;
-use crate::body;
+use crate::body::{self, Payload};
 use crate::error::ApiError;
+
+pub(crate) use accept::{Accepted, VERSION, Way};
 
 const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
 const IDEMPOTENT_REPLAY: HeaderName = HeaderName::from_static("idempotent-replay");
@@ -53,23 +56,21 @@ impl<J: Journal> Api<J> {
     pub(crate) async fn enter(
         &self,
         door: Door<'_>,
-        request: Request<Incoming>,
+        request: Request<Payload>,
     ) -> Result<Response<Body>, ApiError> {
         self.allow(request.headers(), Permission::Ingest)?;
         let catalog = self.catalog();
         match door {
             Door::Post { workflow } => {
-                let entry = self.workflow(&catalog, workflow)?;
-                let submitted = self.submit(&entry, request, None).await?;
-                self.answer(&entry, &submitted).await
+                let entry = self.door_of(&catalog, workflow, request.headers())?;
+                self.submit(&entry, request, None).await
             }
             Door::Put { workflow, id } => {
-                let entry = self.workflow(&catalog, workflow)?;
-                let submitted = self.submit(&entry, request, Some(run_id(id)?)).await?;
-                self.answer(&entry, &submitted).await
+                let entry = self.door_of(&catalog, workflow, request.headers())?;
+                self.submit(&entry, request, Some(run_id(id)?)).await
             }
             Door::Batch { workflow } => {
-                let entry = self.workflow(&catalog, workflow)?;
+                let entry = self.door_of(&catalog, workflow, request.headers())?;
                 self.submit_batch(&entry, request).await
             }
         }
@@ -79,16 +80,21 @@ impl<J: Journal> Api<J> {
     async fn submit(
         &self,
         entry: &Entry,
-        request: Request<Incoming>,
+        request: Request<Payload>,
         path_id: Option<RunId>,
-    ) -> Result<Submitted, ApiError> {
-        let mut offer = offer(request.headers(), path_id)?;
-        offer.body = self.read_body(request, BODY_BYTES_MAX).await?;
-        self.take(entry, offer).await
+    ) -> Result<Response<Body>, ApiError> {
+        match self.accept(entry, path_id, request).await? {
+            Accepted::Here(submitted, _) => self.answer(entry, &submitted).await,
+            Accepted::There(response) => Ok(response),
+        }
     }
 
     /// The body, unless there is too much already: it would take the memory that there is too little of.
-    async fn read_body(&self, request: Request<Incoming>, bytes_max: usize) -> Result<Bytes, ApiError> {
+    pub(crate) async fn read_body(
+        &self,
+        request: Request<Payload>,
+        bytes_max: usize,
+    ) -> Result<Bytes, ApiError> {
         if let Err(refusal) = self.ingest.admit() {
             body::discard(request, bytes_max).await;
             return Err(refusal.into());
@@ -112,58 +118,6 @@ impl<J: Journal> Api<J> {
         mark_replay(&mut response, submitted);
         Ok(response)
     }
-
-    async fn submit_batch(
-        &self,
-        entry: &Entry,
-        request: Request<Incoming>,
-    ) -> Result<Response<Body>, ApiError> {
-        check_media_type(request.headers(), &["application/x-ndjson", "application/jsonl"])?;
-        let text = self.read_body(request, BATCH_BYTES_MAX).await?;
-        let lines = split_lines(&text)?;
-        let target = Target { definition: &entry.definition, version: entry.version };
-        let bodies = lines.iter().map(|(_, body)| body.clone()).collect();
-        let answers = self.ingest.submit_batch(target, bodies).await?;
-        let mut body = Vec::with_capacity(answers.len() * 80);
-        for ((line, _), answer) in lines.iter().zip(answers) {
-            let answer = match answer {
-                Ok(submitted) => BatchAnswer {
-                    line: *line,
-                    status: if submitted.new { 202 } else { 200 },
-                    id: Some(submitted.id.to_string()),
-                    problem: None,
-                },
-                Err(error) => {
-                    let problem = ApiError::from(error).problem();
-                    BatchAnswer { line: *line, status: problem.status, id: None, problem: Some(problem) }
-                }
-            };
-            serde_json::to_writer(&mut body, &answer).expect("an answer in memory can always be encoded");
-            body.push(b'\n');
-        }
-        let mut response = Response::new(Body::from(body));
-        response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/x-ndjson"));
-        Ok(response)
-    }
-}
-
-/// The lines of a batch that hold something, with their numbers from 1.
-fn split_lines(text: &Bytes) -> Result<Vec<(usize, Bytes)>, ApiError> {
-    let mut lines = Vec::new();
-    let mut start = 0;
-    for (number, line) in text.split(|byte| *byte == b'\n').enumerate() {
-        let end = start + line.len();
-        if !line.trim_ascii().is_empty() {
-            lines.push((number + 1, text.slice(start..end)));
-        }
-        start = end + 1;
-    }
-    if lines.len() > BATCH_REQUESTS_MAX {
-        let text =
-            format!("a batch of {} requests is more than {BATCH_REQUESTS_MAX}; send several", lines.len());
-        return Err(ApiError::BadRequest(text));
-    }
-    Ok(lines)
 }
 
 pub(crate) fn offer(headers: &HeaderMap, path_id: Option<RunId>) -> Result<Offer, ApiError> {
@@ -179,7 +133,7 @@ pub(crate) fn offer(headers: &HeaderMap, path_id: Option<RunId>) -> Result<Offer
         }
     };
     let trace = headers.get(TRACEPARENT).and_then(|value| value.to_str().ok()).map(str::to_owned);
-    Ok(Offer { body: Bytes::new(), path_id, header_id, trace })
+    Ok(Offer { body: Bytes::new(), path_id, header_id, trace, elsewhere: Elsewhere::Refuse })
 }
 
 pub(crate) fn check_media_type(headers: &HeaderMap, allowed: &[&str]) -> Result<(), ApiError> {
@@ -250,12 +204,5 @@ mod tests {
             assert_eq!(post(path), None, "{path}");
         }
         assert_eq!(door(&Method::GET, "/v1/workflows/a/runs"), None);
-    }
-
-    #[test]
-    fn a_batch_keeps_the_numbers_of_its_lines() {
-        let lines = split_lines(&Bytes::from_static(b"{}\n\n  \n{\"a\":1}\r\n")).unwrap();
-        let numbers: Vec<_> = lines.iter().map(|(number, _)| *number).collect();
-        assert_eq!(numbers, [1, 4]);
     }
 }

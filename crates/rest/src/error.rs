@@ -4,17 +4,21 @@ use axum::response::{IntoResponse, Response};
 use engine::queues::QueueError;
 use engine::{ApplyError, CommandError, DeleteError};
 use http::header::{ALLOW, CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
-use http::{HeaderValue, StatusCode};
+use http::{HeaderName, HeaderValue, StatusCode};
 use ingest::{Refusal, RefusalReason, SubmitError};
 use journal::AppendError;
 use kernel::Rejection;
 use kernel::job::JobRejection;
 use kernel::queue::QueueRejection;
 use wire::{FieldError, Problem};
+use words::PartitionId;
 
 use crate::access::Denied;
 use crate::jobs::JobsError;
 use crate::region::{RegionRefusal, StandingBy};
+
+/// Tells instances that an answer says only that another is to be asked.
+pub(crate) const NOT_HELD: HeaderName = HeaderName::from_static("sortie-not-held");
 
 /// Anything that the API answers instead of what was asked for.
 #[derive(Debug, thiserror::Error)]
@@ -75,6 +79,17 @@ pub(crate) enum ApiError {
     Standby(StandingBy),
     #[error(transparent)]
     Region(#[from] RegionRefusal),
+    #[error("partition {partition} changes hands, or nobody holds it; try again")]
+    NotHeld { partition: PartitionId },
+    #[error(
+        "instance {instance} did not answer: whether it was done is not known; look before you try again"
+    )]
+    OutcomeUnknown { instance: String },
+    /// Something may be where nobody can look.
+    #[error("{0}; try again")]
+    Unsure(String),
+    #[error("this instance does not have the role {role}; ask one that does")]
+    WrongRole { role: &'static str },
 }
 
 impl From<JobsError> for ApiError {
@@ -131,14 +146,14 @@ impl ApiError {
             ApiError::Apply(ApplyError::RouteTaken { .. }) => (StatusCode::CONFLICT, "route_taken"),
             ApiError::Apply(ApplyError::Changed { .. }) => (StatusCode::PRECONDITION_FAILED, "changed"),
             ApiError::Apply(ApplyError::Journal(error)) => journal_code(error),
-            ApiError::Apply(ApplyError::NotHeld) | ApiError::Delete(DeleteError::NotHeld) => NOT_HELD,
+            ApiError::Apply(ApplyError::NotHeld) | ApiError::Delete(DeleteError::NotHeld) => NOT_HELD_CODE,
             ApiError::Delete(DeleteError::NotFound) => (StatusCode::NOT_FOUND, "unknown_workflow"),
             ApiError::Delete(DeleteError::Journal(error)) => journal_code(error),
             ApiError::Command(CommandError::Rejected(rejection)) => rejection_code(rejection),
             ApiError::Command(CommandError::Stopped { .. }) => {
                 (StatusCode::SERVICE_UNAVAILABLE, "partition_stopped")
             }
-            ApiError::Command(CommandError::NotHeld { .. }) => NOT_HELD,
+            ApiError::Command(CommandError::NotHeld { .. }) => NOT_HELD_CODE,
             ApiError::View(_) => (StatusCode::SERVICE_UNAVAILABLE, "view_unavailable"),
             ApiError::BadJob(_) => (StatusCode::BAD_REQUEST, "invalid_job"),
             ApiError::Job(rejection) => job_code(rejection),
@@ -153,7 +168,16 @@ impl ApiError {
             ApiError::Region(RegionRefusal::Unavailable(_)) => {
                 (StatusCode::SERVICE_UNAVAILABLE, "region_unavailable")
             }
+            ApiError::NotHeld { .. } => NOT_HELD_CODE,
+            ApiError::OutcomeUnknown { .. } => (StatusCode::BAD_GATEWAY, "outcome_unknown"),
+            ApiError::Unsure(_) => (StatusCode::SERVICE_UNAVAILABLE, "incomplete"),
+            ApiError::WrongRole { .. } => (StatusCode::MISDIRECTED_REQUEST, "wrong_role"),
         }
+    }
+
+    /// Whether another instance is to be asked, now or in a moment.
+    pub(crate) fn is_not_held(&self) -> bool {
+        self.status_and_code() == NOT_HELD_CODE
     }
 
     fn retry_after_secs(&self) -> Option<u64> {
@@ -162,10 +186,8 @@ impl ApiError {
                 Some(refusal.retry_after_secs)
             }
             ApiError::Submit(SubmitError::Journal(_) | SubmitError::View(_)) | ApiError::View(_) => Some(5),
-            ApiError::Apply(ApplyError::NotHeld)
-            | ApiError::Delete(DeleteError::NotHeld)
-            | ApiError::Command(CommandError::NotHeld { .. })
-            | ApiError::Queue(QueueError::NotHeld { .. }) => Some(1),
+            ApiError::Unsure(_) => Some(1),
+            error if error.is_not_held() => Some(1),
             ApiError::Command(CommandError::Stopped { .. })
             | ApiError::Queue(QueueError::Stopped { .. })
             | ApiError::Submit(SubmitError::Stopped { .. }) => Some(30),
@@ -221,7 +243,7 @@ impl ApiError {
 }
 
 /// Another instance has the partition, or nobody at this moment: the same call finds it soon.
-const NOT_HELD: (StatusCode, &str) = (StatusCode::SERVICE_UNAVAILABLE, "not_held");
+const NOT_HELD_CODE: (StatusCode, &str) = (StatusCode::SERVICE_UNAVAILABLE, "not_held");
 
 fn submit_code(error: &SubmitError) -> (StatusCode, &'static str) {
     match error {
@@ -234,6 +256,7 @@ fn submit_code(error: &SubmitError) -> (StatusCode, &'static str) {
         SubmitError::Journal(error) => journal_code(error),
         SubmitError::View(_) => (StatusCode::SERVICE_UNAVAILABLE, "view_unavailable"),
         SubmitError::Stopped { .. } => (StatusCode::SERVICE_UNAVAILABLE, "partition_stopped"),
+        SubmitError::Elsewhere { .. } => NOT_HELD_CODE,
     }
 }
 
@@ -292,7 +315,7 @@ fn queue_code(error: &QueueError) -> (StatusCode, &'static str) {
     let rejection = match error {
         QueueError::NoRoom => return (StatusCode::SERVICE_UNAVAILABLE, "disk_full"),
         QueueError::Stopped { .. } => return (StatusCode::SERVICE_UNAVAILABLE, "partition_stopped"),
-        QueueError::NotHeld { .. } => return NOT_HELD,
+        QueueError::NotHeld { .. } => return NOT_HELD_CODE,
         QueueError::Rejected(rejection) => rejection,
     };
     match rejection {
@@ -330,6 +353,9 @@ impl IntoResponse for ApiError {
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
         if let Some(secs) = self.retry_after_secs() {
             headers.insert(RETRY_AFTER, HeaderValue::from(secs));
+        }
+        if self.is_not_held() {
+            headers.insert(NOT_HELD, HeaderValue::from_static("1"));
         }
         if let ApiError::Method { allow, .. } = self
             && !allow.is_empty()

@@ -34,6 +34,16 @@ pub const JOB_BYTES_MAX: usize = 128 << 10;
 /// Bytes of a whole collection. It becomes one frame of the journal.
 pub const IMPORT_BYTES_MAX: usize = 1536 << 10;
 
+/// Bytes of a request that is passed on to the instance that answers it: the most that any of them may have.
+pub const PASSED_BYTES_MAX: usize = IMPORT_BYTES_MAX;
+
+/// How long a call waits for somebody to hold its partition, and how long between two looks at most.
+pub const HOLDER_PATIENCE: Duration = Duration::from_secs(8);
+pub const HOLDER_GLANCE: Duration = Duration::from_millis(250);
+
+/// How long another instance may take to answer. Whoever waits for a message adds its patience.
+pub const PASS_PATIENCE: Duration = Duration::from_secs(30);
+
 /// Rows of a page that does not say how many.
 pub const PAGE_ITEMS_DEFAULT: usize = 50;
 

@@ -5,7 +5,7 @@ use journal::Journal;
 use kernel::{Run, State};
 use view::RunQuery;
 use wire::{RunPage, RunSummary};
-use words::{PartitionId, RunStatus, Timestamp};
+use words::{RunStatus, Timestamp};
 
 use crate::api::Api;
 use crate::error::ApiError;
@@ -43,23 +43,46 @@ pub(crate) async fn page<J: Journal>(api: &Api<J>, query: RunQuery) -> Result<Ru
     if items.len() > limit {
         items.truncate(limit);
         let last = items.last().expect("a page has at least one row");
-        let next = format!("l.{}.{}", last.accepted_at.0.0, last.id);
+        let next = behind_live(last);
         return Ok(RunPage { items, next: Some(next) });
     }
     if items.len() == limit {
-        return Ok(RunPage { items, next: Some("e".to_owned()) });
+        return Ok(RunPage { items, next: Some(ENDED_FIRST.to_owned()) });
     }
     let rest = ended(api, RunQuery { limit: limit - items.len(), cursor: None, ..query }).await?;
     items.extend(rest.items);
     Ok(RunPage { items, next: rest.next })
 }
 
+/// The cursor of a list that goes on with the first ended run.
+pub(crate) const ENDED_FIRST: &str = "e";
+
+/// The cursor that goes on behind a live run.
+pub(crate) fn behind_live(row: &RunSummary) -> String {
+    format!("l.{}.{}", row.accepted_at.0.0, row.id)
+}
+
+/// The cursor that goes on among ended runs where one of the view does.
+pub(crate) fn behind_ended(cursor: &str) -> String {
+    format!("e.{cursor}")
+}
+
+/// Whether a list goes on among live runs.
+pub(crate) fn is_live(cursor: &str) -> bool {
+    cursor.starts_with("l.")
+}
+
+/// The cursor of the view, when a list goes on among ended runs.
+pub(crate) fn ended_cursor(cursor: &str) -> Option<&str> {
+    cursor.strip_prefix("e.")
+}
+
 fn parse_cursor(text: &str) -> Result<Cursor, ApiError> {
     let bad = || ApiError::BadRequest(BAD_CURSOR.to_owned());
-    if text == "e" {
+    if text == ENDED_FIRST {
         return Ok(Cursor::EndedFirst);
     }
-    if let Some(cursor) = text.strip_prefix("e.") {
+    if let Some(cursor) = ended_cursor(text) {
         return Ok(Cursor::Ended(cursor.to_owned()));
     }
     let (at, id) = text.strip_prefix("l.").and_then(|rest| rest.split_once('.')).ok_or_else(bad)?;
@@ -74,7 +97,7 @@ async fn live<J: Journal>(
     after: Option<(Timestamp, String)>,
 ) -> Result<Vec<RunSummary>, ApiError> {
     let mut found = Vec::new();
-    for partition in (0..api.limits.partitions).map(PartitionId) {
+    for partition in api.listed() {
         let (query, after) = (query.clone(), after.clone());
         let matching = move |state: &State| select(state, &query, after.as_ref());
         match api.engine.query(partition, matching).await {
@@ -111,11 +134,13 @@ async fn ended<J: Journal>(api: &Api<J>, query: RunQuery) -> Result<RunPage, Api
         return Ok(RunPage { items: Vec::new(), next: None });
     }
     let view = api.view.clone();
+    let among = (!api.directory.is_alone()).then(|| api.listed().into_iter().collect());
+    let query = RunQuery { among, ..query };
     let listed = tokio::task::spawn_blocking(move || view.list(&query)).await;
     let page = listed.expect("listing does not panic").map_err(|error| match error {
         view::ListError::BadCursor => ApiError::BadRequest(BAD_CURSOR.to_owned()),
         view::ListError::View(error) => ApiError::View(error.to_string()),
     })?;
     let items = page.rows.into_iter().map(show::ended_summary).collect();
-    Ok(RunPage { items, next: page.next.map(|cursor| format!("e.{cursor}")) })
+    Ok(RunPage { items, next: page.next.map(|cursor| behind_ended(&cursor)) })
 }

@@ -9,7 +9,6 @@ use bytes::Bytes;
 use engine::{Catalog, Entry};
 use http::header::CONTENT_TYPE;
 use http::{HeaderValue, Method, Request, Response, StatusCode};
-use hyper::body::Incoming;
 use ingest::limits::BODY_BYTES_MAX;
 use journal::Journal;
 use kernel::Command;
@@ -18,8 +17,8 @@ use words::RunId;
 
 use crate::access::Permission;
 use crate::api::Api;
-use crate::body;
-use crate::entrance::{accepted, mark_replay, offer, run_id};
+use crate::body::{self, Payload};
+use crate::entrance::{Accepted, Way, accepted, mark_replay, offer, run_id};
 use crate::error::ApiError;
 
 /// The workflow whose route a path is at, and the id behind it.
@@ -47,7 +46,7 @@ impl<J: Journal> Api<J> {
         &self,
         entry: &Entry,
         id: Option<&str>,
-        request: Request<Incoming>,
+        request: Request<Payload>,
     ) -> Result<Response<Body>, ApiError> {
         match (request.method().clone(), id) {
             (Method::POST, None) => self.hand_in(entry, None, request).await,
@@ -72,13 +71,14 @@ impl<J: Journal> Api<J> {
         &self,
         entry: &Entry,
         path_id: Option<RunId>,
-        request: Request<Incoming>,
+        request: Request<Payload>,
     ) -> Result<Response<Body>, ApiError> {
         self.allow(request.headers(), Permission::Ingest)?;
-        let mut offer = offer(request.headers(), path_id)?;
-        offer.body = body::read(request, BODY_BYTES_MAX).await?;
-        let sent = offer.body.clone();
-        let submitted = self.take(entry, offer).await?;
+        let entry = &self.door_of(&self.catalog(), entry.definition.name().as_str(), request.headers())?;
+        let (submitted, sent) = match self.accept(entry, path_id, request).await? {
+            Accepted::Here(submitted, sent) => (submitted, sent),
+            Accepted::There(response) => return Ok(response),
+        };
         let route = entry.definition.accept().route().unwrap_or_default();
         let body = with_field(&sent, entry.definition.accept().id_field(), &submitted.id);
         let status = if submitted.new { StatusCode::ACCEPTED } else { StatusCode::OK };
@@ -92,7 +92,7 @@ impl<J: Journal> Api<J> {
         &self,
         entry: &Entry,
         id: RunId,
-        request: Request<Incoming>,
+        request: Request<Payload>,
     ) -> Result<Response<Body>, ApiError> {
         self.allow(request.headers(), Permission::Ingest)?;
         let Some(change) = entry.definition.accept().change() else {
@@ -103,9 +103,20 @@ impl<J: Journal> Api<J> {
         }
         let entry = self.workflow(&self.catalog(), change.as_str())?;
         let mut offer = offer(request.headers(), None)?;
+        // To whoever holds the partition of the change, which need not be where the run is.
+        let way = (!self.directory.is_alone()).then(|| Way {
+            method: Method::POST,
+            uri: format!("/v1/workflows/{change}/runs").parse().expect("a name is a part of a path"),
+            headers: request.headers().clone(),
+            ends: false,
+        });
         let sent = body::read(request, BODY_BYTES_MAX).await?;
         offer.body = with_field(&sent, entry.definition.accept().key_field(), &id);
-        self.take(&entry, offer).await?;
+        if let Accepted::There(response) = self.take_anywhere(&entry, offer, way).await?
+            && !response.status().is_success()
+        {
+            return Ok(response);
+        }
         let mut response = Response::new(Body::from(id.to_string()));
         response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("text/plain; charset=utf-8"));
         Ok(response)
@@ -113,7 +124,7 @@ impl<J: Journal> Api<J> {
 
     /// Cancels a run, also one that still waits in the inbox.
     pub(crate) async fn cancel(&self, id: &RunId, by: &str) -> Result<(), ApiError> {
-        let Some(entry) = self.ids.find(id) else {
+        let Some(entry) = self.entry(id) else {
             return match self.find(id).await? {
                 Some(found) => Err(kernel_ended(found.status())),
                 None => Err(ApiError::NotFound(format!("no run {id}"))),

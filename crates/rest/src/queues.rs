@@ -11,7 +11,7 @@ use kernel::job::Expect;
 use kernel::queue::{Entity, MessageNo, QueueRef, QueueRejection, Queues, Shelf};
 use serde_json::Value;
 use wire::{MessagePage, NamePage, QueueView, TopicView};
-use words::{PartitionId, QueueName};
+use words::QueueName;
 
 use self::document::{bad, fields, number, short};
 use crate::api::Api;
@@ -62,7 +62,7 @@ impl<J: Journal> Api<J> {
         show: fn(&Queues, &QueueName, &Entity) -> Option<T>,
     ) -> Result<Vec<T>, ApiError> {
         let mut all = Vec::new();
-        for partition in (0..self.limits.partitions).map(PartitionId) {
+        for partition in self.listed() {
             let (after, most) = (part.after.clone(), part.limit + 1);
             let found = self.engine.query_queues(partition, move |queues| {
                 let behind = |name: &QueueName| after.as_deref().is_none_or(|after| name.as_str() > after);

@@ -1,5 +1,6 @@
 //! Everything but the entrance: runs, parked runs, workflows, partitions, health.
 
+mod cluster;
 mod collections;
 mod health;
 mod jobs;
@@ -23,6 +24,10 @@ use serde::Serialize;
 use crate::api::Api;
 use crate::error::ApiError;
 use crate::openapi;
+
+pub(crate) use collections::path_of as collection_path;
+pub(crate) use queues::name_limit;
+pub(crate) use runs::run_query;
 
 /// The router of all routes that are not matched by hand.
 pub(crate) fn router<J: Journal>(api: Api<J>) -> Router {
@@ -62,6 +67,7 @@ pub(crate) fn router<J: Journal>(api: Api<J>) -> Router {
         .route("/v1/topics/{t}/subscriptions/{s}/messages", get(queues::messages::<J>))
         .route("/v1/topics/{t}/subscriptions/{s}/redrive", post(queues::redrive::<J>))
         .route("/v1/topics/{t}/subscriptions/{s}/purge", post(queues::purge::<J>))
+        .route("/v1/cluster", get(cluster::show::<J>))
         .route("/v1/partitions", get(health::partitions::<J>))
         .route("/v1/region", get(region::show::<J>))
         .route("/v1/region:promote", post(region::promote::<J>))

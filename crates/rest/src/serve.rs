@@ -5,10 +5,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::Router;
-use axum::body::Body;
-use axum::response::IntoResponse;
-use http::{Request, Response};
+use http::Request;
 use hyper::body::Incoming;
 use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
@@ -16,17 +13,12 @@ use journal::Journal;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinHandle;
-use tower_service::Service;
 
 use crate::api::Api;
-use crate::azure;
-use crate::bus;
-use crate::entrance;
+use crate::body::Payload;
+use crate::desk::Desk;
 use crate::limits::{HEAD_BYTES_MAX, HEADERS_MAX};
-use crate::own_route;
 use crate::patience::Patience;
-use crate::region;
-use crate::routes;
 
 /// A running listener.
 pub struct Server {
@@ -43,7 +35,7 @@ pub async fn serve<J: Journal>(listener: TcpListener, api: Api<J>) -> std::io::R
     let (stop, stopped) = watch::channel(false);
     let connections_max = api.limits.connections_max;
     let connections = Arc::new(Semaphore::new(connections_max));
-    let desk = Desk { router: routes::router(api.clone()), api };
+    let desk = Desk::new(api, stopped.clone());
     let accepting = host::spawn("accept connections", accept(listener, desk, stopped, connections.clone()));
     Ok(Server { address, stop, connections, connections_max, accepting })
 }
@@ -66,18 +58,6 @@ impl Server {
         if tokio::time::timeout(patience, idle).await.is_err() {
             tracing::warn!("some connections did not end in time");
         }
-    }
-}
-
-/// What answers requests, per connection.
-struct Desk<J> {
-    api: Api<J>,
-    router: Router,
-}
-
-impl<J> Clone for Desk<J> {
-    fn clone(&self) -> Desk<J> {
-        Desk { api: self.api.clone(), router: self.router.clone() }
     }
 }
 
@@ -117,12 +97,11 @@ async fn converse<J: Journal>(stream: TcpStream, desk: Desk<J>, mut stopped: wat
     let _ = stream.set_nodelay(true);
     let patience = Patience::new();
     let io = TokioIo::new(patience.watch(stream));
-    let stopping = stopped.clone();
-    let service = service_fn(|request| {
+    let service = service_fn(|request: Request<Incoming>| {
         let answering = patience.answer();
-        let (desk, stopping) = (&desk, &stopping);
+        let desk = &desk;
         async move {
-            let answer = desk.answer(request, stopping).await;
+            let answer = desk.answer(request.map(Payload::Arriving)).await;
             drop(answering);
             Ok::<_, Infallible>(answer)
         }
@@ -147,39 +126,5 @@ async fn converse<J: Journal>(stream: TcpStream, desk: Desk<J>, mut stopped: wat
     };
     if let Err(error) = ended {
         tracing::debug!(%error, "a connection broke");
-    }
-}
-
-impl<J: Journal> Desk<J> {
-    async fn answer(&self, request: Request<Incoming>, stopping: &watch::Receiver<bool>) -> Response<Body> {
-        let path = request.uri().path().to_owned();
-        if let Some(refusal) = region::refusal(self.api.region.as_deref(), &path) {
-            return refusal.into_response();
-        }
-        if let Some(door) = entrance::door(request.method(), &path) {
-            return self.api.enter(door, request).await.unwrap_or_else(IntoResponse::into_response);
-        }
-        if let Some(place) = azure::Place::of(&path) {
-            return self.api.azure(place, request).await;
-        }
-        if let Some(place) = azure::ClassicPlace::of(&path) {
-            return self.api.classic(place, request).await;
-        }
-        if let Some((entry, id)) = own_route::find(&self.api.catalog(), &path) {
-            let answered = self.api.own_route(&entry, id, request).await;
-            return answered.unwrap_or_else(IntoResponse::into_response);
-        }
-        if let Some(place) = bus::Place::of(&path) {
-            let answered = match place {
-                Ok(place) => self.api.bus(place, request, stopping.clone()).await,
-                Err(error) => Err(error),
-            };
-            return answered.unwrap_or_else(IntoResponse::into_response);
-        }
-        let mut router = self.router.clone();
-        match router.call(request.map(Body::new)).await {
-            Ok(response) => response,
-            Err(never) => match never {},
-        }
     }
 }

@@ -6,6 +6,7 @@ mod gauges;
 mod housekeeping;
 mod memory;
 mod outbound;
+mod passage;
 mod post;
 mod region;
 mod start;
@@ -17,4 +18,5 @@ pub use config::{
 };
 pub use engine::{Applied, ApplyError};
 pub use region::Desk as RegionDesk;
+pub use passage::{HttpPassage, Neighbours};
 pub use start::{Running, StartError, start, start_with_clock};

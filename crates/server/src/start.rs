@@ -22,6 +22,7 @@ use crate::config::{Config, ConfigError, SyncMode};
 use crate::descriptors::Descriptors;
 use crate::memory::Memory;
 use crate::outbound::Outbound;
+use crate::passage::Neighbours;
 use crate::starter::WorkflowStarter;
 use crate::{gauges, housekeeping};
 
@@ -108,6 +109,10 @@ pub async fn start_with_clock(config: Config, clock: Clock) -> Result<Running, S
     )
     .await;
     outbound.postman.reaches(engine.clone());
+    let neighbours = Neighbours::none();
+    if let Some(queues) = neighbours.queues() {
+        outbound.postman.reaches_others(queues);
+    }
     let gauges = gauges::Gauges::register(&mut metrics);
     let sources = outbound.sources(&config, &engine, &ingest, control.catalogs(), &mut metrics);
     let performer = outbound.performer;
@@ -128,6 +133,10 @@ pub async fn start_with_clock(config: Config, clock: Clock) -> Result<Running, S
         vault,
         clock: clock.clone(),
         region: None,
+        directory: neighbours.directory,
+        passage: neighbours.passage,
+        peer: neighbours.peer,
+        roles: neighbours.roles,
     });
     let server = rest::serve(listener, api.clone()).await.map_err(listen)?;
     let keeper = housekeeping::Keeper {

@@ -37,9 +37,12 @@ pub(crate) async fn take<J: Journal>(
         Err(SubmitError::Refused(refusal)) => {
             Verdict::Later(PAUSE.max(Duration::from_secs(refusal.retry_after_secs.min(60))))
         }
-        Err(SubmitError::Journal(_) | SubmitError::View(_) | SubmitError::Stopped { .. }) => {
-            Verdict::Later(PAUSE)
-        }
+        Err(
+            SubmitError::Journal(_)
+            | SubmitError::View(_)
+            | SubmitError::Stopped { .. }
+            | SubmitError::Elsewhere { .. },
+        ) => Verdict::Later(PAUSE),
         Err(
             error @ (SubmitError::TooLarge { .. }
             | SubmitError::NotJson(_)

@@ -165,6 +165,12 @@ impl Ids {
         standings.by_partition.get(&partition).copied().unwrap_or(unsaid)
     }
 
+    /// Whether the ids of any partition are known here.
+    pub fn holds_any(&self) -> bool {
+        let standings = self.standings.read().expect("no panic under this lock");
+        !standings.shared || standings.by_partition.values().any(|standing| *standing == Standing::Held)
+    }
+
     /// Forgets all ids of a partition.
     pub fn forget(&self, partition: PartitionId) {
         for shard in &self.shards {

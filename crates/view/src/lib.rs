@@ -37,7 +37,7 @@ pub use error::{Error, ListError, OpenError};
 pub use ids::{Entry, Ids, Reserve, Standing};
 pub use jobs::{JobRows, Row};
 pub use limits::PAGE_ROWS_MAX;
-pub use list::{Page, RunQuery};
+pub use list::{Page, Place, RunQuery};
 pub use retention::Forgotten;
 pub use run::{EndedRun, RunSummary};
 pub use view::{OnFailure, PartitionSizes, Settings, Sizes, Staging, View};

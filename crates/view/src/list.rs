@@ -1,8 +1,8 @@
 //! Lists of ended runs: range scans over one index of every partition, merged newest first.
 
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
 use std::collections::binary_heap::PeekMut;
+use std::collections::{BTreeSet, BinaryHeap};
 use std::sync::Arc;
 
 use lsm_tree::Slice;
@@ -31,6 +31,30 @@ pub struct RunQuery {
     pub limit: usize,
     /// [`Page::next`] of the page before.
     pub cursor: Option<String>,
+    /// Only these partitions, of those that are open: what is held now. A cursor is not bound to it, because partitions
+    /// change hands between two pages.
+    pub among: Option<BTreeSet<PartitionId>>,
+}
+
+/// Where a run stands among ended ones, the same in every instance: what lists of several are merged by.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Place(Vec<u8>);
+
+impl Place {
+    pub fn of_run(accepted_at: Timestamp, id: &RunId) -> Place {
+        Place(keys::place(accepted_at, id))
+    }
+
+    /// The place that a cursor of this query goes on behind.
+    pub fn of_cursor(query: &RunQuery, cursor: &str) -> Option<Place> {
+        Some(Place(cursor::decode(cursor, &fingerprint(query))?.place))
+    }
+
+    /// The cursor that goes on behind this place, in whichever partition it is.
+    pub fn cursor(&self, query: &RunQuery) -> String {
+        let position = Position { place: self.0.clone(), partition: PartitionId(u16::MAX) };
+        cursor::encode(&position, &fingerprint(query))
+    }
 }
 
 /// One page of a list, newest first by `accepted_at`, then by id.
@@ -50,7 +74,11 @@ pub(crate) fn list(partitions: &[Arc<Partition>], query: &RunQuery) -> Result<Pa
     let limit = query.limit.clamp(1, PAGE_ROWS_MAX);
 
     let mut merge = Merge::default();
-    for partition in partitions.iter().filter(|each| query.partition.is_none_or(|only| only == each.id)) {
+    let wanted = |each: &&Arc<Partition>| {
+        query.partition.is_none_or(|only| only == each.id)
+            && query.among.as_ref().is_none_or(|among| among.contains(&each.id))
+    };
+    for partition in partitions.iter().filter(wanted) {
         for scan in scans(partition, query, after.as_ref())? {
             merge.add(scan)?;
         }
@@ -205,9 +233,9 @@ fn matches(run: &RunSummary, query: &RunQuery) -> bool {
         && query.key.as_ref().is_none_or(|key| run.key == *key)
 }
 
-/// What a cursor is bound to: all of the query but its limit and the cursor itself.
+/// What a cursor is bound to: all of the query but its limit, the cursor itself, and what is held at the moment.
 fn fingerprint(query: &RunQuery) -> Vec<u8> {
-    let RunQuery { workflow, status, key, from, to, partition, limit: _, cursor: _ } = query;
+    let RunQuery { workflow, status, key, from, to, partition, limit: _, cursor: _, among: _ } = query;
     let status = status.map(RunStatus::as_str);
     postcard::to_stdvec(&(workflow, status, key, from, to, partition))
         .expect("a vector takes all that is written to it")

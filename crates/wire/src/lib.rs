@@ -1,5 +1,6 @@
 //! The JSON of the API: what clients send and what they get back, for the server and every client of it.
 
+mod cluster;
 mod partition;
 mod problem;
 mod queue;
@@ -8,6 +9,7 @@ mod run;
 mod time;
 mod workflow;
 
+pub use cluster::{ClusterView, HoldingView, InstanceView};
 pub use partition::{Limits, PartitionView, ServiceView};
 pub use problem::{FieldError, Problem};
 pub use queue::{

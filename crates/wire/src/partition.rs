@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PartitionView {
     pub partition: u16,
-    /// running or stopped
+    /// running, stopped, or unheld when no instance has it at this moment
     pub state: String,
     /// Why it is stopped.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -17,6 +17,22 @@ pub struct PartitionView {
     pub live_runs: usize,
     pub parked_runs: usize,
     pub calls: usize,
+}
+
+impl PartitionView {
+    /// One that no instance has at this moment.
+    pub fn unheld(partition: u16) -> PartitionView {
+        PartitionView {
+            partition,
+            state: "unheld".to_owned(),
+            reason: None,
+            inbox_tail: 0,
+            inbox_through: 0,
+            live_runs: 0,
+            parked_runs: 0,
+            calls: 0,
+        }
+    }
 }
 
 /// How a service is doing.

@@ -39,8 +39,17 @@ impl JobReader {
 
     /// The collections whose ids begin with `prefix`, in the order of their ids.
     pub fn collections(&self, prefix: &str) -> Result<Vec<Collection>, ReadJobError> {
+        self.collections_in((0..self.partitions).map(PartitionId), prefix)
+    }
+
+    /// Those of them that are in some of the partitions.
+    pub fn collections_in(
+        &self,
+        partitions: impl IntoIterator<Item = PartitionId>,
+        prefix: &str,
+    ) -> Result<Vec<Collection>, ReadJobError> {
         let mut rows = Vec::new();
-        for partition in (0..self.partitions).map(PartitionId) {
+        for partition in partitions {
             rows.extend(self.view.collections(partition, prefix)?);
         }
         rows.sort_by(|a, b| a.0.cmp(&b.0));

@@ -60,6 +60,11 @@ impl<J: Journal> Partition<J> {
                     self.note_fired(fired)?;
                 }
                 Event::Job(_) => self.record(&mut batch.jobs, event)?,
+                // Written to the inbox by another instance, it is heard of here for the first time.
+                Event::Accepted(accepted) if self.shared.ids.is_shared() => {
+                    let request = &accepted.request;
+                    self.shared.ids.restore(&request.id, request.body_hash, self.id);
+                }
                 Event::Accepted(_) | Event::CancelNoted { .. } | Event::Run { .. } | Event::Queue(_) => {}
             }
         }

@@ -77,7 +77,23 @@ pub(super) struct Purged {
 
 #[derive(Debug, Deserialize)]
 pub(super) struct Stored {
-    pub(super) seq: u64,
+    seq: u64,
+    /// The domain of who stored it, when it has one.
+    #[serde(default)]
+    domain: Option<String>,
+}
+
+impl Stored {
+    /// The sequence, when it was stored in this domain. Regions that are joined without `deny_imports` and
+    /// `deny_exports` carry messages to each other, and the other one's sequence says nothing about ours.
+    pub(super) fn here(self, domain: Option<&str>) -> Result<u64, PublishError> {
+        match (self.domain, domain) {
+            (Some(there), Some(here)) if there != here => Err(PublishError::Unknown(format!(
+                "domain {there} answered instead of {here}: leaf connections must deny these subjects"
+            ))),
+            _ => Ok(self.seq),
+        }
+    }
 }
 
 #[derive(Debug, Deserialize)]
@@ -122,6 +138,14 @@ mod tests {
             Answer::Refused { error } => publish_error(&error),
             Answer::Done(_) => panic!("an error is no success"),
         }
+    }
+
+    #[test]
+    fn an_answer_from_the_other_region_says_nothing() {
+        let stored = || serde_json::from_str::<Stored>(r#"{"stream":"S","domain":"west","seq":7}"#).unwrap();
+        assert_eq!(stored().here(Some("west")), Ok(7));
+        assert_eq!(stored().here(None), Ok(7));
+        assert!(matches!(stored().here(Some("east")), Err(PublishError::Unknown(_))));
     }
 
     #[test]

@@ -51,11 +51,8 @@ impl Client {
                 _ = ticks.tick() => {}
             }
             if let Ok(bounds) = self.bounds(&stream).await {
-                last.send_if_modified(|last| {
-                    let risen = bounds.last > *last;
-                    *last = bounds.last.max(*last);
-                    risen
-                });
+                // It falls when a stream was replaced.
+                last.send_if_modified(|last| std::mem::replace(last, bounds.last) != bounds.last);
             }
         }
     }

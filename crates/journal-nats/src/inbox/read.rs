@@ -37,11 +37,13 @@ impl Inbox {
             for record in batch.into_iter().filter(|record| record.seq >= from) {
                 bytes += record.bytes.len();
                 if bytes > bytes_max && !records.is_empty() {
+                    self.note_read(sequence);
                     return Ok(records);
                 }
                 records.push(record);
             }
         }
+        self.note_read(through);
         Ok(records)
     }
 
@@ -77,7 +79,10 @@ impl Inbox {
             }
             let check = |bytes: &Bytes| self.check(bytes, bounds.first);
             match fetch(wire, &self.stream, bounds.first, check).await {
-                Ok(first) => return self.trimmed(from, first[0].seq),
+                Ok(records) => {
+                    let first = records.first().map_or(batch::last_number(bounds.first), |first| first.seq);
+                    return self.trimmed(from, first);
+                }
                 Err(Lost::Trimmed(newer)) => bounds = newer,
                 Err(Lost::Damaged(detail)) => return ReadError::Damaged { partition, detail },
             }

@@ -205,6 +205,13 @@ impl Domain {
         Ok(ack.seq)
     }
 
+    /// Stores a message and gives its sequence.
+    pub(crate) async fn publish(&self, subject: String, payload: Bytes) -> Result<u64, DomainError> {
+        let request = Request::new().payload(payload).timeout(Some(self.patience));
+        let ack: AckAnswer = parse(self.send(subject, request).await?)?;
+        Ok(ack.seq)
+    }
+
     async fn ask(&self, what: &str, question: &impl Serialize) -> Result<Value, DomainError> {
         self.ask_within(self.patience, what, question).await
     }

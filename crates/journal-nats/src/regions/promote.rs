@@ -100,6 +100,7 @@ impl Inner {
         promotion.step = Step::Open;
         let revision = self.step(standing, &promotion, revision).await?;
         self.open(epoch, &streams).await?;
+        self.fill_inboxes(&streams).await?;
         self.write(&self.here, Role::Active, epoch, None, revision).await?;
         Ok(promoted(epoch, promotion.forced, begun, lag))
     }

@@ -3,12 +3,12 @@
 use std::time::Duration;
 
 use journal::Journal as _;
-use journal_nats::{Client, Source, Wire as _, layout};
+use journal_nats::{Client, Servers, Source, Wire as _, layout};
 use peers::{NatsCluster, NatsSettings};
 use tokio::time::timeout;
-use words::PartitionId;
+use words::{PartitionId, Seq};
 
-use crate::cluster::{bytes, open, settings, shared};
+use crate::cluster::{bytes, frames, open, requests, settings, shared};
 
 const ONE: PartitionId = PartitionId(0);
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -41,7 +41,7 @@ async fn the_paired_region_is_asked_through_its_domain() {
     let west = NatsSettings { remotes, remotes_deny: deny, ..region("west") };
     let west = NatsCluster::start_with(west).unwrap();
 
-    settings.servers = east.urls();
+    settings.servers = Servers(east.urls());
     settings.pair_domain = Some("west".to_owned());
     let client = Client::connect(&settings).await.unwrap();
     layout::ensure(&client, &settings.installation, 1).await.unwrap();
@@ -52,11 +52,42 @@ async fn the_paired_region_is_asked_through_its_domain() {
             tokio::time::sleep(Duration::from_millis(100)).await;
         }
     };
-    settings.servers = west.urls();
+    settings.servers = Servers(west.urls());
     let journal = open(&settings).await;
     timeout(PATIENCE, asked).await.expect("the pair is reached");
     journal.claim(ONE).await.unwrap();
     assert!(client.get(&stream, 1, Source::Pair).await.unwrap().is_some(), "the claim in the other region");
     assert_eq!(client.get(&stream, 2, Source::Pair).await, Ok(None));
     assert_eq!(client.get(&stream, 1, Source::Leader).await, Ok(None), "nothing is here");
+}
+
+#[tokio::test]
+async fn a_stream_that_was_replaced_is_taken_up_anew() {
+    let settings = settings(shared());
+    let journal = open(&settings).await;
+    let mut tail = journal.inbox_tail(ONE);
+    let claim = journal.claim(ONE).await.unwrap();
+    for before in 0..5 {
+        journal.append(ONE, claim.epoch, Seq(before), bytes("old")).await.unwrap();
+        journal.inbox_append(ONE, vec![bytes("old")]).await.unwrap();
+    }
+    frames(&journal, ONE).await;
+
+    let client = Client::connect(&settings).await.unwrap();
+    for kind in ["JRN", "ING"] {
+        let subject = format!("$JS.API.STREAM.DELETE.{}_{kind}_00000", settings.installation.name);
+        client.nats().request(subject, "".into()).await.unwrap();
+    }
+    let other = open(&settings).await;
+    let claim = other.claim(ONE).await.unwrap();
+    other.append(ONE, claim.epoch, Seq(0), bytes("new")).await.unwrap();
+    other.inbox_append(ONE, vec![bytes("new")]).await.unwrap();
+
+    journal.forget().await.unwrap();
+    assert_eq!(frames(&journal, ONE).await, ["new"]);
+    assert_eq!(requests(&journal, ONE, Seq(1)).await, ["new"]);
+    let claim = journal.claim(ONE).await.unwrap();
+    assert_eq!(claim.events_tail, Seq(1));
+    let accepted = other.inbox_append(ONE, vec![bytes("newer")]).await.unwrap();
+    timeout(PATIENCE, tail.wait_for(|tail| *tail == accepted)).await.expect("it is followed").unwrap();
 }

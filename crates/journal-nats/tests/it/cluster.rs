@@ -5,7 +5,7 @@ use std::sync::{LazyLock, Mutex};
 
 use bytes::Bytes;
 use journal_nats::snapshots::memory::MemorySnapshots;
-use journal_nats::{Client, Installation, Login, NatsJournal, Proof, Settings, Tls};
+use journal_nats::{Client, Installation, Login, NatsJournal, Proof, Servers, Settings, Tls};
 use peers::{NatsCluster, NatsSettings};
 use words::{PartitionId, Seq};
 
@@ -35,7 +35,7 @@ pub fn shared_monitors() -> Vec<String> {
 pub fn settings(servers: Vec<String>) -> Settings {
     static NEXT: AtomicU32 = AtomicU32::new(0);
     Settings {
-        servers,
+        servers: Servers(servers),
         login: Login::Nobody,
         tls: Tls::default(),
         installation: Installation {

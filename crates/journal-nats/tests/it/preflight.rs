@@ -31,7 +31,7 @@ async fn without_a_proof_of_all_servers_it_is_refused() {
 
     let few = Proof::Monitoring(shared_monitors()[..2].to_vec());
     let few = refused(&Settings { proof: few, ..settings(shared()) }).await;
-    assert!(few.starts_with("2 of NATS's servers") && few.contains("3 are needed"), "{few}");
+    assert!(few.starts_with("2 of NATS's servers with JetStream") && few.contains("3 are needed"), "{few}");
 
     let nobody = Proof::SystemAccount(Login::Nobody);
     let nobody = refused(&Settings { proof: nobody, ..settings(shared()) }).await;

@@ -9,7 +9,7 @@ use uuid::Uuid;
 
 use super::place::CollectionPath;
 use crate::access::Denied;
-use crate::error::ApiError;
+use crate::error::{ApiError, NOT_HELD};
 use crate::jobs::JobsError;
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-ms-request-id");
@@ -25,6 +25,8 @@ pub(crate) struct AzureError {
     message: String,
     /// The gateway in front of the scheduler used to answer this.
     by_gateway: bool,
+    /// Another instance is to be asked.
+    not_held: bool,
 }
 
 #[derive(Serialize)]
@@ -40,7 +42,7 @@ struct ErrorText<'a> {
 
 impl AzureError {
     pub fn new(status: StatusCode, code: &'static str, message: impl Into<String>) -> AzureError {
-        AzureError { status, code, message: message.into(), by_gateway: false }
+        AzureError { status, code, message: message.into(), by_gateway: false, not_held: false }
     }
 
     pub fn bad_request(message: impl Into<String>) -> AzureError {
@@ -93,6 +95,9 @@ impl AzureError {
         if self.by_gateway {
             response.headers_mut().insert(FAILURE_CAUSE, HeaderValue::from_static("gateway"));
         }
+        if self.not_held {
+            response.headers_mut().insert(NOT_HELD, HeaderValue::from_static("1"));
+        }
         response
     }
 }
@@ -111,7 +116,8 @@ impl From<ApiError> for AzureError {
             (_, status) if status.is_client_error() => "BadRequest",
             _ => "InternalError",
         };
-        AzureError::new(status, code, error.to_string())
+        let not_held = error.is_not_held();
+        AzureError { not_held, ..AzureError::new(status, code, error.to_string()) }
     }
 }
 

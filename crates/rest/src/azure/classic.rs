@@ -4,7 +4,6 @@
 
 use axum::body::Body;
 use http::{Method, Request, Response, StatusCode};
-use hyper::body::Incoming;
 use jobs::Dialect;
 use journal::Journal;
 use percent_encoding::percent_decode_str;
@@ -14,6 +13,7 @@ use super::answer::{self, AzureError};
 use super::{AT_ONCE, Answer, CollectionPath};
 use crate::access::Permission;
 use crate::api::Api;
+use crate::body::Payload;
 use crate::error::ApiError;
 use crate::jobs::{JobsError, Shown, Writing, status, stored};
 use crate::limits::JOB_BYTES_MAX;
@@ -27,6 +27,10 @@ pub(crate) struct ClassicPlace {
 }
 
 impl ClassicPlace {
+    pub fn collection(&self) -> &CollectionPath {
+        &self.collection
+    }
+
     /// `/{subscription}/cloudservices/{service}/resources/scheduler/~/jobCollections/{collection}/jobs[/{job}]`
     pub fn of(path: &str) -> Option<ClassicPlace> {
         let decode = |part: &str| percent_decode_str(part).decode_utf8().map(|text| text.into_owned());
@@ -67,11 +71,11 @@ impl ClassicPlace {
 }
 
 impl<J: Journal> Api<J> {
-    pub(crate) async fn classic(&self, place: ClassicPlace, request: Request<Incoming>) -> Response<Body> {
+    pub(crate) async fn classic(&self, place: ClassicPlace, request: Request<Payload>) -> Response<Body> {
         self.answer_classic(place, request).await.unwrap_or_else(AzureError::into_response)
     }
 
-    async fn answer_classic(&self, place: ClassicPlace, request: Request<Incoming>) -> Answer {
+    async fn answer_classic(&self, place: ClassicPlace, request: Request<Payload>) -> Answer {
         let needs = if request.method() == Method::GET { Permission::Read } else { Permission::Edit };
         self.allow(request.headers(), needs)?;
         let at = &place.collection;
@@ -98,7 +102,7 @@ impl<J: Journal> Api<J> {
         &self,
         at: &CollectionPath,
         name: &str,
-        request: Request<Incoming>,
+        request: Request<Payload>,
     ) -> Result<Response<Body>, JobsError> {
         let writing =
             Writing { expect: crate::etag::expect(request.method(), request.headers())?, delay: AT_ONCE };
@@ -137,7 +141,7 @@ impl<J: Journal> Api<J> {
 }
 
 /// The body of a classic request, put into the envelope of the newer API.
-async fn wrapped(request: Request<Incoming>) -> Result<Value, JobsError> {
+async fn wrapped(request: Request<Payload>) -> Result<Value, JobsError> {
     let bytes = crate::body::read(request, JOB_BYTES_MAX).await?;
     let body: Value = serde_json::from_slice(&bytes)
         .map_err(|error| JobsError::Bad(format!("the body is not JSON: {error}")))?;

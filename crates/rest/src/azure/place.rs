@@ -42,6 +42,15 @@ impl CollectionPath {
 }
 
 impl Place {
+    /// The collection that it is in.
+    pub fn collection(&self) -> Option<&CollectionPath> {
+        match self {
+            Place::Collection(at) | Place::Enable(at) | Place::Disable(at) | Place::Jobs(at) => Some(at),
+            Place::Job(at, _) | Place::Run(at, _) | Place::History(at, _) | Place::Preview(at, _) => Some(at),
+            Place::Provider { .. } | Place::Collections { .. } | Place::Unknown => None,
+        }
+    }
+
     /// The place that a path names; none when it belongs to another API.
     pub fn of(path: &str) -> Option<Place> {
         let decode = |part: &str| percent_decode_str(part).decode_utf8().map(|text| text.into_owned());

@@ -1,14 +1,14 @@
 //! Collections: written whole, merged, switched on and off, deleted.
 
 use engine::jobs::{JobAnswer, JobCommand};
-use jobs::{CollectionDocument, CollectionState, FrontEnd, Plan};
+use jobs::{CollectionDocument, CollectionState, FrontEnd, Plan, Sku};
 use journal::Journal;
 use kernel::job::{Collection, CollectionDraft, Expect, JobRejection};
 use serde_json::Value;
 
 use super::{JobsError, RACES_MAX, check_name, new_uid};
 use crate::api::Api;
-use crate::azure::CollectionPath;
+use crate::azure::{self, CollectionPath};
 use crate::error::ApiError;
 
 impl<J: Journal> Api<J> {
@@ -70,7 +70,7 @@ impl<J: Journal> Api<J> {
         document: &CollectionDocument,
         expect: Expect,
     ) -> Result<(Collection, bool), JobsError> {
-        self.check_free(at, document)?;
+        self.check_free(at, document).await?;
         let draft = CollectionDraft {
             subscription: at.subscription.clone(),
             group: at.group.clone(),
@@ -86,14 +86,23 @@ impl<J: Journal> Api<J> {
     }
 
     /// A subscription has one free collection.
-    fn check_free(&self, at: &CollectionPath, document: &CollectionDocument) -> Result<(), JobsError> {
+    async fn check_free(&self, at: &CollectionPath, document: &CollectionDocument) -> Result<(), JobsError> {
         if document.plan() != Plan::Free {
             return Ok(());
         }
-        for other in self.jobs.collections(&format!("{}/", at.subscription.to_lowercase()))? {
+        for other in
+            self.jobs.collections_in(self.listed(), &format!("{}/", at.subscription.to_lowercase()))?
+        {
             if other.id() != at.id() && stored_collection(&other)?.plan() == Plan::Free {
-                let text = format!("the subscription already has a free job collection, '{}'", other.name);
-                return Err(JobsError::Conflict(text));
+                return Err(taken(&other.name));
+            }
+        }
+        let others = self.parts_of_others(&azure::collections_uri(&at.subscription)).await?;
+        for part in others {
+            let part: FreeOnes = serde_json::from_slice(&part)
+                .map_err(|error| ApiError::View(format!("the part of another instance: {error}")))?;
+            if let Some(other) = part.value.iter().find(|other| other.properties.sku.name == Plan::Free) {
+                return Err(taken(&other.name));
             }
         }
         Ok(())
@@ -106,6 +115,27 @@ impl<J: Journal> Api<J> {
     ) -> Result<(), JobsError> {
         self.ask(at, JobCommand::DeleteCollection { collection: at.id(), expect }).await.map(drop)
     }
+}
+
+/// What has to be known of collections that other instances hold.
+#[derive(serde::Deserialize)]
+struct FreeOnes {
+    value: Vec<FreeOne>,
+}
+
+#[derive(serde::Deserialize)]
+struct FreeOne {
+    name: String,
+    properties: FreePlan,
+}
+
+#[derive(serde::Deserialize)]
+struct FreePlan {
+    sku: Sku,
+}
+
+fn taken(name: &str) -> JobsError {
+    JobsError::Conflict(format!("the subscription already has a free job collection, '{name}'"))
 }
 
 /// The document inside a collection.

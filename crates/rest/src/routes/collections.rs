@@ -33,7 +33,7 @@ pub(super) struct ImportQuery {
 }
 
 /// Where `{c}` points.
-pub(super) fn path_of(text: &str) -> Result<CollectionPath, ApiError> {
+pub(crate) fn path_of(text: &str) -> Result<CollectionPath, ApiError> {
     let parts: Vec<&str> = text.split('~').collect();
     let [subscription, group, name] = match parts.as_slice() {
         [name] => [SUBSCRIPTION, GROUP, name],
@@ -70,7 +70,7 @@ pub(super) async fn list<J: Journal>(
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
     api.allow(&headers, Permission::Read)?;
-    let all = api.jobs.collections("").map_err(JobsError::from)?;
+    let all = api.jobs.collections_in(api.listed(), "").map_err(JobsError::from)?;
     let items = all.iter().map(shown).collect::<Result<Vec<_>, _>>()?;
     Ok(answer(&Items { items }))
 }

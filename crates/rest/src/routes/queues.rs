@@ -65,6 +65,11 @@ pub(super) fn part(asked: AskedPart) -> Result<Part, ApiError> {
     Ok(Part { after: asked.after.map(|name| name.to_ascii_lowercase()), limit })
 }
 
+/// How many names a list of queues or topics is asked for.
+pub(crate) fn name_limit(uri: &http::Uri) -> Result<usize, ApiError> {
+    Ok(part(Query::try_from_uri(uri))?.limit)
+}
+
 fn look(asked: AskedLook) -> Result<Look, ApiError> {
     let Query(asked) = asked.map_err(|error| ApiError::BadRequest(error.body_text()))?;
     let limit = asked.limit.unwrap_or(PAGE_ITEMS_DEFAULT);

@@ -2,7 +2,7 @@
 
 use axum::extract::{Query, Request, State};
 use axum::response::Response;
-use http::{HeaderMap, StatusCode};
+use http::{HeaderMap, StatusCode, Uri};
 use journal::Journal;
 use kernel::{Command, Decision};
 use serde::Deserialize;
@@ -47,6 +47,7 @@ impl ListQuery {
             partition: None,
             limit,
             cursor: self.cursor,
+            among: None,
         })
     }
 }
@@ -56,6 +57,12 @@ pub(super) type Asked = Result<Query<ListQuery>, axum::extract::rejection::Query
 fn query(asked: Asked) -> Result<RunQuery, ApiError> {
     let Query(asked) = asked.map_err(|error| ApiError::BadRequest(error.body_text()))?;
     asked.into_query()
+}
+
+/// What the address of a list of runs asks for.
+pub(crate) fn run_query(uri: &Uri, parked: bool) -> Result<RunQuery, ApiError> {
+    let query = query(Query::try_from_uri(uri))?;
+    Ok(if parked { RunQuery { status: Some(RunStatus::Parked), ..query } } else { query })
 }
 
 pub(super) async fn list<J: Journal>(

@@ -106,6 +106,10 @@ async fn serve(view: View) -> SocketAddr {
         vault: Arc::new(Vault::new([7; vault::Key::BYTES])),
         clock,
         region: None,
+        directory: cluster::Directory::alone(),
+        passage: Arc::new(rest::NoPassage),
+        peer: None,
+        roles: cluster::Roles::ALL,
     });
     api.apply(WORKFLOW, "fuzz").await.expect("the workflow is valid");
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("loopback can be listened on");

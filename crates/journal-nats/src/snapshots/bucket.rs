@@ -1,0 +1,127 @@
+//! A store in NATS itself: a bucket of objects, as every client of NATS reads it.
+//!
+//! Everything that decides is asked of the stream's leader: a replica that lags behind would show an older manifest as
+//! the newest, so nothing is read directly and names are listed from the leader's subjects.
+
+use std::time::Duration;
+
+use async_nats::jetstream::object_store::{InfoErrorKind, ObjectStore};
+use async_nats::jetstream::stream::{Config, DiscardPolicy, StorageType, Stream};
+use async_nats::jetstream::{self, object_store};
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE;
+use bytes::{Bytes, BytesMut};
+use futures_util::TryStreamExt;
+use tokio::io::AsyncReadExt;
+
+use super::store::{Store, StoreError};
+
+/// The longest that an object may take to be stored: 64 MiB at half a megabyte a second.
+const PUT_PATIENCE: Duration = Duration::from_secs(120);
+
+/// The longest that the next part of an object may take: a replica that has lost one never sends it, and the next try
+/// may meet another replica.
+const PART_PATIENCE: Duration = Duration::from_secs(10);
+
+/// Objects in a bucket of NATS.
+#[derive(Clone)]
+pub struct Bucket {
+    name: String,
+    objects: ObjectStore,
+    stream: Stream,
+}
+
+impl Bucket {
+    /// Opens the bucket, or makes it with so many replicas.
+    pub async fn open(
+        context: &jetstream::Context,
+        name: &str,
+        replicas: usize,
+    ) -> Result<Bucket, StoreError> {
+        let failed = |error: &dyn std::fmt::Display| StoreError::new("opening the bucket", name, error);
+        let stream_name = format!("OBJ_{name}");
+        let config = Config {
+            name: stream_name.clone(),
+            subjects: vec![format!("$O.{name}.C.>"), format!("$O.{name}.M.>")],
+            storage: StorageType::File,
+            num_replicas: replicas,
+            discard: DiscardPolicy::New,
+            allow_rollup: true,
+            allow_direct: false,
+            ..Config::default()
+        };
+        let stream = match context.get_stream(&stream_name).await {
+            Ok(stream) => stream,
+            Err(_) => context.get_or_create_stream(config).await.map_err(|error| failed(&error))?,
+        };
+        let objects = context.get_object_store(name).await.map_err(|error| failed(&error))?;
+        Ok(Bucket { name: name.to_owned(), objects, stream })
+    }
+
+    /// The subject of what is said about an object.
+    fn meta(&self, name: &str) -> String {
+        format!("$O.{}.M.{}", self.name, URL_SAFE.encode(name))
+    }
+
+    async fn info(&self, name: &str) -> Result<Option<object_store::ObjectInfo>, StoreError> {
+        match self.objects.info(name).await {
+            Ok(info) => Ok((!info.deleted).then_some(info)),
+            Err(error) if error.kind() == InfoErrorKind::NotFound => Ok(None),
+            Err(error) => Err(StoreError::new("looking for", name, error)),
+        }
+    }
+
+    async fn read(&self, name: &str, size: usize) -> Result<Bytes, StoreError> {
+        let failed = |error: &dyn std::fmt::Display| StoreError::new("reading", name, error);
+        let mut object = self.objects.get(name).await.map_err(|error| failed(&error))?;
+        let mut bytes = BytesMut::with_capacity(size);
+        loop {
+            let read = tokio::time::timeout(PART_PATIENCE, object.read_buf(&mut bytes)).await;
+            if read.map_err(|late| failed(&late))?.map_err(|error| failed(&error))? == 0 {
+                return Ok(bytes.freeze());
+            }
+        }
+    }
+}
+
+impl Store for Bucket {
+    async fn put(&self, name: &str, bytes: Bytes) -> Result<(), StoreError> {
+        let mut reader = bytes.as_ref();
+        let put = tokio::time::timeout(PUT_PATIENCE, self.objects.put(name, &mut reader)).await;
+        match put {
+            Ok(Ok(_)) => Ok(()),
+            Ok(Err(error)) => Err(StoreError::new("putting", name, error)),
+            Err(late) => Err(StoreError::new("putting", name, late)),
+        }
+    }
+
+    async fn get(&self, name: &str) -> Result<Option<Bytes>, StoreError> {
+        let Some(info) = self.info(name).await? else { return Ok(None) };
+        self.read(name, info.size).await.map(Some)
+    }
+
+    async fn list(&self, prefix: &str) -> Result<Vec<String>, StoreError> {
+        let failed = |error: &dyn std::fmt::Display| StoreError::new("listing", prefix, error);
+        let below = format!("$O.{}.M.", self.name);
+        let subjects = self.stream.info_with_subjects(format!("{below}>")).await;
+        let subjects: Vec<(String, usize)> =
+            subjects.map_err(|error| failed(&error))?.try_collect().await.map_err(|error| failed(&error))?;
+        let decode = |subject: &str| {
+            let name = URL_SAFE.decode(subject.strip_prefix(&below)?).ok()?;
+            String::from_utf8(name).ok().filter(|name| name.starts_with(prefix))
+        };
+        Ok(subjects.iter().filter_map(|(subject, _)| decode(subject)).collect())
+    }
+
+    /// What is said about it goes first and leaves no trace, so that names do not pile up; then its parts.
+    async fn delete(&self, name: &str) -> Result<(), StoreError> {
+        let failed = |error: &dyn std::fmt::Display| StoreError::new("deleting", name, error);
+        let info = self.info(name).await?;
+        self.stream.purge().filter(self.meta(name)).await.map_err(|error| failed(&error))?;
+        if let Some(info) = info {
+            let parts = format!("$O.{}.C.{}", self.name, info.nuid);
+            self.stream.purge().filter(parts).await.map_err(|error| failed(&error))?;
+        }
+        Ok(())
+    }
+}

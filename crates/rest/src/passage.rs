@@ -1,0 +1,41 @@
+//! The way to the other instances: what they hold is theirs to answer.
+
+use std::pin::Pin;
+use std::time::Duration;
+
+use bytes::Bytes;
+use cluster::Member;
+use http::{HeaderName, Request, Response};
+
+/// Says that a request was passed on, and by whom. It is answered from what is held where it arrives.
+pub const FORWARDED: HeaderName = HeaderName::from_static("sortie-forwarded");
+
+/// A way to hand requests to other instances.
+pub trait Passage: Send + Sync + 'static {
+    /// Hands over a request and waits for the answer, for a time.
+    fn pass(&self, to: &Member, request: Request<Bytes>, patience: Duration) -> Passing<'_>;
+}
+
+/// The answer of another instance.
+pub type Passing<'a> = Pin<Box<dyn Future<Output = Result<Response<Bytes>, PassError>> + Send + 'a>>;
+
+/// Why there is no answer.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum PassError {
+    /// Nothing has reached the other instance.
+    #[error("it was not reached: {0}")]
+    NotSent(String),
+    /// It may have done what was asked.
+    #[error("it did not answer: {0}")]
+    Unknown(String),
+}
+
+/// For an instance that has no others.
+pub struct NoPassage;
+
+impl Passage for NoPassage {
+    fn pass(&self, to: &Member, _: Request<Bytes>, _: Duration) -> Passing<'_> {
+        let reason = format!("there is no way to instance {}", to.id);
+        Box::pin(std::future::ready(Err(PassError::NotSent(reason))))
+    }
+}

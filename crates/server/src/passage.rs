@@ -1,0 +1,171 @@
+//! The way to other instances: HTTP over connections that are kept.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use cluster::{Directory, Member, Roles};
+use http::uri::{Authority, Scheme};
+use http::{Request, Response, Uri};
+use http_body_util::{BodyExt, Full, Limited};
+use hyper_util::client::legacy::Client;
+use hyper_util::client::legacy::connect::HttpConnector;
+use hyper_util::rt::{TokioExecutor, TokioTimer};
+use rest::{NoPassage, PassError, Passage, Passing, PeerSecret};
+
+use crate::post::Others;
+
+/// How long an instance that lives may take to take a connection.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
+
+/// How long a connection is kept without use: less than the other side keeps it, or requests would be sent into its
+/// end.
+const IDLE_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// Connections that are kept to one instance.
+const IDLE_MAX: usize = 64;
+
+/// Bytes of an answer: lists of jobs and exports are the largest.
+const ANSWER_BYTES_MAX: usize = 64 << 20;
+
+/// The other instances, and the way to them.
+pub struct Neighbours {
+    pub directory: Directory,
+    pub passage: Arc<dyn Passage>,
+    /// What instances show each other.
+    pub peer: Option<PeerSecret>,
+    /// What this instance does for clients.
+    pub roles: Roles,
+}
+
+impl Neighbours {
+    /// For an instance that has none.
+    pub fn none() -> Neighbours {
+        Neighbours {
+            directory: Directory::alone(),
+            passage: Arc::new(NoPassage),
+            peer: None,
+            roles: Roles::ALL,
+        }
+    }
+
+    /// Those that a directory knows, reached over HTTP.
+    pub fn over_http(directory: Directory, peer: PeerSecret, roles: Roles) -> Neighbours {
+        Neighbours { directory, passage: Arc::new(HttpPassage::new()), peer: Some(peer), roles }
+    }
+
+    /// The way to the queues that they hold.
+    pub(crate) fn queues(&self) -> Option<Others> {
+        let (directory, passage) = (self.directory.clone(), self.passage.clone());
+        self.peer.clone().map(|peer| Others { directory, passage, peer })
+    }
+}
+
+/// Hands requests to other instances over HTTP.
+pub struct HttpPassage {
+    client: Client<HttpConnector, Full<Bytes>>,
+}
+
+impl HttpPassage {
+    pub fn new() -> HttpPassage {
+        let mut connector = HttpConnector::new();
+        connector.set_nodelay(true);
+        connector.set_connect_timeout(Some(CONNECT_TIMEOUT));
+        connector.set_keepalive(Some(IDLE_TIMEOUT));
+        let client = Client::builder(TokioExecutor::new())
+            .pool_idle_timeout(IDLE_TIMEOUT)
+            .pool_timer(TokioTimer::new())
+            .pool_max_idle_per_host(IDLE_MAX)
+            .build(connector);
+        HttpPassage { client }
+    }
+
+    async fn send(
+        &self,
+        uri: Result<Uri, String>,
+        request: Request<Bytes>,
+        patience: Duration,
+    ) -> Result<Response<Bytes>, PassError> {
+        let mut request = request.map(Full::new);
+        *request.uri_mut() = uri.map_err(PassError::NotSent)?;
+        let answered = async {
+            let answer = self.client.request(request).await.map_err(|error| {
+                let reason = explain(&error);
+                // A connection that was never made has carried nothing.
+                if error.is_connect() { PassError::NotSent(reason) } else { PassError::Unknown(reason) }
+            })?;
+            let (head, body) = answer.into_parts();
+            let body = Limited::new(body, ANSWER_BYTES_MAX).collect().await;
+            let body = body.map_err(|error| PassError::Unknown(format!("its answer broke off: {error}")))?;
+            Ok(Response::from_parts(head, body.to_bytes()))
+        };
+        let late = |_| PassError::Unknown(format!("no answer within {} s", patience.as_secs()));
+        tokio::time::timeout(patience, answered).await.map_err(late)?
+    }
+}
+
+impl Default for HttpPassage {
+    fn default() -> HttpPassage {
+        HttpPassage::new()
+    }
+}
+
+impl Passage for HttpPassage {
+    fn pass(&self, to: &Member, request: Request<Bytes>, patience: Duration) -> Passing<'_> {
+        let uri = at(&to.address, request.uri());
+        Box::pin(self.send(uri, request, patience))
+    }
+}
+
+/// The address of a request at another instance.
+fn at(address: &str, uri: &Uri) -> Result<Uri, String> {
+    let bad = |error: &dyn std::fmt::Display| format!("the address {address:?} cannot be used: {error}");
+    let authority = address.strip_prefix("http://").unwrap_or(address).trim_end_matches('/');
+    let authority: Authority = authority.parse().map_err(|error| bad(&error))?;
+    let mut parts = uri.clone().into_parts();
+    (parts.scheme, parts.authority) = (Some(Scheme::HTTP), Some(authority));
+    if parts.path_and_query.is_none() {
+        parts.path_and_query = Some(http::uri::PathAndQuery::from_static("/"));
+    }
+    Uri::from_parts(parts).map_err(|error| bad(&error))
+}
+
+/// What went wrong, with its causes.
+fn explain(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        text += &format!(": {error}");
+        cause = error.source();
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_request_keeps_its_path_and_query_at_another_address() {
+        let uri: Uri = "/v1/runs?limit=5&cursor=e.00".parse().unwrap();
+        let there = at("http://10.0.0.5:7070", &uri).unwrap();
+        assert_eq!(there, "http://10.0.0.5:7070/v1/runs?limit=5&cursor=e.00");
+        assert!(at("http://not an address", &uri).is_err());
+    }
+
+    #[tokio::test]
+    async fn an_instance_that_is_not_there_has_got_nothing() {
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = format!("http://{}", listener.local_addr().unwrap());
+        drop(listener);
+        let member = Member {
+            id: cluster::InstanceId("gone".to_owned()),
+            address,
+            roles: cluster::Roles::ALL,
+            ordinal: None,
+        };
+        let request = Request::builder().uri("/livez").body(Bytes::new()).unwrap();
+        let passed = HttpPassage::new().pass(&member, request, Duration::from_secs(30)).await;
+        assert!(matches!(passed, Err(PassError::NotSent(_))), "{passed:?}");
+    }
+}

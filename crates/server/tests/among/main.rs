@@ -1,0 +1,11 @@
+//! Several instances over one journal: whichever is asked, the answer is the same.
+
+#![allow(clippy::unwrap_used)]
+
+mod batches;
+mod calls;
+#[path = "../it/client.rs"]
+mod client;
+mod lists;
+mod missing;
+mod world;

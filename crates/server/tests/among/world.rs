@@ -1,0 +1,274 @@
+//! Instances in one process: a journal in memory that they share, HTTP between them, and a register kept by hand.
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use bytes::Bytes;
+use cluster::{Directory, Holding, InstanceId, Member, Roles, Sight};
+use engine::jobs::JobReader;
+use engine::{Control, Effects, Engine, Order};
+use host::Clock;
+use http::Method;
+use ingest::{Admission, Ingest};
+use journal::memory::MemoryJournal;
+use prometheus_client::registry::Registry;
+use rest::{Access, Api, Parts, PeerSecret, Server};
+use serde_json::Value;
+use server::Neighbours;
+use tokio::net::TcpListener;
+use tokio::sync::watch;
+use vault::{Secret, Vault};
+use view::{Ids, View};
+use words::{Epoch, Outcome, PartitionId, Span};
+
+use crate::client::{Answer, call, request};
+
+pub const PARTITIONS: u16 = 8;
+pub const SECRET: &str = "between the instances";
+
+/// Requests with `wait` stay live for ever; all others end at once.
+pub const WORKFLOWS: [&str; 3] = [
+    "
+name: parcels
+services: { a: { url: 'http://a.test' } }
+steps:
+  one: { call: { service: a, method: PUT, path: /x, body: .request } }
+",
+    "
+name: orders
+accept: { route: /api/orders, id: .id, key: .customer, change: changes }
+services: { a: { url: 'http://a.test' } }
+steps:
+  one: { call: { service: a, method: PUT, path: /x, body: .request } }
+",
+    "
+name: changes
+accept: { key: .order }
+services: { a: { url: 'http://a.test' } }
+steps:
+  one: { call: { service: a, method: PUT, path: /x, body: .request } }
+",
+];
+
+/// Answers calls at once, or never.
+#[derive(Default)]
+struct Script {
+    kept: Mutex<Vec<Order>>,
+}
+
+impl Effects for Script {
+    fn start(&self, order: Order) {
+        let request: Value = serde_json::from_slice(&order.context.request).unwrap_or_default();
+        if request["wait"] == true {
+            self.kept.lock().unwrap().push(order);
+        } else {
+            order.reply.tell(Outcome::Done { status: 200, output: Bytes::from_static(b"{}") });
+        }
+    }
+}
+
+pub struct Instance {
+    pub id: InstanceId,
+    pub address: SocketAddr,
+    pub engine: Engine,
+    control: Control<MemoryJournal>,
+    _server: Server,
+    _directory: tempfile::TempDir,
+}
+
+pub struct World {
+    pub instances: Vec<Instance>,
+    sight: watch::Sender<Arc<Sight>>,
+}
+
+impl World {
+    /// Three instances that share the partitions, and know the workflows.
+    pub async fn start() -> World {
+        let world = World::without_holders().await;
+        for partition in (0..PARTITIONS).map(PartitionId) {
+            world.give(usize::from(partition.0) % 3, partition).await;
+        }
+        world
+    }
+
+    /// Three instances that hold nothing but the control partition.
+    pub async fn without_holders() -> World {
+        let _ = tracing_subscriber::fmt().with_env_filter("warn").with_test_writer().try_init();
+        let journal = Arc::new(MemoryJournal::new());
+        let (sight, seen) = watch::channel(Arc::new(Sight { known: true, active: true, ..Sight::default() }));
+        let mut instances = Vec::new();
+        for number in 0..3 {
+            instances.push(Instance::start(number, &journal, seen.clone()).await);
+        }
+        let world = World { instances, sight };
+        for instance in &world.instances {
+            world.change(|sight| drop(sight.members.insert(instance.id.clone(), instance.member())));
+        }
+        let epoch = world.instances[1].control.take().await.unwrap();
+        world.note(1, PartitionId::CONTROL, epoch);
+        for source in WORKFLOWS {
+            world.send(0, Method::POST, "/v1/workflows", source).await.expect(201);
+        }
+        for at in 0..3 {
+            world.wait_for(at, "/v1/workflows", |all| all["items"].as_array().unwrap().len() == 3).await;
+        }
+        world
+    }
+
+    /// Lets an instance take a partition, and the others know.
+    pub async fn give(&self, at: usize, partition: PartitionId) {
+        let epoch = self.instances[at].engine.take(partition).await.unwrap();
+        self.note(at, partition, epoch);
+    }
+
+    fn note(&self, at: usize, partition: PartitionId, epoch: Epoch) {
+        let holder = Some(self.instances[at].id.clone());
+        self.change(|sight| drop(sight.holdings.insert(partition, Holding { holder, epoch })));
+    }
+
+    fn change(&self, change: impl FnOnce(&mut Sight)) {
+        self.sight.send_modify(|sight| change(Arc::make_mut(sight)));
+    }
+
+    pub async fn send(&self, at: usize, method: Method, path: &str, body: &str) -> Answer {
+        call(self.instances[at].address, request(method, path, body.to_owned())).await
+    }
+
+    pub async fn get(&self, at: usize, path: &str) -> Answer {
+        self.send(at, Method::GET, path, "").await
+    }
+
+    pub async fn put(&self, at: usize, path: &str, body: &str) -> Answer {
+        self.send(at, Method::PUT, path, body).await
+    }
+
+    pub async fn post(&self, at: usize, path: &str, body: &str) -> Answer {
+        self.send(at, Method::POST, path, body).await
+    }
+
+    /// Asks until an answer is as it must become.
+    pub async fn wait_for(&self, at: usize, path: &str, good: impl Fn(&Value) -> bool) -> Value {
+        let deadline = tokio::time::Instant::now() + Duration::from_secs(60);
+        loop {
+            let answer = self.get(at, path).await;
+            let value = if answer.status == 200 { answer.json() } else { Value::Null };
+            if answer.status == 200 && good(&value) {
+                return value;
+            }
+            assert!(tokio::time::Instant::now() < deadline, "{path}: {} {}", answer.status, answer.text);
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    }
+}
+
+impl Instance {
+    fn member(&self) -> Member {
+        let address = format!("http://{}", self.address);
+        Member { id: self.id.clone(), address, roles: Roles::ALL, ordinal: None }
+    }
+
+    async fn start(
+        number: usize,
+        journal: &Arc<MemoryJournal>,
+        sight: watch::Receiver<Arc<Sight>>,
+    ) -> Instance {
+        let id = InstanceId(format!("instance-{number}"));
+        let directory = tempfile::tempdir().unwrap();
+        let view = View::open(directory.path(), view::Settings::default()).unwrap();
+        let clock = Clock::start();
+        let control = Control::follow(journal.clone(), clock.clone());
+        let ids = Arc::new(Ids::new());
+        ids.hold_none();
+        let mut metrics = Registry::default();
+        let engine = Engine::new(
+            journal.clone(),
+            view.clone(),
+            ids.clone(),
+            control.catalogs().clone(),
+            Arc::new(Script::default()),
+            clock.clone(),
+            engine::Settings::for_partitions(PARTITIONS),
+            engine::Metrics::register(&mut metrics),
+        );
+        let admission = Admission::new(1_000_000, u64::MAX);
+        let ingest = Ingest::new(
+            journal.clone(),
+            view.clone(),
+            ids.clone(),
+            clock.clone(),
+            PARTITIONS,
+            admission,
+            ingest::Metrics::register(&mut metrics),
+        );
+        let secret = PeerSecret::new(&Secret::new(SECRET.to_owned())).unwrap();
+        let directory_of_others = Directory::new(id.clone(), sight);
+        let neighbours = Neighbours::over_http(directory_of_others, secret, Roles::ALL);
+        let api = Api::new(Parts {
+            journal: journal.clone(),
+            ingest: Arc::new(ingest),
+            engine: engine.clone(),
+            control: control.clone(),
+            view: view.clone(),
+            ids,
+            access: Access::Open,
+            metrics,
+            services: Box::new(Vec::new),
+            limits: limits(),
+            jobs: JobReader::new(view, PARTITIONS),
+            job_limits: jobs::Limits::default(),
+            history_for: Span::from_secs(3600),
+            vault: Arc::new(Vault::new([7; vault::Key::BYTES])),
+            clock,
+            directory: neighbours.directory,
+            passage: neighbours.passage,
+            peer: neighbours.peer,
+            roles: neighbours.roles,
+        });
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let server = rest::serve(listener, api).await.unwrap();
+        let following = control.clone();
+        tokio::spawn(async move {
+            loop {
+                following.look().await.unwrap();
+                tokio::time::sleep(Duration::from_millis(10)).await;
+            }
+        });
+        let address = server.address();
+        Instance { id, address, engine, control, _server: server, _directory: directory }
+    }
+}
+
+fn limits() -> wire::Limits {
+    wire::Limits {
+        partitions: PARTITIONS,
+        body_bytes_max: ingest::limits::BODY_BYTES_MAX,
+        batch_requests_max: ingest::limits::BATCH_REQUESTS_MAX,
+        batch_bytes_max: ingest::limits::BATCH_BYTES_MAX,
+        definition_bytes_max: rest::limits::DEFINITION_BYTES_MAX,
+        unfinished_runs_max: 1_000_000,
+        calls_max: 100,
+        live_runs_max: 1000,
+        page_items_max: rest::limits::PAGE_ITEMS_MAX,
+        connections_max: 1000,
+    }
+}
+
+/// The partition that an id, when it is the key as well, belongs to.
+pub fn partition_of(id: &str) -> PartitionId {
+    PartitionId::of(&words::Key::from(words::RunId::new(id).unwrap()), PARTITIONS)
+}
+
+/// Ids of every partition, by their number.
+pub fn an_id_of_each(prefix: &str) -> BTreeMap<PartitionId, String> {
+    let mut ids = BTreeMap::new();
+    for number in 0.. {
+        let id = format!("{prefix}-{number}");
+        ids.entry(partition_of(&id)).or_insert(id);
+        if ids.len() == usize::from(PARTITIONS) {
+            break;
+        }
+    }
+    ids
+}
