@@ -212,6 +212,7 @@ impl Inbox {
     /// Begins anew with a stream that was replaced and ends here.
     pub(crate) fn forget(&self, last: u64) {
         self.lock().allowed = Seq::ZERO;
+        self.read.store(0, Ordering::Relaxed);
         self.tail.send_replace(batch::last_number(last));
     }
 

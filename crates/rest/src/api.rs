@@ -20,9 +20,9 @@ use words::{PartitionId, RunId, RunStatus, Span, StepName, WorkflowName};
 use crate::access::{self, Access, Denied, Permission};
 use crate::error::ApiError;
 use crate::limits::WAITING_READ_BYTES;
-use crate::region::RegionDesk;
 use crate::passage::Passage;
 use crate::peer::PeerSecret;
+use crate::region::RegionDesk;
 use crate::show;
 
 /// The parts that the API speaks for.

@@ -32,8 +32,8 @@ mod show;
 
 pub use access::{Access, Right, Role, SharedKey, Token};
 pub use api::{Api, Parts};
-pub use region::{Asked, RegionDesk, RegionRefusal, StandingBy};
 pub use bus::MESSAGE_TYPE;
 pub use passage::{FORWARDED, NoPassage, PassError, Passage, Passing};
 pub use peer::{PEER, PeerSecret};
+pub use region::{Asked, RegionDesk, RegionRefusal, StandingBy};
 pub use serve::{Server, serve};

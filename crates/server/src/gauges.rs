@@ -1,5 +1,6 @@
 //! Gauges of the whole process that no part owns.
 
+use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::registry::Registry;
 
@@ -9,6 +10,7 @@ pub(crate) struct Gauges {
     pub journal_bytes: Gauge,
     pub view_bytes: Gauge,
     pub unfinished: Gauge,
+    pub frames_refused: Counter,
 }
 
 impl Gauges {
@@ -18,6 +20,11 @@ impl Gauges {
         registry.register("sortie_journal_bytes", "Size of the journal", gauges.journal_bytes.clone());
         registry.register("sortie_view_bytes", "Size of the view on disk", gauges.view_bytes.clone());
         registry.register("sortie_unfinished_runs", "Accepted and not ended", gauges.unfinished.clone());
+        registry.register(
+            "sortie_frames_refused",
+            "Frames that the journal refused, because another owner had taken the partition",
+            gauges.frames_refused.clone(),
+        );
         gauges
     }
 }

@@ -6,11 +6,11 @@ use std::time::Duration;
 use engine::Engine;
 use host::Clock;
 use journal::Journal;
-use journal_disk::DiskJournal;
 use view::{Ids, View};
 use words::{PartitionId, Span};
 
 use crate::gauges::Gauges;
+use crate::journals::AnyJournal;
 
 /// Often enough that the journal grows by little in between, seldom enough to cost nothing.
 const EVERY: Duration = Duration::from_secs(2);
@@ -20,7 +20,7 @@ const FORGET_MAX: usize = 1000;
 
 pub(crate) struct Keeper {
     /// Weak, so that the journal can be closed while this waits.
-    pub journal: Weak<DiskJournal>,
+    pub journal: Weak<AnyJournal>,
     pub view: View,
     pub ids: Arc<Ids>,
     pub engine: Engine,
@@ -35,8 +35,9 @@ impl Keeper {
     pub async fn run(self) {
         loop {
             let Some(journal) = self.journal.upgrade() else { return };
-            let room = journal.room();
+            let (room, refused) = (journal.room(), journal.fenced());
             drop(journal);
+            self.gauges.frames_refused.inc_by(refused - self.gauges.frames_refused.get());
             self.gauges.disk_free_bytes.set(signed(room.free_bytes));
             self.gauges.journal_bytes.set(signed(room.used_bytes));
             self.gauges.view_bytes.set(signed(self.view.sizes().disk_bytes));

@@ -4,8 +4,12 @@ mod config;
 mod descriptors;
 mod gauges;
 mod housekeeping;
+mod journals;
+mod membership;
 mod memory;
+mod nats;
 mod outbound;
+mod owner;
 mod passage;
 mod post;
 mod region;
@@ -17,6 +21,7 @@ pub use config::{
     LimitsConfig, RegionConfig, SecretsConfig, SyncMode, TokenConfig,
 };
 pub use engine::{Applied, ApplyError};
-pub use region::Desk as RegionDesk;
+pub use nats::NatsError;
 pub use passage::{HttpPassage, Neighbours};
+pub use region::Desk as RegionDesk;
 pub use start::{Running, StartError, start, start_with_clock};

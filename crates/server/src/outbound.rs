@@ -1,18 +1,19 @@
 //! What reaches out: calls of workflows and jobs, and messages, all under one outbound guard.
 
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 
 use brokers::Brokers;
 use effects::{Client, JobCaller, JobOrders, Performer, Sender, sign_in};
 use engine::{Catalogs, Engine};
 use host::Clock;
 use ingest::Ingest;
-use journal_disk::DiskJournal;
 use prometheus_client::registry::Registry;
 use vault::Vault;
 
 use crate::config::{Config, ConfigError};
 use crate::descriptors::Descriptors;
+use crate::journals::AnyJournal;
 use crate::post::Postman;
 use crate::starter::WorkflowStarter;
 
@@ -28,11 +29,13 @@ impl Outbound {
         descriptors: Descriptors,
         vault: Arc<Vault>,
         starter: Arc<WorkflowStarter>,
+        region_epoch: Arc<AtomicU64>,
         clock: Clock,
     ) -> Result<Outbound, ConfigError> {
         let client = Client::new(effects::Settings {
             egress: config.egress()?,
             connections_total: descriptors.outbound,
+            region_epoch,
             ..Default::default()
         });
         let brokers = Brokers::new(Arc::new(config.egress()?));
@@ -50,10 +53,10 @@ impl Outbound {
         &self,
         config: &Config,
         engine: &Engine,
-        ingest: &Arc<Ingest<DiskJournal>>,
+        ingest: &Arc<Ingest<AnyJournal>>,
         catalogs: &Catalogs,
         metrics: &mut Registry,
-    ) -> sources::Parts<DiskJournal> {
+    ) -> sources::Parts<AnyJournal> {
         sources::Parts {
             engine: engine.clone(),
             ingest: ingest.clone(),

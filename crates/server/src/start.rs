@@ -9,7 +9,8 @@ use engine::{Applied, ApplyError, Control, ControlError, Engine};
 use host::Clock;
 use ingest::{Admission, Ingest};
 use journal::OpenError;
-use journal_disk::{DiskJournal, Sync};
+use journal_nats::NatsRegister;
+use journal_nats::regions::Regions;
 use prometheus_client::registry::Registry;
 use rest::{Api, Parts, Server};
 use sources::Sources;
@@ -18,13 +19,16 @@ use tokio::task::JoinHandle;
 use view::{Ids, OnFailure, View};
 use wire::ServiceView;
 
-use crate::config::{Config, ConfigError, SyncMode};
+use crate::config::{Config, ConfigError};
 use crate::descriptors::Descriptors;
+use crate::journals::AnyJournal;
+use crate::membership::{Joined, Membership};
 use crate::memory::Memory;
+use crate::nats::{self, Nats, NatsError};
 use crate::outbound::Outbound;
 use crate::passage::Neighbours;
 use crate::starter::WorkflowStarter;
-use crate::{gauges, housekeeping};
+use crate::{gauges, housekeeping, region};
 
 /// How long messages of sources may take to settle when the process stops.
 const SOURCES_PATIENCE: Duration = Duration::from_secs(15);
@@ -37,11 +41,13 @@ const CALLS_PATIENCE: Duration = Duration::from_secs(30);
 pub struct Running {
     server: Server,
     engine: Engine,
-    api: Api<DiskJournal>,
+    api: Api<AnyJournal>,
     view: View,
-    journal: Arc<DiskJournal>,
+    journal: Arc<AnyJournal>,
     housekeeping: JoinHandle<()>,
     sources: Sources,
+    /// When it is one of several.
+    joined: Option<Joined>,
 }
 
 /// Why a server could not start.
@@ -51,6 +57,8 @@ pub enum StartError {
     Config(#[from] ConfigError),
     #[error(transparent)]
     Journal(#[from] OpenError),
+    #[error(transparent)]
+    Nats(#[from] NatsError),
     #[error(transparent)]
     View(#[from] view::OpenError),
     #[error(transparent)]
@@ -69,6 +77,9 @@ impl StartError {
             StartError::Journal(OpenError::Version { .. } | OpenError::Fixed { .. }) => 78,
             StartError::Control(_) => 65,
             StartError::Journal(OpenError::InUse { .. } | OpenError::Io { .. }) => 75,
+            StartError::Nats(NatsError::Config(_) | NatsError::Address(_)) => 78,
+            StartError::Nats(NatsError::Open(error)) if error.is_of_settings() => 78,
+            StartError::Nats(_) => 75,
             StartError::View(_) | StartError::Listen { .. } => 75,
         }
     }
@@ -84,20 +95,32 @@ pub async fn start_with_clock(config: Config, clock: Clock) -> Result<Running, S
     let access = config.access()?;
     config.egress()?;
     let (descriptors, memory) = (Descriptors::of_process(), Memory::of_process());
-    let journal = Arc::new(open_journal(&config, memory).await?);
+    let Opened { journal, others } = open(&config, memory).await?;
     let listen = |source| StartError::Listen { address: config.listen, source };
     // Bound before the recovery: clients that come early wait instead of being turned away.
     let listener = TcpListener::bind(config.listen).await.map_err(listen)?;
     let view = View::open(&config.data.join("view"), view_settings(descriptors, memory))?;
-    let control = Control::open(journal.clone(), clock.clone()).await?;
+    let control = match &others {
+        None => Control::open(journal.clone(), clock.clone()).await?,
+        Some(_) => Control::follow(journal.clone(), clock.clone()),
+    };
     // The data directory is there and locked from here on.
     let vault = Arc::new(config.vault()?);
     let ids = Arc::new(Ids::new());
     let mut metrics = Registry::default();
+    let regions = others.as_ref().and_then(|(_, regions)| regions.clone());
+    let membership = match others {
+        None => None,
+        Some((register, _)) => {
+            let address = listener.local_addr().map_err(listen)?;
+            Some(Membership::new(&config, register, address, &mut metrics)?)
+        }
+    };
     let ingest = door(&config, memory, &journal, &view, &ids, &clock, &mut metrics);
     let starter = Arc::new(WorkflowStarter { ingest: ingest.clone(), catalogs: control.catalogs().clone() });
-    let outbound = Outbound::new(&config, descriptors, vault.clone(), starter, clock.clone())?;
-    let engine = Engine::start(
+    let region_epoch = nats::region_epoch(regions.as_ref());
+    let outbound = Outbound::new(&config, descriptors, vault.clone(), starter, region_epoch, clock.clone())?;
+    let engine = Engine::new(
         journal.clone(),
         view.clone(),
         ids.clone(),
@@ -106,10 +129,16 @@ pub async fn start_with_clock(config: Config, clock: Clock) -> Result<Running, S
         clock.clone(),
         engine_settings(&config, memory),
         engine::Metrics::register(&mut metrics),
-    )
-    .await;
+    );
+    // Among others, partitions come when their turn has come.
+    if membership.is_none() {
+        engine.take_all().await;
+    }
     outbound.postman.reaches(engine.clone());
-    let neighbours = Neighbours::none();
+    let neighbours = match &membership {
+        None => Neighbours::none(),
+        Some(membership) => membership.neighbours(),
+    };
     if let Some(queues) = neighbours.queues() {
         outbound.postman.reaches_others(queues);
     }
@@ -120,7 +149,7 @@ pub async fn start_with_clock(config: Config, clock: Clock) -> Result<Running, S
         journal: journal.clone(),
         ingest,
         engine: engine.clone(),
-        control,
+        control: control.clone(),
         view: view.clone(),
         ids: ids.clone(),
         access,
@@ -132,7 +161,7 @@ pub async fn start_with_clock(config: Config, clock: Clock) -> Result<Running, S
         history_for: config.jobs.history_for,
         vault,
         clock: clock.clone(),
-        region: None,
+        region: regions.map(|regions| Box::new(region::Desk::new(regions)) as Box<dyn rest::RegionDesk>),
         directory: neighbours.directory,
         passage: neighbours.passage,
         peer: neighbours.peer,
@@ -152,8 +181,24 @@ pub async fn start_with_clock(config: Config, clock: Clock) -> Result<Running, S
     };
     let housekeeping = host::spawn("housekeeping", keeper.run());
     let sources = Sources::start(sources);
+    let joined = membership.map(|membership| membership.join(engine.clone(), control));
     tracing::info!(address = %server.address(), data = %config.data.display(), "sortie is ready");
-    Ok(Running { server, engine, api, view, journal, housekeeping, sources })
+    Ok(Running { server, engine, api, view, journal, housekeeping, sources, joined })
+}
+
+/// The journal, and what comes with it when there are others.
+struct Opened {
+    journal: Arc<AnyJournal>,
+    others: Option<(NatsRegister, Option<Regions>)>,
+}
+
+async fn open(config: &Config, memory: Memory) -> Result<Opened, StartError> {
+    if !config.cluster.is_on() {
+        let journal = Arc::new(AnyJournal::on_disk(config, memory).await?);
+        return Ok(Opened { journal, others: None });
+    }
+    let Nats { journal, register, regions } = Nats::open(config).await?;
+    Ok(Opened { journal, others: Some((register, regions)) })
 }
 
 impl Running {
@@ -171,6 +216,10 @@ impl Running {
         self.housekeeping.abort();
         if tokio::time::timeout(SOURCES_PATIENCE, self.sources.stop()).await.is_err() {
             tracing::warn!("some messages of sources are not settled; they come again after the next start");
+        }
+        // Others answer for what is handed over, and this instance passes calls on to them meanwhile.
+        if let Some(joined) = self.joined {
+            joined.leave().await;
         }
         self.server.stop(HTTP_PATIENCE).await;
         if !self.engine.drain(CALLS_PATIENCE).await {
@@ -190,33 +239,16 @@ impl Running {
     }
 }
 
-async fn open_journal(config: &Config, memory: Memory) -> Result<DiskJournal, OpenError> {
-    let dir = config.data.clone();
-    let settings = journal_disk::Settings {
-        segment_bytes: config.journal.segment_bytes.min(memory.segment),
-        reserve_bytes: config.journal.reserve_bytes,
-        linger_max: Duration::from_micros(config.journal.linger_max_us),
-        cache_bytes: memory.journal_cache as usize,
-        sync: match config.journal.sync {
-            SyncMode::Data => Sync::Data,
-            SyncMode::Off => Sync::Off,
-        },
-        ..journal_disk::Settings::new(config.partitions)
-    };
-    let opened = tokio::task::spawn_blocking(move || DiskJournal::open(&dir, settings)).await;
-    opened.expect("opening the journal does not panic")
-}
-
 /// The door that requests come in by.
 fn door(
     config: &Config,
     memory: Memory,
-    journal: &Arc<DiskJournal>,
+    journal: &Arc<AnyJournal>,
     view: &View,
     ids: &Arc<Ids>,
     clock: &Clock,
     metrics: &mut Registry,
-) -> Arc<Ingest<DiskJournal>> {
+) -> Arc<Ingest<AnyJournal>> {
     Arc::new(Ingest::new(
         journal.clone(),
         view.clone(),

@@ -5,11 +5,12 @@ use std::sync::Arc;
 use effects::{StartError, StartRequest, Starter, Starting};
 use engine::Catalogs;
 use ingest::{Ingest, Offer, SubmitError, Target};
-use journal_disk::DiskJournal;
 use words::{RunId, Span, WorkflowName};
 
+use crate::journals::AnyJournal;
+
 pub(crate) struct WorkflowStarter {
-    pub ingest: Arc<Ingest<DiskJournal>>,
+    pub ingest: Arc<Ingest<AnyJournal>>,
     pub catalogs: Catalogs,
 }
 

@@ -1,6 +1,8 @@
 //! Settings of a server that is one of several, and of regions.
 
+use rest::PeerSecret;
 use serde::Deserialize;
+use vault::Secret;
 
 use super::{Config, ConfigError};
 
@@ -107,6 +109,7 @@ impl ClusterConfig {
             }
             return Ok(());
         }
+        config.region_settings()?;
         let plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
         if self.name.is_empty() || self.name.len() > 32 || !self.name.chars().all(plain) {
             return setting(format!("cluster.name: {:?} is not 1 to 32 letters, digits, - and _", self.name));
@@ -117,13 +120,7 @@ impl ClusterConfig {
         if self.roles.is_empty() {
             return setting("cluster.roles: give at least one of ingest, engine and rest".to_owned());
         }
-        if self.secret.as_ref().is_none_or(|secret| secret.len() < 16) {
-            return setting(
-                "cluster.secret: instances need a secret of at least 16 characters, the same for all; give it as \
-                 SORTIE_CLUSTER__SECRET"
-                    .to_owned(),
-            );
-        }
+        self.peer()?;
         if config.secrets.key.is_none() && config.secrets.key_file.is_none() {
             return setting(
                 "secrets.key: instances seal secrets for each other, so all need the same key; make one with: \
@@ -132,6 +129,19 @@ impl ClusterConfig {
             );
         }
         Ok(())
+    }
+
+    /// What instances know each other by.
+    pub(crate) fn peer(&self) -> Result<PeerSecret, ConfigError> {
+        let secret = self.secret.as_ref().filter(|secret| secret.len() >= 16);
+        let peer = secret.and_then(|secret| PeerSecret::new(&Secret::new(secret.clone())));
+        peer.ok_or_else(|| {
+            ConfigError::Setting(
+                "cluster.secret: instances need a secret of at least 16 characters that a header can carry, the same \
+                 for all; give it as SORTIE_CLUSTER__SECRET"
+                    .to_owned(),
+            )
+        })
     }
 
     /// The place of this instance, which the command line may have given after the settings were read.
@@ -148,5 +158,31 @@ impl ClusterConfig {
                 "cluster.ordinal: say which of them this instance is, or start it with --ordinal".to_owned(),
             ),
         }
+    }
+}
+
+impl Config {
+    /// The region and its pair, when there is one.
+    pub(crate) fn region_settings(&self) -> Result<Option<journal_nats::regions::Settings>, ConfigError> {
+        let RegionConfig { name, pair, home, domain, pair_domain, .. } = &self.region;
+        let Some(name) = name else { return Ok(None) };
+        let Some(pair) = pair.clone().or_else(|| words::azure_pair(name).map(str::to_owned)) else {
+            return Err(ConfigError::Setting(format!(
+                "region.pair: name the region that stands in for {name}; it is no location of Azure with a pair"
+            )));
+        };
+        if pair == *name {
+            return Err(ConfigError::Setting("region.pair: a region is not its own pair".to_owned()));
+        }
+        let home = home.clone().unwrap_or_else(|| name.min(&pair).clone());
+        if home != *name && home != pair {
+            return Err(ConfigError::Setting(format!("region.home: {home} is neither {name} nor {pair}")));
+        }
+        let mut settings = journal_nats::regions::Settings::new(name, &pair, &home, &self.cluster.name);
+        settings.domain = domain.clone().unwrap_or(settings.domain);
+        settings.pair_domain = pair_domain.clone().unwrap_or(settings.pair_domain);
+        settings.replicas = self.cluster.replicas;
+        settings.data = self.data.clone();
+        Ok(Some(settings))
     }
 }

@@ -1,0 +1,156 @@
+//! The journal that the settings ask for: on the disk of this machine, or on NATS.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use bytes::Bytes;
+use journal::{AppendError, Claim, Journal, OpenError, ReadError, Record, Room, Snapshot};
+use journal_disk::{DiskJournal, Sync};
+use journal_nats::regions::Paired;
+use journal_nats::snapshots::address::AnyStore;
+use journal_nats::snapshots::stored::StoredSnapshots;
+use journal_nats::{Client, NatsJournal};
+use tokio::sync::watch;
+use words::{Epoch, PartitionId, Seq};
+
+use crate::config::{Config, SyncMode};
+use crate::memory::Memory;
+
+const FORGET_PAUSE: Duration = Duration::from_millis(500);
+
+/// One of the journals there are; what is above need not know which.
+pub(crate) enum AnyJournal {
+    Disk(DiskJournal),
+    Nats(NatsJournal<Paired<Client>, Snapshots>),
+}
+
+pub(crate) type Snapshots = StoredSnapshots<AnyStore>;
+
+impl AnyJournal {
+    /// Opens the one on this machine's disk.
+    pub async fn on_disk(config: &Config, memory: Memory) -> Result<AnyJournal, OpenError> {
+        let dir = config.data.clone();
+        let settings = journal_disk::Settings {
+            segment_bytes: config.journal.segment_bytes.min(memory.segment),
+            reserve_bytes: config.journal.reserve_bytes,
+            linger_max: Duration::from_micros(config.journal.linger_max_us),
+            cache_bytes: memory.journal_cache as usize,
+            sync: match config.journal.sync {
+                SyncMode::Data => Sync::Data,
+                SyncMode::Off => Sync::Off,
+            },
+            ..journal_disk::Settings::new(config.partitions)
+        };
+        let opened = tokio::task::spawn_blocking(move || DiskJournal::open(&dir, settings)).await;
+        Ok(AnyJournal::Disk(opened.expect("opening the journal does not panic")?))
+    }
+
+    /// Frames that were refused because another owner had taken their partition.
+    pub fn fenced(&self) -> u64 {
+        match self {
+            // One process has the disk.
+            AnyJournal::Disk(_) => 0,
+            AnyJournal::Nats(journal) => journal.fenced(),
+        }
+    }
+
+    /// What was remembered may be of a history that another region has replaced by force.
+    pub async fn forget(&self) {
+        let AnyJournal::Nats(journal) = self else { return };
+        while let Err(error) = journal.forget().await {
+            tracing::warn!(%error, "NATS does not say what there is, asking again");
+            tokio::time::sleep(FORGET_PAUSE).await;
+        }
+    }
+
+    pub async fn close(self) {
+        if let AnyJournal::Disk(journal) = self {
+            journal.close().await;
+        }
+    }
+}
+
+/// Asks the journal that there is.
+macro_rules! ask {
+    ($self:ident, $journal:ident => $question:expr) => {
+        match $self {
+            AnyJournal::Disk($journal) => $question,
+            AnyJournal::Nats($journal) => $question,
+        }
+    };
+}
+
+impl Journal for AnyJournal {
+    async fn claim(&self, partition: PartitionId) -> Result<Claim, AppendError> {
+        ask!(self, journal => journal.claim(partition).await)
+    }
+
+    async fn append(
+        &self,
+        partition: PartitionId,
+        epoch: Epoch,
+        expected_tail: Seq,
+        frame: Bytes,
+    ) -> Result<Seq, AppendError> {
+        ask!(self, journal => journal.append(partition, epoch, expected_tail, frame).await)
+    }
+
+    async fn read(
+        &self,
+        partition: PartitionId,
+        from: Seq,
+        bytes_max: usize,
+    ) -> Result<Vec<Record>, ReadError> {
+        ask!(self, journal => journal.read(partition, from, bytes_max).await)
+    }
+
+    async fn inbox_append(&self, partition: PartitionId, records: Vec<Bytes>) -> Result<Seq, AppendError> {
+        ask!(self, journal => journal.inbox_append(partition, records).await)
+    }
+
+    async fn inbox_read(
+        &self,
+        partition: PartitionId,
+        from: Seq,
+        bytes_max: usize,
+    ) -> Result<Vec<Record>, ReadError> {
+        ask!(self, journal => journal.inbox_read(partition, from, bytes_max).await)
+    }
+
+    fn inbox_tail(&self, partition: PartitionId) -> watch::Receiver<Seq> {
+        ask!(self, journal => journal.inbox_tail(partition))
+    }
+
+    async fn snapshot_put(&self, partition: PartitionId, snapshot: Snapshot) -> Result<(), AppendError> {
+        ask!(self, journal => journal.snapshot_put(partition, snapshot).await)
+    }
+
+    async fn snapshot_get(&self, partition: PartitionId) -> Result<Option<Snapshot>, ReadError> {
+        ask!(self, journal => journal.snapshot_get(partition).await)
+    }
+
+    async fn trim(&self, partition: PartitionId, events: Seq, inbox: Seq) -> Result<(), AppendError> {
+        ask!(self, journal => journal.trim(partition, events, inbox).await)
+    }
+
+    fn is_shared(&self) -> bool {
+        ask!(self, journal => journal.is_shared())
+    }
+
+    async fn tables_put(
+        &self,
+        partition: PartitionId,
+        through: Seq,
+        dir: PathBuf,
+    ) -> Result<(), AppendError> {
+        ask!(self, journal => journal.tables_put(partition, through, dir).await)
+    }
+
+    async fn tables_get(&self, partition: PartitionId, through: Seq, dir: PathBuf) -> Result<(), ReadError> {
+        ask!(self, journal => journal.tables_get(partition, through, dir).await)
+    }
+
+    fn room(&self) -> Room {
+        ask!(self, journal => journal.room())
+    }
+}

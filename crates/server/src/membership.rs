@@ -1,0 +1,95 @@
+//! Being one of several: this instance says that it lives, keeps its partitions and follows the workflows.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use cluster::{Directory, InstanceId, Keeper, Member, Register};
+use engine::{Control, Engine};
+use journal_nats::NatsRegister;
+use prometheus_client::registry::Registry;
+use rest::PeerSecret;
+use tokio::task::JoinHandle;
+
+use crate::config::{Config, ConfigError};
+use crate::journals::AnyJournal;
+use crate::owner::Owner;
+use crate::passage::Neighbours;
+
+/// How often an instance looks for workflows that others have changed.
+const LOOK_EVERY: Duration = Duration::from_millis(300);
+
+/// An instance that is about to join the others.
+pub(crate) struct Membership {
+    register: Arc<NatsRegister>,
+    member: Member,
+    peer: PeerSecret,
+    settings: cluster::Settings,
+    metrics: cluster::Metrics,
+}
+
+/// An instance that is among the others.
+pub(crate) struct Joined {
+    keeper: Keeper,
+    following: JoinHandle<()>,
+}
+
+impl Membership {
+    pub fn new(
+        config: &Config,
+        register: NatsRegister,
+        address: SocketAddr,
+        metrics: &mut Registry,
+    ) -> Result<Membership, ConfigError> {
+        let cluster = &config.cluster;
+        let (ordinal, peer) = (cluster.place()?, cluster.peer()?);
+        let member = Member {
+            id: InstanceId(host::new_run_id().to_string()),
+            address: cluster.advertise.clone().unwrap_or_else(|| format!("http://{address}")),
+            roles: cluster.roles(),
+            ordinal,
+        };
+        let settings =
+            cluster::Settings { ordinals: cluster.ordinals, ..cluster::Settings::new(config.partitions) };
+        let metrics = cluster::Metrics::register(metrics);
+        Ok(Membership { register: Arc::new(register), member, peer, settings, metrics })
+    }
+
+    /// The others, and the way to them.
+    pub fn neighbours(&self) -> Neighbours {
+        let directory = Directory::new(self.member.id.clone(), self.register.watch());
+        Neighbours::over_http(directory, self.peer.clone(), self.member.roles)
+    }
+
+    /// From now on others know of this instance, and partitions come to it.
+    pub fn join(self, engine: Engine, control: Control<AnyJournal>) -> Joined {
+        let Membership { register, member, settings, metrics, .. } = self;
+        let following = host::spawn("follow workflows", follow(control.clone()));
+        let owner = Arc::new(Owner::new(engine, control));
+        let keeper = Keeper::start(register, owner, member, settings, metrics);
+        Joined { keeper, following }
+    }
+}
+
+impl Joined {
+    /// Hands all partitions over and is gone.
+    pub async fn leave(self) {
+        self.keeper.stop().await;
+        self.following.abort();
+    }
+}
+
+async fn follow(control: Control<AnyJournal>) {
+    let mut failed = false;
+    loop {
+        match control.look().await {
+            Ok(()) => failed = false,
+            Err(error) if failed => tracing::debug!(%error, "the workflows still cannot be read"),
+            Err(error) => {
+                tracing::warn!(%error, "the workflows cannot be read; those that are known stay");
+                failed = true;
+            }
+        }
+        tokio::time::sleep(LOOK_EVERY).await;
+    }
+}

@@ -1,0 +1,186 @@
+//! NATS as this instance uses it: the connection, the journal on it, the register of instances, the regions.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+
+use journal_nats::regions::{Paired, RegionError, Regions};
+use journal_nats::snapshots::address::{AddressError, AnyStore};
+use journal_nats::snapshots::bucket::Bucket;
+use journal_nats::snapshots::store::StoreError;
+use journal_nats::snapshots::stored::StoredSnapshots;
+use journal_nats::{
+    Client, Installation, Login, NatsJournal, NatsRegister, OpenError, Proof, Servers, Settings, Tls, layout,
+    names, new_process, preflight,
+};
+use tokio::sync::watch;
+
+use crate::config::{ClusterConfig, Config, ConfigError};
+use crate::journals::{AnyJournal, Snapshots};
+
+/// How often a standby looks whether the active region has made what it mirrors.
+const LOOK_EVERY: Duration = Duration::from_secs(1);
+
+/// Why NATS cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum NatsError {
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    #[error(transparent)]
+    Open(#[from] OpenError),
+    #[error("region: {0}")]
+    Region(#[from] RegionError),
+    #[error("cluster.snapshots: {0}")]
+    Address(#[from] AddressError),
+    #[error("cluster.snapshots: {0}")]
+    Store(#[from] StoreError),
+    #[error("the bucket {bucket} of the active region is not mirrored yet")]
+    NotMirrored { bucket: String },
+    #[error("the register of instances: {0}")]
+    Register(#[from] cluster::RegisterError),
+}
+
+/// What an instance has of NATS.
+pub(crate) struct Nats {
+    pub journal: Arc<AnyJournal>,
+    pub register: NatsRegister,
+    pub regions: Option<Regions>,
+}
+
+impl Nats {
+    pub async fn open(config: &Config) -> Result<Nats, NatsError> {
+        let settings = settings(config);
+        let client = Client::connect(&settings).await?;
+        preflight::check(&settings, &client).await?;
+        let regions = join_regions(config, &client).await?;
+        let is_active = regions.as_ref().is_none_or(|regions| *regions.active().borrow());
+        let (active, shown_active) = watch::channel(is_active);
+        if is_active {
+            layout::ensure(&client, &settings.installation, settings.replicas).await?;
+        }
+        let context = async_nats::jetstream::new(client.nats().clone());
+        let cluster = &config.cluster;
+        let register =
+            NatsRegister::start(context.clone(), &cluster.name, cluster.replicas, shown_active).await?;
+        let journal = loop {
+            match open_journal(config, &settings, &client, &context, regions.as_ref()).await {
+                // A standby that has never seen its pair mirrors nothing yet.
+                Err(error) if regions.as_ref().is_some_and(|regions| !*regions.active().borrow()) => {
+                    tracing::info!(%error, "waiting for what the active region has");
+                    tokio::time::sleep(LOOK_EVERY).await;
+                }
+                opened => break opened?,
+            }
+        };
+        let journal = Arc::new(journal);
+        if let Some(regions) = &regions {
+            host::spawn("region's role", tell_active(regions.active(), active, Arc::downgrade(&journal)));
+        }
+        Ok(Nats { journal, register, regions })
+    }
+}
+
+/// Tells whether the region is active; that it has become so only when the journal knows nothing of before.
+async fn tell_active(mut from: watch::Receiver<bool>, to: watch::Sender<bool>, journal: Weak<AnyJournal>) {
+    loop {
+        let active = *from.borrow_and_update();
+        if active && !*to.borrow() {
+            let Some(journal) = journal.upgrade() else { return };
+            journal.forget().await;
+        }
+        to.send_if_modified(|told| std::mem::replace(told, active) != active);
+        if from.changed().await.is_err() {
+            return;
+        }
+    }
+}
+
+/// The region's epoch as calls carry it; zero, and so none, without regions.
+pub(crate) fn region_epoch(regions: Option<&Regions>) -> Arc<AtomicU64> {
+    let shown = Arc::new(AtomicU64::new(0));
+    if let Some(regions) = regions {
+        let (mut epoch, shown) = (regions.epoch(), shown.clone());
+        shown.store(*epoch.borrow_and_update(), Ordering::Relaxed);
+        host::spawn("region epoch", async move {
+            while epoch.changed().await.is_ok() {
+                shown.store(*epoch.borrow_and_update(), Ordering::Relaxed);
+            }
+        });
+    }
+    shown
+}
+
+async fn open_journal(
+    config: &Config,
+    settings: &Settings,
+    client: &Client,
+    context: &async_nats::jetstream::Context,
+    regions: Option<&Regions>,
+) -> Result<AnyJournal, NatsError> {
+    let cluster = &config.cluster;
+    let bucket = names::snapshot_bucket(&cluster.name);
+    let store = match cluster.snapshots.as_str() {
+        "nats" => {
+            // Of a standby this is a mirror, which is not to be made here.
+            let made = context.get_stream(format!("OBJ_{bucket}")).await.is_ok();
+            if !made && regions.is_some_and(|regions| !*regions.active().borrow()) {
+                return Err(NatsError::NotMirrored { bucket });
+            }
+            AnyStore::Bucket(Box::new(Bucket::open(context, &bucket, cluster.replicas).await?))
+        }
+        address => AnyStore::at(address)?,
+    };
+    let snapshots: Snapshots = StoredSnapshots::new(store, &cluster.name);
+    let wire = Paired::new(client.clone(), regions.cloned(), config.region.semi_sync);
+    let opened = NatsJournal::over(wire, &settings.installation, snapshots, new_process()).await;
+    Ok(AnyJournal::Nats(opened.map_err(OpenError::from)?))
+}
+
+async fn join_regions(config: &Config, client: &Client) -> Result<Option<Regions>, NatsError> {
+    let Some(mut settings) = config.region_settings()? else { return Ok(None) };
+    if !config.region.witness.is_empty() {
+        let witness = Settings { servers: Servers(config.region.witness.clone()), ..self::settings(config) };
+        settings.witness = Some(Client::connect(&witness).await?.nats().clone());
+    }
+    Ok(Some(Regions::join(client.nats().clone(), settings).await?))
+}
+
+fn settings(config: &Config) -> Settings {
+    let cluster = &config.cluster;
+    let pair = config.region_settings().ok().flatten();
+    Settings {
+        servers: Servers(cluster.nats.clone()),
+        login: login(cluster),
+        tls: Tls::default(),
+        installation: Installation {
+            name: cluster.name.clone(),
+            partitions: config.partitions,
+            inbox_bytes_max: None,
+        },
+        replicas: cluster.replicas,
+        pair_domain: pair.map(|pair| pair.pair_domain),
+        proof: proof(cluster),
+    }
+}
+
+fn login(cluster: &ClusterConfig) -> Login {
+    match (&cluster.credentials, &cluster.user, &cluster.password) {
+        (Some(file), _, _) => Login::Credentials(file.clone()),
+        (None, Some(user), password) => {
+            Login::Password { user: user.clone(), password: password.clone().unwrap_or_default() }
+        }
+        (None, None, _) => Login::Nobody,
+    }
+}
+
+fn proof(cluster: &ClusterConfig) -> Proof {
+    match (&cluster.system_user, &cluster.system_password) {
+        (Some(user), password) => Proof::SystemAccount(Login::Password {
+            user: user.clone(),
+            password: password.clone().unwrap_or_default(),
+        }),
+        (None, _) if !cluster.monitor.is_empty() => Proof::Monitoring(cluster.monitor.clone()),
+        (None, _) if cluster.trust_servers => Proof::Trusted,
+        (None, _) => Proof::Missing,
+    }
+}
