@@ -7,13 +7,8 @@ use clap::{Parser, Subcommand};
 
 use crate::session::{Options, Session};
 use crate::{
-<<<<<<< HEAD
     bench, cluster, completions, dev, doctor, job, parked, partition, queue, region, run, serve, service,
     signals, topic, workflow,
-=======
-    bench, completions, dev, doctor, job, parked, partition, queue, region, run, serve, service, signals,
-    topic, workflow,
->>>>>>> main
 };
 
 /// Makes sure that work between services gets done.

@@ -3,7 +3,7 @@
 
 use anyhow::{Context, ensure};
 use bytes::Bytes;
-use journal_nats::{Client, Installation, Login, Proof, Settings, Source, Tls, Wire, names};
+use journal_nats::{Client, Installation, Login, Proof, Servers, Settings, Source, Tls, Wire, names};
 use words::PartitionId;
 
 use crate::cluster::region::{INSTALLATION, Layout, NATS_PASSWORD, NATS_USER, PARTITIONS};
@@ -58,7 +58,7 @@ async fn connect(layout: &Layout) -> anyhow::Result<Client> {
         Installation { name: INSTALLATION.to_owned(), partitions: PARTITIONS, inbox_bytes_max: None };
     let login = Login::Password { user: NATS_USER.to_owned(), password: NATS_PASSWORD.to_owned() };
     let settings = Settings {
-        servers: layout.nats_urls(),
+        servers: Servers(layout.nats_urls()),
         login,
         tls: Tls::default(),
         installation,

@@ -12,7 +12,7 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use crate::client::Client;
 use crate::cluster::network::Place;
-use crate::process::Leash;
+use crate::process::{DISK_FAILED, Leash};
 
 /// Far beyond what a start takes on a busy machine.
 const WELL_PATIENCE: Duration = Duration::from_secs(120);
@@ -121,7 +121,7 @@ impl Member {
         let began = Instant::now();
         let mut said = String::new();
         while began.elapsed() < WELL_PATIENCE {
-            self.check_alive()?;
+            self.start_again_if_asked()?;
             match Client::new(self.address(), None).within(ASK_PATIENCE).get(question).await {
                 Ok(answer) if answer.status.is_success() => return Ok(()),
                 Ok(answer) => said = format!("{} {}", answer.status, answer.text()),
@@ -134,6 +134,17 @@ impl Member {
             self.name,
             self.log.display()
         )
+    }
+
+    /// An instance that says "try again" is started again, as whoever runs it would do.
+    fn start_again_if_asked(&mut self) -> anyhow::Result<()> {
+        match self.ended()? {
+            Some(status) if status.code() == Some(DISK_FAILED) => {
+                self.process = None;
+                self.start()
+            }
+            _ => self.check_alive(),
+        }
     }
 
     pub fn check_alive(&mut self) -> anyhow::Result<()> {
