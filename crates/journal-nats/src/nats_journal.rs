@@ -127,6 +127,16 @@ async fn first_bounds<W: Wire>(wire: &W, stream: &str) -> Result<Bounds, WireErr
     wire.bounds(stream).await
 }
 
+/// The state behind the checksum of the frame that it goes through: by that it is known which history it is of.
+fn marked(mark: u32, state: &Bytes) -> Bytes {
+    [&mark.to_le_bytes()[..], state].concat().into()
+}
+
+fn unmarked(bytes: &Bytes) -> Option<(u32, Bytes)> {
+    let (mark, _) = bytes.split_first_chunk()?;
+    Some((u32::from_le_bytes(*mark), bytes.slice(size_of::<u32>()..)))
+}
+
 /// Looks at the room until the journal is gone.
 async fn watch_room<W: Wire>(
     wire: Weak<W>,
@@ -194,12 +204,31 @@ impl<W: Wire, S: Snapshots> Journal for NatsJournal<W, S> {
     }
 
     async fn snapshot_put(&self, partition: PartitionId, snapshot: Snapshot) -> Result<(), AppendError> {
-        let epoch = self.partition(partition).events.epoch();
-        self.snapshots.put(partition, epoch, snapshot).await
+        let events = &self.partition(partition).events;
+        let epoch = events.epoch();
+        let mark = events.mark(&*self.wire, snapshot.through).await.map_err(|error| {
+            tracing::warn!(%partition, %error, "the history of a snapshot could not be looked at");
+            AppendError::Unknown { partition }
+        })?;
+        let Snapshot { through, bytes } = snapshot;
+        self.snapshots.put(partition, epoch, Snapshot { through, bytes: marked(mark, &bytes) }).await
     }
 
     async fn snapshot_get(&self, partition: PartitionId) -> Result<Option<Snapshot>, ReadError> {
-        self.snapshots.get(partition).await
+        let mut before = None;
+        while let Some((version, snapshot)) = self.snapshots.get(partition, before).await? {
+            let (mark, bytes) = unmarked(&snapshot.bytes).ok_or_else(|| ReadError::Damaged {
+                partition,
+                detail: format!("snapshot {} has no mark of its history", snapshot.through),
+            })?;
+            let through = snapshot.through;
+            if self.partition(partition).events.has(&*self.wire, through, mark).await? {
+                return Ok(Some(Snapshot { through, bytes }));
+            }
+            tracing::warn!(%partition, %through, "a snapshot is of a history that was lost; the one before it is taken");
+            before = Some(version);
+        }
+        Ok(None)
     }
 
     async fn trim(&self, partition: PartitionId, events: Seq, inbox: Seq) -> Result<(), AppendError> {

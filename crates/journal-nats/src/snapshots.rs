@@ -18,6 +18,10 @@ use std::path::PathBuf;
 use journal::{AppendError, ReadError, Snapshot};
 use words::{Epoch, PartitionId, Seq};
 
+/// The owner that has put a snapshot, and the frame that it goes through. An owner's are newer than all of the owners
+/// before it.
+pub type Version = (Epoch, Seq);
+
 /// A store of snapshots and of the tables that belong to them. The contract of each method is that of the journal's
 /// method of this name; the epoch is the one that the partition was claimed under by this process, so that what an
 /// owner writes that was fenced never takes the place of what its successor has written.
@@ -29,8 +33,13 @@ pub trait Snapshots: Send + Sync + 'static {
         snapshot: Snapshot,
     ) -> impl Future<Output = Result<(), AppendError>> + Send;
 
-    fn get(&self, partition: PartitionId)
-    -> impl Future<Output = Result<Option<Snapshot>, ReadError>> + Send;
+    /// The newest snapshot, or the newest before another one: what one region has stored may be of a history that its
+    /// pair never got.
+    fn get(
+        &self,
+        partition: PartitionId,
+        before: Option<Version>,
+    ) -> impl Future<Output = Result<Option<(Version, Snapshot)>, ReadError>> + Send;
 
     fn tables_put(
         &self,

@@ -61,6 +61,47 @@ impl Events {
         self.read_on(wire, from, last, next, bytes_max).await
     }
 
+    /// The checksum of a frame's message, by which its history is known; 0 before the first frame.
+    pub(crate) async fn mark<W: Wire>(&self, wire: &W, frame: Seq) -> Result<u32, ReadError> {
+        if frame == Seq::ZERO {
+            return Ok(0);
+        }
+        let absent = || ReadError::Damaged {
+            partition: self.partition,
+            detail: format!("frame {frame} is not in stream {}", self.stream),
+        };
+        let mut sequence = match self.locate(wire, frame).await? {
+            Located::NotYet => return Err(absent()),
+            Located::Behind(position) => position.sequence() + 1,
+            Located::First(sequence) => sequence,
+        };
+        loop {
+            let (message, position) = match self.head(wire, sequence).await {
+                Ok(found) => found,
+                Err(lost) => return Err(self.read_error(wire, frame, lost).await),
+            };
+            match message.kind {
+                Kind::Frame(_) if message.number == frame => return Ok(position.checksum),
+                // Claims lie between frames.
+                Kind::Claim if message.number < frame => sequence += 1,
+                Kind::Frame(_) | Kind::Claim => return Err(absent()),
+            }
+        }
+    }
+
+    /// Whether the events have this frame with this mark. One that was trimmed counts as such: its history went on.
+    pub(crate) async fn has<W: Wire>(&self, wire: &W, frame: Seq, mark: u32) -> Result<bool, ReadError> {
+        if frame == Seq::ZERO {
+            return Ok(true);
+        }
+        match self.locate(wire, frame).await {
+            Ok(Located::NotYet) => Ok(false),
+            Ok(Located::Behind(_) | Located::First(_)) => Ok(self.mark(wire, frame).await? == mark),
+            Err(ReadError::Trimmed { .. }) => Ok(true),
+            Err(error) => Err(error),
+        }
+    }
+
     /// Frames from the message at `next` on, which comes behind `last`.
     async fn read_on<W: Wire>(
         &self,

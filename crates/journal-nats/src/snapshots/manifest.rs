@@ -9,6 +9,7 @@ use journal::codec;
 use serde::{Deserialize, Serialize};
 use words::{Epoch, PartitionId, Seq};
 
+use super::Version;
 use crate::names;
 
 /// Files up to this size are kept in the manifest itself: a request for each would cost more. The tree's `current` is
@@ -102,9 +103,9 @@ impl Layout {
     }
 
     /// Which snapshot a manifest is of, by its name.
-    pub fn parse_manifest(&self, name: &str) -> Option<(Seq, Epoch)> {
+    pub fn parse_manifest(&self, name: &str) -> Option<Version> {
         let (through, epoch) = name.strip_prefix(&self.manifests())?.split_once('-')?;
-        Some((Seq(through.parse().ok()?), Epoch(epoch.parse().ok()?)))
+        Some((Epoch(epoch.parse().ok()?), Seq(through.parse().ok()?)))
     }
 
     pub fn state(&self, epoch: Epoch, through: Seq, bytes: &[u8]) -> Object {
@@ -136,7 +137,7 @@ mod tests {
         let layout = Layout::new("shop", PartitionId(3));
         let manifest = layout.manifest(Seq(70), Epoch(2));
         assert_eq!(manifest, "shop/00003/manifest/00000000000000000070-0000000002");
-        assert_eq!(layout.parse_manifest(&manifest), Some((Seq(70), Epoch(2))));
+        assert_eq!(layout.parse_manifest(&manifest), Some((Epoch(2), Seq(70))));
         let table = layout.table(Epoch(2), "tables/17", b"x").name;
         assert!(table.starts_with("shop/00003/tables/0000000002-tables.17-"), "{table}");
         assert_eq!(layout.stored_under(&table), Some(Epoch(2)));

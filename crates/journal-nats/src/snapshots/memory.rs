@@ -9,7 +9,7 @@ use bytes::Bytes;
 use journal::{AppendError, ReadError, Snapshot};
 use words::{Epoch, PartitionId, Seq};
 
-use super::Snapshots;
+use super::{Snapshots, Version};
 
 /// A store that lives in memory; its clones are the same store.
 #[derive(Clone, Default)]
@@ -43,9 +43,15 @@ impl Snapshots for MemorySnapshots {
         Ok(())
     }
 
-    async fn get(&self, partition: PartitionId) -> Result<Option<Snapshot>, ReadError> {
+    async fn get(
+        &self,
+        partition: PartitionId,
+        before: Option<Version>,
+    ) -> Result<Option<(Version, Snapshot)>, ReadError> {
         let kept = self.lock();
-        Ok(kept.get(&partition).and_then(|kept| kept.snapshot.as_ref()).map(|(_, snapshot)| snapshot.clone()))
+        let newest = kept.get(&partition).and_then(|kept| kept.snapshot.as_ref());
+        let newest = newest.map(|(epoch, snapshot)| ((*epoch, snapshot.through), snapshot.clone()));
+        Ok(newest.filter(|(version, _)| before.is_none_or(|before| *version < before)))
     }
 
     async fn tables_put(

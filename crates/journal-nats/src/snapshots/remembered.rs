@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use words::{Epoch, Seq};
 
+use super::Version;
 use super::files::{Found, Identity};
 use super::manifest::{Manifest, Object, Place, TableFile};
 
@@ -33,7 +34,7 @@ pub(super) struct Remembered {
     /// The files of the newest manifest that was written or read here, and what they are on this disk.
     known: BTreeMap<String, (Identity, Object)>,
     /// The newest manifests that were written or read here.
-    pub manifests: BTreeMap<(Seq, Epoch), Manifest>,
+    pub manifests: BTreeMap<Version, Manifest>,
 }
 
 impl Remembered {
@@ -78,7 +79,7 @@ impl Remembered {
             Place::There(object) => Some((file.name.clone(), (*identity, object.clone()))),
         });
         self.known = there.collect();
-        self.manifests.insert((manifest.through, manifest.epoch), manifest);
+        self.manifests.insert((manifest.epoch, manifest.through), manifest);
         while self.manifests.len() > MANIFESTS_KEPT {
             self.manifests.pop_first();
         }

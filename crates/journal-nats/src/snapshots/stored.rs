@@ -16,12 +16,12 @@ use futures_util::{StreamExt, TryStreamExt, stream};
 use journal::{AppendError, ReadError, Snapshot};
 use words::{Epoch, PartitionId, Seq};
 
-use super::Snapshots;
 use super::files::{self, Found, Identity};
 use super::manifest::{INLINE_BYTES_MAX, Layout, Manifest, Object, Place, TableFile};
 use super::patient::Patient;
 use super::remembered::{Local, MANIFESTS_KEPT, Remembered, Void};
 use super::store::{Store, StoreError};
+use super::{Snapshots, Version};
 
 /// Objects under way at once, each of which is in memory: four tables of 16 MiB.
 const UNDER_WAY_MAX: usize = 4;
@@ -97,22 +97,29 @@ impl<S: Store> StoredSnapshots<S> {
         Ok(local(name, Place::There(object)))
     }
 
-    /// The newest manifest. One that cannot be read is an error: the one before it would be a step back in time.
-    async fn newest(&self, partition: PartitionId) -> Result<Option<Manifest>, ReadError> {
+    /// The newest manifest before another. One that cannot be read is an error: the one before it would be a step back
+    /// in time.
+    async fn newest(
+        &self,
+        partition: PartitionId,
+        before: Option<Version>,
+    ) -> Result<Option<Manifest>, ReadError> {
         let layout = self.layout(partition);
         let names = self.store.list(&layout.manifests()).await;
         let names = names.map_err(|error| unreadable(partition, error))?;
-        let Some(newest) = names.iter().filter_map(|name| layout.parse_manifest(name)).max() else {
+        let versions = names.iter().filter_map(|name| layout.parse_manifest(name));
+        let Some(newest) = versions.filter(|version| before.is_none_or(|before| *version < before)).max()
+        else {
             return Ok(None);
         };
         self.manifest(partition, newest).await.map(Some)
     }
 
-    async fn manifest(&self, partition: PartitionId, at: (Seq, Epoch)) -> Result<Manifest, ReadError> {
-        let name = self.layout(partition).manifest(at.0, at.1);
+    async fn manifest(&self, partition: PartitionId, at: Version) -> Result<Manifest, ReadError> {
+        let name = self.layout(partition).manifest(at.1, at.0);
         let bytes = self.object(partition, &name).await?;
         let manifest = Manifest::decode(&bytes).map_err(|detail| damaged(partition, &name, &detail))?;
-        if (manifest.partition, manifest.through, manifest.epoch) != (partition, at.0, at.1) {
+        if (manifest.partition, manifest.epoch, manifest.through) != (partition, at.0, at.1) {
             return Err(damaged(partition, &name, "it is another snapshot's"));
         }
         Ok(manifest)
@@ -153,7 +160,7 @@ impl<S: Store> StoredSnapshots<S> {
         let layout = self.layout(partition);
         let names = self.store.list(&layout.root).await.map_err(|error| error.to_string())?;
         let (higher, mut own): (BTreeSet<_>, BTreeSet<_>) =
-            names.iter().filter_map(|name| layout.parse_manifest(name)).partition(|(_, of)| *of > epoch);
+            names.iter().filter_map(|name| layout.parse_manifest(name)).partition(|(of, _)| *of > epoch);
         let mut old = Vec::new();
         while own.len() > MANIFESTS_KEPT {
             old.extend(own.pop_first());
@@ -171,7 +178,7 @@ impl<S: Store> StoredSnapshots<S> {
             needed.extend(held.manifests.values().flat_map(Manifest::objects).map(str::to_owned));
         });
         // Manifests go first, so that none is left that names what is gone.
-        let old = old.into_iter().map(|(through, of)| layout.manifest(through, of));
+        let old = old.into_iter().map(|(of, through)| layout.manifest(through, of));
         let unneeded = names.iter().filter(|name| {
             layout.stored_under(name).is_some_and(|under| under <= epoch) && !needed.contains(*name)
         });
@@ -196,13 +203,17 @@ impl<S: Store> Snapshots for StoredSnapshots<S> {
         Ok(())
     }
 
-    async fn get(&self, partition: PartitionId) -> Result<Option<Snapshot>, ReadError> {
+    async fn get(
+        &self,
+        partition: PartitionId,
+        before: Option<Version>,
+    ) -> Result<Option<(Version, Snapshot)>, ReadError> {
         self.remembered(partition, Remembered::begin);
-        let Some(manifest) = self.newest(partition).await? else { return Ok(None) };
+        let Some(manifest) = self.newest(partition, before).await? else { return Ok(None) };
         let bytes = self.checked(partition, &manifest.state).await?;
-        let through = manifest.through;
+        let (epoch, through) = (manifest.epoch, manifest.through);
         self.remembered(partition, |held| held.remember(manifest, &[]));
-        Ok(Some(Snapshot { through, bytes }))
+        Ok(Some(((epoch, through), Snapshot { through, bytes })))
     }
 
     async fn tables_put(
@@ -232,7 +243,7 @@ impl<S: Store> Snapshots for StoredSnapshots<S> {
         });
         let manifest = match known {
             Some(manifest) => Some(manifest),
-            None => self.newest(partition).await?.filter(|manifest| manifest.through == through),
+            None => self.newest(partition, None).await?.filter(|manifest| manifest.through == through),
         };
         let detail = || format!("no tables were kept with the snapshot through {through}");
         let (manifest, files) = manifest
