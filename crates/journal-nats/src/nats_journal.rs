@@ -11,6 +11,7 @@ use journal::{AppendError, Claim, Journal, ReadError, Record, Room, Snapshot};
 use tokio::sync::watch;
 use words::{Epoch, PartitionId, Seq};
 
+use crate::batch;
 use crate::events::Events;
 use crate::inbox::Inbox;
 use crate::limits::{OPEN_TRIES_MAX, ROOM_PERIOD};
@@ -201,6 +202,10 @@ impl<W: Wire, S: Snapshots> Journal for NatsJournal<W, S> {
 
     fn inbox_tail(&self, partition: PartitionId) -> watch::Receiver<Seq> {
         self.partition(partition).inbox.tail(&self.wire)
+    }
+
+    fn inbox_step(&self) -> u64 {
+        batch::NUMBERS
     }
 
     async fn snapshot_put(&self, partition: PartitionId, snapshot: Snapshot) -> Result<(), AppendError> {

@@ -99,6 +99,11 @@ pub trait Journal: Send + Sync + 'static {
     /// Follows the last durable record of the inbox.
     fn inbox_tail(&self, partition: PartitionId) -> tokio::sync::watch::Receiver<Seq>;
 
+    /// By how much the numbers of the inbox rise from one message to the next: people are shown messages.
+    fn inbox_step(&self) -> u64 {
+        1
+    }
+
     /// Stores a snapshot durably; older ones may go.
     fn snapshot_put(
         &self,

@@ -121,6 +121,10 @@ impl Journal for AnyJournal {
         ask!(self, journal => journal.inbox_tail(partition))
     }
 
+    fn inbox_step(&self) -> u64 {
+        ask!(self, journal => journal.inbox_step())
+    }
+
     async fn snapshot_put(&self, partition: PartitionId, snapshot: Snapshot) -> Result<(), AppendError> {
         ask!(self, journal => journal.snapshot_put(partition, snapshot).await)
     }

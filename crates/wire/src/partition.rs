@@ -11,7 +11,7 @@ pub struct PartitionView {
     /// Why it is stopped.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// Requests accepted so far, and how many of them became runs.
+    /// Requests accepted so far, and how many of them became runs; among several instances, messages of requests.
     pub inbox_tail: u64,
     pub inbox_through: u64,
     pub live_runs: usize,

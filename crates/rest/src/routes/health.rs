@@ -30,13 +30,14 @@ async fn partition<J: Journal>(api: &Api<J>, info: PartitionInfo) -> PartitionVi
     let counted = api.engine.query(info.id, |state| {
         (state.inbox_through().0, state.live_count(), state.parked_count(), state.calls_count())
     });
+    let step = api.journal.inbox_step();
     let (inbox_through, live_runs, parked_runs, calls) = counted.await.unwrap_or_default();
     PartitionView {
         partition: info.id.0,
         state: if info.stopped.is_some() { "stopped" } else { "running" }.to_owned(),
         reason: info.stopped,
-        inbox_tail: api.journal.inbox_tail(info.id).borrow().0,
-        inbox_through,
+        inbox_tail: api.journal.inbox_tail(info.id).borrow().0 / step,
+        inbox_through: inbox_through / step,
         live_runs,
         parked_runs,
         calls,
