@@ -151,6 +151,8 @@ struct Inner {
     active: watch::Sender<bool>,
     epoch: watch::Sender<u64>,
     seen: watch::Sender<Seen>,
+    /// Held from reading the records until what they say is told.
+    looking: tokio::sync::Mutex<()>,
     reach: Arc<Reach>,
     witness: Option<Witness>,
 }
@@ -216,6 +218,7 @@ impl Regions {
             active: watch::Sender::new(false),
             epoch: watch::Sender::new(0),
             seen: watch::Sender::default(),
+            looking: tokio::sync::Mutex::default(),
             settings,
         };
         inner.here.book.make(inner.settings.replicas).await.map_err(RegionError::Here)?;

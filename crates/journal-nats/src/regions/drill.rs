@@ -1,9 +1,11 @@
 //! Trying out whether a switch would work, and making one there and back.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use tokio::sync::watch;
+use tokio::time::{Instant, sleep};
 
 use super::mirrors::{self, MirrorStatus};
 use super::promote::{Mode, Promoted};
@@ -11,6 +13,8 @@ use super::reach::Reach;
 use super::role::Role;
 use super::witness::Witness;
 use super::{Inner, RegionError, Regions, Settings, Side, Status};
+
+const LOOK_EVERY: Duration = Duration::from_millis(500);
 
 /// What a drill has shown.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -53,6 +57,7 @@ impl Regions {
             false => (&self.inner, &other),
         };
         for target in [away, back] {
+            self.inner.wait_until_ready().await?;
             let promoted = target.promote(Mode::Planned).await?;
             drill.switches.push((target.settings.name.clone(), promoted));
         }
@@ -81,9 +86,26 @@ impl Inner {
             active: watch::Sender::new(false),
             epoch: watch::Sender::new(0),
             seen: watch::Sender::default(),
+            looking: tokio::sync::Mutex::default(),
             reach: Reach::new(self.here.domain.clone(), settings.reach),
             witness,
             settings,
+        }
+    }
+
+    /// Waits until a switch would work: the region that was active before takes a moment until it mirrors.
+    async fn wait_until_ready(&self) -> Result<(), RegionError> {
+        let deadline = Instant::now() + self.settings.patience * 2;
+        loop {
+            let failed = self.checks().await?.into_iter().find(|check| !check.passed);
+            match failed {
+                None => return Ok(()),
+                Some(_) if Instant::now() < deadline => sleep(LOOK_EVERY).await,
+                Some(check) => {
+                    let reason = format!("{}: {}", check.check, check.detail);
+                    return Err(RegionError::NotPromotable { region: self.settings.pair.clone(), reason });
+                }
+            }
         }
     }
 

@@ -35,6 +35,8 @@ pub(super) async fn follow(regions: Weak<Inner>) {
 impl Inner {
     /// Reads what both sides are, and does what follows from it.
     pub(super) async fn look(&self) -> Result<(), RegionError> {
+        // One look at a time: what was read first must not be told last.
+        let looking = self.looking.lock().await;
         let (here, pair) = tokio::join!(self.here.book.record(), self.there.book.record());
         let (here, revision) = here.map_err(RegionError::Here)?;
         let pair_reachable = pair.is_ok();
@@ -47,6 +49,7 @@ impl Inner {
         // Told before anything is done about it: what was overtaken lets go at once.
         let overtaken = next == Move::Fence;
         self.tell(here.clone(), pair, pair_reachable, overtaken);
+        drop(looking);
         match next {
             Move::Stay => Ok(()),
             Move::Fence => {

@@ -81,14 +81,18 @@ impl Inner {
         // What was begun goes on under the epoch that it had, unless the pair has gone past it.
         let begun_epoch = here.promotion.as_ref().map(|promotion| promotion.epoch);
         let epoch = begun_epoch.filter(|epoch| *epoch > known).unwrap_or(self.side.epoch_above(known));
-        let mut promotion =
-            Promotion { epoch, forced: mode == Mode::Forced, step: Step::Fence, begun_ms: now_ms() };
+        // The mirrors had everything already, and some are mirrors no more: there is nothing to wait for.
+        let caught_up = here.promotion.as_ref().is_some_and(|promotion| {
+            promotion.epoch == epoch && promotion.step == Step::Open && !promotion.forced
+        });
+        let step = if caught_up { Step::Open } else { Step::Fence };
+        let mut promotion = Promotion { epoch, forced: mode == Mode::Forced, step, begun_ms: now_ms() };
         let standing = here.standing();
         let mut revision = self.step(standing, &promotion, revision).await?;
-        let streams = self.streams_to_open(standing, mode).await?;
+        let streams = self.streams_to_open(standing, mode, caught_up).await?;
         let mirrors = mirrors::status(&self.here.domain, &self.there.domain, streams.clone()).await;
         let mut lag = mirrors.map_err(RegionError::Here)?;
-        if mode == Mode::Planned {
+        if mode == Mode::Planned && !caught_up {
             self.fence_pair().await?;
             promotion.step = Step::CatchUp;
             revision = self.step(standing, &promotion, revision).await?;
@@ -128,8 +132,13 @@ impl Inner {
     }
 
     /// All streams that the active region had, as it was last seen. One that is not here would be a hole.
-    async fn streams_to_open(&self, standing: Standing, mode: Mode) -> Result<Vec<String>, RegionError> {
-        if mode == Mode::Planned && standing.role == Role::Standby {
+    async fn streams_to_open(
+        &self,
+        standing: Standing,
+        mode: Mode,
+        caught_up: bool,
+    ) -> Result<Vec<String>, RegionError> {
+        if mode == Mode::Planned && standing.role == Role::Standby && !caught_up {
             self.keep_mirrors().await?;
         }
         let here = self.shared_streams(&self.here).await?;
