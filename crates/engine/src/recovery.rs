@@ -40,6 +40,12 @@ pub enum RecoveryError {
     Snapshot { source: Unreadable },
     #[error("{}", snapshot_lost(*partition, *found, *first))]
     SnapshotLost { partition: PartitionId, found: Seq, first: Seq },
+    /// Its events never came here, or were lost: what is appended now would contradict it.
+    #[error(
+        "the newest snapshot goes through {snapshot}, the events end at {tail}: it belongs to a history that was lost; \
+         remove its manifest from the store of snapshots, so that the one before it is taken"
+    )]
+    SnapshotAhead { snapshot: Seq, tail: Seq },
     #[error(transparent)]
     Plan(#[from] UnknownPlan),
     #[error("the view: {0}")]
@@ -65,7 +71,11 @@ pub(crate) async fn recover<J: Journal>(
     let claim = claim(journal, partition).await?;
     let snapshot = journal.snapshot_get(partition).await?;
     if journal.is_shared() {
-        take_tables(journal, partition, view, snapshot.as_ref().map(|snapshot| snapshot.through)).await?;
+        let through = snapshot.as_ref().map(|snapshot| snapshot.through);
+        if let Some(snapshot) = through.filter(|through| *through > claim.events_tail) {
+            return Err(RecoveryError::SnapshotAhead { snapshot, tail: claim.events_tail });
+        }
+        take_tables(journal, partition, view, through).await?;
     }
     let (mut state, mut queues, snapshot_through) = match snapshot {
         None => (State::default(), Queues::default(), Seq::ZERO),

@@ -405,3 +405,16 @@ async fn tables_that_are_missing_stop_the_partition_and_are_named() {
     assert!(stopped.contains("current"), "{stopped}");
     assert_eq!(second.engine.partitions().len(), 1);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_snapshot_of_events_that_are_not_there_is_refused() {
+    let tables = tempfile::tempdir().unwrap();
+    let first = first(tables.path()).await;
+    first.snapshot().await;
+    let (memory, tables, first_disk) = first.leave().await;
+    let ahead = Snapshot { through: Seq(100_000), ..memory.snapshot_get(P).await.unwrap().unwrap() };
+    memory.snapshot_put(P, ahead).await.unwrap();
+    let second = machine(memory, &tables, first_disk).await;
+    let stopped = second.engine.partitions()[0].stopped.clone().expect("two histories are mixed");
+    assert!(stopped.contains("100000"), "{stopped}");
+}

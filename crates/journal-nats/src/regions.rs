@@ -260,6 +260,12 @@ impl Regions {
         self.inner.promote(mode).await
     }
 
+    /// Goes through all mirrors of a standby at once, as happens every minute: what the active region has trimmed is
+    /// trimmed here, if nothing is missing.
+    pub async fn tidy(&self) -> Result<(), RegionError> {
+        self.inner.upkeep(true).await
+    }
+
     /// Makes this region let go of everything. Nobody is active until one of the two is promoted.
     pub async fn demote(&self) -> Result<(), RegionError> {
         self.inner.demote().await

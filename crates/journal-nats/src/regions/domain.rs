@@ -8,7 +8,7 @@ use async_nats::{Client, HeaderMap, Request, RequestErrorKind};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 /// Why JetStream did not do what it was asked for.
@@ -123,24 +123,24 @@ impl Domain {
     }
 
     pub(crate) async fn create(&self, config: &Map<String, Value>) -> Result<(), DomainError> {
-        self.ask(&format!("STREAM.CREATE.{}", name_of(config)), config).await.map(drop)
+        self.change(&format!("STREAM.CREATE.{}", name_of(config)), config).await
     }
 
     pub(crate) async fn update(&self, config: &Map<String, Value>) -> Result<(), DomainError> {
-        self.ask(&format!("STREAM.UPDATE.{}", name_of(config)), config).await.map(drop)
+        self.change(&format!("STREAM.UPDATE.{}", name_of(config)), config).await
     }
 
     /// Deletes a stream; one that is not there is deleted already.
     pub(crate) async fn delete(&self, stream: &str) -> Result<(), DomainError> {
-        match self.ask(&format!("STREAM.DELETE.{stream}"), &json!({})).await {
-            Ok(_) | Err(DomainError::Missing) => Ok(()),
+        match self.change(&format!("STREAM.DELETE.{stream}"), &json!({})).await {
+            Ok(()) | Err(DomainError::Missing) => Ok(()),
             Err(error) => Err(error),
         }
     }
 
     /// Forgets what is below a sequence, or what is on a subject.
     pub(crate) async fn purge(&self, stream: &str, what: &Value) -> Result<(), DomainError> {
-        self.ask(&format!("STREAM.PURGE.{stream}"), what).await.map(drop)
+        self.change(&format!("STREAM.PURGE.{stream}"), what).await
     }
 
     /// One message from the leader, or none if it has none with this sequence.
@@ -212,10 +212,23 @@ impl Domain {
         Ok(ack.seq)
     }
 
-    async fn ask(&self, what: &str, question: &impl serde::Serialize) -> Result<Value, DomainError> {
+    async fn ask(&self, what: &str, question: &impl Serialize) -> Result<Value, DomainError> {
+        self.ask_within(self.patience, what, question).await
+    }
+
+    async fn change(&self, what: &str, question: &impl Serialize) -> Result<(), DomainError> {
+        self.ask_within(self.patience.max(CHANGE_MAX), what, question).await.map(drop)
+    }
+
+    async fn ask_within(
+        &self,
+        patience: Duration,
+        what: &str,
+        question: &impl Serialize,
+    ) -> Result<Value, DomainError> {
         let question =
             serde_json::to_vec(question).map_err(|error| DomainError::Unclear(error.to_string()))?;
-        let request = Request::new().payload(question.into()).timeout(Some(self.patience));
+        let request = Request::new().payload(question.into()).timeout(Some(patience));
         self.send(format!("{}.{what}", self.prefix), request).await
     }
 
@@ -236,6 +249,8 @@ impl Domain {
     }
 }
 
+/// A stream that is made or changed has to find its servers and a leader first.
+const CHANGE_MAX: Duration = Duration::from_secs(15);
 const NO_MESSAGE: u64 = 10037;
 
 fn refusal(error: &Value) -> DomainError {

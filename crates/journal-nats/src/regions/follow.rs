@@ -12,6 +12,8 @@ use super::{Inner, RegionError, Seen};
 const LOOK_EVERY: Duration = Duration::from_millis(500);
 /// Every so many looks, streams that are new at the active region are mirrored.
 const MIRROR_EVERY: u32 = 6;
+/// Every so many looks, all streams are gone through: how they are configured, and what was trimmed.
+const TIDY_EVERY: u32 = 120;
 
 pub(super) async fn follow(regions: Weak<Inner>) {
     let mut turn: u32 = 0;
@@ -23,7 +25,7 @@ pub(super) async fn follow(regions: Weak<Inner>) {
         }
         turn = turn.wrapping_add(1);
         if turn.is_multiple_of(MIRROR_EVERY)
-            && let Err(error) = inner.upkeep().await
+            && let Err(error) = inner.upkeep(turn.is_multiple_of(TIDY_EVERY)).await
         {
             tracing::debug!(%error, "keeping mirrors");
         }
@@ -101,22 +103,30 @@ impl Inner {
     }
 
     /// A standby mirrors what is new at its pair.
-    async fn upkeep(&self) -> Result<(), RegionError> {
+    pub(super) async fn upkeep(&self, thoroughly: bool) -> Result<(), RegionError> {
         let seen = self.seen.borrow().clone();
         let (Some(here), Some(pair)) = (seen.here, seen.pair) else { return Ok(()) };
         let mirrors = here.role == Role::Standby && here.promotion.is_none() && pair.role == Role::Active;
-        if !mirrors {
+        if !mirrors || !thoroughly && self.all_mirrored().await? {
             return Ok(());
         }
         let claim = match self.take_work(&self.here).await {
             Err(RegionError::Busy { .. }) => return Ok(()),
             claim => claim?,
         };
-        let kept = match self.keep_mirrors().await {
-            Ok(()) => self.trim_mirrors().await,
-            kept => kept,
-        };
+        let mut kept = self.keep_mirrors().await;
+        if thoroughly && kept.is_ok() {
+            kept = self.trim_mirrors().await;
+        }
         claim.let_go().await;
         kept
+    }
+
+    /// Whether there is a noted stream here for each that the pair has.
+    async fn all_mirrored(&self) -> Result<bool, RegionError> {
+        let there = self.shared_streams(&self.there).await?;
+        let here = self.shared_streams(&self.here).await?;
+        let noted = self.here.book.streams().await.map_err(RegionError::Here)?;
+        Ok(there.iter().all(|stream| here.contains(stream) && noted.contains(stream)))
     }
 }

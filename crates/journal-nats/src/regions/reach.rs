@@ -16,10 +16,12 @@ use crate::wire::{Bounds, Outgoing, PublishError, Source, Storage, Wire, WireErr
 /// Between two looks at one mirror while somebody waits. A look takes a journey to the pair anyway.
 const LOOK_EVERY: Duration = Duration::from_millis(2);
 
+const PAIR_BEHIND: &str = "the paired region does not have it yet";
+
 /// How far the mirrors are, for whoever waits. One look answers all who wait for the same stream.
 pub(super) struct Reach {
     pair: Domain,
-    /// How long somebody waits before the answer leaves without the pair.
+    /// How long somebody waits before they are told that the pair does not have it.
     patience: Duration,
     // A lock: looked up by every append, held for a lookup, never while waiting.
     mirrors: Mutex<BTreeMap<String, watch::Sender<Mirror>>>,
@@ -95,7 +97,7 @@ impl Reach {
     fn give_up(&self, stream: &str) {
         let mirrors = self.mirrors.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(mirror) = mirrors.get(stream) {
-            tracing::warn!(stream, "answers go without the pair: it does not have what was stored");
+            tracing::warn!(stream, "the pair does not get what is stored here");
             let until = Instant::now() + self.patience;
             mirror.send_modify(|mirror| mirror.given_up_until = Some(until));
         }
@@ -104,7 +106,7 @@ impl Reach {
 
 impl Regions {
     /// Waits until the pair has a message, and says whether it has. Once it was waited for in vain, nobody waits for a
-    /// while: a pair that is down must not stop this region.
+    /// while: refusals come at once then.
     pub async fn reached(&self, stream: &str, sequence: u64) -> bool {
         self.inner.reach.reached(stream, sequence).await
     }
@@ -145,9 +147,13 @@ impl<W: Wire> Paired<W> {
         Paired { wire, regions, semi_sync }
     }
 
-    async fn reached(&self, stream: &str, sequence: u64) {
-        if let Some(regions) = self.regions.as_ref().filter(|_| self.semi_sync) {
-            regions.reached(stream, sequence).await;
+    /// Whether what is stored at a sequence may be told to anybody. Where it has to wait for the pair and that does
+    /// not have it, it counts as unknown, and whoever asks goes on asking: no answer is ever undone by the loss of a
+    /// region.
+    async fn reached(&self, stream: &str, sequence: u64) -> bool {
+        match self.regions.as_ref().filter(|_| self.semi_sync) {
+            Some(regions) => regions.reached(stream, sequence).await,
+            None => true,
         }
     }
 }
@@ -156,8 +162,10 @@ impl<W: Wire> Wire for Paired<W> {
     async fn publish(&self, message: Outgoing) -> Result<u64, PublishError> {
         let stream = message.stream.clone();
         let sequence = self.wire.publish(message).await?;
-        self.reached(&stream, sequence).await;
-        Ok(sequence)
+        if self.reached(&stream, sequence).await {
+            return Ok(sequence);
+        }
+        Err(PublishError::Unknown(PAIR_BEHIND.to_owned()))
     }
 
     async fn bounds(&self, stream: &str) -> Result<Bounds, WireError> {
@@ -171,8 +179,8 @@ impl<W: Wire> Wire for Paired<W> {
     async fn get(&self, stream: &str, sequence: u64, source: Source) -> Result<Option<Bytes>, WireError> {
         let found = self.wire.get(stream, sequence, source).await?;
         // This is how the outcome of a publish without an answer is found out.
-        if found.is_some() && source == Source::Leader {
-            self.reached(stream, sequence).await;
+        if found.is_some() && source == Source::Leader && !self.reached(stream, sequence).await {
+            return Err(WireError(PAIR_BEHIND.to_owned()));
         }
         Ok(found)
     }

@@ -182,7 +182,7 @@ mod tests {
 
         let claim = Message::claim(PartitionId(3), &Position::START, nonce);
         assert_eq!(contents_of("i_JRN_00003", &stored(claim.encode())), ["claim of epoch 1"]);
-        let frame = Message::frame(PartitionId(3), &Position::START, nonce, Bytes::from_static(b"abc"));
+        let frame = Message::frame(PartitionId(3), &Position::START, nonce, 0, Bytes::from_static(b"abc"));
         assert_eq!(contents_of("i_JRN_00003", &stored(frame.encode())), ["frame 1 of epoch 0: 3 bytes"]);
         assert_eq!(contents_of("i_JRN_00003", &stored(Bytes::new())), ["message 7: 0 bytes"]);
     }

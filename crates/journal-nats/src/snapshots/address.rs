@@ -25,8 +25,8 @@ pub enum AddressError {
     #[error("file:// needs a path that begins with /, as in file:///mnt/snapshots")]
     Relative,
     #[error(
-        "the address of the snapshots begins with none of s3://, az://, gs:// and file://; \
-         leave it out to keep them in NATS"
+        "the place of the snapshots begins with none of s3://, az://, gs:// and file://; \
+         say nats to keep them in NATS"
     )]
     Scheme,
     #[error("this program was built without the feature `cloud`: use file:// or keep snapshots in NATS")]

@@ -15,14 +15,31 @@ async fn a_standby_mirrors_what_its_pair_has() {
     assert!(*east.active().borrow());
     assert!(!*west.active().borrow());
     for number in 1..=20 {
-        assert_eq!(publish(&stage.east, "jrn", &format!("frame {number}")).await, Ok(number));
+        assert_eq!(publish(&stage.east, "ing", &format!("frame {number}")).await, Ok(number));
     }
     let status = until_status(&west, "the mirror has all", |status| {
         status.mirrors.iter().any(|mirror| mirror.last == Some(20) && mirror.lag == Some(0))
     })
     .await;
     assert_eq!(status.active(), Some("east"));
-    assert_eq!(contents(&stage.west, "JRN").await, contents(&stage.east, "JRN").await);
+    assert_eq!(contents(&stage.west, "ING").await, contents(&stage.east, "ING").await);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_mirror_forgets_what_its_origin_has_forgotten_once_it_has_the_rest() {
+    let stage = Stage::start().await;
+    let (_east, west) = stage.joined().await;
+    for number in 1..=400 {
+        publish(&stage.east, "ing", &format!("{number}")).await.unwrap();
+    }
+    let js = async_nats::jetstream::new(stage.east.clone());
+    js.get_stream("sortie_ING_00000").await.unwrap().purge().sequence(390).await.unwrap();
+    let kept: Vec<_> = (390..=400).map(|number| number.to_string()).collect();
+    until("the mirror is trimmed", async || {
+        west.tidy().await.ok()?;
+        (contents(&stage.west, "ING").await == kept).then_some(())
+    })
+    .await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -84,19 +101,19 @@ async fn a_forced_switch_goes_on_and_the_old_region_keeps_its_tail_and_mirrors()
     let stage = Stage::start().await;
     let (east, west) = stage.joined().await;
     for number in 1..=10 {
-        publish(&stage.east, "jrn", &format!("shared {number}")).await.unwrap();
+        publish(&stage.east, "ing", &format!("shared {number}")).await.unwrap();
     }
     until_status(&west, "the mirror has all", |status| status.mirrors.iter().any(|m| m.last == Some(10)))
         .await;
     stage.link.cut();
     until_status(&west, "the link is down", |status| !status.pair_reachable).await;
     for number in 1..=3 {
-        publish(&stage.east, "jrn", &format!("only east {number}")).await.unwrap();
+        publish(&stage.east, "ing", &format!("only east {number}")).await.unwrap();
     }
     assert!(matches!(west.promote(Mode::Planned).await, Err(RegionError::PairUnreachable { .. })));
     let promoted = west.promote(Mode::Forced).await.unwrap();
     assert!(promoted.forced && promoted.epoch == 2);
-    assert_eq!(publish(&stage.west, "jrn", "west goes on").await, Ok(11));
+    assert_eq!(publish(&stage.west, "ing", "west goes on").await, Ok(11));
 
     stage.link.mend();
     let status = until_status(&east, "east mirrors west", |status| {
@@ -106,18 +123,18 @@ async fn a_forced_switch_goes_on_and_the_old_region_keeps_its_tail_and_mirrors()
     assert!(!*east.active().borrow());
     let tail = status.tail.unwrap();
     assert_eq!((tail.epoch, tail.overtaken_by), (1, 2));
-    let journal = tail.streams.iter().find(|stream| stream.stream.contains("JRN")).unwrap();
-    assert_eq!((journal.from, journal.through, journal.messages, &journal.whole), (11, 13, 3, &None));
-    let kept = std::fs::read_to_string(format!("{}/{}.jsonl", tail.folder, journal.stream)).unwrap();
+    let inbox = tail.streams.iter().find(|stream| stream.stream.contains("ING")).unwrap();
+    assert_eq!((inbox.from, inbox.through, inbox.messages, &inbox.whole), (11, 13, 3, &None));
+    let kept = std::fs::read_to_string(format!("{}/{}.jsonl", tail.folder, inbox.stream)).unwrap();
     assert_eq!(kept.lines().count(), 3);
-    assert_eq!(contents(&stage.east, "JRN").await, contents(&stage.west, "JRN").await);
+    assert_eq!(contents(&stage.east, "ING").await, contents(&stage.west, "ING").await);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_interrupted_promotion_goes_on_where_it_was() {
     let stage = Stage::start().await;
     let (east, west) = stage.joined().await;
-    publish(&stage.east, "jrn", "one").await.unwrap();
+    publish(&stage.east, "ing", "one").await.unwrap();
     // It breaks off somewhere in the middle, wherever that is, later each time.
     let mut after = Duration::from_millis(1);
     until("west is promoted", async || {
@@ -126,9 +143,9 @@ async fn an_interrupted_promotion_goes_on_where_it_was() {
     })
     .await;
     until_status(&west, "west is active", |status| role(&status.record) == Some(Role::Active)).await;
-    assert_eq!(publish(&stage.west, "jrn", "two").await, Ok(2));
+    assert_eq!(publish(&stage.west, "ing", "two").await, Ok(2));
     until_status(&east, "east mirrors west", |status| role(&status.record) == Some(Role::Standby)).await;
-    until("all is there", async || (contents(&stage.east, "JRN").await == ["one", "two"]).then_some(()))
+    until("all is there", async || (contents(&stage.east, "ING").await == ["one", "two"]).then_some(()))
         .await;
 }
 
@@ -136,7 +153,7 @@ async fn an_interrupted_promotion_goes_on_where_it_was() {
 async fn a_promotion_that_was_given_up_leaves_nothing_behind() {
     let stage = Stage::start().await;
     let (east, west) = stage.joined().await;
-    publish(&stage.east, "jrn", "one").await.unwrap();
+    publish(&stage.east, "ing", "one").await.unwrap();
     let mut after = Duration::from_millis(5);
     until("west is caught in the middle of its promotion", async || {
         after = after * 11 / 10;
@@ -151,21 +168,21 @@ async fn a_promotion_that_was_given_up_leaves_nothing_behind() {
     .await;
     let back = until("east is promoted", async || east.promote(Mode::Planned).await.ok()).await;
     assert!(back.epoch >= 3);
-    assert_eq!(publish(&stage.east, "jrn", "two").await, Ok(2));
+    assert_eq!(publish(&stage.east, "ing", "two").await, Ok(2));
     until_status(&west, "west mirrors east", |status| {
         role(&status.record) == Some(Role::Standby)
             && status.mirrors.len() == 2
             && status.mirrors.iter().all(|mirror| mirror.lag == Some(0) && mirror.last.is_some())
     })
     .await;
-    assert_eq!(contents(&stage.west, "JRN").await, ["one", "two"]);
+    assert_eq!(contents(&stage.west, "ING").await, ["one", "two"]);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_drill_switches_there_and_back_from_either_side() {
     let stage = Stage::start().await;
     let (east, west) = stage.joined().await;
-    publish(&stage.east, "jrn", "one").await.unwrap();
+    publish(&stage.east, "ing", "one").await.unwrap();
     for regions in [&east, &west] {
         let drill = until("all is well", async || {
             let checked = regions.check().await.ok()?;
@@ -177,7 +194,7 @@ async fn a_drill_switches_there_and_back_from_either_side() {
         let to: Vec<_> = drill.switches.iter().map(|(region, _)| region.as_str()).collect();
         assert_eq!(to, ["west", "east"]);
     }
-    assert_eq!(publish(&stage.east, "jrn", "two").await, Ok(2));
+    assert_eq!(publish(&stage.east, "ing", "two").await, Ok(2));
     stage.link.cut();
     until_status(&east, "the link is down", |status| !status.pair_reachable).await;
     assert!(!east.check().await.unwrap().ready());

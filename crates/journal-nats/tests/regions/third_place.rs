@@ -25,7 +25,7 @@ async fn a_region_cut_off_from_the_witness_lets_go_and_its_pair_stands_in() {
     let east = Regions::join(stage.east.clone(), settings("east", 0)).await.unwrap();
     let west = Regions::join(stage.west.clone(), settings("west", 1)).await.unwrap();
     until("east has the lease", async || east.active().borrow().then_some(())).await;
-    publish(&stage.east, "jrn", "one").await.unwrap();
+    publish(&stage.east, "ing", "one").await.unwrap();
     until_status(&west, "the mirror has all", |status| status.mirrors.iter().any(|m| m.last == Some(1)))
         .await;
 
@@ -34,7 +34,7 @@ async fn a_region_cut_off_from_the_witness_lets_go_and_its_pair_stands_in() {
     until("east lets go", async || (!*east.active().borrow()).then_some(())).await;
     until("west stands in", async || west.active().borrow().then_some(())).await;
     assert!(!*east.active().borrow());
-    assert_eq!(publish(&stage.west, "jrn", "two").await, Ok(2));
+    assert_eq!(publish(&stage.west, "ing", "two").await, Ok(2));
 
     wire.mend();
     until_status(&east, "east learns it from the witness", |status| {
@@ -56,21 +56,21 @@ async fn without_a_witness_nothing_is_promoted_by_itself() {
     assert!(*east.active().borrow() && !*west.active().borrow());
     east.demote().await.unwrap();
     assert!(!*east.active().borrow());
-    assert!(publish(&stage.east, "jrn", "nobody takes it").await.is_err());
+    assert!(publish(&stage.east, "ing", "nobody takes it").await.is_err());
     assert_eq!(east.promote(Mode::Forced).await.unwrap().epoch, 3);
-    assert_eq!(publish(&stage.east, "jrn", "again").await, Ok(1));
+    assert_eq!(publish(&stage.east, "ing", "again").await, Ok(1));
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn who_waits_for_the_pair_knows_whether_it_has_it() {
     let stage = Stage::start().await;
     let (east, _west) = stage.joined().await;
-    let stream = format!("{I}_JRN_00000");
-    let sequence = publish(&stage.east, "jrn", "one").await.unwrap();
+    let stream = format!("{I}_ING_00000");
+    let sequence = publish(&stage.east, "ing", "one").await.unwrap();
     assert!(east.reached(&stream, sequence).await);
     stage.link.cut();
     until_status(&east, "the link is down", |status| !status.pair_reachable).await;
-    let sequence = publish(&stage.east, "jrn", "two").await.unwrap();
+    let sequence = publish(&stage.east, "ing", "two").await.unwrap();
     assert!(!east.reached(&stream, sequence).await);
     stage.link.mend();
     until("the pair has it", async || east.reached(&stream, sequence).await.then_some(())).await;

@@ -1,10 +1,12 @@
 //! Calls about one thing, through every instance.
 
+use cluster::Roles;
 use http::Method;
 use serde_json::{Value, json};
+use words::PartitionId;
 
 use crate::client::{call, request};
-use crate::world::{SECRET, World, an_id_of_each, partition_of};
+use crate::world::{PARTITIONS, SECRET, World, an_id_of_each, partition_of};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_request_with_an_id_is_taken_once_whichever_instance_gets_it() {
@@ -132,7 +134,9 @@ async fn whoever_waits_for_a_message_elsewhere_gets_it_when_it_comes() {
 async fn collections_and_jobs_are_reached_through_every_instance() {
     let world = World::start().await;
     let action = json!({ "type": "http", "request": { "method": "GET", "uri": "http://a.test/" } });
-    let body = json!({ "properties": { "action": action, "startTime": "2099-01-01T00:00:00Z" } }).to_string();
+    let next_month = words::Timestamp(host::Clock::start().wall().0 + 30 * 24 * 3600 * 1000);
+    let start = serde_json::to_value(wire::Time(next_month)).unwrap();
+    let body = json!({ "properties": { "action": action, "startTime": start } }).to_string();
     for number in 0..6 {
         let [a, b, c] = [0, 1, 2].map(|step| (number + step) % 3);
         let base = format!("/v1/collections/c{number}");
@@ -154,6 +158,24 @@ async fn collections_and_jobs_are_reached_through_every_instance() {
         let unknown = format!("{azure}/nothing-{number}?api-version=2016-03-01");
         assert_eq!(world.get(b, &unknown).await.expect(404).json()["error"]["code"], "ResourceNotFound");
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_subscription_has_one_free_collection_whoever_holds_it() {
+    let world = World::start().await;
+    let path = |n: usize| {
+        format!(
+            "/subscriptions/s-{}/resourceGroups/g/providers/Microsoft.Scheduler/jobCollections/c{n}?api-version=2016-03-01",
+            n % 2
+        )
+    };
+    let body = json!({ "location": "x", "properties": { "sku": { "name": "Free" } } }).to_string();
+    for n in 0..8 {
+        let answer = world.put(n % 3, &path(n), &body).await;
+        assert_eq!(answer.status, if n < 2 { 201 } else { 409 }, "{n}: {}", answer.text);
+    }
+    // Writing the one that is there again is no second one.
+    world.put(2, &path(0), &body).await.expect(200);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -197,7 +219,7 @@ async fn only_instances_hand_over_messages_whole() {
         request
     };
     let name = words::QueueName::new("posts").unwrap();
-    let holder = usize::from(engine::queues::partition_of(&name, crate::world::PARTITIONS).0) % 3;
+    let holder = usize::from(engine::queues::partition_of(&name, PARTITIONS).0) % 3;
     let receive = || world.send(1, Method::DELETE, "/posts/messages/head?timeout=30", "");
     let label = |answer: &crate::client::Answer| {
         let properties: Value =
@@ -211,6 +233,32 @@ async fn only_instances_hand_over_messages_whole() {
     for secret in [None, Some("guessed")] {
         call(world.instances[holder].address, send(secret)).await.expect(201);
         assert_eq!(label(&receive().await.expect(200)), Value::Null);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_instance_answers_clients_only_in_its_roles_and_the_others_always() {
+    let none = Roles { ingest: false, engine: false, rest: false };
+    let (door, owner) = (Roles { ingest: true, ..none }, Roles { engine: true, ..none });
+    let world = World::with_roles([door, owner, Roles::ALL]).await;
+    for partition in (0..PARTITIONS).map(PartitionId) {
+        world.give(1, partition).await;
+    }
+    for (partition, id) in an_id_of_each("role") {
+        let path = format!("/v1/workflows/parcels/runs/{id}");
+        world.put(0, &path, "{}").await.expect(202);
+        assert_eq!(world.put(1, &path, "{}").await.problem(421).0, "wrong_role", "{partition}");
+        world.put(2, &path, "{}").await.expect(200);
+        let path = format!("/v1/runs/{id}");
+        for at in [0, 1] {
+            assert_eq!(world.get(at, &path).await.problem(421).0, "wrong_role");
+        }
+        world.wait_for(2, &path, |run| run["status"] == "completed").await;
+    }
+    let listed = world.get(2, "/v1/runs").await.expect(200).json();
+    assert_eq!(listed["items"].as_array().unwrap().len(), usize::from(PARTITIONS));
+    for path in ["/livez", "/readyz", "/metrics"] {
+        world.get(0, path).await.expect(200);
     }
 }
 

@@ -72,6 +72,7 @@ impl Effects for Script {
 pub struct Instance {
     pub id: InstanceId,
     pub address: SocketAddr,
+    roles: Roles,
     pub engine: Engine,
     control: Control<MemoryJournal>,
     _server: Server,
@@ -95,12 +96,17 @@ impl World {
 
     /// Three instances that hold nothing but the control partition.
     pub async fn without_holders() -> World {
+        World::with_roles([Roles::ALL; 3]).await
+    }
+
+    /// The same, with these roles; the last does everything.
+    pub async fn with_roles(roles: [Roles; 3]) -> World {
         let _ = tracing_subscriber::fmt().with_env_filter("warn").with_test_writer().try_init();
         let journal = Arc::new(MemoryJournal::new());
         let (sight, seen) = watch::channel(Arc::new(Sight { known: true, active: true, ..Sight::default() }));
         let mut instances = Vec::new();
-        for number in 0..3 {
-            instances.push(Instance::start(number, &journal, seen.clone()).await);
+        for (number, roles) in roles.into_iter().enumerate() {
+            instances.push(Instance::start(number, roles, &journal, seen.clone()).await);
         }
         let world = World { instances, sight };
         for instance in &world.instances {
@@ -109,10 +115,12 @@ impl World {
         let epoch = world.instances[1].control.take().await.unwrap();
         world.note(1, PartitionId::CONTROL, epoch);
         for source in WORKFLOWS {
-            world.send(0, Method::POST, "/v1/workflows", source).await.expect(201);
+            world.send(2, Method::POST, "/v1/workflows", source).await.expect(201);
         }
-        for at in 0..3 {
-            world.wait_for(at, "/v1/workflows", |all| all["items"].as_array().unwrap().len() == 3).await;
+        for instance in &world.instances {
+            while instance.control.catalogs().load().all().count() < WORKFLOWS.len() {
+                tokio::time::sleep(Duration::from_millis(10)).await;
+            }
         }
         world
     }
@@ -166,11 +174,12 @@ impl World {
 impl Instance {
     fn member(&self) -> Member {
         let address = format!("http://{}", self.address);
-        Member { id: self.id.clone(), address, roles: Roles::ALL, ordinal: None }
+        Member { id: self.id.clone(), address, roles: self.roles, ordinal: None }
     }
 
     async fn start(
         number: usize,
+        roles: Roles,
         journal: &Arc<MemoryJournal>,
         sight: watch::Receiver<Arc<Sight>>,
     ) -> Instance {
@@ -204,7 +213,7 @@ impl Instance {
         );
         let secret = PeerSecret::new(&Secret::new(SECRET.to_owned())).unwrap();
         let directory_of_others = Directory::new(id.clone(), sight);
-        let neighbours = Neighbours::over_http(directory_of_others, secret, Roles::ALL);
+        let neighbours = Neighbours::over_http(directory_of_others, secret, roles);
         let api = Api::new(Parts {
             journal: journal.clone(),
             ingest: Arc::new(ingest),
@@ -225,6 +234,7 @@ impl Instance {
             passage: neighbours.passage,
             peer: neighbours.peer,
             roles: neighbours.roles,
+            region: None,
         });
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let server = rest::serve(listener, api).await.unwrap();
@@ -236,7 +246,7 @@ impl Instance {
             }
         });
         let address = server.address();
-        Instance { id, address, engine, control, _server: server, _directory: directory }
+        Instance { id, address, roles, engine, control, _server: server, _directory: directory }
     }
 }
 
