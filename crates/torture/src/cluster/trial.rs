@@ -54,7 +54,8 @@ impl Trial {
         applied.await.context("applying the drone workflow")?;
         // The others follow: requests come when all of them know it.
         for address in addresses {
-            let known = settle::asked(&[*address], async |client: &mut Client| {
+            let alone = [*address];
+            let known = settle::asked(&alone, async |client: &mut Client| {
                 client.get("/v1/workflows/drone-delivery").await?.success().map(drop)
             });
             known.await.with_context(|| format!("waiting for the workflow at {address}"))?;
