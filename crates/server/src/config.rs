@@ -17,7 +17,8 @@ pub use cluster::{ClusterConfig, RegionConfig, Role as ClusterRole};
 pub use keys::KeyConfig;
 
 /// Variables that begin like settings but belong to the command line.
-const NOT_SETTINGS: [&str; 4] = ["SORTIE_URL", "SORTIE_TOKEN", "SORTIE_LOG", "SORTIE_LOG_FORMAT"];
+const NOT_SETTINGS: [&str; 5] =
+    ["SORTIE_URL", "SORTIE_TOKEN", "SORTIE_LOG", "SORTIE_LOG_FORMAT", "SORTIE_NATS_SERVER"];
 /// Those that hold the secrets of workflows' services.
 const SECRETS: &str = "SORTIE_SECRET_";
 

@@ -68,7 +68,8 @@ impl Member {
         let mut words = self.place.through.iter().cloned().chain(leash).map(OsString::from);
         let mut command = Command::new(words.next().expect("there is at least the leash"));
         command.args(words).arg(&self.program).args(&self.arguments);
-        command.stdin(Stdio::null()).stdout(log).stderr(errors);
+        // Where the nats-server is found is said by a variable that a server would take for a setting.
+        command.env_remove("SORTIE_NATS_SERVER").stdin(Stdio::null()).stdout(log).stderr(errors);
         let child = command.spawn().with_context(|| format!("starting {}", self.name))?;
         self.process = Some(Leash(child));
         Ok(())

@@ -51,7 +51,16 @@ impl Trial {
             let sent = client.send(Method::POST, "/v1/workflows", "application/yaml", source.clone()).await?;
             sent.success().map(drop)
         });
-        applied.await.context("applying the drone workflow")
+        applied.await.context("applying the drone workflow")?;
+        // The others follow: requests come when all of them know it.
+        for address in addresses {
+            let alone = [*address];
+            let known = settle::asked(&alone, async |client: &mut Client| {
+                client.get("/v1/workflows/drone-delivery").await?.success().map(drop)
+            });
+            known.await.with_context(|| format!("waiting for the workflow at {address}"))?;
+        }
+        Ok(())
     }
 
     pub fn load(&self, addresses: &[SocketAddr], dice: &mut Dice) -> Load {
@@ -107,8 +116,25 @@ impl Trial {
         // Requests that are still on their way to a service arrive before the books are closed.
         tokio::time::sleep(Duration::from_millis(workflow::LATE_MS + 100)).await;
         let (entries, key_changes) = ledgers(&self.drones).await?;
-        let stored = settle::stored(addresses).await?;
+        let stored = settle::stored(addresses).await?.into_iter().filter(|id| !is_of_a_job(id)).collect();
         let unanswered = self.posts.unanswered();
         Ok(audit(&Evidence { endings, unanswered, seen, stored, entries, key_changes }))
+    }
+}
+
+/// Occurrences of jobs are runs, too: the job's id and the time of its rule.
+fn is_of_a_job(id: &str) -> bool {
+    let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    id.split_once('.').is_some_and(|(job, time)| job.len() == 32 && digits(time))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn occurrences_are_told_from_requests() {
+        assert!(is_of_a_job("01a1e500482270aaa94bc6d4df7e048c.17948433680000000"));
+        assert!(!is_of_a_job("t-1-10") && !is_of_a_job("p-1-2-3.4"));
     }
 }
