@@ -9,8 +9,12 @@ use crate::command;
 /// Seeds that are part of the tests; a build without optimisation plays some dozens in a second.
 const SEEDS: &str = "300";
 
-/// The planted bug that every test run must catch: who misses this one sees nothing.
+/// Seeds of clusters that are part of the tests.
+const CLUSTER_SEEDS: &str = "60";
+
+/// The planted bugs that every test run must catch: who misses these sees nothing.
 const CANARY: &str = "ack-before-sync";
+const CLUSTER_CANARY: &str = "unknown-taken-for-stored";
 
 /// Builds it fast, then hands the arguments on.
 pub fn run(root: &Path, arguments: &[OsString]) -> anyhow::Result<()> {
@@ -28,13 +32,18 @@ pub fn short(root: &Path) -> anyhow::Result<String> {
         sim.current_dir(root);
         sim
     };
-    let mut closing = String::new();
-    let seeds = command::with(sim(), ["--seeds", SEEDS, "--lenient"]);
-    command::run_noting(seeds, |line| {
-        if line.starts_with("sim: ") && line.contains(" violations; ") {
-            closing = line.trim_start_matches("sim: ").to_owned();
-        }
-    })?;
-    command::run(command::with(sim(), ["--bug", CANARY, "--seeds", "100"]))?;
-    Ok(format!("{SEEDS} seeds, {closing}, the canary was caught"))
+    let mut closing = Vec::new();
+    for (kind, seeds) in [("--alone", SEEDS), ("--cluster", CLUSTER_SEEDS)] {
+        let seeds = command::with(sim(), [kind, "--seeds", seeds, "--lenient"]);
+        command::run_noting(seeds, |line| {
+            if line.starts_with("sim: ") && line.contains(" violations; ") {
+                closing.push(line.trim_start_matches("sim: ").to_owned());
+            }
+        })?;
+    }
+    for canary in [CANARY, CLUSTER_CANARY] {
+        command::run(command::with(sim(), ["--bug", canary, "--seeds", "100"]))?;
+    }
+    let closing = closing.join(", ");
+    Ok(format!("{SEEDS} seeds and {CLUSTER_SEEDS} of clusters, {closing}, the canaries were caught"))
 }

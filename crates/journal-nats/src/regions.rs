@@ -33,7 +33,7 @@ pub use mirrors::MirrorStatus;
 pub use promote::{Mode, Promoted};
 pub use reach::Paired;
 pub use record::{Promotion, Record, Step};
-pub use role::{Role, Side, Standing};
+pub use role::{Move, Role, Side, Standing, may_promote, on_pair};
 pub use tail::{StreamTail, Tail};
 
 use domain::Domain;

@@ -92,6 +92,16 @@ bugs! {
     LinesForgotten "lines-forgotten" "consumers that wait are not served",
     WakesForgotten "wakes-forgotten" "after a start from a snapshot locks do not expire and nothing becomes due",
     TokensRepeated "tokens-repeated" "a process gives the tokens of locks that the one before has given",
+    UnknownTakenForStored "unknown-taken-for-stored" "a frame whose outcome is unknown counts as stored",
+    UnknownSentHigher "unknown-sent-higher" "a frame whose outcome is unknown is sent again behind whatever is there",
+    NonceNotCompared "nonce-not-compared" "another's message is taken for one's own",
+    ShortRangeAccepted "short-range-accepted" "what a replica leaves out of a range is not looked for",
+    ClaimNotGuarded "claim-not-guarded" "a claim is stored wherever the stream ends",
+    ClaimNotAwaited "claim-not-awaited" "an owner acts before its claim is acknowledged",
+    OlderSnapshotWins "older-snapshot-wins" "a snapshot of an owner that was fenced takes the place of a newer one",
+    FencedGoesOn "fenced-goes-on" "an owner that was overtaken goes on as if its frame had been taken",
+    RegionEpochKept "region-epoch-kept" "a region that is promoted does not raise the epoch",
+    TablesNotFetched "tables-not-fetched" "who takes a partition over does not know what has ended before",
     TurnsIgnored "turns-ignored" "serial runs with one key run side by side",
 }
 

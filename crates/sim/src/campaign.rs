@@ -12,10 +12,10 @@ use crate::report::{Figures, Report};
 use crate::simulate::simulate;
 
 /// One seed in so many is played twice: equal plans must take the same course.
-const TWICE_ONE_IN: u64 = 64;
+pub const TWICE_ONE_IN: u64 = 64;
 
 /// Failures after which a campaign stops looking for more.
-const FAILURES_MAX: usize = 5;
+pub const FAILURES_MAX: usize = 5;
 
 /// Which seeds are played, and by how many threads.
 #[derive(Debug, Clone, Copy)]
@@ -36,11 +36,14 @@ pub struct Outcome {
 /// Plays a plan in a directory of its own.
 pub fn play_plan(plan: &Plan, print: bool) -> anyhow::Result<Report> {
     host::survive_panics();
-    // In memory, where there is such a place: the view's files are real ones.
+    Ok(simulate(plan, directory()?.path(), print))
+}
+
+/// An empty directory: in memory, where there is such a place, because the view's files are real ones.
+pub fn directory() -> anyhow::Result<tempfile::TempDir> {
     let memory = Path::new("/dev/shm");
     let base = if memory.is_dir() { memory.to_owned() } else { std::env::temp_dir() };
-    let directory = tempfile::Builder::new().prefix("sortie-sim-").tempdir_in(base)?;
-    Ok(simulate(plan, directory.path(), print))
+    Ok(tempfile::Builder::new().prefix("sortie-sim-").tempdir_in(base)?)
 }
 
 impl Campaign {

@@ -147,6 +147,23 @@ impl Checkers {
         Checkers { all, found: Vec::new() }
     }
 
+    /// Those who judge what the owners of a cluster's partitions do.
+    pub fn of_owners() -> Checkers {
+        let all: Vec<Box<dyn Checker>> = vec![
+            Box::<i08_end::AfterTheEnd>::default(),
+            Box::<i11_once::Once>::default(),
+            Box::<o1_overlap::NoOverlap>::default(),
+        ];
+        Checkers { all, found: Vec::new() }
+    }
+
+    /// Those who judge what any instance of a cluster does, also one that was overtaken and does not know it yet.
+    pub fn of_anybody() -> Checkers {
+        let all: Vec<Box<dyn Checker>> =
+            vec![Box::<i09_gate::Gate>::default(), Box::<i13_history::Complete>::default()];
+        Checkers { all, found: Vec::new() }
+    }
+
     pub fn see(&mut self, sighting: &Sighting) {
         for checker in &mut self.all {
             let mut accusations = Accusations { id: checker.id(), found: &mut self.found };

@@ -75,6 +75,11 @@ impl History {
         self.partitions.values().flat_map(|past| past.ended.values())
     }
 
+    /// Every run of a partition that has left its memory.
+    pub fn ended_in(&self, partition: PartitionId) -> impl Iterator<Item = &Run> {
+        self.partitions.get(&partition).into_iter().flat_map(|past| past.ended.values())
+    }
+
     /// Every run there ever was.
     pub fn runs(&self) -> impl Iterator<Item = &Run> {
         self.ended().chain(self.partitions.values().flat_map(|past| past.state.runs()))

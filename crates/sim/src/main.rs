@@ -4,6 +4,7 @@ mod book;
 mod campaign;
 mod checkers;
 mod clients;
+mod cluster;
 mod coverage;
 mod depot;
 mod dice;
@@ -44,6 +45,12 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 #[derive(Parser)]
 #[command(name = "sim")]
 struct Arguments {
+    /// Play clusters alone: several instances on NATS, and sometimes two regions.
+    #[arg(long, conflicts_with = "alone")]
+    cluster: bool,
+    /// Play single instances alone.
+    #[arg(long)]
+    alone: bool,
     /// How many seeds to play.
     #[arg(long, default_value_t = 1000)]
     seeds: u64,
@@ -100,6 +107,9 @@ fn run(arguments: &Arguments) -> anyhow::Result<bool> {
         Campaign { from: arguments.from, seeds: arguments.seeds, threads: arguments.threads.max(1) };
     if let Some(plan) = &arguments.replay {
         planted::wake(arguments.bug);
+        if arguments.cluster {
+            return cluster::replay(plan, arguments.trace, arguments.shrink, &arguments.out);
+        }
         return regressions::replay(plan, arguments.trace, arguments.shrink, &arguments.out);
     }
     if arguments.mutants {
@@ -108,5 +118,7 @@ fn run(arguments: &Arguments) -> anyhow::Result<bool> {
     if let Some(bug) = arguments.bug {
         return mutants::catch_one(bug, campaign);
     }
-    campaign::play(campaign, arguments.lenient, &arguments.out)
+    let one = arguments.cluster || campaign::play(campaign, arguments.lenient, &arguments.out)?;
+    let several = arguments.alone || cluster::play(campaign, arguments.lenient, &arguments.out)?;
+    Ok(one && several)
 }

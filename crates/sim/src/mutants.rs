@@ -3,6 +3,22 @@
 use planted::Bug;
 
 use crate::campaign::Campaign;
+use crate::checkers::Violation;
+use crate::cluster;
+
+/// Bugs that only several instances can have.
+const OF_CLUSTERS: [Bug; 10] = [
+    Bug::UnknownTakenForStored,
+    Bug::UnknownSentHigher,
+    Bug::NonceNotCompared,
+    Bug::ShortRangeAccepted,
+    Bug::ClaimNotGuarded,
+    Bug::ClaimNotAwaited,
+    Bug::OlderSnapshotWins,
+    Bug::FencedGoesOn,
+    Bug::RegionEpochKept,
+    Bug::TablesNotFetched,
+];
 
 /// How one bug was caught.
 struct Caught {
@@ -57,13 +73,21 @@ pub fn catch_one(bug: Bug, campaign: Campaign) -> anyhow::Result<bool> {
 
 fn catch(bug: Bug, campaign: Campaign) -> anyhow::Result<Option<Caught>> {
     planted::wake(Some(bug));
+    if OF_CLUSTERS.contains(&bug) {
+        let caught = cluster::catch(campaign);
+        planted::wake(None);
+        let (seeds, violation) = caught?;
+        return Ok(violation.map(|violation| Caught::new(seeds, &violation)));
+    }
     let outcome = campaign.run(1);
     planted::wake(None);
     let outcome = outcome?;
     let first = outcome.failures.first().and_then(|(_, report)| report.violations.first());
-    Ok(first.map(|violation| Caught {
-        seeds: outcome.figures.seeds,
-        id: violation.id,
-        what: violation.what.chars().take(80).collect(),
-    }))
+    Ok(first.map(|violation| Caught::new(outcome.figures.seeds, violation)))
+}
+
+impl Caught {
+    fn new(seeds: u64, violation: &Violation) -> Caught {
+        Caught { seeds, id: violation.id, what: violation.what.chars().take(80).collect() }
+    }
 }

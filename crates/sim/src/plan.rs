@@ -35,7 +35,7 @@ pub struct Limits {
 }
 
 /// How often, in a thousand calls, a service does something else than answer well.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Fates {
     pub refused: u16,
     pub transient: u16,

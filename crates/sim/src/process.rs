@@ -202,6 +202,6 @@ fn engine_settings(limits: Limits) -> engine::Settings {
     }
 }
 
-fn view_settings() -> view::Settings {
+pub fn view_settings() -> view::Settings {
     view::Settings { cache_bytes: 1 << 20, memtable_bytes_total: 8 << 20, ..Default::default() }
 }

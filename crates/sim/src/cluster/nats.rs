@@ -1,0 +1,181 @@
+//! The streams of a simulated JetStream: what it promises, and what it does not. Time and the way to it are its
+//! callers' affair.
+
+use std::collections::BTreeMap;
+
+use bytes::Bytes;
+use journal_nats::{Bounds, Outgoing, PublishError, Source};
+use tokio::sync::watch;
+
+/// Servers of a region; each stream has a replica on every one.
+pub const SERVERS: u8 = 3;
+
+/// How long a message's id is known, in ms.
+const WINDOW_MS: u64 = 120_000;
+
+/// One stream of a region.
+pub struct Stream {
+    /// Every message there ever was, in the order of its sequence; also those that were purged, for those who judge.
+    pub kept: Vec<Bytes>,
+    first: u64,
+    ids: BTreeMap<String, (u64, u64)>,
+    tail: watch::Sender<u64>,
+    pub leader: u8,
+    /// Nobody answers for the stream until then.
+    pub leaderless_until: u64,
+    pub full: bool,
+    /// Its subject was taken away: publishers find nobody, mirrors are filled.
+    pub closed: bool,
+    injuries: Vec<Injury>,
+    /// Who was asked last, when whoever wants to answers.
+    asked: u8,
+}
+
+/// What is wrong with one replica.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Injury {
+    pub server: u8,
+    pub harm: Harm,
+}
+
+/// How a replica differs from what was stored.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Harm {
+    /// It ends early.
+    Short { last: u64 },
+    /// Some messages are missing in the middle.
+    Gap { from: u64, through: u64 },
+    /// The bytes of one message are others.
+    Flipped { sequence: u64 },
+}
+
+impl Stream {
+    pub fn new(leader: u8) -> Stream {
+        Stream {
+            kept: Vec::new(),
+            first: 1,
+            ids: BTreeMap::new(),
+            tail: watch::channel(0).0,
+            leader,
+            leaderless_until: 0,
+            full: false,
+            closed: false,
+            injuries: Vec::new(),
+            asked: 0,
+        }
+    }
+
+    pub fn last(&self) -> u64 {
+        self.kept.len() as u64
+    }
+
+    pub fn tail(&self) -> watch::Receiver<u64> {
+        self.tail.subscribe()
+    }
+
+    pub fn bounds(&self) -> Bounds {
+        let bytes = self.kept[self.first as usize - 1..].iter().map(|message| message.len() as u64).sum();
+        Bounds { first: self.first, last: self.last(), bytes }
+    }
+
+    /// Stores a message, or says why not. True when it was not there before.
+    pub fn store(&mut self, message: &Outgoing, now: u64) -> Result<(u64, bool), PublishError> {
+        if self.closed {
+            return Err(PublishError::Unknown("no responders".to_owned()));
+        }
+        let known = message.message_id.as_ref().and_then(|id| self.ids.get(id));
+        if let Some((sequence, _)) = known.filter(|(_, at)| at + WINDOW_MS > now) {
+            return Ok((*sequence, false));
+        }
+        if message.expected_last.is_some_and(|expected| expected != self.last()) {
+            return Err(PublishError::WrongLast);
+        }
+        if self.full {
+            return Err(PublishError::Full);
+        }
+        self.add(message.payload.clone());
+        if let Some(id) = &message.message_id {
+            self.ids.insert(id.clone(), (self.last(), now));
+        }
+        Ok((self.last(), true))
+    }
+
+    /// A message comes from the stream that this one mirrors.
+    pub fn add(&mut self, payload: Bytes) {
+        self.kept.push(payload);
+        self.tail.send_replace(self.last());
+    }
+
+    pub fn purge(&mut self, first: u64) {
+        self.first = self.first.max(first.min(self.last() + 1));
+    }
+
+    pub fn get(&mut self, sequence: u64, source: Source) -> Option<Bytes> {
+        let server = match source {
+            Source::Leader => self.leader,
+            Source::AnyReplica => {
+                self.asked = (self.asked + 1) % SERVERS;
+                self.asked
+            }
+            Source::Pair => return self.whole(sequence),
+        };
+        self.on(server, sequence)
+    }
+
+    /// Messages of one replica, as it has them.
+    pub fn range(&self, server: u8, from: u64, through: u64, bytes_max: usize) -> Vec<(u64, Bytes)> {
+        let mut found = Vec::new();
+        let mut bytes = 0;
+        for sequence in from.max(self.first)..=through.min(self.last()) {
+            if bytes >= bytes_max {
+                break;
+            }
+            if let Some(message) = self.on(server, sequence) {
+                bytes += message.len();
+                found.push((sequence, message));
+            }
+        }
+        found
+    }
+
+    pub fn injure(&mut self, injury: Injury) {
+        self.injuries.push(injury);
+    }
+
+    pub fn heal(&mut self) {
+        self.injuries.clear();
+        self.full = false;
+        self.leaderless_until = 0;
+    }
+
+    pub fn is_injured(&self) -> bool {
+        !self.injuries.is_empty()
+    }
+
+    fn whole(&self, sequence: u64) -> Option<Bytes> {
+        let there = sequence >= self.first && sequence > 0;
+        there.then(|| self.kept.get(sequence as usize - 1).cloned()).flatten()
+    }
+
+    fn on(&self, server: u8, sequence: u64) -> Option<Bytes> {
+        let mut message = self.whole(sequence)?;
+        for injury in self.injuries.iter().filter(|injury| injury.server == server) {
+            match injury.harm {
+                // Whoever leads has all that was agreed on.
+                Harm::Short { last } if sequence > last && server != self.leader => return None,
+                Harm::Gap { from, through } if (from..=through).contains(&sequence) => return None,
+                Harm::Flipped { sequence: at } if at == sequence => message = flipped(&message),
+                _ => {}
+            }
+        }
+        Some(message)
+    }
+}
+
+fn flipped(message: &Bytes) -> Bytes {
+    let mut bytes = message.to_vec();
+    if let Some(byte) = bytes.last_mut() {
+        *byte ^= 0x10;
+    }
+    bytes.into()
+}

@@ -1,0 +1,111 @@
+//! Where the snapshots of a region are kept, as one instance reaches it.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use journal::{AppendError, ReadError, Snapshot};
+use journal_nats::Snapshots;
+use planted::Bug;
+use words::{Epoch, PartitionId, Seq};
+
+use super::world::Sim;
+
+/// The snapshots of a region.
+#[derive(Default, Clone)]
+pub struct Shelves(BTreeMap<PartitionId, Kept>);
+
+#[derive(Default, Clone)]
+struct Kept {
+    newest: Option<(Epoch, Snapshot)>,
+    tables: BTreeMap<(Epoch, Seq), BTreeMap<PathBuf, Bytes>>,
+}
+
+/// The way of one instance to the snapshots.
+pub struct Shelf {
+    pub sim: Arc<Sim>,
+    pub life: u32,
+    pub region: usize,
+}
+
+impl Shelf {
+    async fn reach(&self) {
+        self.sim.gate(self.life).await;
+        let trip = self.sim.trip(self.life);
+        tokio::time::sleep(Duration::from_millis(trip.there_ms)).await;
+        self.sim.gate(self.life).await;
+    }
+
+    fn kept<T>(&self, partition: PartitionId, look: impl FnOnce(&mut Kept) -> T) -> T {
+        look(self.sim.world().regions[self.region].shelves.0.entry(partition).or_default())
+    }
+}
+
+impl Snapshots for Shelf {
+    async fn put(&self, partition: PartitionId, epoch: Epoch, snapshot: Snapshot) -> Result<(), AppendError> {
+        self.reach().await;
+        self.kept(partition, |kept| {
+            let newest = kept.newest.as_ref().map(|(epoch, snapshot)| (*epoch, snapshot.through));
+            let newer = newest.is_none_or(|newest| newest <= (epoch, snapshot.through));
+            if newer || planted::is(Bug::OlderSnapshotWins) {
+                kept.tables.retain(|at, _| *at >= (epoch, snapshot.through));
+                kept.newest = Some((epoch, snapshot));
+            }
+        });
+        Ok(())
+    }
+
+    async fn get(&self, partition: PartitionId) -> Result<Option<Snapshot>, ReadError> {
+        self.reach().await;
+        Ok(self.kept(partition, |kept| kept.newest.as_ref().map(|(_, snapshot)| snapshot.clone())))
+    }
+
+    async fn tables_put(
+        &self,
+        partition: PartitionId,
+        epoch: Epoch,
+        through: Seq,
+        dir: PathBuf,
+    ) -> Result<(), AppendError> {
+        let files = files_in(&dir, Path::new("")).expect("tables in memory can be read");
+        self.reach().await;
+        self.kept(partition, |kept| kept.tables.insert((epoch, through), files));
+        Ok(())
+    }
+
+    async fn tables_get(&self, partition: PartitionId, through: Seq, dir: PathBuf) -> Result<(), ReadError> {
+        self.reach().await;
+        let files = self.kept(partition, |kept| {
+            let epoch = kept.newest.as_ref().map(|(epoch, _)| *epoch)?;
+            kept.tables.get(&(epoch, through)).cloned()
+        });
+        let lost =
+            || ReadError::Damaged { partition, detail: format!("the tables through {through} are gone") };
+        for (name, bytes) in files.ok_or_else(lost)? {
+            let path = dir.join(name);
+            let parent = path.parent().expect("it is below the directory");
+            fs::create_dir_all(parent).expect("a directory in memory can be made");
+            fs::write(path, bytes).expect("a directory in memory can be written");
+        }
+        Ok(())
+    }
+}
+
+/// All files below a directory, by where they are in it.
+fn files_in(dir: &Path, below: &Path) -> std::io::Result<BTreeMap<PathBuf, Bytes>> {
+    let mut files = BTreeMap::new();
+    for entry in fs::read_dir(dir.join(below))? {
+        let entry = entry?;
+        let path = below.join(entry.file_name());
+        if entry.file_type()?.is_dir() {
+            files.append(&mut files_in(dir, &path)?);
+        } else {
+            let bytes = fs::read(dir.join(&path))?;
+            files.insert(path, Bytes::from(bytes));
+        }
+    }
+    Ok(files)
+}
