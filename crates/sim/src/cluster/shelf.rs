@@ -9,10 +9,14 @@ use std::time::Duration;
 use bytes::Bytes;
 use journal::{AppendError, ReadError, Snapshot};
 use journal_nats::Snapshots;
+use journal_nats::snapshots::Version;
 use planted::Bug;
 use words::{Epoch, PartitionId, Seq};
 
 use super::world::Sim;
+
+/// Snapshots that are kept, as in the product.
+const KEPT_MAX: usize = 3;
 
 /// The snapshots of a region.
 #[derive(Default, Clone)]
@@ -20,7 +24,7 @@ pub struct Shelves(BTreeMap<PartitionId, Kept>);
 
 #[derive(Default, Clone)]
 struct Kept {
-    newest: Option<(Epoch, Snapshot)>,
+    snapshots: BTreeMap<Version, Snapshot>,
     tables: BTreeMap<(Epoch, Seq), BTreeMap<PathBuf, Bytes>>,
 }
 
@@ -48,19 +52,30 @@ impl Snapshots for Shelf {
     async fn put(&self, partition: PartitionId, epoch: Epoch, snapshot: Snapshot) -> Result<(), AppendError> {
         self.reach().await;
         self.kept(partition, |kept| {
-            let newest = kept.newest.as_ref().map(|(epoch, snapshot)| (*epoch, snapshot.through));
-            let newer = newest.is_none_or(|newest| newest <= (epoch, snapshot.through));
-            if newer || planted::is(Bug::OlderSnapshotWins) {
-                kept.tables.retain(|at, _| *at >= (epoch, snapshot.through));
-                kept.newest = Some((epoch, snapshot));
+            let version = (epoch, snapshot.through);
+            if planted::is(Bug::OlderSnapshotWins) {
+                kept.snapshots.clear();
             }
+            kept.snapshots.insert(version, snapshot);
+            while kept.snapshots.len() > KEPT_MAX {
+                kept.snapshots.pop_first();
+            }
+            let oldest = kept.snapshots.keys().next().copied().expect("one was put just now");
+            kept.tables.retain(|at, _| *at >= oldest);
         });
         Ok(())
     }
 
-    async fn get(&self, partition: PartitionId) -> Result<Option<Snapshot>, ReadError> {
+    async fn get(
+        &self,
+        partition: PartitionId,
+        before: Option<Version>,
+    ) -> Result<Option<(Version, Snapshot)>, ReadError> {
         self.reach().await;
-        Ok(self.kept(partition, |kept| kept.newest.as_ref().map(|(_, snapshot)| snapshot.clone())))
+        Ok(self.kept(partition, |kept| {
+            let mut older = kept.snapshots.iter().filter(|(at, _)| before.is_none_or(|before| **at < before));
+            older.next_back().map(|(at, snapshot)| (*at, snapshot.clone()))
+        }))
     }
 
     async fn tables_put(
@@ -79,8 +94,8 @@ impl Snapshots for Shelf {
     async fn tables_get(&self, partition: PartitionId, through: Seq, dir: PathBuf) -> Result<(), ReadError> {
         self.reach().await;
         let files = self.kept(partition, |kept| {
-            let epoch = kept.newest.as_ref().map(|(epoch, _)| *epoch)?;
-            kept.tables.get(&(epoch, through)).cloned()
+            let at = kept.snapshots.keys().rfind(|(_, at)| *at == through)?;
+            kept.tables.get(at).cloned()
         });
         let lost =
             || ReadError::Damaged { partition, detail: format!("the tables through {through} are gone") };
