@@ -193,7 +193,14 @@ impl Ground {
         let view = View::open(&config.data.join("view"), view_settings(descriptors, memory))?;
         let control = match &others {
             None => Control::open(journal.clone(), clock.clone()).await?,
-            Some(_) => Control::follow(journal.clone(), clock.clone()),
+            Some(_) => {
+                let control = Control::follow(journal.clone(), clock.clone());
+                // Whoever knows no workflow yet would deny those that there are. A region that stands by may have none.
+                if let Err(error) = control.look().await {
+                    tracing::warn!(%error, "the workflows are not known yet");
+                }
+                control
+            }
         };
         // The data directory is there and locked from here on.
         let vault = Arc::new(config.vault()?);

@@ -227,10 +227,9 @@ impl Regions {
             began.elapsed().as_secs_f64()
         );
         closing.count(messages, "messages in the divergent tail");
-        let epochs = [stage.desks[0].epoch().await?, stage.desks[1].epoch().await?];
-        if epochs[0] <= epochs[1] {
-            closing
-                .accuse(format!("the active region has epoch {}, the returned one {}", epochs[0], epochs[1]));
+        let (active, epoch) = (&status["active"], stage.desks[0].epoch().await?);
+        if *active != "east" || status["here"]["epoch"] != epoch {
+            closing.accuse(format!("east is active under epoch {epoch}, and west says {status}"));
         }
         Ok(tail.to_string())
     }

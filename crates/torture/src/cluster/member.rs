@@ -95,10 +95,14 @@ impl Member {
         self.signal(Signal::CONT)
     }
 
-    /// SIGTERM, and the wait for its end.
-    pub async fn stop(&mut self) -> anyhow::Result<()> {
+    /// SIGTERM.
+    pub fn ask_to_end(&mut self) -> anyhow::Result<()> {
         self.check_alive()?;
-        self.signal(Signal::TERM)?;
+        self.signal(Signal::TERM)
+    }
+
+    /// Waits for the end of one that was asked to.
+    pub async fn end_of_asked(&mut self) -> anyhow::Result<()> {
         let began = Instant::now();
         while self.ended()?.is_none() {
             ensure!(began.elapsed() < STOP_PATIENCE, "{} did not end within {STOP_PATIENCE:?}", self.name);

@@ -35,11 +35,11 @@ pub async fn all_take_requests(
             Probe { id: id_in(partition, round), addresses: addresses.to_vec(), posts: posts.clone() };
         probes.spawn(probe.run(fault));
     }
-    let mut slowest = Some(Duration::ZERO);
+    let mut slowest = Duration::ZERO;
     while let Some(took) = probes.join_next().await {
-        slowest = slowest.max(took.ok().flatten()).filter(|_| slowest.is_some());
+        slowest = slowest.max(took.ok().flatten()?);
     }
-    slowest
+    Some(slowest)
 }
 
 /// An id whose run belongs to this partition.

@@ -60,9 +60,18 @@ impl Desk {
     pub async fn promote(&self, force: bool) -> anyhow::Result<String> {
         let body = Bytes::from(json!({ "force": force }).to_string());
         let mut client = Client::new(self.addresses[0], Some(TOKEN)).within(PROMOTION);
-        let sent = client.send(Method::POST, "/v1/region:promote", "application/json", body).await;
-        let answer = sent.and_then(|answer| answer.success());
-        let answer = answer.with_context(|| format!("promoting {}", self.name))?;
+        let began = Instant::now();
+        let answer = loop {
+            let sent =
+                client.send(Method::POST, "/v1/region:promote", "application/json", body.clone()).await;
+            match sent.and_then(|answer| answer.success()) {
+                Ok(answer) => break answer,
+                // It says itself that one may go on waiting by asking again.
+                Err(error) if began.elapsed() < PROMOTION => println!("promoting {}: {error:#}", self.name),
+                Err(error) => return Err(error).with_context(|| format!("promoting {}", self.name)),
+            }
+            tokio::time::sleep(PAUSE).await;
+        };
         let said: Value = serde_json::from_slice(&answer.body)?;
         Ok(format!(
             "epoch {}, active after {} ms, {} messages missing as far as is known",
