@@ -117,14 +117,14 @@ impl Stage {
         self.present.lock().expect("nobody panics while holding the stage").values().cloned().collect()
     }
 
-    /// Who holds a partition in the active region.
+    /// Who holds a partition in the active region. One that was overtaken by somebody who then failed may go on holding
+    /// it: it learns of it with its next frame.
     pub fn owner(&self, partition: PartitionId) -> Option<Arc<Instance>> {
         let active = self.sim.world().active();
-        let epoch = self.sim.world().judge.chain(active, partition).epoch;
-        let holds = |one: &Arc<Instance>| {
-            one.region == active && one.engine.held().get(&partition).is_some_and(|held| held.0 == epoch)
-        };
-        self.instances().into_iter().find(holds)
+        let here = self.instances().into_iter().filter(|one| one.region == active);
+        let held =
+            here.filter_map(|one| one.engine.held().get(&partition).map(|epoch| (epoch.0, one.clone())));
+        held.max_by_key(|(epoch, _)| *epoch).map(|(_, one)| one)
     }
 
     pub fn slot_of(&self, life: u32) -> u8 {
