@@ -94,6 +94,10 @@ pub(crate) async fn recover<J: Journal>(
     while seq < claim.events_tail {
         let records = journal.read(partition, seq.next(), RECOVERY_READ_BYTES).await;
         for record in records.map_err(|error| behind_snapshot(error, snapshot_through))? {
+            // Written by another owner since: with it the state would be ahead of the tail that it counts for.
+            if record.seq > claim.events_tail {
+                return Err(AppendError::Fenced { partition }.into());
+            }
             let events: Vec<Event> = codec::decode(&record.bytes)
                 .map_err(|source| RecoveryError::Frame { seq: record.seq, source })?;
             for event in &events {

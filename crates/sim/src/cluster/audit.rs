@@ -10,7 +10,7 @@ use super::play::Stage;
 use crate::book::Book;
 use crate::sighting::fingerprint;
 
-/// Partitions that nobody holds, or nobody whom the journal would obey.
+/// Partitions that nobody holds.
 pub fn homeless(stage: &Stage) -> Vec<PartitionId> {
     let all = (0..stage.partitions()).map(PartitionId);
     all.filter(|partition| stage.owner(*partition).is_none()).collect()

@@ -303,6 +303,11 @@ impl Past {
 }
 
 impl Chain {
+    /// The epoch of the last frame.
+    pub fn written_in(&self) -> u64 {
+        self.frames.last().map_or(0, |(epoch, _)| *epoch)
+    }
+
     fn add(
         &mut self,
         message: &message::Event,

@@ -117,14 +117,16 @@ impl Stage {
         self.present.lock().expect("nobody panics while holding the stage").values().cloned().collect()
     }
 
-    /// Who holds a partition in the active region.
+    /// Who holds a partition in the active region. One that was overtaken by somebody who wrote nothing may go on holding
+    /// it: it learns of it with its next frame.
     pub fn owner(&self, partition: PartitionId) -> Option<Arc<Instance>> {
         let active = self.sim.world().active();
-        let epoch = self.sim.world().judge.chain(active, partition).epoch;
-        let holds = |one: &Arc<Instance>| {
-            one.region == active && one.engine.held().get(&partition).is_some_and(|held| held.0 == epoch)
-        };
-        self.instances().into_iter().find(holds)
+        let here = self.instances().into_iter().filter(|one| one.region == active);
+        let held =
+            here.filter_map(|one| one.engine.held().get(&partition).map(|epoch| (epoch.0, one.clone())));
+        let newest = held.max_by_key(|(epoch, _)| *epoch);
+        let written = self.sim.world().judge.chain(active, partition).written_in();
+        newest.filter(|(epoch, _)| *epoch >= written).map(|(_, one)| one)
     }
 
     pub fn slot_of(&self, life: u32) -> u8 {
@@ -351,9 +353,10 @@ async fn rest(stage: &Arc<Stage>) -> bool {
             return false;
         }
         clients::retry_all(stage).await;
+        // Asked in this order: what ends may set something else in motion.
+        let outside = stage.is_waited_for() || stage.sim.world().figures.on_the_wire > 0;
         let moving = audit::moving(stage).await;
-        let on_the_wire = stage.sim.world().figures.on_the_wire;
-        if homeless.is_empty() && moving.is_none() && on_the_wire == 0 && !stage.is_waited_for() {
+        if homeless.is_empty() && moving.is_none() && !outside {
             return true;
         }
         if now > healed + REST_MS {
