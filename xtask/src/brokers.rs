@@ -22,7 +22,7 @@ pub fn ensure(root: &Path) -> anyhow::Result<()> {
 
 /// The NATS server that a cluster needs, which is newer than Debian's.
 pub fn ensure_nats(root: &Path) -> anyhow::Result<()> {
-    python::environment(&place()?.join("nats"), &root.join("tests/brokers/nats-server.txt"))
+    python::environment(&place()?.join("nats"), &root.join("tests/brokers/nats-server.txt")).map(drop)
 }
 
 /// Where the crate `peers` looks: beside the profiles of cargo.
