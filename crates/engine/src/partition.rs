@@ -129,6 +129,8 @@ pub(crate) struct Partition<J> {
     /// Calls that were started and not answered.
     calls: BTreeMap<(RunNo, Work), Stop>,
     draining: bool,
+    /// Calls that were held back may leave, once what is decided is durable.
+    calls_wanted: bool,
     /// Whether a snapshot is still to be left for the next owner.
     leaves_snapshot: bool,
     snapshots: snapshot::Schedule,
@@ -171,6 +173,7 @@ impl<J: Journal> Partition<J> {
             inbox_empty_through: Seq::ZERO,
             calls: BTreeMap::new(),
             draining: false,
+            calls_wanted: false,
             leaves_snapshot: false,
             snapshots: snapshot::Schedule::new(recovered.snapshot_through, recovered.bytes_since_snapshot),
             counted: act::Counted::default(),
@@ -220,6 +223,10 @@ impl<J: Journal> Partition<J> {
             }
             self.commit(&batch.events).await?;
             self.act(batch)?;
+            // Only now: what is owed by the batch was not durable before.
+            if std::mem::take(&mut self.calls_wanted) {
+                self.make_owed_calls();
+            }
             self.snapshot_if_due();
             if self.draining && self.calls.is_empty() && !self.snapshots.is_under_way() {
                 if !std::mem::take(&mut self.leaves_snapshot) || !self.snapshots.has_news(self.tail) {
@@ -314,7 +321,7 @@ impl<J: Journal> Partition<J> {
             Message::SnapshotDone { through } => self.snapshot_done(through),
             Message::Withdrawn { run, work, attempt } => self.take_withdrawn(batch, run, work, attempt),
             Message::Drain { hand_over } => self.drain(hand_over),
-            Message::MakeCalls => self.make_owed_calls(),
+            Message::MakeCalls => self.calls_wanted = true,
         }
         Ok(())
     }

@@ -42,14 +42,12 @@ impl Postman {
         Postman { engine: Arc::default(), others: Arc::default(), partitions }
     }
 
-    /// From now on messages go to this engine.
-    pub(crate) fn reaches(&self, engine: Engine) {
+    /// From now on messages go to this engine, and for queues that it does not hold to who holds them.
+    pub(crate) fn reaches(&self, engine: Engine, others: Option<Others>) {
         assert!(self.engine.set(engine).is_ok(), "a process has one engine");
-    }
-
-    /// From now on messages for queues that are not held here go to who holds them.
-    pub(crate) fn reaches_others(&self, others: Others) {
-        assert!(self.others.set(others).is_ok(), "a process joins the others once");
+        if let Some(others) = others {
+            assert!(self.others.set(others).is_ok(), "a process joins the others once");
+        }
     }
 
     async fn send(&self, to: Place, mut message: Message) -> Result<(), PostError> {

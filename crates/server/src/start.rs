@@ -9,13 +9,13 @@ use engine::{Applied, ApplyError, Control, ControlError, Engine};
 use host::Clock;
 use ingest::{Admission, Ingest};
 use journal::OpenError;
-use journal_nats::NatsRegister;
 use journal_nats::regions::Regions;
 use prometheus_client::registry::Registry;
 use rest::{Api, Parts, Server};
 use sources::Sources;
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
+use vault::Vault;
 use view::{Ids, OnFailure, View};
 use wire::ServiceView;
 
@@ -95,34 +95,9 @@ pub async fn start_with_clock(config: Config, clock: Clock) -> Result<Running, S
     let access = config.access()?;
     config.egress()?;
     let (descriptors, memory) = (Descriptors::of_process(), Memory::of_process());
-    let Opened { journal, others } = open(&config, memory).await?;
-    let listen = |source| StartError::Listen { address: config.listen, source };
-    // Bound before the recovery: clients that come early wait instead of being turned away.
-    let listener = TcpListener::bind(config.listen).await.map_err(listen)?;
-    let view = View::open(&config.data.join("view"), view_settings(descriptors, memory))?;
-    let control = match &others {
-        None => Control::open(journal.clone(), clock.clone()).await?,
-        Some(_) => {
-            let control = Control::follow(journal.clone(), clock.clone());
-            // Whoever knows no workflow yet would deny those that there are. A region that stands by may have none.
-            if let Err(error) = control.look().await {
-                tracing::warn!(%error, "the workflows are not known yet");
-            }
-            control
-        }
-    };
-    // The data directory is there and locked from here on.
-    let vault = Arc::new(config.vault()?);
+    let Ground { journal, listener, view, control, vault, mut metrics, membership, regions } =
+        Ground::lay(&config, descriptors, memory, &clock).await?;
     let ids = Arc::new(Ids::new());
-    let mut metrics = Registry::default();
-    let regions = others.as_ref().and_then(|(_, regions)| regions.clone());
-    let membership = match others {
-        None => None,
-        Some((register, _)) => {
-            let address = listener.local_addr().map_err(listen)?;
-            Some(Membership::new(&config, register, address, &mut metrics)?)
-        }
-    };
     let ingest = door(&config, memory, &journal, &view, &ids, &clock, &mut metrics);
     let starter = Arc::new(WorkflowStarter { ingest: ingest.clone(), catalogs: control.catalogs().clone() });
     let region_epoch = nats::region_epoch(regions.as_ref());
@@ -141,14 +116,8 @@ pub async fn start_with_clock(config: Config, clock: Clock) -> Result<Running, S
     if membership.is_none() {
         engine.take_all().await;
     }
-    outbound.postman.reaches(engine.clone());
-    let neighbours = match &membership {
-        None => Neighbours::none(),
-        Some(membership) => membership.neighbours(),
-    };
-    if let Some(queues) = neighbours.queues() {
-        outbound.postman.reaches_others(queues);
-    }
+    let neighbours = membership.as_ref().map_or_else(Neighbours::none, Membership::neighbours);
+    outbound.postman.reaches(engine.clone(), neighbours.queues());
     let gauges = gauges::Gauges::register(&mut metrics);
     let sources = outbound.sources(&config, &engine, &ingest, control.catalogs(), &mut metrics);
     let performer = outbound.performer;
@@ -174,7 +143,7 @@ pub async fn start_with_clock(config: Config, clock: Clock) -> Result<Running, S
         peer: neighbours.peer,
         roles: neighbours.roles,
     });
-    let server = rest::serve(listener, api.clone()).await.map_err(listen)?;
+    let server = rest::serve(listener, api.clone()).await.map_err(|source| unheard(&config, source))?;
     let keeper = housekeeping::Keeper {
         journal: Arc::downgrade(&journal),
         view: view.clone(),
@@ -193,19 +162,65 @@ pub async fn start_with_clock(config: Config, clock: Clock) -> Result<Running, S
     Ok(Running { server, engine, api, view, journal, housekeeping, sources, joined })
 }
 
-/// The journal, and what comes with it when there are others.
-struct Opened {
+/// What everything else stands on.
+struct Ground {
     journal: Arc<AnyJournal>,
-    others: Option<(NatsRegister, Option<Regions>)>,
+    listener: TcpListener,
+    view: View,
+    control: Control<AnyJournal>,
+    vault: Arc<Vault>,
+    metrics: Registry,
+    /// When it is one of several.
+    membership: Option<Membership>,
+    regions: Option<Regions>,
 }
 
-async fn open(config: &Config, memory: Memory) -> Result<Opened, StartError> {
-    if !config.cluster.is_on() {
-        let journal = Arc::new(AnyJournal::on_disk(config, memory).await?);
-        return Ok(Opened { journal, others: None });
+impl Ground {
+    async fn lay(
+        config: &Config,
+        descriptors: Descriptors,
+        memory: Memory,
+        clock: &Clock,
+    ) -> Result<Ground, StartError> {
+        let (journal, others) = if config.cluster.is_on() {
+            let Nats { journal, register, regions } = Nats::open(config).await?;
+            (journal, Some((register, regions)))
+        } else {
+            (Arc::new(AnyJournal::on_disk(config, memory).await?), None)
+        };
+        // Bound before the recovery: clients that come early wait instead of being turned away.
+        let listener = TcpListener::bind(config.listen).await.map_err(|source| unheard(config, source))?;
+        let view = View::open(&config.data.join("view"), view_settings(descriptors, memory))?;
+        let control = match &others {
+            None => Control::open(journal.clone(), clock.clone()).await?,
+            Some(_) => follow(&journal, clock).await,
+        };
+        // The data directory is there and locked from here on.
+        let vault = Arc::new(config.vault()?);
+        let mut metrics = Registry::default();
+        let (membership, regions) = match others {
+            None => (None, None),
+            Some((register, regions)) => {
+                let address = listener.local_addr().map_err(|source| unheard(config, source))?;
+                (Some(Membership::new(config, register, address, &mut metrics)?), regions)
+            }
+        };
+        Ok(Ground { journal, listener, view, control, vault, metrics, membership, regions })
     }
-    let Nats { journal, register, regions } = Nats::open(config).await?;
-    Ok(Opened { journal, others: Some((register, regions)) })
+}
+
+fn unheard(config: &Config, source: std::io::Error) -> StartError {
+    StartError::Listen { address: config.listen, source }
+}
+
+/// The workflows that others change. Whoever knows none yet would deny those that there are, so it looks first; a region
+/// that stands by may have none to look at.
+async fn follow(journal: &Arc<AnyJournal>, clock: &Clock) -> Control<AnyJournal> {
+    let control = Control::follow(journal.clone(), clock.clone());
+    if let Err(error) = control.look().await {
+        tracing::warn!(%error, "the workflows are not known yet");
+    }
+    control
 }
 
 impl Running {

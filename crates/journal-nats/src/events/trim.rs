@@ -15,21 +15,30 @@ impl Events {
         if first <= self.lock().allowed.max(Seq(1)) {
             return Ok(());
         }
-        let (sequence, allowed) = match self.place_of(wire, first).await {
-            Ok(Some(sequence)) => (sequence, first),
+        let sequence = match self.place_of(wire, first).await {
+            Ok(Some(sequence)) => sequence,
+            // What lies behind the tail is not touched; all before it may go, and the last message stays.
             Ok(None) => {
                 let last = fetch::bounds(wire, &self.stream).await.last;
                 if last == 0 {
                     return Ok(());
                 }
-                // Frames may have been added meanwhile, and they are not allowed to go.
                 let tail = self.last_position(wire, last).await;
                 let tail = tail.map_err(|error| WireError(error.to_string()))?.number;
-                (last, first.min(tail.next()))
+                if tail >= first {
+                    // It was written meanwhile, and others behind it: they must not go with those before it.
+                    return Box::pin(self.trim(wire, first)).await;
+                }
+                return self.purge(wire, last, first.min(tail.next())).await;
             }
             Err(ReadError::Trimmed { .. }) => return Ok(()),
             Err(error) => return Err(WireError(error.to_string())),
         };
+        self.purge(wire, sequence, first).await
+    }
+
+    /// Forgets the messages below a sequence, and frames below `allowed`.
+    async fn purge<W: Wire>(&self, wire: &W, sequence: u64, allowed: Seq) -> Result<(), WireError> {
         {
             let mut state = self.lock();
             state.allowed = state.allowed.max(allowed);

@@ -130,11 +130,11 @@ fn effects(stage: &Stage) {
 /// Jobs have fired as often as they should, and the view says so.
 fn jobs(stage: &Stage) {
     let mut rows = Book::default();
-    if let Some(owner) = stage.owner(partition_of(COLLECTION, stage.partitions())) {
-        if let Ok(Some(collection)) = owner.jobs.collection(COLLECTION) {
-            for job in owner.jobs.jobs(&collection, None, usize::MAX).unwrap_or_default() {
-                rows.jobs.insert(job.definition.at.clone(), job);
-            }
+    if let Some(owner) = stage.owner(partition_of(COLLECTION, stage.partitions()))
+        && let Ok(Some(collection)) = owner.jobs.collection(COLLECTION)
+    {
+        for job in owner.jobs.jobs(&collection, None, usize::MAX).unwrap_or_default() {
+            rows.jobs.insert(job.definition.at.clone(), job);
         }
     }
     let mut world = stage.sim.world();
@@ -142,7 +142,7 @@ fn jobs(stage: &Stage) {
     let mut wrong = Vec::new();
     for (at, job) in &world.judge.pasts[active].book.jobs {
         let count = job.definition.spec.timing.recurrence.as_ref().and_then(|recurrence| recurrence.count);
-        if count.is_some_and(|count| u64::from(count) != u64::from(job.standing.fired)) {
+        if count.is_some_and(|count| u64::from(count) != job.standing.fired) {
             wrong.push((
                 "I12",
                 format!("{} fired {} times, it should {count:?}", job.definition.name, job.standing.fired),

@@ -22,6 +22,10 @@ pub struct Plan {
     /// Instances of its pair; none when there is no pair.
     pub paired: u8,
     pub snapshot_after_bytes: u64,
+    /// Whether the mirror of an inbox may be behind that of the events that tell of its requests, and that of the events
+    /// behind that of a snapshot. When a region becomes active like that, new requests get numbers that count as taken,
+    /// and an owner begins with a state that its events do not lead to: that is not solved, and not drawn.
+    pub uneven_mirrors: bool,
     pub weather: Weather,
     pub fates: Fates,
     pub wall_ms: i64,
@@ -160,6 +164,7 @@ impl Plan {
             instances,
             paired,
             snapshot_after_bytes: dice.pick(&[1 << 10, 4 << 10, 1 << 20]),
+            uneven_mirrors: false,
             weather: weather(&mut dice),
             fates: fates(&mut dice),
             wall_ms: WALL_MS,

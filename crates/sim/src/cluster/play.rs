@@ -1,6 +1,7 @@
 //! A whole simulation of a cluster: faults, then a world without any, until everything has come to rest; and the audit.
 
 use std::collections::BTreeMap;
+use std::panic::AssertUnwindSafe;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
@@ -43,19 +44,22 @@ pub fn play(plan: &Plan, directory: &Path, catalogs: &Catalogs, print: bool) -> 
     let mut builder = tokio::runtime::Builder::new_current_thread();
     let runtime =
         builder.enable_time().start_paused(true).build().expect("a runtime without I/O needs nothing");
-    let (sim, simulated_ms) = runtime.block_on(async {
-        let sim = Arc::new(Sim::new(plan.clone(), catalogs.load(), print));
-        let stage = Arc::new(Stage {
-            sim: sim.clone(),
-            directory: directory.to_owned(),
-            catalogs: catalogs.clone(),
-            present: Mutex::default(),
-            waiting: Mutex::default(),
-        });
-        run(&stage).await;
-        let simulated_ms = sim.now();
-        (sim, simulated_ms)
-    });
+    let sim = runtime.block_on(async { Arc::new(Sim::new(plan.clone(), catalogs.load(), print)) });
+    let played = || {
+        runtime.block_on(async {
+            let stage = Arc::new(Stage {
+                sim: sim.clone(),
+                directory: directory.to_owned(),
+                catalogs: catalogs.clone(),
+                present: Mutex::default(),
+                waiting: Mutex::default(),
+            });
+            run(&stage).await;
+            sim.now()
+        })
+    };
+    // A panic is noted, and is a finding.
+    let simulated_ms = std::panic::catch_unwind(AssertUnwindSafe(played)).unwrap_or_default();
     drop(runtime);
     let mut world = sim.world();
     if let Some(panic) = panics::take() {

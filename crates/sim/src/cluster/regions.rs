@@ -196,7 +196,8 @@ impl World {
     fn copy(&mut self, now: u64, to: usize) {
         let names: Vec<String> = self.regions[to].streams.keys().cloned().collect();
         for name in names {
-            let many = self.draw(0, "copy") % 6;
+            let uneven = self.plan.uneven_mirrors;
+            let many = if name.contains("_ING_") && !uneven { u64::MAX } else { self.draw(0, "copy") % 6 };
             for _ in 0..many {
                 let origin = &self.regions[1 - to].streams[&name];
                 let last = self.regions[to].streams[&name].last();
@@ -205,7 +206,7 @@ impl World {
                 self.stored(now, to, &name, last + 1, None);
             }
         }
-        if self.draw(0, "shelves").is_multiple_of(3) {
+        if self.plan.uneven_mirrors || self.mirrors_are_current(to) {
             self.regions[to].shelves = self.regions[1 - to].shelves.clone();
         }
     }

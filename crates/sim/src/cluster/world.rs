@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::atomic::{AtomicI64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use engine::Catalog;
@@ -125,7 +125,8 @@ impl Sim {
     }
 
     pub fn world(&self) -> MutexGuard<'_, World> {
-        self.world.lock().expect("a simulation that panicked is over")
+        // Whoever panicked while holding it is noted; what is left is only looked at.
+        self.world.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Milliseconds since the beginning.
