@@ -193,14 +193,7 @@ impl Ground {
         let view = View::open(&config.data.join("view"), view_settings(descriptors, memory))?;
         let control = match &others {
             None => Control::open(journal.clone(), clock.clone()).await?,
-            Some(_) => {
-                let control = Control::follow(journal.clone(), clock.clone());
-                // Whoever knows no workflow yet would deny those that there are. A region that stands by may have none.
-                if let Err(error) = control.look().await {
-                    tracing::warn!(%error, "the workflows are not known yet");
-                }
-                control
-            }
+            Some(_) => follow(&journal, clock).await,
         };
         // The data directory is there and locked from here on.
         let vault = Arc::new(config.vault()?);
@@ -218,6 +211,16 @@ impl Ground {
 
 fn unheard(config: &Config, source: std::io::Error) -> StartError {
     StartError::Listen { address: config.listen, source }
+}
+
+/// The workflows that others change. Whoever knows none yet would deny those that there are, so it looks first; a region
+/// that stands by may have none to look at.
+async fn follow(journal: &Arc<AnyJournal>, clock: &Clock) -> Control<AnyJournal> {
+    let control = Control::follow(journal.clone(), clock.clone());
+    if let Err(error) = control.look().await {
+        tracing::warn!(%error, "the workflows are not known yet");
+    }
+    control
 }
 
 impl Running {

@@ -90,7 +90,8 @@ pub fn on_pair(here: Standing, pair: Standing) -> Move {
 /// What a region is that has never been anything, once its pair was asked. The pair's answer may be that it is
 /// nothing yet either.
 pub fn first_standing(side: Side, home: bool, pair: Option<Standing>) -> Standing {
-    match pair {
+    // Nobody was ever active under epoch 0: a pair that was started a moment earlier has no past either.
+    match pair.filter(|pair| pair.epoch > 0) {
         Some(pair) => Standing { role: Role::Standby, epoch: pair.epoch },
         None if home => Standing { role: Role::Active, epoch: side.epoch_above(0) },
         None => Standing { role: Role::Standby, epoch: 0 },

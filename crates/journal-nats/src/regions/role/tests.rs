@@ -155,6 +155,8 @@ fn a_region_without_a_past_is_active_only_at_home_and_only_when_its_pair_has_non
     assert_eq!(first_standing(Side::Odd, true, None), Standing { role: Role::Active, epoch: 1 });
     assert_eq!(first_standing(Side::Odd, false, None), Standing { role: Role::Standby, epoch: 0 });
     assert_eq!(first_standing(Side::Odd, true, active), Standing { role: Role::Standby, epoch: 2 });
+    let fresh = Some(Standing { role: Role::Standby, epoch: 0 });
+    assert_eq!(first_standing(Side::Odd, true, fresh), Standing { role: Role::Active, epoch: 1 });
 }
 
 #[test]
