@@ -5,7 +5,6 @@ use std::sync::{Arc, RwLock};
 
 use definition::Definition;
 use kernel::Plans;
-use tokio::sync::Notify;
 use words::{Plan, Timestamp, WorkflowName};
 
 /// All workflows. Old versions stay: runs keep the one they started with.
@@ -72,34 +71,17 @@ impl Plans for Catalog {
 
 /// The catalog as every part of the process sees it.
 #[derive(Clone, Default)]
-pub struct Catalogs(Arc<Shelf>);
-
-#[derive(Default)]
-struct Shelf {
+pub struct Catalogs(
     // A lock around a pointer: readers only clone it, the control partition alone replaces it.
-    catalog: RwLock<Arc<Catalog>>,
-    changed: Notify,
-}
+    Arc<RwLock<Arc<Catalog>>>,
+);
 
 impl Catalogs {
     pub fn load(&self) -> Arc<Catalog> {
-        self.0.catalog.read().expect("nobody panics while holding the catalog").clone()
+        self.0.read().expect("nobody panics while holding the catalog").clone()
     }
 
     pub(crate) fn store(&self, catalog: Catalog) {
-        *self.0.catalog.write().expect("nobody panics while holding the catalog") = Arc::new(catalog);
-        self.0.changed.notify_waiters();
-    }
-
-    /// Waits until a version is known here: another instance may have seen it applied first.
-    pub(crate) async fn await_version(&self, workflow: &WorkflowName, version: u32) {
-        loop {
-            let changed = self.0.changed.notified();
-            if self.load().version(workflow, version).is_some() {
-                return;
-            }
-            tracing::debug!(%workflow, version, "waiting for a version of a workflow");
-            changed.await;
-        }
+        *self.0.write().expect("nobody panics while holding the catalog") = Arc::new(catalog);
     }
 }

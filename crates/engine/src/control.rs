@@ -121,6 +121,8 @@ impl<J: Journal> Control<J> {
         let inner = &self.0;
         let mut book = inner.book.lock().await;
         let claim = inner.journal.claim(PartitionId::CONTROL).await?;
+        // From the beginning: what was followed may be of a history that another region has replaced by force.
+        *book = Book::default();
         inner.catch_up(&mut book).await?;
         if book.tail < claim.events_tail {
             return Err(ControlError::Short { tail: book.tail, events_tail: claim.events_tail });
@@ -139,6 +141,11 @@ impl<J: Journal> Control<J> {
     /// The epoch under which the control partition is owned here, while it is.
     pub fn owned(&self) -> watch::Receiver<Option<Epoch>> {
         self.0.owned.subscribe()
+    }
+
+    /// Forgets what was read: the next look begins anew.
+    pub async fn forget(&self) {
+        *self.0.book.lock().await = Book::default();
     }
 
     /// Reads what others have changed since the last look.
@@ -234,11 +241,11 @@ impl<J: Journal> Inner<J> {
         let frame = codec::encode(&event);
         match self.journal.append(PartitionId::CONTROL, epoch, book.tail, frame).await {
             Ok(seq) => book.tail = seq,
+            Err(error @ (AppendError::Full | AppendError::TooLarge { .. })) => return Err(error),
             Err(error) => {
-                if let AppendError::Fenced { .. } = error {
-                    tracing::warn!("another owner has taken the control partition");
-                    self.owned.send_replace(None);
-                }
+                // Who takes it next finds out what is there.
+                tracing::warn!(%error, "the control partition is let go");
+                self.owned.send_replace(None);
                 return Err(error);
             }
         }

@@ -118,8 +118,10 @@ impl Holdings {
                 holdings.lose(id, own, epoch, error);
             }
         });
-        self.write().insert(id, Handle { tx, epoch, stopped: None, task: Some(task) });
+        self.write().insert(id, Handle { tx: tx.clone(), epoch, stopped: None, task: Some(task) });
         self.ids.stand(id, Standing::Held);
+        // Whoever let calls go again meanwhile did not know of this partition.
+        let _ = tx.send(Message::MakeCalls);
         let _ = registered.send(());
         Ok(epoch)
     }
@@ -152,6 +154,9 @@ impl Holdings {
 
     /// The partition ran, and cannot go on.
     fn lose(&self, id: PartitionId, tx: UnboundedSender<Message>, epoch: Epoch, error: AppendError) {
+        if self.read().get(&id).is_some_and(|handle| handle.epoch != epoch) {
+            return; // It was taken anew, and that is another one.
+        }
         match error {
             AppendError::Fenced { .. } if self.ids.is_shared() => {
                 tracing::warn!(partition = %id, epoch = epoch.0, "another owner has taken the partition");
@@ -165,7 +170,9 @@ impl Holdings {
 
     fn note_stop(&self, id: PartitionId, tx: UnboundedSender<Message>, epoch: Epoch, reason: String) {
         tracing::error!(partition = %id, reason, "partition stopped; its data is kept as it is");
-        self.ids.stand(id, Standing::Stopped);
+        // Among others, somebody else may bring it back: what is asked of it is not refused here.
+        let standing = if self.ids.is_shared() { Standing::Elsewhere } else { Standing::Stopped };
+        self.ids.stand(id, standing);
         self.metrics.stopped_partitions.inc();
         self.write().insert(id, Handle { tx, epoch, stopped: Some(reason), task: None });
     }
@@ -230,11 +237,11 @@ impl Holdings {
         self.read().iter().map(info).collect()
     }
 
-    /// The way into a partition. A stopped one takes messages and drops them.
+    /// The way into a partition. A stopped one takes messages and drops them, unless another instance may have it.
     pub fn sender(&self, id: PartitionId) -> Result<UnboundedSender<Message>, CommandError> {
         match self.read().get(&id) {
-            Some(handle) => Ok(handle.tx.clone()),
-            None => Err(CommandError::NotHeld { partition: id }),
+            Some(handle) if handle.stopped.is_none() || !self.ids.is_shared() => Ok(handle.tx.clone()),
+            Some(_) | None => Err(CommandError::NotHeld { partition: id }),
         }
     }
 

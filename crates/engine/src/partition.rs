@@ -25,7 +25,9 @@ use planted::Bug;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
 use tokio::sync::{oneshot, watch};
 use view::{Ids, View};
-use words::{BodyHash, Epoch, JobRef, Outcome, PartitionId, RunId, RunStatus, Seq, Span, Uid, Work};
+use words::{
+    BodyHash, Epoch, JobRef, Outcome, PartitionId, RunId, RunStatus, Seq, Span, Uid, Work, WorkflowName,
+};
 
 use crate::engine::Settings;
 use crate::jobs::{JobAnswer, JobCommand};
@@ -131,6 +133,8 @@ pub(crate) struct Partition<J> {
     draining: bool,
     /// Calls that were held back may leave, once what is decided is durable.
     calls_wanted: bool,
+    /// What the next request waits for.
+    version_to_come: Option<(WorkflowName, u32)>,
     /// Whether a snapshot is still to be left for the next owner.
     leaves_snapshot: bool,
     snapshots: snapshot::Schedule,
@@ -174,6 +178,7 @@ impl<J: Journal> Partition<J> {
             calls: BTreeMap::new(),
             draining: false,
             calls_wanted: false,
+            version_to_come: None,
             leaves_snapshot: false,
             snapshots: snapshot::Schedule::new(recovered.snapshot_through, recovered.bytes_since_snapshot),
             counted: act::Counted::default(),
@@ -191,16 +196,6 @@ impl<J: Journal> Partition<J> {
 
     /// Runs until it is drained, or the journal says that the partition can no longer be ours.
     pub(crate) async fn run(mut self) -> Result<(), AppendError> {
-        let ended = self.work().await;
-        // What has not left yet is for the next owner to send.
-        for stop in self.calls.values() {
-            stop.raise();
-        }
-        self.uncount_gauges();
-        ended
-    }
-
-    async fn work(&mut self) -> Result<(), AppendError> {
         self.resume();
         loop {
             let mut batch = Batch::new(self.shared.clock.now(), self.shared.clock.wall());
@@ -274,12 +269,28 @@ impl<J: Journal> Partition<J> {
         }
     }
 
+    /// The version of its workflow that a request waits for: another instance has seen it applied, this one not yet.
+    fn version_to_come(&self, record: &Record) -> Result<Option<(WorkflowName, u32)>, AppendError> {
+        let request: kernel::Request = journal::codec::decode(&record.bytes)
+            .map_err(|error| self.damaged(&format!("request {} of the inbox: {error}", record.seq)))?;
+        let known = self.shared.catalogs.load().version(&request.workflow, request.version).is_some();
+        if !known {
+            let (workflow, version) = (&request.workflow, request.version);
+            tracing::warn!(partition = %self.id, run = %request.id, %workflow, version, "requests wait for a version of their workflow");
+        }
+        Ok((!known).then_some((request.workflow, request.version)))
+    }
+
     /// Whether another request may be taken: calls under way and runs in memory are bounded, the inbox is on
     /// disk.
     fn is_hungry(&self) -> bool {
         let settings = &self.shared.settings;
         let live = self.state.live_count() - self.state.parked_count();
+        let comes = |(workflow, version): &(WorkflowName, u32)| {
+            self.shared.catalogs.load().version(workflow, *version).is_none()
+        };
         !self.draining
+            && !self.version_to_come.as_ref().is_some_and(comes)
             && !self.gives_way()
             && self.state.calls_count() < settings.calls_max_per_partition
             && live < settings.live_runs_max_per_partition
@@ -358,15 +369,19 @@ impl<J: Journal> Partition<J> {
                 self.inbox.extend(records);
             }
             let Some(record) = self.inbox.pop_front() else { return Ok(()) };
-            self.take_request(batch, &record).await?;
+            if let Some(waits) = self.version_to_come(&record)? {
+                self.inbox.push_front(record);
+                self.version_to_come = Some(waits);
+                return Ok(());
+            }
+            self.take_request(batch, &record)?;
         }
         Ok(())
     }
 
-    async fn take_request(&mut self, batch: &mut Batch, record: &Record) -> Result<(), AppendError> {
+    fn take_request(&mut self, batch: &mut Batch, record: &Record) -> Result<(), AppendError> {
         let request: kernel::Request = journal::codec::decode(&record.bytes)
             .map_err(|error| self.damaged(&format!("request {} of the inbox: {error}", record.seq)))?;
-        self.shared.catalogs.await_version(&request.workflow, request.version).await;
         let seen = self.seen(batch, &request.id)?;
         self.shared.metrics.taken.inc();
         let input = Input::Request { inbox: record.seq, request, seen };
@@ -444,6 +459,16 @@ impl<J: Journal> Partition<J> {
 
     fn damaged(&self, detail: &str) -> AppendError {
         AppendError::Damaged { partition: self.id, detail: detail.to_owned() }
+    }
+}
+
+impl<J> Drop for Partition<J> {
+    fn drop(&mut self) {
+        // What has not left yet is for the next owner to send.
+        for stop in self.calls.values() {
+            stop.raise();
+        }
+        self.counted.take_back(&self.shared.metrics);
     }
 }
 

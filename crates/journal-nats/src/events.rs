@@ -70,9 +70,10 @@ impl Events {
         }
     }
 
-    /// The epoch that this process holds the partition under, as far as it knows.
-    pub(crate) fn epoch(&self) -> Epoch {
-        self.lock().owned.map_or(Epoch(0), |owned| owned.epoch)
+    /// The epoch that this process holds the partition under; fenced when it knows that it does not.
+    pub(crate) fn epoch(&self) -> Result<Epoch, AppendError> {
+        let owned = self.lock().owned;
+        owned.map(|owned| owned.epoch).ok_or(AppendError::Fenced { partition: self.partition })
     }
 
     /// Begins anew with a stream that was replaced.

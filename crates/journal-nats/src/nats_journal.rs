@@ -210,7 +210,7 @@ impl<W: Wire, S: Snapshots> Journal for NatsJournal<W, S> {
 
     async fn snapshot_put(&self, partition: PartitionId, snapshot: Snapshot) -> Result<(), AppendError> {
         let events = &self.partition(partition).events;
-        let epoch = events.epoch();
+        let epoch = events.epoch()?;
         let mark = events.mark(&*self.wire, snapshot.through).await.map_err(|error| {
             tracing::warn!(%partition, %error, "the history of a snapshot could not be looked at");
             AppendError::Unknown { partition }
@@ -245,7 +245,11 @@ impl<W: Wire, S: Snapshots> Journal for NatsJournal<W, S> {
         trimmed.await.map_err(|error: WireError| {
             tracing::warn!(%partition, %error, "trimming is left to the next snapshot");
             AppendError::Unknown { partition }
-        })
+        })?;
+        if let Ok(epoch) = held.events.epoch() {
+            self.snapshots.clean(partition, epoch).await;
+        }
+        Ok(())
     }
 
     fn is_shared(&self) -> bool {
@@ -258,7 +262,7 @@ impl<W: Wire, S: Snapshots> Journal for NatsJournal<W, S> {
         through: Seq,
         dir: PathBuf,
     ) -> Result<(), AppendError> {
-        let epoch = self.partition(partition).events.epoch();
+        let epoch = self.partition(partition).events.epoch()?;
         self.snapshots.tables_put(partition, epoch, through, dir).await
     }
 

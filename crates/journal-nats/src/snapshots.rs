@@ -49,6 +49,12 @@ pub trait Snapshots: Send + Sync + 'static {
         dir: PathBuf,
     ) -> impl Future<Output = Result<(), AppendError>> + Send;
 
+    /// Forgets old snapshots, when the events before the newest are gone: then nobody needs them any more.
+    fn clean(&self, partition: PartitionId, epoch: Epoch) -> impl Future<Output = ()> + Send {
+        let _ = (partition, epoch);
+        async {}
+    }
+
     fn tables_get(
         &self,
         partition: PartitionId,

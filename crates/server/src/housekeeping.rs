@@ -35,15 +35,15 @@ impl Keeper {
     pub async fn run(self) {
         loop {
             let Some(journal) = self.journal.upgrade() else { return };
-            let (room, refused) = (journal.room(), journal.fenced());
+            let (room, refused, is_shared) = (journal.room(), journal.fenced(), journal.is_shared());
             drop(journal);
             self.gauges.frames_refused.inc_by(refused - self.gauges.frames_refused.get());
             self.gauges.disk_free_bytes.set(signed(room.free_bytes));
             self.gauges.journal_bytes.set(signed(room.used_bytes));
             self.gauges.view_bytes.set(signed(self.view.sizes().disk_bytes));
             self.gauges.unfinished.set(signed(self.ids.len() as u64));
-            if room.used_bytes > self.journal_bytes_max {
-                // A quiet partition never reaches its own threshold and would hold the oldest segment for ever.
+            if room.used_bytes > self.journal_bytes_max && !is_shared {
+                // One log holds all partitions: a quiet partition never reaches its own threshold and would hold the oldest segment for ever.
                 self.engine.ask_snapshots();
             }
             self.forget_old().await;

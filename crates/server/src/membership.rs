@@ -4,11 +4,12 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use cluster::{Directory, InstanceId, Keeper, Member, Register};
+use cluster::{Directory, InstanceId, Keeper, Member, Place, Register};
 use engine::{Control, Engine};
 use journal_nats::NatsRegister;
 use prometheus_client::registry::Registry;
 use rest::PeerSecret;
+use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
 use crate::config::{Config, ConfigError};
@@ -55,16 +56,21 @@ impl Membership {
         Ok(Membership { register: Arc::new(register), member, peer, settings, metrics })
     }
 
+    fn directory(&self) -> Directory {
+        Directory::new(self.member.id.clone(), self.register.watch())
+    }
+
     /// The others, and the way to them.
     pub fn neighbours(&self) -> Neighbours {
-        let directory = Directory::new(self.member.id.clone(), self.register.watch());
-        Neighbours::over_http(directory, self.peer.clone(), self.member.roles)
+        Neighbours::over_http(self.directory(), self.peer.clone(), self.member.roles)
     }
 
     /// From now on others know of this instance, and partitions come to it.
-    pub fn join(self, engine: Engine, control: Control<AnyJournal>) -> Joined {
+    pub fn join(self, engine: Engine, control: Control<AnyJournal>, active: watch::Receiver<bool>) -> Joined {
+        let directory = self.directory();
         let Membership { register, member, settings, metrics, .. } = self;
-        let following = host::spawn("follow workflows", follow(control.clone()));
+        let follower = Follower { control: control.clone(), engine: engine.clone(), directory, active };
+        let following = host::spawn("follow the others", follower.run());
         let owner = Arc::new(Owner::new(engine, control));
         let keeper = Keeper::start(register, owner, member, settings, metrics);
         Joined { keeper, following }
@@ -79,17 +85,43 @@ impl Joined {
     }
 }
 
-async fn follow(control: Control<AnyJournal>) {
-    let mut failed = false;
-    loop {
-        match control.look().await {
-            Ok(()) => failed = false,
-            Err(error) if failed => tracing::debug!(%error, "the workflows still cannot be read"),
-            Err(error) => {
-                tracing::warn!(%error, "the workflows cannot be read; those that are known stay");
-                failed = true;
+/// Follows what others do.
+struct Follower {
+    control: Control<AnyJournal>,
+    engine: Engine,
+    directory: Directory,
+    /// Whether this region is active.
+    active: watch::Receiver<bool>,
+}
+
+impl Follower {
+    async fn run(mut self) {
+        let mut failed = false;
+        loop {
+            // What was read may be of a history that the other region has replaced.
+            if self.active.has_changed().unwrap_or(false) {
+                self.active.mark_unchanged();
+                self.control.forget().await;
+            }
+            match self.control.look().await {
+                Ok(()) => failed = false,
+                Err(error) if failed => tracing::debug!(%error, "the workflows still cannot be read"),
+                Err(error) => {
+                    tracing::warn!(%error, "the workflows cannot be read; those that are known stay");
+                    failed = true;
+                }
+            }
+            self.forget_stopped().await;
+            tokio::time::sleep(LOOK_EVERY).await;
+        }
+    }
+
+    /// A partition that could not be brought back here, and that another instance runs, is no concern of this one.
+    async fn forget_stopped(&self) {
+        for info in self.engine.partitions().into_iter().filter(|info| info.stopped.is_some()) {
+            if let Place::There(_) = self.directory.place_of(info.id) {
+                self.engine.release(info.id, Duration::ZERO).await;
             }
         }
-        tokio::time::sleep(LOOK_EVERY).await;
     }
 }

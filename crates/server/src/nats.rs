@@ -138,6 +138,8 @@ async fn open_journal(
 
 async fn join_regions(config: &Config, client: &Client) -> Result<Option<Regions>, NatsError> {
     let Some(mut settings) = config.region_settings()? else { return Ok(None) };
+    // One instance at a time does the region's work: each must be told from the others.
+    settings.instance = host::new_run_id().to_string();
     if !config.region.witness.is_empty() {
         let witness = Settings { servers: Servers(config.region.witness.clone()), ..self::settings(config) };
         settings.witness = Some(Client::connect(&witness).await?.nats().clone());

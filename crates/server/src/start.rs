@@ -14,6 +14,7 @@ use prometheus_client::registry::Registry;
 use rest::{Api, Parts, Server};
 use sources::Sources;
 use tokio::net::TcpListener;
+use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use vault::Vault;
 use view::{Ids, OnFailure, View};
@@ -101,6 +102,7 @@ pub async fn start_with_clock(config: Config, clock: Clock) -> Result<Running, S
     let ingest = door(&config, memory, &journal, &view, &ids, &clock, &mut metrics);
     let starter = Arc::new(WorkflowStarter { ingest: ingest.clone(), catalogs: control.catalogs().clone() });
     let region_epoch = nats::region_epoch(regions.as_ref());
+    let active = regions.as_ref().map_or_else(|| watch::channel(true).1, Regions::active);
     let outbound = Outbound::new(&config, descriptors, vault.clone(), starter, region_epoch, clock.clone())?;
     let engine = Engine::new(
         journal.clone(),
@@ -157,7 +159,7 @@ pub async fn start_with_clock(config: Config, clock: Clock) -> Result<Running, S
     };
     let housekeeping = host::spawn("housekeeping", keeper.run());
     let sources = Sources::start(sources);
-    let joined = membership.map(|membership| membership.join(engine.clone(), control));
+    let joined = membership.map(|membership| membership.join(engine.clone(), control, active));
     tracing::info!(address = %server.address(), data = %config.data.display(), "sortie is ready");
     Ok(Running { server, engine, api, view, journal, housekeeping, sources, joined })
 }

@@ -9,10 +9,10 @@ use planted::Bug;
 use words::{Outcome, StepName, Timestamp, Work};
 
 use super::{Batch, Partition};
-use crate::archive;
 use crate::limits::HISTORY_TRIM_EVERY;
 use crate::metrics::OutcomeLabel;
 use crate::order::{Context, Order, Reply, Stop, Subject};
+use crate::{Metrics, archive};
 
 /// What this partition has added to the gauges that all partitions share.
 #[derive(Default)]
@@ -20,6 +20,15 @@ pub(crate) struct Counted {
     live: i64,
     parked: i64,
     calls: i64,
+}
+
+impl Counted {
+    /// Takes the partition out of the gauges.
+    pub(super) fn take_back(&self, metrics: &Metrics) {
+        metrics.live.dec_by(self.live);
+        metrics.parked.dec_by(self.parked);
+        metrics.calls.dec_by(self.calls);
+    }
 }
 
 impl<J: Journal> Partition<J> {
@@ -208,15 +217,6 @@ impl<J: Journal> Partition<J> {
             }
         };
         family.get_or_create(&OutcomeLabel { outcome }).inc();
-    }
-
-    /// Takes this partition out of the gauges.
-    pub(super) fn uncount_gauges(&mut self) {
-        let metrics = &self.shared.metrics;
-        metrics.live.dec_by(self.counted.live);
-        metrics.parked.dec_by(self.counted.parked);
-        metrics.calls.dec_by(self.counted.calls);
-        self.counted = Counted::default();
     }
 
     fn count_gauges(&mut self) {

@@ -90,7 +90,7 @@ impl Events {
         }
     }
 
-    /// Whether the events have this frame with this mark. One that was trimmed counts as such: its history went on.
+    /// Whether the events go on behind this frame with this mark.
     pub(crate) async fn has<W: Wire>(&self, wire: &W, frame: Seq, mark: u32) -> Result<bool, ReadError> {
         if frame == Seq::ZERO {
             return Ok(true);
@@ -98,7 +98,8 @@ impl Events {
         match self.locate(wire, frame).await {
             Ok(Located::NotYet) => Ok(false),
             Ok(Located::Behind(_) | Located::First(_)) => Ok(self.mark(wire, frame).await? == mark),
-            Err(ReadError::Trimmed { .. }) => Ok(true),
+            // Events are trimmed up to a snapshot of their own history: one that ends earlier is of no use.
+            Err(ReadError::Trimmed { first, .. }) => Ok(frame.next() >= first),
             Err(error) => Err(error),
         }
     }

@@ -1,6 +1,7 @@
 //! Snapshots over a store of objects: tables and state first, then the manifest that names them.
 //!
-//! **Deleting.** An owner deletes what it or owners before it have stored and no manifest needs that is kept: the
+//! **Deleting.** Only when events were trimmed up to a snapshot: a paired region that has less of them, and for which
+//! they are kept, may need one that is older. An owner deletes what it or owners before it have stored and no manifest needs that is kept: the
 //! newest [`MANIFESTS_KEPT`] of its own and of lower epochs, and all of higher ones. So an owner that was fenced and does
 //! not know it yet cannot take away what its successor builds on. The successor reads the newest manifest after its
 //! claim; the fenced one can append nothing since, and so can finish at most the snapshot under way and one more:
@@ -156,7 +157,7 @@ impl<S: Store> StoredSnapshots<S> {
     }
 
     /// Deletes what no snapshot needs that is kept; see the beginning.
-    async fn clean(&self, partition: PartitionId, epoch: Epoch) -> Result<(), String> {
+    async fn delete_old(&self, partition: PartitionId, epoch: Epoch) -> Result<(), String> {
         let layout = self.layout(partition);
         let names = self.store.list(&layout.root).await.map_err(|error| error.to_string())?;
         let (higher, mut own): (BTreeSet<_>, BTreeSet<_>) =
@@ -197,10 +198,13 @@ impl<S: Store> Snapshots for StoredSnapshots<S> {
             tracing::warn!(%partition, %error, "a snapshot could not be stored");
             AppendError::Unknown { partition }
         })?;
-        if let Err(error) = self.clean(partition, epoch).await {
+        Ok(())
+    }
+
+    async fn clean(&self, partition: PartitionId, epoch: Epoch) {
+        if let Err(error) = self.delete_old(partition, epoch).await {
             tracing::warn!(%partition, error, "old snapshots stay until the next one");
         }
-        Ok(())
     }
 
     async fn get(
