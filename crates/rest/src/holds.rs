@@ -15,9 +15,9 @@ pub(crate) const HOLDS: HeaderName = HeaderName::from_static("sortie-holds");
 pub(crate) struct Holds(BTreeSet<PartitionId>);
 
 impl Holds {
-    /// What an engine holds now, also what it has stopped: that is said in other ways.
+    /// What an engine holds now and runs.
     pub(crate) fn now(engine: &Engine) -> Holds {
-        Holds(engine.partitions().into_iter().map(|info| info.id).collect())
+        Holds(engine.held().into_keys().collect())
     }
 
     /// What was held before and still is: all that can be spoken for in between.
