@@ -212,6 +212,9 @@ impl Regions {
         stage.west.nats_well().await?;
         stage.west.start_instances()?;
         let began = Instant::now();
+        for instance in &mut stage.west.instances {
+            instance.answers("/livez").await?;
+        }
         stage.desks[1].standing_by().await?;
         let status = stage.desks[1].status().await?;
         let tail = &status["tail"];

@@ -59,9 +59,11 @@ impl Desk {
     /// Makes it the active one; what it says of it.
     pub async fn promote(&self, force: bool) -> anyhow::Result<String> {
         let body = Bytes::from(json!({ "force": force }).to_string());
-        let mut client = Client::new(self.addresses[0], Some(TOKEN)).within(PROMOTION);
+        let mut turns = self.addresses.iter().cycle();
         let began = Instant::now();
         let answer = loop {
+            let address = turns.next().context("nobody can be asked")?;
+            let mut client = Client::new(*address, Some(TOKEN)).within(PROMOTION);
             let sent =
                 client.send(Method::POST, "/v1/region:promote", "application/json", body.clone()).await;
             match sent.and_then(|answer| answer.success()) {
@@ -70,7 +72,7 @@ impl Desk {
                 Err(error) if began.elapsed() < PROMOTION => println!("promoting {}: {error:#}", self.name),
                 Err(error) => return Err(error).with_context(|| format!("promoting {}", self.name)),
             }
-            tokio::time::sleep(PAUSE).await;
+            tokio::time::sleep(PAUSE * 8).await;
         };
         let said: Value = serde_json::from_slice(&answer.body)?;
         Ok(format!(
