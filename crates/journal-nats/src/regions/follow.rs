@@ -91,6 +91,9 @@ impl Inner {
     }
 
     fn tell(&self, here: Record, pair: Option<Record>, pair_reachable: bool, overtaken: bool) {
+        if pair_reachable {
+            self.reach.note_follower(pair.as_ref().is_some_and(|pair| pair.role == Role::Standby));
+        }
         self.epoch.send_if_modified(|epoch| std::mem::replace(epoch, here.epoch) != here.epoch);
         self.seen.send_replace(Seen { here: Some(here), pair, pair_reachable, overtaken });
         self.tell_active();

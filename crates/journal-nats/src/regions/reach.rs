@@ -1,6 +1,7 @@
 //! Waiting until the pair has what was stored here: for answers that promise that no region's loss undoes them.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -25,6 +26,8 @@ pub(super) struct Reach {
     patience: Duration,
     // A lock: looked up by every append, held for a lookup, never while waiting.
     mirrors: Mutex<BTreeMap<String, watch::Sender<Mirror>>>,
+    /// Whether the pair stands by, as far as was seen; until then it counts as if it did.
+    follows: AtomicBool,
 }
 
 #[derive(Debug, Clone, Copy, Default)]
@@ -37,10 +40,19 @@ struct Mirror {
 
 impl Reach {
     pub(super) fn new(pair: Domain, patience: Duration) -> Arc<Reach> {
-        Arc::new(Reach { pair, patience, mirrors: Mutex::default() })
+        Arc::new(Reach { pair, patience, mirrors: Mutex::default(), follows: AtomicBool::new(true) })
+    }
+
+    /// Whether the pair stood by when it was seen last.
+    pub(super) fn note_follower(&self, follows: bool) {
+        self.follows.store(follows, Ordering::Relaxed);
     }
 
     async fn reached(self: &Arc<Reach>, stream: &str, sequence: u64) -> bool {
+        // A pair that was lost by force has nothing to be waited for until it stands by again.
+        if !self.follows.load(Ordering::Relaxed) {
+            return true;
+        }
         let deadline = Instant::now() + self.patience;
         let mut mirror = self.look_at(stream, sequence);
         let enough = |mirror: &Mirror| {
