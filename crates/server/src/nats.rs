@@ -144,7 +144,13 @@ async fn join_regions(config: &Config, client: &Client) -> Result<Option<Regions
         let witness = Settings { servers: Servers(config.region.witness.clone()), ..self::settings(config) };
         settings.witness = Some(Client::connect(&witness).await?.nats().clone());
     }
-    Ok(Some(Regions::join(client.nats().clone(), settings).await?))
+    loop {
+        match Regions::join(client.nats().clone(), settings.clone()).await {
+            // Instances that start together look at the same record; one of them is first.
+            Err(RegionError::Changed) => tokio::time::sleep(LOOK_EVERY).await,
+            joined => return Ok(Some(joined?)),
+        }
+    }
 }
 
 fn settings(config: &Config) -> Settings {
