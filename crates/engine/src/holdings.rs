@@ -22,7 +22,8 @@ use crate::{Metrics, RecoveryError};
 pub(crate) struct Holdings {
     /// Of how many there are, wherever they are held.
     count: u16,
-    bring_back: BringBack,
+    /// Gone when the engine is drained: what it holds on to may hold on to the engine.
+    bring_back: RwLock<Option<BringBack>>,
     // Every command looks in here; only taking and giving up change it.
     held: RwLock<BTreeMap<PartitionId, Handle>>,
     /// Recoveries are work: not all at once.
@@ -43,7 +44,7 @@ struct Handle {
 }
 
 /// Claims a partition and brings it back, whatever its journal is.
-type BringBack = Box<
+type BringBack = Arc<
     dyn Fn(
             PartitionId,
             UnboundedSender<Message>,
@@ -70,7 +71,7 @@ impl Holdings {
             ids.hold_none();
         }
         let shared = Arc::new(shared);
-        let bring_back: BringBack = Box::new(move |id, tx, rx| {
+        let bring_back: BringBack = Arc::new(move |id, tx, rx| {
             let shared = shared.clone();
             Box::pin(async move {
                 let partition = Partition::recover(id, shared, tx, rx).await?;
@@ -79,7 +80,7 @@ impl Holdings {
         });
         Holdings {
             count,
-            bring_back,
+            bring_back: RwLock::new(Some(bring_back)),
             held: RwLock::default(),
             turns: Semaphore::new(RECOVERIES_MAX),
             ids,
@@ -96,11 +97,14 @@ impl Holdings {
 
     pub async fn take(self: &Arc<Self>, id: PartitionId) -> Result<Epoch, RecoveryError> {
         self.forget(id);
+        let bring_back = self.bring_back.read().expect("nobody panics while holding it").clone();
+        let Some(bring_back) = bring_back else { return Err(AppendError::Closed.into()) };
         let (tx, rx) = mpsc::unbounded_channel();
         let back = {
             let _turn = self.turns.acquire().await.expect("the semaphore is never closed");
-            (self.bring_back)(id, tx.clone(), rx).await
+            bring_back(id, tx.clone(), rx).await
         };
+        drop(bring_back);
         let Back { epoch, run } = match back {
             Ok(back) => back,
             Err(error) => {
@@ -219,6 +223,7 @@ impl Holdings {
     }
 
     pub async fn drain(&self, patience: Duration) -> bool {
+        *self.bring_back.write().expect("nobody panics while holding it") = None;
         self.tell_all(|| Message::Drain { hand_over: false });
         let tasks: Vec<_> = self.write().values_mut().filter_map(|handle| handle.task.take()).collect();
         let all = async {
