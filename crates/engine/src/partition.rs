@@ -269,16 +269,15 @@ impl<J: Journal> Partition<J> {
         }
     }
 
-    /// The version of its workflow that a request waits for: another instance has seen it applied, this one not yet.
-    fn version_to_come(&self, record: &Record) -> Result<Option<(WorkflowName, u32)>, AppendError> {
-        let request: kernel::Request = journal::codec::decode(&record.bytes)
-            .map_err(|error| self.damaged(&format!("request {} of the inbox: {error}", record.seq)))?;
-        let known = self.shared.catalogs.load().version(&request.workflow, request.version).is_some();
+    /// Whether a request must wait: another instance has seen its version of the workflow applied, this one not yet.
+    fn waits(&mut self, request: &kernel::Request) -> bool {
+        let (workflow, version) = (&request.workflow, request.version);
+        let known = self.shared.catalogs.load().version(workflow, version).is_some();
         if !known {
-            let (workflow, version) = (&request.workflow, request.version);
             tracing::warn!(partition = %self.id, run = %request.id, %workflow, version, "requests wait for a version of their workflow");
         }
-        Ok((!known).then_some((request.workflow, request.version)))
+        self.version_to_come = (!known).then(|| (workflow.clone(), version));
+        !known
     }
 
     /// Whether another request may be taken: calls under way and runs in memory are bounded, the inbox is on
@@ -369,22 +368,26 @@ impl<J: Journal> Partition<J> {
                 self.inbox.extend(records);
             }
             let Some(record) = self.inbox.pop_front() else { return Ok(()) };
-            if let Some(waits) = self.version_to_come(&record)? {
+            let request: kernel::Request = journal::codec::decode(&record.bytes)
+                .map_err(|error| self.damaged(&format!("request {} of the inbox: {error}", record.seq)))?;
+            if self.waits(&request) {
                 self.inbox.push_front(record);
-                self.version_to_come = Some(waits);
                 return Ok(());
             }
-            self.take_request(batch, &record)?;
+            self.take_request(batch, record.seq, request)?;
         }
         Ok(())
     }
 
-    fn take_request(&mut self, batch: &mut Batch, record: &Record) -> Result<(), AppendError> {
-        let request: kernel::Request = journal::codec::decode(&record.bytes)
-            .map_err(|error| self.damaged(&format!("request {} of the inbox: {error}", record.seq)))?;
+    fn take_request(
+        &mut self,
+        batch: &mut Batch,
+        inbox: Seq,
+        request: kernel::Request,
+    ) -> Result<(), AppendError> {
         let seen = self.seen(batch, &request.id)?;
         self.shared.metrics.taken.inc();
-        let input = Input::Request { inbox: record.seq, request, seen };
+        let input = Input::Request { inbox, request, seen };
         self.apply(batch, &input).expect("a request becomes a run or is dropped, never rejected");
         Ok(())
     }
