@@ -62,6 +62,8 @@ impl<S: Store + Clone> Machine<S> {
     async fn finish(&self, epoch: u64, through: u64) {
         let snapshot = Snapshot { through: Seq(through), bytes: state(through) };
         self.snapshots.put(P, Epoch(epoch), snapshot).await.unwrap();
+        // As after a trim.
+        self.snapshots.clean(P, Epoch(epoch)).await;
     }
 
     /// The newest snapshot with its tables, onto this disk.
