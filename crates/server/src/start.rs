@@ -94,7 +94,6 @@ pub async fn start(config: Config) -> Result<Running, StartError> {
 /// Starts with a clock that may show another time than the machine's: for what was recorded at that time.
 pub async fn start_with_clock(config: Config, clock: Clock) -> Result<Running, StartError> {
     let access = config.access()?;
-    config.egress()?;
     let (descriptors, memory) = (Descriptors::of_process(), Memory::of_process());
     let Ground { journal, listener, view, control, vault, mut metrics, membership, regions } =
         Ground::lay(&config, descriptors, memory, &clock).await?;
@@ -184,6 +183,8 @@ impl Ground {
         memory: Memory,
         clock: &Clock,
     ) -> Result<Ground, StartError> {
+        // What is wrong with the settings is said before anything is opened.
+        config.egress()?;
         let (journal, others) = if config.cluster.is_on() {
             let Nats { journal, register, regions } = Nats::open(config).await?;
             (journal, Some((register, regions)))
