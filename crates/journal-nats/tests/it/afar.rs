@@ -2,13 +2,14 @@
 
 use std::time::Duration;
 
-use journal::Journal as _;
+use journal::{Journal as _, Snapshot};
+use journal_nats::snapshots::memory::MemorySnapshots;
 use journal_nats::{Client, Servers, Source, Wire as _, layout};
 use peers::{NatsCluster, NatsSettings};
 use tokio::time::timeout;
 use words::{PartitionId, Seq};
 
-use crate::cluster::{bytes, frames, open, requests, settings, shared};
+use crate::cluster::{Journal, bytes, frames, open, requests, settings, shared};
 
 const ONE: PartitionId = PartitionId(0);
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -90,4 +91,30 @@ async fn a_stream_that_was_replaced_is_taken_up_anew() {
     assert_eq!(claim.events_tail, Seq(1));
     let accepted = other.inbox_append(ONE, vec![bytes("newer")]).await.unwrap();
     timeout(PATIENCE, tail.wait_for(|tail| *tail == accepted)).await.expect("it is followed").unwrap();
+}
+
+#[tokio::test]
+async fn a_snapshot_of_a_history_that_was_replaced_is_passed_over() {
+    let settings = settings(shared());
+    let snapshots = MemorySnapshots::default();
+    let journal = Journal::open(&settings, snapshots.clone()).await.unwrap();
+    let claim = journal.claim(ONE).await.unwrap();
+    for before in 0..3 {
+        journal.append(ONE, claim.epoch, Seq(before), bytes("old")).await.unwrap();
+    }
+    let snapshot = Snapshot { through: Seq(3), bytes: bytes("state of old") };
+    journal.snapshot_put(ONE, snapshot.clone()).await.unwrap();
+    assert_eq!(journal.snapshot_get(ONE).await.unwrap(), Some(snapshot));
+
+    let client = Client::connect(&settings).await.unwrap();
+    let subject = format!("$JS.API.STREAM.DELETE.{}_JRN_00000", settings.installation.name);
+    client.nats().request(subject, "".into()).await.unwrap();
+    let other = Journal::open(&settings, snapshots).await.unwrap();
+    let claim = other.claim(ONE).await.unwrap();
+    // Shorter than the snapshot, and then as long.
+    for before in 0..4 {
+        assert_eq!(other.snapshot_get(ONE).await.unwrap(), None, "after {before} frames");
+        other.append(ONE, claim.epoch, Seq(before), bytes("new")).await.unwrap();
+    }
+    assert_eq!(other.snapshot_get(ONE).await.unwrap(), None);
 }

@@ -130,6 +130,36 @@ async fn a_forced_switch_goes_on_and_the_old_region_keeps_its_tail_and_mirrors()
     assert_eq!(contents(&stage.east, "ING").await, contents(&stage.west, "ING").await);
 }
 
+/// A claim whose owner had taken up the inbox through a sequence.
+fn claim_that_took(inbox: u64) -> Vec<u8> {
+    let mut bytes = b"SrtE".to_vec();
+    bytes.extend([1, 1, 0, 0]);
+    bytes.extend(1u64.to_le_bytes());
+    bytes.extend(0u64.to_le_bytes());
+    bytes.extend(0u32.to_le_bytes());
+    bytes.extend([7; 16]);
+    bytes.extend(inbox.to_le_bytes());
+    let checksum = crc32c::crc32c(&bytes);
+    bytes.extend(checksum.to_le_bytes());
+    bytes
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_inbox_that_is_behind_its_events_goes_on_behind_what_they_took() {
+    let stage = Stage::start().await;
+    let (_east, west) = stage.joined().await;
+    publish(&stage.east, "ing", "one").await.unwrap();
+    let js = async_nats::jetstream::new(stage.east.clone());
+    js.publish("sortie.jrn.00000", claim_that_took(5).into()).await.unwrap().await.unwrap();
+    until_status(&west, "both are mirrored", |status| {
+        status.mirrors.iter().all(|mirror| mirror.last == Some(1) && mirror.lag == Some(0))
+    })
+    .await;
+    stage.link.cut();
+    west.promote(Mode::Forced).await.unwrap();
+    assert_eq!(publish(&stage.west, "ing", "next").await, Ok(6), "2 to 5 were taken up in the lost region");
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn an_interrupted_promotion_goes_on_where_it_was() {
     let stage = Stage::start().await;

@@ -67,7 +67,9 @@ impl Instance {
         );
         let id = InstanceId(format!("i{life}"));
         let member = Member { id, address: format!("http://i{life}"), roles: Roles::ALL, ordinal: None };
-        let holder = Arc::new(Hold { engine: engine.clone(), control: AtomicBool::new(false) });
+        let known = tokio::sync::Mutex::new(sim.world().regions[region].standing.epoch);
+        let (control, own) = (AtomicBool::new(false), journal.clone());
+        let holder = Arc::new(Hold { engine: engine.clone(), control, journal: own, known });
         let keeper = Keeper::start(
             Arc::new(Desk::new(sim.clone(), life, region)),
             holder,
@@ -92,6 +94,22 @@ impl Instance {
 struct Hold {
     engine: Engine,
     control: AtomicBool,
+    journal: Arc<Own>,
+    /// The region's epoch that the journal was looked at in.
+    known: tokio::sync::Mutex<u64>,
+}
+
+impl Hold {
+    /// As a server does whose region has become active: what was known may be of a history that was replaced.
+    async fn look_anew(&self) -> Result<(), String> {
+        let mut known = self.known.lock().await;
+        let epoch = self.journal.sim.world().regions[self.journal.region].standing.epoch;
+        if *known != epoch {
+            self.journal.inner.forget().await.map_err(|error| error.to_string())?;
+            *known = epoch;
+        }
+        Ok(())
+    }
 }
 
 impl Holder for Hold {
@@ -100,6 +118,7 @@ impl Holder for Hold {
             self.control.store(true, Ordering::Relaxed);
             return Ok(Epoch(1));
         }
+        self.look_anew().await?;
         self.engine.take(partition).await.map_err(|error| error.to_string())
     }
 

@@ -20,7 +20,7 @@ impl Event {
     pub fn read(bytes: &Bytes) -> Option<Event> {
         let checksum = checked(bytes)?;
         let body = bytes.slice(..bytes.len() - 4);
-        if body.len() < 44 || &body[..4] != b"SrtE" {
+        if body.len() < 52 || &body[..4] != b"SrtE" {
             return None;
         }
         let u64_at = |at: usize| u64::from_le_bytes(body[at..at + 8].try_into().expect("eight bytes"));
@@ -32,7 +32,7 @@ impl Event {
             checksum,
             frame: match body[5] {
                 1 => None,
-                2 => Some(body.slice(44..)),
+                2 => Some(body.slice(52..)),
                 _ => return None,
             },
         })

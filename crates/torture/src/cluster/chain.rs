@@ -10,7 +10,7 @@ use crate::cluster::region::{INSTALLATION, Layout, NATS_PASSWORD, NATS_USER, PAR
 use crate::report::Closing;
 
 const PAGE_BYTES: usize = 1 << 20;
-const HEAD_BYTES: usize = 44;
+const HEAD_BYTES: usize = 52;
 const CHECKSUM_BYTES: usize = 4;
 const CLAIM: u8 = 1;
 const FRAME: u8 = 2;
