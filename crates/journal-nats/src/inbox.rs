@@ -41,6 +41,8 @@ struct State {
     /// The lowest request that may still be read: what lies below was trimmed.
     allowed: Seq,
     follows: bool,
+    /// Counts the histories that the stream has had.
+    history: u64,
 }
 
 /// The requests of one append.
@@ -194,10 +196,15 @@ impl Inbox {
         if !follows {
             let mut last = wire.follow(&self.stream);
             let inbox = Arc::downgrade(self);
+            let history = self.lock().history;
             host::spawn("inbox tail", async move {
                 loop {
                     let sequence = *last.borrow_and_update();
                     let Some(inbox) = inbox.upgrade() else { return };
+                    // What was on its way when the stream was replaced says nothing of the new one.
+                    if inbox.lock().history != history {
+                        return;
+                    }
                     inbox.learn(sequence);
                     drop(inbox);
                     if last.changed().await.is_err() {
@@ -210,10 +217,18 @@ impl Inbox {
     }
 
     /// Begins anew with a stream that was replaced and ends here.
-    pub(crate) fn forget(&self, last: u64) {
-        self.lock().allowed = Seq::ZERO;
+    pub(crate) fn forget<W: Wire>(self: &Arc<Self>, wire: &Arc<W>, last: u64) {
+        let followed = {
+            let mut state = self.lock();
+            state.allowed = Seq::ZERO;
+            state.history += 1;
+            std::mem::take(&mut state.follows)
+        };
         self.read.store(0, Ordering::Relaxed);
         self.tail.send_replace(batch::last_number(last));
+        if followed {
+            self.tail(wire);
+        }
     }
 
     /// Notes that the stream has this message, and so all before it.

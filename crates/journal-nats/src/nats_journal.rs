@@ -100,7 +100,7 @@ impl<W: Wire, S: Snapshots> NatsJournal<W, S> {
         for partition in self.partitions.values() {
             partition.events.forget();
             let last = self.wire.bounds(partition.inbox.stream()).await?.last;
-            partition.inbox.forget(last);
+            partition.inbox.forget(&self.wire, last);
         }
         Ok(())
     }

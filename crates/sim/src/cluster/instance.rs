@@ -47,6 +47,8 @@ impl Instance {
             let world = sim.world();
             (world.lives[&life].region, world.plan.partitions, world.plan.snapshot_after_bytes)
         };
+        // Before the streams are looked at: the region may change while they are.
+        let known = sim.world().regions[region].standing.epoch;
         let link = Link::new(sim.clone(), life, region);
         let shelf = Shelf { sim: sim.clone(), life, region };
         let installation = Installation { name: super::NAME.to_owned(), partitions, inbox_bytes_max: None };
@@ -67,7 +69,7 @@ impl Instance {
         );
         let id = InstanceId(format!("i{life}"));
         let member = Member { id, address: format!("http://i{life}"), roles: Roles::ALL, ordinal: None };
-        let known = tokio::sync::Mutex::new(sim.world().regions[region].standing.epoch);
+        let known = tokio::sync::Mutex::new(known);
         let (control, own) = (AtomicBool::new(false), journal.clone());
         let holder = Arc::new(Hold { engine: engine.clone(), control, journal: own, known });
         let keeper = Keeper::start(
