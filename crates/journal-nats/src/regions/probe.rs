@@ -16,14 +16,15 @@ const BETWEEN: Duration = Duration::from_millis(150);
 impl Inner {
     /// Sends a message on a reserved subject of each kind while the pair stores it, if it gets there.
     pub(super) async fn check_link(&self) -> Result<(), RegionError> {
-        let i = &self.settings.installation;
+        let (i, name) = (&self.settings.installation, &self.settings.name);
+        // The region's own: its pair may be asking the same the other way at this moment.
         let subjects = [
-            format!("{i}.ing.probe"),
-            format!("{i}.jrn.probe"),
-            format!("$KV.{i}_probe.x"),
-            format!("$O.{i}_probe.C.x"),
+            format!("{i}.ing.probe.{name}"),
+            format!("{i}.jrn.probe.{name}"),
+            format!("$KV.{i}_probe.{name}"),
+            format!("$O.{i}_probe.C.{name}"),
         ];
-        let stream = format!("{i}_PROBE_{}", self.settings.name);
+        let stream = format!("{i}_PROBE_{name}");
         let config = json!({
             "name": stream,
             "subjects": subjects,
@@ -46,7 +47,7 @@ impl Inner {
         match carried {
             None => Ok(()),
             Some(subject) => Err(RegionError::LinkCarries {
-                subject: subject.replace("probe.C.x", ">").replace("probe.x", ">").replace("probe", ">"),
+                subject: subject.split_once("probe").map_or(subject, |(kind, _)| kind).to_owned() + ">",
                 pair: self.settings.pair.clone(),
             }),
         }
