@@ -23,4 +23,4 @@ pub use keeper::Keeper;
 pub use member::{InstanceId, Member, Roles};
 pub use metrics::Metrics;
 pub use register::{Holding, Register, RegisterError, Sight};
-pub use settings::Settings;
+pub use settings::{LIFETIME, Settings};

@@ -4,6 +4,9 @@ use std::time::Duration;
 
 use words::PartitionId;
 
+/// An instance that says nothing for so long is dead. Whoever keeps the register counts it, by their clocks.
+pub const LIFETIME: Duration = Duration::from_secs(6);
+
 /// How partitions are kept. All instances of an installation must be given the same.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settings {
@@ -39,7 +42,7 @@ impl Settings {
             beat_every: Duration::from_secs(2),
             beat_within: Duration::from_secs(1),
             quiet_after: Duration::from_secs(4),
-            lifetime: Duration::from_secs(6),
+            lifetime: LIFETIME,
             yield_within: Duration::from_secs(20),
             patience: Duration::from_secs(10),
             takes_at_once: 4,

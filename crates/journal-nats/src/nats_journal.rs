@@ -105,11 +105,6 @@ impl<W: Wire, S: Snapshots> NatsJournal<W, S> {
         Ok(())
     }
 
-    /// The wire, for what else is kept beside the journal.
-    pub fn wire(&self) -> &Arc<W> {
-        &self.wire
-    }
-
     fn partition(&self, partition: PartitionId) -> &Partition {
         let found = self.partitions.get(&partition);
         found.unwrap_or_else(|| panic!("the journal has no partition {partition}"))

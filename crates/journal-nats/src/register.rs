@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_nats::jetstream::Context;
-use cluster::{Holding, InstanceId, Member, Register, RegisterError, Sight};
+use cluster::{Holding, InstanceId, LIFETIME, Member, Register, RegisterError, Sight};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio::time::sleep;
@@ -18,8 +18,6 @@ use crate::names;
 use bucket::Bucket;
 use follow::Follower;
 
-/// An instance that says nothing for so long is dead. The servers count it, by their clocks.
-const LIFETIME: Duration = Duration::from_secs(6);
 /// How long the servers keep the word that a key has run out.
 const MARKERS_KEPT: Duration = Duration::from_secs(60);
 /// How often a note is tried when others write the same key.

@@ -23,5 +23,4 @@ pub use config::{
 pub use engine::{Applied, ApplyError};
 pub use nats::NatsError;
 pub use passage::{HttpPassage, Neighbours};
-pub use region::Desk as RegionDesk;
 pub use start::{Running, StartError, start, start_with_clock};

@@ -28,15 +28,15 @@ pub enum NatsError {
     Config(#[from] ConfigError),
     #[error(transparent)]
     Open(#[from] OpenError),
-    #[error("region: {0}")]
+    #[error(transparent)]
     Region(#[from] RegionError),
-    #[error("cluster.snapshots: {0}")]
+    #[error(transparent)]
     Address(#[from] AddressError),
-    #[error("cluster.snapshots: {0}")]
+    #[error(transparent)]
     Store(#[from] StoreError),
     #[error("the bucket {bucket} of the active region is not mirrored yet")]
     NotMirrored { bucket: String },
-    #[error("the register of instances: {0}")]
+    #[error(transparent)]
     Register(#[from] cluster::RegisterError),
 }
 
