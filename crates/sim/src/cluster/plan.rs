@@ -24,7 +24,8 @@ pub struct Plan {
     pub snapshot_after_bytes: u64,
     /// Whether the mirror of an inbox may be behind that of the events that tell of its requests, and that of the events
     /// behind that of a snapshot. When a region becomes active like that, new requests get numbers that count as taken,
-    /// and an owner begins with a state that its events do not lead to: that is not solved, and not drawn.
+    /// and an owner begins with a state that its events do not lead to. The product fills inboxes and passes such
+    /// snapshots over; the modelled promotion does not fill, so it is not drawn.
     pub uneven_mirrors: bool,
     pub weather: Weather,
     pub fates: Fates,
