@@ -9,6 +9,7 @@ use anyhow::{Context, bail, ensure};
 /// How long a file may be held after its process has ended.
 const UNMOUNT_PATIENCE: Duration = Duration::from_secs(10);
 const PLACE: &str = "disk-of-";
+const MOUNTED: &str = "mounted";
 
 /// What the file system still does when its power goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,7 +26,29 @@ pub enum Cut {
 pub struct LoopDisk {
     image: PathBuf,
     place: PathBuf,
+    _ground: Ground,
     mounted: bool,
+}
+
+/// The directory that the image is mounted in, made shared: a process that enters a namespace of its own meanwhile
+/// keeps a copy of every mount, and by a copy that stayed behind a disk without power would be mounted again as it was.
+struct Ground(PathBuf);
+
+impl Ground {
+    fn make(directory: &Path) -> anyhow::Result<Ground> {
+        let place = directory.join(format!("{PLACE}{}", std::process::id()));
+        std::fs::create_dir(&place).context("making a place to mount")?;
+        run(Command::new("mount").arg("--bind").arg(&place).arg(&place))?;
+        let ground = Ground(place);
+        run(Command::new("mount").arg("--make-shared").arg(&ground.0))?;
+        Ok(ground)
+    }
+}
+
+impl Drop for Ground {
+    fn drop(&mut self) {
+        let _ = run(Command::new("umount").arg("-l").arg(&self.0));
+    }
 }
 
 impl LoopDisk {
@@ -33,12 +56,13 @@ impl LoopDisk {
     pub fn make(directory: &Path, mib: u64) -> anyhow::Result<LoopDisk> {
         sweep();
         let image = directory.join("disk.ext4");
-        let place = directory.join(format!("{PLACE}{}", std::process::id()));
+        let ground = Ground::make(directory)?;
+        let place = ground.0.join(MOUNTED);
         let file = std::fs::File::create(&image).context("making an image")?;
         file.set_len(mib << 20).context("making an image")?;
         std::fs::create_dir(&place).context("making a place to mount")?;
         run(Command::new("mkfs.ext4").args(["-q", "-F", "-m", "0", "-E", "lazy_itable_init=1"]).arg(&image))?;
-        let mut disk = LoopDisk { image, place, mounted: false };
+        let mut disk = LoopDisk { image, place, _ground: ground, mounted: false };
         disk.mount()?;
         Ok(disk)
     }
@@ -85,7 +109,8 @@ impl Drop for LoopDisk {
 /// Unmounts what a torture left that was killed itself.
 fn sweep() {
     let mounts = std::fs::read_to_string("/proc/mounts").unwrap_or_default();
-    for place in mounts.lines().filter_map(|line| line.split(' ').nth(1)) {
+    // The latest first: a disk lies on its ground.
+    for place in mounts.lines().rev().filter_map(|line| line.split(' ').nth(1)) {
         if owner(place).is_some_and(|owner| !Path::new("/proc").join(owner.to_string()).exists()) {
             println!("unmounting {place}, which an earlier torture has left");
             // Still held by a server of that torture: it stays, and is in nobody's way.
@@ -96,7 +121,8 @@ fn sweep() {
 
 /// The process that mounted at this place, if it was a torture.
 fn owner(place: &str) -> Option<u32> {
-    let (directory, name) = place.rsplit_once('/')?;
+    let ground = place.strip_suffix(MOUNTED).and_then(|ground| ground.strip_suffix('/')).unwrap_or(place);
+    let (directory, name) = ground.rsplit_once('/')?;
     directory.contains("/sortie-torture-").then_some(())?;
     name.strip_prefix(PLACE)?.parse().ok()
 }
@@ -117,6 +143,7 @@ mod tests {
     #[test]
     fn only_places_of_tortures_are_swept() {
         assert_eq!(owner("/tmp/sortie-torture-Xy/disk-of-12"), Some(12));
+        assert_eq!(owner("/tmp/sortie-torture-Xy/disk-of-12/mounted"), Some(12));
         assert_eq!(owner("/tmp/sortie-torture-Xy/disk"), None);
         assert_eq!(owner("/mnt/disk-of-12"), None);
     }
