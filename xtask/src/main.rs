@@ -2,9 +2,11 @@
 
 mod azure_sdk;
 mod brokers;
+mod browser;
 mod command;
 mod fuzz;
 mod long;
+mod node;
 mod peers;
 mod python;
 mod ratchet;
@@ -40,6 +42,10 @@ enum Task {
     AzureSdk,
     /// Installs the brokers, and the clients of others, that the tests talk to; part of the tests.
     Brokers,
+    /// Every page of the dashboard in a real browser; part of the tests.
+    Browser,
+    /// Pictures of every page of the dashboard, light and dark, into docs/screenshots.
+    Screenshots,
     /// Requests made up from the description of the API, against the real binary; part of the tests.
     Schemathesis(schemathesis::Schemathesis),
     /// Hostile bytes for every parser, guided by coverage; the tests have a small part of it.
@@ -91,6 +97,8 @@ fn carry_out(task: Task) -> anyhow::Result<()> {
             azure_sdk::run(&root).map(|tests| println!("\nxtask azure-sdk: {tests} tests passed"))
         }
         Task::Brokers => brokers::ensure(&root).map(|()| println!("xtask brokers: all is there")),
+        Task::Browser => browser::run(&root).map(|tests| println!("\nxtask browser: {tests} tests passed")),
+        Task::Screenshots => browser::screenshots(&root),
         Task::Schemathesis(asked) => {
             schemathesis::run(&root, &asked).map(|done| println!("\nxtask schemathesis: {done}"))
         }

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use crate::ratchet::{self, Ratchet};
 use crate::schemathesis::Schemathesis;
-use crate::{azure_sdk, brokers, command, schemathesis, sim, tidy, torture};
+use crate::{azure_sdk, brokers, browser, command, schemathesis, sim, tidy, torture};
 
 /// Everything that must hold.
 pub fn test(root: &Path) -> anyhow::Result<()> {
@@ -14,6 +14,7 @@ pub fn test(root: &Path) -> anyhow::Result<()> {
     stage("brokers", || brokers::ensure(root))?;
     let tests = stage("tests", || run_tests(root))?;
     let sdk = stage("azure sdk", || azure_sdk::run(root))?;
+    let browser = stage("browser", || browser::run(root))?;
     let described = stage("schemathesis", || schemathesis::run(root, &Schemathesis::small()))?;
     let simulated = stage("simulation", || sim::short(root))?;
     let ratchet = stage("ratchet", || ratchet::run(root, &Ratchet::compare()))?;
@@ -22,7 +23,8 @@ pub fn test(root: &Path) -> anyhow::Result<()> {
     let seconds = began.elapsed().as_secs() % 60;
     println!(
         "\nxtask test: all green: format, tidy, lints, {} tests passed ({} ignored), {sdk} of the Azure SDK, \
-         {described}, simulation: {simulated}, ratchet: {ratchet}, torture: {torture}, in {minutes} min {seconds} s",
+         {browser} in a browser, {described}, simulation: {simulated}, ratchet: {ratchet}, torture: {torture}, \
+         in {minutes} min {seconds} s",
         tests.passed, tests.ignored,
     );
     Ok(())
