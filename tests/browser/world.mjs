@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 
-const require = createRequire(process.env.SORTIE_NODE_MODULES + "/");
+const require = createRequire(process.env.TESTED_PACKAGES + "/");
 const { chromium } = require("playwright-core");
 const axeSource = require.resolve("axe-core/axe.min.js");
 
@@ -25,7 +25,7 @@ class Sortie {
   /** Starts the process; resolves when it is ready. */
   async start(port) {
     const options = ["dev", "--port", port, "--drone-port-base", "0", "--data", this.data];
-    this.child = spawn(process.env.SORTIE_BINARY, options, { stdio: ["ignore", "pipe", "inherit"] });
+    this.child = spawn(process.env.TESTED_BINARY, options, { stdio: ["ignore", "pipe", "inherit"] });
     this.url = null;
     for await (const line of createInterface({ input: this.child.stdout })) {
       const api = line.match(/API\s+(http:\S+)\/v1/);
@@ -65,7 +65,7 @@ export async function startSortie() {
 
 /** A browser that is the same wherever the tests run. */
 export function startBrowser() {
-  return chromium.launch({ executablePath: process.env.SORTIE_CHROMIUM, args: ["--no-sandbox", "--disable-gpu"] });
+  return chromium.launch({ executablePath: process.env.TESTED_BROWSER, args: ["--no-sandbox", "--disable-gpu"] });
 }
 
 /** Calls the API; fails on anything but a success. */
@@ -88,7 +88,7 @@ export async function setSwitches(sortie, service, switches) {
 
 /** The body of a delivery request. */
 export async function delivery(id) {
-  const request = JSON.parse(await readFile(process.env.SORTIE_DELIVERY, "utf8"));
+  const request = JSON.parse(await readFile(process.env.TESTED_DELIVERY, "utf8"));
   return { ...request, deliveryId: id };
 }
 
@@ -106,8 +106,8 @@ export async function waitForStatus(sortie, id, status) {
 }
 
 /** Waits until something is so. */
-export async function until(what, holds) {
-  const end = Date.now() + PATIENCE;
+export async function until(what, holds, patience = PATIENCE) {
+  const end = Date.now() + patience;
   while (!(await holds())) {
     if (Date.now() > end) throw new Error(`waited in vain: ${what}`);
     await new Promise((resolve) => setTimeout(resolve, 100));

@@ -4,13 +4,39 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, ensure};
+use clap::Args;
 
 use crate::peers::install::{apt, on_path};
 use crate::{command, node};
 
+#[derive(Args)]
+pub struct Browser {
+    /// Instead of the tests: how heavy the pages of the release binary are and how soon they are seen, with so many runs
+    /// behind them
+    #[arg(long, value_name = "RUNS", num_args = 0..=1, default_missing_value = "100000")]
+    measure: Option<u64>,
+}
+
+impl Browser {
+    pub fn run(&self, root: &Path) -> anyhow::Result<()> {
+        match self.measure {
+            None => tests(root).map(|tests| println!("\nxtask browser: {tests} tests passed")),
+            Some(runs) => measure(root, runs),
+        }
+    }
+}
+
+fn measure(root: &Path, runs: u64) -> anyhow::Result<()> {
+    command::run(command::cargo(root, ["build", "--release", "--locked", "--package", "cli"]))?;
+    let mut script = script(root, &command::built("release")?)?;
+    script.arg("measure.mjs").arg(runs.to_string());
+    command::run(script)
+}
+
 /// Drives every page. How many tests passed.
-pub fn run(root: &Path) -> anyhow::Result<u64> {
-    let mut tests = script(root)?;
+pub fn tests(root: &Path) -> anyhow::Result<u64> {
+    command::build_all(root)?;
+    let mut tests = script(root, &command::built("debug")?)?;
     // Two at once: each starts a server and a browser of its own.
     tests
         .args(["--test", "--test-concurrency=2", "--test-reporter=spec"])
@@ -32,25 +58,25 @@ fn files(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
 
 /// Takes a picture of every page, light and dark, into `docs/screenshots`.
 pub fn screenshots(root: &Path) -> anyhow::Result<()> {
-    let mut script = script(root)?;
+    command::build_all(root)?;
+    let mut script = script(root, &command::built("debug")?)?;
     script.arg("screenshots.mjs").arg(root.join("docs/screenshots"));
     command::run(script)
 }
 
 /// A run of Node that has the built program, the browser and the packages.
-fn script(root: &Path) -> anyhow::Result<Command> {
-    command::build_all(root)?;
-    let built = command::built("debug")?;
+fn script(root: &Path, built: &Path) -> anyhow::Result<Command> {
     let place = built.parent().context("finding the target directory")?.join("browser");
     let listed = root.join("tests/browser");
     let chromium = chromium()?;
     apt("nodejs", || on_path("node"))?;
     node::packages(&listed, &place)?;
+    // Variables with our own prefix would be taken for settings.
     let mut script = Command::new("node");
     script.current_dir(&listed);
-    script.env("SORTIE_BINARY", built.join("sortie")).env("SORTIE_CHROMIUM", chromium);
-    script.env("SORTIE_NODE_MODULES", place.join("node_modules"));
-    script.env("SORTIE_DELIVERY", root.join("examples/drone-delivery/requests/delivery.json"));
+    script.env("TESTED_BINARY", built.join("sortie")).env("TESTED_BROWSER", chromium);
+    script.env("TESTED_PACKAGES", place.join("node_modules"));
+    script.env("TESTED_DELIVERY", root.join("examples/drone-delivery/requests/delivery.json"));
     Ok(script)
 }
 

@@ -43,7 +43,7 @@ enum Task {
     /// Installs the brokers, and the clients of others, that the tests talk to; part of the tests.
     Brokers,
     /// Every page of the dashboard in a real browser; part of the tests.
-    Browser,
+    Browser(browser::Browser),
     /// Pictures of every page of the dashboard, light and dark, into docs/screenshots.
     Screenshots,
     /// Requests made up from the description of the API, against the real binary; part of the tests.
@@ -97,7 +97,7 @@ fn carry_out(task: Task) -> anyhow::Result<()> {
             azure_sdk::run(&root).map(|tests| println!("\nxtask azure-sdk: {tests} tests passed"))
         }
         Task::Brokers => brokers::ensure(&root).map(|()| println!("xtask brokers: all is there")),
-        Task::Browser => browser::run(&root).map(|tests| println!("\nxtask browser: {tests} tests passed")),
+        Task::Browser(asked) => asked.run(&root),
         Task::Screenshots => browser::screenshots(&root),
         Task::Schemathesis(asked) => {
             schemathesis::run(&root, &asked).map(|done| println!("\nxtask schemathesis: {done}"))

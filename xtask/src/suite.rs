@@ -14,7 +14,7 @@ pub fn test(root: &Path) -> anyhow::Result<()> {
     stage("brokers", || brokers::ensure(root))?;
     let tests = stage("tests", || run_tests(root))?;
     let sdk = stage("azure sdk", || azure_sdk::run(root))?;
-    let browser = stage("browser", || browser::run(root))?;
+    let browser = stage("browser", || browser::tests(root))?;
     let described = stage("schemathesis", || schemathesis::run(root, &Schemathesis::small()))?;
     let simulated = stage("simulation", || sim::short(root))?;
     let ratchet = stage("ratchet", || ratchet::run(root, &Ratchet::compare()))?;
