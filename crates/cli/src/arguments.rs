@@ -10,7 +10,7 @@ use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use crate::session::{Options, Session};
 use crate::{
     bench, cluster, completions, dev, doctor, exit_codes, job, parked, partition, queue, region, roles, run,
-    screen, serve, service, signals, topic, workflow,
+    screen, serve, service, signals, top, topic, workflow,
 };
 
 /// Makes sure that work between services gets done.
@@ -22,7 +22,7 @@ use crate::{
     name = "sortie",
     version,
     after_help = "Examples:\n  sortie dev          start everything on this machine\n  sortie run list     see what runs\n  \
-                  \n\
+                  sortie top          see how everything is doing\n\n\
                   What the exit codes mean: sortie help exit-codes"
 )]
 pub struct Arguments {
@@ -55,6 +55,7 @@ enum Command {
     Region(region::Region),
     #[command(subcommand)]
     Service(service::Service),
+    Top(top::Top),
     Doctor(doctor::Doctor),
     #[command(subcommand)]
     Bench(bench::Bench),
@@ -88,6 +89,7 @@ impl Arguments {
             Command::Partition(command) => on_one_core(async { command.run(Session::new(&options)?).await }),
             Command::Region(command) => on_one_core(async { command.run(Session::new(&options)?).await }),
             Command::Service(command) => on_one_core(async { command.run(Session::new(&options)?).await }),
+            Command::Top(top) => on_one_core(async { top.run(Session::new(&options)?).await }),
             Command::Doctor(doctor) => on_one_core(async { doctor.run(Session::new(&options)?).await }),
             Command::Bench(bench) => {
                 on_all_cores(signals::unless_interrupted(bench.run(options.json, options.token.as_deref())))
@@ -184,6 +186,8 @@ mod tests {
             "region show --watch",
             "cluster show",
             "cluster dev --json",
+            "top",
+            "top --every 5",
             "exit-codes",
             "job list",
             "job list ops --state faulted --limit 5",

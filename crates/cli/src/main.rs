@@ -17,6 +17,7 @@ mod queue;
 mod region;
 mod run;
 mod service;
+mod top;
 mod topic;
 mod workflow;
 

@@ -4,6 +4,7 @@ mod process;
 
 use std::fs::File;
 use std::io::{Read, Write};
+use std::net::TcpListener;
 use std::process::{Child, Stdio};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -206,4 +207,75 @@ fn watching_in_a_pipe_prints_what_changes() {
     assert_eq!(watching.end_by(Signal::INT), Some(0));
     let text = check(&dev.url, "run show delivry-1 --watch", 1, &["did you mean 'delivery-1'?"]);
     assert!(!text.contains("every"), "{text}");
+}
+
+/// Answers like a server that has this overview and nothing else, until the test ends.
+fn recorded() -> String {
+    let overview = include_str!("../src/top/page/overview.json").replace('\n', "");
+    let listener = TcpListener::bind("127.0.0.1:0").expect("loopback has free ports");
+    let url = format!("http://{}", listener.local_addr().expect("a listener has an address"));
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let mut stream = stream.expect("somebody connects");
+            let mut request = [0; 4096];
+            let count = stream.read(&mut request).unwrap_or(0);
+            let asked = String::from_utf8_lossy(&request[..count]).into_owned();
+            let body = if asked.starts_with("GET /v1/overview ") { &overview } else { "{\"items\":[]}" };
+            let head = "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\nconnection: close\r\n";
+            // A client that has gone needs no answer.
+            let _ = write!(stream, "{head}content-length: {}\r\n\r\n{body}", body.len());
+        }
+    });
+    url
+}
+
+#[test]
+fn top_is_live_on_a_terminal_and_gives_it_back() {
+    let url = recorded();
+    let seen = Seen::start(70, 30, &[], &["top", "--every", "0.2", "--url", &url]);
+    seen.wait_for("page", |text| text.contains("1240/s") && text.contains("5120 unfinished"));
+    seen.wait_for("quiet keyboard", |_| !seen.echoes());
+    (&seen.master).write_all(b"p").unwrap();
+    seen.wait_for("pause", |text| text.contains("paused; p goes on"));
+    (&seen.master).write_all(b"\t").unwrap();
+    let front = |text: &str| {
+        let last = text.rsplit("\u{1b}[H").next().unwrap_or_default();
+        let places = ["Waiting for a person", "Services"].map(|title| last.find(title));
+        matches!(places, [Some(first), Some(second)] if first < second)
+    };
+    seen.wait_for("other panel", front);
+    (&seen.master).write_all(b"q").unwrap();
+    seen.wait_for("first screen", |text| text.ends_with("\u{1b}[?25h\u{1b}[?1049l"));
+    assert!(seen.echoes());
+    let (code, text) = seen.end();
+    assert!(code == Some(0) && widest(&text) <= 70, "{text}");
+}
+
+#[test]
+fn top_gives_the_terminal_back_at_a_signal_and_follows_its_size() {
+    let url = recorded();
+    for signal in [Signal::INT, Signal::TERM] {
+        let seen = Seen::start(120, 30, &[], &["top", "--every", "3600", "--url", &url]);
+        seen.wait_for("page", |text| text.contains("Services"));
+        let size = Winsize { ws_row: 12, ws_col: 40, ws_xpixel: 0, ws_ypixel: 0 };
+        tcsetwinsize(&seen.slave, size).unwrap();
+        seen.signal(Signal::WINCH);
+        let pictures = |text: &str| text.matches("\u{1b}[H").count();
+        seen.wait_for("new page", |text| pictures(text) > 1);
+        seen.signal(signal);
+        seen.wait_for("first screen", |text| text.ends_with("\u{1b}[?1049l"));
+        assert!(seen.echoes());
+        let (code, text) = seen.end();
+        let last = text.rsplit("\u{1b}[H").next().unwrap_or_default();
+        assert!(code == Some(0) && widest(last) <= 40 && last.matches("\r\n").count() == 11, "{last:?}");
+    }
+}
+
+#[test]
+fn top_is_printed_once_where_there_is_no_terminal() {
+    let url = recorded();
+    let text =
+        check(&url, "top", 0, &["1240/s", "drained in 3m 05s", "ops/report", "half open", "east is active"]);
+    assert!(!text.contains('\u{1b}'), "{text:?}");
+    check(&url, "top --json", 0, &["\"drain_seconds\":185"]);
 }
