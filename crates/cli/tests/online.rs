@@ -87,6 +87,16 @@ fn dev_delivers_and_shows_cancelled_parked_and_resolved_runs() {
 }
 
 #[test]
+fn dev_speaks_json_when_asked() {
+    let mut dev = Process::start(&["dev", "--port", "0", "--drone-port-base", "0", "--json"]);
+    let ready: serde_json::Value = serde_json::from_str(&dev.line()).expect("a line of JSON");
+    assert_eq!(ready["event"], "ready", "{ready}");
+    assert!(ready["services"]["drone"].as_str().is_some_and(|url| url.starts_with("http://")), "{ready}");
+    check(ready["url"].as_str().expect("it has an address"), "run list", 0, &["No runs."]);
+    assert_eq!(dev.stop(), (Some(0), "{\"event\":\"stopping\"}\n".to_owned()));
+}
+
+#[test]
 fn jobs_are_made_changed_fired_and_moved() {
     let mut dev = Process::start(&["dev", "--port", "0", "--drone-port-base", "0"]);
     let welcome = dev.read_to("Ctrl-C ends it.");

@@ -137,3 +137,31 @@ Try, in another terminal:
     text.push_str("\nCtrl-C ends it.\n");
     text
 }
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+
+    use super::*;
+
+    #[test]
+    fn each_line_of_json_names_its_event() {
+        let member = Member {
+            name: "local-1",
+            kind: "sortie",
+            region: 1,
+            url: "http://127.0.0.1:7070".to_owned(),
+            pid: 7,
+        };
+        let lines = [
+            Line::Ready { token: "t", data: "/d".to_owned(), members: vec![member] },
+            Line::Ended { member: "local-1", status: "signal: 9".to_owned(), command: "sortie serve" },
+            Line::Stopping,
+        ];
+        let text: Vec<String> = lines.iter().map(|line| serde_json::to_string(line).unwrap()).collect();
+        expect![[r#"
+            {"event":"ready","token":"t","data":"/d","members":[{"name":"local-1","kind":"sortie","region":1,"url":"http://127.0.0.1:7070","pid":7}]}
+            {"event":"ended","member":"local-1","status":"signal: 9","command":"sortie serve"}
+            {"event":"stopping"}"#]].assert_eq(&text.join("\n"));
+    }
+}
