@@ -117,7 +117,7 @@ fn is_time(word: &str) -> bool {
 
 /// `7ms` or `1.20s`. A whole number of seconds is no such duration: it is a setting.
 fn is_duration(word: &str) -> bool {
-    let word = word.trim_start_matches('(').trim_end_matches([',', '.', ';', ')']);
+    let word = word.trim_start_matches('(').trim_end_matches([',', '.', ':', ';', ')']);
     let number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     match (word.strip_suffix("ms"), word.strip_suffix('s').and_then(|word| word.split_once('.'))) {
         (Some(ms), _) => number(ms),
