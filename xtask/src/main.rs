@@ -2,10 +2,12 @@
 
 mod azure_sdk;
 mod brokers;
+mod browser;
 mod command;
 mod docs;
 mod fuzz;
 mod long;
+mod node;
 mod peers;
 mod python;
 mod ratchet;
@@ -43,6 +45,10 @@ enum Task {
     Docs(docs::Docs),
     /// Installs the brokers, and the clients of others, that the tests talk to; part of the tests.
     Brokers,
+    /// Every page of the dashboard in a real browser; part of the tests.
+    Browser(browser::Browser),
+    /// Pictures of every page of the dashboard, light and dark, into docs/screenshots.
+    Screenshots,
     /// Requests made up from the description of the API, against the real binary; part of the tests.
     Schemathesis(schemathesis::Schemathesis),
     /// Hostile bytes for every parser, guided by coverage; the tests have a small part of it.
@@ -95,6 +101,8 @@ fn carry_out(task: Task) -> anyhow::Result<()> {
         }
         Task::Docs(asked) => docs::run(&root, &asked).map(|done| println!("xtask docs: {done}")),
         Task::Brokers => brokers::ensure(&root).map(|()| println!("xtask brokers: all is there")),
+        Task::Browser(asked) => asked.run(&root),
+        Task::Screenshots => browser::screenshots(&root),
         Task::Schemathesis(asked) => {
             schemathesis::run(&root, &asked).map(|done| println!("\nxtask schemathesis: {done}"))
         }

@@ -6,7 +6,7 @@ use std::time::Instant;
 use crate::docs::{self, Docs};
 use crate::ratchet::{self, Ratchet};
 use crate::schemathesis::Schemathesis;
-use crate::{azure_sdk, brokers, command, schemathesis, sim, tidy, torture};
+use crate::{azure_sdk, brokers, browser, command, schemathesis, sim, tidy, torture};
 
 /// Everything that must hold.
 pub fn test(root: &Path) -> anyhow::Result<()> {
@@ -15,6 +15,7 @@ pub fn test(root: &Path) -> anyhow::Result<()> {
     stage("brokers", || brokers::ensure(root))?;
     let tests = stage("tests", || run_tests(root))?;
     let sdk = stage("azure sdk", || azure_sdk::run(root))?;
+    let browser = stage("browser", || browser::tests(root))?;
     let described = stage("schemathesis", || schemathesis::run(root, &Schemathesis::small()))?;
     let docs = stage("docs", || docs::run(root, &Docs::all()))?;
     let simulated = stage("simulation", || sim::short(root))?;
@@ -24,7 +25,8 @@ pub fn test(root: &Path) -> anyhow::Result<()> {
     let seconds = began.elapsed().as_secs() % 60;
     println!(
         "\nxtask test: all green: format, tidy, lints, {} tests passed ({} ignored), {sdk} of the Azure SDK, \
-         {described}, docs: {docs}, simulation: {simulated}, ratchet: {ratchet}, torture: {torture}, in {minutes} min {seconds} s",
+         {browser} in a browser, {described}, docs: {docs}, simulation: {simulated}, ratchet: {ratchet}, \
+         torture: {torture}, in {minutes} min {seconds} s",
         tests.passed, tests.ignored,
     );
     Ok(())

@@ -39,28 +39,41 @@ function replace(part, html) {
   tellTimes(part);
 }
 
+// The server says something at least every five seconds.
+const silenceMax = 15000;
+
 function stayLive(at) {
   const waiting = new Map();
+  let heard = Date.now();
+  const hear = () => {
+    heard = Date.now();
+    document.body.classList.remove("stale");
+  };
+  const lose = () => document.body.classList.add("stale");
   const source = new EventSource("/ui/live?at=" + encodeURIComponent(at));
   source.addEventListener("part", (event) => {
+    hear();
     const { id, html } = JSON.parse(event.data);
-    document.body.classList.remove("stale");
     waiting.set(id, html);
     settle();
   });
-  source.addEventListener("trouble", () => document.body.classList.add("stale"));
+  source.addEventListener("here", hear);
+  source.addEventListener("open", hear);
+  source.addEventListener("error", lose);
+  source.addEventListener("trouble", lose);
   source.addEventListener("signed-out", () => location.reload());
-  source.addEventListener("error", () => document.body.classList.add("stale"));
-  source.addEventListener("open", () => document.body.classList.remove("stale"));
   const settle = () => {
     for (const [id, html] of waiting) {
       const part = document.getElementById(id);
       if (!part || isBusy(part)) continue;
       waiting.delete(id);
-      if (part.innerHTML !== html) replace(part, html);
+      replace(part, html);
     }
   };
-  setInterval(settle, 1000);
+  setInterval(() => {
+    settle();
+    if (Date.now() - heard > silenceMax) lose();
+  }, 1000);
 }
 
 // Times.

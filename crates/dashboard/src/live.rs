@@ -17,8 +17,9 @@ use crate::trouble::Trouble;
 use crate::visit::Visit;
 
 const EVERY: Duration = Duration::from_secs(1);
-/// A browser that has gone is noticed when something is written to it.
-const SIGN_OF_LIFE_EVERY: u32 = 15;
+/// Seconds without a change after which something is said all the same: a browser that has gone is noticed when it is
+/// written to, and one that hears nothing tells its reader that the page may be old.
+const SIGN_OF_LIFE_EVERY: u32 = 5;
 
 /// Begins the stream of a live page; `at` says which.
 pub(crate) fn answer(
@@ -65,7 +66,7 @@ async fn watch_page(
         silent = if events.is_empty() { silent + 1 } else { 0 };
         if silent >= SIGN_OF_LIFE_EVERY {
             silent = 0;
-            events.push_str(": still here\n\n");
+            events.push_str(&event("here", &serde_json::Value::Null));
         }
         if !events.is_empty() && sender.send_data(events.into()).await.is_err() {
             return;
