@@ -63,8 +63,8 @@ fn page(title: &str, here: &str, content: Markup) -> Page {
     Page::new(title, Place::Docs).part(html! {
         link rel="stylesheet" href=(assets::address("docs.css"));
         div.docs {
-            (map::navigation(here))
             div.document { (content) }
+            (map::navigation(here))
         }
     })
 }

@@ -59,11 +59,15 @@ pub(super) fn listing(folder: &str) -> Markup {
     }
 }
 
+/// In the order of the list; of a folder its index first.
 fn documents_of(files: &[&str]) -> Vec<&'static Document> {
-    files
-        .iter()
-        .flat_map(|file| library::all().iter().filter(move |document| is_in(document, file)))
-        .collect()
+    let of_one = |file: &&str| {
+        let mut found: Vec<&Document> =
+            library::all().iter().filter(|document| is_in(document, file)).collect();
+        found.sort_by_key(|document| !document.file.ends_with("/index.md"));
+        found
+    };
+    files.iter().flat_map(of_one).collect()
 }
 
 fn is_in(document: &Document, file: &str) -> bool {

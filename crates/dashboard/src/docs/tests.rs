@@ -47,6 +47,12 @@ fn every_link_leads_to_a_page_and_an_anchor_that_exist() {
 }
 
 #[test]
+fn nothing_is_styled_inline() {
+    let styled = library::all().iter().filter(|document| document.html.contains(" style=")).map(|it| it.file);
+    assert_eq!(styled.collect::<Vec<_>>(), [""; 0]);
+}
+
+#[test]
 fn every_document_is_on_the_map() {
     assert_eq!(map::left_out(), [""; 0]);
 }
