@@ -25,7 +25,9 @@ pub(crate) fn answer(visit: &Visit, path: &[&str]) -> Response<Body> {
     }
     match library::find(&path) {
         Found::Document(document) => answer::html(visit, document_page(document)),
-        Found::Folder(folder) => answer::html(visit, page(&folder, &folder, map::listing(&folder))),
+        Found::Folder(folder) => {
+            answer::html(visit, page(&format!("Documents in {folder}"), &folder, map::listing(&folder)))
+        }
         Found::Image { kind, bytes } => image(kind, bytes),
         Found::Nothing { near } => {
             answer::html_with(visit, page("No such page", "", nothing(&path, &near)), StatusCode::NOT_FOUND)

@@ -192,3 +192,52 @@ fn read_output(file: &Path) -> anyhow::Result<String> {
     let bytes = fs::read(file).with_context(|| format!("reading {}", file.display()))?;
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What becomes of blocks that are run one after another; the outputs are text.
+    fn check(blocks: &[(&str, How, Option<&str>)]) -> anyhow::Result<()> {
+        let folder = tempfile::tempdir().expect("there is room for temporary files");
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask lies in the repository");
+        let desk = Desk::lay_out(root, Path::new("/bin/true"), folder.path())?;
+        for (number, (commands, how, output)) in blocks.iter().enumerate() {
+            let output = output.map(|text| Output::Text(text.to_owned()));
+            Run { number, commands, output: output.as_ref() }.carry_out(&desk, *how)?;
+        }
+        Ok(())
+    }
+
+    #[test]
+    fn folders_and_variables_are_carried_from_block_to_block() {
+        let blocks = [
+            ("mkdir -p a/b && cd a/b\nNAME='two words'\nexport PATH=\"$PWD:$PATH\"\n", How::Once, None),
+            ("basename \"$PWD\"\necho \"$NAME\"\n", How::Once, Some("b\ntwo words")),
+            ("case $PATH in */a/b:*) echo first;; esac\n", How::Once, Some("first")),
+        ];
+        check(&blocks).expect("all of it is as it should be");
+    }
+
+    #[test]
+    fn what_fails_and_what_prints_something_else_is_an_error() {
+        assert!(check(&[("false\ntrue\n", How::Once, None)]).is_err(), "the first command failed");
+        assert!(check(&[("false | true\n", How::Once, None)]).is_err(), "a part of a pipe failed");
+        assert!(check(&[("echo a\n", How::Once, Some("b"))]).is_err(), "it printed something else");
+        assert!(check(&[("true\n", How::Fails, None)]).is_err(), "it should have failed");
+        check(&[("exit 3\n", How::Fails, None)]).expect("it failed, as it should");
+    }
+
+    #[test]
+    fn what_is_waited_for_may_fail_at_first() {
+        let later = "if [ -e here ]; then echo there; else touch here; false; fi\n";
+        check(&[(later, How::Wait, Some("there"))]).expect("it comes to it");
+    }
+
+    #[test]
+    fn what_runs_in_the_background_is_ready_when_it_says_so() {
+        check(&[("echo ready\nexec sleep 5\n", How::Background, Some("ready"))]).expect("it was ready");
+        let ended = check(&[("echo ready\nfalse\n", How::Background, Some("reddy"))]);
+        assert!(ended.is_err(), "it ended");
+    }
+}
