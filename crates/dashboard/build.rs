@@ -20,7 +20,13 @@ fn main() {
         writeln!(code, "({file:?}, include_str!({:?})),", root.join(file)).expect("text grows");
     }
     code.push_str("];\npub(super) const IMAGES: &[(&str, &[u8])] = &[\n");
-    for file in files.iter().filter(|file| IMAGES.contains(&kind(file).as_str())) {
+    // Pictures that no document shows would only make the binary larger.
+    let texts = files.iter().filter(|file| kind(file) == "md");
+    let text: String =
+        texts.map(|file| fs::read_to_string(root.join(file)).expect("docs can be read")).collect();
+    let is_shown = |file: &str| text.contains(file.rsplit('/').next().unwrap_or(file));
+    let images = files.iter().filter(|file| IMAGES.contains(&kind(file).as_str()) && is_shown(file));
+    for file in images {
         writeln!(code, "({file:?}, include_bytes!({:?})),", root.join(file)).expect("text grows");
     }
     code.push_str("];\n");

@@ -5,12 +5,11 @@ import { after, before, test } from "node:test";
 
 import { barriers, openPage, startBrowser, startSortie } from "./world.mjs";
 
-/** One of each shape: much code, many tables, long lines, a list, results, nothing. */
+/** One of each shape: much code, anchors in a table, columns without names, a list, results, nothing. */
 const ADDRESSES = [
   "/docs/recipes/saga",
-  "/docs/reference/jobs",
   "/docs/errors",
-  "/docs/architecture",
+  "/docs/internals/run",
   "/docs/adr",
   "/docs/search?q=retry",
   "/docs/reference/jbos",

@@ -14,12 +14,16 @@
 //! | `text figure` | a drawing, or a shape of something |
 //! | `yaml`, `toml`, `json`, … | shown, nothing more |
 //!
+//! Commands of `sortie` that a page names in its text must exist.
+//!
 //! Durations of less than a minute and times of day in UTC may differ from those on the page; so may spaces.
 
 mod blocks;
 mod expect;
+mod named;
 mod page;
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -92,9 +96,28 @@ pub fn run(root: &Path, asked: &Docs) -> anyhow::Result<String> {
         }
         None => command::build_all(root)?.join("sortie"),
     };
+    let named = named_commands(root, &pages)?;
+    let unknown = named::unknown(&named, &sortie)?;
+    ensure!(unknown.is_empty(), "{}", unknown.join("\n"));
     let count = runnable.len();
     run_all(runnable, &alone, &sortie)?;
-    Ok(format!("{blocks} blocks of {count} pages, {} not run", left_out.len()))
+    Ok(format!(
+        "{blocks} blocks of {count} pages, {} not run, {} commands named",
+        left_out.len(),
+        named.len()
+    ))
+}
+
+/// Every command that the text of a page names, with the first page that does.
+fn named_commands(root: &Path, pages: &[String]) -> anyhow::Result<BTreeMap<Vec<String>, String>> {
+    let mut named = BTreeMap::new();
+    for name in pages {
+        let text = fs::read_to_string(root.join(name)).with_context(|| format!("reading {name}"))?;
+        for words in named::commands(&text) {
+            named.entry(words).or_insert_with(|| name.clone());
+        }
+    }
+    Ok(named)
 }
 
 fn run_all(mut pages: Vec<String>, alone: &[&str], sortie: &Path) -> anyhow::Result<()> {
