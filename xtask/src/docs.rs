@@ -124,6 +124,7 @@ fn run_all(mut pages: Vec<String>, alone: &[&str], sortie: &Path) -> anyhow::Res
     let built = command::built("debug")?;
     let target = built.parent().context("finding the target directory")?;
     let scratch = target.join(format!("docs-{}", std::process::id()));
+    fs::create_dir_all(&scratch).with_context(|| format!("making {}", scratch.display()))?;
     pages.reverse();
     let (waiting, failed) = (Mutex::new(pages), Mutex::new(Vec::new()));
     thread::scope(|scope| {

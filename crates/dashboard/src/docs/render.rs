@@ -42,6 +42,7 @@ struct Reading {
     text: String,
     /// Whether each open link is shown as one.
     links: Vec<bool>,
+    in_comment: bool,
 }
 
 impl Reading {
@@ -53,6 +54,7 @@ impl Reading {
             anchors: BTreeMap::new(),
             text: String::new(),
             links: Vec::new(),
+            in_comment: false,
         }
     }
 
@@ -103,8 +105,11 @@ impl Reading {
             }
             // Comments are for those who write documents; anything else that looks like HTML is text.
             Event::Html(text) | Event::InlineHtml(text) => {
-                if !text.trim_start().starts_with("<!--") {
+                self.in_comment |= text.trim_start().starts_with("<!--");
+                if !self.in_comment {
                     shown.push(Event::Text(text));
+                } else if text.contains("-->") {
+                    self.in_comment = false;
                 }
             }
             Event::Start(Tag::HtmlBlock) | Event::End(TagEnd::HtmlBlock) => {}

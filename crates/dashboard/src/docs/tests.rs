@@ -87,6 +87,16 @@ fn foreign_characters_stay_text() {
 }
 
 #[test]
+fn comments_are_not_shown() {
+    let document =
+        render::document("docs/index.md", "# A\n\n<!-- one\ntwo -->\n\nshown <!-- three --> too\n");
+    for word in ["one", "two", "three", "--"] {
+        assert!(!document.html.contains(word), "{}", document.html);
+    }
+    assert!(document.html.contains("shown  too"), "{}", document.html);
+}
+
+#[test]
 fn links_follow_documents_to_where_they_are_served() {
     let address = |link: &str| render::address("docs/reference/jobs.md", link);
     assert_eq!(address("config.md#x").as_deref(), Some("/docs/reference/config#x"));
