@@ -88,21 +88,18 @@ fn same_json(expected: &Value, actual: &Value) -> bool {
 /// than a minute in the words of the command line, and times of day in UTC.
 fn plain(line: &str) -> String {
     let words: Vec<&str> = line.split_whitespace().collect();
-    let mut kept: Vec<&str> = Vec::new();
-    for (index, word) in words.iter().enumerate() {
+    let kept = words.iter().enumerate().map(|(index, word)| {
+        let (bare, sign) = word.split_at(word.trim_end_matches([',', '.', ':', ';', ')']).len());
         let before = index.checked_sub(1).and_then(|before| words.get(before));
         let after = words.get(index + 1);
-        if is_date(word) && after.is_some_and(|time| is_time(time)) {
-            kept.push("DATE");
-        } else if is_time(word) && before.is_some_and(|date| is_date(date)) {
-            kept.push("TIME");
-        } else if is_duration(word) {
-            kept.push("SPAN");
-        } else {
-            kept.push(word);
+        match bare {
+            date if is_date(date) && after.is_some_and(|time| is_time(time)) => "DATE".to_owned(),
+            time if is_time(time) && before.is_some_and(|date| is_date(date)) => format!("TIME{sign}"),
+            span if is_duration(span) => format!("SPAN{sign}"),
+            _ => (*word).to_owned(),
         }
-    }
-    kept.join(" ")
+    });
+    kept.collect::<Vec<_>>().join(" ")
 }
 
 /// `2026-11-15`, before a time.
@@ -117,7 +114,7 @@ fn is_time(word: &str) -> bool {
 
 /// `7ms` or `1.20s`. A whole number of seconds is no such duration: it is a setting.
 fn is_duration(word: &str) -> bool {
-    let word = word.trim_start_matches('(').trim_end_matches([',', '.', ':', ';', ')']);
+    let word = word.trim_start_matches('(');
     let number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     match (word.strip_suffix("ms"), word.strip_suffix('s').and_then(|word| word.split_once('.'))) {
         (Some(ms), _) => number(ms),
@@ -149,6 +146,7 @@ mod tests {
             "ended  2026-11-15 23:51:57.620 UTC, after 7ms",
             "ended 2027-01-01 00:00:00.001 UTC, after 12ms"
         ));
+        assert!(text("after …: why", "after 7ms: why"));
         assert!(!text("a done 7ms", "a undone 7ms"));
     }
 
