@@ -4,6 +4,7 @@ mod azure_sdk;
 mod brokers;
 mod browser;
 mod command;
+mod docs;
 mod fuzz;
 mod long;
 mod node;
@@ -40,6 +41,8 @@ enum Task {
     Tidy,
     /// The published Python client of Azure Scheduler against the real binary; part of the tests.
     AzureSdk,
+    /// Runs every command of the documents as it is printed; part of the tests.
+    Docs(docs::Docs),
     /// Installs the brokers, and the clients of others, that the tests talk to; part of the tests.
     Brokers,
     /// Every page of the dashboard in a real browser; part of the tests.
@@ -96,6 +99,7 @@ fn carry_out(task: Task) -> anyhow::Result<()> {
         Task::AzureSdk => {
             azure_sdk::run(&root).map(|tests| println!("\nxtask azure-sdk: {tests} tests passed"))
         }
+        Task::Docs(asked) => docs::run(&root, &asked).map(|done| println!("xtask docs: {done}")),
         Task::Brokers => brokers::ensure(&root).map(|()| println!("xtask brokers: all is there")),
         Task::Browser(asked) => asked.run(&root),
         Task::Screenshots => browser::screenshots(&root),

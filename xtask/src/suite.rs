@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::time::Instant;
 
+use crate::docs::{self, Docs};
 use crate::ratchet::{self, Ratchet};
 use crate::schemathesis::Schemathesis;
 use crate::{azure_sdk, brokers, browser, command, schemathesis, sim, tidy, torture};
@@ -16,6 +17,7 @@ pub fn test(root: &Path) -> anyhow::Result<()> {
     let sdk = stage("azure sdk", || azure_sdk::run(root))?;
     let browser = stage("browser", || browser::tests(root))?;
     let described = stage("schemathesis", || schemathesis::run(root, &Schemathesis::small()))?;
+    let docs = stage("docs", || docs::run(root, &Docs::all()))?;
     let simulated = stage("simulation", || sim::short(root))?;
     let ratchet = stage("ratchet", || ratchet::run(root, &Ratchet::compare()))?;
     let torture = stage("torture", || torture::short(root))?;
@@ -23,8 +25,8 @@ pub fn test(root: &Path) -> anyhow::Result<()> {
     let seconds = began.elapsed().as_secs() % 60;
     println!(
         "\nxtask test: all green: format, tidy, lints, {} tests passed ({} ignored), {sdk} of the Azure SDK, \
-         {browser} in a browser, {described}, simulation: {simulated}, ratchet: {ratchet}, torture: {torture}, \
-         in {minutes} min {seconds} s",
+         {browser} in a browser, {described}, docs: {docs}, simulation: {simulated}, ratchet: {ratchet}, \
+         torture: {torture}, in {minutes} min {seconds} s",
         tests.passed, tests.ignored,
     );
     Ok(())

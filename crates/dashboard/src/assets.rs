@@ -16,7 +16,8 @@ pub(crate) struct Asset {
     content: &'static str,
 }
 
-const ASSETS: [Asset; 4] = [
+const ASSETS: [Asset; 5] = [
+    Asset { name: "docs.css", kind: "text/css; charset=utf-8", content: include_str!("../assets/docs.css") },
     Asset {
         name: "sortie.css",
         kind: "text/css; charset=utf-8",

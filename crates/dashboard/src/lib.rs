@@ -2,6 +2,7 @@
 
 mod answer;
 mod assets;
+mod docs;
 mod frame;
 mod live;
 mod page;
@@ -63,6 +64,7 @@ impl Dashboard {
             ["ui", "live"] => live::answer(visit, &self.lives, stopping),
             ["ui", "sign-in"] => sign_in::answer(visit).await,
             ["ui", "sign-out"] => sign_in::leave(visit),
+            ["docs", path @ ..] if visit.method() != Method::POST => Ok(docs::answer(visit, path)),
             _ if visit.method() == Method::POST => Ok(pages::act(visit).await?.answer(visit)),
             _ => Ok(answer::html(visit, pages::show(visit).await?)),
         }
