@@ -1,14 +1,16 @@
 //! The command line: every command with its options, and how each is run.
 
+use std::ffi::OsString;
 use std::future::Future;
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::error::ErrorKind;
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::session::{Options, Session};
 use crate::{
-    bench, cluster, completions, dev, doctor, job, parked, partition, queue, region, run, serve, service,
-    signals, topic, workflow,
+    bench, cluster, completions, dev, doctor, exit_codes, job, parked, partition, queue, region, roles, run,
+    screen, serve, service, signals, top, topic, workflow,
 };
 
 /// Makes sure that work between services gets done.
@@ -19,7 +21,9 @@ use crate::{
 #[command(
     name = "sortie",
     version,
-    after_help = "Example:\n  sortie dev          start everything on this machine\n  sortie run list     see what runs"
+    after_help = "Examples:\n  sortie dev          start everything on this machine\n  sortie run list     see what runs\n  \
+                  sortie top          see how everything is doing\n\n\
+                  What the exit codes mean: sortie help exit-codes"
 )]
 pub struct Arguments {
     #[command(flatten)]
@@ -51,20 +55,31 @@ enum Command {
     Region(region::Region),
     #[command(subcommand)]
     Service(service::Service),
+    Top(top::Top),
     Doctor(doctor::Doctor),
     #[command(subcommand)]
     Bench(bench::Bench),
     Completions(completions::Completions),
+    #[command(hide = true)]
+    ExitCodes(exit_codes::ExitCodes),
 }
 
 impl Arguments {
+    /// What the command line says, and the words of its command.
+    pub fn read() -> Result<(Arguments, Vec<String>), clap::Error> {
+        let matches = Arguments::command().try_get_matches()?;
+        let arguments = Arguments::from_arg_matches(&matches)?;
+        Ok((arguments, roles::words(&matches)))
+    }
+
     /// Runs the command to its end.
     pub fn run(self) -> anyhow::Result<ExitCode> {
         let options = self.options;
+        screen::choose(options.color);
         match self.command {
-            Command::Dev(dev) => on_all_cores(dev.run()),
+            Command::Dev(dev) => on_all_cores(dev.run(options.json)),
             Command::Serve(serve) => on_all_cores(serve.run()),
-            Command::Cluster(cluster) => on_all_cores(cluster.run()),
+            Command::Cluster(cluster) => on_all_cores(cluster.run(options)),
             Command::Workflow(command) => on_one_core(async { command.run(Session::new(&options)?).await }),
             Command::Run(command) => on_one_core(async { command.run(Session::new(&options)?).await }),
             Command::Job(command) => on_one_core(async { command.run(Session::new(&options)?).await }),
@@ -74,13 +89,22 @@ impl Arguments {
             Command::Partition(command) => on_one_core(async { command.run(Session::new(&options)?).await }),
             Command::Region(command) => on_one_core(async { command.run(Session::new(&options)?).await }),
             Command::Service(command) => on_one_core(async { command.run(Session::new(&options)?).await }),
+            Command::Top(top) => on_one_core(async { top.run(Session::new(&options)?).await }),
             Command::Doctor(doctor) => on_one_core(async { doctor.run(Session::new(&options)?).await }),
             Command::Bench(bench) => {
                 on_all_cores(signals::unless_interrupted(bench.run(options.json, options.token.as_deref())))
             }
             Command::Completions(completions) => completions.run::<Arguments>(),
+            Command::ExitCodes(exit_codes) => exit_codes.run(),
         }
     }
+}
+
+/// The help of a noun that was named without a verb, so that its verbs are seen.
+pub fn help_of_noun(words: impl IntoIterator<Item = OsString>) -> Option<String> {
+    let asked = words.into_iter().chain(["--help".into()]);
+    let help = Arguments::command().try_get_matches_from(asked).err()?;
+    (help.kind() == ErrorKind::DisplayHelp).then(|| help.to_string())
 }
 
 fn on_one_core(command: impl Future<Output = anyhow::Result<ExitCode>>) -> anyhow::Result<ExitCode> {
@@ -103,9 +127,28 @@ mod tests {
     }
 
     #[test]
+    fn every_command_has_an_example() {
+        fn check(command: &clap::Command, path: &str) {
+            let path = format!("{path} {}", command.get_name());
+            for below in command.get_subcommands() {
+                check(below, &path);
+            }
+            if !command.has_subcommands() || command.get_name() == "parked" {
+                let help = command.clone().render_long_help().to_string();
+                let example = help.find("Example").map(|at| &help[at..]).unwrap_or_default();
+                let words: Vec<&str> = path.split_whitespace().collect();
+                // Those who print for others to read have examples of their own kind.
+                let own = ["bench", "exit-codes"].iter().any(|word| words.contains(word));
+                assert!(own || example.contains(&words.join(" ")), "{path}: {help}");
+            }
+        }
+        check(&Arguments::command(), "");
+    }
+
+    #[test]
     fn every_command_takes_what_its_help_promises() {
         for line in [
-            "dev --data d --port 0 --drone-port-base 0",
+            "dev --data d --port 0 --drone-port-base 0 --json",
             "serve --config c.toml --data d --listen 127.0.0.1:0",
             "cluster dev --regions --data d --port 0 --nats-port 0 --partitions 4 --nats-server n",
             "workflow apply a.yaml b.yaml --if-version 3",
@@ -123,6 +166,29 @@ mod tests {
             "run resolve x --step s --instead {} --note n",
             "run give-up x --note n",
             "run wait x --timeout 5s",
+            "run tail x --json",
+            "run tail --workflow w --status parked",
+            "run list --watch",
+            "run list --watch 5 --color always",
+            "run show x --watch=0.5",
+            "workflow list --limit 3 --watch",
+            "workflow show a --watch",
+            "partition show 3 --watch",
+            "service show http://h:1",
+            "job collection list --all",
+            "job collection show ops",
+            "job collection update ops --max-jobs 9",
+            "job history ops/a --all",
+            "job list ops --status faulted",
+            "parked --workflow w --all --watch",
+            "queue list --all --watch",
+            "topic show events --watch",
+            "region show --watch",
+            "cluster show",
+            "cluster dev --json",
+            "top",
+            "top --every 5",
+            "exit-codes",
             "job list",
             "job list ops --state faulted --limit 5",
             "job show ops/a",
@@ -194,6 +260,16 @@ mod tests {
     }
 
     #[test]
+    fn a_noun_alone_shows_its_verbs() {
+        for noun in ["sortie run", "sortie job", "sortie job collection --json"] {
+            let words: Vec<OsString> = noun.split(' ').map(OsString::from).collect();
+            let help = help_of_noun(words).unwrap();
+            assert!(help.contains("  list"), "{help}");
+        }
+        assert!(Arguments::try_parse_from(["sortie", "parked"]).is_ok());
+    }
+
+    #[test]
     fn what_contradicts_itself_is_refused() {
         for line in [
             "run resolve x --step s --note n",
@@ -203,6 +279,12 @@ mod tests {
             "run retry x --step s --from s",
             "run give-up x",
             "run list --status asleep",
+            "run tail x --workflow w",
+            "run show --watch x",
+            "run list --watch 0",
+            "run list --color blue",
+            "job collection update ops",
+            "partition show all",
             "run list --limit 5 --all",
             "run list --from yesterday",
             "run start a - --file f",

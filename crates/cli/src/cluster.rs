@@ -5,22 +5,28 @@ mod dev;
 mod keys;
 mod nats;
 mod plan;
+mod report;
 mod settings;
+mod show;
 
 use std::process::ExitCode;
 
 use clap::Subcommand;
 
-/// Try a cluster on this machine
+use crate::session::{Options, Session};
+
+/// See the instances of a cluster, or try one on this machine
 #[derive(Debug, Subcommand)]
 pub enum Cluster {
     Dev(dev::Dev),
+    Show(show::Show),
 }
 
 impl Cluster {
-    pub async fn run(self) -> anyhow::Result<ExitCode> {
+    pub async fn run(self, options: Options) -> anyhow::Result<ExitCode> {
         match self {
-            Cluster::Dev(dev) => dev.run().await,
+            Cluster::Dev(dev) => dev.run(options.json).await,
+            Cluster::Show(show) => show.run(Session::new(&options)?).await,
         }
     }
 }

@@ -7,11 +7,20 @@ use clap_complete::Shell;
 
 use crate::screen;
 
+const INSTALL: &str = "\
+Examples:
+  bash  mkdir -p ~/.local/share/bash-completion/completions
+        sortie completions bash > ~/.local/share/bash-completion/completions/sortie
+  zsh   mkdir -p ~/.zfunc && sortie completions zsh > ~/.zfunc/_sortie
+        and in ~/.zshrc, before compinit: fpath=(~/.zfunc $fpath)
+  fish  sortie completions fish > ~/.config/fish/completions/sortie.fish";
+
 /// Print a completion script for your shell
+///
+/// The script completes commands and options. Write it where your shell looks for such scripts, then start a new
+/// shell. It belongs to this version of the program: write it again after an update.
 #[derive(Debug, Args)]
-#[command(
-    after_help = "Example:\n  sortie completions bash > ~/.local/share/bash-completion/completions/sortie"
-)]
+#[command(after_help = INSTALL)]
 pub struct Completions {
     /// The shell to print it for
     shell: Shell,

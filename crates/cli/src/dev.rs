@@ -1,11 +1,13 @@
 //! `sortie dev`: everything in one process, with drone delivery preloaded.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context, ensure};
 use clap::Args;
 use drone_delivery::{Durability, Fleet, Service, Settings, workflows};
+use serde_json::json;
 use server::Config;
 
 use crate::json::one_line;
@@ -32,7 +34,7 @@ pub struct Dev {
 }
 
 impl Dev {
-    pub async fn run(self) -> anyhow::Result<ExitCode> {
+    pub async fn run(self, json: bool) -> anyhow::Result<ExitCode> {
         serve::start_logs(LogFormat::Text, "warn");
         let mut signals = Signals::listen()?;
         let temporary = match self.data {
@@ -50,10 +52,18 @@ impl Dev {
             running.apply(&source).await.context("applying a drone workflow")?;
         }
         let url = format!("http://{}", running.address());
-        screen::print(&welcome(&url, &fleet, &data, temporary.is_some()))?;
+        screen::print(&if json {
+            ready(&url, &fleet, &data)?
+        } else {
+            welcome(&url, &fleet, &data, temporary.is_some())
+        })?;
 
         signals.next().await;
-        screen::print("\nFinishing what is under way; Ctrl-C again ends it at once.\n")?;
+        screen::print(if json {
+            "{\"event\":\"stopping\"}\n"
+        } else {
+            "\nFinishing what is under way; Ctrl-C again ends it at once.\n"
+        })?;
         serve::stop(running, &mut signals).await;
         fleet.stop().await;
         Ok(ExitCode::SUCCESS)
@@ -65,6 +75,14 @@ fn fleet_settings(data: &Path, port_base: u16) -> anyhow::Result<Settings> {
     let ports = [0, 1, 2, 3, 4].map(|offset| if port_base == 0 { 0 } else { port_base + offset });
     let data = Some(data.join("drone-services"));
     Ok(Settings { ports, data, durability: Durability::Flushed, ..Settings::default() })
+}
+
+/// The welcome as a line of JSON.
+fn ready(url: &str, fleet: &Fleet, data: &Path) -> anyhow::Result<String> {
+    let services = Service::ALL.map(|service| (service.to_string(), fleet.url(service)));
+    let services: BTreeMap<String, String> = services.into_iter().collect();
+    let line = json!({ "event": "ready", "url": url, "services": services, "data": data });
+    Ok(serde_json::to_string(&line)? + "\n")
 }
 
 fn welcome(url: &str, fleet: &Fleet, data: &Path, temporary: bool) -> String {

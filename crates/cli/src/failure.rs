@@ -2,8 +2,11 @@
 
 use std::process::ExitCode;
 
+use clap::error::ErrorKind;
 use wire::{FieldError, Problem};
 
+use crate::arguments::help_of_noun;
+use crate::roles;
 use crate::table::clean;
 
 /// A failure whose kind a script can tell by the exit code. Every other error is 1, or 75 if it is of I/O.
@@ -32,6 +35,7 @@ pub enum Failure {
 impl Failure {
     fn code(&self) -> u8 {
         match self {
+            Failure::Refused(problem) if matches!(problem.status, 401 | 403) => code::DENIED,
             Failure::Refused(_) | Failure::No(_) => 1,
             Failure::Usage(_) => code::USAGE,
             Failure::Definition(_) => code::DEFINITION,
@@ -42,26 +46,44 @@ impl Failure {
     }
 }
 
-/// The exit codes, after sysexits.h.
+/// The code by which the server tells its reasons apart.
+pub fn code_of(error: &anyhow::Error) -> Option<&str> {
+    match error.downcast_ref::<Failure>() {
+        Some(Failure::Refused(problem)) => Some(problem.code.as_str()),
+        _ => None,
+    }
+}
+
+/// The exit codes, the larger ones after sysexits.h; `exit_codes` explains them.
 pub mod code {
+    pub const UNDONE: u8 = 10;
+    pub const GIVEN_UP: u8 = 11;
     pub const USAGE: u8 = 64;
     pub const DEFINITION: u8 = 65;
     pub const UNREACHABLE: u8 = 69;
     pub const IO: u8 = 75;
+    pub const DENIED: u8 = 77;
     pub const CONFIG: u8 = 78;
+    pub const INTERRUPTED: u8 = 130;
 }
 
 /// Prints what the command line's reader has to say: help, the version, or what was not understood.
 pub fn usage(error: &clap::Error) -> ExitCode {
+    if error.kind() == ErrorKind::MissingSubcommand
+        && let Some(help) = help_of_noun(std::env::args_os())
+    {
+        eprint!("{help}");
+        return ExitCode::from(code::USAGE);
+    }
     // Nobody is left to tell when stderr is closed.
     let _ = error.print();
     if error.use_stderr() { ExitCode::from(code::USAGE) } else { ExitCode::SUCCESS }
 }
 
-/// Says on stderr what went wrong and gives the exit code for it.
-pub fn report(error: &anyhow::Error) -> ExitCode {
-    eprint!("{}", describe(error));
-    ExitCode::from(code_of(error))
+/// Says on stderr what went wrong with a command, and what helps, and gives the exit code for it.
+pub fn report(error: &anyhow::Error, words: &[String]) -> ExitCode {
+    eprint!("{}{}", describe(error), advice(error, words));
+    ExitCode::from(exit_code(error))
 }
 
 /// One line for the error, then one for each field of the request that it does not mention.
@@ -86,7 +108,42 @@ pub fn describe_field(error: &FieldError) -> String {
     clean(&format!("{}{}{}", line.unwrap_or_default(), place.unwrap_or_default(), error.message))
 }
 
-fn code_of(error: &anyhow::Error) -> u8 {
+/// What to do about a refusal, where the server, which does not know of commands, has not said it.
+fn advice(error: &anyhow::Error, words: &[String]) -> String {
+    let Some(Failure::Refused(problem)) = error.downcast_ref() else { return String::new() };
+    let command = words.join(" ");
+    let role = roles::needed(words);
+    let text = match (problem.code.as_str(), problem.status) {
+        (_, 401) => {
+            let role = role.map(|role| format!("; '{command}' needs the role {role}, or one that may more"));
+            format!("give a token with --token, or as SORTIE_TOKEN{}", role.unwrap_or_default())
+        }
+        (_, 403) => match role {
+            Some(role) => format!("'{command}' needs a token with the role {role}, or one that may more"),
+            None => return String::new(),
+        },
+        ("exists", _) if matches!(words.first().map(String::as_str), Some("queue" | "topic")) => {
+            "add --replace to change the settings of what is there".to_owned()
+        }
+        ("changed", _) => {
+            "somebody changed it meanwhile; look at it again, then repeat the command".to_owned()
+        }
+        ("not_parked", _) => {
+            "only a parked run takes decisions; take a run back with: sortie run cancel ID".to_owned()
+        }
+        ("run_parked", _) => "decide on it: sortie parked lists the ways out".to_owned(),
+        ("standby", _) => "ask a server of the active region, with --url".to_owned(),
+        (
+            "backlog_full" | "memory_full" | "disk_full" | "not_held" | "incomplete" | "journal_unavailable",
+            _,
+        ) => "nothing was taken; try again in a while".to_owned(),
+        ("wrong_role", _) => "name another instance with --url; sortie cluster show lists them".to_owned(),
+        _ => return String::new(),
+    };
+    format!("  {text}\n")
+}
+
+fn exit_code(error: &anyhow::Error) -> u8 {
     let is_io = || error.chain().any(|cause| cause.downcast_ref::<std::io::Error>().is_some());
     match error.downcast_ref::<Failure>() {
         Some(failure) => failure.code(),
@@ -133,7 +190,24 @@ mod tests {
               a  [31mred [0m herring
         "#]]
         .assert_eq(&describe(&error));
-        assert_eq!(code_of(&error), 1);
+        assert_eq!(exit_code(&error), 1);
+    }
+
+    #[test]
+    fn a_refusal_comes_with_what_helps() {
+        let advice = |status, code: &str, line: &str| {
+            let problem = Problem { status, code: code.to_owned(), ..problem() };
+            let words: Vec<String> = line.split(' ').map(str::to_owned).collect();
+            let error = anyhow::Error::new(Failure::Refused(Box::new(problem)));
+            (advice(&error, &words), exit_code(&error))
+        };
+        let (text, code) = advice(403, "forbidden", "run cancel");
+        assert_eq!(text, "  'run cancel' needs a token with the role operator, or one that may more\n");
+        assert_eq!(code, code::DENIED);
+        assert!(advice(401, "unauthorized", "run list").0.contains("--token"));
+        assert!(advice(412, "exists", "queue create").0.contains("--replace"));
+        assert!(advice(412, "changed", "workflow apply").0.contains("look at it again"));
+        assert_eq!(advice(404, "not_found", "run show"), (String::new(), 1));
     }
 
     #[test]
@@ -141,9 +215,9 @@ mod tests {
         let missing = || anyhow::Error::from(std::io::Error::from(std::io::ErrorKind::NotFound));
         let unreachable = Failure::Unreachable { url: "http://x".to_owned(), cause: "refused".to_owned() };
         let wrapped = Err::<(), _>(unreachable).context("listing runs").unwrap_err();
-        assert_eq!(code_of(&wrapped), code::UNREACHABLE);
-        assert_eq!(code_of(&missing().context("reading a.yaml")), code::IO);
-        assert_eq!(code_of(&anyhow::anyhow!("else")), 1);
+        assert_eq!(exit_code(&wrapped), code::UNREACHABLE);
+        assert_eq!(exit_code(&missing().context("reading a.yaml")), code::IO);
+        assert_eq!(exit_code(&anyhow::anyhow!("else")), 1);
         assert!(describe(&wrapped).contains("start one with 'sortie dev'"), "{}", describe(&wrapped));
     }
 }

@@ -9,6 +9,7 @@ mod serve;
 mod bench;
 mod completions;
 mod doctor;
+mod exit_codes;
 mod job;
 mod parked;
 mod partition;
@@ -16,6 +17,7 @@ mod queue;
 mod region;
 mod run;
 mod service;
+mod top;
 mod topic;
 mod workflow;
 
@@ -27,13 +29,15 @@ mod failure;
 mod file;
 mod json;
 mod machine;
+mod names;
+mod page;
+mod roles;
 mod screen;
 mod table;
+mod watch;
 mod when;
 
 use std::process::ExitCode;
-
-use clap::Parser;
 
 use crate::arguments::Arguments;
 
@@ -41,9 +45,9 @@ use crate::arguments::Arguments;
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
-    let arguments = match Arguments::try_parse() {
-        Ok(arguments) => arguments,
+    let (arguments, words) = match Arguments::read() {
+        Ok(read) => read,
         Err(error) => return failure::usage(&error),
     };
-    arguments.run().unwrap_or_else(|error| failure::report(&error))
+    arguments.run().unwrap_or_else(|error| failure::report(&error, &words))
 }

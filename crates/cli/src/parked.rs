@@ -3,13 +3,15 @@
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
-use wire::{RunDetail, RunPage};
+use wire::{RunDetail, RunSummary};
 
-use crate::client::{self, Call};
+use crate::client;
+use crate::page::Amount;
 use crate::run::ways_out;
 use crate::screen::{Screen, Tone};
 use crate::session::Session;
 use crate::table::clean;
+use crate::watch::Watch;
 use crate::when;
 
 /// List the runs that wait for a person, why, and the commands to decide
@@ -25,34 +27,49 @@ pub struct Parked {
 #[derive(Debug, Subcommand)]
 enum Command {
     /// The same as `sortie parked`
+    #[command(after_help = "Example:\n  sortie parked list --workflow drone-delivery")]
     List(List),
 }
 
 #[derive(Debug, Args)]
 struct List {
-    /// Show at most this many
-    #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=1000))]
-    limit: u32,
+    /// Only runs of this workflow
+    #[arg(long)]
+    workflow: Option<String>,
+    #[command(flatten)]
+    amount: Amount<20>,
+    #[command(flatten)]
+    watch: Watch,
 }
 
 impl Parked {
-    pub async fn run(self, mut session: Session) -> anyhow::Result<ExitCode> {
-        let List { limit } = match self.command {
+    pub async fn run(self, session: Session) -> anyhow::Result<ExitCode> {
+        let list = match self.command {
             Some(Command::List(list)) => list,
             None => self.list,
         };
-        let path = client::query("/v1/parked", &[("limit", Some(limit.to_string()))]);
-        let answer = session.client.send(Call::get(path)).await?;
-        let page: RunPage = answer.value()?;
+        list.watch.each(session, async |session| list.show(session).await).await?;
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+impl List {
+    async fn show(&self, session: &mut Session) -> anyhow::Result<()> {
+        let found = self.amount.get(session, |limit, cursor| self.path(limit, cursor)).await?;
+        let listed: Vec<RunSummary> = found.read()?;
         let mut runs = Vec::new();
-        for run in &page.items {
+        for run in &listed {
             // A run that was decided on since the list was made has gone from it.
             let detail: RunDetail = session.client.get(&client::path("/v1/runs/{}", &[&run.id])).await?;
             runs.extend((detail.summary.status == words::RunStatus::Parked).then_some(detail));
         }
-        session
-            .show(&answer, || Ok(render(&runs, page.next.is_some(), &session.program(), &session.screen)))?;
-        Ok(ExitCode::SUCCESS)
+        session.show_value(&found, || render(&runs, found.more, &session.program(), &session.screen))
+    }
+
+    fn path(&self, limit: usize, cursor: Option<String>) -> String {
+        let parameters =
+            [("workflow", self.workflow.clone()), ("limit", Some(limit.to_string())), ("cursor", cursor)];
+        client::query("/v1/parked", &parameters)
     }
 }
 
@@ -61,7 +78,9 @@ fn render(runs: &[RunDetail], more: bool, program: &str, screen: &Screen) -> Str
         (0, _) => return "Nothing waits for a person.\n".to_owned(),
         (1, false) => "1 run waits for a person.\n".to_owned(),
         (count, false) => format!("{count} runs wait for a person.\n"),
-        (count, true) => format!("More than {count} runs wait for a person; see more with --limit.\n"),
+        (count, true) => {
+            format!("More than {count} runs wait for a person; see more with --all or a larger --limit.\n")
+        }
     };
     for run in runs {
         let summary = &run.summary;

@@ -2,22 +2,18 @@
 
 use std::process::ExitCode;
 
-use clap::Subcommand;
-use serde::Deserialize;
-use wire::PartitionView;
+use clap::{Args, Subcommand};
+use serde::{Deserialize, Serialize};
+use wire::{ClusterView, PartitionView};
 
-use crate::client::Call;
+use crate::failure::Failure;
+use crate::page::Amount;
 use crate::screen::{Screen, Tone};
 use crate::session::Session;
-use crate::table::{Cell, Column, Table};
+use crate::table::{Cell, Column, Table, clean};
+use crate::watch::Watch;
 
-/// See the partitions
-#[derive(Debug, Subcommand)]
-pub enum Partition {
-    /// List the partitions: what waits in each, what runs, and whether it is well
-    #[command(after_help = "Example:\n  sortie partition list")]
-    List,
-}
+const PARTITIONS: &str = "/v1/partitions";
 
 /// The answer of `GET /v1/partitions`.
 #[derive(Debug, Deserialize)]
@@ -25,33 +21,136 @@ pub struct Partitions {
     pub items: Vec<PartitionView>,
 }
 
+/// See the partitions
+#[derive(Debug, Subcommand)]
+pub enum Partition {
+    List(List),
+    Show(Show),
+}
+
+/// List the partitions: what waits in each, what runs, and whether it is well
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  sortie partition list --watch")]
+pub struct List {
+    #[command(flatten)]
+    amount: Amount<1000>,
+    #[command(flatten)]
+    watch: Watch,
+}
+
+/// Show a partition: what waits in it, what runs, and who holds it
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  sortie partition show 7")]
+pub struct Show {
+    /// The number of the partition
+    partition: u16,
+    #[command(flatten)]
+    watch: Watch,
+}
+
+/// One partition with its holder.
+#[derive(Debug, Serialize)]
+struct Whole {
+    #[serde(flatten)]
+    partition: PartitionView,
+    #[serde(flatten)]
+    holding: Holding,
+}
+
+#[derive(Debug, Default, Serialize)]
+struct Holding {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    holder: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    epoch: Option<u64>,
+}
+
 impl Partition {
-    pub async fn run(self, mut session: Session) -> anyhow::Result<ExitCode> {
-        let Partition::List = self;
-        let answer = session.client.send(Call::get("/v1/partitions")).await?;
-        session.show(&answer, || Ok(render(&answer.value::<Partitions>()?.items, &session.screen)))?;
+    pub async fn run(self, session: Session) -> anyhow::Result<ExitCode> {
+        match self {
+            Partition::List(list) => {
+                list.watch.each(session, async |session| list.show(session).await).await?;
+            }
+            Partition::Show(show) => {
+                show.watch.each(session, async |session| show.show(session).await).await?;
+            }
+        }
         Ok(ExitCode::SUCCESS)
     }
+}
+
+impl List {
+    async fn show(&self, session: &mut Session) -> anyhow::Result<()> {
+        let found = self.amount.get(session, |_, _| PARTITIONS.to_owned()).await?;
+        let partitions: Vec<PartitionView> = found.read()?;
+        session.show_value(&found, || render(&partitions, &session.screen) + found.hint())
+    }
+}
+
+impl Show {
+    async fn show(&self, session: &mut Session) -> anyhow::Result<()> {
+        let all: Partitions = session.client.get(PARTITIONS).await?;
+        let count = all.items.len();
+        let found = all.items.into_iter().find(|partition| partition.partition == self.partition);
+        let Some(partition) = found else {
+            let last = count.saturating_sub(1);
+            return Err(Failure::No(format!("no partition {}; there are 0 to {last}", self.partition)).into());
+        };
+        let cluster: ClusterView = session.client.get("/v1/cluster").await?;
+        let number = self.partition.to_string();
+        let held = cluster.partitions.into_iter().find(|held| held.partition == number);
+        let holding = held.map(|held| Holding { holder: held.holder, epoch: Some(held.epoch) });
+        let whole = Whole { partition, holding: holding.unwrap_or_default() };
+        session.show_value(&whole, || render_one(&whole, &session.screen))
+    }
+}
+
+fn render_one(whole: &Whole, screen: &Screen) -> String {
+    let Whole { partition, holding } = whole;
+    let waiting = partition.inbox_tail.saturating_sub(partition.inbox_through);
+    let mut facts = Vec::new();
+    if let Some(reason) = &partition.reason {
+        facts.push(("why", reason.clone()));
+    }
+    if let Some(holder) = &holding.holder {
+        facts.push(("held by", holder.clone()));
+    }
+    if let Some(epoch) = holding.epoch {
+        facts.push(("epoch", epoch.to_string()));
+    }
+    facts.push(("requests", format!("{} accepted, {waiting} waiting", partition.inbox_tail)));
+    facts.push(("runs", format!("{} live, {} parked", partition.live_runs, partition.parked_runs)));
+    facts.push(("calls", format!("{} under way", partition.calls)));
+    let number = screen.paint(Tone::Strong, &partition.partition.to_string());
+    let state = screen.paint(state_tone(&partition.state), &clean(&partition.state));
+    let mut out = format!("Partition {number} is {state}\n");
+    for (label, fact) in facts {
+        out += &format!("  {label:8}  {}\n", clean(&fact));
+    }
+    out
+}
+
+fn state_tone(state: &str) -> Tone {
+    if state == "running" { Tone::Good } else { Tone::Bad }
 }
 
 fn render(partitions: &[PartitionView], screen: &Screen) -> String {
     let mut table = Table::new([
         Column::number("PARTITION"),
-        Column::whole("STATE"),
-        Column::number("ACCEPTED"),
+        Column::whole("STATE").major(),
+        Column::number("ACCEPTED").minor(),
         Column::number("WAITING"),
         Column::number("LIVE"),
         Column::number("PARKED"),
-        Column::number("CALLS"),
-        Column::text("WHY"),
+        Column::number("CALLS").minor(),
+        Column::text("WHY").major(),
     ]);
     for partition in partitions {
         let waiting = partition.inbox_tail.saturating_sub(partition.inbox_through);
-        let tone = if partition.state == "running" { Tone::Good } else { Tone::Bad };
         let parked = if partition.parked_runs > 0 { Tone::Attention } else { Tone::Plain };
         table.row([
             Cell::new(partition.partition.to_string()),
-            Cell::toned(tone, &partition.state),
+            Cell::toned(state_tone(&partition.state), &partition.state),
             Cell::new(partition.inbox_tail.to_string()),
             Cell::new(waiting.to_string()),
             Cell::new(partition.live_runs.to_string()),
@@ -68,6 +167,25 @@ mod tests {
     use expect_test::expect;
 
     use super::*;
+
+    #[test]
+    fn one_partition_says_who_holds_it() {
+        let json = r#"{"partition":3,"state":"running","inbox_tail":120,"inbox_through":100,"live_runs":12,
+             "parked_runs":1,"calls":9}"#;
+        let holding = Holding { holder: Some("east-2".to_owned()), epoch: Some(7) };
+        let whole = Whole { partition: serde_json::from_str(json).unwrap(), holding };
+        expect![[r#"
+            Partition 3 is running
+              held by   east-2
+              epoch     7
+              requests  120 accepted, 20 waiting
+              runs      12 live, 1 parked
+              calls     9 under way
+        "#]]
+        .assert_eq(&render_one(&whole, &Screen { colour: false, width: Some(80) }));
+        let json = serde_json::to_string(&whole).unwrap();
+        assert!(json.contains(r#""partition":3"#) && json.contains(r#""holder":"east-2""#), "{json}");
+    }
 
     #[test]
     fn a_stopped_partition_says_why() {

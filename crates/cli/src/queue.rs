@@ -18,7 +18,7 @@ use clap::Subcommand;
 use crate::session::Session;
 
 pub use create::{Deleted, delete, put};
-pub use list::{all, render as render_list};
+pub use list::{all, page_of, render as render_list};
 pub use place::{Name, Subscription};
 pub use property::Property;
 pub use send::Send;

@@ -10,6 +10,7 @@ use wire::{DrillView, PromotedView, RegionView};
 
 use crate::client::Call;
 use crate::session::Session;
+use crate::watch::Watch;
 
 /// How long a promotion may take beyond an ordinary call: the pair's instances let go, then its mirrors catch up.
 const PROMOTION: Duration = Duration::from_secs(120);
@@ -20,9 +21,7 @@ const JSON: &str = "application/json";
 /// Each command speaks to the region of the server that it asks: name one of its servers with --url.
 #[derive(Debug, Subcommand)]
 pub enum Region {
-    /// Show this region and its pair, and how far the mirrors are
-    #[command(after_help = "Example:\n  sortie region status --url http://west-1:7070")]
-    Status,
+    Status(Status),
     Promote(Promote),
     /// Make this region let go of everything; nobody is active until one of the two is promoted
     #[command(after_help = "Example:\n  sortie region demote --url http://east-1:7070")]
@@ -31,6 +30,14 @@ pub enum Region {
     /// List what this region had when it was overtaken, and its pair never got
     #[command(after_help = "Example:\n  sortie region tail")]
     Tail,
+}
+
+/// Show this region and its pair, and how far the mirrors are
+#[derive(Debug, Args)]
+#[command(visible_alias = "show", after_help = "Example:\n  sortie region status --url http://west-1:7070")]
+pub struct Status {
+    #[command(flatten)]
+    watch: Watch,
 }
 
 /// Make this region the active one; nothing is lost, unless it is forced
@@ -52,13 +59,15 @@ pub struct Drill {
     switch: bool,
 }
 
+async fn show(session: &mut Session) -> anyhow::Result<()> {
+    let answer = session.client.send(Call::get("/v1/region")).await?;
+    session.show(&answer, || Ok(render::status(&answer.value()?, &session.screen)))
+}
+
 impl Region {
     pub async fn run(self, mut session: Session) -> anyhow::Result<ExitCode> {
         match self {
-            Region::Status => {
-                let answer = session.client.send(Call::get("/v1/region")).await?;
-                session.show(&answer, || Ok(render::status(&answer.value()?, &session.screen)))?;
-            }
+            Region::Status(status) => status.watch.each(session, show).await?,
             Region::Tail => {
                 let region: RegionView = session.client.get("/v1/region").await?;
                 session.show_value(&region.tail, || render::tail(&region, &session.screen))?;

@@ -8,6 +8,7 @@ mod resolve;
 mod retry;
 mod show;
 mod start;
+mod tail;
 mod timeline;
 mod wait;
 
@@ -31,6 +32,7 @@ pub enum Run {
     List(list::List),
     Show(show::Show),
     Wait(wait::Wait),
+    Tail(tail::Tail),
     Cancel(cancel::Cancel),
     Retry(retry::Retry),
     Resolve(resolve::Resolve),
@@ -44,6 +46,7 @@ impl Run {
             Run::List(list) => list.run(session).await?,
             Run::Show(show) => show.run(session).await?,
             Run::Wait(wait) => return wait.run(session).await,
+            Run::Tail(tail) => return tail.run(session).await,
             Run::Cancel(cancel) => cancel.run(session).await?,
             Run::Retry(retry) => retry.run(session).await?,
             Run::Resolve(resolve) => resolve.run(session).await?,

@@ -2,57 +2,128 @@
 
 use std::process::ExitCode;
 
-use clap::Subcommand;
+use clap::{Args, Subcommand};
 use serde::Deserialize;
 use wire::ServiceView;
 
-use crate::client::Call;
+use crate::failure::Failure;
+use crate::names::nearest;
+use crate::page::Amount;
 use crate::screen::{Screen, Tone};
 use crate::session::Session;
-use crate::table::{Cell, Column, Table};
+use crate::table::{Cell, Column, Table, clean};
+use crate::watch::Watch;
 
-/// See the services that runs call
-#[derive(Debug, Subcommand)]
-pub enum Service {
-    /// List the services: calls under way, the limit in force, the breaker and the latency
-    #[command(after_help = "Example:\n  sortie service list")]
-    List,
-}
+const SERVICES: &str = "/v1/services";
 
 #[derive(Debug, Deserialize)]
 struct Services {
     items: Vec<ServiceView>,
 }
 
+/// See the services that runs call
+#[derive(Debug, Subcommand)]
+pub enum Service {
+    List(List),
+    Show(Show),
+}
+
+/// List the services: calls under way, the limit in force, the breaker and the latency
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  sortie service list --watch")]
+pub struct List {
+    #[command(flatten)]
+    amount: Amount<1000>,
+    #[command(flatten)]
+    watch: Watch,
+}
+
+/// Show a service: its breaker, its limit, its calls and their latency
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  sortie service show http://127.0.0.1:7104")]
+pub struct Show {
+    /// The name of the service, as `sortie service list` has it
+    service: String,
+    #[command(flatten)]
+    watch: Watch,
+}
+
 impl Service {
-    pub async fn run(self, mut session: Session) -> anyhow::Result<ExitCode> {
-        let Service::List = self;
-        let answer = session.client.send(Call::get("/v1/services")).await?;
-        session.show(&answer, || Ok(render(&answer.value::<Services>()?.items, &session.screen)))?;
+    pub async fn run(self, session: Session) -> anyhow::Result<ExitCode> {
+        match self {
+            Service::List(list) => {
+                list.watch.each(session, async |session| list.show(session).await).await?;
+            }
+            Service::Show(show) => {
+                show.watch.each(session, async |session| show.show(session).await).await?;
+            }
+        }
         Ok(ExitCode::SUCCESS)
     }
 }
 
-fn render(services: &[ServiceView], screen: &Screen) -> String {
+impl List {
+    async fn show(&self, session: &mut Session) -> anyhow::Result<()> {
+        let found = self.amount.get(session, |_, _| SERVICES.to_owned()).await?;
+        let services: Vec<ServiceView> = found.read()?;
+        session.show_value(&found, || render(&services, &session.screen) + found.hint())
+    }
+}
+
+impl Show {
+    async fn show(&self, session: &mut Session) -> anyhow::Result<()> {
+        let all: Services = session.client.get(SERVICES).await?;
+        let Some(service) = all.items.iter().find(|known| known.service == self.service) else {
+            let names: Vec<String> = all.items.into_iter().map(|known| known.service).collect();
+            let list = format!("; see them with: {} service list", session.program());
+            let near = nearest(&self.service, &names);
+            let hint = if near.is_empty() { &list } else { &near };
+            let text = format!("no service '{}' has been called{hint}", clean(&self.service));
+            return Err(Failure::No(text).into());
+        };
+        session.show_value(service, || render_one(service, &session.screen))
+    }
+}
+
+fn render_one(service: &ServiceView, screen: &Screen) -> String {
+    let name = screen.paint(Tone::Strong, &clean(&service.service));
+    let breaker = screen.paint(breaker_tone(&service.breaker), &service.breaker.replace('_', " "));
+    let ServiceView { in_flight, limit, waiting, .. } = service;
+    format!(
+        "Service {name}\n  breaker  {breaker}\n  calls    {in_flight} in flight of {limit} at once, {waiting} waiting\n  \
+         latency  p50 {}, p99 {}\n",
+        latency(service.p50_ms),
+        latency(service.p99_ms),
+    )
+}
+
+fn breaker_tone(breaker: &str) -> Tone {
+    match breaker {
+        "closed" | "held_closed" => Tone::Good,
+        "half_open" => Tone::Attention,
+        _ => Tone::Bad,
+    }
+}
+
+fn latency(ms: Option<f64>) -> String {
+    ms.map_or_else(|| "-".to_owned(), |ms| format!("{ms:.1} ms"))
+}
+
+/// Services with their breaker, limit and latency.
+pub fn render(services: &[ServiceView], screen: &Screen) -> String {
     let mut table = Table::new([
         Column::whole("SERVICE"),
-        Column::whole("BREAKER"),
-        Column::number("IN FLIGHT"),
+        Column::whole("BREAKER").major(),
+        Column::number("IN FLIGHT").minor(),
         Column::number("LIMIT"),
         Column::number("WAITING"),
-        Column::number("P50"),
+        Column::number("P50").minor(),
         Column::number("P99"),
     ]);
-    let latency = |ms: Option<f64>| ms.map_or_else(|| "-".to_owned(), |ms| format!("{ms:.1} ms"));
     for service in services {
-        let tone = match service.breaker.as_str() {
-            "closed" => Tone::Good,
-            "half_open" => Tone::Attention,
-            _ => Tone::Bad,
-        };
         table.row([
             Cell::new(&service.service),
-            Cell::toned(tone, &service.breaker),
+            Cell::toned(breaker_tone(&service.breaker), service.breaker.replace('_', " ")),
             Cell::new(service.in_flight.to_string()),
             Cell::new(service.limit.to_string()),
             Cell::new(service.waiting.to_string()),

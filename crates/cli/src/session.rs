@@ -1,11 +1,13 @@
 //! What every command that talks to a server has: the client, the screen, and how output is wanted.
 
+use std::cell::RefCell;
+
 use clap::Args;
 use serde::Serialize;
 
 use crate::client::{Answer, Client};
 use crate::failure::Failure;
-use crate::screen::{self, Screen};
+use crate::screen::{self, Color, Screen};
 
 const DEFAULT_URL: &str = "http://127.0.0.1:7070";
 
@@ -19,8 +21,19 @@ pub struct Options {
     #[arg(long, global = true, env = "SORTIE_TOKEN", hide_env_values = true, help_heading = "Server")]
     pub token: Option<String>,
     /// Print JSON, as the API gives it, instead of tables
-    #[arg(long, global = true)]
+    #[arg(long, global = true, help_heading = "Output")]
     pub json: bool,
+    /// Use colours; NO_COLOR and CLICOLOR_FORCE are honoured with auto
+    #[arg(
+        long,
+        global = true,
+        value_name = "WHEN",
+        value_enum,
+        default_value_t,
+        hide_possible_values = true,
+        help_heading = "Output"
+    )]
+    pub color: Color,
 }
 
 /// A command's way to the server and to the reader.
@@ -28,13 +41,16 @@ pub struct Session {
     pub client: Client,
     pub screen: Screen,
     json: bool,
+    /// What was shown since somebody began to gather it, to be drawn at once.
+    gathered: RefCell<Option<String>>,
 }
 
 impl Session {
     pub fn new(options: &Options) -> Result<Session, Failure> {
         let token = options.token.as_deref().filter(|token| !token.is_empty());
         let client = Client::new(&options.url, token)?;
-        Ok(Session { client, screen: Screen::of_stdout(), json: options.json })
+        let gathered = RefCell::new(None);
+        Ok(Session { client, screen: Screen::of_stdout(), json: options.json, gathered })
     }
 
     /// Prints the API's own JSON if that is wanted, else what `human` makes of it.
@@ -44,13 +60,34 @@ impl Session {
         human: impl FnOnce() -> anyhow::Result<String>,
     ) -> anyhow::Result<()> {
         let text = if self.json { answer.text() } else { human()? };
-        Ok(screen::print(&text)?)
+        self.put(&text)
     }
 
     /// Prints a value as JSON if that is wanted, else what `human` makes of it.
     pub fn show_value(&self, value: &impl Serialize, human: impl FnOnce() -> String) -> anyhow::Result<()> {
         let text = if self.json { serde_json::to_string(value)? + "\n" } else { human() };
-        Ok(screen::print(&text)?)
+        self.put(&text)
+    }
+
+    /// Whether JSON is wanted.
+    pub fn is_json(&self) -> bool {
+        self.json
+    }
+
+    /// Does something and gives what it would have printed, for a screen as it is now.
+    pub async fn gather<T>(&mut self, show: impl AsyncFnOnce(&mut Session) -> T) -> (T, String) {
+        self.screen = Screen::of_stdout();
+        self.gathered.replace(Some(String::new()));
+        let outcome = show(self).await;
+        (outcome, self.gathered.take().unwrap_or_default())
+    }
+
+    fn put(&self, text: &str) -> anyhow::Result<()> {
+        match self.gathered.borrow_mut().as_mut() {
+            Some(gathered) => gathered.push_str(text),
+            None => screen::print(text)?,
+        }
+        Ok(())
     }
 
     /// The words with which a reader runs this program on this server.

@@ -8,10 +8,13 @@ use wire::{NamePage, QueueView, TopicView};
 use words::Span;
 
 use crate::client::{self, Call};
+use crate::names::Kind;
+use crate::page::Amount;
 use crate::queue::{self, Deleted, Name, Property, Send, Settings, Subscription};
 use crate::screen::{Screen, Tone};
 use crate::session::Session;
 use crate::table::{Cell, Column, Table, clean};
+use crate::watch::Watch;
 
 /// Keep topics, which hand each message to all subscriptions that want it
 ///
@@ -30,7 +33,12 @@ pub enum Topic {
 /// List topics
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  sortie topic list")]
-pub struct List {}
+pub struct List {
+    #[command(flatten)]
+    amount: Amount<1000>,
+    #[command(flatten)]
+    watch: Watch,
+}
 
 /// Make a topic
 #[derive(Debug, Args)]
@@ -55,6 +63,8 @@ pub struct Create {
 pub struct Show {
     /// The name of the topic
     topic: Name,
+    #[command(flatten)]
+    watch: Watch,
 }
 
 /// Delete a topic with all its subscriptions and their messages
@@ -106,7 +116,7 @@ pub struct Unsubscribe {
 impl Topic {
     pub async fn run(self, session: Session) -> anyhow::Result<ExitCode> {
         match self {
-            Topic::List(List {}) => list(session).await?,
+            Topic::List(list) => list.run(session).await?,
             Topic::Create(create) => create.run(session).await?,
             Topic::Show(show) => show.run(session).await?,
             Topic::Delete(delete) => delete.run(session).await?,
@@ -118,19 +128,26 @@ impl Topic {
     }
 }
 
-async fn list(mut session: Session) -> anyhow::Result<()> {
-    let topics: NamePage<TopicView> = queue::all(&mut session, "/v1/topics").await?;
-    session.show_value(&topics, || {
-        if topics.items.is_empty() {
-            return format!("No topics. Make one with: {} topic create NAME\n", session.program());
-        }
-        render(&topics.items, &session.screen)
-    })
+impl List {
+    async fn run(self, session: Session) -> anyhow::Result<()> {
+        self.watch.each(session, async |session| self.show(session).await).await
+    }
+
+    async fn show(&self, session: &mut Session) -> anyhow::Result<()> {
+        let found = self.amount.get(session, |_, after| queue::page_of("/v1/topics", after)).await?;
+        let topics: Vec<TopicView> = found.read()?;
+        session.show_value(&found, || {
+            if topics.is_empty() {
+                return format!("No topics. Make one with: {} topic create NAME\n", session.program());
+            }
+            render(&topics, &session.screen) + found.hint()
+        })
+    }
 }
 
 fn render(topics: &[TopicView], screen: &Screen) -> String {
     let mut table = Table::new([
-        Column::whole("TOPIC"),
+        Column::whole("NAME"),
         Column::number("SUBSCRIPTIONS"),
         Column::whole("IDS KEPT"),
         Column::whole("TTL"),
@@ -159,11 +176,15 @@ impl Create {
 }
 
 impl Show {
-    async fn run(self, mut session: Session) -> anyhow::Result<()> {
+    async fn run(self, session: Session) -> anyhow::Result<()> {
+        self.watch.each(session, async |session| self.show(session).await).await
+    }
+
+    async fn show(&self, session: &mut Session) -> anyhow::Result<()> {
         let path = client::path("/v1/topics/{}", &[&self.topic.0]);
-        let answer = session.client.send(Call::get(path.clone())).await?;
+        let answer = session.find(Call::get(path.clone()), Kind::Topic, &self.topic.0).await?;
         let topic: TopicView = answer.value()?;
-        let all: NamePage<QueueView> = queue::all(&mut session, &(path + "/subscriptions")).await?;
+        let all: NamePage<QueueView> = queue::all(session, &(path + "/subscriptions")).await?;
         session.show(&answer, || {
             let mut text = render(&[topic], &session.screen);
             if all.items.is_empty() {
@@ -180,7 +201,8 @@ impl Show {
 impl Delete {
     async fn run(self, mut session: Session) -> anyhow::Result<()> {
         let name = &self.topic.0;
-        session.client.send(Call::delete(client::path("/v1/topics/{}", &[name]))).await?;
+        let call = Call::delete(client::path("/v1/topics/{}", &[name]));
+        session.find(call, Kind::Topic, name).await?;
         let deleted = Deleted { deleted: name.clone() };
         session.show_value(&deleted, || format!("topic {name} is deleted\n"))
     }

@@ -80,6 +80,10 @@ fn nothing_is_sent_when_one_of_the_files_is_bad() {
 #[test]
 fn usage_is_64_and_help_is_0() {
     check(&["run", "resolve", "x"], 64, "", "--step");
+    check(&["run"], 64, "", "Follow a run until it ends");
+    check(&["run", "--json"], 64, "", "Follow a run until it ends");
+    check(&["help", "exit-codes"], 0, "77  the token is missing", "");
+    check(&["worklow", "list"], 64, "", "a similar subcommand exists: 'workflow'");
     check(&["dance"], 64, "", "unrecognized subcommand");
     check(&["run", "list", "--url", "ftp://x"], 64, "", "like http://127.0.0.1:7070");
     check(&["bench", "schedule", "--jobs", "10"], 64, "", "is 200000, more than the 10 of --jobs");

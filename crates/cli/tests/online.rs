@@ -1,95 +1,8 @@
 //! The binary with a server: `sortie dev` and `sortie serve` as people use them.
 
-use std::io::{BufRead, BufReader, Read, Write};
-use std::process::{Child, Command, Stdio};
+mod process;
 
-use rustix::process::{Pid, Signal, kill_process};
-
-/// A process of ours that serves; killed if a test fails before it is stopped.
-struct Process {
-    child: Child,
-    out: BufReader<std::process::ChildStdout>,
-}
-
-impl Process {
-    fn start(arguments: &[&str]) -> Process {
-        let mut child = command(arguments).stdout(Stdio::piped()).spawn().expect("the binary runs");
-        let out = BufReader::new(child.stdout.take().expect("stdout is piped"));
-        Process { child, out }
-    }
-
-    /// All lines up to the one that begins with `last`.
-    fn read_to(&mut self, last: &str) -> String {
-        let mut text = String::new();
-        loop {
-            let from = text.len();
-            let count = self.out.read_line(&mut text).expect("stdout can be read");
-            assert!(count > 0, "ended before it said {last:?}: {text}");
-            if text[from..].starts_with(last) {
-                return text;
-            }
-        }
-    }
-
-    /// Asks it to end; gives its exit code and what it said since.
-    fn stop(mut self) -> (Option<i32>, String) {
-        let pid = Pid::from_child(&self.child);
-        kill_process(pid, Signal::TERM).expect("it still runs");
-        let mut rest = String::new();
-        self.out.read_to_string(&mut rest).expect("stdout can be read");
-        (self.child.wait().expect("it ends").code(), rest)
-    }
-}
-
-impl Drop for Process {
-    fn drop(&mut self) {
-        // It has ended already, unless the test has failed.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
-fn command(arguments: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_sortie"));
-    let ours = std::env::vars_os().map(|(name, _)| name);
-    for name in ours.filter(|name| name.to_string_lossy().starts_with("SORTIE_")) {
-        command.env_remove(name);
-    }
-    command.args(arguments);
-    command
-}
-
-/// Runs the client against a server; gives its exit code and both of its streams as one text.
-fn client(url: &str, line: &str, stdin: &str) -> (i32, String) {
-    let mut words: Vec<&str> = line.split(' ').collect();
-    words.extend(["--url", url]);
-    let mut child = command(&words)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .expect("the binary runs");
-    // A command that reads no request may have ended before it is written.
-    let _ = child.stdin.take().expect("stdin is piped").write_all(stdin.as_bytes());
-    let output = child.wait_with_output().expect("the binary ends");
-    let text = String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
-    (output.status.code().expect("it was not killed"), text.into_owned())
-}
-
-#[track_caller]
-fn check(url: &str, line: &str, code: i32, said: &[&str]) -> String {
-    let (actual, text) = client(url, line, "");
-    assert_eq!(actual, code, "sortie {line}: {text}");
-    for said in said {
-        assert!(text.contains(said), "sortie {line}: no {said:?} in {text}");
-    }
-    text
-}
-
-fn word_after<'a>(text: &'a str, label: &str) -> &'a str {
-    let rest = text.split_once(label).map(|(_, rest)| rest).expect("the label is there");
-    rest.split_whitespace().next().expect("a word follows it")
-}
+use process::{Process, check, client, command, word_after};
 
 /// Two workflows against the account service: one that parks past its pivot, one that never gets ahead.
 fn stubborn(account: &str) -> [String; 2] {
@@ -171,6 +84,16 @@ fn dev_delivers_and_shows_cancelled_parked_and_resolved_runs() {
     assert!(code == Some(0) && rest.contains("Finishing what is under way"), "{code:?} {rest}");
     let data = word_after(&welcome, "  data ");
     assert!(!std::path::Path::new(data).exists(), "{data} is still there");
+}
+
+#[test]
+fn dev_speaks_json_when_asked() {
+    let mut dev = Process::start(&["dev", "--port", "0", "--drone-port-base", "0", "--json"]);
+    let ready: serde_json::Value = serde_json::from_str(&dev.line()).expect("a line of JSON");
+    assert_eq!(ready["event"], "ready", "{ready}");
+    assert!(ready["services"]["drone"].as_str().is_some_and(|url| url.starts_with("http://")), "{ready}");
+    check(ready["url"].as_str().expect("it has an address"), "run list", 0, &["No runs."]);
+    assert_eq!(dev.stop(), (Some(0), "{\"event\":\"stopping\"}\n".to_owned()));
 }
 
 #[test]
@@ -270,15 +193,21 @@ fn serve_asks_for_a_token_and_owns_its_directory() {
     let directory = tempfile::tempdir().unwrap();
     let path = |name: &str| directory.path().join(name).display().to_string();
     let (config, data) = (path("sortie.toml"), path("data"));
-    std::fs::write(&config, "[tokens.ops]\nrole = \"admin\"\nsecret = \"0123456789abcdef\"\n").unwrap();
+    std::fs::write(&config, "[tokens.ops]\nrole = \"admin\"\nsecret = \"0123456789abcdef\"\n[tokens.eye]\nrole = \"viewer\"\nsecret = \"fedcba9876543210\"\n").unwrap();
     let arguments = ["serve", "--config", &config, "--data", &data, "--listen", "127.0.0.1:0"];
     let mut server = Process::start(&arguments);
     let line = server.read_to("listening on ");
     let url = word_after(&line, "listening on");
 
     check(url, "run list --token 0123456789abcdef", 0, &["No runs."]);
-    check(url, "run list --token wrong", 1, &["Authorization: Bearer"]);
-    check(url, "run list", 1, &["Authorization: Bearer"]);
+    check(url, "run list --token wrong", 77, &["Authorization: Bearer"]);
+    check(url, "run list", 77, &["Authorization: Bearer", "SORTIE_TOKEN; 'run list' needs the role viewer"]);
+    check(
+        url,
+        "run cancel x --token fedcba9876543210",
+        77,
+        &["'run cancel' needs a token with the role operator"],
+    );
 
     let second = command(&arguments).output().unwrap();
     let said = String::from_utf8_lossy(&second.stderr).into_owned();

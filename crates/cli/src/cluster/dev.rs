@@ -12,10 +12,9 @@ use drone_delivery::{Durability, Fleet, Settings, workflows};
 use super::child::Child;
 use super::keys::{Keys, write_private};
 use super::plan::{Plan, Region};
+use super::report::Report;
 use super::{nats, settings};
 use crate::client::{Call, Client};
-use crate::json::one_line;
-use crate::screen;
 use crate::signals::Signals;
 
 /// Generous: twelve programs share this machine.
@@ -53,7 +52,8 @@ pub struct Dev {
 }
 
 impl Dev {
-    pub async fn run(self) -> anyhow::Result<ExitCode> {
+    pub async fn run(self, json: bool) -> anyhow::Result<ExitCode> {
+        let report = Report { json };
         let server = nats::find(self.nats_server.as_deref())?;
         let mut signals = Signals::listen()?;
         let directory = Directory::open(self.data.as_deref())?;
@@ -70,9 +70,9 @@ impl Dev {
         for source in workflows::ready(&fleet.addresses()) {
             apply(home, &keys, source).await.context("applying a drone workflow")?;
         }
-        screen::print(&welcome(&plan, &members, &keys, &directory))?;
-        members.watch_until(&mut signals).await?;
-        screen::print("\nFinishing what is under way; Ctrl-C again ends it at once.\n")?;
+        report.ready(&plan, |name| members.pid(name), &keys, &directory)?;
+        members.watch_until(&mut signals, &report).await?;
+        report.stopping()?;
         tokio::select! {
             biased; // An orderly end counts, also if a signal came with it.
             ended = members.end() => ended?,
@@ -84,7 +84,7 @@ impl Dev {
 }
 
 /// Where everything is kept.
-enum Directory {
+pub enum Directory {
     Named(PathBuf),
     Temporary(tempfile::TempDir),
 }
@@ -100,7 +100,7 @@ impl Directory {
         Ok(Directory::Named(path))
     }
 
-    fn path(&self) -> &Path {
+    pub fn path(&self) -> &Path {
         match self {
             Directory::Named(path) => path,
             Directory::Temporary(directory) => directory.path(),
@@ -175,6 +175,11 @@ impl Members {
         Ok(())
     }
 
+    fn pid(&self, name: &str) -> u32 {
+        let member = self.all.iter().find(|member| member.child.name == name);
+        member.map_or(0, |member| member.child.pid())
+    }
+
     fn add(&mut self, kind: Kind, name: &str, command: Command, log: &Path) -> anyhow::Result<()> {
         self.all.push(Member { child: Child::start(name, command, log)?, kind, told: false });
         Ok(())
@@ -210,7 +215,7 @@ impl Members {
     }
 
     /// Says who has ended, until a signal comes.
-    async fn watch_until(&mut self, signals: &mut Signals) -> anyhow::Result<()> {
+    async fn watch_until(&mut self, signals: &mut Signals, report: &Report) -> anyhow::Result<()> {
         loop {
             tokio::select! {
                 biased; // The signal first: who ends by it is not worth a word.
@@ -221,9 +226,7 @@ impl Members {
                 let Some(status) = member.child.ended()? else { continue };
                 if !member.told {
                     let Child { name, command, .. } = &member.child;
-                    screen::print(&format!(
-                        "{name} has ended: {status}; start it again with\n  {command}\n"
-                    ))?;
+                    report.ended(name, &status, command)?;
                     member.told = true;
                 }
             }
@@ -253,61 +256,4 @@ impl Members {
 async fn apply(region: &Region, keys: &Keys, source: String) -> anyhow::Result<()> {
     let mut client = Client::new(&region.instances[0].url(), Some(&keys.token))?;
     client.send(Call::post("/v1/workflows", "application/yaml", source)).await.map(drop)
-}
-
-fn welcome(plan: &Plan, members: &Members, keys: &Keys, directory: &Directory) -> String {
-    let mut text = String::from("The cluster is ready.\n\n");
-    let pid = |name: &str| {
-        let member = members.all.iter().find(|member| member.child.name == name);
-        member.map_or(0, |member| member.child.pid())
-    };
-    for region in &plan.regions {
-        for instance in &region.instances {
-            text.push_str(&format!(
-                "  {:14} {:28} pid {}\n",
-                instance.name,
-                instance.url(),
-                pid(&instance.name)
-            ));
-        }
-        for (node, url) in region.nats.iter().zip(region.nats_urls()) {
-            text.push_str(&format!("  {:14} {url:28} pid {}\n", node.name, pid(&node.name)));
-        }
-    }
-    let kept = match directory {
-        Directory::Named(_) => "",
-        Directory::Temporary(_) => " (goes with this process; keep it with --data DIR)",
-    };
-    let program = crate::dev::program();
-    let home = &plan.regions[0];
-    let [first, second] = [&home.instances[0], &home.instances[1]];
-    text.push_str(&format!(
-        "  {:14} {}{kept}
-
-Try, in another terminal:
-  export SORTIE_TOKEN={}
-  curl -s {}/api/deliveryrequests -H \"authorization: Bearer $SORTIE_TOKEN\" -H 'content-type: application/json' -d '{}'
-  {program} --url {} run show delivery-1
-  {program} --url {} partition list
-  kill -KILL {}      its partitions go on elsewhere
-  kill -STOP {}      and -CONT: whoever wakes up is refused
-",
-        "data",
-        directory.path().display(),
-        keys.token,
-        first.url(),
-        one_line(workflows::SAMPLE_REQUEST),
-        second.url(),
-        second.url(),
-        pid(&home.instances[2].name),
-        pid(&second.name),
-    ));
-    if let Some(standby) = plan.regions.get(1) {
-        let url = standby.instances[0].url();
-        text.push_str(&format!(
-            "  {program} --url {url} region status\n  {program} --url {url} region promote\n"
-        ));
-    }
-    text.push_str("\nCtrl-C ends it.\n");
-    text
 }

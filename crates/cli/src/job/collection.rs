@@ -7,22 +7,32 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::JSON;
-use super::place::{code_of, explain_collection};
 use crate::client::{self, Call};
-use crate::failure::Failure;
+use crate::failure::{Failure, code_of};
+use crate::names::Kind;
+use crate::page::Amount;
 use crate::screen::{Screen, Tone};
 use crate::session::Session;
-use crate::table::{Cell, Column, Table};
+use crate::table::{Cell, Column, Table, clean};
+use crate::watch::Watch;
 
 /// List the collections
 #[derive(Debug, Args)]
-#[command(after_help = "Example:\n  sortie job collections")]
-pub struct Collections {}
+#[command(after_help = "Example:\n  sortie job collection list\n  sortie job collections     the same")]
+pub struct Collections {
+    #[command(flatten)]
+    amount: Amount<1000>,
+    #[command(flatten)]
+    watch: Watch,
+}
 
-/// Make collections, switch them, delete them
+/// See collections, make them, change them, switch them, delete them
 #[derive(Debug, Subcommand)]
 pub enum Collection {
+    List(Collections),
+    Show(Show),
     Create(Create),
+    Update(Update),
     Delete(Delete),
     Enable(Enable),
     Disable(Disable),
@@ -43,6 +53,37 @@ pub struct Create {
     /// Where it stands, for those who move it to or from Azure
     #[arg(long, value_name = "REGION")]
     location: Option<String>,
+}
+
+/// Show a collection: its plan, its quota and how many jobs it holds
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  sortie job collection show ops")]
+pub struct Show {
+    /// The collection
+    collection: String,
+    #[command(flatten)]
+    watch: Watch,
+}
+
+/// Change the plan or the quota of a collection
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  sortie job collection update ops --max-jobs 200")]
+pub struct Update {
+    /// The collection
+    collection: String,
+    #[command(flatten)]
+    change: Change,
+}
+
+#[derive(Debug, Args)]
+#[group(required = true, multiple = true)]
+struct Change {
+    /// What its jobs may do: Sortie, or Free, Standard, P10Premium or P20Premium with the bounds of Azure
+    #[arg(long, value_parser = plan)]
+    plan: Option<Plan>,
+    /// At most this many jobs
+    #[arg(long, value_name = "N")]
+    max_jobs: Option<u32>,
 }
 
 /// Delete a collection with all its jobs
@@ -70,11 +111,6 @@ pub struct Disable {
 }
 
 #[derive(Deserialize)]
-struct List {
-    items: Vec<Item>,
-}
-
-#[derive(Deserialize)]
 struct Item {
     collection: String,
     jobs: u32,
@@ -91,17 +127,26 @@ struct Became<'a> {
 }
 
 impl Collections {
-    pub async fn run(self, mut session: Session) -> anyhow::Result<()> {
-        let answer = session.client.send(Call::get("/v1/collections")).await?;
-        session
-            .show(&answer, || Ok(render(&answer.value::<List>()?.items, &session.program(), &session.screen)))
+    pub async fn run(self, session: Session) -> anyhow::Result<()> {
+        self.watch.each(session, async |session| self.show(session).await).await
+    }
+
+    async fn show(&self, session: &mut Session) -> anyhow::Result<()> {
+        let found = self.amount.get(session, |_, _| "/v1/collections".to_owned()).await?;
+        let items: Vec<Item> = found.read()?;
+        session.show_value(&found, || render(&items, &session.program(), &session.screen) + found.hint())
     }
 }
 
 impl Collection {
     pub async fn run(self, session: Session) -> anyhow::Result<()> {
         match self {
+            Collection::List(list) => list.run(session).await,
+            Collection::Show(show) => {
+                show.watch.each(session, async |session| show.show(session).await).await
+            }
             Collection::Create(create) => create.run(session).await,
+            Collection::Update(update) => update.run(session).await,
             Collection::Delete(Delete { collection }) => {
                 let path = client::path("/v1/collections/{}", &[&collection]);
                 change(session, Call::delete(path), &collection, "deleted").await
@@ -138,14 +183,57 @@ impl Create {
     }
 }
 
+impl Show {
+    async fn show(&self, session: &mut Session) -> anyhow::Result<()> {
+        let call = Call::get(client::path("/v1/collections/{}", &[&self.collection]));
+        let answer = session.find(call, Kind::Collection, &self.collection).await?;
+        session.show(&answer, || Ok(render_one(&answer.value()?, &session.screen)))
+    }
+}
+
+impl Update {
+    async fn run(self, mut session: Session) -> anyhow::Result<()> {
+        let mut body = json!({ "properties": {} });
+        if let Some(plan) = self.change.plan {
+            body["properties"]["sku"] = json!({ "name": plan });
+        }
+        if let Some(max) = self.change.max_jobs {
+            body["properties"]["quota"] = json!({ "maxJobCount": max });
+        }
+        let path = client::path("/v1/collections/{}", &[&self.collection]);
+        let call = Call::patch(path, JSON, body.to_string());
+        let answer = session.find(call, Kind::Collection, &self.collection).await?;
+        session.show(&answer, || Ok(render_one(&answer.value()?, &session.screen)))
+    }
+}
+
 async fn change(mut session: Session, call: Call, collection: &str, is: &'static str) -> anyhow::Result<()> {
-    let done = session.client.send(call).await;
-    done.map_err(|error| explain_collection(error, collection, &session.program()))?;
+    session.find(call, Kind::Collection, collection).await?;
     session.show_value(&Became { collection, is }, || format!("collection {collection} is {is}\n"))
 }
 
 fn plan(text: &str) -> Result<Plan, String> {
     Plan::read(text).ok_or_else(|| format!("no plan; there are {}", Plan::SPELLINGS.join(", ")))
+}
+
+fn render_one(item: &Item, screen: &Screen) -> String {
+    let plan = item.properties.sku.name;
+    let asked = item.properties.quota.as_ref().and_then(|quota| quota.max_job_count);
+    let state = item.properties.state.as_str().to_lowercase();
+    let name = screen.paint(Tone::Strong, &clean(&item.collection));
+    let state = screen.paint(state_tone(&state), &state);
+    let max = asked.unwrap_or_else(|| plan.jobs_max());
+    let location = item.location.as_ref().map(|location| format!("  location  {}\n", clean(location)));
+    format!(
+        "Collection {name} is {state}\n  jobs      {} of {max} at most\n  plan      {}\n{}",
+        item.jobs,
+        plan.as_str(),
+        location.unwrap_or_default()
+    )
+}
+
+fn state_tone(state: &str) -> Tone {
+    if state == "enabled" { Tone::Plain } else { Tone::Attention }
 }
 
 fn render(collections: &[Item], program: &str, screen: &Screen) -> String {
@@ -154,7 +242,7 @@ fn render(collections: &[Item], program: &str, screen: &Screen) -> String {
     }
     let mut table = Table::new([
         Column::whole("NAME"),
-        Column::whole("STATE"),
+        Column::whole("STATE").major(),
         Column::number("JOBS"),
         Column::number("AT MOST"),
         Column::whole("PLAN"),
@@ -164,10 +252,9 @@ fn render(collections: &[Item], program: &str, screen: &Screen) -> String {
         let plan = properties.sku.name;
         let asked = properties.quota.as_ref().and_then(|quota| quota.max_job_count);
         let state = properties.state.as_str().to_lowercase();
-        let tone = if state == "enabled" { Tone::Plain } else { Tone::Attention };
         table.row([
             Cell::toned(Tone::Strong, collection),
-            Cell::toned(tone, state),
+            Cell::toned(state_tone(&state), state),
             Cell::new(jobs.to_string()),
             Cell::new(asked.unwrap_or_else(|| plan.jobs_max()).to_string()),
             Cell::new(plan.as_str()),

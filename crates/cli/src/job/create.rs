@@ -6,11 +6,11 @@ use serde_json::json;
 
 use super::JSON;
 use super::definition::Definition;
-use super::place::{Place, code_of};
+use super::place::Place;
 use super::schedule;
 use super::view::{JobItem, second};
 use crate::client::{self, Answer, Call};
-use crate::failure::Failure;
+use crate::failure::{Failure, code_of};
 use crate::session::Session;
 
 /// Make a job

@@ -24,9 +24,7 @@ struct Deleted {
 
 impl Delete {
     pub async fn run(self, mut session: Session) -> anyhow::Result<()> {
-        let program = session.program();
-        let deleted = session.client.send(Call::delete(self.job.path(""))).await;
-        deleted.map_err(|error| self.job.explain(error, &program))?;
+        self.job.send(&mut session, Call::delete(self.job.path(""))).await?;
         let deleted = Deleted { deleted: self.job.to_string() };
         session.show_value(&deleted, || format!("job {} is deleted\n", self.job))
     }

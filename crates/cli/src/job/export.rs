@@ -6,9 +6,9 @@ use anyhow::Context;
 use clap::Args;
 use serde_json::Value;
 
-use super::place::explain_collection;
 use super::schedule::plural;
 use crate::client::{self, Call};
+use crate::names::Kind;
 use crate::screen;
 use crate::session::Session;
 
@@ -28,9 +28,7 @@ pub struct Export {
 impl Export {
     pub async fn run(self, mut session: Session) -> anyhow::Result<()> {
         let call = Call::get(client::path("/v1/collections/{}/export", &[&self.collection]));
-        let answer = session.client.send(call).await;
-        let answer =
-            answer.map_err(|error| explain_collection(error, &self.collection, &session.program()))?;
+        let answer = session.find(call, Kind::Collection, &self.collection).await?;
         let document: Value = answer.value()?;
         let text = serde_json::to_string_pretty(&document)? + "\n";
         let Some(file) = &self.output else {

@@ -5,11 +5,13 @@ use jobs::Date;
 use serde::Deserialize;
 
 use super::place::Place;
-use super::view::{RawPage, second, time};
-use crate::client::{self, Call};
+use super::view::{second, time};
+use crate::client;
+use crate::page::Amount;
 use crate::screen::{Screen, Tone};
 use crate::session::Session;
 use crate::table::{Cell, Column, Table};
+use crate::watch::Watch;
 use crate::when;
 
 /// List the attempts of a job, newest first
@@ -21,9 +23,10 @@ pub struct History {
     /// Only attempts that failed
     #[arg(long)]
     failed: bool,
-    /// Show at most this many
-    #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=1000))]
-    limit: u32,
+    #[command(flatten)]
+    amount: Amount<20>,
+    #[command(flatten)]
+    watch: Watch,
 }
 
 /// One attempt that has ended.
@@ -43,23 +46,26 @@ pub struct Attempt {
 }
 
 impl History {
-    pub async fn run(self, mut session: Session) -> anyhow::Result<()> {
+    pub async fn run(self, session: Session) -> anyhow::Result<()> {
+        self.watch.each(session, async |session| self.show(session).await).await
+    }
+
+    async fn show(&self, session: &mut Session) -> anyhow::Result<()> {
         let status = self.failed.then(|| "failed".to_owned());
-        let parameters = [("status", status), ("limit", Some(self.limit.to_string()))];
-        let program = session.program();
-        let answer =
-            session.client.send(Call::get(client::query(&self.job.path("/history"), &parameters))).await;
-        let answer = answer.map_err(|error| self.job.explain(error, &program))?;
-        session.show(&answer, || {
-            let page: RawPage = answer.value()?;
-            let attempts: Vec<Attempt> = page.read()?;
-            let more =
-                if page.next.is_some() { "There are more; see them with a larger --limit.\n" } else { "" };
-            Ok(match attempts.as_slice() {
-                [] if self.failed => "No attempt has failed.\n".to_owned(),
-                [] => "It has not run yet.\n".to_owned(),
-                attempts => render(attempts, &session.screen) + more,
-            })
+        let page = |limit: usize, cursor| {
+            let limit = Some(limit.to_string());
+            let parameters = [("status", status.clone()), ("limit", limit), ("cursor", cursor)];
+            client::query(&self.job.path("/history"), &parameters)
+        };
+        let found = match self.amount.get(session, page).await {
+            Ok(found) => found,
+            Err(error) => return Err(self.job.explain(session, error).await),
+        };
+        let attempts: Vec<Attempt> = found.read()?;
+        session.show_value(&found, || match attempts.as_slice() {
+            [] if self.failed => "No attempt has failed.\n".to_owned(),
+            [] => "It has not run yet.\n".to_owned(),
+            attempts => render(attempts, &session.screen) + found.hint(),
         })
     }
 }
@@ -67,11 +73,11 @@ impl History {
 pub fn render(attempts: &[Attempt], screen: &Screen) -> String {
     let mut table = Table::new([
         Column::number("#"),
-        Column::whole("DUE (UTC)"),
-        Column::number("LATE"),
+        Column::whole("DUE (UTC)").major(),
+        Column::number("LATE").minor(),
         Column::text("WHAT"),
-        Column::whole("STATUS"),
-        Column::number("TOOK"),
+        Column::whole("STATUS").major(),
+        Column::number("TOOK").minor(),
         Column::text("MESSAGE"),
     ])
     .indented(2);

@@ -11,9 +11,8 @@ use serde_json::{Value, json};
 
 use self::changes::Changes;
 use super::JSON;
-use super::place::code_of;
 use crate::client::{self, Answer, Call};
-use crate::failure::Failure;
+use crate::failure::{Failure, code_of};
 use crate::file;
 use crate::session::Session;
 

@@ -3,16 +3,15 @@
 use clap::Args;
 use serde::Deserialize;
 
-use super::place::explain_collection;
 use super::schedule::{self, plural};
-use super::view::{JobItem, RawPage, second};
-use crate::client::{self, Call};
+use super::view::{JobItem, second};
+use crate::client;
+use crate::names::Kind;
+use crate::page::{Amount, RawPage};
 use crate::screen::{Screen, Tone};
 use crate::session::Session;
 use crate::table::{Cell, Column, Table, clean};
-
-/// A page of this many is asked for when all are wanted.
-const PAGE_ITEMS: usize = 500;
+use crate::watch::Watch;
 
 /// List jobs: those of one collection, or all
 #[derive(Debug, Args)]
@@ -21,14 +20,12 @@ pub struct List {
     /// Only jobs of this collection
     collection: Option<String>,
     /// Only jobs in this state
-    #[arg(long, value_name = "S", value_parser = ["enabled", "disabled", "completed", "faulted"])]
+    #[arg(long, visible_alias = "status", value_name = "S", value_parser = ["enabled", "disabled", "completed", "faulted"])]
     state: Option<String>,
-    /// Show at most this many
-    #[arg(long, value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..))]
-    limit: u32,
-    /// Show all, however many there are
-    #[arg(long, conflicts_with = "limit")]
-    all: bool,
+    #[command(flatten)]
+    amount: Amount<50>,
+    #[command(flatten)]
+    watch: Watch,
 }
 
 #[derive(Deserialize)]
@@ -44,15 +41,19 @@ struct Holder {
 }
 
 impl List {
-    pub async fn run(self, mut session: Session) -> anyhow::Result<()> {
-        let wanted = if self.all { usize::MAX } else { self.limit as usize };
+    pub async fn run(self, session: Session) -> anyhow::Result<()> {
+        self.watch.each(session, async |session| self.show(session).await).await
+    }
+
+    async fn show(&self, session: &mut Session) -> anyhow::Result<()> {
+        let wanted = self.amount.wanted();
         let mut found = RawPage::default();
         let mut empty = Vec::new();
         match &self.collection {
             Some(collection) => {
-                let filled = self.fill(&mut session, collection, wanted, &mut found).await;
-                let program = session.program();
-                filled.map_err(|error| explain_collection(error, collection, &program))?;
+                if let Err(error) = self.fill(session, collection, wanted, &mut found).await {
+                    return Err(session.explain(error, Kind::Collection, collection).await);
+                }
             }
             None => {
                 let holders: Holders = session.client.get("/v1/collections").await?;
@@ -60,20 +61,16 @@ impl List {
                     if holder.jobs == 0 {
                         empty.push(holder.collection);
                     } else if found.items.len() < wanted {
-                        self.fill(&mut session, &holder.collection, wanted, &mut found).await?;
+                        self.fill(session, &holder.collection, wanted, &mut found).await?;
                     } else {
-                        found.next = Some(holder.collection);
+                        found.more = true;
                     }
                 }
             }
         }
-        let more = found.next.take().is_some();
         let jobs: Vec<JobItem> = found.read()?;
         session.show_value(&found, || {
-            let mut text = render(&jobs, &session.program(), &session.screen);
-            if more {
-                text += "There are more; see them with --all or a larger --limit.\n";
-            }
+            let mut text = render(&jobs, &session.program(), &session.screen) + found.hint();
             if !empty.is_empty() {
                 let (count, word) = (empty.len(), plural(empty.len() as u64, "collection"));
                 text += &format!("{count} {word} without jobs: {}\n", clean(&empty.join(", ")));
@@ -91,23 +88,14 @@ impl List {
         found: &mut RawPage,
     ) -> anyhow::Result<()> {
         let path = client::path("/v1/collections/{}/jobs", &[collection]);
-        let mut cursor = None;
-        loop {
-            let limit = PAGE_ITEMS.min(wanted - found.items.len());
-            let parameters = [
-                ("state", self.state.clone()),
-                ("limit", Some(limit.to_string())),
-                ("cursor", cursor.take()),
-            ];
-            let call = Call::get(client::query(&path, &parameters));
-            let page: RawPage = session.client.send(call).await?.value()?;
-            found.items.extend(page.items);
-            cursor = page.next;
-            if cursor.is_none() || found.items.len() >= wanted {
-                found.next = cursor;
-                return Ok(());
-            }
-        }
+        let page = |limit: usize, cursor| {
+            let limit = Some(limit.to_string());
+            client::query(&path, &[("state", self.state.clone()), ("limit", limit), ("cursor", cursor)])
+        };
+        found.fill(session, wanted, page).await?;
+        // Behind this collection there may be another one, whose list has cursors of its own.
+        found.next = None;
+        Ok(())
     }
 }
 
@@ -117,10 +105,10 @@ fn render(jobs: &[JobItem], program: &str, screen: &Screen) -> String {
     }
     let mut table = Table::new([
         Column::whole("NAME"),
-        Column::whole("STATE"),
+        Column::whole("STATE").major(),
         Column::whole("NEXT (UTC)"),
-        Column::whole("LAST (UTC)"),
-        Column::number("EXECUTIONS"),
+        Column::whole("LAST (UTC)").minor(),
+        Column::number("EXECUTIONS").minor(),
         Column::number("FAILURES"),
         Column::text("SCHEDULE"),
     ]);

@@ -3,8 +3,9 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::client;
-use crate::failure::Failure;
+use crate::client::{self, Answer, Call};
+use crate::names::Kind;
+use crate::session::Session;
 
 /// A job by its name: `collection/job`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -19,35 +20,14 @@ impl Place {
         client::path("/v1/collections/{}/jobs/{}", &[&self.collection, &self.job]) + rest
     }
 
-    /// An error of the server with the names that it leaves out.
-    pub fn explain(&self, error: anyhow::Error, program: &str) -> anyhow::Error {
-        if code_of(&error) != Some("unknown_job") {
-            return explain_collection(error, &self.collection, program);
-        }
-        let Place { collection, job } = self;
-        let text = format!(
-            "collection '{collection}' has no job '{job}'; see its jobs with: {program} job list {collection}"
-        );
-        Failure::No(text).into()
+    /// Sends a call about this job; if there is none, the error says which is near.
+    pub async fn send(&self, session: &mut Session, call: Call) -> anyhow::Result<Answer> {
+        session.find(call, Kind::JobOf(&self.collection), &self.job).await
     }
-}
 
-/// An error of the server with the name of the collection that it leaves out.
-pub fn explain_collection(error: anyhow::Error, collection: &str, program: &str) -> anyhow::Error {
-    match code_of(&error) {
-        Some("unknown_collection") => Failure::No(format!(
-            "no collection is named '{collection}'; see them with: {program} job collections"
-        ))
-        .into(),
-        _ => error,
-    }
-}
-
-/// The code by which the server tells its reasons apart.
-pub fn code_of(error: &anyhow::Error) -> Option<&str> {
-    match error.downcast_ref::<Failure>() {
-        Some(Failure::Refused(problem)) => Some(problem.code.as_str()),
-        _ => None,
+    /// An error of a call about this job, with the name that is near if there is no such job.
+    pub async fn explain(&self, session: &mut Session, error: anyhow::Error) -> anyhow::Error {
+        session.explain(error, Kind::JobOf(&self.collection), &self.job).await
     }
 }
 

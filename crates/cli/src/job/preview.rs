@@ -56,9 +56,7 @@ impl Preview {
     pub async fn run(self, mut session: Session) -> anyhow::Result<()> {
         let (answer, zone, now) = match &self.job {
             Some(job) => {
-                let program = session.program();
-                let shown = session.client.send(Call::get(job.path(""))).await;
-                let shown: JobItem = shown.map_err(|error| job.explain(error, &program))?.value()?;
+                let shown: JobItem = job.send(&mut session, Call::get(job.path(""))).await?.value()?;
                 let path = client::query(&job.path("/preview"), &[("count", Some(self.count.to_string()))]);
                 (session.client.send(Call::get(path)).await?, shown.properties.time_zone, None)
             }
@@ -91,7 +89,7 @@ impl Preview {
 pub fn render(firings: &Firings, zone: Option<&str>, now: Timestamp, screen: &Screen) -> String {
     let mut table = Table::new([
         Column::whole("WHEN (UTC)"),
-        Column::text("LOCAL"),
+        Column::text("LOCAL").major(),
         Column::number("IN"),
         Column::text("CLOCKS"),
     ])

@@ -36,8 +36,7 @@ struct Fired {
 impl Run {
     pub async fn run(self, mut session: Session) -> anyhow::Result<ExitCode> {
         let program = session.program();
-        let answer = session.client.send(Call::post_nothing(self.job.path("/run"))).await;
-        let answer = answer.map_err(|error| self.job.explain(error, &program))?;
+        let answer = self.job.send(&mut session, Call::post_nothing(self.job.path("/run"))).await?;
         let Fired { run } = answer.value()?;
         if self.wait {
             return until_ended(&mut session, &run, self.timeout).await;

@@ -9,11 +9,13 @@ use super::list::tone_of;
 use super::place::Place;
 use super::preview::{self, Firings};
 use super::schedule::plural;
-use super::view::{JobItem, RawPage, second};
+use super::view::{JobItem, second};
 use crate::client::{self, Call};
-use crate::screen::{Screen, Tone};
+use crate::page::RawPage;
+use crate::screen::{Screen, Tone, cut};
 use crate::session::Session;
-use crate::table::{clean, cut};
+use crate::table::clean;
+use crate::watch::Watch;
 use crate::when;
 
 const FIRINGS: usize = 5;
@@ -25,13 +27,17 @@ const ATTEMPTS: usize = 5;
 pub struct Show {
     /// The job, as COLLECTION/JOB
     job: Place,
+    #[command(flatten)]
+    watch: Watch,
 }
 
 impl Show {
-    pub async fn run(self, mut session: Session) -> anyhow::Result<()> {
-        let program = session.program();
-        let answer = session.client.send(Call::get(self.job.path(""))).await;
-        let answer = answer.map_err(|error| self.job.explain(error, &program))?;
+    pub async fn run(self, session: Session) -> anyhow::Result<()> {
+        self.watch.each(session, async |session| self.show(session).await).await
+    }
+
+    async fn show(&self, session: &mut Session) -> anyhow::Result<()> {
+        let answer = self.job.send(session, Call::get(self.job.path(""))).await?;
         let job: JobItem = answer.value()?;
         let counted =
             |path: String, name: &str, count: usize| client::query(&path, &[(name, Some(count.to_string()))]);

@@ -39,8 +39,7 @@ impl Disable {
 
 async fn switch(mut session: Session, job: &Place, state: &str) -> anyhow::Result<()> {
     let body = json!({ "properties": { "state": state } });
-    let answer = session.client.send(Call::patch(job.path(""), JSON, body.to_string())).await;
-    let answer = answer.map_err(|error| job.explain(error, &session.program()))?;
+    let answer = job.send(&mut session, Call::patch(job.path(""), JSON, body.to_string())).await?;
     session.show(&answer, || {
         let shown: JobItem = answer.value()?;
         let next = shown.properties.status.next_execution_time.filter(|_| state == "enabled");

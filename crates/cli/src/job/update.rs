@@ -30,12 +30,10 @@ pub struct Update {
 
 impl Update {
     pub async fn run(self, mut session: Session) -> anyhow::Result<()> {
-        let program = session.program();
-        let before = session.client.send(Call::get(self.job.path(""))).await;
-        let before: JobItem = before.map_err(|error| self.job.explain(error, &program))?.value()?;
+        let before: JobItem = self.job.send(&mut session, Call::get(self.job.path(""))).await?.value()?;
         let change = self.definition.change(&before.properties, &self.clear)?;
         let call = Call::patch(self.job.path(""), JSON, change.to_string());
-        let answer = session.client.send(call).await.map_err(|error| self.job.explain(error, &program))?;
+        let answer = self.job.send(&mut session, call).await?;
         let after: JobItem = answer.value()?;
         session.show(&answer, || Ok(describe(&self.job, &before.properties, &after.properties)))
     }

@@ -2,8 +2,7 @@
 
 use jobs::timing::{ClockChange, Recurrence};
 use jobs::{Action, Date, Duration, Moment};
-use serde::{Deserialize, Serialize};
-use serde_json::value::RawValue;
+use serde::Deserialize;
 use wire::Time;
 
 use crate::when;
@@ -44,20 +43,6 @@ pub struct Status {
     pub occurrences: u64,
     pub skipped: u64,
     pub missed: u64,
-}
-
-/// A page whose items are kept as the API gave them.
-#[derive(Debug, Default, Deserialize, Serialize)]
-pub struct RawPage {
-    pub items: Vec<Box<RawValue>>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub next: Option<String>,
-}
-
-impl RawPage {
-    pub fn read<'a, T: Deserialize<'a>>(&'a self) -> serde_json::Result<Vec<T>> {
-        self.items.iter().map(|item| serde_json::from_str(item.get())).collect()
-    }
 }
 
 impl JobItem {

@@ -70,7 +70,7 @@ impl Delete {
 }
 
 pub async fn delete(mut session: Session, queue: &Place) -> anyhow::Result<()> {
-    session.client.send(Call::delete(queue.path(""))).await?;
+    queue.send(&mut session, Call::delete(queue.path(""))).await?;
     let deleted = Deleted { deleted: queue.to_string() };
     session.show_value(&deleted, || format!("{queue} is deleted\n"))
 }

@@ -4,25 +4,42 @@ use clap::Args;
 use wire::{NamePage, QueueView};
 
 use crate::client::{self, Call};
+use crate::page::Amount;
 use crate::screen::{Screen, Tone};
 use crate::session::Session;
 use crate::table::{Cell, Column, Table};
+use crate::watch::Watch;
 
 /// List queues with their counts
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  sortie queue list")]
-pub struct List {}
+pub struct List {
+    #[command(flatten)]
+    amount: Amount<1000>,
+    #[command(flatten)]
+    watch: Watch,
+}
 
 impl List {
-    pub async fn run(self, mut session: Session) -> anyhow::Result<()> {
-        let queues: NamePage<QueueView> = all(&mut session, "/v1/queues").await?;
-        session.show_value(&queues, || {
-            if queues.items.is_empty() {
+    pub async fn run(self, session: Session) -> anyhow::Result<()> {
+        self.watch.each(session, async |session| self.show(session).await).await
+    }
+
+    async fn show(&self, session: &mut Session) -> anyhow::Result<()> {
+        let found = self.amount.get(session, |_, after| page_of("/v1/queues", after)).await?;
+        let queues: Vec<QueueView> = found.read()?;
+        session.show_value(&found, || {
+            if queues.is_empty() {
                 return format!("No queues. Make one with: {} queue create NAME\n", session.program());
             }
-            render(&queues.items, "QUEUE", &session.screen)
+            render(&queues, "NAME", &session.screen) + found.hint()
         })
     }
+}
+
+/// Where a list by names goes on.
+pub fn page_of(path: &str, after: Option<String>) -> String {
+    client::query(path, &[("after", after)])
 }
 
 /// All of a list, page by page.
@@ -32,7 +49,7 @@ pub async fn all<T: serde::de::DeserializeOwned>(
 ) -> anyhow::Result<NamePage<T>> {
     let mut found = NamePage { items: Vec::new(), next: None };
     loop {
-        let call = Call::get(client::query(path, &[("after", found.next.take())]));
+        let call = Call::get(page_of(path, found.next.take()));
         let page: NamePage<T> = session.client.send(call).await?.value()?;
         found.items.extend(page.items);
         match page.next {
@@ -48,10 +65,10 @@ pub fn render(queues: &[QueueView], title: &'static str, screen: &Screen) -> Str
         Column::whole(title),
         Column::number("READY"),
         Column::number("LOCKED"),
-        Column::number("SCHEDULED"),
+        Column::number("SCHEDULED").minor(),
         Column::number("DEAD"),
-        Column::number("BYTES"),
-        Column::text("FILTER"),
+        Column::number("BYTES").minor(),
+        Column::text("FILTER").minor(),
     ]);
     for queue in queues {
         let counts = &queue.counts;

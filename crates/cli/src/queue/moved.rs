@@ -37,14 +37,14 @@ pub struct Purge {
 impl Redrive {
     pub async fn run(self, session: Session) -> anyhow::Result<()> {
         let body = portion(self.max, None);
-        ask(session, self.queue.path("/redrive"), body, "brought back").await
+        ask(session, &self.queue, "/redrive", body, "brought back").await
     }
 }
 
 impl Purge {
     pub async fn run(self, session: Session) -> anyhow::Result<()> {
         let body = portion(self.max, self.dead.then_some("dead"));
-        ask(session, self.queue.path("/purge"), body, "deleted").await
+        ask(session, &self.queue, "/purge", body, "deleted").await
     }
 }
 
@@ -54,8 +54,9 @@ fn portion(max: Option<u32>, shelf: Option<&str>) -> Value {
     Value::Object(said.collect::<Map<_, _>>())
 }
 
-async fn ask(mut session: Session, path: String, body: Value, done: &str) -> anyhow::Result<()> {
-    let answer = session.client.send(Call::post(path, JSON, body.to_string())).await?;
+async fn ask(mut session: Session, queue: &Place, rest: &str, body: Value, done: &str) -> anyhow::Result<()> {
+    let call = Call::post(queue.path(rest), JSON, body.to_string());
+    let answer = queue.send(&mut session, call).await?;
     session.show(&answer, || {
         let Moved { messages } = answer.value()?;
         Ok(match messages {

@@ -8,6 +8,7 @@ use crate::client::{self, Call};
 use crate::screen::{Screen, Tone};
 use crate::session::Session;
 use crate::table::{Cell, Column, Table};
+use crate::watch::Watch;
 use crate::when;
 
 /// Look at messages without receiving them
@@ -25,17 +26,23 @@ pub struct Peek {
     /// Show at most this many
     #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=256))]
     limit: u32,
+    #[command(flatten)]
+    watch: Watch,
 }
 
 impl Peek {
-    pub async fn run(self, mut session: Session) -> anyhow::Result<()> {
+    pub async fn run(self, session: Session) -> anyhow::Result<()> {
+        self.watch.each(session, async |session| self.show(session).await).await
+    }
+
+    async fn show(&self, session: &mut Session) -> anyhow::Result<()> {
         let parameters = [
             ("shelf", self.dead.then(|| "dead".to_owned())),
             ("from", self.from.map(|number| number.to_string())),
             ("limit", Some(self.limit.to_string())),
         ];
         let call = Call::get(client::query(&self.queue.path("/messages"), &parameters));
-        let answer = session.client.send(call).await?;
+        let answer = self.queue.send(session, call).await?;
         session.show(&answer, || Ok(render(&answer.value()?, &session.screen)))
     }
 }
@@ -46,10 +53,10 @@ fn render(page: &MessagePage, screen: &Screen) -> String {
     }
     let mut table = Table::new([
         Column::number("NUMBER"),
-        Column::whole("ID"),
-        Column::whole("STATE"),
-        Column::whole("SENT (UTC)"),
-        Column::number("DELIVERIES"),
+        Column::whole("ID").major(),
+        Column::whole("STATE").major(),
+        Column::whole("SENT (UTC)").minor(),
+        Column::number("DELIVERIES").minor(),
         Column::text("LABEL"),
         Column::text("SESSION"),
         Column::text("DEAD BECAUSE"),

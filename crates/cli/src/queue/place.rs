@@ -3,7 +3,9 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::client;
+use crate::client::{self, Answer, Call};
+use crate::names::Kind;
+use crate::session::Session;
 
 /// A queue, or a subscription of a topic.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,6 +29,11 @@ impl Place {
             None => client::path("/v1/queues/{}", &[&self.name]) + rest,
             Some(own) => client::path("/v1/topics/{}/subscriptions/{}", &[&self.name, own]) + rest,
         }
+    }
+
+    /// Sends a call about it; if there is no such queue, the error says which is near.
+    pub async fn send(&self, session: &mut Session, call: Call) -> anyhow::Result<Answer> {
+        session.find(call, Kind::Queue, &self.to_string()).await
     }
 
     /// Where its messages are, or its dead letters, and what follows.

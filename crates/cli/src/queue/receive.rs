@@ -78,7 +78,7 @@ impl Receive {
         ];
         let path = client::query(&self.queue.messages(self.dead, "/head"), &parameters);
         let call = if self.delete { Call::delete(path) } else { Call::post_nothing(path) };
-        let answer = session.client.send(call.waiting(wait.as_std())).await?;
+        let answer = self.queue.send(&mut session, call.waiting(wait.as_std())).await?;
         let items: Vec<Item> = if answer.body.is_empty() { Vec::new() } else { answer.value()? };
         if items.is_empty() {
             if self.wait.is_some() {

@@ -25,7 +25,7 @@ const BROKER_PROPERTIES: HeaderName = HeaderName::from_static("brokerproperties"
 /// The body is the argument, the file behind @, or standard input.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Example:\n  sortie queue send orders '{\"order\":7}' --id order-7 --label paid\n  sortie queue send orders @order.json --property country=NO --in 10m"
+    after_help = "Example:\n  sortie queue send orders '{\"order\":7}' --id order-7 --label paid\n  sortie queue send orders @order.json --property country=NO --in 10m\n  sortie topic send events @order.json --label paid"
 )]
 pub struct Send {
     /// The queue or topic

@@ -8,6 +8,7 @@ use crate::client::Call;
 use crate::screen::{Screen, Tone};
 use crate::session::Session;
 use crate::table::clean;
+use crate::watch::Watch;
 use crate::when;
 
 /// Show a queue or a subscription: its settings and its counts
@@ -16,11 +17,17 @@ use crate::when;
 pub struct Show {
     /// The queue, or a subscription as TOPIC/SUBSCRIPTION
     queue: Place,
+    #[command(flatten)]
+    watch: Watch,
 }
 
 impl Show {
-    pub async fn run(self, mut session: Session) -> anyhow::Result<()> {
-        let answer = session.client.send(Call::get(self.queue.path(""))).await?;
+    pub async fn run(self, session: Session) -> anyhow::Result<()> {
+        self.watch.each(session, async |session| self.show(session).await).await
+    }
+
+    async fn show(&self, session: &mut Session) -> anyhow::Result<()> {
+        let answer = self.queue.send(session, Call::get(self.queue.path(""))).await?;
         session.show(&answer, || Ok(render(&answer.value()?, &session.screen)))
     }
 }

@@ -4,6 +4,7 @@ use wire::{DecisionRequest, RunDetail};
 use words::RunStatus;
 
 use crate::client::{self, Call};
+use crate::names::Kind;
 use crate::run::{Standing, say};
 use crate::session::Session;
 
@@ -11,7 +12,7 @@ use crate::session::Session;
 pub async fn send(mut session: Session, id: &str, request: &DecisionRequest) -> anyhow::Result<()> {
     let path = client::path("/v1/runs/{}/decide", &[id]);
     let call = Call::post(path, "application/json", serde_json::to_vec(request)?);
-    let answer = session.client.send(call).await?;
+    let answer = session.find(call, Kind::Run, id).await?;
     session.show(&answer, || Ok(describe("the decision is noted", &answer.value()?, &session.program())))
 }
 

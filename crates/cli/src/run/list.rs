@@ -1,20 +1,17 @@
 //! `sortie run list`: runs, newest first.
 
 use clap::Args;
-use serde::{Deserialize, Serialize};
-use serde_json::value::RawValue;
 use wire::{RunSummary, Time};
 use words::RunStatus;
 
 use crate::client;
+use crate::page::Amount;
 use crate::run::tone_of;
 use crate::screen::{Screen, Tone};
 use crate::session::Session;
 use crate::table::{Cell, Column, Table};
+use crate::watch::Watch;
 use crate::when;
-
-/// A page of this many is asked for when all are wanted.
-const PAGE_ITEMS: usize = 500;
 
 /// List runs, newest first
 #[derive(Debug, Args)]
@@ -35,50 +32,26 @@ pub struct List {
     /// Accepted before this time, or this long ago
     #[arg(long, value_name = "TIME", value_parser = time)]
     to: Option<Time>,
-    /// Show at most this many
-    #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..))]
-    limit: u32,
-    /// Show all, however many there are
-    #[arg(long, conflicts_with = "limit")]
-    all: bool,
-}
-
-/// A page whose items are kept as the API gave them.
-#[derive(Deserialize, Serialize)]
-struct RawPage {
-    items: Vec<Box<RawValue>>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    next: Option<String>,
+    #[command(flatten)]
+    amount: Amount<20>,
+    #[command(flatten)]
+    watch: Watch,
 }
 
 impl List {
-    pub async fn run(self, mut session: Session) -> anyhow::Result<()> {
-        let wanted = if self.all { usize::MAX } else { self.limit as usize };
-        let mut found = RawPage { items: Vec::new(), next: None };
-        loop {
-            let limit = PAGE_ITEMS.min(wanted - found.items.len());
-            let page: RawPage = session.client.get(&self.path(limit, found.next.take())).await?;
-            found.items.extend(page.items);
-            found.next = page.next;
-            if found.next.is_none() || found.items.len() >= wanted {
-                break;
-            }
-        }
+    pub async fn run(self, session: Session) -> anyhow::Result<()> {
+        self.watch.each(session, async |session| self.show(session).await).await
+    }
+
+    async fn show(&self, session: &mut Session) -> anyhow::Result<()> {
+        let found = self.amount.get(session, |limit, cursor| self.path(limit, cursor)).await?;
         if let Some(workflow) = self.workflow.as_ref().filter(|_| found.items.is_empty()) {
             let path = client::path("/v1/workflows/{}", &[workflow]);
             // An unknown workflow is a slip of the finger, not an empty list.
             session.client.send(client::Call::get(path)).await?;
         }
-        let runs: Vec<RunSummary> =
-            found.items.iter().map(|item| serde_json::from_str(item.get())).collect::<Result<_, _>>()?;
-        session.show_value(&found, || {
-            let more = if found.next.is_some() {
-                "There are more; see them with --all or a larger --limit.\n"
-            } else {
-                ""
-            };
-            render(&runs, &session.screen) + more
-        })
+        let runs: Vec<RunSummary> = found.read()?;
+        session.show_value(&found, || render(&runs, &session.screen) + found.hint())
     }
 
     fn path(&self, limit: usize, cursor: Option<String>) -> String {
@@ -106,9 +79,9 @@ fn render(runs: &[RunSummary], screen: &Screen) -> String {
     let mut table = Table::new([
         Column::whole("ID"),
         Column::text("WORKFLOW"),
-        Column::whole("STATUS"),
+        Column::whole("STATUS").major(),
         Column::whole("ACCEPTED (UTC)"),
-        Column::number("TOOK"),
+        Column::number("TOOK").minor(),
         Column::text("WHY"),
     ]);
     for run in runs {

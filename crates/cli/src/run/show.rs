@@ -9,10 +9,12 @@ use words::Timestamp;
 
 use crate::client::{self, Call};
 use crate::json::one_line;
+use crate::names::Kind;
 use crate::run::{Standing, say, timeline, tone_of, ways_out};
-use crate::screen::{Screen, Tone};
+use crate::screen::{Screen, Tone, cut};
 use crate::session::Session;
-use crate::table::{Cell, Column, Table, clean, cut};
+use crate::table::{Cell, Column, Table, clean};
+use crate::watch::Watch;
 use crate::when;
 
 /// Show a run: how it stands and why, its steps, its timeline
@@ -21,11 +23,18 @@ use crate::when;
 pub struct Show {
     /// The id of the run
     id: String,
+    #[command(flatten)]
+    watch: Watch,
 }
 
 impl Show {
-    pub async fn run(self, mut session: Session) -> anyhow::Result<()> {
-        let answer = session.client.send(Call::get(client::path("/v1/runs/{}", &[&self.id]))).await?;
+    pub async fn run(self, session: Session) -> anyhow::Result<()> {
+        self.watch.each(session, async |session| self.show(session).await).await
+    }
+
+    async fn show(&self, session: &mut Session) -> anyhow::Result<()> {
+        let call = Call::get(client::path("/v1/runs/{}", &[&self.id]));
+        let answer = session.find(call, Kind::Run, &self.id).await?;
         session.show(&answer, || {
             let standing: Standing = answer.value()?;
             if standing.is_waiting() {

@@ -24,10 +24,10 @@ type Attempt<'a> = (Option<&'a str>, Option<&'a str>, Option<u32>);
 pub fn render(moments: &[MomentView], accepted_at: Time, screen: &Screen) -> String {
     let mut table = Table::new([
         Column::number("AFTER"),
-        Column::text("STEP"),
-        Column::whole("WHAT"),
+        Column::text("STEP").major(),
+        Column::whole("WHAT").major(),
         Column::text("CAME TO"),
-        Column::number("TOOK"),
+        Column::number("TOOK").minor(),
     ])
     .indented(2);
     for line in lines(moments) {
@@ -66,20 +66,39 @@ fn lines(moments: &[MomentView]) -> Vec<Line<'_>> {
     lines
 }
 
-fn started<'a>(moment: &'a MomentView, attempt: Attempt<'a>) -> Line<'a> {
+/// What a single moment is, what came of it, and how that looks.
+pub fn describe(moment: &MomentView) -> (String, String, Tone) {
+    match moment.what.as_str() {
+        "started" => (work(moment), "…".to_owned(), Tone::Faint),
+        "ended" => {
+            let (came_to, tone) = outcome(moment);
+            (work(moment), came_to, tone)
+        }
+        _ => {
+            let line = other(moment);
+            (line.what, line.came_to, line.tone)
+        }
+    }
+}
+
+/// `call`, `undo #2`
+fn work(moment: &MomentView) -> String {
     let work = match moment.work.as_deref() {
         None | Some("do") => "call".to_owned(),
         Some("do_instead") => "call instead".to_owned(),
         Some(work) => work.replace('_', " "),
     };
-    let what = match moment.attempt {
+    match moment.attempt {
         Some(number) if number > 1 => format!("{work} #{number}"),
         _ => work,
-    };
+    }
+}
+
+fn started<'a>(moment: &'a MomentView, attempt: Attempt<'a>) -> Line<'a> {
     Line {
         at: moment.at,
         step: moment.step.as_deref().unwrap_or_default(),
-        what,
+        what: work(moment),
         came_to: "under way".to_owned(),
         tone: Tone::Attention,
         took: None,
@@ -88,6 +107,11 @@ fn started<'a>(moment: &'a MomentView, attempt: Attempt<'a>) -> Line<'a> {
 }
 
 fn end(line: &mut Line<'_>, moment: &MomentView) {
+    (line.came_to, line.tone) = outcome(moment);
+    line.took = Some(when::between(line.at, moment.at));
+}
+
+fn outcome(moment: &MomentView) -> (String, Tone) {
     let outcome = moment.outcome.as_deref().unwrap_or("ended");
     let mut came_to = outcome.to_owned();
     if let Some(status) = moment.status {
@@ -99,13 +123,12 @@ fn end(line: &mut Line<'_>, moment: &MomentView) {
     if let Some(retry_at) = moment.retry_at {
         came_to += &format!("; again in {}", when::between(moment.at, retry_at));
     }
-    line.tone = match outcome {
+    let tone = match outcome {
         "done" => Tone::Good,
         "transient" | "unknown" => Tone::Attention,
         _ => Tone::Bad,
     };
-    line.took = Some(when::between(line.at, moment.at));
-    line.came_to = came_to;
+    (came_to, tone)
 }
 
 fn other(moment: &MomentView) -> Line<'_> {

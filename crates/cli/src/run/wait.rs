@@ -9,6 +9,7 @@ use words::{RunStatus, Span};
 
 use crate::client::{self, Call};
 use crate::failure::Failure;
+use crate::names::Kind;
 use crate::run::{Standing, say};
 use crate::session::Session;
 use crate::when;
@@ -41,7 +42,7 @@ pub async fn until_ended(session: &mut Session, id: &str, timeout: Option<Span>)
     let path = client::path("/v1/runs/{}", &[id]);
     let mut pause = POLL_FIRST;
     loop {
-        let answer = session.client.send(Call::get(path.clone())).await?;
+        let answer = session.find(Call::get(path.clone()), Kind::Run, id).await?;
         let status = answer.value::<Standing>()?.status;
         if status.is_final() || status == RunStatus::Parked {
             session.show(&answer, || Ok(describe(&answer.value()?, &session.program())))?;

@@ -1,23 +1,34 @@
 //! `sortie workflow list`: the workflows in force.
 
 use clap::Args;
-use wire::{WorkflowList, WorkflowView};
+use wire::WorkflowView;
 
-use crate::client::Call;
+use crate::page::Amount;
 use crate::screen::Screen;
 use crate::session::Session;
 use crate::table::{Cell, Column, Table};
+use crate::watch::Watch;
 use crate::when;
 
 /// List the workflows in force
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  sortie workflow list")]
-pub struct List {}
+pub struct List {
+    #[command(flatten)]
+    amount: Amount<1000>,
+    #[command(flatten)]
+    watch: Watch,
+}
 
 impl List {
-    pub async fn run(self, mut session: Session) -> anyhow::Result<()> {
-        let answer = session.client.send(Call::get("/v1/workflows")).await?;
-        session.show(&answer, || Ok(render(&answer.value::<WorkflowList>()?.items, &session.screen)))
+    pub async fn run(self, session: Session) -> anyhow::Result<()> {
+        self.watch.each(session, async |session| self.show(session).await).await
+    }
+
+    async fn show(&self, session: &mut Session) -> anyhow::Result<()> {
+        let found = self.amount.get(session, |_, _| "/v1/workflows".to_owned()).await?;
+        let workflows: Vec<WorkflowView> = found.read()?;
+        session.show_value(&found, || render(&workflows, &session.screen) + found.hint())
     }
 }
 
@@ -30,8 +41,8 @@ fn render(workflows: &[WorkflowView], screen: &Screen) -> String {
         Column::number("VERSION"),
         Column::text("STEPS"),
         Column::text("ROUTE"),
-        Column::whole("APPLIED (UTC)"),
-        Column::text("BY"),
+        Column::whole("APPLIED (UTC)").minor(),
+        Column::text("BY").minor(),
     ]);
     for workflow in workflows {
         let steps: Vec<_> = workflow.steps.iter().map(|step| step.name.as_str()).collect();
@@ -50,6 +61,8 @@ fn render(workflows: &[WorkflowView], screen: &Screen) -> String {
 #[cfg(test)]
 mod tests {
     use expect_test::expect;
+
+    use wire::WorkflowList;
 
     use super::*;
 

@@ -7,6 +7,7 @@ use crate::client::{self, Call};
 use crate::screen::{Screen, Tone};
 use crate::session::Session;
 use crate::table::{Cell, Column, Table};
+use crate::watch::Watch;
 use crate::when;
 
 /// Show a workflow: its steps in outline, or its source
@@ -21,10 +22,16 @@ pub struct Show {
     /// Print the definition as it was applied
     #[arg(long)]
     source: bool,
+    #[command(flatten)]
+    watch: Watch,
 }
 
 impl Show {
-    pub async fn run(self, mut session: Session) -> anyhow::Result<()> {
+    pub async fn run(self, session: Session) -> anyhow::Result<()> {
+        self.watch.each(session, async |session| self.show(session).await).await
+    }
+
+    async fn show(&self, session: &mut Session) -> anyhow::Result<()> {
         let path = client::path("/v1/workflows/{}", &[&self.name]);
         let path = client::query(&path, &[("version", self.version.map(|version| version.to_string()))]);
         let answer = session.client.send(Call::get(path)).await?;

@@ -66,11 +66,17 @@ async fn on_answer(pieces: &'static [&'static [u8]], load: Load) -> Measured {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_closed_loop_counts_every_answer() {
-    let measured = on_bare_server(load(Pace::Closed)).await;
-    assert!(measured.throughput() > 0.0 && measured.refused == 0 && measured.failed == 0, "{measured:?}");
-    assert_eq!(measured.offered, measured.accepted);
-    assert_eq!(measured.latencies.len(), measured.accepted);
-    assert!(measured.accepted_ever > measured.accepted, "the warm-up is not measured");
+    // On a busy machine a thread may not get to run before the warm-up is over.
+    for attempt in 1.. {
+        let measured = on_bare_server(load(Pace::Closed)).await;
+        assert_eq!((measured.refused, measured.failed), (0, 0), "{measured:?}");
+        assert_eq!(measured.offered, measured.accepted);
+        assert_eq!(measured.latencies.len(), measured.accepted);
+        if measured.throughput() > 0.0 && measured.accepted_ever > measured.accepted {
+            return;
+        }
+        assert!(attempt < 50, "the warm-up is not measured: {measured:?}");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -1,0 +1,98 @@
+//! `sortie cluster show`: the instances that live, and what each of them holds.
+
+use std::process::ExitCode;
+
+use clap::Args;
+use wire::ClusterView;
+
+use crate::client::Call;
+use crate::screen::{Screen, Tone};
+use crate::session::Session;
+use crate::table::{Cell, Column, Table, clean};
+use crate::watch::Watch;
+
+/// Show the instances of a cluster, and which partitions each of them holds
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  sortie cluster show --watch")]
+pub struct Show {
+    #[command(flatten)]
+    watch: Watch,
+}
+
+impl Show {
+    pub async fn run(self, session: Session) -> anyhow::Result<ExitCode> {
+        self.watch.each(session, show).await?;
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+async fn show(session: &mut Session) -> anyhow::Result<()> {
+    let answer = session.client.send(Call::get("/v1/cluster")).await?;
+    session.show(&answer, || Ok(render(&answer.value()?, &session.screen)))
+}
+
+fn render(cluster: &ClusterView, screen: &Screen) -> String {
+    let Some(own) = &cluster.instance else {
+        return "This server is alone: it holds all partitions itself.\n".to_owned();
+    };
+    let mut table = Table::new([
+        Column::whole("INSTANCE"),
+        Column::text("ADDRESS"),
+        Column::text("ROLES").minor(),
+        Column::number("HOLDS").major(),
+        Column::text("PARTITIONS").minor(),
+    ]);
+    for instance in &cluster.instances {
+        let held = cluster.partitions.iter().filter(|held| held.holder.as_ref() == Some(&instance.id));
+        let held: Vec<&str> = held.map(|held| held.partition.as_str()).collect();
+        table.row([
+            Cell::toned(if instance.id == *own { Tone::Strong } else { Tone::Plain }, &instance.id),
+            Cell::new(&instance.address),
+            Cell::new(instance.roles.join(" ")),
+            Cell::new(held.len().to_string()),
+            Cell::new(held.join(" ")),
+        ]);
+    }
+    let mut out = table.render(screen);
+    let unheld: Vec<&str> = cluster
+        .partitions
+        .iter()
+        .filter(|held| held.holder.is_none())
+        .map(|held| held.partition.as_str())
+        .collect();
+    if !unheld.is_empty() && cluster.active {
+        let text = format!("Held by nobody: {}", clean(&unheld.join(" ")));
+        out += &format!("{}\n", screen.paint(Tone::Bad, &text));
+    }
+    if !cluster.active {
+        out += "This region is not active: its instances hold nothing.\n";
+    }
+    out + &format!("{} answers.\n", clean(own))
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+
+    use super::*;
+
+    #[test]
+    fn instances_say_what_they_hold() {
+        let json = r#"{"instance":"east-1","known":true,"active":true,"instances":[
+            {"id":"east-1","address":"127.0.0.1:7070","roles":["ingest","engine","rest"]},
+            {"id":"east-2","address":"127.0.0.1:7071","roles":["engine"]}],
+            "partitions":[{"partition":"control","holder":"east-1","epoch":1},{"partition":"0","holder":"east-2","epoch":2},
+            {"partition":"1","epoch":2}]}"#;
+        let cluster: ClusterView = serde_json::from_str(json).unwrap();
+        expect![[r#"
+            INSTANCE  ADDRESS         ROLES               HOLDS  PARTITIONS
+            east-1    127.0.0.1:7070  ingest engine rest      1  control
+            east-2    127.0.0.1:7071  engine                  1  0
+            Held by nobody: 1
+            east-1 answers.
+        "#]]
+        .assert_eq(&render(&cluster, &Screen { colour: false, width: Some(80) }));
+        let alone = ClusterView { instance: None, ..cluster };
+        assert!(render(&alone, &Screen { colour: false, width: None }).contains("alone"));
+    }
+}

@@ -1,0 +1,163 @@
+//! What happened to runs between two looks at their list, so that nothing is told twice and nothing is left out.
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use serde::Serialize;
+use wire::{PartitionView, RunSummary, Time};
+use words::{RunStatus, Timestamp};
+
+/// Requests get their time a little before they are in an inbox, and instances have clocks of their own.
+const MARGIN_MS: i64 = 5_000;
+/// At the start: how far back requests may have waited that became no run yet.
+const BACKLOG_MS: i64 = 60_000;
+
+/// What happened to a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum What {
+    Accepted,
+    Parked,
+    Ended,
+}
+
+/// One thing that happened.
+#[derive(Debug, Clone, Serialize)]
+pub struct Event {
+    pub at: Time,
+    pub what: What,
+    pub run: RunSummary,
+}
+
+/// A look at the list of runs.
+#[derive(Debug, Default)]
+pub struct Look {
+    /// Runs that have not ended, all of them.
+    pub live: Vec<RunSummary>,
+    /// Runs that have ended and were accepted since [`Following::since`].
+    pub ended: Vec<RunSummary>,
+    /// Whether it had to break off before it had all of them.
+    pub broken_off: bool,
+}
+
+/// What is known of the runs that are followed.
+#[derive(Debug, Default)]
+pub struct Following {
+    live: BTreeMap<String, RunSummary>,
+    /// Ended runs that are told, with when they were accepted; only those that a look may find again.
+    ended: BTreeMap<String, Time>,
+    since: Time,
+    newest: Time,
+    marks: VecDeque<Mark>,
+}
+
+/// How far requests had come when a look began. When as many have become runs, every request that was there then is
+/// in the lists.
+#[derive(Debug)]
+struct Mark {
+    tails: Vec<u64>,
+    newest: Time,
+}
+
+impl Following {
+    /// Begins with what there is, of which nothing is told. `newest` is when the newest run was accepted.
+    pub fn begin(newest: Option<Time>, partitions: &[PartitionView]) -> Following {
+        let waiting = partitions.iter().any(|partition| partition.inbox_tail > partition.inbox_through);
+        let newest = newest.unwrap_or_default();
+        let since = earlier(newest, if waiting { BACKLOG_MS } else { MARGIN_MS });
+        Following { since, newest, ..Following::default() }
+    }
+
+    /// Ended runs that were accepted before this are told, or are old.
+    pub fn since(&self) -> Time {
+        self.since
+    }
+
+    /// Remembers how far requests have come; to be called before a look.
+    pub fn mark(&mut self, partitions: &[PartitionView]) {
+        let tails = partitions.iter().map(|partition| partition.inbox_tail).collect();
+        self.marks.push_back(Mark { tails, newest: self.newest });
+    }
+
+    /// What a look tells that was not told before, and the ids of runs that it should have found and did not.
+    pub fn take(&mut self, look: Look, now: Time, partitions: &[PartitionView]) -> (Vec<Event>, Vec<String>) {
+        let mut events = Vec::new();
+        let mut found = BTreeSet::new();
+        let oldest = look.ended.last().map(|run| run.accepted_at);
+        for run in look.live {
+            found.insert(run.id.clone());
+            self.newest = self.newest.max(run.accepted_at);
+            if !self.ended.contains_key(&run.id) {
+                self.see_live(run, now, &mut events);
+            }
+        }
+        for run in look.ended {
+            found.insert(run.id.clone());
+            self.newest = self.newest.max(run.accepted_at);
+            self.see_ended(run, &mut events);
+        }
+        let missing = self.live.keys().filter(|id| !found.contains(*id)).cloned().collect();
+        match oldest.filter(|_| look.broken_off) {
+            Some(oldest) => self.go_on_from(Time(Timestamp(oldest.0.0 + 1))),
+            None => self.advance(partitions),
+        }
+        events.sort_by_key(|event| event.at);
+        (events, missing)
+    }
+
+    /// How a run stands that a look did not find, or `None` if there is no such run any more.
+    pub fn resolve(&mut self, id: &str, run: Option<RunSummary>) -> Vec<Event> {
+        let mut events = Vec::new();
+        match run {
+            Some(run) if run.status.is_final() => self.see_ended(run, &mut events),
+            // It has moved on while the list was read; the next look finds it.
+            Some(_) => {}
+            None => drop(self.live.remove(id)),
+        }
+        events
+    }
+
+    fn see_live(&mut self, run: RunSummary, now: Time, events: &mut Vec<Event>) {
+        let parked = run.status == RunStatus::Parked;
+        let before = self.live.insert(run.id.clone(), run.clone()).map(|before| before.status);
+        if before.is_none() {
+            events.push(Event { at: run.accepted_at, what: What::Accepted, run: run.clone() });
+        }
+        if parked && before != Some(RunStatus::Parked) {
+            events.push(Event { at: now, what: What::Parked, run });
+        }
+    }
+
+    fn see_ended(&mut self, run: RunSummary, events: &mut Vec<Event>) {
+        if self.ended.insert(run.id.clone(), run.accepted_at).is_some() {
+            return;
+        }
+        if self.live.remove(&run.id).is_none() {
+            events.push(Event { at: run.accepted_at, what: What::Accepted, run: run.clone() });
+        }
+        events.push(Event { at: run.ended_at.unwrap_or(run.accepted_at), what: What::Ended, run });
+    }
+
+    /// Looks need not go back further than to the newest mark that all requests have passed.
+    fn advance(&mut self, partitions: &[PartitionView]) {
+        let passed = |mark: &Mark| {
+            mark.tails.len() == partitions.len()
+                && mark.tails.iter().zip(partitions).all(|(tail, now)| now.inbox_through >= *tail)
+        };
+        while let Some(mark) = self.marks.pop_front_if(|mark| passed(mark)) {
+            self.go_on_from(earlier(mark.newest, MARGIN_MS));
+        }
+    }
+
+    fn go_on_from(&mut self, since: Time) {
+        self.since = self.since.max(since);
+        let since = self.since;
+        self.ended.retain(|_, accepted_at| *accepted_at >= since);
+    }
+}
+
+fn earlier(time: Time, ms: i64) -> Time {
+    Time(Timestamp(time.0.0.saturating_sub(ms)))
+}

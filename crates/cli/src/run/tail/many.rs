@@ -1,0 +1,257 @@
+//! All runs: a line for each that is accepted, is parked or ends.
+
+use std::process::ExitCode;
+use std::time::Duration;
+
+use serde::Serialize;
+use wire::{PartitionView, RunPage, RunSummary, Time};
+use words::RunStatus;
+
+use super::follow::{Event, Following, Look, What};
+use crate::client::{self, Call};
+use crate::failure;
+use crate::partition::Partitions;
+use crate::run::{say, tone_of};
+use crate::screen::{self, Reader, Screen, Tone, cut_painted};
+use crate::session::Session;
+use crate::signals::Signals;
+use crate::table::clean;
+use crate::when;
+
+const PAUSE: Duration = Duration::from_millis(500);
+const PAGE_ITEMS: usize = 1000;
+/// Of one look: 40,000 runs in half a second are more than anybody reads.
+const PAGES_MAX: usize = 40;
+
+/// What is said instead of events that could not be had.
+#[derive(Serialize)]
+struct Skipped {
+    what: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    runs: Option<u64>,
+}
+
+struct Tail {
+    session: Session,
+    workflow: Option<String>,
+    status: Option<RunStatus>,
+    following: Following,
+    partitions: Vec<PartitionView>,
+}
+
+/// Follows all runs of a workflow, or all there are, until a signal comes.
+pub async fn follow(
+    mut session: Session,
+    workflow: Option<String>,
+    status: Option<RunStatus>,
+) -> anyhow::Result<ExitCode> {
+    let mut signals = Signals::listen()?;
+    if let Some(workflow) = &workflow {
+        // An unknown workflow is a slip of the finger, not one without runs.
+        session.client.send(Call::get(client::path("/v1/workflows/{}", &[workflow]))).await?;
+    }
+    let mut tail =
+        Tail { session, workflow, status, following: Following::default(), partitions: Vec::new() };
+    let following = async {
+        tail.begin().await?;
+        let mut away = false;
+        loop {
+            tokio::time::sleep(PAUSE).await;
+            let text = match tail.news().await {
+                Ok(text) => {
+                    away = false;
+                    text
+                }
+                Err(error) => {
+                    // It may be a restart; what happens meanwhile is in the lists afterwards.
+                    if !std::mem::replace(&mut away, true) {
+                        eprint!("{}", failure::describe(&error));
+                    }
+                    continue;
+                }
+            };
+            if screen::print_to_reader(&text)? == Reader::Gone {
+                return Ok(());
+            }
+        }
+    };
+    let ended: anyhow::Result<()> = tokio::select! {
+        biased; // The signal first: it is how this ends.
+        () = signals.next() => Ok(()),
+        ended = following => ended,
+    };
+    ended.map(|()| ExitCode::SUCCESS)
+}
+
+impl Tail {
+    async fn begin(&mut self) -> anyhow::Result<()> {
+        self.partitions = self.partitions().await?;
+        let first: RunPage = self.session.client.get(&self.path(None)).await?;
+        let newest = first.items.iter().map(|run| run.accepted_at).max();
+        self.following = Following::begin(newest, &self.partitions);
+        let look = self.look().await?;
+        // What there is already is not told.
+        self.following.take(look, now(), &self.partitions);
+        Ok(())
+    }
+
+    /// What happened since the last time, as text.
+    async fn news(&mut self) -> anyhow::Result<String> {
+        let partitions = self.partitions().await?;
+        self.following.mark(&partitions);
+        let look = self.look().await?;
+        let broken_off = look.broken_off;
+        let (mut events, missing) = self.following.take(look, now(), &partitions);
+        // A list that broke off is no reason to ask for each run that it did not come to.
+        for id in missing.iter().filter(|_| !broken_off) {
+            let path = client::path("/v1/runs/{}", &[id]);
+            let answer = self.session.client.try_send(Call::get(path)).await?;
+            let run = match answer.status.as_u16() {
+                404 => None,
+                _ => Some(answer.success()?.value::<RunSummary>()?),
+            };
+            events.extend(self.following.resolve(id, run));
+        }
+        let began =
+            |partitions: &[PartitionView]| partitions.iter().map(|one| one.inbox_through).sum::<u64>();
+        let fresh = began(&partitions).saturating_sub(began(&self.partitions));
+        let told = events.iter().filter(|event| event.what == What::Accepted).count() as u64;
+        self.partitions = partitions;
+        let mut text = self.tell(&events)?;
+        if broken_off {
+            // Of one workflow alone nobody counts.
+            text += &self.skipped(self.workflow.is_none().then(|| fresh.saturating_sub(told)))?;
+        }
+        Ok(text)
+    }
+
+    /// The live runs, then the ended ones back to where all of them are told.
+    async fn look(&mut self) -> anyhow::Result<Look> {
+        let mut look = Look::default();
+        let mut cursor = None;
+        for _ in 0..PAGES_MAX {
+            let page: RunPage = self.session.client.get(&self.path(cursor)).await?;
+            for run in page.items {
+                if !run.status.is_final() {
+                    look.live.push(run);
+                } else if run.accepted_at >= self.following.since() {
+                    look.ended.push(run);
+                } else {
+                    return Ok(look);
+                }
+            }
+            cursor = page.next;
+            if cursor.is_none() {
+                return Ok(look);
+            }
+        }
+        look.broken_off = true;
+        Ok(look)
+    }
+
+    async fn partitions(&mut self) -> anyhow::Result<Vec<PartitionView>> {
+        Ok(self.session.client.get::<Partitions>("/v1/partitions").await?.items)
+    }
+
+    fn path(&self, cursor: Option<String>) -> String {
+        let limit = Some(PAGE_ITEMS.to_string());
+        client::query(
+            "/v1/runs",
+            &[("workflow", self.workflow.clone()), ("limit", limit), ("cursor", cursor)],
+        )
+    }
+
+    fn tell(&self, events: &[Event]) -> anyhow::Result<String> {
+        let screen = Screen::of_stdout();
+        let mut out = String::new();
+        for event in events.iter().filter(|event| self.status.is_none_or(|wanted| wanted == reached(event))) {
+            if self.session.is_json() {
+                out += &serde_json::to_string(event)?;
+                out.push('\n');
+            } else {
+                out += &line(event, &screen);
+            }
+        }
+        Ok(out)
+    }
+
+    fn skipped(&self, runs: Option<u64>) -> anyhow::Result<String> {
+        if self.session.is_json() {
+            return Ok(serde_json::to_string(&Skipped { what: "skipped", runs })? + "\n");
+        }
+        Ok(match runs {
+            Some(runs) => format!("… {runs} runs were skipped: there were too many\n"),
+            None => "… runs were skipped: there were too many\n".to_owned(),
+        })
+    }
+}
+
+/// The status that an event brought a run to.
+fn reached(event: &Event) -> RunStatus {
+    match event.what {
+        What::Accepted => RunStatus::Accepted,
+        What::Parked => RunStatus::Parked,
+        What::Ended => event.run.status,
+    }
+}
+
+/// `12:00:05.123  completed  delivery-7  drone-delivery  7ms`
+fn line(event: &Event, screen: &Screen) -> String {
+    let run = &event.run;
+    let status = reached(event);
+    let took = run.ended_at.filter(|_| event.what == What::Ended);
+    let took = took.map(|ended_at| format!("  {}", when::between(run.accepted_at, ended_at)));
+    let why = run.reason.as_ref().filter(|_| event.what != What::Accepted);
+    let why = why.map(|why| format!("  {}", clean(why)));
+    let at = when::moment(event.at);
+    let time = at.split(' ').nth(1).unwrap_or(&at);
+    let line = format!(
+        "{}  {}  {}  {}{}{}",
+        screen.paint(Tone::Faint, &format!("{time:12}")),
+        screen.paint(tone_of(status), &format!("{:9}", say(status))),
+        screen.paint(Tone::Strong, &clean(&run.id)),
+        clean(&run.workflow),
+        took.unwrap_or_default(),
+        why.unwrap_or_default(),
+    );
+    screen.width.map_or_else(|| line.clone(), |width| cut_painted(&line, width)) + "\n"
+}
+
+fn now() -> Time {
+    Time(when::now())
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+
+    use super::*;
+
+    #[test]
+    fn each_event_is_a_line_that_fits() {
+        let json = r#"{"id":"delivery-1","workflow":"drone-delivery","version":1,"status":"undone","key":"k",
+             "accepted_at":"2026-03-01T12:00:00.000Z","ended_at":"2026-03-01T12:01:05.500Z",
+             "reason":"drone was refused: 409 no drone is free"}"#;
+        let run: RunSummary = serde_json::from_str(json).unwrap();
+        let event = |at: &str, what| Event { at: at.parse().unwrap(), what, run: run.clone() };
+        let events = [
+            event("2026-03-01T12:00:00.000Z", What::Accepted),
+            event("2026-03-01T12:00:30.250Z", What::Parked),
+            event("2026-03-01T12:01:05.500Z", What::Ended),
+        ];
+        let text = |width| -> String {
+            events.iter().map(|event| line(event, &Screen { colour: false, width })).collect()
+        };
+        expect![[r#"
+            12:00:00.000  accepted   delivery-1  drone-delivery
+            12:00:30.250  parked     delivery-1  drone-delivery  drone was refused: 409 no drone is free
+            12:01:05.500  undone     delivery-1  drone-delivery  1m 05s  drone was refused: 409 no drone is free
+        "#]].assert_eq(&text(None));
+        expect![[r#"
+            12:00:00.000  accepted   delivery-1  drone-delive…
+            12:00:30.250  parked     delivery-1  drone-delive…
+            12:01:05.500  undone     delivery-1  drone-delive…
+        "#]]
+        .assert_eq(&text(Some(50)));
+    }
+}
