@@ -1,5 +1,6 @@
 //! The JSON of the API: what clients send and what they get back, for the server and every client of it.
 
+mod bulk;
 mod cluster;
 mod partition;
 mod problem;
@@ -9,6 +10,10 @@ mod run;
 mod time;
 mod workflow;
 
+pub use bulk::{
+    BulkAction, BulkCount, BulkFailed, BulkFailure, BulkList, BulkPreview, BulkRequest, BulkSample,
+    BulkSelect, BulkSkipped, BulkState, BulkView,
+};
 pub use cluster::{ClusterView, HoldingView, InstanceView};
 pub use partition::{Limits, PartitionView, ServiceView};
 pub use problem::{FieldError, Problem};
