@@ -9,7 +9,7 @@ use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::session::{Options, Session};
 use crate::{
-    bench, cluster, completions, dev, doctor, exit_codes, job, parked, partition, queue, region, roles, run,
+    bench, bulk, cluster, completions, dev, doctor, exit_codes, job, parked, partition, queue, region, roles, run,
     screen, serve, service, signals, top, topic, workflow,
 };
 
@@ -50,6 +50,8 @@ enum Command {
     Topic(topic::Topic),
     Parked(parked::Parked),
     #[command(subcommand)]
+    Bulk(bulk::Bulk),
+    #[command(subcommand)]
     Partition(partition::Partition),
     #[command(subcommand)]
     Region(region::Region),
@@ -86,6 +88,7 @@ impl Arguments {
             Command::Queue(command) => on_one_core(async { command.run(Session::new(&options)?).await }),
             Command::Topic(command) => on_one_core(async { command.run(Session::new(&options)?).await }),
             Command::Parked(command) => on_one_core(async { command.run(Session::new(&options)?).await }),
+            Command::Bulk(command) => on_one_core(async { command.run(Session::new(&options)?).await }),
             Command::Partition(command) => on_one_core(async { command.run(Session::new(&options)?).await }),
             Command::Region(command) => on_one_core(async { command.run(Session::new(&options)?).await }),
             Command::Service(command) => on_one_core(async { command.run(Session::new(&options)?).await }),
@@ -240,6 +243,18 @@ mod tests {
             "topic send events hello --label paid",
             "parked",
             "parked list --limit 3",
+            "bulk retry",
+            "bulk retry --workflow w --key k --from 2h --to 1h --reason text --rate 5 --note n --yes --detach",
+            "bulk retry --id a --id b --dry-run",
+            "bulk cancel --status running --from 10m",
+            "bulk resolve --step s --skip --note n",
+            "bulk resolve --step s --by-hand",
+            "bulk resolve --give-up --id a",
+            "bulk rerun --status undone",
+            "bulk rerun --id a",
+            "bulk list --json",
+            "bulk show x",
+            "bulk stop x",
             "partition list",
             "region status",
             "region promote --force",
@@ -288,6 +303,15 @@ mod tests {
             "run list --limit 5 --all",
             "run list --from yesterday",
             "run start a - --file f",
+            "bulk retry --id a --workflow w",
+            "bulk retry --rate 0",
+            "bulk retry --dry-run --yes",
+            "bulk resolve --skip",
+            "bulk resolve --step s",
+            "bulk resolve --step s --give-up",
+            "bulk resolve --step s --skip --by-hand",
+            "bulk rerun",
+            "bulk show",
             "workflow apply",
             "job show ops",
             "job show a/b/c",

@@ -7,6 +7,7 @@ mod dev;
 mod serve;
 
 mod bench;
+mod bulk;
 mod completions;
 mod doctor;
 mod exit_codes;

@@ -53,6 +53,11 @@ impl Session {
         Ok(Session { client, screen: Screen::of_stdout(), json: options.json, gathered })
     }
 
+    /// Whether JSON is wanted, and nothing beside it.
+    pub fn is_json(&self) -> bool {
+        self.json
+    }
+
     /// Prints the API's own JSON if that is wanted, else what `human` makes of it.
     pub fn show(
         &self,

@@ -1,5 +1,6 @@
 //! The JSON of the API: what clients send and what they get back, for the server and every client of it.
 
+mod bulk;
 mod cluster;
 mod overview;
 mod partition;
@@ -10,6 +11,10 @@ mod run;
 mod time;
 mod workflow;
 
+pub use bulk::{
+    BulkAction, BulkCount, BulkFailed, BulkFailure, BulkList, BulkPreview, BulkRequest, BulkSample,
+    BulkSelect, BulkSkipped, BulkState, BulkView,
+};
 pub use cluster::{ClusterView, HoldingView, InstanceView};
 pub use overview::{
     BacklogView, FiringView, FiringsView, LatencyView, OverviewView, PartitionCounts, RatesView, RegionBrief,

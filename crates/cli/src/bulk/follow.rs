@@ -1,0 +1,110 @@
+//! Following a bulk to its end: a bar for a person who waits, lines elsewhere.
+
+use std::io::IsTerminal;
+use std::time::Duration;
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use wire::{BulkState, BulkView};
+
+use super::show;
+use crate::client::{self, Call};
+use crate::failure::Failure;
+use crate::session::Session;
+use crate::signals::Signals;
+
+/// How often the server is asked.
+const LOOK: Duration = Duration::from_millis(500);
+
+/// Looks between two lines at least, where there is no terminal.
+const LINE_LOOKS: u32 = 4;
+
+/// Waits until the bulk has ended. An interrupt ends the waiting, not the bulk.
+pub async fn to_the_end(mut session: Session, begun: BulkView) -> anyhow::Result<()> {
+    let id = begun.id.clone();
+    let mut told = Told::new(&session, &begun);
+    let mut signals = Signals::listen()?;
+    let path = client::path("/v1/bulk/{}", &[&id]);
+    let answer = loop {
+        tokio::select! {
+            biased; // A signal first: nobody waits for a look.
+            () = signals.next() => {
+                told.finish();
+                let program = session.program();
+                let text = format!("bulk {id} goes on; stop it with '{program} bulk stop {id}', see it with '{program} bulk show {id}'");
+                return Err(Failure::No(text).into());
+            }
+            () = tokio::time::sleep(LOOK) => {}
+        }
+        let answer = session.client.send(Call::get(path.clone())).await?;
+        let bulk: BulkView = answer.value()?;
+        told.tell(&bulk);
+        if bulk.state != BulkState::Running {
+            break answer;
+        }
+    };
+    told.finish();
+    let bulk: BulkView = answer.value()?;
+    session.show(&answer, || Ok(show::detail(&bulk, &session.screen)))?;
+    match bulk.state {
+        BulkState::Stopped => Err(Failure::No(format!("bulk {id} was stopped")).into()),
+        _ if bulk.failed.count > 0 => {
+            Err(Failure::No(format!("it failed for {} of them", bulk.failed.count)).into())
+        }
+        _ => Ok(()),
+    }
+}
+
+/// How a person hears of it.
+enum Told {
+    Bar(ProgressBar),
+    Lines { looks: u32, last: String },
+    Nothing,
+}
+
+impl Told {
+    fn new(session: &Session, bulk: &BulkView) -> Told {
+        if session.is_json() {
+            return Told::Nothing;
+        }
+        if !std::io::stderr().is_terminal() {
+            return Told::Lines { looks: 0, last: String::new() };
+        }
+        let style = ProgressStyle::with_template("{msg:40} {bar:30} {pos:>6} of {len}  {elapsed}")
+            .expect("the template is well formed");
+        let length = bulk.matched.map(|matched| matched.count);
+        let bar = ProgressBar::with_draw_target(length, ProgressDrawTarget::stderr()).with_style(style);
+        bar.enable_steady_tick(Duration::from_millis(200));
+        Told::Bar(bar)
+    }
+
+    fn tell(&mut self, bulk: &BulkView) {
+        let dealt_with = bulk.done + bulk.skipped.count + bulk.failed.count;
+        match self {
+            Told::Nothing => {}
+            Told::Bar(bar) => {
+                bar.set_length(bulk.matched.map_or(dealt_with, |matched| matched.count.max(dealt_with)));
+                bar.set_position(dealt_with);
+                bar.set_message(show::standing(bulk));
+            }
+            Told::Lines { looks, last } => {
+                let line = match bulk.matched {
+                    Some(matched) => {
+                        format!("{dealt_with} of {}: {}", show::runs(matched), show::standing(bulk))
+                    }
+                    None => show::standing(bulk),
+                };
+                if *last != line && looks.is_multiple_of(LINE_LOOKS) {
+                    eprintln!("{line}");
+                    *last = line;
+                }
+                *looks += 1;
+            }
+        }
+    }
+
+    fn finish(&self) {
+        if let Told::Bar(bar) = self {
+            bar.finish_and_clear();
+        }
+    }
+}

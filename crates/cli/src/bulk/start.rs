@@ -1,0 +1,142 @@
+//! The beginning of a bulk: shown dry first, asked about, then followed to its end.
+
+use clap::Args;
+use wire::{BulkAction, BulkPreview, BulkRequest, BulkSelect, BulkView, DecisionKind, Time};
+use words::RunStatus;
+
+use super::ask::{self, Agreed};
+use super::{follow, show};
+use crate::client::Call;
+use crate::session::Session;
+use crate::when;
+
+/// Which runs are meant, and how it is done.
+#[derive(Debug, Args)]
+pub struct Start {
+    /// Only runs of this workflow
+    #[arg(long)]
+    workflow: Option<String>,
+    /// Only runs with this key
+    #[arg(long)]
+    key: Option<String>,
+    /// Accepted at or after this time, or this long ago: 2026-03-01T12:00:00Z or 90m
+    #[arg(long, value_name = "TIME", value_parser = time)]
+    from: Option<Time>,
+    /// Accepted before this time, or this long ago
+    #[arg(long, value_name = "TIME", value_parser = time)]
+    to: Option<Time>,
+    /// Only runs with this text in their reason
+    #[arg(long, value_name = "TEXT")]
+    reason: Option<String>,
+    /// This run, and no other than those named so; can be given often
+    #[arg(long = "id", value_name = "ID", conflicts_with_all = ["workflow", "key", "from", "to", "reason"])]
+    ids: Vec<String>,
+    /// Runs per second at most
+    #[arg(long, value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    rate: u32,
+    /// Why; kept in the runs' timelines
+    #[arg(long, default_value = "")]
+    note: String,
+    /// Only show what would be done
+    #[arg(long, conflicts_with_all = ["yes", "detach"])]
+    dry_run: bool,
+    /// Do not ask
+    #[arg(long, short)]
+    yes: bool,
+    /// Do not wait for its end
+    #[arg(long)]
+    detach: bool,
+}
+
+/// Runs that can be taken back.
+#[derive(Debug, Args)]
+pub struct Forward {
+    /// Only runs with this status: queued or running
+    #[arg(long, conflicts_with = "ids")]
+    status: Option<RunStatus>,
+}
+
+/// Runs that can be run again.
+#[derive(Debug, Args)]
+pub struct Ended {
+    /// Runs with this status: undone, given_up or completed
+    #[arg(long, required_unless_present = "ids", conflicts_with = "ids")]
+    status: Option<RunStatus>,
+}
+
+impl Forward {
+    pub fn status(&self) -> Option<RunStatus> {
+        self.status
+    }
+}
+
+impl Ended {
+    pub fn status(&self) -> Option<RunStatus> {
+        self.status
+    }
+}
+
+impl Start {
+    pub async fn run(
+        self,
+        mut session: Session,
+        action: BulkAction,
+        status: Option<RunStatus>,
+        decision: Option<DecisionKind>,
+        step: Option<String>,
+    ) -> anyhow::Result<()> {
+        let (yes, dry_run, detach) = (self.yes, self.dry_run, self.detach);
+        let mut request = self.request(action, status, decision, step);
+        request.dry_run = true;
+        let answer = session.client.send(call(&request)?).await?;
+        let found: BulkPreview = answer.value()?;
+        if dry_run {
+            return session.show(&answer, || Ok(show::preview(&found, &session.screen)));
+        }
+        if found.matched.count == 0 && !found.matched.at_least {
+            return session.show(&answer, || Ok("No run is meant; nothing is done.\n".to_owned()));
+        }
+        if !yes && ask::person(&session, &request, &found)? == Agreed::No {
+            return session.show(&answer, || Ok("Nothing is done.\n".to_owned()));
+        }
+        request.dry_run = false;
+        let answer = session.client.send(call(&request)?).await?;
+        let bulk: BulkView = answer.value()?;
+        if detach {
+            let program = session.program();
+            return session.show(&answer, || {
+                Ok(format!("bulk {} is under way\nfollow it with: {program} bulk show {0}\n", bulk.id))
+            });
+        }
+        follow::to_the_end(session, bulk).await
+    }
+
+    fn request(
+        self,
+        action: BulkAction,
+        status: Option<RunStatus>,
+        decision: Option<DecisionKind>,
+        step: Option<String>,
+    ) -> BulkRequest {
+        let Start { workflow, key, from, to, reason, ids, rate, note, .. } = self;
+        let select = BulkSelect { workflow, status, key, from, to, reason };
+        BulkRequest {
+            select: ids.is_empty().then_some(select),
+            ids,
+            action,
+            decision,
+            step,
+            note,
+            rate: Some(rate),
+            dry_run: false,
+        }
+    }
+}
+
+fn call(request: &BulkRequest) -> anyhow::Result<Call> {
+    Ok(Call::post("/v1/bulk", "application/json", serde_json::to_vec(request)?))
+}
+
+fn time(text: &str) -> Result<Time, String> {
+    when::parse(text, when::now())
+}
