@@ -18,6 +18,11 @@ def messages(context, value):
     return json.dumps(value).encode()
 
 
+@schemathesis.deserializer("application/vnd.microsoft.servicebus.json")
+def read_messages(context, response):
+    return json.loads(response.content)
+
+
 def is_meant_well(case, location):
     """Whether this part of a case is meant to be valid; what is wrong on purpose stays as it is."""
     components = case.meta.components if case.meta else {}
