@@ -1,6 +1,7 @@
 //! The JSON of the API: what clients send and what they get back, for the server and every client of it.
 
 mod cluster;
+mod message;
 mod partition;
 mod problem;
 mod queue;
@@ -10,6 +11,7 @@ mod time;
 mod workflow;
 
 pub use cluster::{ClusterView, HoldingView, InstanceView};
+pub use message::{ReceivedMessage, ReceivedProperties, SentMessage, SentProperties};
 pub use partition::{Limits, PartitionView, ServiceView};
 pub use problem::{FieldError, Problem};
 pub use queue::{

@@ -12,8 +12,9 @@ use wire::{
     AppliedView, BatchAnswer, CheckView, ClusterView, CountsView, DeadView, DecisionKind, DecisionRequest,
     DrillRequest, DrillView, FieldError, FilterView, HoldingView, InstanceView, Limits, MessagePage,
     MessageView, MirrorView, MomentView, Moved, NamePage, PartitionView, Problem, PromoteRequest,
-    PromotedView, QueueView, RegionView, RunDetail, RunPage, RunSummary, ServiceView, SideView, StepOutline,
-    StepView, StreamTailView, TailView, Time, TopicView, WorkflowList, WorkflowView,
+    PromotedView, QueueView, ReceivedMessage, ReceivedProperties, RegionView, RunDetail, RunPage, RunSummary,
+    SentMessage, SentProperties, ServiceView, SideView, StepOutline, StepView, StreamTailView, TailView,
+    Time, TopicView, WorkflowList, WorkflowView,
 };
 use words::{RunStatus, Span, Timestamp};
 
@@ -268,6 +269,55 @@ fn messages_are_as_described() {
     };
     check("Message", From::Server, message.clone());
     check("MessagePage", From::Server, MessagePage { items: vec![message], next: Some(8) });
+}
+
+#[test]
+fn messages_on_their_way_are_as_described() {
+    let properties = BTreeMap::from([(text("country"), json!("NO"))]);
+    let said = SentProperties {
+        message_id: some("m"),
+        label: some("paid"),
+        correlation_id: some("c"),
+        reply_to: some("r"),
+        to: some("t"),
+        content_type: some("application/json"),
+        session_id: some("s"),
+        reply_to_session_id: some("rs"),
+        partition_key: some("s"),
+        via_partition_key: some("v"),
+        time_to_live: Some(1.5),
+        scheduled_enqueue_time_utc: some("2026-03-01T12:00:00Z"),
+        force_persistence: Some(true),
+    };
+    check("SentProperties", From::Client, said.clone());
+    let sent = SentMessage {
+        body: text("AP8="),
+        body_encoding: some("base64"),
+        broker_properties: said.clone(),
+        user_properties: properties.clone(),
+    };
+    check("SentMessage", From::Client, sent);
+    let known = ReceivedProperties {
+        delivery_count: 1,
+        enqueued_sequence_number: 7,
+        enqueued_time_utc: TIME.http(),
+        expires_at_utc: Some(TIME.http()),
+        lock_token: some("0192f0c1-2d3e-7a4b-8c5d-6e7f80910a1b"),
+        locked_until_utc: Some(TIME.http()),
+        message_id: text("m"),
+        sequence_number: 7,
+        state: text("Active"),
+        sent: SentProperties { message_id: None, ..said },
+    };
+    check("ReceivedProperties", From::Server, known.clone());
+    let received = ReceivedMessage {
+        body: text("AP8="),
+        body_encoding: some("base64"),
+        broker_properties: known,
+        user_properties: properties,
+        location: some("http://localhost/q/messages/7/0192f0c1-2d3e-7a4b-8c5d-6e7f80910a1b"),
+    };
+    check("ReceivedMessage", From::Server, received);
 }
 
 #[test]

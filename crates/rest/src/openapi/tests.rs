@@ -1,3 +1,5 @@
+//! The description against the routes, and what generators stumble over.
+
 use std::collections::BTreeSet;
 
 use serde_json::{Map, Value};
