@@ -55,8 +55,8 @@ fn existing(file: &str) -> Option<PathBuf> {
     Some(PathBuf::from(file)).filter(|file| file.is_file())
 }
 
-/// Exactly what the lock lists, made anew when it has changed.
-fn install_packages(listed: &Path, place: &Path) -> anyhow::Result<()> {
+/// Packages of npm: exactly what the lock lists, made anew when it has changed.
+pub fn install_packages(listed: &Path, place: &Path) -> anyhow::Result<()> {
     let lock = listed.join("package-lock.json");
     let wanted = fs::read_to_string(&lock).with_context(|| format!("reading {}", lock.display()))?;
     // Written last: an installation that was not finished has none.

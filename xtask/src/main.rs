@@ -2,7 +2,9 @@
 
 mod azure_sdk;
 mod brokers;
+mod clients;
 mod command;
+mod dev_server;
 mod fuzz;
 mod long;
 mod peers;
@@ -40,6 +42,8 @@ enum Task {
     AzureSdk,
     /// Installs the brokers, and the clients of others, that the tests talk to; part of the tests.
     Brokers,
+    /// Generates, checks and packs the clients in Python and TypeScript, and runs their examples; part of the tests.
+    Clients(clients::Clients),
     /// Requests made up from the description of the API, against the real binary; part of the tests.
     Schemathesis(schemathesis::Schemathesis),
     /// Hostile bytes for every parser, guided by coverage; the tests have a small part of it.
@@ -91,6 +95,7 @@ fn carry_out(task: Task) -> anyhow::Result<()> {
             azure_sdk::run(&root).map(|tests| println!("\nxtask azure-sdk: {tests} tests passed"))
         }
         Task::Brokers => brokers::ensure(&root).map(|()| println!("xtask brokers: all is there")),
+        Task::Clients(asked) => clients::run(&root, &asked).map(|done| println!("\nxtask clients: {done}")),
         Task::Schemathesis(asked) => {
             schemathesis::run(&root, &asked).map(|done| println!("\nxtask schemathesis: {done}"))
         }

@@ -1,5 +1,7 @@
 //! The client against a real server with the drone services around it, and against servers that misbehave.
 
+#![allow(clippy::unwrap_used)]
+
 #[path = "../examples/first_run.rs"]
 #[expect(dead_code, reason = "its main is for cargo run")]
 mod first_run;
