@@ -1,13 +1,12 @@
 //! Real brokers for the tests, and clients of others that receive from them: installed by package name when missing.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use anyhow::Context;
 
 use crate::peers::install::{apt, on_path};
-use crate::{command, python};
+use crate::{command, node, python};
 
 /// Makes sure that everything is there that `peers` starts: packages of Debian, of npm and of PyPI.
 pub fn ensure(root: &Path) -> anyhow::Result<()> {
@@ -17,7 +16,7 @@ pub fn ensure(root: &Path) -> anyhow::Result<()> {
     let (listed, place) = (root.join("tests/brokers"), place()?);
     python::environment(&place.join("python"), &listed.join("requirements.txt"))?;
     ensure_nats(root)?;
-    install_packages(&listed, &place.join("node"))
+    node::packages(&listed, &place.join("node"))
 }
 
 /// The NATS server that a cluster needs, which is newer than Debian's.
@@ -37,13 +36,7 @@ fn install_server(package: &str) -> anyhow::Result<()> {
     if look().is_some() {
         return Ok(());
     }
-    if apt(package, look).is_err() {
-        // A machine that has never installed anything does not know what there is.
-        let mut update = Command::new("apt-get");
-        update.arg("update").stdout(Stdio::null());
-        command::run(update)?;
-        apt(package, look)?;
-    }
+    apt(package, look)?;
     // The package starts it on machines that have a service manager; elsewhere there is nothing to stop.
     let mut stop = Command::new("service");
     stop.args([package, "stop"]).stdout(Stdio::null()).stderr(Stdio::null());
@@ -53,25 +46,4 @@ fn install_server(package: &str) -> anyhow::Result<()> {
 
 fn existing(file: &str) -> Option<PathBuf> {
     Some(PathBuf::from(file)).filter(|file| file.is_file())
-}
-
-/// Packages of npm: exactly what the lock lists, made anew when it has changed.
-pub fn install_packages(listed: &Path, place: &Path) -> anyhow::Result<()> {
-    let lock = listed.join("package-lock.json");
-    let wanted = fs::read_to_string(&lock).with_context(|| format!("reading {}", lock.display()))?;
-    // Written last: an installation that was not finished has none.
-    let stamp = place.join("installed.json");
-    if fs::read_to_string(&stamp).is_ok_and(|made| made == wanted) {
-        return Ok(());
-    }
-    println!("installing what {} lists into {}", lock.display(), place.display());
-    fs::create_dir_all(place).with_context(|| format!("making {}", place.display()))?;
-    for name in ["package.json", "package-lock.json"] {
-        fs::copy(listed.join(name), place.join(name)).with_context(|| format!("copying {name}"))?;
-    }
-    apt("npm", || on_path("npm"))?;
-    let mut npm = Command::new("npm");
-    npm.args(["ci", "--no-audit", "--no-fund", "--loglevel=error"]).current_dir(place);
-    command::run(npm).context("npm is needed")?;
-    fs::write(&stamp, wanted).with_context(|| format!("writing {}", stamp.display()))
 }

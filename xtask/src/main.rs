@@ -2,11 +2,14 @@
 
 mod azure_sdk;
 mod brokers;
+mod browser;
 mod clients;
 mod command;
 mod dev_server;
+mod docs;
 mod fuzz;
 mod long;
+mod node;
 mod peers;
 mod python;
 mod ratchet;
@@ -40,10 +43,16 @@ enum Task {
     Tidy,
     /// The published Python client of Azure Scheduler against the real binary; part of the tests.
     AzureSdk,
+    /// Runs every command of the documents as it is printed; part of the tests.
+    Docs(docs::Docs),
     /// Installs the brokers, and the clients of others, that the tests talk to; part of the tests.
     Brokers,
     /// Generates, checks and packs the clients in Python and TypeScript, and runs their examples; part of the tests.
     Clients(clients::Clients),
+    /// Every page of the dashboard in a real browser; part of the tests.
+    Browser(browser::Browser),
+    /// Pictures of every page of the dashboard, light and dark, into docs/screenshots.
+    Screenshots,
     /// Requests made up from the description of the API, against the real binary; part of the tests.
     Schemathesis(schemathesis::Schemathesis),
     /// Hostile bytes for every parser, guided by coverage; the tests have a small part of it.
@@ -94,8 +103,11 @@ fn carry_out(task: Task) -> anyhow::Result<()> {
         Task::AzureSdk => {
             azure_sdk::run(&root).map(|tests| println!("\nxtask azure-sdk: {tests} tests passed"))
         }
+        Task::Docs(asked) => docs::run(&root, &asked).map(|done| println!("xtask docs: {done}")),
         Task::Brokers => brokers::ensure(&root).map(|()| println!("xtask brokers: all is there")),
         Task::Clients(asked) => clients::run(&root, &asked).map(|done| println!("\nxtask clients: {done}")),
+        Task::Browser(asked) => asked.run(&root),
+        Task::Screenshots => browser::screenshots(&root),
         Task::Schemathesis(asked) => {
             schemathesis::run(&root, &asked).map(|done| println!("\nxtask schemathesis: {done}"))
         }

@@ -4,9 +4,10 @@ use std::path::Path;
 use std::time::Instant;
 
 use crate::clients::{self, Clients};
+use crate::docs::{self, Docs};
 use crate::ratchet::{self, Ratchet};
 use crate::schemathesis::Schemathesis;
-use crate::{azure_sdk, brokers, command, schemathesis, sim, tidy, torture};
+use crate::{azure_sdk, brokers, browser, command, schemathesis, sim, tidy, torture};
 
 /// Everything that must hold.
 pub fn test(root: &Path) -> anyhow::Result<()> {
@@ -16,7 +17,9 @@ pub fn test(root: &Path) -> anyhow::Result<()> {
     let tests = stage("tests", || run_tests(root))?;
     let sdk = stage("azure sdk", || azure_sdk::run(root))?;
     let clients = stage("clients", || clients::run(root, &Clients::of_this_build()))?;
+    let browser = stage("browser", || browser::tests(root))?;
     let described = stage("schemathesis", || schemathesis::run(root, &Schemathesis::small()))?;
+    let docs = stage("docs", || docs::run(root, &Docs::all()))?;
     let simulated = stage("simulation", || sim::short(root))?;
     let ratchet = stage("ratchet", || ratchet::run(root, &Ratchet::compare()))?;
     let torture = stage("torture", || torture::short(root))?;
@@ -24,7 +27,8 @@ pub fn test(root: &Path) -> anyhow::Result<()> {
     let seconds = began.elapsed().as_secs() % 60;
     println!(
         "\nxtask test: all green: format, tidy, lints, {} tests passed ({} ignored), {sdk} of the Azure SDK, \
-         {clients}, {described}, simulation: {simulated}, ratchet: {ratchet}, torture: {torture}, in {minutes} min {seconds} s",
+         {clients}, {browser} in a browser, {described}, docs: {docs}, simulation: {simulated}, ratchet: {ratchet}, \
+         torture: {torture}, in {minutes} min {seconds} s",
         tests.passed, tests.ignored,
     );
     Ok(())

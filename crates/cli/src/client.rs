@@ -10,7 +10,7 @@ pub use ::client::{Answer, Call, path, query};
 
 /// A client of one server.
 pub struct Client {
-    http: Http,
+    http: Box<Http>,
 }
 
 impl Client {
@@ -21,7 +21,7 @@ impl Client {
             Some(token) => http.with_token(token).map_err(|error| Failure::Usage(error.to_string()))?,
             None => http,
         };
-        Ok(Client { http })
+        Ok(Client { http: Box::new(http) })
     }
 
     /// The address of the server, as it was given.

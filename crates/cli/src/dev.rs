@@ -75,6 +75,7 @@ fn welcome(url: &str, fleet: &Fleet, data: &Path, temporary: bool) -> String {
     format!(
         "Sortie is ready.
 
+  dashboard  {url}/
   API        {url}/v1
   metrics    {url}/metrics
   workflows  drone-delivery, drone-reschedule

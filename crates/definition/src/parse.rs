@@ -50,8 +50,8 @@ const FIELDS: [&str; 14] = [
 ];
 
 /// Paths that Sortie itself answers.
-const RESERVED_ROUTES: [&str; 7] =
-    ["/v1", "/subscriptions", "/livez", "/readyz", "/metrics", "/openapi.json", "/docs"];
+const RESERVED_ROUTES: [&str; 8] =
+    ["/v1", "/subscriptions", "/livez", "/readyz", "/metrics", "/openapi.json", "/docs", "/ui"];
 
 const DEADLINE: Span = Span::from_secs(24 * 3600);
 

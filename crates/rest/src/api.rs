@@ -20,6 +20,7 @@ use words::{PartitionId, RunId, RunStatus, Span, StepName, WorkflowName};
 use crate::access::{self, Access, Denied, Permission};
 use crate::error::ApiError;
 use crate::limits::WAITING_READ_BYTES;
+use crate::pages::Pages;
 use crate::passage::Passage;
 use crate::peer::PeerSecret;
 use crate::region::RegionDesk;
@@ -52,6 +53,8 @@ pub struct Parts<J> {
     pub peer: Option<PeerSecret>,
     /// What this instance does for clients.
     pub roles: Roles,
+    /// What people see in a browser; none where nobody looks.
+    pub pages: Option<Arc<dyn Pages>>,
 }
 
 /// Who an instance is in the eyes of another.

@@ -1,8 +1,11 @@
 //! Where every request arrives: answered here, passed on to who can, or gathered from all.
 
+use std::sync::Arc;
+
 use axum::Router;
 use axum::body::Body;
 use axum::response::IntoResponse;
+use bytes::Bytes;
 use http::{Request, Response};
 use journal::Journal;
 use tokio::sync::watch;
@@ -19,6 +22,7 @@ use crate::errand::{Errand, is_not_held};
 use crate::error::ApiError;
 use crate::holds::{HOLDS, Holds};
 use crate::own_route;
+use crate::pages::{self, Ask, Pages};
 use crate::passage::FORWARDED;
 use crate::region;
 use crate::routes;
@@ -43,6 +47,27 @@ impl<J: Journal> Desk<J> {
     }
 
     pub(crate) async fn answer(&self, request: Request<Payload>) -> Response<Body> {
+        if let Some(pages) = self.api.pages.as_ref().filter(|_| pages::is_of_people(request.uri().path())) {
+            return self.show(pages.as_ref(), request).await.unwrap_or_else(IntoResponse::into_response);
+        }
+        self.answer_call(request).await
+    }
+
+    /// A page, which asks this same desk for what it shows.
+    async fn show(&self, pages: &dyn Pages, request: Request<Payload>) -> Result<Response<Body>, ApiError> {
+        let errand = Errand::read(request).await?;
+        let mut request = errand.request().map(|_| errand.body.clone());
+        request.headers_mut().remove(FORWARDED);
+        let desk = self.clone();
+        let ask: Ask = Arc::new(move |request: Request<Bytes>| {
+            let desk = desk.clone();
+            Box::pin(async move { pages::whole(desk.answer_call(request.map(Payload::whole)).await).await })
+        });
+        Ok(pages.answer(request, ask, self.stopping.clone()).await)
+    }
+
+    /// Answers a call of the API.
+    async fn answer_call(&self, request: Request<Payload>) -> Response<Body> {
         if let Some(refusal) = region::refusal(self.api.region.as_deref(), request.uri().path()) {
             return refusal.into_response();
         }

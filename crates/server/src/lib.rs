@@ -10,6 +10,7 @@ mod memory;
 mod nats;
 mod outbound;
 mod owner;
+mod pages;
 mod passage;
 mod post;
 mod region;

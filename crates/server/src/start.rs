@@ -27,6 +27,7 @@ use crate::membership::{Joined, Membership};
 use crate::memory::Memory;
 use crate::nats::{self, Nats, NatsError};
 use crate::outbound::Outbound;
+use crate::pages::Front;
 use crate::passage::Neighbours;
 use crate::starter::WorkflowStarter;
 use crate::{gauges, housekeeping, region};
@@ -143,6 +144,7 @@ pub async fn start_with_clock(config: Config, clock: Clock) -> Result<Running, S
         passage: neighbours.passage,
         peer: neighbours.peer,
         roles: neighbours.roles,
+        pages: Some(Arc::new(Front::default())),
     });
     let server = rest::serve(listener, api.clone()).await.map_err(|source| unheard(&config, source))?;
     let keeper = housekeeping::Keeper {

@@ -2,6 +2,7 @@
 
 mod cluster;
 mod message;
+mod overview;
 mod partition;
 mod problem;
 mod queue;
@@ -12,6 +13,10 @@ mod workflow;
 
 pub use cluster::{ClusterView, HoldingView, InstanceView};
 pub use message::{ReceivedMessage, ReceivedProperties, SentMessage, SentProperties};
+pub use overview::{
+    BacklogView, FiringView, FiringsView, LatencyView, OverviewView, PartitionCounts, RatesView, RegionBrief,
+    SeriesView,
+};
 pub use partition::{Limits, PartitionView, ServiceView};
 pub use problem::{FieldError, Problem};
 pub use queue::{

@@ -8,7 +8,7 @@ use anyhow::Context;
 
 use super::{Made, only};
 use crate::peers::install::{apt, on_path};
-use crate::{brokers, command};
+use crate::{command, node};
 
 /// What is written by hand, beside the package and its lock.
 const SOURCES: [&str; 4] =
@@ -18,7 +18,7 @@ const SOURCES: [&str; 4] =
 pub fn make(listed: &Path, place: &Path, description: &Path) -> anyhow::Result<PathBuf> {
     let package = place.join("typescript");
     apt("nodejs", || on_path("node"))?;
-    brokers::install_packages(listed, &package)?;
+    node::packages(listed, &package)?;
     let mut inputs: Vec<PathBuf> = SOURCES.iter().map(|name| listed.join(name)).collect();
     inputs.extend([listed.join("package.json"), listed.join("package-lock.json"), description.to_owned()]);
     let made = Made::of(place.join("typescript.made"), &inputs)?;

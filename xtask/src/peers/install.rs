@@ -99,14 +99,24 @@ pub fn apt(package: &str, look: impl Fn() -> Option<PathBuf>) -> anyhow::Result<
         return Ok(found);
     }
     println!("installing the Debian package {package}");
+    if apt_install(package).is_err() {
+        // A machine that has never installed anything does not know what there is.
+        let mut update = Command::new("apt-get");
+        update.arg("update").stdout(Stdio::null());
+        command::run(update)?;
+        apt_install(package).with_context(|| format!("install the Debian package {package}, as root"))?;
+    }
+    let found = look();
+    ensure!(found.is_some(), "{package} is installed, but its program is not where it should be");
+    found.context("just looked at")
+}
+
+fn apt_install(package: &str) -> anyhow::Result<()> {
     let mut install = Command::new("apt-get");
     install.args(["install", "--yes", "--no-install-recommends", package]);
     // Runlevel 1 keeps the package from starting its own service.
     install.env("DEBIAN_FRONTEND", "noninteractive").env("RUNLEVEL", "1").stdout(Stdio::null());
-    command::run(install).with_context(|| format!("install the Debian package {package}, as root"))?;
-    let found = look();
-    ensure!(found.is_some(), "{package} is installed, but its program is not where it should be");
-    found.context("just looked at")
+    command::run(install)
 }
 
 /// Where the shell would find a program.

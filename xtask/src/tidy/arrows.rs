@@ -10,7 +10,7 @@ const LINES: [&[&str]; 8] = [
     &["kernel", "definition", "jobs", "wire"],
     &["journal", "view", "vault", "host", "brokers"],
     &["cluster", "engine", "ingest"],
-    &["rest", "effects", "sources", "journal-disk", "journal-nats"],
+    &["rest", "dashboard", "effects", "sources", "journal-disk", "journal-nats"],
     &["server", "client"],
     &["drone-delivery", "peers"],
     &["cli", "torture", "sim", "fuzz", "ratchet", "xtask"],

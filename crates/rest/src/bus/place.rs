@@ -10,7 +10,8 @@ use words::{QueueName, Uid};
 use crate::error::ApiError;
 
 /// First parts of paths that are the API's own; no queue can have them as its name.
-const RESERVED: [&str; 7] = ["v1", "subscriptions", "livez", "readyz", "metrics", "openapi.json", "docs"];
+const RESERVED: [&str; 8] =
+    ["v1", "subscriptions", "livez", "readyz", "metrics", "openapi.json", "docs", "ui"];
 
 /// What a path of the bus names.
 #[derive(Debug, PartialEq, Eq)]

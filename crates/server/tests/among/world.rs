@@ -235,6 +235,7 @@ impl Instance {
             peer: neighbours.peer,
             roles: neighbours.roles,
             region: None,
+            pages: None,
         });
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let server = rest::serve(listener, api).await.unwrap();

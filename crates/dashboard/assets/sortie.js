@@ -1,0 +1,179 @@
+// What pages do beyond plain HTML: stay live, copy, ask before they act, tell how long ago, obey the keyboard.
+"use strict";
+
+const said = document.getElementById("said");
+
+function say(text) {
+  said.textContent = text;
+  said.classList.toggle("shown", text !== "");
+  clearTimeout(say.timer);
+  if (text) say.timer = setTimeout(() => say(""), 6000);
+}
+
+// Live parts.
+
+function isBusy(part) {
+  const active = document.activeElement;
+  if (part.contains(active) && active.matches("input, textarea, select")) return true;
+  if (part.querySelector("input[type=checkbox]:checked")) return true;
+  const selection = getSelection();
+  return !selection.isCollapsed && part.contains(selection.anchorNode);
+}
+
+function replace(part, html) {
+  const opened = [...part.querySelectorAll("details[open][id]")].map((details) => details.id);
+  const focused = part.contains(document.activeElement) ? document.activeElement.id || document.activeElement.getAttribute("href") : null;
+  const scrolled = [...part.querySelectorAll(".scroll")].map((box) => [box.scrollLeft, box.scrollTop]);
+  part.innerHTML = html;
+  for (const id of opened) {
+    const details = document.getElementById(id);
+    if (details) details.open = true;
+  }
+  if (focused) {
+    const again = document.getElementById(focused) || part.querySelector(`[href="${CSS.escape(focused)}"]`);
+    if (again) again.focus({ preventScroll: true });
+  }
+  part.querySelectorAll(".scroll").forEach((box, index) => {
+    if (scrolled[index]) [box.scrollLeft, box.scrollTop] = scrolled[index];
+  });
+  tellTimes(part);
+}
+
+// The server says something at least every five seconds.
+const silenceMax = 15000;
+
+function stayLive(at) {
+  const waiting = new Map();
+  let heard = Date.now();
+  const hear = () => {
+    heard = Date.now();
+    document.body.classList.remove("stale");
+  };
+  const lose = () => document.body.classList.add("stale");
+  const source = new EventSource("/ui/live?at=" + encodeURIComponent(at));
+  source.addEventListener("part", (event) => {
+    hear();
+    const { id, html } = JSON.parse(event.data);
+    waiting.set(id, html);
+    settle();
+  });
+  source.addEventListener("here", hear);
+  source.addEventListener("open", hear);
+  source.addEventListener("error", lose);
+  source.addEventListener("trouble", lose);
+  source.addEventListener("signed-out", () => location.reload());
+  const settle = () => {
+    for (const [id, html] of waiting) {
+      const part = document.getElementById(id);
+      if (!part || isBusy(part)) continue;
+      waiting.delete(id);
+      replace(part, html);
+    }
+  };
+  setInterval(() => {
+    settle();
+    if (Date.now() - heard > silenceMax) lose();
+  }, 1000);
+}
+
+// Times.
+
+function ago(then) {
+  const seconds = Math.round((Date.now() - then) / 1000);
+  const size = Math.abs(seconds);
+  const text =
+    size < 2 ? "now" :
+    size < 90 ? `${size} s` :
+    size < 5400 ? `${Math.round(size / 60)} min` :
+    size < 129600 ? `${Math.round(size / 3600)} h` :
+    `${Math.round(size / 86400)} d`;
+  return text === "now" ? text : seconds > 0 ? `${text} ago` : `in ${text}`;
+}
+
+function tellTimes(root) {
+  for (const time of root.querySelectorAll("time[datetime]")) {
+    const text = ago(Date.parse(time.dateTime));
+    if (time.textContent !== text) time.textContent = text;
+  }
+}
+
+// The theme.
+
+const themes = ["system", "light", "dark"];
+
+function showTheme(button) {
+  button.textContent = "Theme: " + (document.documentElement.dataset.theme || "system");
+}
+
+function switchTheme(button) {
+  const now = document.documentElement.dataset.theme || "system";
+  const next = themes[(themes.indexOf(now) + 1) % themes.length];
+  if (next === "system") {
+    delete document.documentElement.dataset.theme;
+    localStorage.removeItem("sortie-theme");
+  } else {
+    document.documentElement.dataset.theme = next;
+    localStorage.setItem("sortie-theme", next);
+  }
+  showTheme(button);
+}
+
+// Clicks and forms.
+
+document.addEventListener("click", (event) => {
+  const button = event.target.closest("button");
+  if (!button) return;
+  if (button.matches("[data-theme-switch]")) switchTheme(button);
+  if (button.matches("[data-copy]")) {
+    const text = button.parentElement.querySelector("code").textContent;
+    navigator.clipboard.writeText(text).then(() => say("Copied."), () => say("The browser did not allow copying."));
+  }
+});
+
+document.addEventListener("submit", (event) => {
+  const question = event.target.dataset.question;
+  if (question && !confirm(question)) event.preventDefault();
+});
+
+document.addEventListener("change", (event) => {
+  const all = event.target.closest("[data-all]");
+  if (!all) return;
+  const boxes = document.querySelectorAll(`input[type=checkbox][name="${CSS.escape(all.dataset.all)}"]`);
+  for (const box of boxes) box.checked = all.checked;
+});
+
+// The keyboard: / to search, g and a letter to go.
+
+const places = { o: "/", r: "/ui/runs", p: "/ui/parked", w: "/ui/workflows", j: "/ui/jobs", q: "/ui/queues", s: "/ui/services", b: "/ui/bulk", d: "/docs" };
+let going = 0;
+
+document.addEventListener("keydown", (event) => {
+  if (event.ctrlKey || event.metaKey || event.altKey || event.target.matches("input, textarea, select")) return;
+  if (event.key === "/") {
+    const field = document.querySelector("form[role=search] input:not([type=hidden])");
+    if (field) {
+      event.preventDefault();
+      field.focus();
+    }
+  } else if (event.key === "g") {
+    going = Date.now();
+  } else if (places[event.key] && Date.now() - going < 1200) {
+    location.href = places[event.key];
+  }
+});
+
+// What the last form came to.
+
+function tellSaid() {
+  const match = document.cookie.match(/(?:^|; )sortie_said=([^;]*)/);
+  if (!match) return;
+  document.cookie = "sortie_said=; Path=/; Max-Age=0; SameSite=Strict";
+  say(decodeURIComponent(match[1]));
+}
+
+const themeButton = document.querySelector("[data-theme-switch]");
+if (themeButton) showTheme(themeButton);
+tellSaid();
+tellTimes(document);
+setInterval(() => tellTimes(document), 1000);
+if (document.body.dataset.liveAt) stayLive(document.body.dataset.liveAt);

@@ -1,0 +1,72 @@
+//! What is around every page: the head, the navigation, and where the content stands.
+
+use maud::{DOCTYPE, Markup, html};
+
+use crate::assets;
+use crate::page::{Page, Place};
+use crate::visit::Visit;
+
+const NAVIGATION: [(Place, &str, &str); 10] = [
+    (Place::Overview, "/", "Overview"),
+    (Place::Runs, "/ui/runs", "Runs"),
+    (Place::Parked, "/ui/parked", "Parked"),
+    (Place::Workflows, "/ui/workflows", "Workflows"),
+    (Place::Jobs, "/ui/jobs", "Jobs"),
+    (Place::Queues, "/ui/queues", "Queues"),
+    (Place::Services, "/ui/services", "Services"),
+    (Place::Bulk, "/ui/bulk", "Bulk"),
+    (Place::Settings, "/ui/settings", "Settings"),
+    (Place::Docs, "/docs", "Docs"),
+];
+
+pub(crate) fn around(visit: &Visit, page: Page) -> Markup {
+    let live = page.lives().next().is_some().then(|| visit.place());
+    html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                meta name="color-scheme" content="light dark";
+                title { (page.title) " · Sortie" }
+                link rel="icon" href=(assets::address("mark.svg")) type="image/svg+xml";
+                script src=(assets::address("theme.js")) {}
+                link rel="stylesheet" href=(assets::address("sortie.css"));
+                script src=(assets::address("sortie.js")) defer {}
+            }
+            body data-live-at=[live] {
+                a.skip href="#content" { "Skip to the content" }
+                @if page.navigation { (navigation(visit, page.place)) }
+                main #content tabindex="-1" {
+                    h1 { (page.title) }
+                    (page.content())
+                }
+                div #said role="status" aria-live="polite" {}
+            }
+        }
+    }
+}
+
+fn navigation(visit: &Visit, here: Place) -> Markup {
+    html! {
+        header.side {
+            a.brand href="/" aria-label="Sortie, overview" {
+                img src=(assets::address("mark.svg")) alt="" width="22" height="22";
+                "Sortie"
+            }
+            nav aria-label="Pages" {
+                ul {
+                    @for (place, address, name) in NAVIGATION {
+                        li { a href=(address) aria-current=[(place == here).then_some("page")] { (name) } }
+                    }
+                }
+            }
+            div.foot {
+                button type="button" data-theme-switch { "Theme: system" }
+                @if visit.token().is_some() {
+                    form method="post" action="/ui/sign-out" { button type="submit" { "Sign out" } }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,72 @@
+//! The dashboard: pages for people, made of what the API answers, with the rights of whoever looks.
+
+mod answer;
+mod assets;
+mod docs;
+mod frame;
+mod live;
+mod page;
+mod pages;
+mod pieces;
+mod sign_in;
+mod trouble;
+mod visit;
+
+use std::pin::Pin;
+use std::sync::Arc;
+
+use axum::body::Body;
+use bytes::Bytes;
+use http::{Method, Request, Response};
+use tokio::sync::{Semaphore, watch};
+
+use crate::trouble::Trouble;
+use crate::visit::Visit;
+
+/// The API, asked from inside the process.
+pub type Ask = Arc<dyn Fn(Request<Bytes>) -> Asking + Send + Sync>;
+pub type Asking = Pin<Box<dyn Future<Output = Response<Bytes>> + Send>>;
+
+/// Pages that may be live at once: each costs a look at the API every second.
+const LIVE_MAX: usize = 64;
+
+/// Answers everything at `/` and under `/ui` and `/docs`.
+pub struct Dashboard {
+    lives: Arc<Semaphore>,
+}
+
+impl Default for Dashboard {
+    fn default() -> Dashboard {
+        Dashboard { lives: Arc::new(Semaphore::new(LIVE_MAX)) }
+    }
+}
+
+impl Dashboard {
+    pub async fn answer(
+        &self,
+        request: Request<Bytes>,
+        ask: Ask,
+        stopping: watch::Receiver<bool>,
+    ) -> Response<Body> {
+        if let Some(asset) = assets::find(request.uri().path()) {
+            return assets::answer(asset, &request);
+        }
+        let visit = Visit::new(request, ask);
+        let answered = self.open(&visit, stopping).await;
+        answered.unwrap_or_else(|trouble| trouble.answer(&visit))
+    }
+
+    async fn open(&self, visit: &Visit, stopping: watch::Receiver<bool>) -> Result<Response<Body>, Trouble> {
+        if visit.method() == Method::POST {
+            visit.refuse_strangers()?;
+        }
+        match visit.parts().as_slice() {
+            ["ui", "live"] => live::answer(visit, &self.lives, stopping),
+            ["ui", "sign-in"] => sign_in::answer(visit).await,
+            ["ui", "sign-out"] => sign_in::leave(visit),
+            ["docs", path @ ..] if visit.method() != Method::POST => Ok(docs::answer(visit, path)),
+            _ if visit.method() == Method::POST => Ok(pages::act(visit).await?.answer(visit)),
+            _ => Ok(answer::html(visit, pages::show(visit).await?)),
+        }
+    }
+}

@@ -1,0 +1,54 @@
+//! Which page is where, and which form does what.
+
+mod overview;
+mod runs;
+
+use axum::body::Body;
+use http::header::SET_COOKIE;
+use http::{HeaderValue, Response, StatusCode};
+
+use crate::answer;
+use crate::page::Page;
+use crate::trouble::{Trouble, see_other};
+use crate::visit::{Visit, encoded};
+
+/// Makes a page.
+pub(crate) async fn show(visit: &Visit) -> Result<Page, Trouble> {
+    match visit.parts().as_slice() {
+        [] => overview::show(visit).await,
+        ["ui", "runs"] => runs::list(visit).await,
+        _ => Err(Trouble::NotFound),
+    }
+}
+
+/// Carries out a form.
+pub(crate) async fn act(visit: &Visit) -> Result<Acted, Trouble> {
+    let _ = visit;
+    Err(Trouble::NotFound)
+}
+
+/// What became of a form.
+pub(crate) enum Acted {
+    /// It was done; the browser goes on to another page, which says so.
+    Done { to: String, said: String },
+    /// It has to be filled in again; the page says why.
+    Again(Page),
+}
+
+/// What the next page says, once; read and removed by the script.
+const SAID: &str = "sortie_said";
+
+impl Acted {
+    pub(crate) fn answer(self, visit: &Visit) -> Response<Body> {
+        match self {
+            Acted::Again(page) => answer::html_with(visit, page, StatusCode::UNPROCESSABLE_ENTITY),
+            Acted::Done { to, said } => {
+                let mut response = see_other(&to);
+                let cookie = format!("{SAID}={}; Path=/; SameSite=Strict; Max-Age=20", encoded(&said));
+                let cookie = HeaderValue::try_from(cookie).expect("encoded text has no strange characters");
+                response.headers_mut().insert(SET_COOKIE, cookie);
+                response
+            }
+        }
+    }
+}

@@ -1,0 +1,156 @@
+//! The pieces that pages are made of.
+
+pub(crate) mod chart;
+
+use maud::{Markup, html};
+use wire::{Problem, Time};
+use words::RunStatus;
+
+/// A state in a word, with a colour that is never the only sign of it.
+pub(crate) fn badge(word: &str) -> Markup {
+    let tone = match word {
+        "completed" | "done" | "running" | "closed" | "enabled" | "active" => "good",
+        "parked" | "failed" | "faulted" | "stopped" | "open" | "undo_failed" | "given_up" | "fenced" => "bad",
+        "undoing" | "retrying" | "half_open" | "refused" | "unknown" | "unheld" | "late" => "warn",
+        _ => "calm",
+    };
+    html! { span.badge.(tone) { (word.replace('_', " ")) } }
+}
+
+pub(crate) fn status(status: RunStatus) -> Markup {
+    badge(&status.to_string())
+}
+
+/// A moment: how long ago it was, kept up to date by the script, and the exact time to whoever points at it.
+pub(crate) fn time(at: Time) -> Markup {
+    let text = at.to_string();
+    html! { time datetime=(text) title=(text) { (text.replacen('T', " ", 1).split('.').next().unwrap_or(&text)) } }
+}
+
+/// A span of milliseconds as people say it.
+pub(crate) fn span(ms: f64) -> String {
+    match ms {
+        ms if ms < 0.95 => format!("{ms:.2} ms"),
+        ms if ms < 9.95 => format!("{ms:.1} ms"),
+        ms if ms < 999.5 => format!("{ms:.0} ms"),
+        ms if ms < 59_950.0 => format!("{:.1} s", ms / 1000.0),
+        ms if ms < 3_570_000.0 => format!("{:.0} min", ms / 60_000.0),
+        ms if ms < 171_000_000.0 => format!("{:.1} h", ms / 3_600_000.0),
+        ms => format!("{:.0} d", ms / 86_400_000.0),
+    }
+}
+
+/// A count with its thousands apart.
+pub(crate) fn count(count: u64) -> String {
+    let digits = count.to_string();
+    let groups: Vec<&str> =
+        digits.as_bytes().rchunks(3).rev().map(|group| std::str::from_utf8(group).expect("digits")).collect();
+    groups.join(",")
+}
+
+/// What went wrong, and what to do about it.
+pub(crate) fn problem(problem: &Problem) -> Markup {
+    html! {
+        div.problem role="alert" {
+            strong { (problem.title) }
+            p { (problem.detail) }
+            @if !problem.errors.is_empty() {
+                ul {
+                    @for error in &problem.errors {
+                        li {
+                            @if let Some(line) = error.line { "line " (line) ": " }
+                            @if let Some(field) = error.field.as_ref().or(error.pointer.as_ref()) {
+                                code { (field) } " "
+                            }
+                            (error.message)
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// A labelled field of a form; the id of the control is `name`.
+pub(crate) fn field(name: &str, label: &str, hint: &str, control: Markup) -> Markup {
+    html! {
+        div.field {
+            label for=(name) { (label) }
+            (control)
+            @if !hint.is_empty() { small { (hint) } }
+        }
+    }
+}
+
+/// A choice out of a list.
+pub(crate) fn select(name: &str, options: &[(&str, &str)], chosen: Option<&str>) -> Markup {
+    html! {
+        select id=(name) name=(name) {
+            @for (value, text) in options {
+                option value=(value) selected[chosen.unwrap_or_default() == *value] { (text) }
+            }
+        }
+    }
+}
+
+/// A button that does one thing. With a question it is asked before.
+pub(crate) fn button(action: &str, text: &str, question: Option<&str>, fields: &[(&str, &str)]) -> Markup {
+    html! {
+        form.inline method="post" action=(action) data-question=[question] {
+            @for (name, value) in fields { input type="hidden" name=(name) value=(value); }
+            button type="submit" { (text) }
+        }
+    }
+}
+
+/// Text that is meant to be taken away, with a button to copy it.
+pub(crate) fn copyable(label: &str, text: &str) -> Markup {
+    html! {
+        div.copyable {
+            pre tabindex="0" aria-label=(label) { code { (text) } }
+            button type="button" data-copy aria-label={ "Copy: " (label) } { "Copy" }
+        }
+    }
+}
+
+/// Names and values.
+pub(crate) fn facts(facts: &[(&str, Markup)]) -> Markup {
+    html! {
+        dl.facts { @for (name, value) in facts { div { dt { (name) } dd { (value) } } } }
+    }
+}
+
+/// What stands where a list is empty: why, and what to do.
+pub(crate) fn empty(title: &str, hint: Markup) -> Markup {
+    html! { div.empty { strong { (title) } p { (hint) } } }
+}
+
+/// The way to the next page of a list, and back to the first.
+pub(crate) fn pager(first: Option<&str>, next: Option<&str>) -> Markup {
+    html! {
+        @if first.is_some() || next.is_some() {
+            nav.pager aria-label="Pages of this list" {
+                @if let Some(first) = first { a href=(first) rel="first" { "Newest" } }
+                @if let Some(next) = next { a href=(next) rel="next" { "Older" } }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn spans_and_counts_read_well() {
+        let spans = [0.1234, 5.0, 12.34, 1500.0, 90_000.0, 7_200_000.0, 200_000_000.0].map(span);
+        assert_eq!(spans, ["0.12 ms", "5.0 ms", "12 ms", "1.5 s", "2 min", "2.0 h", "2 d"]);
+        assert_eq!([0, 999, 1000, 1_234_567].map(count), ["0", "999", "1,000", "1,234,567"]);
+    }
+
+    #[test]
+    fn foreign_text_stays_text() {
+        let shown = badge("<script>alert(1)</script>").into_string();
+        assert!(!shown.contains("<script>"), "{shown}");
+    }
+}

@@ -1,0 +1,216 @@
+//! One request of a person, and what can be asked of the API on their behalf.
+
+use std::borrow::Cow;
+
+use bytes::Bytes;
+use http::header::{AUTHORIZATION, CONTENT_TYPE, COOKIE, HOST, ORIGIN};
+use http::{HeaderMap, HeaderValue, Method, Request, StatusCode};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::Ask;
+use crate::trouble::Trouble;
+
+/// The cookie that a signed-in browser shows; the token itself, and never readable by scripts.
+pub(crate) const COOKIE_NAME: &str = "sortie_token";
+
+/// A request of a person.
+pub(crate) struct Visit {
+    method: Method,
+    path: String,
+    query: String,
+    headers: HeaderMap,
+    body: Bytes,
+    ask: Ask,
+}
+
+impl Visit {
+    pub(crate) fn new(request: Request<Bytes>, ask: Ask) -> Visit {
+        let (head, body) = request.into_parts();
+        let query = head.uri.query().unwrap_or_default().to_owned();
+        Visit {
+            method: head.method,
+            path: head.uri.path().to_owned(),
+            query,
+            headers: head.headers,
+            body,
+            ask,
+        }
+    }
+
+    /// The same person at another page: what a live page looks at again and again.
+    pub(crate) fn at(&self, place: &str) -> Visit {
+        let (path, query) = place.split_once('?').unwrap_or((place, ""));
+        Visit {
+            method: Method::GET,
+            path: path.to_owned(),
+            query: query.to_owned(),
+            headers: self.headers.clone(),
+            body: Bytes::new(),
+            ask: self.ask.clone(),
+        }
+    }
+
+    /// The same person with another token.
+    pub(crate) fn with_token(&self, token: &str) -> Visit {
+        let mut visit = self.at(&self.path);
+        let cookie = HeaderValue::try_from(format!("{COOKIE_NAME}={token}"));
+        visit.headers.extend(cookie.ok().map(|cookie| (COOKIE, cookie)));
+        visit
+    }
+
+    pub(crate) fn method(&self) -> &Method {
+        &self.method
+    }
+
+    /// The path with its query: where this page is.
+    pub(crate) fn place(&self) -> String {
+        if self.query.is_empty() { self.path.clone() } else { format!("{}?{}", self.path, self.query) }
+    }
+
+    /// The parts of the path, as they are written there.
+    pub(crate) fn parts(&self) -> Vec<&str> {
+        self.path.split('/').filter(|part| !part.is_empty()).collect()
+    }
+
+    /// A parameter of the query; none when it is absent or empty, as forms send it.
+    pub(crate) fn asked(&self, name: &str) -> Option<String> {
+        one(self.query.as_bytes(), name).filter(|value| !value.is_empty())
+    }
+
+    /// The query without a parameter, to be added to.
+    pub(crate) fn query_without(&self, name: &str) -> Vec<(String, String)> {
+        let pairs = form_urlencoded::parse(self.query.as_bytes());
+        pairs
+            .filter(|(key, _)| key != name)
+            .map(|(key, value)| (key.into_owned(), value.into_owned()))
+            .collect()
+    }
+
+    /// A field of the form that was sent; none when it is absent or empty.
+    pub(crate) fn field(&self, name: &str) -> Option<String> {
+        one(&self.body, name).map(|value| value.trim().to_owned()).filter(|value| !value.is_empty())
+    }
+
+    /// A field that must be there.
+    pub(crate) fn needed(&self, name: &str) -> Result<String, Trouble> {
+        self.field(name).ok_or_else(|| Trouble::Form(format!("{name}: fill this in")))
+    }
+
+    /// Every value of a field that can be there several times: checkboxes.
+    pub(crate) fn fields(&self, name: &str) -> Vec<String> {
+        let pairs = form_urlencoded::parse(&self.body);
+        pairs.filter(|(key, _)| key == name).map(|(_, value)| value.into_owned()).collect()
+    }
+
+    pub(crate) fn header(&self, name: http::HeaderName) -> Option<&str> {
+        self.headers.get(name)?.to_str().ok()
+    }
+
+    /// The token of a browser that is signed in.
+    pub(crate) fn token(&self) -> Option<&str> {
+        let cookies = self.headers.get_all(COOKIE).iter().filter_map(|value| value.to_str().ok());
+        let mut pairs =
+            cookies.flat_map(|line| line.split(';')).filter_map(|pair| pair.trim().split_once('='));
+        pairs.find(|(name, _)| *name == COOKIE_NAME).map(|(_, value)| value).filter(|value| !value.is_empty())
+    }
+
+    /// What changes something must come from a page of ours: a browser says where its form was.
+    pub(crate) fn refuse_strangers(&self) -> Result<(), Trouble> {
+        let site = self.headers.get("sec-fetch-site").and_then(|value| value.to_str().ok());
+        let host = self.header(HOST).unwrap_or_default();
+        let origin =
+            self.header(ORIGIN).map(|origin| origin.split_once("://").map_or(origin, |(_, host)| host));
+        let own_site = site.is_none_or(|site| matches!(site, "same-origin" | "none"));
+        let own_origin = origin.is_none_or(|origin| origin == host);
+        if own_site && own_origin { Ok(()) } else { Err(Trouble::Stranger) }
+    }
+
+    /// Asks the API for something.
+    pub(crate) async fn get<T: DeserializeOwned>(&self, path: &str) -> Result<T, Trouble> {
+        decode(&self.call(Method::GET, path, Bytes::new(), "").await?)
+    }
+
+    /// The same, where there may be nothing.
+    pub(crate) async fn find<T: DeserializeOwned>(&self, path: &str) -> Result<Option<T>, Trouble> {
+        match self.get(path).await {
+            Ok(found) => Ok(Some(found)),
+            Err(Trouble::Problem(problem)) if problem.status == StatusCode::NOT_FOUND => Ok(None),
+            Err(trouble) => Err(trouble),
+        }
+    }
+
+    /// Sends JSON to the API, and returns what it answers; `null` when it answers nothing.
+    pub(crate) async fn send<T: Serialize>(
+        &self,
+        method: Method,
+        path: &str,
+        body: &T,
+    ) -> Result<serde_json::Value, Trouble> {
+        let body = serde_json::to_vec(body).expect("a form in memory can always be encoded");
+        let answer = self.call(method, path, body.into(), "application/json").await?;
+        if answer.is_empty() { Ok(serde_json::Value::Null) } else { decode(&answer) }
+    }
+
+    /// Calls the API with the rights of this person.
+    pub(crate) async fn call(
+        &self,
+        method: Method,
+        path: &str,
+        body: Bytes,
+        kind: &'static str,
+    ) -> Result<Bytes, Trouble> {
+        let mut request = Request::new(body);
+        *request.method_mut() = method;
+        // Names in a path are encoded by whoever writes the path.
+        *request.uri_mut() = path.parse().map_err(|_| Trouble::NotFound)?;
+        for name in [HOST, ORIGIN, AUTHORIZATION] {
+            if let Some(value) = self.headers.get(&name) {
+                request.headers_mut().insert(name, value.clone());
+            }
+        }
+        if let Some(token) = self.token() {
+            let value = HeaderValue::try_from(format!("Bearer {token}")).map_err(|_| Trouble::SignIn)?;
+            request.headers_mut().insert(AUTHORIZATION, value);
+        }
+        if !kind.is_empty() {
+            request.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(kind));
+        }
+        let answer = (self.ask)(request).await;
+        if answer.status().is_success() {
+            return Ok(answer.into_body());
+        }
+        Err(Trouble::of(answer.status(), answer.body()))
+    }
+}
+
+fn one(pairs: &[u8], name: &str) -> Option<String> {
+    form_urlencoded::parse(pairs).find(|(key, _)| key == name).map(|(_, value)| value.into_owned())
+}
+
+fn decode<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Trouble> {
+    serde_json::from_slice(bytes).map_err(|error| Trouble::Unreadable(error.to_string()))
+}
+
+/// A name as one part of a path.
+pub(crate) fn encoded(name: &str) -> Cow<'_, str> {
+    percent_encoding::utf8_percent_encode(name, percent_encoding::NON_ALPHANUMERIC).into()
+}
+
+/// The name that a part of a path stands for.
+pub(crate) fn decoded(part: &str) -> Result<String, Trouble> {
+    let decoded = percent_encoding::percent_decode_str(part).decode_utf8();
+    decoded.map(Cow::into_owned).map_err(|_| Trouble::NotFound)
+}
+
+/// A path with a query made of those pairs that have a value.
+pub(crate) fn place<'a>(path: &str, pairs: impl IntoIterator<Item = (&'a str, Option<String>)>) -> String {
+    let mut query = form_urlencoded::Serializer::new(String::new());
+    for (name, value) in pairs {
+        if let Some(value) = value {
+            query.append_pair(name, &value);
+        }
+    }
+    let query = query.finish();
+    if query.is_empty() { path.to_owned() } else { format!("{path}?{query}") }
+}

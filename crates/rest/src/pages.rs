@@ -1,0 +1,55 @@
+//! Pages for people: where they are, and what they may ask of the API that shows them.
+
+use std::pin::Pin;
+use std::sync::Arc;
+
+use axum::body::Body;
+use bytes::Bytes;
+use http::{Request, Response};
+use http_body_util::BodyExt;
+use tokio::sync::watch;
+
+/// What answers people in a browser, at `/` and under `/ui` and `/docs`.
+pub trait Pages: Send + Sync + 'static {
+    /// Answers one request. `ask` answers calls of the API as any client gets them, with the rights of whoever their
+    /// headers name; `stopping` tells pages that stay open when the server stops.
+    fn answer(&self, request: Request<Bytes>, ask: Ask, stopping: watch::Receiver<bool>) -> PagesAnswer<'_>;
+}
+
+pub type PagesAnswer<'a> = Pin<Box<dyn Future<Output = Response<Body>> + Send + 'a>>;
+
+/// The API, asked from inside.
+pub type Ask = Arc<dyn Fn(Request<Bytes>) -> Asking + Send + Sync>;
+
+pub type Asking = Pin<Box<dyn Future<Output = Response<Bytes>> + Send>>;
+
+/// Whether a path is one of people.
+pub(crate) fn is_of_people(path: &str) -> bool {
+    let under =
+        |root: &str| path.strip_prefix(root).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
+    path == "/" || under("/ui") || under("/docs")
+}
+
+/// An answer of the API with its body in one piece.
+pub(crate) async fn whole(answer: Response<Body>) -> Response<Bytes> {
+    let (head, body) = answer.into_parts();
+    // Answers of the API are in memory: what fails here is a connection to another instance that has broken, and what
+    // came of it is no JSON.
+    let body = body.collect().await.map(|body| body.to_bytes()).unwrap_or_default();
+    Response::from_parts(head, body)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_of_people_and_of_programs_are_told_apart() {
+        for path in ["/", "/ui", "/ui/runs/a", "/docs", "/docs/start"] {
+            assert!(is_of_people(path), "{path}");
+        }
+        for path in ["/v1/runs", "/uid/messages", "/docsy/messages", "/metrics", ""] {
+            assert!(!is_of_people(path), "{path}");
+        }
+    }
+}

@@ -1,0 +1,18 @@
+//! The dashboard behind the API's seam for pages.
+
+use axum::body::Body;
+use bytes::Bytes;
+use dashboard::Dashboard;
+use http::Request;
+use rest::{Ask, Pages, PagesAnswer};
+use tokio::sync::watch;
+
+/// The pages of this server.
+#[derive(Default)]
+pub(crate) struct Front(Dashboard);
+
+impl Pages for Front {
+    fn answer(&self, request: Request<Bytes>, ask: Ask, stopping: watch::Receiver<bool>) -> PagesAnswer<'_> {
+        Box::pin(self.0.answer(request, ask, stopping))
+    }
+}

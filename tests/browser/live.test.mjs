@@ -1,0 +1,61 @@
+// What a person sees while work goes on: lists and figures that stay live, without a reload.
+
+import assert from "node:assert/strict";
+import { after, afterEach, before, test } from "node:test";
+
+import { deliver, openPage, startBrowser, startSortie } from "./world.mjs";
+
+let sortie, browser, page;
+
+before(async () => {
+  [sortie, browser] = await Promise.all([startSortie(), startBrowser()]);
+});
+after(async () => {
+  await browser?.close();
+  await sortie?.stop();
+});
+afterEach(async () => {
+  assert.deepEqual(page.complaints, []);
+  await page.context().close();
+});
+
+test("a delivery that is posted appears in the list that is open", async () => {
+  page = await openPage(browser, sortie);
+  await page.goto("/ui/runs");
+  await page.getByText("No runs").waitFor();
+  await deliver(sortie, "live-1");
+  await page.getByRole("link", { name: "live-1" }).waitFor();
+  await page.locator("tr", { hasText: "live-1" }).getByText("completed").waitFor();
+});
+
+test("what is being read is not taken away, and comes when the reader is done", async () => {
+  page = await openPage(browser, sortie);
+  await page.goto("/ui/runs");
+  await page.getByLabel("Key").fill("half a wor");
+  await deliver(sortie, "live-2");
+  await page.getByRole("link", { name: "live-2" }).waitFor();
+  assert.equal(await page.getByLabel("Key").inputValue(), "half a wor");
+});
+
+test("a server that does not answer is said to be silent, and the page is live again when it does", async () => {
+  page = await openPage(browser, sortie);
+  await page.goto("/ui/runs");
+  await sortie.kill();
+  await page.waitForFunction(() => document.body.classList.contains("stale"));
+  await sortie.startAgain();
+  await page.waitForFunction(() => !document.body.classList.contains("stale"));
+  await deliver(sortie, "live-3");
+  await page.getByRole("link", { name: "live-3" }).waitFor();
+  // The browser says itself that it lost its connection; nothing else may be said.
+  page.complaints = page.complaints.filter((said) => !said.includes("net::ERR_"));
+});
+
+test("foreign text stays text", async () => {
+  page = await openPage(browser, sortie);
+  const hostile = `<img src=x onerror="document.title='taken'">`;
+  await page.goto(`/ui/runs?workflow=${encodeURIComponent(hostile)}&key=${encodeURIComponent(hostile)}`);
+  assert.equal(await page.locator("img[src=x]").count(), 0);
+  assert.notEqual(await page.title(), "taken");
+  // That is no name of a workflow, and the answer says so.
+  page.complaints = page.complaints.filter((said) => !said.includes("status of 400"));
+});

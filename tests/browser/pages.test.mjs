@@ -1,0 +1,85 @@
+// What holds of every page: nobody is kept out, nothing complains, nothing is heavy, nothing is cut off on a phone.
+
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+
+import { live, PAGES } from "./story.mjs";
+import { barriers, openPage, startBrowser, startSortie } from "./world.mjs";
+
+/** What a page may weigh with everything that it loads, in bytes. */
+const WEIGHT_MAX = 150_000;
+
+let sortie, browser;
+
+before(async () => {
+  [sortie, browser] = await Promise.all([startSortie(), startBrowser()]);
+  await live(sortie);
+});
+after(async () => {
+  await browser?.close();
+  await sortie?.stop();
+});
+
+for (const [name, address] of Object.entries(PAGES)) {
+  test(`${name}: no barriers, no complaints, no weight`, async () => {
+    for (const colorScheme of ["light", "dark"]) {
+      const page = await openPage(browser, sortie, { colorScheme });
+      let weight = 0;
+      page.on("response", async (response) => {
+        // A live stream has no end to wait for.
+        if (response.headers()["content-type"] !== "text/event-stream") weight += (await response.body()).length;
+      });
+      const answer = await page.goto(address, { waitUntil: "load" });
+      assert.equal(answer.status(), 200);
+      assert.match(answer.headers()["content-security-policy"], /default-src 'none'/);
+      assert.deepEqual(await barriers(page), [], `${address} in ${colorScheme}`);
+      assert.deepEqual(page.complaints, []);
+      assert.ok(weight > 1000 && weight < WEIGHT_MAX, `${address} weighs ${weight} bytes`);
+      await page.context().close();
+    }
+  });
+}
+
+test("on a phone nothing hangs over the edge", async () => {
+  const page = await openPage(browser, sortie, { viewport: { width: 360, height: 740 } });
+  for (const address of Object.values(PAGES)) {
+    await page.goto(address);
+    const over = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+    assert.equal(over, 0, `${address} is ${over} pixels too wide`);
+  }
+  await page.context().close();
+});
+
+test("every control can be reached by the keyboard, and shows that it was", async () => {
+  const page = await openPage(browser, sortie);
+  for (const address of ["/", "/ui/runs", "/ui/runs/delivery-11", "/ui/jobs/ops/sweep"]) {
+    await page.goto(address);
+    await page.keyboard.press("Tab");
+    assert.equal(await page.evaluate(() => document.activeElement.textContent), "Skip to the content");
+    const seen = new Set();
+    for (let presses = 0; presses < 40; presses++) {
+      await page.keyboard.press("Tab");
+      const [what, outline] = await page.evaluate(() => {
+        const active = document.activeElement;
+        return [active.outerHTML.slice(0, 120), active === document.body ? "end" : getComputedStyle(active).outlineStyle];
+      });
+      if (outline === "end") break;
+      seen.add(what);
+      assert.notEqual(outline, "none", `${address}: nothing shows that the focus is at ${what}`);
+    }
+    assert.ok(seen.size > 10, `${address}: only ${seen.size} controls`);
+  }
+  await page.context().close();
+});
+
+test("letters lead to pages", async () => {
+  const page = await openPage(browser, sortie);
+  await page.goto("/");
+  await page.keyboard.press("g");
+  await page.keyboard.press("j");
+  await page.waitForURL("**/ui/jobs");
+  await page.goto("/ui/runs");
+  await page.keyboard.press("/");
+  assert.equal(await page.evaluate(() => document.activeElement.form?.getAttribute("role")), "search");
+  await page.context().close();
+});

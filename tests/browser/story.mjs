@@ -1,0 +1,91 @@
+// A day in the life of an installation: something of everything, so that no page is empty.
+
+import { call, deliver, setSwitches, until, waitForStatus } from "./world.mjs";
+
+/** Makes runs that completed, were undone, are parked; jobs, queues, dead letters. */
+export async function live(sortie) {
+  for (let number = 1; number <= 8; number++) await deliver(sortie, `delivery-${number}`);
+  await refuse(sortie, ["delivery-9", "delivery-10"]);
+  await park(sortie, ["delivery-11", "delivery-12"]);
+  await Promise.all([keepJobs(sortie), keepQueues(sortie)]);
+}
+
+/** Deliveries that the drone service refuses: they are undone. */
+export async function refuse(sortie, ids) {
+  await setSwitches(sortie, "drone", { refuse: ids });
+  for (const id of ids) await deliver(sortie, id);
+  for (const id of ids) await waitForStatus(sortie, id, "undone");
+  await setSwitches(sortie, "drone", {});
+}
+
+/** Deliveries whose undo is refused as well: they wait for a person. */
+export async function park(sortie, ids) {
+  await setSwitches(sortie, "drone", { refuse: ids, undo_refuse: ids });
+  for (const id of ids) await deliver(sortie, id);
+  for (const id of ids) await waitForStatus(sortie, id, "parked");
+  await setSwitches(sortie, "drone", {});
+}
+
+/** The sweep fires every second; the report is for Monday; the backup fails. */
+async function keepJobs(sortie) {
+  const get = (uri) => ({ type: "http", request: { method: "GET", uri } });
+  const none = { retryType: "none" };
+  await call(sortie, "PUT", "/v1/collections/ops", { tags: { team: "operations" } });
+  await call(sortie, "PUT", "/v1/collections/ops/jobs/sweep", {
+    properties: { recurrence: { cron: "* * * * * *" }, action: get(`${sortie.services.account}/api/accounts/owner-1`) },
+  });
+  await call(sortie, "PUT", "/v1/collections/ops/jobs/report", {
+    properties: {
+      recurrence: { cron: "30 6 * * MON" },
+      timeZone: "Europe/Berlin",
+      action: { ...get(`${sortie.services.account}/api/accounts/owner-1`), retryPolicy: { retryType: "fixed", retryInterval: "PT3H", retryCount: 4 } },
+    },
+  });
+  await call(sortie, "PUT", "/v1/collections/ops/jobs/backup", {
+    properties: {
+      recurrence: { frequency: "minute", interval: 5 },
+      action: { ...get(`${sortie.services.account}/nowhere`), retryPolicy: none },
+    },
+  });
+  await call(sortie, "POST", "/v1/collections/ops/jobs/backup/run");
+  await until("the sweep has fired three times", async () => {
+    const history = await call(sortie, "GET", "/v1/collections/ops/jobs/sweep/history");
+    return (history.items ?? history.value).length >= 3;
+  });
+}
+
+async function keepQueues(sortie) {
+  await call(sortie, "PUT", "/v1/queues/orders", { lock: "30s" });
+  for (let order = 1; order <= 5; order++) await call(sortie, "POST", "/orders/messages", { order });
+  const received = await fetch(`${sortie.url}/orders/messages/head`, { method: "POST" });
+  await fetch(`${received.headers.get("location")}/deadletter`, {
+    method: "POST",
+    body: JSON.stringify({ reason: "no such customer" }),
+  });
+  await call(sortie, "PUT", "/v1/topics/parcels", {});
+  await call(sortie, "PUT", "/v1/topics/parcels/subscriptions/audit", {});
+}
+
+/** Every page, by a name for its picture. */
+export const PAGES = {
+  overview: "/",
+  runs: "/ui/runs",
+  run: "/ui/runs/delivery-1",
+  "run-undone": "/ui/runs/delivery-9",
+  "run-parked": "/ui/runs/delivery-11",
+  parked: "/ui/parked",
+  workflows: "/ui/workflows",
+  workflow: "/ui/workflows/drone-delivery",
+  "workflow-new": "/ui/workflows/new",
+  jobs: "/ui/jobs",
+  collection: "/ui/jobs/ops",
+  job: "/ui/jobs/ops/sweep",
+  "job-new": "/ui/jobs/new",
+  queues: "/ui/queues",
+  queue: "/ui/queues/orders",
+  services: "/ui/services",
+  bulk: "/ui/bulk",
+  settings: "/ui/settings",
+  docs: "/docs",
+  start: "/docs/start",
+};
