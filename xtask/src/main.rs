@@ -3,7 +3,9 @@
 mod azure_sdk;
 mod brokers;
 mod browser;
+mod clients;
 mod command;
+mod dev_server;
 mod docs;
 mod fuzz;
 mod long;
@@ -45,6 +47,8 @@ enum Task {
     Docs(docs::Docs),
     /// Installs the brokers, and the clients of others, that the tests talk to; part of the tests.
     Brokers,
+    /// Generates, checks and packs the clients in Python and TypeScript, and runs their examples; part of the tests.
+    Clients(clients::Clients),
     /// Every page of the dashboard in a real browser; part of the tests.
     Browser(browser::Browser),
     /// Pictures of every page of the dashboard, light and dark, into docs/screenshots.
@@ -101,6 +105,7 @@ fn carry_out(task: Task) -> anyhow::Result<()> {
         }
         Task::Docs(asked) => docs::run(&root, &asked).map(|done| println!("xtask docs: {done}")),
         Task::Brokers => brokers::ensure(&root).map(|()| println!("xtask brokers: all is there")),
+        Task::Clients(asked) => clients::run(&root, &asked).map(|done| println!("\nxtask clients: {done}")),
         Task::Browser(asked) => asked.run(&root),
         Task::Screenshots => browser::screenshots(&root),
         Task::Schemathesis(asked) => {

@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::time::Instant;
 
+use crate::clients::{self, Clients};
 use crate::docs::{self, Docs};
 use crate::ratchet::{self, Ratchet};
 use crate::schemathesis::Schemathesis;
@@ -15,6 +16,7 @@ pub fn test(root: &Path) -> anyhow::Result<()> {
     stage("brokers", || brokers::ensure(root))?;
     let tests = stage("tests", || run_tests(root))?;
     let sdk = stage("azure sdk", || azure_sdk::run(root))?;
+    let clients = stage("clients", || clients::run(root, &Clients::of_this_build()))?;
     let browser = stage("browser", || browser::tests(root))?;
     let described = stage("schemathesis", || schemathesis::run(root, &Schemathesis::small()))?;
     let docs = stage("docs", || docs::run(root, &Docs::all()))?;
@@ -25,7 +27,7 @@ pub fn test(root: &Path) -> anyhow::Result<()> {
     let seconds = began.elapsed().as_secs() % 60;
     println!(
         "\nxtask test: all green: format, tidy, lints, {} tests passed ({} ignored), {sdk} of the Azure SDK, \
-         {browser} in a browser, {described}, docs: {docs}, simulation: {simulated}, ratchet: {ratchet}, \
+         {clients}, {browser} in a browser, {described}, docs: {docs}, simulation: {simulated}, ratchet: {ratchet}, \
          torture: {torture}, in {minutes} min {seconds} s",
         tests.passed, tests.ignored,
     );

@@ -1,48 +1,70 @@
-//! The description of the API, for people's tools.
+//! The description of the API, for people's tools: one file per area, put together here.
+
+#[cfg(test)]
+mod examples;
+#[cfg(test)]
+mod tests;
+
+use std::sync::LazyLock;
 
 use axum::response::{IntoResponse, Response};
 use http::header::CONTENT_TYPE;
+use serde_json::{Map, Value, json};
 
-/// Kept by hand beside the routes; a test holds it against them.
-pub(crate) const DOCUMENT: &str = include_str!("../openapi.json");
+/// The areas in the order of their names. The name of an area is the tag of its operations.
+const AREAS: [(&str, &str); 11] = [
+    ("bulk", include_str!("../openapi/bulk.json")),
+    ("instances", include_str!("../openapi/instances.json")),
+    ("jobs", include_str!("../openapi/jobs.json")),
+    ("messages", include_str!("../openapi/messages.json")),
+    ("queues", include_str!("../openapi/queues.json")),
+    ("regions", include_str!("../openapi/regions.json")),
+    ("runs", include_str!("../openapi/runs.json")),
+    ("server", include_str!("../openapi/server.json")),
+    ("services", include_str!("../openapi/services.json")),
+    ("topics", include_str!("../openapi/topics.json")),
+    ("workflows", include_str!("../openapi/workflows.json")),
+];
+
+/// What all areas use: who may call, the answers that many give, the problem.
+const SHARED: &str = include_str!("../openapi/shared.json");
+
+static DOCUMENT: LazyLock<String> = LazyLock::new(|| compose().to_string());
 
 pub(crate) async fn document() -> Response {
-    ([(CONTENT_TYPE, "application/json")], DOCUMENT).into_response()
+    ([(CONTENT_TYPE, "application/json")], DOCUMENT.as_str()).into_response()
 }
 
-#[cfg(test)]
-mod tests {
-    use std::collections::BTreeSet;
-
-    use super::DOCUMENT;
-
-    /// The routes as the code has them: those of the router, and those that the entrance matches by hand.
-    fn routes() -> BTreeSet<String> {
-        let router = include_str!("routes.rs").lines().filter_map(|line| {
-            let path = line.trim().strip_prefix(".route(\"")?;
-            path.split('"').next().map(str::to_owned)
-        });
-        let entrance = include_str!("entrance.rs").lines().filter_map(|line| {
-            let path = line.trim().strip_prefix("/// `")?.strip_suffix('`')?.split_once(' ')?.1;
-            Some(path.to_owned())
-        });
-        router.chain(entrance).collect()
+/// One document. The files are part of the program, and a test reads them all: what is wrong in them ends it.
+fn compose() -> Value {
+    let mut document: Value = serde_json::from_str(SHARED).expect("shared.json is JSON");
+    let mut paths = Map::new();
+    for (name, text) in AREAS {
+        let mut area: Value = serde_json::from_str(text).unwrap_or_else(|error| panic!("{name}: {error}"));
+        let about = json!({ "name": name, "description": area["description"].take() });
+        let tags = document.as_object_mut().expect("a document").entry("tags").or_insert_with(|| json!([]));
+        tags.as_array_mut().expect("a list").push(about);
+        for operation in area["paths"].as_object_mut().into_iter().flat_map(Map::values_mut) {
+            for operation in operation.as_object_mut().into_iter().flat_map(Map::values_mut) {
+                operation["tags"] = json!([name]);
+            }
+        }
+        add(&mut paths, &mut area["paths"]);
+        for kind in ["parameters", "schemas"] {
+            add(document["components"][kind].as_object_mut().expect("components"), &mut area[kind]);
+        }
     }
+    document["paths"] = Value::Object(paths);
+    document
+}
 
-    #[test]
-    fn the_document_names_every_route_and_no_other() {
-        let document: serde_json::Value = serde_json::from_str(DOCUMENT).unwrap();
-        let described: BTreeSet<String> = document["paths"].as_object().unwrap().keys().cloned().collect();
-        assert_eq!(described, routes());
-        assert!(described.len() > 15, "the routes were found in the source");
-    }
-
-    #[test]
-    fn every_reference_leads_somewhere() {
-        let document: serde_json::Value = serde_json::from_str(DOCUMENT).unwrap();
-        for part in DOCUMENT.split("\"$ref\": \"#").skip(1) {
-            let pointer = part.split('"').next().unwrap();
-            assert!(document.pointer(pointer).is_some(), "{pointer}");
+/// Adds what an area has. Two areas have nothing of the same name.
+fn add(all: &mut Map<String, Value>, more: &mut Value) {
+    if let Value::Object(more) = more.take() {
+        for (name, value) in more {
+            let twice = all.contains_key(&name);
+            assert!(!twice, "{name} is described twice");
+            all.insert(name, value);
         }
     }
 }

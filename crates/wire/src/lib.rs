@@ -2,6 +2,7 @@
 
 mod bulk;
 mod cluster;
+mod message;
 mod overview;
 mod partition;
 mod problem;
@@ -16,6 +17,7 @@ pub use bulk::{
     BulkSelect, BulkSkipped, BulkState, BulkView,
 };
 pub use cluster::{ClusterView, HoldingView, InstanceView};
+pub use message::{ReceivedMessage, ReceivedProperties, SentMessage, SentProperties};
 pub use overview::{
     BacklogView, FiringView, FiringsView, LatencyView, OverviewView, PartitionCounts, RatesView, RegionBrief,
     SeriesView,

@@ -11,7 +11,7 @@ const LINES: [&[&str]; 8] = [
     &["journal", "view", "vault", "host", "brokers"],
     &["cluster", "engine", "ingest"],
     &["rest", "dashboard", "effects", "sources", "journal-disk", "journal-nats"],
-    &["server"],
+    &["server", "client"],
     &["drone-delivery", "peers"],
     &["cli", "torture", "sim", "fuzz", "ratchet", "xtask"],
 ];

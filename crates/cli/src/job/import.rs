@@ -122,7 +122,7 @@ async fn run(
 async fn export(session: &mut Session, collection: &str) -> anyhow::Result<Option<Value>> {
     let call = Call::get(client::path("/v1/collections/{}/export", &[collection]));
     match session.client.send(call).await {
-        Ok(answer) => answer.value().map(Some),
+        Ok(answer) => Ok(Some(answer.value()?)),
         Err(error) if code_of(&error) == Some("unknown_collection") => Ok(None),
         Err(error) => Err(error),
     }

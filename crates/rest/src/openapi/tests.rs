@@ -1,0 +1,207 @@
+//! The description against the routes, and what generators stumble over.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Map, Value};
+
+use super::compose;
+use crate::bus::Place;
+
+/// The routes as the code has them: those of the router, and those that the entrance matches by hand.
+fn routes() -> BTreeSet<String> {
+    let router = include_str!("../routes.rs").lines().filter_map(|line| {
+        let path = line.trim().strip_prefix(".route(\"")?;
+        path.split('"').next().map(unnamed)
+    });
+    let entrance = include_str!("../entrance.rs").lines().filter_map(|line| {
+        let path = line.trim().strip_prefix("/// `")?.strip_suffix('`')?.split_once(' ')?.1;
+        Some(unnamed(path))
+    });
+    router.chain(entrance).collect()
+}
+
+/// A path without the names of its parameters, which are longer in the document than in the code.
+fn unnamed(path: &str) -> String {
+    let part = |part: &str| match (part.find('{'), part.find('}')) {
+        (Some(from), Some(to)) => format!("{}{{}}{}", &part[..from], &part[to + 1..]),
+        _ => part.to_owned(),
+    };
+    path.split('/').map(part).collect::<Vec<_>>().join("/")
+}
+
+/// Every operation, with its path and method.
+fn operations(document: &Value) -> Vec<(String, Value)> {
+    let paths = document["paths"].as_object().unwrap();
+    let named = |(path, methods): (&String, &Value)| {
+        let methods = methods.as_object().unwrap().clone();
+        let path = path.clone();
+        methods.into_iter().map(move |(method, operation)| (format!("{method} {path}"), operation))
+    };
+    paths.iter().flat_map(named).collect()
+}
+
+/// What a reference leads to, or the value itself.
+fn follow<'a>(document: &'a Value, value: &'a Value) -> &'a Value {
+    match value["$ref"].as_str() {
+        Some(to) => document.pointer(to.trim_start_matches('#')).unwrap(),
+        None => value,
+    }
+}
+
+/// Every reference, wherever it stands.
+fn references(value: &Value, found: &mut BTreeSet<String>) {
+    match value {
+        Value::Object(members) => {
+            found.extend(members.get("$ref").and_then(Value::as_str).map(str::to_owned));
+            members.values().for_each(|value| references(value, found));
+        }
+        Value::Array(items) => items.iter().for_each(|value| references(value, found)),
+        _ => {}
+    }
+}
+
+#[test]
+fn the_document_names_every_route_and_no_other() {
+    let document = compose();
+    let described: BTreeSet<String> = document["paths"].as_object().unwrap().keys().cloned().collect();
+    let (bus, others): (Vec<_>, Vec<_>) = described.iter().partition(|path| path.starts_with("/{"));
+    assert_eq!(others.into_iter().map(|path| unnamed(path)).collect::<BTreeSet<_>>(), routes());
+    assert!(described.len() > 15, "the routes were found in the source");
+    for path in &bus {
+        let path = path.replace("{number}", "7").replace("{lock}", "0192f0c1-2d3e-7a4b-8c5d-6e7f80910a1b");
+        let path = path.replace(['{', '}'], "");
+        assert!(Place::of(&path).is_some_and(|place| place.is_ok()), "{path} is one of the bus");
+    }
+    assert_eq!(bus.len(), 7);
+}
+
+#[test]
+fn every_reference_leads_somewhere_and_nothing_is_described_in_vain() {
+    let document = compose();
+    let mut found = BTreeSet::new();
+    references(&document, &mut found);
+    for to in &found {
+        assert!(document.pointer(to.trim_start_matches('#')).is_some(), "{to}");
+    }
+    for kind in ["parameters", "responses", "schemas"] {
+        for name in document["components"][kind].as_object().unwrap().keys() {
+            // The lines of a batch have no place in a document of this version.
+            let used = found.contains(&format!("#/components/{kind}/{name}")) || name == "BatchAnswer";
+            assert!(used, "nobody uses {kind}/{name}");
+        }
+    }
+}
+
+#[test]
+fn every_operation_has_a_name_of_its_own_and_is_told_apart() {
+    let mut names = BTreeSet::new();
+    for (place, operation) in operations(&compose()) {
+        let name = operation["operationId"].as_str().unwrap_or_else(|| panic!("{place} has no operationId"));
+        let first = name.chars().next().unwrap();
+        assert!(first.is_ascii_lowercase() && name.chars().all(|c| c.is_ascii_alphanumeric()), "{name}");
+        assert!(names.insert(name.to_owned()), "{name} is there twice");
+        assert!(operation["summary"].is_string(), "{place} says what it does");
+        assert_eq!(operation["tags"].as_array().unwrap().len(), 1, "{place}");
+    }
+}
+
+#[test]
+fn every_refusal_is_a_problem_and_every_operation_says_who_may() {
+    let document = compose();
+    for (place, operation) in operations(&document) {
+        let answers = operation["responses"].as_object().unwrap();
+        let open = operation["security"].as_array().is_some_and(Vec::is_empty);
+        assert_eq!(answers.contains_key("401"), !open, "{place}: 401");
+        assert!(answers.keys().any(|status| status.starts_with('2')), "{place}");
+        for (status, answer) in answers.iter().filter(|(status, _)| *status >= &"400".to_owned()) {
+            let content = follow(&document, answer)["content"].as_object();
+            let problem = content.is_some_and(|content| content.contains_key("application/problem+json"));
+            assert!(problem || place == "get /readyz", "{place}: {status}");
+        }
+    }
+}
+
+#[test]
+fn every_page_can_be_turned() {
+    let document = compose();
+    for (place, operation) in operations(&document) {
+        let schema = &operation["responses"]["200"]["content"]["application/json"]["schema"];
+        if follow(&document, schema)["properties"]["next"].is_null() {
+            continue;
+        }
+        let parameters = operation["parameters"].as_array().into_iter().flatten();
+        let names: Vec<&str> =
+            parameters.map(|each| follow(&document, each)["name"].as_str().unwrap()).collect();
+        assert!(names.contains(&"limit"), "{place}: {names:?}");
+        assert!(names.iter().any(|name| ["cursor", "after", "from"].contains(name)), "{place}: {names:?}");
+    }
+}
+
+/// Generators give what has no name one of their own, which changes when something is added beside it.
+#[test]
+fn every_object_with_members_has_a_name() {
+    fn nameless(place: &str, value: &Value, found: &mut Vec<String>) {
+        match value {
+            Value::Object(members) => {
+                // A member can be called so, too: then it is a schema, and none has a schema as its type.
+                if members.get("properties").is_some_and(|all| all.as_object().is_some_and(are_schemas)) {
+                    found.push(place.to_owned());
+                }
+                for (name, value) in members {
+                    nameless(&format!("{place}/{name}"), value, found);
+                }
+            }
+            Value::Array(items) => items.iter().for_each(|value| nameless(place, value, found)),
+            _ => {}
+        }
+    }
+    fn are_schemas(members: &Map<String, Value>) -> bool {
+        !members.is_empty()
+            && members.values().all(Value::is_object)
+            && !members.contains_key("$ref")
+            && !members.contains_key("additionalProperties")
+    }
+    let document = compose();
+    let mut found = Vec::new();
+    for (place, operation) in operations(&document) {
+        for part in ["responses", "requestBody"] {
+            let mut part = operation[part].clone();
+            strip_examples(&mut part);
+            nameless(&place, &part, &mut found);
+        }
+    }
+    for (name, schema) in document["components"]["schemas"].as_object().unwrap() {
+        for (member, schema) in schema["properties"].as_object().into_iter().flatten() {
+            nameless(&format!("{name}.{member}"), schema, &mut found);
+        }
+    }
+    assert_eq!(found, [""; 0]);
+}
+
+/// Examples are values, not schemas.
+fn strip_examples(value: &mut Value) {
+    match value {
+        Value::Object(members) => {
+            members.remove("example");
+            members.values_mut().for_each(strip_examples);
+        }
+        Value::Array(items) => items.iter_mut().for_each(strip_examples),
+        _ => {}
+    }
+}
+
+#[test]
+fn every_schema_is_one_and_every_example_fits_it() {
+    let document = compose();
+    for (name, schema) in document["components"]["schemas"].as_object().unwrap() {
+        assert!(jsonschema::meta::is_valid(schema), "{name}");
+    }
+    for (place, operation) in operations(&document) {
+        for (_, media) in operation["requestBody"]["content"].as_object().into_iter().flatten() {
+            if let Some(example) = media.get("example") {
+                let fault = super::examples::fault(&document, &media["schema"], example);
+                assert_eq!(fault, None, "{place}");
+            }
+        }
+    }
+}
