@@ -8,7 +8,7 @@ use clap::{Parser, Subcommand};
 use crate::session::{Options, Session};
 use crate::{
     bench, cluster, completions, dev, doctor, job, parked, partition, queue, region, run, serve, service,
-    signals, topic, workflow,
+    signals, simulate, topic, workflow,
 };
 
 /// Makes sure that work between services gets done.
@@ -51,6 +51,7 @@ enum Command {
     Region(region::Region),
     #[command(subcommand)]
     Service(service::Service),
+    Simulate(simulate::Simulate),
     Doctor(doctor::Doctor),
     #[command(subcommand)]
     Bench(bench::Bench),
@@ -75,6 +76,7 @@ impl Arguments {
             Command::Region(command) => on_one_core(async { command.run(Session::new(&options)?).await }),
             Command::Service(command) => on_one_core(async { command.run(Session::new(&options)?).await }),
             Command::Doctor(doctor) => on_one_core(async { doctor.run(Session::new(&options)?).await }),
+            Command::Simulate(simulate) => simulate.run(options.json),
             Command::Bench(bench) => {
                 on_all_cores(signals::unless_interrupted(bench.run(options.json, options.token.as_deref())))
             }
@@ -181,6 +183,8 @@ mod tests {
             "region drill --switch",
             "region tail --json",
             "service list",
+            "simulate --workflow w.yaml --request {} --services s.yaml --from 2026-03-01 --seed 2 --quiet",
+            "simulate --job j.yaml --from 2026-03-01T12:00:00Z --to +14d --services s.yaml --json",
             "doctor --data d",
             "bench ingest --rate 1000 --seconds 3 --json",
             "bench workflow --runs 100",

@@ -16,6 +16,7 @@ mod queue;
 mod region;
 mod run;
 mod service;
+mod simulate;
 mod topic;
 mod workflow;
 
