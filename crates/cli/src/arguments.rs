@@ -7,8 +7,8 @@ use clap::{Parser, Subcommand};
 
 use crate::session::{Options, Session};
 use crate::{
-    bench, cluster, completions, dev, doctor, job, parked, partition, queue, region, run, serve, service,
-    signals, simulate, topic, workflow,
+    bench, cluster, completions, dev, doctor, job, parked, partition, queue, reference, region, run, serve,
+    service, signals, simulate, topic, workflow,
 };
 
 /// Makes sure that work between services gets done.
@@ -56,6 +56,7 @@ enum Command {
     #[command(subcommand)]
     Bench(bench::Bench),
     Completions(completions::Completions),
+    Reference(reference::Reference),
 }
 
 impl Arguments {
@@ -81,6 +82,7 @@ impl Arguments {
                 on_all_cores(signals::unless_interrupted(bench.run(options.json, options.token.as_deref())))
             }
             Command::Completions(completions) => completions.run::<Arguments>(),
+            Command::Reference(reference) => reference.run::<Arguments>(),
         }
     }
 }
@@ -191,6 +193,7 @@ mod tests {
             "bench workflow --cluster http://127.0.0.1:7070 --cluster http://127.0.0.1:7071 --token t",
             "bench schedule --jobs 1000 --rate 100 --seconds 2",
             "completions bash",
+            "reference metrics-cluster",
         ] {
             let words = std::iter::once("sortie").chain(line.split(' '));
             assert!(Arguments::try_parse_from(words).is_ok(), "sortie {line}");

@@ -13,6 +13,7 @@ mod job;
 mod parked;
 mod partition;
 mod queue;
+mod reference;
 mod region;
 mod run;
 mod service;

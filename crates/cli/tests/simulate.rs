@@ -75,6 +75,13 @@ fn what_is_missed_while_sortie_is_down_and_what_overlaps_is_told() {
 }
 
 #[test]
+fn an_alternative_a_time_limit_and_a_parked_run_with_its_notice() {
+    let line = "simulate --workflow crates/cli/tests/simulate/stubborn.yaml \
+                --services crates/cli/tests/simulate/stubborn-services.yaml";
+    check(line, 1, expect_file!["simulate/stubborn.txt"]);
+}
+
+#[test]
 fn bad_input_is_refused_with_file_field_and_fix() {
     let directory = tempfile::tempdir().expect("a directory");
     let file = |name: &str, text: &str| {

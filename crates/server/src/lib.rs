@@ -12,6 +12,7 @@ mod outbound;
 mod owner;
 mod passage;
 mod post;
+pub mod reference;
 mod region;
 mod start;
 mod starter;

@@ -312,6 +312,7 @@ fn short(given: &Given) -> String {
         Ok(Answer { status, body, .. }) => format!("{status} {}", String::from_utf8_lossy(body)),
         Err(Fault::Timeout { .. }) => "timeout".to_owned(),
         Err(Fault::Connect { .. }) => "refused connection".to_owned(),
+        Err(Fault::Lost { .. }) => "lost connection".to_owned(),
         Err(fault) => fault.to_string(),
     }
 }
