@@ -13,6 +13,7 @@ mod node;
 mod peers;
 mod python;
 mod ratchet;
+mod reference;
 mod schemathesis;
 mod sim;
 mod suite;
@@ -65,6 +66,8 @@ enum Task {
     },
     /// Counts the instructions of the hot paths; part of the tests.
     Ratchet(ratchet::Ratchet),
+    /// The tables of docs/reference that are made of the code: refuses stale ones, or writes them with `--write`.
+    Reference(reference::Reference),
     /// All proofs for as long as one likes, in parts that can be resumed.
     Long(long::Long),
     /// Builds the release binaries, or with `--dev` the others, and runs `torture` with these arguments: `all`, one
@@ -114,6 +117,9 @@ fn carry_out(task: Task) -> anyhow::Result<()> {
         Task::Fuzz(asked) => fuzz::run(&root, &asked),
         Task::Sim { arguments } => sim::run(&root, &arguments),
         Task::Ratchet(asked) => ratchet::run(&root, &asked).map(|done| println!("\nxtask ratchet: {done}")),
+        Task::Reference(asked) => {
+            reference::run(&root, &asked).map(|done| println!("xtask reference: {done}"))
+        }
         Task::Long(asked) => long::run(&root, &asked),
         Task::Torture { arguments } => torture::run(&root, &arguments),
         Task::BenchPeers(asked) => peers::run(&root, &asked),

@@ -9,8 +9,8 @@ use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::session::{Options, Session};
 use crate::{
-    bench, bulk, cluster, completions, dev, doctor, exit_codes, job, parked, partition, queue, region, roles, run,
-    screen, serve, service, signals, top, topic, workflow,
+    bench, bulk, cluster, completions, dev, doctor, exit_codes, job, parked, partition, queue, reference,
+    region, roles, run, screen, serve, service, signals, simulate, top, topic, workflow,
 };
 
 /// Makes sure that work between services gets done.
@@ -58,12 +58,14 @@ enum Command {
     #[command(subcommand)]
     Service(service::Service),
     Top(top::Top),
+    Simulate(simulate::Simulate),
     Doctor(doctor::Doctor),
     #[command(subcommand)]
     Bench(bench::Bench),
     Completions(completions::Completions),
     #[command(hide = true)]
     ExitCodes(exit_codes::ExitCodes),
+    Reference(reference::Reference),
 }
 
 impl Arguments {
@@ -94,11 +96,13 @@ impl Arguments {
             Command::Service(command) => on_one_core(async { command.run(Session::new(&options)?).await }),
             Command::Top(top) => on_one_core(async { top.run(Session::new(&options)?).await }),
             Command::Doctor(doctor) => on_one_core(async { doctor.run(Session::new(&options)?).await }),
+            Command::Simulate(simulate) => simulate.run(options.json),
             Command::Bench(bench) => {
                 on_all_cores(signals::unless_interrupted(bench.run(options.json, options.token.as_deref())))
             }
             Command::Completions(completions) => completions.run::<Arguments>(),
             Command::ExitCodes(exit_codes) => exit_codes.run(),
+            Command::Reference(reference) => reference.run::<Arguments>(),
         }
     }
 }
@@ -262,12 +266,15 @@ mod tests {
             "region drill --switch",
             "region tail --json",
             "service list",
+            "simulate --workflow w.yaml --request {} --services s.yaml --from 2026-03-01 --seed 2 --quiet",
+            "simulate --job j.yaml --from 2026-03-01T12:00:00Z --to +14d --services s.yaml --json",
             "doctor --data d",
             "bench ingest --rate 1000 --seconds 3 --json",
             "bench workflow --runs 100",
             "bench workflow --cluster http://127.0.0.1:7070 --cluster http://127.0.0.1:7071 --token t",
             "bench schedule --jobs 1000 --rate 100 --seconds 2",
             "completions bash",
+            "reference metrics-cluster",
         ] {
             let words = std::iter::once("sortie").chain(line.split(' '));
             assert!(Arguments::try_parse_from(words).is_ok(), "sortie {line}");

@@ -1,7 +1,7 @@
 //! `sortie workflow`: put definitions in force, see them, check them.
 
 mod apply;
-mod check;
+pub mod check;
 mod delete;
 mod list;
 mod show;

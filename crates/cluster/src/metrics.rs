@@ -25,7 +25,11 @@ impl Metrics {
         let metrics = Metrics::default();
         let counters = [
             ("sortie_partition_takes", "Partitions taken", &metrics.takes),
-            ("sortie_partition_take_failures", "Takes of partitions that failed", &metrics.take_failures),
+            (
+                "sortie_partition_take_failures",
+                "Takes that failed; each is tried again after a pause. Alert when it keeps growing",
+                &metrics.take_failures,
+            ),
             ("sortie_partition_releases", "Partitions let go", &metrics.releases),
             ("sortie_partition_losses", "Partitions that another took, or that stopped", &metrics.losses),
             ("sortie_beats_missed", "Signs of life that the register did not take", &metrics.beats_missed),
@@ -34,11 +38,15 @@ impl Metrics {
             registry.register(name, help, counter.clone());
         }
         let gauges = [
-            ("sortie_partitions_held", "Partitions that this instance holds", &metrics.held),
+            (
+                "sortie_partitions_held",
+                "Partitions that this instance holds, the control partition included; alert when the sum over all instances stays below their number",
+                &metrics.held,
+            ),
             ("sortie_instances", "Instances that live, as this one sees them", &metrics.instances),
             (
                 "sortie_calls_held",
-                "1 while no calls are started, for want of signs of life",
+                "1 while this instance starts no calls, because nobody has heard it for 4 s",
                 &metrics.calls_held,
             ),
         ];

@@ -4,6 +4,7 @@ mod action;
 mod context;
 mod definition;
 mod describe;
+pub mod document;
 mod expression;
 mod inline;
 pub mod json;

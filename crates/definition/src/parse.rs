@@ -1,7 +1,7 @@
 //! Reads a definition's text into a [`Definition`], or says everything that is wrong with it.
 
 mod action;
-mod fields;
+pub(crate) mod fields;
 mod message;
 mod retry;
 mod scope;

@@ -60,12 +60,12 @@ impl std::error::Error for Problems {}
 
 /// Collects problems while a definition is read.
 #[derive(Default)]
-pub(crate) struct Report {
+pub struct Report {
     problems: Vec<(Option<At>, Problem)>,
 }
 
 impl Report {
-    pub(crate) fn add(&mut self, at: At, field: &str, message: impl Into<String>) {
+    pub fn add(&mut self, at: At, field: &str, message: impl Into<String>) {
         let (line, column) = (Some(at.line), Some(at.column));
         let problem = Problem { line, column, field: field.to_owned(), message: message.into() };
         self.problems.push((Some(at), problem));
@@ -81,7 +81,7 @@ impl Report {
     }
 
     /// `value` when nothing is wrong, else all that is.
-    pub(crate) fn finish<T>(self, value: Option<T>) -> Result<T, Problems> {
+    pub fn finish<T>(self, value: Option<T>) -> Result<T, Problems> {
         match value {
             Some(value) if self.problems.is_empty() => Ok(value),
             _ => Err(self.into_problems()),

@@ -11,7 +11,7 @@ use crate::problem::{At, Report};
 
 /// A value of the source and where it stands.
 #[derive(Debug)]
-pub(crate) struct Node {
+pub struct Node {
     pub at: At,
     /// The bytes of a scalar in the source.
     pub bytes: Range<usize>,
@@ -19,7 +19,7 @@ pub(crate) struct Node {
 }
 
 #[derive(Debug)]
-pub(crate) enum Kind {
+pub enum Kind {
     Null,
     Bool(bool),
     Number(Number),
@@ -30,7 +30,7 @@ pub(crate) enum Kind {
 
 /// A field of a map, in the order written.
 #[derive(Debug)]
-pub(crate) struct Entry {
+pub struct Entry {
     pub key: String,
     pub at: At,
     pub value: Node,
@@ -38,7 +38,7 @@ pub(crate) struct Entry {
 
 impl Node {
     /// What the value is, for messages.
-    pub(crate) fn what(&self) -> &'static str {
+    pub fn what(&self) -> &'static str {
         match self.kind {
             Kind::Null => "nothing",
             Kind::Bool(_) => "a boolean",
@@ -50,7 +50,7 @@ impl Node {
     }
 
     /// The value as JSON, without its places.
-    pub(crate) fn to_json(&self) -> serde_json::Value {
+    pub fn to_json(&self) -> serde_json::Value {
         use serde_json::Value;
         match &self.kind {
             Kind::Null => Value::Null,
@@ -66,7 +66,7 @@ impl Node {
 }
 
 /// The one document of `source`, or `None` with at least one problem reported.
-pub(crate) fn read(source: &str, report: &mut Report) -> Option<Node> {
+pub fn read(source: &str, report: &mut Report) -> Option<Node> {
     let options = granit_parser::options! {
         disallow_directives: true,
         emit_comments: false,
@@ -213,7 +213,7 @@ impl Builder<'_> {
 }
 
 /// The path of a field inside `path`.
-pub(crate) fn join(path: &str, key: &str) -> String {
+pub fn join(path: &str, key: &str) -> String {
     if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") }
 }
 

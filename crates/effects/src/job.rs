@@ -17,14 +17,17 @@ use std::time::Duration;
 use engine::Stop;
 use host::Clock;
 use vault::Vault;
-use words::{Outcome, Ticks};
+use words::{Outcome, Ticks, Timestamp};
 
-use crate::client::Client;
+use crate::client::{Answer, Client};
+use crate::fault::Fault;
 use crate::job::action::Action;
 use crate::job::http::HttpCaller;
 use crate::job::send::MessageCaller;
 use crate::limits;
+use crate::mask::Mask;
 use crate::send::Sender;
+use crate::sort::Sorted;
 
 pub use crate::job::order::JobOrders;
 pub use crate::job::workflow::{StartError, StartRequest, Starter, Starting};
@@ -122,6 +125,16 @@ impl JobCaller {
             Err(error) => Some(failed(format!("Action cannot be carried out: {error}"))),
         }
     }
+}
+
+/// What an answer from `host` means for an occurrence, for those who need no call to have one.
+pub fn answered(host: &str, result: &Result<Answer, Fault>, now: Timestamp) -> Outcome {
+    http::outcome(host, result, now, limits::JOB_BODY_CHARS_MAX, &Mask::default())
+}
+
+/// What the fate of a message means for an occurrence; `told` says which message went where.
+pub fn sent(told: &str, sorted: Sorted) -> Outcome {
+    send::outcome(told, sorted)
 }
 
 /// An attempt that failed before it had an answer.

@@ -7,6 +7,7 @@ pub mod headers;
 pub mod job;
 pub mod limits;
 mod mask;
+pub mod outcome;
 mod perform;
 mod post;
 mod send;

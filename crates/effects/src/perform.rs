@@ -8,16 +8,16 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
 
-use definition::{Definition, Ending, Rendered};
+use definition::{Definition, Rendered};
 use engine::{Effects, Order, Subject};
 use host::Clock;
 use http::HeaderMap;
 use words::{Outcome, Work, WorkflowName};
 
-use crate::client::{Answer, Client, Request};
-use crate::fault::Fault;
+use crate::client::{Client, Request};
 use crate::headers::{TraceParent, call_headers};
 use crate::job::JobOrders;
+use crate::outcome::{self, Judge};
 use crate::send::{Sender, Sent, Target};
 use crate::service::{Attempt, Permit, ServicePool, ServiceSettings, Verdict};
 use crate::sign_in::{self, Environment};
@@ -130,10 +130,10 @@ impl Inner {
             Ok(Prepared::Send(send, patience)) => {
                 let (target, message) = *send;
                 let sent = Box::pin(self.send(errand, &target, message, patience)).await?;
-                return Some(sent_outcome(errand, sent));
+                return Some(errand.judge(|judge| judge.sent(sent)));
             }
             Err(Unready::Never(reason)) => {
-                return Some(Outcome::Refused { status: None, reason: format!("not sent: {reason}") });
+                return Some(outcome::never_sent(&reason));
             }
             Err(Unready::Now(reason)) => {
                 let reason = format!("not sent: {reason}");
@@ -145,7 +145,7 @@ impl Inner {
         let result = self.client.send(*request).await;
         let sorted = sort(&result, self.clock.now());
         permit.finish(Verdict::of(&result, &sorted));
-        Some(outcome(errand, &result, sorted))
+        Some(errand.judge(|judge| judge.answered(&result, sorted)))
     }
 
     /// `None` when the message was stopped before it left.
@@ -173,15 +173,8 @@ impl Inner {
     }
 
     fn prepare<'d>(&self, errand: &Errand<'d>) -> Result<Prepared<'d>, Unready> {
-        let definition = errand.definition;
-        let rendered = with_context(errand, |context| match &errand.context.instead {
-            None => definition.render(errand.work, context).map_err(|error| error.to_string()),
-            Some(action) => {
-                let action = definition.parse_action(action).map_err(|problems| problems.to_string())?;
-                definition.render_action(&action, context).map_err(|error| error.to_string())
-            }
-        });
-        match rendered.map_err(Unready::Never)? {
+        let rendered = render(errand).map_err(Unready::Never)?;
+        match rendered {
             Rendered::Call(request) => prepare_call(errand, request).map_err(Unready::Never),
             Rendered::Send(sending) => {
                 let patience = sending.timeout.as_std();
@@ -201,6 +194,24 @@ impl Inner {
         for service in definition.services() {
             let settings = ServiceSettings { concurrency_max: service.concurrency };
             self.services.configure(&service.url, settings);
+        }
+    }
+}
+
+impl Errand<'_> {
+    fn judge(&self, judge: impl FnOnce(Judge<'_>) -> Outcome) -> Outcome {
+        let context = self.context.seen_by(self.work);
+        judge(Judge { definition: self.definition, work: self.work, context: &context })
+    }
+}
+
+fn render(errand: &Errand<'_>) -> Result<Rendered, String> {
+    let (definition, context) = (errand.definition, errand.context.seen_by(errand.work));
+    match &errand.context.instead {
+        None => definition.render(errand.work, &context).map_err(|error| error.to_string()),
+        Some(action) => {
+            let action = definition.parse_action(action).map_err(|problems| problems.to_string())?;
+            definition.render_action(&action, &context).map_err(|error| error.to_string())
         }
     }
 }
@@ -227,69 +238,6 @@ fn prepare_call<'d>(errand: &Errand<'d>, rendered: definition::Request) -> Resul
         ..Request::new(rendered.method, url)
     };
     Ok(Prepared::Call(Box::new(request), service))
-}
-
-fn with_context<T>(errand: &Errand<'_>, work: impl FnOnce(&definition::Context<'_>) -> T) -> T {
-    let context = errand.context;
-    let ending = matches!(errand.work, Work::Notice(_)).then_some(Ending {
-        status: context.status,
-        reason: context.reason.as_deref(),
-        steps_done: &context.steps_done,
-        steps_undone: &context.steps_undone,
-    });
-    work(&definition::Context {
-        run: &context.run_id,
-        key: &context.key,
-        request: &context.request,
-        outputs: &context.outputs,
-        ending,
-    })
-}
-
-/// What the answer to a call means for the run.
-fn outcome(errand: &Errand<'_>, result: &Result<Answer, Fault>, sorted: Sorted) -> Outcome {
-    match (sorted, result) {
-        (Sorted::Done { status, body }, Ok(answer)) => judged(errand, status, &answer.headers, &body),
-        (Sorted::Refused { status: Some(status @ (404 | 410)), .. }, _) if is_undo(errand.work) => {
-            // An undo is a tombstone: it succeeds for what was never done.
-            Outcome::Done { status, output: bytes::Bytes::from_static(b"null") }
-        }
-        (sorted, _) => not_done(sorted),
-    }
-}
-
-/// What the fate of a message means for the run. A message that nobody takes has not undone anything, so that no
-/// refusal counts as success here.
-fn sent_outcome(errand: &Errand<'_>, sorted: Sorted) -> Outcome {
-    match sorted {
-        Sorted::Done { status, body } => judged(errand, status, &HeaderMap::new(), &body),
-        sorted => not_done(sorted),
-    }
-}
-
-fn judged(errand: &Errand<'_>, status: u16, headers: &HeaderMap, body: &bytes::Bytes) -> Outcome {
-    let judged =
-        with_context(errand, |context| errand.definition.judge(errand.work, context, status, headers, body));
-    match judged {
-        definition::Verdict::Done { output } => Outcome::Done { status, output },
-        definition::Verdict::Refused { reason } => Outcome::Refused { status: Some(status), reason },
-    }
-}
-
-/// What did not get done.
-fn not_done(sorted: Sorted) -> Outcome {
-    match sorted {
-        Sorted::Done { status, .. } => Outcome::Unknown { reason: format!("{status} without an answer") },
-        Sorted::Refused { status, reason } => Outcome::Refused { status, reason },
-        Sorted::Transient { status, reason, retry_after } => {
-            Outcome::Transient { status, reason, retry_after }
-        }
-        Sorted::Unknown { reason } => Outcome::Unknown { reason },
-    }
-}
-
-fn is_undo(work: Work) -> bool {
-    matches!(work, Work::Undo(_) | Work::UndoInstead(_))
 }
 
 #[cfg(test)]

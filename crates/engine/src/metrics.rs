@@ -42,6 +42,66 @@ pub struct Metrics {
 
 impl Metrics {
     pub fn register(registry: &mut Registry) -> Metrics {
+        let metrics = Metrics::new(registry);
+        registry.register("sortie_requests_taken", "Requests taken from the inbox", metrics.taken.clone());
+        registry.register(
+            "sortie_dedup_hits",
+            "Requests that a partition dropped as duplicates",
+            metrics.dropped.clone(),
+        );
+        registry.register("sortie_runs", "Runs that ended or were parked; an occurrence of a job whose action failed is undone, one whose errorAction was done is completed", metrics.runs.clone());
+        registry.register(
+            "sortie_run_seconds",
+            "Time from acceptance to the end",
+            metrics.run_seconds.clone(),
+        );
+        registry.register(
+            "sortie_attempts",
+            "Attempts of calls and notices that ended",
+            metrics.attempts.clone(),
+        );
+        registry.register("sortie_undos", "Attempts of undos that ended", metrics.undos.clone());
+        registry.register(
+            "sortie_parked",
+            "Runs that wait for a person; alert when it stays above 0",
+            metrics.parked.clone(),
+        );
+        registry.register("sortie_live_runs", "Runs in memory", metrics.live.clone());
+        registry.register("sortie_calls", "Calls under way", metrics.calls.clone());
+        registry.register("sortie_frames", "Frames committed to the journal", metrics.frames.clone());
+        registry.register("sortie_events", "Events committed to the journal", metrics.events.clone());
+        registry.register("sortie_commit_seconds", "Time to commit a frame", metrics.commit_seconds.clone());
+        registry.register(
+            "sortie_jobs_fired",
+            "Occurrences of jobs that became runs, those by hand included",
+            metrics.fired.clone(),
+        );
+        registry.register(
+            "sortie_jobs_left_out",
+            "Times that a due job was left out or put off: one before it was under way, or its time had passed",
+            metrics.job_left_out.clone(),
+        );
+        registry.register(
+            "sortie_job_lateness_seconds",
+            "Time from when an occurrence was due, its jitter included, until its call was ordered; alert when it grows",
+            metrics.lateness_seconds.clone(),
+        );
+        registry.register(
+            "sortie_partitions_overtaken",
+            "Partitions that were given up because a frame was refused: another owner had taken them",
+            metrics.fenced.clone(),
+        );
+        let stopped = metrics.stopped_partitions.clone();
+        registry.register(
+            "sortie_stopped_partitions",
+            "Partitions stopped by damage or an error; alert when above 0",
+            stopped,
+        );
+        metrics
+    }
+
+    /// All at zero; messages are registered first.
+    fn new(registry: &mut Registry) -> Metrics {
         let metrics = Metrics {
             taken: Counter::default(),
             dropped: Counter::default(),
@@ -62,44 +122,17 @@ impl Metrics {
             lateness_seconds: Histogram::new(exponential_buckets(0.001, 2.0, 24)),
             queues: QueueMetrics::register(registry),
         };
-        registry.register("sortie_requests_taken", "Requests taken from the inbox", metrics.taken.clone());
-        registry.register(
-            "sortie_dedup_hits",
-            "Requests dropped as duplicates by a partition",
-            metrics.dropped.clone(),
-        );
-        registry.register("sortie_runs", "Runs that ended, or were parked, by outcome", metrics.runs.clone());
-        registry.register(
-            "sortie_run_seconds",
-            "Time from acceptance to the end",
-            metrics.run_seconds.clone(),
-        );
-        registry.register("sortie_attempts", "Attempts that ended, by outcome", metrics.attempts.clone());
-        registry.register("sortie_undos", "Attempts of undos that ended, by outcome", metrics.undos.clone());
-        registry.register("sortie_parked", "Runs that wait for a person", metrics.parked.clone());
-        registry.register("sortie_live_runs", "Runs in memory", metrics.live.clone());
-        registry.register("sortie_calls", "Calls owed or under way", metrics.calls.clone());
-        registry.register("sortie_frames", "Frames committed", metrics.frames.clone());
-        registry.register("sortie_events", "Events committed", metrics.events.clone());
-        registry.register("sortie_commit_seconds", "Time to commit a frame", metrics.commit_seconds.clone());
-        registry.register("sortie_jobs_fired", "Occurrences of jobs that became runs", metrics.fired.clone());
-        registry.register(
-            "sortie_jobs_left_out",
-            "Occurrences of jobs left out because of an overlap or because they were missed",
-            metrics.job_left_out.clone(),
-        );
-        registry.register(
-            "sortie_job_lateness_seconds",
-            "Time from when an occurrence was due until its call was ordered",
-            metrics.lateness_seconds.clone(),
-        );
-        registry.register(
-            "sortie_partitions_overtaken",
-            "Partitions that another owner had taken when a frame was refused",
-            metrics.fenced.clone(),
-        );
-        let stopped = metrics.stopped_partitions.clone();
-        registry.register("sortie_stopped_partitions", "Partitions stopped by damage or an error", stopped);
+        begin(&metrics.runs, &["completed", "undone", "given_up", "parked"]);
+        for attempts in [&metrics.attempts, &metrics.undos] {
+            begin(attempts, &["done", "refused", "transient", "unknown"]);
+        }
         metrics
+    }
+}
+
+/// Lets every outcome be there from the start: a rate over what begins with its first event misses that event.
+fn begin(counters: &Family<OutcomeLabel, Counter>, outcomes: &[&'static str]) {
+    for outcome in outcomes {
+        drop(counters.get_or_create(&OutcomeLabel { outcome }));
     }
 }

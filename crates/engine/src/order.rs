@@ -4,9 +4,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use bytes::Bytes;
-use definition::Definition;
-use kernel::RunNo;
+use definition::{Definition, Ending};
 use kernel::job::{Occurrence, STEP};
+use kernel::{Run, RunNo, StepState};
 use tokio::sync::Notify;
 use tokio::sync::mpsc::UnboundedSender;
 use words::plan::Notice;
@@ -58,6 +58,52 @@ pub struct Context {
     /// For notices: the steps that are done, and those that were undone.
     pub steps_done: Vec<StepName>,
     pub steps_undone: Vec<StepName>,
+}
+
+impl Context {
+    /// What the work of a run as it stands may know.
+    pub fn of(run: &Run, work: Work) -> Context {
+        let instead = match work {
+            Work::DoInstead(step) | Work::UndoInstead(step) => run.steps[usize::from(step.0)].instead.clone(),
+            Work::Do(_) | Work::Alternative(_) | Work::Undo(_) | Work::Notice(_) => None,
+        };
+        Context {
+            run_id: run.request.id.clone(),
+            key: run.request.key.clone(),
+            request: run.request.body.clone(),
+            outputs: run.steps.iter().map(|step| step.output.clone()).collect(),
+            trace: run.request.trace.clone(),
+            status: run.status(),
+            reason: run.reason(),
+            parked_count: run.parked_count,
+            instead,
+            steps_done: steps_for_notice(run, work, |state| matches!(state, StepState::Done(_))),
+            steps_undone: steps_for_notice(run, work, |state| matches!(state, StepState::Undone(_))),
+        }
+    }
+
+    /// The same, as the expressions of `work` see it.
+    pub fn seen_by(&self, work: Work) -> definition::Context<'_> {
+        let ending = matches!(work, Work::Notice(_)).then_some(Ending {
+            status: self.status,
+            reason: self.reason.as_deref(),
+            steps_done: &self.steps_done,
+            steps_undone: &self.steps_undone,
+        });
+        definition::Context {
+            run: &self.run_id,
+            key: &self.key,
+            request: &self.request,
+            outputs: &self.outputs,
+            ending,
+        }
+    }
+}
+
+fn steps_for_notice(run: &Run, work: Work, chosen: fn(&StepState) -> bool) -> Vec<StepName> {
+    let Work::Notice(_) = work else { return Vec::new() };
+    let steps = run.each_step().filter(|(_, _, step)| chosen(&step.state));
+    steps.map(|(_, plan, _)| plan.name.clone()).collect()
 }
 
 impl Order {

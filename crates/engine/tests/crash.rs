@@ -334,7 +334,10 @@ async fn a_run_that_turns_back_while_its_calls_are_held_ends_when_they_may_leave
     are_taken(&life).await;
     for partition in (0..PARTITIONS).map(PartitionId) {
         let id = request(partition.0.into()).id;
-        life.engine.command(partition, id, "test".to_owned(), Command::Cancel { pending: false }).await.unwrap();
+        life.engine
+            .command(partition, id, "test".to_owned(), Command::Cancel { pending: false })
+            .await
+            .unwrap();
     }
     life.engine.hold_calls(false);
     let is_ended = |n: u16| life.view.run(&request(n.into()).id, None).unwrap().is_some();

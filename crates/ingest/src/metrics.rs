@@ -28,13 +28,21 @@ impl Metrics {
             shed: Family::default(),
             ack_seconds: Histogram::new(exponential_buckets(0.0001, 2.0, 18)),
         };
+        for reason in ["backlog", "disk", "memory"] {
+            // There from the start: a rate over what begins with its first event misses that event.
+            drop(metrics.shed.get_or_create(&Reason { reason }));
+        }
         registry.register("sortie_ingest_accepted", "Requests accepted", metrics.accepted.clone());
         registry.register(
             "sortie_ingest_replayed",
             "Requests answered with an existing run",
             metrics.replayed.clone(),
         );
-        registry.register("sortie_shed", "Requests refused because there was too much", metrics.shed.clone());
+        registry.register(
+            "sortie_shed",
+            "Requests refused because there was too much to do or too little room",
+            metrics.shed.clone(),
+        );
         registry.register(
             "sortie_ingest_ack_seconds",
             "Time to make a request durable",

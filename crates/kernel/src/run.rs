@@ -135,7 +135,8 @@ impl Run {
         self.timeline.iter().rev().find(|moment| ends(&moment.fact)).map(|moment| moment.at)
     }
 
-    pub(crate) fn describe(&self, cause: &Cause) -> String {
+    /// Why the run turned back, in words.
+    pub fn describe(&self, cause: &Cause) -> String {
         match cause {
             Cause::Refused { step, reason } => {
                 format!("step {} was refused: {reason}", self.step_name(*step))

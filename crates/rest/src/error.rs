@@ -1,5 +1,7 @@
 //! The one table from what went wrong to a status, a stable code and a problem.
 
+mod codes;
+
 use axum::response::{IntoResponse, Response};
 use engine::queues::QueueError;
 use engine::{ApplyError, CommandError, DeleteError, KeepError};
@@ -12,6 +14,8 @@ use kernel::job::JobRejection;
 use kernel::queue::QueueRejection;
 use wire::{FieldError, Problem};
 use words::PartitionId;
+
+pub use codes::{CODES, Code};
 
 use crate::access::Denied;
 use crate::jobs::JobsError;
@@ -127,7 +131,7 @@ fn active_instead(standing_by: &StandingBy) -> String {
 }
 
 impl ApiError {
-    /// The table. Codes are never renamed and never reused; docs/reference/errors.md lists them.
+    /// The table. Codes are never renamed and never reused; `CODES` says what they mean.
     pub(crate) fn status_and_code(&self) -> (StatusCode, &'static str) {
         match self {
             ApiError::NotFound(_) => (StatusCode::NOT_FOUND, "not_found"),

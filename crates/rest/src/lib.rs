@@ -35,6 +35,7 @@ mod show;
 pub use access::{Access, Right, Role, SharedKey, Token};
 pub use api::{Api, Parts};
 pub use bus::MESSAGE_TYPE;
+pub use error::{CODES, Code};
 pub use pages::{Ask, Asking, Pages, PagesAnswer};
 pub use passage::{FORWARDED, NoPassage, PassError, Passage, Passing};
 pub use peer::{PEER, PeerSecret};

@@ -2,6 +2,7 @@
 
 mod cluster;
 mod keys;
+pub(crate) mod reference;
 
 use std::collections::BTreeMap;
 use std::net::{Ipv4Addr, SocketAddr};

@@ -19,10 +19,14 @@ impl Gauges {
         registry.register("sortie_disk_free_bytes", "Room on the disk", gauges.disk_free_bytes.clone());
         registry.register("sortie_journal_bytes", "Size of the journal", gauges.journal_bytes.clone());
         registry.register("sortie_view_bytes", "Size of the view on disk", gauges.view_bytes.clone());
-        registry.register("sortie_unfinished_runs", "Accepted and not ended", gauges.unfinished.clone());
+        registry.register(
+            "sortie_unfinished_runs",
+            "Requests accepted and not ended, with those in the inbox",
+            gauges.unfinished.clone(),
+        );
         registry.register(
             "sortie_frames_refused",
-            "Frames that the journal refused, because another owner had taken the partition",
+            "Frames that the journal refused, because another owner had taken the partition; 0 with a journal on disk",
             gauges.frames_refused.clone(),
         );
         gauges

@@ -13,6 +13,7 @@ mod owner;
 mod pages;
 mod passage;
 mod post;
+pub mod reference;
 mod region;
 mod start;
 mod starter;

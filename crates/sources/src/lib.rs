@@ -54,9 +54,13 @@ pub struct Metrics {
 impl Metrics {
     pub fn register(registry: &mut Registry) -> Metrics {
         let messages = Family::default();
+        for outcome in ["started", "parked", "refused"] {
+            // There from the start: a rate over what begins with its first event misses that event.
+            drop(messages.get_or_create(&Outcome { outcome }));
+        }
         registry.register(
             "sortie_source_messages",
-            "Messages of sources, by what became of them",
+            "What became of the messages of sources",
             messages.clone(),
         );
         Metrics { messages }

@@ -79,7 +79,8 @@ fn check(file: &Path, text: &str) -> Result<Checked, Vec<String>> {
     Ok(Checked { file: file.to_owned(), name: definition.name().to_string(), source })
 }
 
-fn lines(file: &Path, problems: &Problems) -> Vec<String> {
+/// One line for each problem: `file:line: field: message`.
+pub fn lines(file: &Path, problems: &Problems) -> Vec<String> {
     let line = |problem: &definition::Problem| {
         let line = problem.line.map(|line| format!(":{line}")).unwrap_or_default();
         let field = if problem.field.is_empty() { String::new() } else { format!(" {}:", problem.field) };

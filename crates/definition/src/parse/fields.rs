@@ -6,7 +6,7 @@ use crate::problem::{At, Report, did_you_mean, quote};
 use crate::yaml::{Entry, Kind, Node, join};
 
 /// The fields of one map, all of them known.
-pub(super) struct Fields<'n> {
+pub struct Fields<'n> {
     /// The map's own dotted path.
     pub path: String,
     pub at: At,
@@ -15,14 +15,14 @@ pub(super) struct Fields<'n> {
 
 /// One value and its dotted path.
 #[derive(Clone)]
-pub(super) struct Field<'n> {
+pub struct Field<'n> {
     pub path: String,
     pub node: &'n Node,
 }
 
 impl<'n> Fields<'n> {
     /// The fields of a map that has no others than `allowed`; a list of names in the order to show them.
-    pub(super) fn read(field: &Field<'n>, allowed: &[&str], report: &mut Report) -> Option<Fields<'n>> {
+    pub fn read(field: &Field<'n>, allowed: &[&str], report: &mut Report) -> Option<Fields<'n>> {
         let fields = Fields::read_any(field, report)?;
         for entry in fields.entries {
             if !allowed.contains(&entry.key.as_str()) {
@@ -35,7 +35,7 @@ impl<'n> Fields<'n> {
     }
 
     /// The fields of a map whose names are the writer's own.
-    pub(super) fn read_any(field: &Field<'n>, report: &mut Report) -> Option<Fields<'n>> {
+    pub fn read_any(field: &Field<'n>, report: &mut Report) -> Option<Fields<'n>> {
         match &field.node.kind {
             Kind::Map(entries) => Some(Fields { path: field.path.clone(), at: field.node.at, entries }),
             _ => {
@@ -45,7 +45,7 @@ impl<'n> Fields<'n> {
         }
     }
 
-    pub(super) fn iter(&self) -> impl Iterator<Item = (&'n str, At, Field<'n>)> {
+    pub fn iter(&self) -> impl Iterator<Item = (&'n str, At, Field<'n>)> {
         self.entries.iter().map(|entry| {
             let field = Field { path: join(&self.path, &entry.key), node: &entry.value };
             (entry.key.as_str(), entry.at, field)
@@ -53,17 +53,17 @@ impl<'n> Fields<'n> {
     }
 
     /// A field's value; a field without one (`retry:`) counts as left out.
-    pub(super) fn get(&self, name: &str) -> Option<Field<'n>> {
+    pub fn get(&self, name: &str) -> Option<Field<'n>> {
         let entry = self.entries.iter().find(|entry| entry.key == name)?;
         let present = !matches!(entry.value.kind, Kind::Null);
         present.then(|| Field { path: join(&self.path, name), node: &entry.value })
     }
 
-    pub(super) fn has(&self, name: &str) -> bool {
+    pub fn has(&self, name: &str) -> bool {
         self.get(name).is_some()
     }
 
-    pub(super) fn require(&self, name: &str, report: &mut Report) -> Option<Field<'n>> {
+    pub fn require(&self, name: &str, report: &mut Report) -> Option<Field<'n>> {
         let field = self.get(name);
         if field.is_none() {
             report.add(self.at, &join(&self.path, name), "the field is missing");
@@ -71,11 +71,11 @@ impl<'n> Fields<'n> {
         field
     }
 
-    pub(super) fn span(&self, name: &str, report: &mut Report) -> Option<Span> {
+    pub fn span(&self, name: &str, report: &mut Report) -> Option<Span> {
         self.get(name).and_then(|field| field.span(report))
     }
 
-    pub(super) fn flag(&self, name: &str, report: &mut Report) -> bool {
+    pub fn flag(&self, name: &str, report: &mut Report) -> bool {
         let Some(field) = self.get(name) else { return false };
         match field.node.kind {
             Kind::Bool(value) => value,
@@ -87,7 +87,7 @@ impl<'n> Fields<'n> {
     }
 
     /// A whole number from `1` to `max`.
-    pub(super) fn count(&self, name: &str, max: u32, report: &mut Report) -> Option<u32> {
+    pub fn count(&self, name: &str, max: u32, report: &mut Report) -> Option<u32> {
         let field = self.get(name)?;
         let whole = match &field.node.kind {
             Kind::Number(number) => number.as_u64(),
@@ -102,15 +102,15 @@ impl<'n> Fields<'n> {
 }
 
 impl<'n> Field<'n> {
-    pub(super) fn wrong(&self, message: impl Into<String>, report: &mut Report) {
+    pub fn wrong(&self, message: impl Into<String>, report: &mut Report) {
         report.add(self.node.at, &self.path, message);
     }
 
-    pub(super) fn wrong_type(&self, expected: &str, report: &mut Report) {
+    pub fn wrong_type(&self, expected: &str, report: &mut Report) {
         self.wrong(format!("must be {expected}, not {}", self.node.what()), report);
     }
 
-    pub(super) fn text(&self, report: &mut Report) -> Option<&'n str> {
+    pub fn text(&self, report: &mut Report) -> Option<&'n str> {
         match &self.node.kind {
             Kind::Text(text) => Some(text),
             _ => {
@@ -121,7 +121,7 @@ impl<'n> Field<'n> {
     }
 
     /// Text, or a number or boolean as it would be written.
-    pub(super) fn scalar(&self, report: &mut Report) -> Option<String> {
+    pub fn scalar(&self, report: &mut Report) -> Option<String> {
         match &self.node.kind {
             Kind::Text(text) => Some(text.clone()),
             Kind::Number(number) => Some(number.to_string()),
@@ -133,7 +133,7 @@ impl<'n> Field<'n> {
         }
     }
 
-    pub(super) fn span(&self, report: &mut Report) -> Option<Span> {
+    pub fn span(&self, report: &mut Report) -> Option<Span> {
         let text = match &self.node.kind {
             Kind::Text(text) => text.clone(),
             Kind::Number(number) => number.to_string(),
@@ -155,7 +155,7 @@ impl<'n> Field<'n> {
         }
     }
 
-    pub(super) fn list(&self, report: &mut Report) -> Vec<Field<'n>> {
+    pub fn list(&self, report: &mut Report) -> Vec<Field<'n>> {
         match &self.node.kind {
             Kind::List(items) => {
                 let field = |(n, node)| Field { path: format!("{}[{n}]", self.path), node };
@@ -169,12 +169,12 @@ impl<'n> Field<'n> {
     }
 
     /// A value read by a rule that says itself what is wrong.
-    pub(super) fn checked<T, E: ToString>(&self, value: Result<T, E>, report: &mut Report) -> Option<T> {
+    pub fn checked<T, E: ToString>(&self, value: Result<T, E>, report: &mut Report) -> Option<T> {
         value.map_err(|error| self.wrong(error.to_string(), report)).ok()
     }
 
     /// One of a few words.
-    pub(super) fn one_of(&self, words: &[&'static str], report: &mut Report) -> Option<&'static str> {
+    pub fn one_of(&self, words: &[&'static str], report: &mut Report) -> Option<&'static str> {
         let text = self.text(report)?;
         let word = words.iter().copied().find(|word| *word == text);
         if word.is_none() {

@@ -10,7 +10,7 @@ use http::{HeaderMap, HeaderName, HeaderValue};
 use serde_json::json;
 use tokio::time::Instant;
 use vault::{OpenError, Vault};
-use words::{Outcome, Span, Ticks};
+use words::{Outcome, Span, Ticks, Timestamp};
 
 use crate::client::{Answer, Client, Identity, Request};
 use crate::fault::Fault;
@@ -105,7 +105,7 @@ impl HttpCaller {
         if let (Some(token), Ok(Answer { status: 401, .. })) = (&token, &result) {
             self.tokens.forget(token);
         }
-        Some(self.outcome(&host, &result, &mask))
+        Some(outcome(&host, &result, self.clock.now(), self.settings.body_chars_max, &mask))
     }
 
     async fn prepare(
@@ -172,32 +172,39 @@ impl HttpCaller {
             }
         }
     }
+}
 
-    fn outcome(&self, host: &str, result: &Result<Answer, Fault>, mask: &Mask) -> Outcome {
-        // Of a large answer only the beginning is told, so its beginning is enough.
-        let answer = match result {
-            Ok(answer) => answer,
-            Err(Fault::TooLarge { answer: Some(answer) }) => answer,
-            Err(fault) => {
-                let reason = message::failed(host, &fault.to_string(), mask);
-                return match sort(result, self.clock.now()) {
-                    Sorted::Unknown { .. } => Outcome::Unknown { reason },
-                    Sorted::Done { .. } | Sorted::Refused { .. } | Sorted::Transient { .. } => failed(reason),
-                };
-            }
-        };
-        let status = answer.status;
-        let message = message::answered(host, answer, self.settings.body_chars_max, mask);
-        if (200..300).contains(&status) {
-            let output = json!({ "status": status, "message": message }).to_string().into();
-            return Outcome::Done { status, output };
+/// What the answer to a job's call means for its occurrence.
+pub(super) fn outcome(
+    host: &str,
+    result: &Result<Answer, Fault>,
+    now: Timestamp,
+    body_chars_max: usize,
+    mask: &Mask,
+) -> Outcome {
+    // Of a large answer only the beginning is told, so its beginning is enough.
+    let answer = match result {
+        Ok(answer) => answer,
+        Err(Fault::TooLarge { answer: Some(answer) }) => answer,
+        Err(fault) => {
+            let reason = message::failed(host, &fault.to_string(), mask);
+            return match sort(result, now) {
+                Sorted::Unknown { .. } => Outcome::Unknown { reason },
+                Sorted::Done { .. } | Sorted::Refused { .. } | Sorted::Transient { .. } => failed(reason),
+            };
         }
-        let retry_after = match sort(result, self.clock.now()) {
-            Sorted::Transient { retry_after, .. } => retry_after,
-            Sorted::Done { .. } | Sorted::Refused { .. } | Sorted::Unknown { .. } => None,
-        };
-        Outcome::Transient { status: Some(status), reason: message, retry_after }
+    };
+    let status = answer.status;
+    let message = message::answered(host, answer, body_chars_max, mask);
+    if (200..300).contains(&status) {
+        let output = json!({ "status": status, "message": message }).to_string().into();
+        return Outcome::Done { status, output };
     }
+    let retry_after = match sort(result, now) {
+        Sorted::Transient { retry_after, .. } => retry_after,
+        Sorted::Done { .. } | Sorted::Refused { .. } | Sorted::Unknown { .. } => None,
+    };
+    Outcome::Transient { status: Some(status), reason: message, retry_after }
 }
 
 impl Unready {

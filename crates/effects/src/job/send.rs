@@ -184,7 +184,7 @@ fn message_of(
 }
 
 /// `told` says which message went where. Whatever went wrong, the job's own retry policy decides what follows.
-fn outcome(told: &str, sorted: Sorted) -> Outcome {
+pub(super) fn outcome(told: &str, sorted: Sorted) -> Outcome {
     let text = |ending: String| message::printable(format!("{told} {ending}").chars());
     match sorted {
         Sorted::Done { status, .. } => {

@@ -5,8 +5,9 @@ use serde_json::value::RawValue;
 use words::plan::Notice;
 use words::{Message, Outcome, Work};
 
-use super::{Errand, Inner, not_done};
+use super::{Errand, Inner};
 use crate::limits;
+use crate::outcome::not_done;
 use crate::post::Place;
 use crate::send::{Target, default_id};
 use crate::sort::Sorted;

@@ -5,7 +5,10 @@ use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::registry::Registry;
 
-use super::OutcomeLabel;
+use super::{OutcomeLabel, begin};
+
+const OUTCOMES: [&str; 9] =
+    ["sent", "locked", "returned", "completed", "taken", "expired", "purged", "dead_lettered", "redriven"];
 
 /// Messages by what became of them.
 #[derive(Clone)]
@@ -16,9 +19,10 @@ pub(crate) struct QueueMetrics {
 impl QueueMetrics {
     pub(super) fn register(registry: &mut Registry) -> QueueMetrics {
         let messages = Family::default();
+        begin(&messages, &OUTCOMES);
         registry.register(
             "sortie_queue_messages",
-            "Messages of built-in queues and subscriptions, by what happened to them",
+            "What happened to messages of built-in queues and subscriptions; alert when dead_lettered grows",
             messages.clone(),
         );
         QueueMetrics { messages }

@@ -1,5 +1,7 @@
 //! From the local times that a rule names to the instants at which it fires, across all changes of the clocks.
 
+use std::fmt;
+
 use words::{Gap, Repeat};
 
 use super::calendar::{DAY_TICKS, Local};
@@ -17,6 +19,16 @@ pub enum Change {
     Second,
 }
 
+impl fmt::Display for Change {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Change::Moved { from } => write!(f, "moved from {from}, which the clocks leave out"),
+            Change::First => f.write_str("the first of two times that the clocks show this"),
+            Change::Second => f.write_str("the second of two times that the clocks show this"),
+        }
+    }
+}
+
 /// A local time that a rule names and that a change of the clocks takes away.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LeftOut {
@@ -24,6 +36,15 @@ pub enum LeftOut {
     Gap(Local),
     /// The clocks show it a second time.
     Repeat(Local),
+}
+
+impl fmt::Display for LeftOut {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            LeftOut::Gap(at) => write!(f, "{at}, which the clocks leave out"),
+            LeftOut::Repeat(at) => write!(f, "{at}, when the clocks show it for the second time"),
+        }
+    }
 }
 
 /// How a rule is read by the clocks of a zone.

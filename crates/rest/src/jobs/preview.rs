@@ -2,7 +2,7 @@
 
 use jobs::Date;
 use journal::Journal;
-use kernel::recurrence::{self, Change, Planned};
+use kernel::recurrence::{self, Planned};
 use serde_json::{Value, json};
 use words::{Ticks, Timing};
 
@@ -51,19 +51,11 @@ fn shown(planned: &[Planned]) -> Value {
     let times: Vec<_> = planned.iter().map(|planned| Date(planned.at).to_string()).collect();
     let touched = planned.iter().filter_map(|planned| {
         let change = planned.change.as_ref()?;
-        Some(json!({ "occurrence": Date(planned.at).to_string(), "change": describe(change) }))
+        Some(json!({ "occurrence": Date(planned.at).to_string(), "change": change.to_string() }))
     });
     let touched: Vec<_> = touched.collect();
     if touched.is_empty() {
         return json!({ "occurrences": times });
     }
     json!({ "occurrences": times, "clockChanges": touched })
-}
-
-fn describe(change: &Change) -> String {
-    match change {
-        Change::Moved { from } => format!("moved from {from}, which the clocks leave out"),
-        Change::First => "the first of two times that the clocks show this".to_owned(),
-        Change::Second => "the second of two times that the clocks show this".to_owned(),
-    }
 }

@@ -1,0 +1,61 @@
+//! `sortie reference`: the tables of docs/reference, made of the code itself. `cargo xtask reference` puts them there.
+
+mod commands;
+mod limits;
+mod tables;
+
+use std::process::ExitCode;
+
+use clap::{Args, CommandFactory, ValueEnum};
+
+use crate::screen;
+
+/// Print a part of the reference in Markdown
+#[derive(Debug, Args)]
+#[command(hide = true)]
+pub struct Reference {
+    part: Part,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Part {
+    /// Every command
+    Cli,
+    /// Every setting
+    Config,
+    /// Every metric of a server
+    Metrics,
+    /// Those of one instance among several
+    MetricsCluster,
+    /// Every code of a problem
+    Errors,
+    /// Bounds that people meet
+    Limits,
+}
+
+impl Reference {
+    pub fn run<C: CommandFactory>(self) -> anyhow::Result<ExitCode> {
+        let text = match self.part {
+            Part::Cli => commands::render(C::command()),
+            Part::Config => tables::config(),
+            Part::Metrics => tables::metrics(&server::reference::metrics()),
+            Part::MetricsCluster => tables::metrics(&server::reference::cluster_metrics()),
+            Part::Errors => tables::errors(),
+            Part::Limits => limits::render(),
+        };
+        screen::print(&text)?;
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+/// A table in Markdown. A bar inside a cell would end it.
+fn table<const N: usize>(titles: [&str; N], rows: impl IntoIterator<Item = [String; N]>) -> String {
+    let line = |cells: &[String]| {
+        let cells: Vec<String> = cells.iter().map(|cell| cell.replace('|', "\\|")).collect();
+        format!("| {} |\n", cells.join(" | ")).replace("|  |", "| |")
+    };
+    let mut out = line(&titles.map(str::to_owned));
+    out += &format!("|{}\n", "---|".repeat(N));
+    rows.into_iter().for_each(|row| out += &line(&row));
+    out
+}

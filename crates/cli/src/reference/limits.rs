@@ -1,0 +1,179 @@
+//! The bounds that people meet, with their values from where each is kept.
+
+use std::time::Duration;
+
+use words::Span;
+
+use super::table;
+use crate::when;
+
+/// A bound, as people read it.
+enum Bound {
+    Count(usize),
+    Bytes(usize),
+    Time(Duration),
+}
+
+/// One table for each part.
+pub fn render() -> String {
+    let parts = [
+        ("Requests", requests()),
+        ("Workflows", workflows()),
+        ("Calls", calls()),
+        ("Jobs", jobs()),
+        ("Queues and messages", queues()),
+        ("The API", api()),
+    ];
+    let part = |(title, rows): (&str, Vec<(&str, Bound)>)| {
+        let rows = rows.into_iter().map(|(what, bound)| [what.to_owned(), bound.show()]);
+        format!("### {title}\n\n{}", table(["what", "at most"], rows))
+    };
+    parts.map(part).join("\n")
+}
+
+fn requests() -> Vec<(&'static str, Bound)> {
+    use ingest::limits as of;
+    vec![
+        ("bytes of a request's body", Bound::Bytes(of::BODY_BYTES_MAX)),
+        ("nesting of its JSON", Bound::Count(definition::limits::JSON_DEPTH_MAX)),
+        ("requests of one batch", Bound::Count(of::BATCH_REQUESTS_MAX)),
+        ("bytes of one batch", Bound::Bytes(of::BATCH_BYTES_MAX)),
+        ("problems told of one body", Bound::Count(definition::limits::SCHEMA_PROBLEMS_MAX)),
+    ]
+}
+
+fn workflows() -> Vec<(&'static str, Bound)> {
+    use definition::limits as of;
+    vec![
+        ("bytes of a definition, with the files that it names", Bound::Bytes(of::SOURCE_BYTES_MAX)),
+        ("steps", Bound::Count(of::STEPS_MAX)),
+        ("services", Bound::Count(of::SERVICES_MAX)),
+        ("sources", Bound::Count(of::SOURCES_MAX)),
+        ("headers, and query parameters, of one call", Bound::Count(of::PAIRS_MAX)),
+        ("nesting of a definition", Bound::Count(of::SOURCE_DEPTH_MAX)),
+        ("bytes of an expression", Bound::Bytes(of::EXPRESSION_BYTES_MAX)),
+        ("units of work of one evaluation", Bound::Count(of::EVALUATION_UNITS_MAX as usize)),
+        ("bytes of a step's output", Bound::Bytes(of::OUTPUT_BYTES_MAX)),
+        ("bytes of an answer that is the output by itself", Bound::Bytes(of::DEFAULT_OUTPUT_BYTES_MAX)),
+        ("bytes of a rendered body", Bound::Bytes(of::BODY_BYTES_MAX)),
+        ("bytes of a rendered URL", Bound::Bytes(of::URL_BYTES_MAX)),
+        ("bytes of a decision", Bound::Bytes(rest::limits::DECISION_BYTES_MAX)),
+    ]
+}
+
+fn calls() -> Vec<(&'static str, Bound)> {
+    use effects::limits as of;
+    vec![
+        ("bytes of an answer that are read", Bound::Bytes(of::ANSWER_BYTES_MAX)),
+        ("bytes of its status line and headers", Bound::Bytes(of::HEAD_BYTES_MAX)),
+        ("time for an attempt whose service sets none", Bound::Time(of::DEADLINE)),
+        ("time to connect, and again for TLS", Bound::Time(of::CONNECT_TIMEOUT)),
+        ("a `Retry-After` that is honoured", Bound::Time(of::RETRY_AFTER_MAX)),
+        ("calls under way to a service that says nothing else", Bound::Count(of::CONCURRENCY_MAX as usize)),
+        ("connections to one origin", Bound::Count(of::CONNECTIONS_PER_ORIGIN)),
+        ("connections in all", Bound::Count(of::CONNECTIONS_TOTAL)),
+        ("characters of an answer that a reason quotes", Bound::Count(of::REASON_CHARS_MAX)),
+    ]
+}
+
+fn jobs() -> Vec<(&'static str, Bound)> {
+    let of = jobs::Limits::default();
+    vec![
+        ("bytes of a job as it is kept, secrets apart", Bound::Bytes(of.job_bytes_max)),
+        ("bytes of a job as it is sent", Bound::Bytes(rest::limits::JOB_BYTES_MAX)),
+        ("bytes of an import", Bound::Bytes(rest::limits::IMPORT_BYTES_MAX)),
+        ("characters of its URI", Bound::Count(of.uri_chars_max)),
+        ("headers", Bound::Count(of.headers_max)),
+        ("characters of all headers", Bound::Count(of.header_chars_max)),
+        ("characters of its body", Bound::Count(of.body_chars_max)),
+        ("retries (a setting)", Bound::Count(of.retry_count_max as usize)),
+        ("delay between two attempts", Bound::Time(of.retry_interval_max.as_std())),
+        ("time until its start", Bound::Time(of.start_ahead_max.as_std())),
+        ("jitter", Bound::Time(of.jitter_max.as_std())),
+        ("characters of an answer in the history", Bound::Count(effects::limits::JOB_BODY_CHARS_MAX)),
+    ]
+}
+
+fn queues() -> Vec<(&'static str, Bound)> {
+    use rest::limits as of;
+    vec![
+        ("bytes of a message's body", Bound::Bytes(of::MESSAGE_BYTES_MAX)),
+        ("messages of one batch", Bound::Count(of::MESSAGES_MAX)),
+        ("bytes of one batch", Bound::Bytes(of::MESSAGES_BYTES_MAX)),
+        ("bytes of an id of a message, a session or a key", Bound::Bytes(of::MESSAGE_ID_BYTES_MAX)),
+        ("bytes of all properties of a sender's own", Bound::Bytes(of::PROPERTIES_BYTES_MAX)),
+        ("lock", Bound::Time(of::LOCK_MAX.as_std())),
+        ("time that a consumer waits", Bound::Time(of::PATIENCE_MAX.as_std())),
+        ("messages that one consumer is handed at once", Bound::Count(engine::limits::RECEIVED_MAX)),
+        ("messages that one redrive or purge moves", Bound::Count(engine::limits::REDRIVEN_MAX)),
+    ]
+}
+
+fn api() -> Vec<(&'static str, Bound)> {
+    use rest::limits as of;
+    vec![
+        ("rows of a page", Bound::Count(of::PAGE_ITEMS_MAX)),
+        ("rows of a page that does not say how many", Bound::Count(of::PAGE_ITEMS_DEFAULT)),
+        ("headers of a request", Bound::Count(of::HEADERS_MAX)),
+        ("bytes of its head", Bound::Bytes(of::HEAD_BYTES_MAX)),
+        ("time to send the head", Bound::Time(of::HEAD_TIMEOUT)),
+        ("time to send the body", Bound::Time(of::BODY_TIMEOUT)),
+        ("time that an idle connection is kept", Bound::Time(of::IDLE_TIMEOUT)),
+        ("connections at once", Bound::Count(of::CONNECTIONS_MAX)),
+    ]
+}
+
+impl Bound {
+    fn show(&self) -> String {
+        match *self {
+            Bound::Count(count) => grouped(count),
+            Bound::Bytes(bytes) if bytes >= 1 << 20 && bytes.is_multiple_of(1 << 19) => {
+                let halves = bytes >> 19;
+                let half = if halves.is_multiple_of(2) { "" } else { ".5" };
+                format!("{}{half} MiB", halves / 2)
+            }
+            Bound::Bytes(bytes) if bytes.is_multiple_of(1 << 10) => format!("{} KiB", grouped(bytes >> 10)),
+            Bound::Bytes(bytes) => format!("{} bytes", grouped(bytes)),
+            Bound::Time(time) => {
+                let ms = u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
+                let span = Span::from_ms(ms).to_string();
+                // A span has one unit; what it does not say well is said in two.
+                if span.ends_with("ms") && ms >= 1000 { when::length(ms as i64) } else { span }
+            }
+        }
+    }
+}
+
+/// `16,384`
+fn grouped(count: usize) -> String {
+    let digits = count.to_string();
+    let mut out = String::new();
+    for (place, digit) in digits.chars().enumerate() {
+        if place > 0 && (digits.len() - place).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bounds_read_well() {
+        let shown = [
+            Bound::Count(16_384),
+            Bound::Count(999),
+            Bound::Bytes(128),
+            Bound::Bytes(256 << 10),
+            Bound::Bytes(1536 << 10),
+            Bound::Bytes(4 << 20),
+            Bound::Time(Duration::from_secs(75)),
+            Bound::Time(Duration::from_secs(3600)),
+        ];
+        let shown: Vec<String> = shown.iter().map(Bound::show).collect();
+        assert_eq!(shown, ["16,384", "999", "128 bytes", "256 KiB", "1.5 MiB", "4 MiB", "75s", "1h"]);
+    }
+}

@@ -1,0 +1,183 @@
+//! A call that would leave: made from the definition by the shipped rules, and judged by them.
+
+use bytes::Bytes;
+use definition::{Definition, Rendered, SendTo, Sending};
+use effects::outcome::{Judge, never_sent};
+use effects::{Answer, Fault, limits, sort};
+use engine::Context;
+use jobs::{JobDocument, Target};
+use kernel::Run;
+use words::{Outcome, Span, Timestamp, Work};
+
+use super::script::Given;
+
+/// A call as a script sees it.
+#[derive(Debug, Clone)]
+pub struct Call {
+    /// Empty for a notice.
+    pub step: String,
+    pub work: Work,
+    pub service: Option<String>,
+    /// `SEND` for a message, `START` for a workflow that a job starts.
+    pub method: String,
+    /// Where it goes; `queue:orders` and the like for a message.
+    pub url: String,
+    pub timeout: Span,
+}
+
+/// Whose runs are simulated.
+pub enum Subject<'a> {
+    Workflow(&'a Definition),
+    Job(&'a JobDocument),
+}
+
+impl Call {
+    /// What kind of work it is, in the words of a script.
+    pub fn kind(&self) -> &'static str {
+        kind(self.work)
+    }
+
+    /// The URL without its scheme, host and query.
+    pub fn path(&self) -> &str {
+        let Some((_, rest)) = self.url.split_once("://") else { return &self.url };
+        let path = rest.find('/').map_or("/", |at| &rest[at..]);
+        path.split(['?', '#']).next().unwrap_or(path)
+    }
+
+    fn host(&self) -> &str {
+        let rest = self.url.split_once("://").map_or(self.url.as_str(), |(_, rest)| rest);
+        rest.split(['/', '?', ':']).next().unwrap_or(rest)
+    }
+
+    fn is_message(&self) -> bool {
+        self.method == "SEND"
+    }
+}
+
+/// `do`, `alternative`, `undo` or `notice`.
+pub fn kind(work: Work) -> &'static str {
+    match work {
+        Work::Do(_) | Work::DoInstead(_) => "do",
+        Work::Alternative(_) => "alternative",
+        Work::Undo(_) | Work::UndoInstead(_) => "undo",
+        Work::Notice(_) => "notice",
+    }
+}
+
+impl Subject<'_> {
+    /// The call that an attempt comes to, or what becomes of one that cannot be made.
+    pub fn call(&self, run: &Run, work: Work) -> Result<Call, Outcome> {
+        let step = work.step().and_then(|index| run.plan().steps.get(usize::from(index.0)));
+        let step = step.map(|step| step.name.to_string()).unwrap_or_default();
+        match self {
+            Subject::Workflow(definition) => workflow_call(definition, run, work, step),
+            Subject::Job(document) => Ok(job_call(document, work, step)),
+        }
+    }
+
+    /// What came of a call, as the run is told.
+    pub fn outcome(&self, run: &Run, call: &Call, given: &Given, now: Timestamp) -> Outcome {
+        match self {
+            Subject::Workflow(definition) => {
+                let context = Context::of(run, call.work);
+                let context = context.seen_by(call.work);
+                let judge = Judge { definition, work: call.work, context: &context };
+                let sorted = sort(&given.result, now);
+                match call.is_message() {
+                    true => judge.sent(sorted),
+                    false => judge.answered(&given.result, sorted),
+                }
+            }
+            Subject::Job(_) => job_outcome(call, &given.result, now),
+        }
+    }
+}
+
+fn workflow_call(definition: &Definition, run: &Run, work: Work, step: String) -> Result<Call, Outcome> {
+    let feed = definition.feed(work).filter(|_| !definition.declares(work));
+    if let Some(queue) = feed {
+        let url = format!("queue:{queue}");
+        return Ok(Call {
+            step,
+            work,
+            service: None,
+            method: "SEND".to_owned(),
+            url,
+            timeout: span(limits::DEADLINE),
+        });
+    }
+    let context = Context::of(run, work);
+    match definition.render(work, &context.seen_by(work)) {
+        Ok(Rendered::Call(request)) => Ok(Call {
+            step,
+            work,
+            service: request.service.map(|service| service.to_string()),
+            method: request.method.to_string(),
+            url: request.url,
+            timeout: request.timeout,
+        }),
+        Ok(Rendered::Send(sending)) => {
+            let (url, timeout) = (place_of(&sending), sending.timeout);
+            let service = sending.service.map(|service| service.to_string());
+            Ok(Call { step, work, service, method: "SEND".to_owned(), url, timeout })
+        }
+        Err(error) => Err(never_sent(&error.to_string())),
+    }
+}
+
+fn place_of(sending: &Sending) -> String {
+    match &sending.to {
+        SendTo::Queue(name) => format!("queue:{name}"),
+        SendTo::Topic(name) => format!("topic:{name}"),
+        SendTo::StorageQueue { queue, .. } => format!("storage_queue:{queue}"),
+        SendTo::ServiceBus { entity, .. } => format!("service_bus:{entity}"),
+        SendTo::Amqp { address } => format!("amqp:{address}"),
+        SendTo::RabbitMq { exchange, routing_key } => format!("rabbitmq:{exchange}/{routing_key}"),
+        SendTo::Nats { subject, .. } => format!("nats:{subject}"),
+        SendTo::Kafka { topic, .. } => format!("kafka:{topic}"),
+    }
+}
+
+fn job_call(document: &JobDocument, work: Work, step: String) -> Call {
+    let action = document.action();
+    let part = match work {
+        Work::Alternative(_) => action.error_action.as_ref().unwrap_or(&action.main),
+        _ => &action.main,
+    };
+    let send = |url: String| ("SEND".to_owned(), url);
+    let (method, url) = match &part.target {
+        Target::Request(request) => (request.method.to_uppercase(), request.uri.clone()),
+        Target::Workflow(start) => ("START".to_owned(), format!("workflow:{}", start.name)),
+        Target::Queue(post) => send(format!("queue:{}", post.name)),
+        Target::Topic(post) => send(format!("topic:{}", post.name)),
+        Target::QueueMessage(queue) => send(format!("storage_queue:{}", queue.queue_name)),
+        Target::ServiceBusQueueMessage(queue) => send(format!("service_bus:{}", queue.queue_name)),
+        Target::ServiceBusTopicMessage(topic) => send(format!("service_bus:{}", topic.topic_path)),
+        Target::Amqp(amqp) => send(format!("amqp:{}", amqp.address)),
+        Target::RabbitMq(rabbit) => send(format!(
+            "rabbitmq:{}/{}",
+            rabbit.exchange.as_deref().unwrap_or_default(),
+            rabbit.routing_key
+        )),
+        Target::Nats(nats) => send(format!("nats:{}", nats.subject)),
+        Target::Kafka(kafka) => send(format!("kafka:{}", kafka.topic)),
+    };
+    Call { step, work, service: None, method, url, timeout: span(limits::JOB_TIMEOUT) }
+}
+
+fn job_outcome(call: &Call, result: &Result<Answer, Fault>, now: Timestamp) -> Outcome {
+    match call.method.as_str() {
+        "SEND" => effects::job::sent(&format!("Message to '{}'", call.url), sort(result, now)),
+        "START" => effects::job::sent(&format!("Start of '{}'", call.url), sort(result, now)),
+        _ => effects::job::answered(call.host(), result, now),
+    }
+}
+
+fn span(duration: std::time::Duration) -> Span {
+    Span::from_ms(u64::try_from(duration.as_millis()).unwrap_or(u64::MAX))
+}
+
+/// What a step gives whose answer nobody has scripted, when its definition would not take the usual one.
+pub fn assumed_done() -> Outcome {
+    Outcome::Done { status: 200, output: Bytes::from_static(b"null") }
+}

@@ -1,0 +1,98 @@
+//! What would happen, in order: what a simulation writes down and its report reads.
+
+use std::collections::BTreeMap;
+
+use kernel::{RunNo, Then};
+use words::{Outcome, Span, Timestamp, Work};
+
+use super::call::Call;
+
+/// One thing that would happen.
+#[derive(Debug)]
+pub struct Entry {
+    pub at: Timestamp,
+    /// The run that it happens to, if any.
+    pub run: Option<RunNo>,
+    pub what: What,
+}
+
+#[derive(Debug)]
+pub enum What {
+    Accepted,
+    /// An occurrence of a job begins.
+    Fired(Firing),
+    /// An occurrence never becomes a run.
+    LeftOut {
+        expected: Timestamp,
+        why: Why,
+    },
+    Attempt(Box<Attempt>),
+    /// A step was not done by its time.
+    Overdue {
+        step: String,
+    },
+    Undoing {
+        reason: String,
+    },
+    Parked {
+        reason: String,
+    },
+    Completed,
+    Undone,
+    /// An occurrence has ended.
+    OccurrenceEnded {
+        failed: bool,
+    },
+    /// Sortie is down; what is under way is begun again when it is up.
+    Down {
+        until: Option<Timestamp>,
+    },
+}
+
+/// The numbers of the occurrences that the runs of a job are.
+pub fn numbers(entries: &[Entry]) -> BTreeMap<RunNo, u64> {
+    let number = |entry: &Entry| match &entry.what {
+        What::Fired(firing) => Some((entry.run?, firing.number)),
+        _ => None,
+    };
+    entries.iter().filter_map(number).collect()
+}
+
+#[derive(Debug, Clone)]
+pub struct Firing {
+    pub number: u64,
+    /// When the rule has it.
+    pub expected: Timestamp,
+    /// How long after it was due.
+    pub late: Span,
+    /// What a change of the clocks did to it.
+    pub clocks: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Why {
+    /// The one before was still under way.
+    Overlap,
+    /// Its time passed while nobody could fire it.
+    Missed,
+}
+
+/// One try of a call.
+#[derive(Debug)]
+pub struct Attempt {
+    pub work: Work,
+    pub attempt: u32,
+    /// None when the call could not be made of its definition.
+    pub call: Option<Call>,
+    /// What the service answered, in short; empty when nothing left.
+    pub answer: String,
+    pub end: Option<End>,
+}
+
+/// What an attempt came to.
+#[derive(Debug)]
+pub struct End {
+    pub at: Timestamp,
+    pub outcome: Outcome,
+    pub then: Then,
+}

@@ -1,0 +1,207 @@
+//! A script of services: what they answer to the calls of a simulation.
+
+mod read;
+
+use bytes::Bytes;
+use effects::{Answer, Fault, Stage};
+use http::HeaderMap;
+use words::{Span, Timestamp};
+
+use super::call::Call;
+use super::window::Window;
+
+pub use read::{Known, read};
+
+/// How long a service takes to answer unless the script says otherwise.
+const LATENCY: Span = Span::from_ms(20);
+
+/// What the services of a simulation answer.
+#[derive(Debug, Default)]
+pub struct Script {
+    rules: Vec<Rule>,
+    /// What calls get that no rule answers.
+    default: Option<Reply>,
+    /// When Sortie itself is down.
+    down: Vec<Window>,
+}
+
+/// Which calls are meant, and what they get, one after another.
+#[derive(Debug)]
+struct Rule {
+    line: u32,
+    service: Pattern,
+    step: Option<String>,
+    work: Option<&'static str>,
+    method: Option<String>,
+    path: Option<Glob>,
+    during: Vec<Window>,
+    replies: Vec<Reply>,
+    rounds: Rounds,
+    /// Calls that it has answered.
+    given: usize,
+}
+
+/// Whose calls are meant.
+#[derive(Debug)]
+enum Pattern {
+    /// Those of a service of the workflow.
+    Name(String),
+    /// Those to a URL that begins like this.
+    Url(Glob),
+}
+
+/// How often the answers of a rule are gone through.
+#[derive(Debug, Clone, Copy)]
+enum Rounds {
+    /// Once; then the last one again and again.
+    LastStays,
+    Times(usize),
+    Forever,
+}
+
+/// A text in which `*` stands for anything.
+#[derive(Debug)]
+struct Glob(String);
+
+/// What a service does with a call.
+#[derive(Debug, Clone)]
+struct Reply {
+    what: Said,
+    latency: Span,
+}
+
+#[derive(Debug, Clone)]
+enum Said {
+    Answer(Answer),
+    Timeout,
+    RefusedConnection,
+    LostConnection,
+}
+
+/// What came of a call, and after what time.
+#[derive(Debug)]
+pub struct Given {
+    pub result: Result<Answer, Fault>,
+    pub after: Span,
+    /// Whether the script says so; else everything is assumed to go well.
+    pub scripted: bool,
+}
+
+impl Script {
+    /// What a call gets that leaves at `now`.
+    pub fn answer(&mut self, call: &Call, now: Timestamp) -> Given {
+        let rule = self.rules.iter_mut().find(|rule| rule.counts(call, now));
+        let reply = match rule {
+            Some(rule) => Some(rule.next_reply()),
+            None => self.default.clone(),
+        };
+        let scripted = reply.is_some();
+        let (result, after) = reply.unwrap_or_else(Reply::well).give(call.timeout);
+        Given { result, after, scripted }
+    }
+
+    /// When Sortie is up again, if it is down at `now`; a window without an end never lets it up.
+    pub fn up_again(&self, now: Timestamp) -> Option<Option<Timestamp>> {
+        let window = self.down.iter().find(|window| window.contains(now))?;
+        Some(window.end_after(now))
+    }
+
+    /// When Sortie goes down next, after `now`.
+    pub fn next_down(&self, now: Timestamp) -> Option<Timestamp> {
+        self.down.iter().filter_map(|window| window.begin_after(now)).min()
+    }
+
+    /// The lines of rules that have answered nothing.
+    pub fn unused(&self) -> impl Iterator<Item = u32> {
+        self.rules.iter().filter(|rule| rule.given == 0).map(|rule| rule.line)
+    }
+}
+
+impl Rule {
+    fn counts(&self, call: &Call, now: Timestamp) -> bool {
+        let used_up = match self.rounds {
+            Rounds::LastStays | Rounds::Forever => false,
+            Rounds::Times(times) => self.given >= times * self.replies.len(),
+        };
+        let named = |wanted: &Option<String>, is: &str| {
+            wanted.as_ref().is_none_or(|wanted| wanted.eq_ignore_ascii_case(is))
+        };
+        !used_up
+            && match &self.service {
+                Pattern::Name(name) => call.service.as_ref() == Some(name),
+                Pattern::Url(glob) => glob.begins(&call.url),
+            }
+            && self.step.as_ref().is_none_or(|step| *step == call.step)
+            && self.work.is_none_or(|work| work == call.kind())
+            && named(&self.method, &call.method)
+            && self.path.as_ref().is_none_or(|path| path.matches(call.path()))
+            && (self.during.is_empty() || self.during.iter().any(|window| window.contains(now)))
+    }
+
+    fn next_reply(&mut self) -> Reply {
+        let place = match self.rounds {
+            Rounds::LastStays => self.given.min(self.replies.len() - 1),
+            Rounds::Times(_) | Rounds::Forever => self.given % self.replies.len(),
+        };
+        self.given += 1;
+        self.replies[place].clone()
+    }
+}
+
+impl Reply {
+    /// What a service that is well answers.
+    fn well() -> Reply {
+        let answer = Answer { status: 200, headers: HeaderMap::new(), body: Bytes::from_static(b"{}") };
+        Reply { what: Said::Answer(answer), latency: LATENCY }
+    }
+
+    /// What the caller sees of it, and when: whoever waits no longer than `timeout` sees no later answer.
+    fn give(self, timeout: Span) -> (Result<Answer, Fault>, Span) {
+        if self.latency >= timeout || matches!(self.what, Said::Timeout) {
+            return (Err(Fault::Timeout { sent: true }), timeout);
+        }
+        let result = match self.what {
+            Said::Answer(answer) => Ok(answer),
+            Said::RefusedConnection => {
+                Err(Fault::Connect { stage: Stage::Tcp, reason: "connection refused".to_owned() })
+            }
+            Said::LostConnection => Err(Fault::Lost { reason: "connection reset".to_owned() }),
+            Said::Timeout => unreachable!("handled above"),
+        };
+        (result, self.latency)
+    }
+}
+
+impl Glob {
+    fn matches(&self, text: &str) -> bool {
+        matches(&self.0, text, true)
+    }
+
+    /// Whether the beginning of a text matches.
+    fn begins(&self, text: &str) -> bool {
+        matches(&self.0, text, false)
+    }
+}
+
+fn matches(glob: &str, text: &str, whole: bool) -> bool {
+    let mut parts = glob.split('*');
+    let first = parts.next().unwrap_or_default();
+    let Some(mut rest) = text.strip_prefix(first) else { return false };
+    let parts: Vec<&str> = parts.collect();
+    let Some((last, middle)) = parts.split_last() else { return !whole || rest.is_empty() };
+    for part in middle {
+        let Some(at) = rest.find(part) else { return false };
+        rest = &rest[at + part.len()..];
+    }
+    if whole { rest.ends_with(last) } else { rest.contains(last) }
+}
+
+/// How the words of a script stand for what has no answer.
+const FAULTS: [(&str, Said); 3] = [
+    ("timeout", Said::Timeout),
+    ("refused connection", Said::RefusedConnection),
+    ("lost connection", Said::LostConnection),
+];
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,33 @@
+//! What a server counts and how it is set, in words: the tables of the reference are made of it.
+
+use prometheus_client::encoding::text::encode_registry;
+use prometheus_client::registry::Registry;
+
+use crate::gauges::Gauges;
+
+pub use crate::config::reference::{Setting, settings};
+
+/// Every metric of a server, in the text that `/metrics` has before anything has happened.
+pub fn metrics() -> String {
+    text(|registry| {
+        ingest::Metrics::register(registry);
+        engine::Metrics::register(registry);
+        sources::Metrics::register(registry);
+        Gauges::register(registry);
+    })
+}
+
+/// Those that only one of several instances has.
+pub fn cluster_metrics() -> String {
+    text(|registry| {
+        cluster::Metrics::register(registry);
+    })
+}
+
+fn text(register: impl FnOnce(&mut Registry)) -> String {
+    let mut registry = Registry::default();
+    register(&mut registry);
+    let mut text = String::new();
+    encode_registry(&mut text, &registry).expect("text can be written to a string");
+    text
+}
