@@ -74,11 +74,6 @@ impl Session {
         self.put(&text)
     }
 
-    /// Whether JSON is wanted.
-    pub fn is_json(&self) -> bool {
-        self.json
-    }
-
     /// Does something and gives what it would have printed, for a screen as it is now.
     pub async fn gather<T>(&mut self, show: impl AsyncFnOnce(&mut Session) -> T) -> (T, String) {
         self.screen = Screen::of_stdout();
