@@ -1,5 +1,7 @@
 //! `sortie service`: how the services that runs call are doing.
 
+mod by_hand;
+
 use std::process::ExitCode;
 
 use clap::Subcommand;
@@ -11,12 +13,14 @@ use crate::screen::{Screen, Tone};
 use crate::session::Session;
 use crate::table::{Cell, Column, Table};
 
-/// See the services that runs call
+/// See the services that runs call, and hold them by hand
 #[derive(Debug, Subcommand)]
 pub enum Service {
     /// List the services: calls under way, the limit in force, the breaker and the latency
     #[command(after_help = "Example:\n  sortie service list")]
     List,
+    #[command(flatten)]
+    ByHand(by_hand::ByHand),
 }
 
 #[derive(Debug, Deserialize)]
@@ -26,7 +30,9 @@ struct Services {
 
 impl Service {
     pub async fn run(self, mut session: Session) -> anyhow::Result<ExitCode> {
-        let Service::List = self;
+        if let Service::ByHand(by_hand) = self {
+            return by_hand.run(session).await;
+        }
         let answer = session.client.send(Call::get("/v1/services")).await?;
         session.show(&answer, || Ok(render(&answer.value::<Services>()?.items, &session.screen)))?;
         Ok(ExitCode::SUCCESS)

@@ -20,6 +20,7 @@ use words::{PartitionId, RunId, RunStatus, Span, StepName, WorkflowName};
 use crate::access::{self, Access, Denied, Permission};
 use crate::error::ApiError;
 use crate::limits::WAITING_READ_BYTES;
+use crate::overview::Records;
 use crate::pages::Pages;
 use crate::passage::Passage;
 use crate::peer::PeerSecret;
@@ -38,6 +39,8 @@ pub struct Parts<J> {
     pub metrics: Registry,
     pub services: Box<dyn Fn() -> Vec<ServiceView> + Send + Sync>,
     pub limits: wire::Limits,
+    /// The settings of this instance, its tokens by name among them.
+    pub settings: wire::SettingsView,
     pub jobs: JobReader,
     pub job_limits: jobs::Limits,
     /// How long the attempts of a job are shown.
@@ -66,11 +69,16 @@ pub struct Api<J> {
     /// Held while a queue or topic is made, changed or deleted: what `If-Match` asks for must still be so then. Nobody
     /// but the API changes them.
     pub(crate) changing_queues: Arc<tokio::sync::Mutex<()>>,
+    pub(crate) records: Arc<Records>,
 }
 
 impl<J> Clone for Api<J> {
     fn clone(&self) -> Api<J> {
-        Api { parts: self.parts.clone(), changing_queues: self.changing_queues.clone() }
+        Api {
+            parts: self.parts.clone(),
+            changing_queues: self.changing_queues.clone(),
+            records: self.records.clone(),
+        }
     }
 }
 
@@ -100,7 +108,7 @@ impl Found {
 
 impl<J: Journal> Api<J> {
     pub fn new(parts: Parts<J>) -> Api<J> {
-        Api { parts: Arc::new(parts), changing_queues: Arc::default() }
+        Api { parts: Arc::new(parts), changing_queues: Arc::default(), records: Arc::default() }
     }
 
     /// Who asks, if they may.

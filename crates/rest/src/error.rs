@@ -2,7 +2,7 @@
 
 use axum::response::{IntoResponse, Response};
 use engine::queues::QueueError;
-use engine::{ApplyError, CommandError, DeleteError};
+use engine::{ApplyError, CommandError, DeleteError, KeepError};
 use http::header::{ALLOW, CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
 use http::{HeaderName, HeaderValue, StatusCode};
 use ingest::{Refusal, RefusalReason, SubmitError};
@@ -55,6 +55,8 @@ pub(crate) enum ApiError {
     Invalid(definition::Problems),
     #[error(transparent)]
     Delete(#[from] DeleteError),
+    #[error(transparent)]
+    Keep(#[from] KeepError),
     #[error(transparent)]
     Command(#[from] CommandError),
     #[error("{0}")]
@@ -149,6 +151,7 @@ impl ApiError {
             ApiError::Apply(ApplyError::NotHeld) | ApiError::Delete(DeleteError::NotHeld) => NOT_HELD_CODE,
             ApiError::Delete(DeleteError::NotFound) => (StatusCode::NOT_FOUND, "unknown_workflow"),
             ApiError::Delete(DeleteError::Journal(error)) => journal_code(error),
+            ApiError::Keep(error) => keep_code(error),
             ApiError::Command(CommandError::Rejected(rejection)) => rejection_code(rejection),
             ApiError::Command(CommandError::Stopped { .. }) => {
                 (StatusCode::SERVICE_UNAVAILABLE, "partition_stopped")
@@ -277,6 +280,18 @@ fn journal_code(error: &AppendError) -> (StatusCode, &'static str) {
         AppendError::Fenced { .. } | AppendError::Conflict { .. } | AppendError::Unknown { .. } => {
             (StatusCode::SERVICE_UNAVAILABLE, "journal_unavailable")
         }
+    }
+}
+
+fn keep_code(error: &KeepError) -> (StatusCode, &'static str) {
+    match error {
+        KeepError::TooLarge { .. } | KeepError::NameTooLong { .. } => {
+            (StatusCode::PAYLOAD_TOO_LARGE, "too_large")
+        }
+        KeepError::TooMany => (StatusCode::CONFLICT, "quota"),
+        KeepError::Changed { .. } => (StatusCode::PRECONDITION_FAILED, "changed"),
+        KeepError::NotHeld => NOT_HELD_CODE,
+        KeepError::Journal(error) => journal_code(error),
     }
 }
 

@@ -18,6 +18,7 @@ use crate::api::Api;
 use crate::body::Payload;
 use crate::desk::Desk;
 use crate::limits::{HEAD_BYTES_MAX, HEADERS_MAX};
+use crate::overview;
 use crate::patience::Patience;
 
 /// A running listener.
@@ -27,6 +28,7 @@ pub struct Server {
     connections: Arc<Semaphore>,
     connections_max: usize,
     accepting: JoinHandle<()>,
+    recording: JoinHandle<()>,
 }
 
 /// Begins to listen.
@@ -35,9 +37,10 @@ pub async fn serve<J: Journal>(listener: TcpListener, api: Api<J>) -> std::io::R
     let (stop, stopped) = watch::channel(false);
     let connections_max = api.limits.connections_max;
     let connections = Arc::new(Semaphore::new(connections_max));
+    let recording = host::spawn("record", overview::record(api.clone(), stopped.clone()));
     let desk = Desk::new(api, stopped.clone());
     let accepting = host::spawn("accept connections", accept(listener, desk, stopped, connections.clone()));
-    Ok(Server { address, stop, connections, connections_max, accepting })
+    Ok(Server { address, stop, connections, connections_max, accepting, recording })
 }
 
 impl Server {
@@ -52,6 +55,8 @@ impl Server {
         let idle = async {
             // An error means that the accept loop was cancelled: it accepts nothing more either way.
             let _ = self.accepting.await;
+            // It holds on to the API, and with it to the journal.
+            let _ = self.recording.await;
             let all = u32::try_from(self.connections_max).expect("a small number");
             drop(self.connections.acquire_many(all).await);
         };

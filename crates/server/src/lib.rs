@@ -1,5 +1,6 @@
 //! The wiring: the only place that names concrete parts and puts them together.
 
+mod by_hand;
 mod config;
 mod descriptors;
 mod gauges;
@@ -14,6 +15,7 @@ mod pages;
 mod passage;
 mod post;
 mod region;
+mod settings;
 mod start;
 mod starter;
 
