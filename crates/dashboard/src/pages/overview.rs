@@ -73,26 +73,26 @@ fn greeting() -> Markup {
 fn figures(overview: &OverviewView) -> Markup {
     let OverviewView { rates, latency, backlog, firings, .. } = overview;
     let times = |p50: Option<f64>, p99: Option<f64>| {
-        html! { div.figure { (quantile(p50)) } small { "p99 " (quantile(p99)) " · last minute" } }
+        html! { div.figure { (quantile(p50)) } small { "p99 " (quantile(p99)) } }
     };
     html! {
         div.cards.figures {
             (figure("Accepted", html! {
                 div.figure { (rate(rates.accepted)) }
-                small { @if rates.refused > 0.0 { (rate(rates.refused)) " refused" } @else { "requests, none refused" } }
+                small { @if rates.refused > 0.0 { (rate(rates.refused)) " refused" } @else { "none refused" } }
             }))
             (figure("Ended", html! {
                 div.figure { (rate(rates.ended)) }
-                small { "runs, with " (rate(rates.attempts)) " attempts" }
+                small { (rate(rates.attempts)) " attempts" }
             }))
-            (figure("Time to accept, p50", times(latency.accept_p50_ms, latency.accept_p99_ms)))
-            (figure("Time of a run, p50", times(latency.run_p50_ms, latency.run_p99_ms)))
+            (figure("Accepting, p50", times(latency.accept_p50_ms, latency.accept_p99_ms)))
+            (figure("A run, p50", times(latency.run_p50_ms, latency.run_p99_ms)))
             (figure("Backlog", html! {
                 div.figure { (pieces::count(backlog.unfinished)) }
                 small {
                     @match backlog.drain_seconds {
                         Some(seconds) => { "empty in " (pieces::span(seconds as f64 * 1000.0)) }
-                        None => { (pieces::count(backlog.waiting)) " wait, " (pieces::count(backlog.live)) " run" }
+                        None => { (pieces::count(backlog.waiting)) " wait, " (pieces::count(backlog.live)) " live" }
                     }
                 }
             }))
@@ -104,8 +104,8 @@ fn figures(overview: &OverviewView) -> Markup {
                 div.figure { (pieces::count(firings.late)) }
                 small {
                     @match firings.lateness_p99_ms {
-                        Some(ms) => { "p99 " (pieces::span(ms)) " late · last minute" }
-                        None => "none fired in the last minute"
+                        Some(ms) => { "p99 " (pieces::span(ms)) " late" }
+                        None => "none fired lately"
                     }
                 }
             }))

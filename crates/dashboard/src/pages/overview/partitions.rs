@@ -20,7 +20,7 @@ pub(super) fn strip(partitions: &[PartitionView]) -> Markup {
                 (square(partition, index % IN_A_ROW * STEP, index / IN_A_ROW * STEP))
             }
         }
-        p.quiet { (words) ", " (sum(partitions, |one| one.live_runs)) " live runs, " (sum(partitions, |one| one.calls)) " calls under way" }
+        p.quiet { (words) ", " (sum(partitions, |one| one.live_runs)) " live runs, " (sum(partitions, |one| one.calls)) " calls owed or under way" }
     }
 }
 
