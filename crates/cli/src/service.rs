@@ -1,5 +1,7 @@
 //! `sortie service`: how the services that runs call are doing.
 
+mod by_hand;
+
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
@@ -21,11 +23,13 @@ struct Services {
     items: Vec<ServiceView>,
 }
 
-/// See the services that runs call
+/// See the services that runs call, and hold them by hand
 #[derive(Debug, Subcommand)]
 pub enum Service {
     List(List),
     Show(Show),
+    #[command(flatten)]
+    ByHand(by_hand::ByHand),
 }
 
 /// List the services: calls under way, the limit in force, the breaker and the latency
@@ -57,6 +61,7 @@ impl Service {
             Service::Show(show) => {
                 show.watch.each(session, async |session| show.show(session).await).await?;
             }
+            Service::ByHand(by_hand) => return by_hand.run(session).await,
         }
         Ok(ExitCode::SUCCESS)
     }

@@ -2,6 +2,8 @@
 
 mod overview;
 mod runs;
+mod services;
+mod settings;
 
 use axum::body::Body;
 use http::header::SET_COOKIE;
@@ -17,14 +19,19 @@ pub(crate) async fn show(visit: &Visit) -> Result<Page, Trouble> {
     match visit.parts().as_slice() {
         [] => overview::show(visit).await,
         ["ui", "runs"] => runs::list(visit).await,
+        ["ui", "services"] => services::list(visit).await,
+        ["ui", "services", name] => services::show(visit, name).await,
+        ["ui", "settings"] => settings::show(visit).await,
         _ => Err(Trouble::NotFound),
     }
 }
 
 /// Carries out a form.
 pub(crate) async fn act(visit: &Visit) -> Result<Acted, Trouble> {
-    let _ = visit;
-    Err(Trouble::NotFound)
+    match visit.parts().as_slice() {
+        ["ui", "services", name] => services::act(visit, name).await,
+        _ => Err(Trouble::NotFound),
+    }
 }
 
 /// What became of a form.

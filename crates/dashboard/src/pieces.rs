@@ -10,8 +10,11 @@ use words::RunStatus;
 pub(crate) fn badge(word: &str) -> Markup {
     let tone = match word {
         "completed" | "done" | "running" | "closed" | "enabled" | "active" => "good",
-        "parked" | "failed" | "faulted" | "stopped" | "open" | "undo_failed" | "given_up" | "fenced" => "bad",
-        "undoing" | "retrying" | "half_open" | "refused" | "unknown" | "unheld" | "late" => "warn",
+        "parked" | "failed" | "faulted" | "stopped" | "open" | "undo_failed" | "given_up" | "fenced"
+        | "held_open" => "bad",
+        "undoing" | "retrying" | "half_open" | "refused" | "unknown" | "unheld" | "late" | "held_closed" => {
+            "warn"
+        }
         _ => "calm",
     };
     html! { span.badge.(tone) { (word.replace('_', " ")) } }

@@ -82,6 +82,11 @@ impl ServicePool {
         self.service(service).change(|flow, now| flow.set_override(now, value));
     }
 
+    /// Bounds the calls to the service in the place of its settings, or lets the settings do so again.
+    pub fn set_limit(&self, service: &str, limit: Option<u32>) {
+        self.service(service).change(|flow, _| flow.set_limit(limit));
+    }
+
     /// Forgets a service that is no longer defined. Calls that wait or run there end as they would have.
     pub fn forget(&self, service: &str) {
         self.services.write().unwrap_or_else(PoisonError::into_inner).remove(service);

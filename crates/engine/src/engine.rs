@@ -20,7 +20,7 @@ use crate::limits::{
 };
 use crate::partition::{Message, Shared};
 use crate::queues::{QueueAnswer, QueueCommand, QueueError};
-use crate::{Catalogs, Effects, Metrics, RecoveryError};
+use crate::{Catalogs, Effects, Metrics, Reading, RecoveryError};
 
 /// How much the engine may do at once.
 #[derive(Debug, Clone, Copy)]
@@ -245,6 +245,11 @@ impl Engine {
     /// them. True when all have.
     pub async fn drain(&self, patience: Duration) -> bool {
         self.0.drain(patience).await
+    }
+
+    /// What has been done and is held, as the metrics count it.
+    pub fn reading(&self) -> Reading {
+        self.0.reading()
     }
 
     /// The partitions that are held here, the stopped ones among them.

@@ -16,7 +16,7 @@ use words::{Epoch, PartitionId};
 use crate::engine::{CommandError, PartitionInfo};
 use crate::limits::RECOVERIES_MAX;
 use crate::partition::{CallsHeld, Message, Partition, Shared};
-use crate::{Metrics, RecoveryError};
+use crate::{Metrics, Reading, RecoveryError};
 
 /// What is held, by partition.
 pub(crate) struct Holdings {
@@ -89,6 +89,10 @@ impl Holdings {
             calls_held,
             lost: watch::Sender::new(0),
         }
+    }
+
+    pub fn reading(&self) -> Reading {
+        self.metrics.read()
     }
 
     pub fn count(&self) -> u16 {

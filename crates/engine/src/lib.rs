@@ -20,6 +20,6 @@ pub use control::{
     Shelves,
 };
 pub use engine::{CommandError, Engine, PartitionInfo, Settings};
-pub use metrics::Metrics;
+pub use metrics::{Metrics, Reading};
 pub use order::{Context, Effects, Order, Reply, Stop, Subject};
 pub use recovery::RecoveryError;

@@ -1,10 +1,10 @@
 //! What the engine counts.
 
+use host::{Counted, Histogram};
 use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
-use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
 use prometheus_client::registry::Registry;
 
 mod queues;
@@ -15,6 +15,23 @@ use queues::QueueMetrics;
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 pub(crate) struct OutcomeLabel {
     pub outcome: &'static str,
+}
+
+/// What an attempt can come to.
+const OUTCOMES: [&str; 4] = ["done", "refused", "transient", "unknown"];
+
+/// What the partitions of this process have done since its start, and what they hold now.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Reading {
+    /// Attempts that ended, undos included.
+    pub attempts: u64,
+    /// Runs in memory, the parked ones among them.
+    pub live: u64,
+    pub parked: u64,
+    /// From the acceptance of a request to the end of its run, one for each run that ended.
+    pub run_times: Counted,
+    /// How late occurrences of jobs were.
+    pub lateness: Counted,
 }
 
 /// The engine's metrics, shared by all partitions.
@@ -41,6 +58,21 @@ pub struct Metrics {
 }
 
 impl Metrics {
+    /// Reads the counts. Takes no part in what is counted.
+    pub(crate) fn read(&self) -> Reading {
+        let count = |family: &Family<OutcomeLabel, Counter>, outcome| {
+            family.get(&OutcomeLabel { outcome }).map_or(0, |count| count.get())
+        };
+        let attempts = OUTCOMES.map(|outcome| count(&self.attempts, outcome) + count(&self.undos, outcome));
+        Reading {
+            attempts: attempts.into_iter().sum(),
+            live: u64::try_from(self.live.get()).unwrap_or(0),
+            parked: u64::try_from(self.parked.get()).unwrap_or(0),
+            run_times: self.run_seconds.read(),
+            lateness: self.lateness_seconds.read(),
+        }
+    }
+
     pub fn register(registry: &mut Registry) -> Metrics {
         let metrics = Metrics::new(registry);
         registry.register("sortie_requests_taken", "Requests taken from the inbox", metrics.taken.clone());
@@ -106,7 +138,7 @@ impl Metrics {
             taken: Counter::default(),
             dropped: Counter::default(),
             runs: Family::default(),
-            run_seconds: Histogram::new(exponential_buckets(0.001, 2.0, 22)),
+            run_seconds: Histogram::new(0.001, 22),
             attempts: Family::default(),
             undos: Family::default(),
             parked: Gauge::default(),
@@ -114,12 +146,12 @@ impl Metrics {
             calls: Gauge::default(),
             frames: Counter::default(),
             events: Counter::default(),
-            commit_seconds: Histogram::new(exponential_buckets(0.0001, 2.0, 18)),
+            commit_seconds: Histogram::new(0.0001, 18),
             stopped_partitions: Gauge::default(),
             fenced: Counter::default(),
             fired: Counter::default(),
             job_left_out: Counter::default(),
-            lateness_seconds: Histogram::new(exponential_buckets(0.001, 2.0, 24)),
+            lateness_seconds: Histogram::new(0.001, 24),
             queues: QueueMetrics::register(registry),
         };
         begin(&metrics.runs, &["completed", "undone", "given_up", "parked"]);

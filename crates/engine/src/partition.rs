@@ -454,7 +454,7 @@ impl<J: Journal> Partition<J> {
             break;
         }
         let metrics = &self.shared.metrics;
-        metrics.commit_seconds.observe(began.elapsed().as_secs_f64());
+        metrics.commit_seconds.observe(began.elapsed());
         metrics.frames.inc();
         metrics.events.inc_by(events.len() as u64);
         Ok(())

@@ -1,9 +1,11 @@
-//! What the process gives to its parts: the time, new ids, and tasks that never die silently.
+//! What the process gives to its parts: the time, new ids, histograms, and tasks that never die silently.
 
 mod clock;
+mod histogram;
 mod task;
 
 pub use clock::Clock;
+pub use histogram::{Counted, Histogram};
 pub use task::{run_blocking, spawn, survive_panics};
 
 use words::RunId;

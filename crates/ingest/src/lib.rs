@@ -11,5 +11,5 @@ mod submit;
 
 pub use admission::{Admission, Refusal, RefusalReason};
 pub use batch::Line;
-pub use metrics::Metrics;
+pub use metrics::{Metrics, Reading};
 pub use submit::{Elsewhere, Ingest, Offer, SubmitError, Submitted, Target};

@@ -15,7 +15,7 @@ use words::{BodyHash, Key, PartitionId, RunId, Timestamp};
 use crate::admission::{Admission, Refusal, RefusalReason};
 use crate::identity::{Identity, fingerprint, identify};
 use crate::limits::{BODY_BYTES_MAX, DRAWS_MAX};
-use crate::metrics::{Metrics, Reason};
+use crate::metrics::{Metrics, Reading, Reason};
 
 /// The workflow version that a request is for.
 #[derive(Clone, Copy)]
@@ -171,8 +171,13 @@ impl<J: Journal> Ingest<J> {
             self.give_back(&ready);
             return Err(error.into());
         }
-        self.metrics.ack_seconds.observe(began.elapsed().as_secs_f64());
+        self.metrics.ack_seconds.observe(began.elapsed());
         Ok(self.settle(ready))
+    }
+
+    /// What has been accepted and refused, as the metrics count it.
+    pub fn reading(&self) -> Reading {
+        self.metrics.read()
     }
 
     /// Whether anything can be taken on now.

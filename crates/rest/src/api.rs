@@ -21,6 +21,7 @@ use crate::access::{self, Access, Denied, Permission};
 use crate::bulk::Bulks;
 use crate::error::ApiError;
 use crate::limits::WAITING_READ_BYTES;
+use crate::overview::Records;
 use crate::pages::Pages;
 use crate::passage::Passage;
 use crate::peer::PeerSecret;
@@ -39,6 +40,8 @@ pub struct Parts<J> {
     pub metrics: Registry,
     pub services: Box<dyn Fn() -> Vec<ServiceView> + Send + Sync>,
     pub limits: wire::Limits,
+    /// The settings of this instance, its tokens by name among them.
+    pub settings: wire::SettingsView,
     pub jobs: JobReader,
     pub job_limits: jobs::Limits,
     /// How long the attempts of a job are shown.
@@ -70,6 +73,7 @@ pub struct Api<J> {
     /// Held while a queue or topic is made, changed or deleted: what `If-Match` asks for must still be so then. Nobody
     /// but the API changes them.
     pub(crate) changing_queues: Arc<tokio::sync::Mutex<()>>,
+    pub(crate) records: Arc<Records>,
 }
 
 impl<J> Clone for Api<J> {
@@ -79,6 +83,7 @@ impl<J> Clone for Api<J> {
             inner: self.inner.clone(),
             bulks: self.bulks.clone(),
             changing_queues: self.changing_queues.clone(),
+            records: self.records.clone(),
         }
     }
 }
@@ -111,7 +116,7 @@ impl<J: Journal> Api<J> {
     pub fn new(mut parts: Parts<J>) -> Api<J> {
         let inner = parts.peer.clone().unwrap_or_else(PeerSecret::fresh);
         let bulks = Bulks::register(&mut parts.metrics);
-        Api { parts: Arc::new(parts), inner, bulks, changing_queues: Arc::default() }
+        Api { parts: Arc::new(parts), inner, bulks, changing_queues: Arc::default(), records: Arc::default() }
     }
 
     /// Who asks, if they may.

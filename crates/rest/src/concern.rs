@@ -35,7 +35,19 @@ pub(crate) enum List {
     AzureCollections,
     Queues,
     Topics,
+    Overview,
     Partitions,
+    Services,
+    /// One service, as every instance sees it.
+    Service,
+}
+
+impl List {
+    /// Whether what some instances know is worth telling when a partition is nowhere: how things are, then, is itself the
+    /// answer.
+    pub(crate) fn tells_what_is_missing(self) -> bool {
+        matches!(self, List::Overview | List::Partitions | List::Services | List::Service)
+    }
 }
 
 impl Concern {
@@ -81,8 +93,12 @@ fn routed(method: &Method, path: &str, partitions: u16) -> Concern {
         (&Method::GET, ["collections"]) => Concern::List(List::Collections),
         (&Method::GET, ["queues"]) => Concern::List(List::Queues),
         (&Method::GET, ["topics"]) => Concern::List(List::Topics),
+        (&Method::GET, ["overview"]) => Concern::List(List::Overview),
         (&Method::GET, ["partitions"]) => Concern::List(List::Partitions),
         (_, ["bulk", ..]) => Concern::Partition(PartitionId::CONTROL),
+        (&Method::GET, ["services"]) => Concern::List(List::Services),
+        (&Method::GET, ["services", _]) => Concern::List(List::Service),
+        (&Method::PUT, ["services", _]) => Concern::Partition(PartitionId::CONTROL),
         (&Method::POST, ["workflows"]) | (&Method::DELETE, ["workflows", _]) => {
             Concern::Partition(PartitionId::CONTROL)
         }
@@ -161,6 +177,9 @@ mod tests {
         assert_eq!(concern(Method::GET, "/v1/runs"), Concern::List(List::Runs));
         assert_eq!(concern(Method::POST, "/v1/workflows"), Concern::Partition(PartitionId::CONTROL));
         assert_eq!(concern(Method::POST, "/v1/bulk/b-1/stop"), Concern::Partition(PartitionId::CONTROL));
+        let service = "/v1/services/http%3A%2F%2Fa.test";
+        assert_eq!(concern(Method::PUT, service), Concern::Partition(PartitionId::CONTROL));
+        assert_eq!(concern(Method::GET, service), Concern::List(List::Service));
         assert_eq!(concern(Method::POST, "/v1/workflows/w/runs:batch"), Concern::Entrance);
         let all = "/subscriptions/s/providers/Microsoft.Scheduler/jobCollections";
         assert_eq!(concern(Method::GET, all), Concern::List(List::AzureCollections));

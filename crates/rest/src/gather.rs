@@ -73,8 +73,7 @@ impl<J: Journal> Desk<J> {
                 // What is wrong with the question is wrong everywhere.
                 Err(response) => return Ok(*response),
             };
-            // Where partitions are, and that some are nowhere, is itself the answer.
-            if parts.missing.is_empty() || list == List::Partitions {
+            if parts.missing.is_empty() || list.tells_what_is_missing() {
                 return merge::pages(list, &errand, &parts.pages, &parts.missing);
             }
             missing = parts.missing;

@@ -116,3 +116,10 @@ pub const LOCK_MAX: Span = Span::from_secs(3600);
 
 /// Bytes of the settings of a queue, topic or subscription.
 pub const QUEUE_BYTES_MAX: usize = 64 << 10;
+
+/// Calls at once that a person may allow a service: more than there are connections to one origin.
+pub const SERVICE_LIMIT_MAX: u32 = 10_000;
+
+/// Characters of a note on a service, and bytes of all that a person says about it.
+pub const SERVICE_NOTE_CHARS_MAX: usize = 500;
+pub const SERVICE_REQUEST_BYTES_MAX: usize = 16 << 10;

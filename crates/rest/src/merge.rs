@@ -9,7 +9,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use view::{Place, RunQuery};
-use wire::{NamePage, PartitionView, QueueView, RunPage, RunSummary, TopicView};
+use wire::{NamePage, PartitionView, QueueView, RunPage, RunSummary, ServiceView, TopicView};
 use words::{PartitionId, RunId};
 
 use crate::azure;
@@ -18,6 +18,7 @@ use crate::errand::Errand;
 use crate::error::ApiError;
 use crate::gather::json;
 use crate::listing;
+use crate::overview;
 use crate::routes;
 
 /// A list under `items`.
@@ -61,6 +62,19 @@ pub(crate) fn pages(
         List::Partitions => {
             let all = read::<Items<PartitionView>>(parts)?.into_iter().flat_map(|part| part.items).collect();
             Ok(json(&Items { items: partitions(all, missing) }))
+        }
+        List::Services => {
+            let all = read::<Items<ServiceView>>(parts)?.into_iter().flat_map(|part| part.items).collect();
+            Ok(json(&Items { items: overview::merge::services(all) }))
+        }
+        List::Service => {
+            let all = overview::merge::services(read(parts)?);
+            Ok(json(all.first().expect("whoever asks has a part of its own")))
+        }
+        List::Overview => {
+            let unheld = u16::try_from(missing.len()).unwrap_or(u16::MAX);
+            let all = overview::merge::overviews(read(parts)?, unheld);
+            Ok(json(&all.expect("whoever asks has a part of its own")))
         }
     }
 }

@@ -12,16 +12,18 @@ use http::header::CONTENT_TYPE;
 use serde_json::{Map, Value, json};
 
 /// The areas in the order of their names. The name of an area is the tag of its operations.
-const AREAS: [(&str, &str); 11] = [
+const AREAS: [(&str, &str); 13] = [
     ("bulk", include_str!("../openapi/bulk.json")),
     ("instances", include_str!("../openapi/instances.json")),
     ("jobs", include_str!("../openapi/jobs.json")),
     ("messages", include_str!("../openapi/messages.json")),
+    ("overview", include_str!("../openapi/overview.json")),
     ("queues", include_str!("../openapi/queues.json")),
     ("regions", include_str!("../openapi/regions.json")),
     ("runs", include_str!("../openapi/runs.json")),
     ("server", include_str!("../openapi/server.json")),
     ("services", include_str!("../openapi/services.json")),
+    ("settings", include_str!("../openapi/settings.json")),
     ("topics", include_str!("../openapi/topics.json")),
     ("workflows", include_str!("../openapi/workflows.json")),
 ];

@@ -39,7 +39,16 @@ pub struct StandingBy {
 }
 
 /// What is answered here while another region is active: what is about this region itself.
-const OWN_PATHS: [&str; 6] = ["/livez", "/readyz", "/metrics", "/openapi.json", "/v1/cluster", "/v1/region"];
+const OWN_PATHS: [&str; 8] = [
+    "/livez",
+    "/readyz",
+    "/metrics",
+    "/openapi.json",
+    "/v1/cluster",
+    "/v1/overview",
+    "/v1/region",
+    "/v1/settings",
+];
 
 /// Why a call is not answered here, if another region is active.
 pub(crate) fn refusal(desk: Option<&dyn RegionDesk>, path: &str) -> Option<ApiError> {

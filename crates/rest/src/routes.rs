@@ -8,6 +8,7 @@ mod jobs;
 mod queues;
 mod region;
 mod runs;
+mod services;
 mod topics;
 mod workflows;
 
@@ -26,7 +27,7 @@ use crate::api::Api;
 use crate::error::ApiError;
 use crate::openapi;
 
-pub(crate) use collections::path_of as collection_path;
+pub(crate) use collections::{path_of as collection_path, short_name_of as short_collection_name};
 pub(crate) use queues::name_limit;
 pub(crate) use runs::run_query;
 
@@ -72,13 +73,16 @@ pub(crate) fn router<J: Journal>(api: Api<J>) -> Router {
         .route("/v1/bulk/{id}", get(bulk::show::<J>))
         .route("/v1/bulk/{id}/stop", post(bulk::stop::<J>))
         .route("/v1/cluster", get(cluster::show::<J>))
+        .route("/v1/overview", get(health::overview::<J>))
         .route("/v1/partitions", get(health::partitions::<J>))
         .route("/v1/region", get(region::show::<J>))
         .route("/v1/region:promote", post(region::promote::<J>))
         .route("/v1/region:demote", post(region::demote::<J>))
         .route("/v1/region:drill", post(region::drill::<J>))
-        .route("/v1/services", get(health::services::<J>))
+        .route("/v1/services", get(services::list::<J>))
+        .route("/v1/services/{name}", get(services::show::<J>).put(services::put::<J>))
         .route("/v1/limits", get(health::limits::<J>))
+        .route("/v1/settings", get(health::settings::<J>))
         .route("/livez", get(health::livez))
         .route("/readyz", get(health::readyz::<J>))
         .route("/metrics", get(health::metrics::<J>))

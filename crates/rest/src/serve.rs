@@ -19,6 +19,7 @@ use crate::body::Payload;
 use crate::bulk;
 use crate::desk::Desk;
 use crate::limits::{HEAD_BYTES_MAX, HEADERS_MAX};
+use crate::overview;
 use crate::patience::Patience;
 
 /// A running listener.
@@ -29,6 +30,7 @@ pub struct Server {
     connections_max: usize,
     accepting: JoinHandle<()>,
     bulks: JoinHandle<()>,
+    recording: JoinHandle<()>,
 }
 
 /// Begins to listen.
@@ -37,10 +39,11 @@ pub async fn serve<J: Journal>(listener: TcpListener, api: Api<J>) -> std::io::R
     let (stop, stopped) = watch::channel(false);
     let connections_max = api.limits.connections_max;
     let connections = Arc::new(Semaphore::new(connections_max));
+    let recording = host::spawn("record", overview::record(api.clone(), stopped.clone()));
     let desk = Desk::new(api, stopped.clone());
     let bulks = host::spawn("bulks", bulk::drive(desk.clone(), stopped.clone()));
     let accepting = host::spawn("accept connections", accept(listener, desk, stopped, connections.clone()));
-    Ok(Server { address, stop, connections, connections_max, accepting, bulks })
+    Ok(Server { address, stop, connections, connections_max, accepting, bulks, recording })
 }
 
 impl Server {
@@ -56,6 +59,8 @@ impl Server {
             // An error means that the accept loop was cancelled: it accepts nothing more either way.
             let _ = self.accepting.await;
             let _ = self.bulks.await;
+            // It holds on to the API, and with it to the journal.
+            let _ = self.recording.await;
             let all = u32::try_from(self.connections_max).expect("a small number");
             drop(self.connections.acquire_many(all).await);
         };

@@ -48,6 +48,9 @@ pub struct Config {
     /// Without tokens, on loopback only. Not a setting: `sortie dev` alone turns it on.
     #[serde(skip)]
     pub dev: bool,
+    /// The file that they were read from.
+    #[serde(skip)]
+    pub file: Option<PathBuf>,
 }
 
 /// One API token. Exactly one of `sha256` and `secret` is given.
@@ -167,6 +170,7 @@ impl Default for Config {
             cluster: ClusterConfig::default(),
             region: RegionConfig::default(),
             dev: false,
+            file: None,
         }
     }
 }
@@ -230,7 +234,8 @@ impl Config {
             Some(path) => std::fs::read_to_string(path)
                 .map_err(|source| ConfigError::Read { path: path.to_owned(), source })?,
         };
-        Config::parse(&text, path.unwrap_or(Path::new("settings")), std::env::vars())
+        let config = Config::parse(&text, path.unwrap_or(Path::new("settings")), std::env::vars())?;
+        Ok(Config { file: path.map(Path::to_owned), ..config })
     }
 
     fn parse(

@@ -1,5 +1,6 @@
 //! The wiring: the only place that names concrete parts and puts them together.
 
+mod by_hand;
 mod config;
 mod descriptors;
 mod gauges;
@@ -15,6 +16,7 @@ mod passage;
 mod post;
 pub mod reference;
 mod region;
+mod settings;
 mod start;
 mod starter;
 

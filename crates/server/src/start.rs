@@ -3,7 +3,6 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use effects::{BreakerState, Performer};
 use engine::jobs::JobReader;
 use engine::{Applied, ApplyError, Control, ControlError, Engine};
 use host::Clock;
@@ -18,8 +17,8 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use vault::Vault;
 use view::{Ids, OnFailure, View};
-use wire::ServiceView;
 
+use crate::by_hand::ByHand;
 use crate::config::{Config, ConfigError};
 use crate::descriptors::Descriptors;
 use crate::journals::AnyJournal;
@@ -30,7 +29,7 @@ use crate::outbound::Outbound;
 use crate::pages::Front;
 use crate::passage::Neighbours;
 use crate::starter::WorkflowStarter;
-use crate::{gauges, housekeeping, region};
+use crate::{gauges, housekeeping, region, settings};
 
 /// How long messages of sources may take to settle when the process stops.
 const SOURCES_PATIENCE: Duration = Duration::from_secs(15);
@@ -47,6 +46,7 @@ pub struct Running {
     view: View,
     journal: Arc<AnyJournal>,
     housekeeping: JoinHandle<()>,
+    following: JoinHandle<()>,
     sources: Sources,
     /// When it is one of several.
     joined: Option<Joined>,
@@ -104,6 +104,9 @@ pub async fn start_with_clock(config: Config, clock: Clock) -> Result<Running, S
     let region_epoch = nats::region_epoch(regions.as_ref());
     let active = regions.as_ref().map_or_else(|| watch::channel(true).1, Regions::active);
     let outbound = Outbound::new(&config, descriptors, vault.clone(), starter, region_epoch, clock.clone())?;
+    let by_hand = ByHand::new(outbound.performer.services().clone(), control.documents().clone());
+    // Before any call is made again: a service that is held open gets none.
+    by_hand.follow();
     let engine = Engine::new(
         journal.clone(),
         view.clone(),
@@ -122,7 +125,7 @@ pub async fn start_with_clock(config: Config, clock: Clock) -> Result<Running, S
     outbound.postman.reaches(engine.clone(), neighbours.queues());
     let gauges = gauges::Gauges::register(&mut metrics);
     let sources = outbound.sources(&config, &engine, &ingest, control.catalogs(), &mut metrics);
-    let performer = outbound.performer;
+    let following = host::spawn("services by hand", by_hand.clone().keep_following());
     let api = Api::new(Parts {
         journal: journal.clone(),
         ingest,
@@ -132,8 +135,9 @@ pub async fn start_with_clock(config: Config, clock: Clock) -> Result<Running, S
         ids: ids.clone(),
         access,
         metrics,
-        services: Box::new(move || services(&performer)),
+        services: Box::new(move || by_hand.services()),
         limits: wire_limits(&config, descriptors),
+        settings: settings::shown(&config),
         jobs: JobReader::new(view.clone(), config.partitions),
         job_limits: config.job_limits(),
         history_for: config.jobs.history_for,
@@ -162,7 +166,7 @@ pub async fn start_with_clock(config: Config, clock: Clock) -> Result<Running, S
     let sources = Sources::start(sources);
     let joined = membership.map(|membership| membership.join(engine.clone(), control, active));
     tracing::info!(address = %server.address(), data = %config.data.display(), "sortie is ready");
-    Ok(Running { server, engine, api, view, journal, housekeeping, sources, joined })
+    Ok(Running { server, engine, api, view, journal, housekeeping, following, sources, joined })
 }
 
 /// What everything else stands on.
@@ -241,6 +245,7 @@ impl Running {
     /// Stops listening, lets calls under way end, and closes the data.
     pub async fn stop(self) {
         self.housekeeping.abort();
+        self.following.abort();
         if tokio::time::timeout(SOURCES_PATIENCE, self.sources.stop()).await.is_err() {
             tracing::warn!("some messages of sources are not settled; they come again after the next start");
         }
@@ -326,25 +331,4 @@ fn wire_limits(config: &Config, descriptors: Descriptors) -> wire::Limits {
         page_items_max: rest::limits::PAGE_ITEMS_MAX,
         connections_max: descriptors.inbound,
     }
-}
-
-fn services(performer: &Performer) -> Vec<ServiceView> {
-    let ms = |duration: Duration| duration.as_secs_f64() * 1000.0;
-    let view = |(service, snapshot): (String, effects::Snapshot)| ServiceView {
-        service,
-        limit: snapshot.limit as usize,
-        in_flight: snapshot.in_flight as usize,
-        waiting: snapshot.waiting,
-        breaker: match snapshot.breaker {
-            BreakerState::Closed => "closed",
-            BreakerState::Open { .. } => "open",
-            BreakerState::HalfOpen => "half_open",
-            BreakerState::HeldOpen => "held_open",
-            BreakerState::HeldClosed => "held_closed",
-        }
-        .to_owned(),
-        p50_ms: snapshot.latency_p50.map(ms),
-        p99_ms: snapshot.latency_p99.map(ms),
-    };
-    performer.services().snapshots().into_iter().map(view).collect()
 }

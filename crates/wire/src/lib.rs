@@ -9,6 +9,7 @@ mod problem;
 mod queue;
 mod region;
 mod run;
+mod settings;
 mod time;
 mod workflow;
 
@@ -22,7 +23,7 @@ pub use overview::{
     BacklogView, FiringView, FiringsView, LatencyView, OverviewView, PartitionCounts, RatesView, RegionBrief,
     SeriesView,
 };
-pub use partition::{Limits, PartitionView, ServiceView};
+pub use partition::{ByHandView, Limits, PartitionView, ServiceRequest, ServiceView};
 pub use problem::{FieldError, Problem};
 pub use queue::{
     CountsView, DeadView, FilterView, MessagePage, MessageView, Moved, NamePage, QueueView, TopicView,
@@ -35,5 +36,6 @@ pub use run::{
     AcceptedRun, BatchAnswer, DecisionKind, DecisionRequest, MomentView, RunDetail, RunPage, RunSummary,
     StepView,
 };
+pub use settings::{SettingView, SettingsView, TokenView};
 pub use time::Time;
 pub use workflow::{AppliedView, StepOutline, WorkflowList, WorkflowView};

@@ -35,10 +35,10 @@ pub struct RatesView {
     pub attempts: f64,
 }
 
-/// Over the last minute; absent when nothing happened in it.
+/// Over the last minute; absent when nothing happened in it. Among several instances: of the slowest.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct LatencyView {
-    /// From a request's arrival to its yes.
+    /// From when a request was checked until it was durable; batches are not counted.
     pub accept_p50_ms: Option<f64>,
     pub accept_p99_ms: Option<f64>,
     /// From a request's acceptance to the end of its run.

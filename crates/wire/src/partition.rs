@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::Time;
+
 /// Where a partition stands.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PartitionView {
@@ -35,11 +37,15 @@ impl PartitionView {
     }
 }
 
-/// How a service is doing.
+/// How a service is doing. Among several instances: to all of them together.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ServiceView {
+    /// Its address.
     pub service: String,
-    /// Calls that may be under way at once, now.
+    /// What workflows call it, as `workflow/service`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub names: Vec<String>,
+    /// Calls that may be under way at once, now; 0 before the first call.
     pub limit: usize,
     pub in_flight: usize,
     pub waiting: usize,
@@ -47,6 +53,42 @@ pub struct ServiceView {
     pub breaker: String,
     pub p50_ms: Option<f64>,
     pub p99_ms: Option<f64>,
+    /// What a person has said about it, while that is in force.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by_hand: Option<ByHandView>,
+}
+
+/// What a person has said about a service.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ByHandView {
+    /// auto, open or closed
+    pub breaker: String,
+    /// The most calls at once, in the place of the workflows' `concurrency`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limit: Option<u32>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
+    pub at: Time,
+    pub by: String,
+}
+
+/// What a person says about a service, in the place of what was said before.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ServiceRequest {
+    /// auto: the breaker decides; open: calls wait; closed: calls go out whatever their results
+    #[serde(default = "auto")]
+    pub breaker: String,
+    /// The most calls at once; without one, what the workflows say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limit: Option<u32>,
+    /// Why, for whoever looks at it later.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
+}
+
+fn auto() -> String {
+    "auto".to_owned()
 }
 
 /// The limits in force.

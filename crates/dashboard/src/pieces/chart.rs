@@ -50,9 +50,13 @@ fn stretches(values: &[Option<f64>], top: f64) -> Vec<String> {
     });
     let points: Vec<Option<String>> = points.collect();
     let stretches = points.split(Option::is_none).filter(|stretch| !stretch.is_empty());
-    stretches
-        .map(|stretch| stretch.iter().flatten().map(String::as_str).collect::<Vec<_>>().join(" "))
-        .collect()
+    let joined = |stretch: &[Option<String>]| {
+        let points: Vec<&str> = stretch.iter().flatten().map(String::as_str).collect();
+        // A line from a point to itself is seen as a dot; a single point would not be.
+        let end = if points.len() == 1 { points[0] } else { "" };
+        format!("{} {end}", points.join(" ")).trim_end().to_owned()
+    };
+    stretches.map(joined).collect()
 }
 
 #[cfg(test)]
@@ -62,6 +66,6 @@ mod tests {
     #[test]
     fn a_gap_parts_a_line() {
         let drawn = stretches(&[Some(0.0), Some(2.0), None, Some(1.0)], 2.0);
-        assert_eq!(drawn, ["0.0,116.0 200.0,4.0", "600.0,60.0"]);
+        assert_eq!(drawn, ["0.0,116.0 200.0,4.0", "600.0,60.0 600.0,60.0"]);
     }
 }

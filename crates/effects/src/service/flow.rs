@@ -86,6 +86,9 @@ pub(super) struct Slot {
 /// The state machine. `W` is whoever waits in the queue.
 pub(super) struct Flow<W> {
     limit: Limit,
+    settings: ServiceSettings,
+    /// A person's word over the settings.
+    limit_by_hand: Option<u32>,
     breaker: Breaker,
     budget: Budget,
     latency: Latency,
@@ -145,6 +148,8 @@ impl<W> Flow<W> {
     pub(super) fn new(now: Instant, settings: ServiceSettings) -> Flow<W> {
         Flow {
             limit: Limit::new(now, settings.concurrency_max),
+            settings,
+            limit_by_hand: None,
             breaker: Breaker::new(now),
             budget: Budget::new(now),
             latency: Latency::new(now),
@@ -157,7 +162,13 @@ impl<W> Flow<W> {
     }
 
     pub(super) fn configure(&mut self, settings: ServiceSettings) {
-        self.limit.set_max(settings.concurrency_max);
+        self.settings = settings;
+        self.bound();
+    }
+
+    pub(super) fn set_limit(&mut self, limit: Option<u32>) {
+        self.limit_by_hand = limit;
+        self.bound();
     }
 
     pub(super) fn set_override(&mut self, now: Instant, value: Override) {
@@ -245,6 +256,10 @@ impl<W> Flow<W> {
             latency_p99: self.latency.quantile(now, 99),
             counts: self.counts,
         }
+    }
+
+    fn bound(&mut self) {
+        self.limit.set_max(self.limit_by_hand.unwrap_or(self.settings.concurrency_max));
     }
 
     fn has_room(&self, now: Instant) -> bool {

@@ -2,7 +2,7 @@
 
 use kernel::job::{Collection, Job};
 use view::View;
-use words::{JobRef, PartitionId};
+use words::{JobRef, PartitionId, Timestamp};
 
 use super::{partition_of, record};
 
@@ -11,6 +11,15 @@ use super::{partition_of, record};
 pub struct JobReader {
     view: View,
     partitions: u16,
+}
+
+/// An occurrence that is to come.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Firing {
+    pub at: Timestamp,
+    /// The collection as `subscription/group/name`, as it was written.
+    pub collection: String,
+    pub job: String,
 }
 
 /// Why a job or a collection cannot be read.
@@ -73,5 +82,47 @@ impl JobReader {
         let partition = self.partition_of(&collection.id());
         let rows = self.view.jobs(partition, collection.uid, after, limit)?;
         Ok(rows.iter().map(|(_, rows)| record::read_job(rows)).collect::<Result<_, _>>()?)
+    }
+
+    /// The next firings of some partitions, up to `limit`, the soonest first; those that are due already among them.
+    pub fn firings_in(
+        &self,
+        partitions: impl IntoIterator<Item = PartitionId>,
+        limit: usize,
+    ) -> Result<Vec<Firing>, ReadJobError> {
+        let mut hints = Vec::new();
+        for partition in partitions {
+            let due = self.view.due_jobs(partition, Timestamp(0), Timestamp(i64::MAX - 1), limit)?;
+            hints.extend(due.into_iter().map(|(at, job)| (at, job, partition)));
+        }
+        hints.sort();
+        let mut firings = Vec::new();
+        for (at, job, partition) in hints {
+            if firings.len() == limit {
+                break;
+            }
+            let rows = self.view.job(partition, &job)?;
+            let Some(job) = rows.map(|rows| record::read_job(&rows)).transpose()? else { continue };
+            // A finished job is due as well: to be forgotten.
+            if job.standing.due == Some(at) && job.standing.next.is_some() {
+                let (collection, job) = (job.definition.collection, job.definition.name);
+                firings.push(Firing { at, collection, job });
+            }
+        }
+        Ok(firings)
+    }
+
+    /// How many jobs of some partitions were due before a moment and are still, counting up to `limit` in each.
+    pub fn late_in(
+        &self,
+        partitions: impl IntoIterator<Item = PartitionId>,
+        before: Timestamp,
+        limit: usize,
+    ) -> Result<u64, ReadJobError> {
+        let mut late = 0;
+        for partition in partitions {
+            late += self.view.due_jobs(partition, Timestamp(0), before, limit)?.len() as u64;
+        }
+        Ok(late)
     }
 }

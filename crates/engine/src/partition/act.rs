@@ -136,7 +136,7 @@ impl<J: Journal> Partition<J> {
     fn note_lateness(&self, due: &[Timestamp]) {
         let wall = self.shared.clock.wall();
         for due in due {
-            self.shared.metrics.lateness_seconds.observe(wall.since(*due).as_ms() as f64 / 1000.0);
+            self.shared.metrics.lateness_seconds.observe(wall.since(*due).as_std());
         }
     }
 
@@ -170,8 +170,7 @@ impl<J: Journal> Partition<J> {
     /// A run that cannot reach the view stops the partition: a later snapshot would let the journal forget it.
     fn archive(&self, run: &Run) -> Result<(), AppendError> {
         let ended = archive::ended(run);
-        let seconds = ended.ended_at.since(ended.accepted_at).as_ms() as f64 / 1000.0;
-        self.shared.metrics.run_seconds.observe(seconds);
+        self.shared.metrics.run_seconds.observe(ended.ended_at.since(ended.accepted_at).as_std());
         self.shared.metrics.runs.get_or_create(&OutcomeLabel { outcome: ended.status.as_str() }).inc();
         if !planted::is(Bug::EndNotArchived) {
             let put = self.shared.view.put_ended(self.id, &ended);

@@ -49,11 +49,16 @@ pub(crate) fn path_of(text: &str) -> Result<CollectionPath, ApiError> {
 
 /// How a collection is named in paths.
 pub(super) fn short_name(collection: &Collection) -> String {
-    let is_native = collection.subscription == SUBSCRIPTION && collection.group.eq_ignore_ascii_case(GROUP);
-    if is_native {
-        return collection.name.clone();
+    short_name_of(&collection.full_name())
+}
+
+/// The same for one that is known by its full name, `subscription/group/name`.
+pub(crate) fn short_name_of(full_name: &str) -> String {
+    let parts: Vec<&str> = full_name.splitn(3, '/').collect();
+    match parts.as_slice() {
+        [SUBSCRIPTION, group, name] if group.eq_ignore_ascii_case(GROUP) => (*name).to_owned(),
+        _ => full_name.replace('/', "~"),
     }
-    collection.full_name().replace('/', "~")
 }
 
 fn shown(collection: &Collection) -> Result<Value, JobsError> {

@@ -1,4 +1,4 @@
-//! How the process is doing: partitions, services, limits, probes, metrics.
+//! How the process is doing: the overview, partitions, limits, probes, metrics.
 
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
@@ -44,12 +44,12 @@ async fn partition<J: Journal>(api: &Api<J>, info: PartitionInfo) -> PartitionVi
     }
 }
 
-pub(super) async fn services<J: Journal>(
+pub(super) async fn overview<J: Journal>(
     State(api): State<Api<J>>,
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
     api.allow(&headers, Permission::Read)?;
-    Ok(json(&Items { items: (api.services)() }))
+    Ok(json(&api.overview().await))
 }
 
 pub(super) async fn limits<J: Journal>(
@@ -58,6 +58,20 @@ pub(super) async fn limits<J: Journal>(
 ) -> Result<Response, ApiError> {
     api.allow(&headers, Permission::Read)?;
     Ok(json(&api.limits))
+}
+
+/// The settings of this instance. Whoever may see the limits may see what else is set; the names of those who may come in
+/// are for those alone who let them in.
+pub(super) async fn settings<J: Journal>(
+    State(api): State<Api<J>>,
+    headers: HeaderMap,
+) -> Result<Response, ApiError> {
+    api.allow(&headers, Permission::Read)?;
+    let mut settings = api.settings.clone();
+    if api.allow(&headers, Permission::Administer).is_err() {
+        settings.tokens = None;
+    }
+    Ok(json(&settings))
 }
 
 /// The process answers: its runtime is not stuck.

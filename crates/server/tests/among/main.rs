@@ -9,4 +9,5 @@ mod calls;
 mod client;
 mod lists;
 mod missing;
+mod overviews;
 mod world;

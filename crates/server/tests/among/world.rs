@@ -261,6 +261,7 @@ impl Instance {
             metrics,
             services: Box::new(Vec::new),
             limits: limits(),
+            settings: wire::SettingsView::default(),
             jobs: JobReader::new(view, PARTITIONS),
             job_limits: jobs::Limits::default(),
             history_for: Span::from_secs(3600),

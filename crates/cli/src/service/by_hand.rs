@@ -1,0 +1,142 @@
+//! `sortie service open|close|auto|limit`: what a person says about a service.
+
+use std::num::NonZeroU32;
+use std::process::ExitCode;
+
+use clap::{Args, Subcommand};
+use wire::{ByHandView, ServiceRequest, ServiceView};
+
+use crate::client::{self, Call};
+use crate::session::Session;
+use crate::table::clean;
+
+/// Said until something else is said, on every instance and after restarts.
+#[derive(Debug, Subcommand)]
+pub enum ByHand {
+    /// Let no call to a service go out: calls wait, and none fails
+    #[command(after_help = "Example:\n  sortie service open drone --note 'new firmware until noon'")]
+    Open(Said),
+    /// Let calls to a service go out whatever their results
+    #[command(after_help = "Example:\n  sortie service close drone")]
+    Close(Said),
+    /// Let the breaker of a service decide again
+    #[command(after_help = "Example:\n  sortie service auto drone")]
+    Auto(Said),
+    /// Bound the calls to a service that are under way at once, or take the bound back
+    #[command(after_help = "Examples:\n  sortie service limit drone 5\n  sortie service limit drone auto")]
+    Limit {
+        #[command(flatten)]
+        said: Said,
+        /// How many, or `auto` for what the workflows say
+        #[arg(value_name = "N|auto", value_parser = calls)]
+        calls: Calls,
+    },
+}
+
+#[derive(Debug, Args)]
+pub struct Said {
+    /// The name that workflows give the service, `workflow/service`, or its address
+    service: String,
+    /// Why, for whoever looks at it later
+    #[arg(long, value_name = "TEXT")]
+    note: Option<String>,
+}
+
+/// A bound, or none.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Calls(Option<NonZeroU32>);
+
+fn calls(text: &str) -> Result<Calls, String> {
+    match text {
+        "auto" => Ok(Calls(None)),
+        _ => text
+            .parse()
+            .map(|calls| Calls(Some(calls)))
+            .map_err(|_| "give a number from 1 on, or auto".to_owned()),
+    }
+}
+
+impl ByHand {
+    pub async fn run(self, mut session: Session) -> anyhow::Result<ExitCode> {
+        let path = client::path("/v1/services/{}", &[&self.said().service]);
+        let before: ServiceView = session.client.get(&path).await?;
+        let body = serde_json::to_string(&self.request(before.by_hand.as_ref()))?;
+        let answer = session.client.send(Call::put(path, "application/json", body)).await?;
+        session.show(&answer, || Ok(render(&answer.value()?)))?;
+        Ok(ExitCode::SUCCESS)
+    }
+
+    fn said(&self) -> &Said {
+        match self {
+            ByHand::Open(said) | ByHand::Close(said) | ByHand::Auto(said) | ByHand::Limit { said, .. } => {
+                said
+            }
+        }
+    }
+
+    /// What is said now: the breaker or the limit, while the other one stays as it is.
+    fn request(&self, before: Option<&ByHandView>) -> ServiceRequest {
+        let breaker = match self {
+            ByHand::Open(_) => "open",
+            ByHand::Close(_) => "closed",
+            ByHand::Auto(_) => "auto",
+            ByHand::Limit { .. } => before.map_or("auto", |before| &before.breaker),
+        };
+        let limit = match self {
+            ByHand::Limit { calls, .. } => calls.0.map(NonZeroU32::get),
+            _ => before.and_then(|before| before.limit),
+        };
+        ServiceRequest { breaker: breaker.to_owned(), limit, note: self.said().note.clone() }
+    }
+}
+
+fn render(service: &ServiceView) -> String {
+    let name = clean(service.names.first().unwrap_or(&service.service));
+    let what = match service.breaker.as_str() {
+        "held_open" => "is held open: its calls wait until `sortie service auto` or `close`",
+        "held_closed" => "is held closed: its calls go out whatever their results",
+        _ => "is left to its breaker",
+    };
+    let limit = service.by_hand.as_ref().and_then(|said| said.limit);
+    let limit = limit.map(|limit| format!(", with at most {limit} calls at once")).unwrap_or_default();
+    format!("{name} {what}{limit}.\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn said() -> Said {
+        Said { service: "drone".to_owned(), note: Some("n".to_owned()) }
+    }
+
+    #[test]
+    fn the_breaker_and_the_limit_are_said_apart() {
+        let json = r#"{"breaker":"open","limit":5,"at":"2026-01-01T00:00:00Z","by":"ops"}"#;
+        let before: ByHandView = serde_json::from_str(json).unwrap();
+        let request = |by_hand: ByHand, before| {
+            let ServiceRequest { breaker, limit, note } = by_hand.request(before);
+            assert_eq!(note.as_deref(), Some("n"));
+            (breaker, limit)
+        };
+        let limit = |text| ByHand::Limit { said: said(), calls: calls(text).unwrap() };
+        assert_eq!(request(ByHand::Auto(said()), Some(&before)), ("auto".to_owned(), Some(5)));
+        assert_eq!(request(ByHand::Close(said()), None), ("closed".to_owned(), None));
+        assert_eq!(request(limit("7"), Some(&before)), ("open".to_owned(), Some(7)));
+        assert_eq!(request(limit("auto"), Some(&before)), ("open".to_owned(), None));
+        for bad in ["0", "-1", "many", ""] {
+            assert!(calls(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn what_was_done_is_said_by_name() {
+        let json = r#"{"service":"http://d","names":["w/drone"],"limit":5,"in_flight":0,"waiting":0,"breaker":"held_open",
+            "p50_ms":null,"p99_ms":null,"by_hand":{"breaker":"open","limit":5,"at":"2026-01-01T00:00:00Z","by":"ops"}}"#;
+        let text = render(&serde_json::from_str(json).unwrap());
+        assert_eq!(
+            text,
+            "w/drone is held open: its calls wait until `sortie service auto` or `close`, with at most 5 calls at once.\n"
+        );
+    }
+}

@@ -1,0 +1,40 @@
+//! What is shown of services, and how a form is read.
+
+use super::*;
+
+const HOSTILE: &str = "<script>alert('x')</script>\"";
+
+fn service(by_hand: serde_json::Value) -> ServiceView {
+    serde_json::from_value(serde_json::json!({
+        "service": HOSTILE, "names": [HOSTILE, HOSTILE], "limit": 16, "in_flight": 3, "waiting": 1234,
+        "breaker": "held_open", "p50_ms": 1.5, "p99_ms": null, "by_hand": by_hand,
+    }))
+    .unwrap()
+}
+
+fn draft(breaker: &str, limit: &str, note: &str) -> Draft {
+    Draft { breaker: breaker.to_owned(), limit: limit.to_owned(), note: note.to_owned() }
+}
+
+#[test]
+fn foreign_text_stays_text_and_the_ways_fit_what_was_said() {
+    let held = serde_json::json!({ "breaker": "open", "limit": 7, "note": HOSTILE, "at": "2026-01-01T00:00:00Z", "by": HOSTILE });
+    let held = service(held);
+    let shown = html! { (table(std::slice::from_ref(&held))) (brief(std::slice::from_ref(&held))) (facts(&held)) (form(&held, &draft("open", HOSTILE, HOSTILE), None)) };
+    let shown = shown.into_string();
+    assert!(!shown.contains("<script>") && shown.contains("&lt;script&gt;"), "{shown}");
+    assert!(shown.contains("Let it decide") && !shown.contains(">Hold open<"), "{shown}");
+    assert!(shown.contains("name=\"limit\" value=\"7\""), "the quick way keeps the limit: {shown}");
+    let free = table(&[service(serde_json::Value::Null)]).into_string();
+    assert!(!free.contains("Let it decide") && free.contains(">Hold open<"), "{free}");
+}
+
+#[test]
+fn a_form_is_read_and_what_is_wrong_with_it_names_the_field() {
+    let read = draft("open", "", "").read().unwrap();
+    assert_eq!(read, ServiceRequest { breaker: "open".to_owned(), limit: None, note: None });
+    let read = draft("auto", "5", "slow").read().unwrap();
+    assert_eq!((read.limit, read.note.as_deref()), (Some(5), Some("slow")));
+    let Err(Trouble::Form(text)) = draft("auto", "-1", "").read() else { panic!("it was taken") };
+    assert!(text.starts_with("limit: '-1'"), "{text}");
+}

@@ -1,0 +1,109 @@
+//! What people say about services, brought from the control partition to where calls are made.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use effects::{BreakerState, Override, ServicePool};
+use engine::{Document, Documents};
+use rest::SERVICES_SHELF;
+use wire::{ServiceRequest, ServiceView};
+
+/// The services of this process and what people say about them. Cheap to clone.
+#[derive(Clone)]
+pub(crate) struct ByHand {
+    services: ServicePool,
+    documents: Documents,
+    // The versions that are in force here, by service. Held while others are read and put in force, so that what is
+    // older never follows what is newer.
+    in_force: Arc<Mutex<BTreeMap<String, u64>>>,
+}
+
+impl ByHand {
+    pub(crate) fn new(services: ServicePool, documents: Documents) -> ByHand {
+        ByHand { services, documents, in_force: Arc::default() }
+    }
+
+    /// Puts every change in force, wherever it was made.
+    pub(crate) async fn keep_following(self) {
+        let mut changes = self.documents.watch();
+        loop {
+            self.follow();
+            if changes.changed().await.is_err() {
+                return;
+            }
+        }
+    }
+
+    /// Puts in force what is known now.
+    pub(crate) fn follow(&self) {
+        let mut in_force = self.in_force.lock().expect("nobody panics while holding it");
+        let shelves = self.documents.load();
+        let said: BTreeMap<&str, &Document> = shelves.all(SERVICES_SHELF).collect();
+        in_force.retain(|service, _| {
+            let still = said.contains_key(service.as_str());
+            if !still {
+                self.services.set_override(service, Override::Automatic);
+                self.services.set_limit(service, None);
+            }
+            still
+        });
+        for (service, document) in said {
+            if in_force.get(service) == Some(&document.version) {
+                continue;
+            }
+            if let Some(said) = read(service, document) {
+                self.services.set_override(service, breaker(&said));
+                self.services.set_limit(service, said.limit);
+            }
+            in_force.insert(service.to_owned(), document.version);
+        }
+    }
+
+    /// How the services are doing, with what people have said put in force first.
+    pub(crate) fn services(&self) -> Vec<ServiceView> {
+        self.follow();
+        let view = |(service, snapshot): (String, effects::Snapshot)| ServiceView {
+            service,
+            names: Vec::new(),
+            limit: snapshot.limit as usize,
+            in_flight: snapshot.in_flight as usize,
+            waiting: snapshot.waiting,
+            breaker: word(snapshot.breaker).to_owned(),
+            p50_ms: snapshot.latency_p50.map(ms),
+            p99_ms: snapshot.latency_p99.map(ms),
+            // The API knows what workflows call a service, and what was said about it.
+            by_hand: None,
+        };
+        self.services.snapshots().into_iter().map(view).collect()
+    }
+}
+
+fn breaker(said: &ServiceRequest) -> Override {
+    match said.breaker.as_str() {
+        "open" => Override::Open,
+        "closed" => Override::Closed,
+        _ => Override::Automatic,
+    }
+}
+
+fn word(breaker: BreakerState) -> &'static str {
+    match breaker {
+        BreakerState::Closed => "closed",
+        BreakerState::Open { .. } => "open",
+        BreakerState::HalfOpen => "half_open",
+        BreakerState::HeldOpen => "held_open",
+        BreakerState::HeldClosed => "held_closed",
+    }
+}
+
+/// What was said; nothing when a newer version of the program wrote what this one cannot read.
+fn read(service: &str, document: &Document) -> Option<ServiceRequest> {
+    let said = serde_json::from_str(&document.text);
+    said.inspect_err(|error| tracing::warn!(service, %error, "what was said about a service cannot be read"))
+        .ok()
+}
+
+fn ms(duration: Duration) -> f64 {
+    duration.as_secs_f64() * 1000.0
+}
