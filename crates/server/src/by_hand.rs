@@ -20,8 +20,12 @@ pub(crate) struct ByHand {
 }
 
 impl ByHand {
-    pub(crate) fn new(services: ServicePool, documents: Documents) -> ByHand {
-        ByHand { services, documents, in_force: Arc::default() }
+    /// Puts in force at once what has been said so far.
+    pub(crate) fn in_force(services: &ServicePool, documents: &Documents) -> ByHand {
+        let (services, documents) = (services.clone(), documents.clone());
+        let by_hand = ByHand { services, documents, in_force: Arc::default() };
+        by_hand.follow();
+        by_hand
     }
 
     /// Puts every change in force, wherever it was made.
@@ -36,7 +40,7 @@ impl ByHand {
     }
 
     /// Puts in force what is known now.
-    pub(crate) fn follow(&self) {
+    fn follow(&self) {
         let mut in_force = self.in_force.lock().expect("nobody panics while holding it");
         let shelves = self.documents.load();
         let said: BTreeMap<&str, &Document> = shelves.all(SERVICES_SHELF).collect();

@@ -104,9 +104,8 @@ pub async fn start_with_clock(config: Config, clock: Clock) -> Result<Running, S
     let region_epoch = nats::region_epoch(regions.as_ref());
     let active = regions.as_ref().map_or_else(|| watch::channel(true).1, Regions::active);
     let outbound = Outbound::new(&config, descriptors, vault.clone(), starter, region_epoch, clock.clone())?;
-    let by_hand = ByHand::new(outbound.performer.services().clone(), control.documents().clone());
     // Before any call is made again: a service that is held open gets none.
-    by_hand.follow();
+    let by_hand = ByHand::in_force(outbound.performer.services(), control.documents());
     let engine = Engine::new(
         journal.clone(),
         view.clone(),
@@ -151,17 +150,7 @@ pub async fn start_with_clock(config: Config, clock: Clock) -> Result<Running, S
         pages: Some(Arc::new(Front::default())),
     });
     let server = rest::serve(listener, api.clone()).await.map_err(|source| unheard(&config, source))?;
-    let keeper = housekeeping::Keeper {
-        journal: Arc::downgrade(&journal),
-        view: view.clone(),
-        ids,
-        engine: engine.clone(),
-        gauges,
-        journal_bytes_max: config.journal.bytes_max,
-        partitions: config.partitions,
-        keep_ended: config.keep_ended,
-        clock,
-    };
+    let keeper = keeper(&config, &journal, &view, ids, &engine, gauges, clock);
     let housekeeping = host::spawn("housekeeping", keeper.run());
     let sources = Sources::start(sources);
     let joined = membership.map(|membership| membership.join(engine.clone(), control, active));
@@ -290,6 +279,29 @@ fn door(
         admission(config, memory),
         ingest::Metrics::register(metrics),
     ))
+}
+
+/// What must be done now and then.
+fn keeper(
+    config: &Config,
+    journal: &Arc<AnyJournal>,
+    view: &View,
+    ids: Arc<Ids>,
+    engine: &Engine,
+    gauges: gauges::Gauges,
+    clock: Clock,
+) -> housekeeping::Keeper {
+    housekeeping::Keeper {
+        journal: Arc::downgrade(journal),
+        view: view.clone(),
+        ids,
+        engine: engine.clone(),
+        gauges,
+        journal_bytes_max: config.journal.bytes_max,
+        partitions: config.partitions,
+        keep_ended: config.keep_ended,
+        clock,
+    }
 }
 
 fn admission(config: &Config, memory: Memory) -> Admission {
