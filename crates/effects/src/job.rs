@@ -7,6 +7,7 @@ mod message;
 mod oauth;
 mod order;
 mod send;
+mod show;
 mod status;
 mod turn;
 mod workflow;
@@ -26,6 +27,7 @@ use crate::job::send::MessageCaller;
 use crate::limits;
 use crate::send::Sender;
 
+pub(crate) use crate::job::message::is_credential;
 pub use crate::job::order::JobOrders;
 pub use crate::job::workflow::{StartError, StartRequest, Starter, Starting};
 

@@ -3,6 +3,7 @@
 
 mod feed;
 mod message;
+mod show;
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -173,16 +174,11 @@ impl Inner {
     }
 
     fn prepare<'d>(&self, errand: &Errand<'d>) -> Result<Prepared<'d>, Unready> {
-        let definition = errand.definition;
-        let rendered = with_context(errand, |context| match &errand.context.instead {
-            None => definition.render(errand.work, context).map_err(|error| error.to_string()),
-            Some(action) => {
-                let action = definition.parse_action(action).map_err(|problems| problems.to_string())?;
-                definition.render_action(&action, context).map_err(|error| error.to_string())
+        match render(errand).map_err(Unready::Never)? {
+            Rendered::Call(request) => {
+                let (request, service) = prepare_call(errand, request).map_err(Unready::Never)?;
+                Ok(Prepared::Call(Box::new(request), service))
             }
-        });
-        match rendered.map_err(Unready::Never)? {
-            Rendered::Call(request) => prepare_call(errand, request).map_err(Unready::Never),
             Rendered::Send(sending) => {
                 let patience = sending.timeout.as_std();
                 let send = self.prepare_message(errand, *sending)?;
@@ -205,7 +201,22 @@ impl Inner {
     }
 }
 
-fn prepare_call<'d>(errand: &Errand<'d>, rendered: definition::Request) -> Result<Prepared<'d>, String> {
+fn render(errand: &Errand<'_>) -> Result<Rendered, String> {
+    let definition = errand.definition;
+    with_context(errand, |context| match &errand.context.instead {
+        None => definition.render(errand.work, context).map_err(|error| error.to_string()),
+        Some(action) => {
+            let action = definition.parse_action(action).map_err(|problems| problems.to_string())?;
+            definition.render_action(&action, context).map_err(|error| error.to_string())
+        }
+    })
+}
+
+/// The call, and the service whose limits it is under.
+fn prepare_call<'d>(
+    errand: &Errand<'d>,
+    rendered: definition::Request,
+) -> Result<(Request, Cow<'d, str>), String> {
     let definition = errand.definition;
     let url = Url::parse(&rendered.url).map_err(|fault| fault.to_string())?;
     let named = rendered.service.as_ref();
@@ -226,7 +237,7 @@ fn prepare_call<'d>(errand: &Errand<'d>, rendered: definition::Request) -> Resul
         deadline: rendered.timeout.as_std(),
         ..Request::new(rendered.method, url)
     };
-    Ok(Prepared::Call(Box::new(request), service))
+    Ok((request, service))
 }
 
 fn with_context<T>(errand: &Errand<'_>, work: impl FnOnce(&definition::Context<'_>) -> T) -> T {

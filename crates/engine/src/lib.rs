@@ -18,5 +18,5 @@ pub use catalog::{Catalog, Catalogs, Entry};
 pub use control::{Applied, ApplyError, Control, ControlError, DeleteError};
 pub use engine::{CommandError, Engine, PartitionInfo, Settings};
 pub use metrics::Metrics;
-pub use order::{Context, Effects, Order, Reply, Stop, Subject};
+pub use order::{Context, Effects, Order, Reply, Stop, Subject, idempotency_key};
 pub use recovery::RecoveryError;

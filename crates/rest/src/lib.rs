@@ -32,7 +32,7 @@ mod serve;
 mod show;
 
 pub use access::{Access, Right, Role, SharedKey, Token};
-pub use api::{Api, Parts};
+pub use api::{Api, Calls, Parts};
 pub use bus::MESSAGE_TYPE;
 pub use pages::{Ask, Asking, Pages, PagesAnswer};
 pub use passage::{FORWARDED, NoPassage, PassError, Passage, Passing};

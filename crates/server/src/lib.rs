@@ -1,5 +1,6 @@
 //! The wiring: the only place that names concrete parts and puts them together.
 
+mod calls;
 mod config;
 mod descriptors;
 mod gauges;

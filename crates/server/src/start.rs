@@ -30,7 +30,7 @@ use crate::outbound::Outbound;
 use crate::pages::Front;
 use crate::passage::Neighbours;
 use crate::starter::WorkflowStarter;
-use crate::{gauges, housekeeping, region};
+use crate::{calls, gauges, housekeeping, region};
 
 /// How long messages of sources may take to settle when the process stops.
 const SOURCES_PATIENCE: Duration = Duration::from_secs(15);
@@ -123,6 +123,7 @@ pub async fn start_with_clock(config: Config, clock: Clock) -> Result<Running, S
     let gauges = gauges::Gauges::register(&mut metrics);
     let sources = outbound.sources(&config, &engine, &ingest, control.catalogs(), &mut metrics);
     let performer = outbound.performer;
+    let caller = performer.clone();
     let api = Api::new(Parts {
         journal: journal.clone(),
         ingest,
@@ -133,6 +134,9 @@ pub async fn start_with_clock(config: Config, clock: Clock) -> Result<Running, S
         access,
         metrics,
         services: Box::new(move || services(&performer)),
+        calls: Box::new(move |subject, context, work, attempt| {
+            calls::show(&caller, subject, context, work, attempt)
+        }),
         limits: wire_limits(&config, descriptors),
         jobs: JobReader::new(view.clone(), config.partitions),
         job_limits: config.job_limits(),

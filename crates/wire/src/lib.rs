@@ -1,5 +1,6 @@
 //! The JSON of the API: what clients send and what they get back, for the server and every client of it.
 
+mod call;
 mod cluster;
 mod overview;
 mod partition;
@@ -10,6 +11,7 @@ mod run;
 mod time;
 mod workflow;
 
+pub use call::{CallView, HeaderView, HttpView, SentMessageView, SentView};
 pub use cluster::{ClusterView, HoldingView, InstanceView};
 pub use overview::{
     BacklogView, FiringView, FiringsView, LatencyView, OverviewView, PartitionCounts, RatesView, RegionBrief,

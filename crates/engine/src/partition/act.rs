@@ -4,9 +4,9 @@ use std::sync::atomic::Ordering;
 
 use journal::{AppendError, Journal};
 use kernel::job::Occurrence;
-use kernel::{DropReason, Event, Fact, Fired, Owed, Run, RunNo, StepState, Try};
+use kernel::{DropReason, Event, Fact, Fired, Owed, Run, RunNo, Try};
 use planted::Bug;
-use words::{Outcome, StepName, Timestamp, Work};
+use words::{Outcome, Timestamp, Work};
 
 use super::{Batch, Partition};
 use crate::limits::HISTORY_TRIM_EVERY;
@@ -115,7 +115,7 @@ impl<J: Journal> Partition<J> {
             work: attempt.work,
             attempt: attempt.attempt,
             subject: self.subject(run),
-            context: context(run, attempt.work),
+            context: Context::of(run, attempt.work),
             stop: stop.clone(),
             reply: self.reply_for(no, attempt),
         };
@@ -231,30 +231,4 @@ impl<J: Journal> Partition<J> {
         metrics.calls.inc_by(now.calls - self.counted.calls);
         self.counted = now;
     }
-}
-
-fn context(run: &Run, work: Work) -> Context {
-    let instead = match work {
-        Work::DoInstead(step) | Work::UndoInstead(step) => run.steps[usize::from(step.0)].instead.clone(),
-        Work::Do(_) | Work::Alternative(_) | Work::Undo(_) | Work::Notice(_) => None,
-    };
-    Context {
-        run_id: run.request.id.clone(),
-        key: run.request.key.clone(),
-        request: run.request.body.clone(),
-        outputs: run.steps.iter().map(|step| step.output.clone()).collect(),
-        trace: run.request.trace.clone(),
-        status: run.status(),
-        reason: run.reason(),
-        parked_count: run.parked_count,
-        instead,
-        steps_done: steps_for_notice(run, work, |state| matches!(state, StepState::Done(_))),
-        steps_undone: steps_for_notice(run, work, |state| matches!(state, StepState::Undone(_))),
-    }
-}
-
-fn steps_for_notice(run: &Run, work: Work, chosen: fn(&StepState) -> bool) -> Vec<StepName> {
-    let Work::Notice(_) = work else { return Vec::new() };
-    let steps = run.each_step().filter(|(_, _, step)| chosen(&step.state));
-    steps.map(|(_, plan, _)| plan.name.clone()).collect()
 }

@@ -224,6 +224,7 @@ impl Instance {
             access: Access::Open,
             metrics,
             services: Box::new(Vec::new),
+            calls: Box::new(|_, _, _, _| wire::SentView::Problem("no calls in this world".to_owned())),
             limits: limits(),
             jobs: JobReader::new(view, PARTITIONS),
             job_limits: jobs::Limits::default(),

@@ -5,6 +5,7 @@
 mod azure;
 mod bad_input;
 mod bus;
+mod calls;
 mod changes;
 mod client;
 mod deliveries;
