@@ -1,6 +1,8 @@
 //! Which page is where, and which form does what.
 
 mod overview;
+mod parked;
+mod run;
 mod runs;
 
 use axum::body::Body;
@@ -16,15 +18,20 @@ use crate::visit::{Visit, encoded};
 pub(crate) async fn show(visit: &Visit) -> Result<Page, Trouble> {
     match visit.parts().as_slice() {
         [] => overview::show(visit).await,
+        ["ui", "parked"] => parked::show(visit).await,
         ["ui", "runs"] => runs::list(visit).await,
+        ["ui", "runs", id] => run::show(visit, id).await,
+        ["ui", "runs", id, "steps", step] => run::show_step(visit, id, step).await,
         _ => Err(Trouble::NotFound),
     }
 }
 
 /// Carries out a form.
 pub(crate) async fn act(visit: &Visit) -> Result<Acted, Trouble> {
-    let _ = visit;
-    Err(Trouble::NotFound)
+    match visit.parts().as_slice() {
+        ["ui", "runs", id, what] => run::act(visit, id, what).await,
+        _ => Err(Trouble::NotFound),
+    }
 }
 
 /// What became of a form.

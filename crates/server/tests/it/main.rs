@@ -16,6 +16,7 @@ mod jobs;
 mod jobs_target;
 mod jobs_world;
 mod manifests;
+mod pages_runs;
 mod parked;
 mod queues;
 mod queues_refused;
