@@ -1,5 +1,6 @@
 //! Which page is where, and which form does what.
 
+mod bulk;
 mod overview;
 mod parked;
 mod run;
@@ -18,6 +19,7 @@ use crate::visit::{Visit, encoded};
 pub(crate) async fn show(visit: &Visit) -> Result<Page, Trouble> {
     match visit.parts().as_slice() {
         [] => overview::show(visit).await,
+        ["ui", "bulk", rest @ ..] => bulk::show(visit, rest).await,
         ["ui", "parked"] => parked::show(visit).await,
         ["ui", "runs"] => runs::list(visit).await,
         ["ui", "runs", id] => run::show(visit, id).await,
@@ -29,6 +31,7 @@ pub(crate) async fn show(visit: &Visit) -> Result<Page, Trouble> {
 /// Carries out a form.
 pub(crate) async fn act(visit: &Visit) -> Result<Acted, Trouble> {
     match visit.parts().as_slice() {
+        ["ui", "bulk", rest @ ..] => bulk::act(visit, rest).await,
         ["ui", "runs", id, what] => run::act(visit, id, what).await,
         _ => Err(Trouble::NotFound),
     }

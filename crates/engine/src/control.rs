@@ -1,4 +1,7 @@
-//! The control partition: workflows, applied and deleted as durable events that every instance follows.
+//! The control partition: workflows and named documents, changed by durable events that every instance follows.
+
+mod book;
+mod documents;
 
 use std::sync::Arc;
 
@@ -6,20 +9,14 @@ use definition::{Definition, Problems};
 use host::Clock;
 use journal::codec;
 use journal::{AppendError, Journal, ReadError, Snapshot};
-use serde::{Deserialize, Serialize};
 use tokio::sync::{Mutex, watch};
-use words::{Epoch, PartitionId, Seq, Timestamp, WorkflowName};
+use words::{Epoch, PartitionId, Seq, WorkflowName};
 
-use crate::limits::RECOVERY_READ_BYTES;
+use self::book::{Book, ControlEvent};
+pub use self::documents::{Document, Documents, Expected, Shelves};
+use crate::limits::{DOCUMENT_BYTES_MAX, DOCUMENT_NAME_BYTES_MAX, DOCUMENTS_MAX, RECOVERY_READ_BYTES};
 use crate::recovery::snapshot_lost;
 use crate::{Catalog, Catalogs, Entry};
-
-/// A fact of the control partition. Read for ever: variants are only added, at the end.
-#[derive(Debug, Serialize, Deserialize)]
-enum ControlEvent {
-    WorkflowApplied { name: WorkflowName, version: u32, source: String, at: Timestamp, by: String },
-    WorkflowDeleted { name: WorkflowName, at: Timestamp, by: String },
-}
 
 /// The control partition, as its owner or one of those who follow it. Cheap to clone.
 pub struct Control<J>(Arc<Inner<J>>);
@@ -33,19 +30,12 @@ impl<J> Clone for Control<J> {
 struct Inner<J> {
     journal: Arc<J>,
     catalogs: Catalogs,
+    documents: Documents,
     clock: Clock,
-    // One change at a time: each is checked against the catalog that it changes. Held across the commit.
+    // One change at a time: each is checked against what it changes. Held across the commit.
     book: Mutex<Book>,
     /// The epoch under which it is owned here; changes while the book is held.
     owned: watch::Sender<Option<Epoch>>,
-}
-
-/// What is known of the control partition.
-#[derive(Default)]
-struct Book {
-    tail: Seq,
-    /// All that ever happened: a snapshot is made of it, and it is small.
-    history: Vec<ControlEvent>,
 }
 
 /// What applying a workflow came to.
@@ -83,6 +73,23 @@ pub enum DeleteError {
     Journal(#[from] AppendError),
 }
 
+/// Why a document was not kept.
+#[derive(Debug, thiserror::Error)]
+pub enum KeepError {
+    #[error("the document has {bytes} bytes; at most {DOCUMENT_BYTES_MAX} are kept")]
+    TooLarge { bytes: usize },
+    #[error("the name has {bytes} bytes; at most {DOCUMENT_NAME_BYTES_MAX} are kept")]
+    NameTooLong { bytes: usize },
+    #[error("{DOCUMENTS_MAX} documents are kept there already; remove one first")]
+    TooMany,
+    #[error("the document has changed meanwhile")]
+    Changed { current: Option<u64> },
+    #[error("the control partition is not held here")]
+    NotHeld,
+    #[error(transparent)]
+    Journal(#[from] AppendError),
+}
+
 /// Why the control partition cannot be opened.
 #[derive(Debug, thiserror::Error)]
 pub enum ControlError {
@@ -112,8 +119,9 @@ impl<J: Journal> Control<J> {
 
     /// A follower, which knows nothing until it has looked.
     pub fn follow(journal: Arc<J>, clock: Clock) -> Control<J> {
-        let (catalogs, book) = (Catalogs::default(), Mutex::default());
-        Control(Arc::new(Inner { journal, catalogs, clock, book, owned: watch::Sender::default() }))
+        let (catalogs, documents) = (Catalogs::default(), Documents::default());
+        let (book, owned) = (Mutex::default(), watch::Sender::default());
+        Control(Arc::new(Inner { journal, catalogs, documents, clock, book, owned }))
     }
 
     /// Becomes the owner: from now on changes are made here.
@@ -159,6 +167,29 @@ impl<J: Journal> Control<J> {
 
     pub fn catalogs(&self) -> &Catalogs {
         &self.0.catalogs
+    }
+
+    pub fn documents(&self) -> &Documents {
+        &self.0.documents
+    }
+
+    /// Puts a document in the place of the one of its shelf and name, or removes that one. Answers with the version
+    /// that is kept now. A text that is already there is not written again.
+    pub async fn keep(
+        &self,
+        shelf: &str,
+        name: &str,
+        document: Option<String>,
+        by: &str,
+        expected: Expected,
+    ) -> Result<Option<u64>, KeepError> {
+        let (inner, shelf, name, by) = (self.0.clone(), shelf.to_owned(), name.to_owned(), by.to_owned());
+        let kept =
+            host::spawn(
+                "keep document",
+                async move { inner.keep(shelf, name, document, by, expected).await },
+            );
+        kept.await.expect("a task that panics takes the process down")
     }
 
     /// Makes a definition the current version of its workflow. `if_version` must be the current one, if given.
@@ -221,6 +252,7 @@ impl<J: Journal> Inner<J> {
             applied_by: by.into(),
         });
         self.catalogs.store(next);
+        book.catalog_is_known();
         Ok(Applied { name, version, changed: true })
     }
 
@@ -234,7 +266,45 @@ impl<J: Journal> Inner<J> {
         let mut next = Catalog::clone(&catalog);
         next.retire(name);
         self.catalogs.store(next);
+        book.catalog_is_known();
         Ok(())
+    }
+
+    async fn keep(
+        &self,
+        shelf: String,
+        name: String,
+        document: Option<String>,
+        by: String,
+        expected: Expected,
+    ) -> Result<Option<u64>, KeepError> {
+        let bytes = document.as_ref().map_or(0, String::len);
+        if bytes > DOCUMENT_BYTES_MAX {
+            return Err(KeepError::TooLarge { bytes });
+        }
+        if name.len() > DOCUMENT_NAME_BYTES_MAX {
+            return Err(KeepError::NameTooLong { bytes: name.len() });
+        }
+        let mut book = self.book.lock().await;
+        let Some(epoch) = *self.owned.borrow() else { return Err(KeepError::NotHeld) };
+        let current = book.shelves.get(&shelf, &name);
+        let current_version = current.map(|current| current.version);
+        if !expected.holds(current_version) {
+            return Err(KeepError::Changed { current: current_version });
+        }
+        if current.map(|current| &*current.text) == document.as_deref() {
+            return Ok(current_version);
+        }
+        if current.is_none() && book.shelves.count(&shelf) >= DOCUMENTS_MAX {
+            return Err(KeepError::TooMany);
+        }
+        // The number of its frame: no other change ever has it.
+        let version = book.tail.next().0;
+        let kept = document.is_some().then_some(version);
+        let event = ControlEvent::Kept { shelf, name, version, document, at: self.clock.now(), by };
+        self.commit(&mut book, epoch, event).await?;
+        self.documents.store(&book.shelves);
+        Ok(kept)
     }
 
     async fn commit(&self, book: &mut Book, epoch: Epoch, event: ControlEvent) -> Result<(), AppendError> {
@@ -249,14 +319,13 @@ impl<J: Journal> Inner<J> {
                 return Err(error);
             }
         }
-        book.history.push(event);
+        book.push(event);
         self.snapshot(book).await;
         Ok(())
     }
 
     /// Reads everything behind the book, from a newer snapshot when the journal has forgotten what comes next.
     async fn catch_up(&self, book: &mut Book) -> Result<(), ControlError> {
-        let before = (book.tail, book.history.len());
         loop {
             match self.journal.read(PartitionId::CONTROL, book.tail.next(), RECOVERY_READ_BYTES).await {
                 Ok(records) if records.is_empty() => break,
@@ -264,7 +333,7 @@ impl<J: Journal> Inner<J> {
                     for record in records {
                         let event = codec::decode(&record.bytes)
                             .map_err(|_| ControlError::Decode { seq: record.seq })?;
-                        book.history.push(event);
+                        book.push(event);
                         book.tail = record.seq;
                     }
                 }
@@ -272,13 +341,10 @@ impl<J: Journal> Inner<J> {
                 Err(error) => return Err(error.into()),
             }
         }
-        if before != (book.tail, book.history.len()) {
-            let mut catalog = Catalog::default();
-            for event in &book.history {
-                evolve(&mut catalog, event)?;
-            }
+        if let Some(catalog) = book.changed_catalog()? {
             self.catalogs.store(catalog);
         }
+        self.documents.store(&book.shelves);
         Ok(())
     }
 
@@ -289,21 +355,18 @@ impl<J: Journal> Inner<J> {
         match snapshot.filter(|snapshot| snapshot.through > book.tail && snapshot.through.next() >= first) {
             None => Err(ControlError::SnapshotLost { found: found.max(book.tail), first }),
             Some(snapshot) => {
-                book.history =
-                    codec::decode(&snapshot.bytes).map_err(|_| ControlError::Decode { seq: found })?;
-                book.tail = found;
-                Ok(())
+                book.restore(&snapshot.bytes, found).map_err(|_| ControlError::Decode { seq: found })
             }
         }
     }
 
-    /// Keeps the history in a snapshot and lets the journal forget its frames: one log holds all partitions, and
+    /// Keeps the book in a snapshot and lets the journal forget its frames: one log holds all partitions, and
     /// the oldest frame that anybody needs keeps everything behind it.
     async fn snapshot(&self, book: &Book) {
         if book.tail == Seq::ZERO {
             return;
         }
-        let snapshot = Snapshot { through: book.tail, bytes: codec::encode(&book.history) };
+        let snapshot = Snapshot { through: book.tail, bytes: book.snapshot() };
         let stored = match self.journal.snapshot_put(PartitionId::CONTROL, snapshot).await {
             Ok(()) => self.journal.trim(PartitionId::CONTROL, book.tail.next(), Seq(1)).await,
             Err(error) => Err(error),
@@ -312,24 +375,4 @@ impl<J: Journal> Inner<J> {
             tracing::warn!(%error, "the workflows could not be kept in a snapshot; the journal keeps growing");
         }
     }
-}
-
-fn evolve(catalog: &mut Catalog, event: &ControlEvent) -> Result<(), ControlError> {
-    match event {
-        ControlEvent::WorkflowApplied { name, version, source, at, by } => {
-            let definition = Definition::parse(source).map_err(|problems| ControlError::Definition {
-                name: name.clone(),
-                version: *version,
-                problems,
-            })?;
-            catalog.insert(Entry {
-                version: *version,
-                definition: Arc::new(definition),
-                applied_at: *at,
-                applied_by: by.as_str().into(),
-            });
-        }
-        ControlEvent::WorkflowDeleted { name, .. } => catalog.retire(name),
-    }
-    Ok(())
 }

@@ -1,5 +1,5 @@
 //! The runtime: one loop per partition that decides, commits, evolves and acts; and the control partition
-//! that holds the workflows.
+//! that holds the workflows, and documents beside them.
 
 pub mod archive;
 mod catalog;
@@ -15,7 +15,10 @@ pub mod queues;
 mod recovery;
 
 pub use catalog::{Catalog, Catalogs, Entry};
-pub use control::{Applied, ApplyError, Control, ControlError, DeleteError};
+pub use control::{
+    Applied, ApplyError, Control, ControlError, DeleteError, Document, Documents, Expected, KeepError,
+    Shelves,
+};
 pub use engine::{CommandError, Engine, PartitionInfo, Settings};
 pub use metrics::Metrics;
 pub use order::{Context, Effects, Order, Reply, Stop, Subject, idempotency_key};

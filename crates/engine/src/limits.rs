@@ -70,5 +70,11 @@ pub const HISTORY_MAX_PER_JOB: usize = 1000;
 /// Occurrences of a job after which its oldest are looked for: a look reads an entry for each that is kept.
 pub const HISTORY_TRIM_EVERY: u64 = 100;
 
-/// Runs that one query of live runs hands back.
-pub const QUERY_RUNS_MAX: usize = 1000;
+/// Bytes of a document of the control partition: sixteen fit into the largest record.
+pub const DOCUMENT_BYTES_MAX: usize = 256 << 10;
+
+/// Bytes of the name of a document.
+pub const DOCUMENT_NAME_BYTES_MAX: usize = 256;
+
+/// Documents on one shelf.
+pub const DOCUMENTS_MAX: usize = 1000;

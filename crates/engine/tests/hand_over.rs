@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use engine::queues::{Outgoing, QueueAnswer, QueueCommand, QueueError, partition_of};
-use engine::{ApplyError, Control, Effects, Engine, Metrics, Order, Settings};
+use engine::{ApplyError, Control, Effects, Engine, Expected, KeepError, Metrics, Order, Settings};
 use host::Clock;
 use journal::memory::MemoryJournal;
 use kernel::queue::{QueueRef, Shelf};
@@ -136,4 +136,48 @@ async fn workflows_are_changed_by_one_and_seen_by_all() {
     first.control.look().await.unwrap();
     let name = words::WorkflowName::new("w").unwrap();
     assert_eq!(first.control.catalogs().load().current(&name).unwrap().version, 2);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn documents_are_kept_by_one_and_seen_by_all_through_takeover_and_restart() {
+    let journal = Arc::new(MemoryJournal::shared());
+    let (first, second) = (instance(&journal).control, instance(&journal).control);
+    let keep = async |control: &Control<MemoryJournal>, name: &str, text: Option<&str>, expected| {
+        control.keep("bulk", name, text.map(str::to_owned), "ada", expected).await
+    };
+    assert!(matches!(keep(&first, "a", Some("1"), Expected::Anything).await, Err(KeepError::NotHeld)));
+    first.take().await.unwrap();
+    first.apply(WORKFLOW, "a", None).await.unwrap();
+    let version = keep(&first, "a", Some("1"), Expected::Absent).await.unwrap().unwrap();
+    let absent = keep(&first, "a", Some("2"), Expected::Absent).await;
+    assert!(matches!(absent, Err(KeepError::Changed { current }) if current == Some(version)));
+    assert_eq!(keep(&first, "a", Some("1"), Expected::Anything).await.unwrap(), Some(version), "the same");
+    let next = keep(&first, "a", Some("2"), Expected::Version(version)).await.unwrap().unwrap();
+    assert!(next > version);
+    keep(&first, "b", Some("3"), Expected::Anything).await.unwrap();
+
+    let mut seen = second.documents().watch();
+    second.look().await.unwrap();
+    assert!(seen.has_changed().unwrap());
+    assert_eq!(second.documents().load(), first.documents().load());
+    seen.mark_unchanged();
+    second.look().await.unwrap();
+    assert!(!seen.has_changed().unwrap(), "nothing is new");
+
+    second.take().await.unwrap();
+    assert!(keep(&first, "b", None, Expected::Anything).await.is_err(), "overtaken");
+    assert_eq!(keep(&second, "b", None, Expected::Anything).await.unwrap(), None);
+    assert_eq!(keep(&second, "b", None, Expected::Anything).await.unwrap(), None, "already gone");
+    let again = keep(&second, "b", Some("4"), Expected::Absent).await.unwrap().unwrap();
+    assert!(again > next, "a name that was free never has an old version again");
+    first.look().await.unwrap();
+    assert_eq!(first.documents().load(), second.documents().load());
+
+    let restarted = Control::open(Arc::new(journal.reopen()), Clock::start()).await.unwrap();
+    assert_eq!(restarted.documents().load(), second.documents().load());
+    let shelves = restarted.documents().load();
+    let all: Vec<_> =
+        shelves.all("bulk").map(|(name, document)| (name, &*document.text, &*document.by)).collect();
+    assert_eq!(all, [("a", "2", "ada"), ("b", "4", "ada")]);
+    assert_eq!(restarted.catalogs().load().all().count(), 1);
 }

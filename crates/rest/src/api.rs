@@ -18,6 +18,7 @@ use wire::{SentView, ServiceView};
 use words::{PartitionId, RunId, RunStatus, Span, StepName, Work, WorkflowName};
 
 use crate::access::{self, Access, Denied, Permission};
+use crate::bulk::Bulks;
 use crate::error::ApiError;
 use crate::limits::WAITING_READ_BYTES;
 use crate::pages::Pages;
@@ -68,6 +69,9 @@ const PEER_NAME: &str = "sortie";
 /// The API. Cheap to clone.
 pub struct Api<J> {
     parts: Arc<Parts<J>>,
+    /// What this instance knows itself by, and others with it where there are others.
+    pub(crate) inner: PeerSecret,
+    pub(crate) bulks: Bulks,
     /// Held while a queue or topic is made, changed or deleted: what `If-Match` asks for must still be so then. Nobody
     /// but the API changes them.
     pub(crate) changing_queues: Arc<tokio::sync::Mutex<()>>,
@@ -75,7 +79,12 @@ pub struct Api<J> {
 
 impl<J> Clone for Api<J> {
     fn clone(&self) -> Api<J> {
-        Api { parts: self.parts.clone(), changing_queues: self.changing_queues.clone() }
+        Api {
+            parts: self.parts.clone(),
+            inner: self.inner.clone(),
+            bulks: self.bulks.clone(),
+            changing_queues: self.changing_queues.clone(),
+        }
     }
 }
 
@@ -104,8 +113,10 @@ impl Found {
 }
 
 impl<J: Journal> Api<J> {
-    pub fn new(parts: Parts<J>) -> Api<J> {
-        Api { parts: Arc::new(parts), changing_queues: Arc::default() }
+    pub fn new(mut parts: Parts<J>) -> Api<J> {
+        let inner = parts.peer.clone().unwrap_or_else(PeerSecret::fresh);
+        let bulks = Bulks::register(&mut parts.metrics);
+        Api { parts: Arc::new(parts), inner, bulks, changing_queues: Arc::default() }
     }
 
     /// Who asks, if they may.
@@ -115,6 +126,14 @@ impl<J: Journal> Api<J> {
         }
         let authorization = self.authorization(headers)?;
         self.access.check(authorization, permission).map_err(ApiError::Denied)
+    }
+
+    /// Who cancels a run or decides on it, if they may: also who has asked another instance to do so to many.
+    pub(crate) fn allow_operator(&self, headers: &http::HeaderMap) -> Result<String, ApiError> {
+        match self.inner.on_behalf(headers) {
+            Some(name) => Ok(name),
+            None => Ok(self.allow(headers, Permission::Operate)?.to_owned()),
+        }
     }
 
     /// Who asks for something of a queue or topic, if they may. `path` is its path, `/` that of all of them.
@@ -134,7 +153,7 @@ impl<J: Journal> Api<J> {
 
     /// Whether another instance asks by itself, for something that instances may.
     pub(crate) fn is_peer(&self, headers: &http::HeaderMap, permission: Permission) -> bool {
-        self.peer.as_ref().is_some_and(|peer| peer.allows(headers, permission))
+        self.inner.allows(headers, permission)
     }
 
     pub(crate) fn authorization<'h>(

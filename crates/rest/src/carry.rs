@@ -12,7 +12,7 @@ use crate::concern::Concern;
 use crate::errand::{Errand, bring_home, is_not_held};
 use crate::error::ApiError;
 use crate::passage::PassError;
-use crate::peer::PEER;
+use crate::peer::{ON_BEHALF, PEER};
 
 impl<J: Journal> Api<J> {
     /// Whether a request about a partition is answered here. One that is being let go can still be looked at.
@@ -58,7 +58,14 @@ impl<J: Journal> Api<J> {
         to: &Member,
         errand: &Errand,
     ) -> Result<Response<bytes::Bytes>, PassError> {
-        self.passage.pass(to, errand.outgoing(&self.me()), errand.patience).await
+        let mut request = errand.outgoing(&self.me());
+        // What this instance asks by itself, for somebody who may, it asks there as well.
+        if self.inner.on_behalf(&errand.headers).is_some() {
+            for name in [PEER, ON_BEHALF] {
+                request.headers_mut().extend(errand.headers.get(&name).cloned().map(|value| (name, value)));
+            }
+        }
+        self.passage.pass(to, request, errand.patience).await
     }
 
     /// One try to ask an instance something that no client has asked for.

@@ -82,6 +82,7 @@ fn routed(method: &Method, path: &str, partitions: u16) -> Concern {
         (&Method::GET, ["queues"]) => Concern::List(List::Queues),
         (&Method::GET, ["topics"]) => Concern::List(List::Topics),
         (&Method::GET, ["partitions"]) => Concern::List(List::Partitions),
+        (_, ["bulk", ..]) => Concern::Partition(PartitionId::CONTROL),
         (&Method::POST, ["workflows"]) | (&Method::DELETE, ["workflows", _]) => {
             Concern::Partition(PartitionId::CONTROL)
         }
@@ -160,6 +161,7 @@ mod tests {
         assert_eq!(concern(Method::GET, "/v1/runs/r-1/steps/s/call"), Concern::Run(id));
         assert_eq!(concern(Method::GET, "/v1/runs"), Concern::List(List::Runs));
         assert_eq!(concern(Method::POST, "/v1/workflows"), Concern::Partition(PartitionId::CONTROL));
+        assert_eq!(concern(Method::POST, "/v1/bulk/b-1/stop"), Concern::Partition(PartitionId::CONTROL));
         assert_eq!(concern(Method::POST, "/v1/workflows/w/runs:batch"), Concern::Entrance);
         let all = "/subscriptions/s/providers/Microsoft.Scheduler/jobCollections";
         assert_eq!(concern(Method::GET, all), Concern::List(List::AzureCollections));

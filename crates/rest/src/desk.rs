@@ -101,6 +101,9 @@ impl<J: Journal> Desk<J> {
             };
             return answered.unwrap_or_else(IntoResponse::into_response);
         }
+        if Self::is_bulk(&request) {
+            return self.take_bulk(request).await.unwrap_or_else(IntoResponse::into_response);
+        }
         let mut router = self.router.clone();
         match router.call(request.map(Body::new)).await {
             Ok(response) => response,

@@ -17,7 +17,7 @@ use crate::error::{ApiError, NOT_HELD};
 use crate::holds::HOLDS;
 use crate::limits::{HOLDER_GLANCE, HOLDER_PATIENCE, PASS_PATIENCE, PASSED_BYTES_MAX};
 use crate::passage::FORWARDED;
-use crate::peer::PEER;
+use crate::peer::{ON_BEHALF, PEER};
 
 /// Headers that concern one connection alone.
 const HOP_BY_HOP: [HeaderName; 8] = [
@@ -92,6 +92,7 @@ impl Errand {
         let mut headers = self.headers.clone();
         strip(&mut headers);
         headers.remove(PEER);
+        headers.remove(ON_BEHALF);
         let me = HeaderValue::try_from(&me.0).unwrap_or_else(|_| HeaderValue::from_static("?"));
         headers.insert(FORWARDED, me);
         *request.headers_mut() = headers;
@@ -150,6 +151,7 @@ mod tests {
             ("keep-alive", "timeout=5"),
             ("transfer-encoding", "chunked"),
             ("sortie-peer", "guessed"),
+            ("sortie-on-behalf", "nobody"),
         ];
         let headers =
             headers.map(|(name, value)| (HeaderName::from_static(name), HeaderValue::from_static(value)));

@@ -2,7 +2,7 @@
 
 use axum::response::{IntoResponse, Response};
 use engine::queues::QueueError;
-use engine::{ApplyError, CommandError, DeleteError};
+use engine::{ApplyError, CommandError, DeleteError, KeepError};
 use http::header::{ALLOW, CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
 use http::{HeaderName, HeaderValue, StatusCode};
 use ingest::{Refusal, RefusalReason, SubmitError};
@@ -57,6 +57,10 @@ pub(crate) enum ApiError {
     Delete(#[from] DeleteError),
     #[error(transparent)]
     Command(#[from] CommandError),
+    #[error(transparent)]
+    Keep(#[from] KeepError),
+    #[error("{0}")]
+    TooManyBulks(String),
     #[error("{0}")]
     View(String),
     #[error("the job or collection cannot be used: {0}")]
@@ -149,6 +153,8 @@ impl ApiError {
             ApiError::Apply(ApplyError::NotHeld) | ApiError::Delete(DeleteError::NotHeld) => NOT_HELD_CODE,
             ApiError::Delete(DeleteError::NotFound) => (StatusCode::NOT_FOUND, "unknown_workflow"),
             ApiError::Delete(DeleteError::Journal(error)) => journal_code(error),
+            ApiError::Keep(error) => keep_code(error),
+            ApiError::TooManyBulks(_) => (StatusCode::CONFLICT, "too_many_bulks"),
             ApiError::Command(CommandError::Rejected(rejection)) => rejection_code(rejection),
             ApiError::Command(CommandError::Stopped { .. }) => {
                 (StatusCode::SERVICE_UNAVAILABLE, "partition_stopped")
@@ -244,6 +250,17 @@ impl ApiError {
 
 /// Another instance has the partition, or nobody at this moment: the same call finds it soon.
 const NOT_HELD_CODE: (StatusCode, &str) = (StatusCode::SERVICE_UNAVAILABLE, "not_held");
+
+fn keep_code(error: &KeepError) -> (StatusCode, &'static str) {
+    match error {
+        KeepError::TooLarge { .. } => (StatusCode::PAYLOAD_TOO_LARGE, "too_large"),
+        KeepError::NameTooLong { .. } => (StatusCode::BAD_REQUEST, "bad_request"),
+        KeepError::TooMany => (StatusCode::CONFLICT, "quota"),
+        KeepError::Changed { .. } => (StatusCode::PRECONDITION_FAILED, "changed"),
+        KeepError::NotHeld => NOT_HELD_CODE,
+        KeepError::Journal(error) => journal_code(error),
+    }
+}
 
 fn submit_code(error: &SubmitError) -> (StatusCode, &'static str) {
     match error {

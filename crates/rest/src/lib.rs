@@ -4,6 +4,7 @@ pub mod access;
 mod api;
 mod azure;
 mod body;
+mod bulk;
 mod bus;
 mod carry;
 mod concern;

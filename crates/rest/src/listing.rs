@@ -1,6 +1,7 @@
 //! Lists of runs: first those in memory, then those that have ended, each newest first.
 
-use engine::limits::QUERY_RUNS_MAX;
+use std::cmp::Reverse;
+
 use journal::Journal;
 use kernel::{Run, State};
 use view::RunQuery;
@@ -125,8 +126,16 @@ fn select(state: &State, query: &RunQuery, after: Option<&(Timestamp, String)>) 
             && query.to.is_none_or(|to| request.accepted_at < to)
             && after.is_none_or(|(at, id)| (request.accepted_at, request.id.as_str()) < (*at, id.as_str()))
     };
-    let rows = state.runs().rev().filter(wanted).take(QUERY_RUNS_MAX.min(query.limit + 1));
-    rows.map(|run| RunSummary { reason: run.reason(), ..show::summary(run) }).collect()
+    // Runs stand in the order in which they were taken from the inbox, which is not quite that of their times: what was
+    // left out by the one and passed over by the other would be in no page.
+    let place = |run: &&Run| (Reverse(run.request.accepted_at), Reverse(run.request.id.clone()));
+    let mut found: Vec<&Run> = state.runs().filter(wanted).collect();
+    let count = found.len().min(query.limit + 1);
+    if count < found.len() {
+        found.select_nth_unstable_by_key(count, place);
+        found.truncate(count);
+    }
+    found.into_iter().map(|run| RunSummary { reason: run.reason(), ..show::summary(run) }).collect()
 }
 
 async fn ended<J: Journal>(api: &Api<J>, query: RunQuery) -> Result<RunPage, ApiError> {

@@ -140,7 +140,7 @@ fn kernel_ended(status: words::RunStatus) -> ApiError {
 }
 
 /// The body with a field set, when it is an object and the field has a name; else as it is.
-fn with_field(body: &Bytes, field: Option<&str>, id: &RunId) -> Bytes {
+pub(crate) fn with_field(body: &Bytes, field: Option<&str>, id: &RunId) -> Bytes {
     let Some(field) = field else { return body.clone() };
     let Ok(mut object) = serde_json::from_slice::<Map<String, Value>>(body) else { return body.clone() };
     object.insert(field.to_owned(), Value::String(id.to_string()));

@@ -10,6 +10,9 @@ use crate::access::Permission;
 /// Carries the secret of the instances in calls that one makes by itself to another, never in a client's.
 pub const PEER: HeaderName = HeaderName::from_static("sortie-peer");
 
+/// For whom an instance acts, beside [`PEER`]: the name stands in timelines.
+pub(crate) const ON_BEHALF: HeaderName = HeaderName::from_static("sortie-on-behalf");
+
 /// The secret that the instances of one installation share.
 #[derive(Clone)]
 pub struct PeerSecret {
@@ -36,11 +39,27 @@ impl PeerSecret {
         self.header.clone()
     }
 
+    /// One that nobody else knows, for what an instance asks of itself.
+    pub(crate) fn fresh() -> PeerSecret {
+        let text = format!("{}{}", uuid::Uuid::new_v4().simple(), uuid::Uuid::new_v4().simple());
+        PeerSecret::new(&Secret::new(text)).expect("digits are a header")
+    }
+
     /// Whether a call comes from another instance, and may do what it asks for.
     pub(crate) fn allows(&self, headers: &HeaderMap, permission: Permission) -> bool {
+        self.is_in(headers) && matches!(permission, Permission::Read | Permission::Ingest)
+    }
+
+    /// Whom a call of another instance acts for, when it says so: somebody who may operate asked it to.
+    pub(crate) fn on_behalf(&self, headers: &HeaderMap) -> Option<String> {
+        let name = headers.get(ON_BEHALF).filter(|_| self.is_in(headers))?;
+        Some(String::from_utf8_lossy(name.as_bytes()).into_owned())
+    }
+
+    fn is_in(&self, headers: &HeaderMap) -> bool {
         let Some(value) = headers.get(PEER) else { return false };
         let sha256: [u8; 32] = Sha256::digest(value.as_bytes()).into();
-        bool::from(self.sha256.ct_eq(&sha256)) && matches!(permission, Permission::Read | Permission::Ingest)
+        self.sha256.ct_eq(&sha256).into()
     }
 }
 
@@ -58,6 +77,15 @@ mod tests {
         assert!(!peer.allows(&with("between them"), Permission::Read));
         assert!(!peer.allows(&HeaderMap::new(), Permission::Read));
         assert!(!format!("{peer:?}").contains("between"));
+        let acting = |text| {
+            let mut headers = with(text);
+            headers.insert(ON_BEHALF, HeaderValue::from_static("ada"));
+            headers
+        };
+        assert_eq!(peer.on_behalf(&acting("between us")).as_deref(), Some("ada"));
+        assert_eq!(peer.on_behalf(&acting("between them")), None);
+        assert_eq!(peer.on_behalf(&with("between us")), None);
+        assert_eq!(PeerSecret::fresh().on_behalf(&acting("between us")), None);
         assert!(PeerSecret::new(&Secret::new("a\nb".to_owned())).is_none());
     }
 }

@@ -1,5 +1,6 @@
 //! Everything but the entrance: runs, parked runs, workflows, partitions, health.
 
+mod bulk;
 mod call;
 mod cluster;
 mod collections;
@@ -69,6 +70,9 @@ pub(crate) fn router<J: Journal>(api: Api<J>) -> Router {
         .route("/v1/topics/{t}/subscriptions/{s}/messages", get(queues::messages::<J>))
         .route("/v1/topics/{t}/subscriptions/{s}/redrive", post(queues::redrive::<J>))
         .route("/v1/topics/{t}/subscriptions/{s}/purge", post(queues::purge::<J>))
+        .route("/v1/bulk", get(bulk::list::<J>).post(wrong_method))
+        .route("/v1/bulk/{id}", get(bulk::show::<J>))
+        .route("/v1/bulk/{id}/stop", post(bulk::stop::<J>))
         .route("/v1/cluster", get(cluster::show::<J>))
         .route("/v1/partitions", get(health::partitions::<J>))
         .route("/v1/region", get(region::show::<J>))

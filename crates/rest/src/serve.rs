@@ -16,6 +16,7 @@ use tokio::task::JoinHandle;
 
 use crate::api::Api;
 use crate::body::Payload;
+use crate::bulk;
 use crate::desk::Desk;
 use crate::limits::{HEAD_BYTES_MAX, HEADERS_MAX};
 use crate::patience::Patience;
@@ -27,6 +28,7 @@ pub struct Server {
     connections: Arc<Semaphore>,
     connections_max: usize,
     accepting: JoinHandle<()>,
+    bulks: JoinHandle<()>,
 }
 
 /// Begins to listen.
@@ -36,8 +38,9 @@ pub async fn serve<J: Journal>(listener: TcpListener, api: Api<J>) -> std::io::R
     let connections_max = api.limits.connections_max;
     let connections = Arc::new(Semaphore::new(connections_max));
     let desk = Desk::new(api, stopped.clone());
+    let bulks = host::spawn("bulks", bulk::drive(desk.clone(), stopped.clone()));
     let accepting = host::spawn("accept connections", accept(listener, desk, stopped, connections.clone()));
-    Ok(Server { address, stop, connections, connections_max, accepting })
+    Ok(Server { address, stop, connections, connections_max, accepting, bulks })
 }
 
 impl Server {
@@ -52,6 +55,7 @@ impl Server {
         let idle = async {
             // An error means that the accept loop was cancelled: it accepts nothing more either way.
             let _ = self.accepting.await;
+            let _ = self.bulks.await;
             let all = u32::try_from(self.connections_max).expect("a small number");
             drop(self.connections.acquire_many(all).await);
         };

@@ -1,5 +1,6 @@
 //! The JSON of the API: what clients send and what they get back, for the server and every client of it.
 
+mod bulk;
 mod call;
 mod cluster;
 mod overview;
@@ -11,6 +12,10 @@ mod run;
 mod time;
 mod workflow;
 
+pub use bulk::{
+    BulkAction, BulkCount, BulkFailed, BulkFailure, BulkList, BulkPreview, BulkRequest, BulkSample,
+    BulkSelect, BulkSkipped, BulkState, BulkView,
+};
 pub use call::{CallView, HeaderView, HttpView, SentMessageView, SentView};
 pub use cluster::{ClusterView, HoldingView, InstanceView};
 pub use overview::{

@@ -98,9 +98,9 @@ pub(super) async fn cancel<J: Journal>(
     headers: HeaderMap,
     Named(id): Named,
 ) -> Result<Response, ApiError> {
-    let by = api.allow(&headers, Permission::Operate)?;
+    let by = api.allow_operator(&headers)?;
     let id = run_id(&id)?;
-    api.cancel(&id, by).await?;
+    api.cancel(&id, &by).await?;
     Ok(own_route::json(StatusCode::ACCEPTED, api.show(&id).await?))
 }
 
@@ -109,7 +109,7 @@ pub(super) async fn decide<J: Journal>(
     Named(id): Named,
     request: Request,
 ) -> Result<Response, ApiError> {
-    let by = api.allow(request.headers(), Permission::Operate)?;
+    let by = api.allow_operator(request.headers())?;
     let id = run_id(&id)?;
     let bytes = body::read(request, DECISION_BYTES_MAX).await?;
     let asked: DecisionRequest = serde_json::from_slice(&bytes)
@@ -126,7 +126,7 @@ pub(super) async fn decide<J: Journal>(
         }
     };
     let command = Command::Decide { decision, note: asked.note };
-    api.engine.command(partition, id.clone(), by.to_owned(), command).await?;
+    api.engine.command(partition, id.clone(), by, command).await?;
     Ok(own_route::json(StatusCode::OK, api.show(&id).await?))
 }
 

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod batches;
+mod bulk;
 mod calls;
 #[path = "../it/client.rs"]
 mod client;

@@ -2,13 +2,14 @@
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use bytes::Bytes;
 use cluster::{Directory, Holding, InstanceId, Member, Roles, Sight};
 use engine::jobs::JobReader;
-use engine::{Control, Effects, Engine, Order};
+use engine::{Control, Effects, Engine, Order, Subject};
 use host::Clock;
 use http::Method;
 use ingest::{Admission, Ingest};
@@ -21,15 +22,15 @@ use tokio::net::TcpListener;
 use tokio::sync::watch;
 use vault::{Secret, Vault};
 use view::{Ids, View};
-use words::{Epoch, Outcome, PartitionId, Span};
+use words::{Epoch, Outcome, PartitionId, Span, StepIndex, Work};
 
 use crate::client::{Answer, call, request};
 
 pub const PARTITIONS: u16 = 8;
 pub const SECRET: &str = "between the instances";
 
-/// Requests with `wait` stay live for ever; all others end at once.
-pub const WORKFLOWS: [&str; 3] = [
+/// Requests with `wait` stay live for ever; all others end at once, but those of `stubborn`, which are parked.
+pub const WORKFLOWS: [&str; 4] = [
     "
 name: parcels
 services: { a: { url: 'http://a.test' } }
@@ -50,16 +51,39 @@ services: { a: { url: 'http://a.test' } }
 steps:
   one: { call: { service: a, method: PUT, path: /x, body: .request } }
 ",
+    "
+name: stubborn
+services: { a: { url: 'http://a.test' } }
+steps:
+  one: { call: { service: a, method: PUT, path: /x }, undo: { service: a, method: DELETE, path: /x } }
+  two: { after: [one], call: { service: a, method: PUT, path: /y } }
+",
 ];
 
 /// Answers calls at once, or never.
-#[derive(Default)]
 struct Script {
     kept: Mutex<Vec<Order>>,
+    /// Whether what is stubborn can be undone.
+    well: Arc<AtomicBool>,
+}
+
+impl Script {
+    fn refuses(&self, order: &Order) -> bool {
+        let Subject::Workflow { definition, .. } = &order.subject else { return false };
+        definition.name().as_str() == "stubborn"
+            && match order.work {
+                Work::Do(step) => step == StepIndex(1),
+                Work::Undo(_) => !self.well.load(Ordering::Relaxed),
+                _ => false,
+            }
+    }
 }
 
 impl Effects for Script {
     fn start(&self, order: Order) {
+        if self.refuses(&order) {
+            return order.reply.tell(Outcome::Refused { status: Some(409), reason: "stubborn".to_owned() });
+        }
         let request: Value = serde_json::from_slice(&order.context.request).unwrap_or_default();
         if request["wait"] == true {
             self.kept.lock().unwrap().push(order);
@@ -82,6 +106,7 @@ pub struct Instance {
 pub struct World {
     pub instances: Vec<Instance>,
     sight: watch::Sender<Arc<Sight>>,
+    well: Arc<AtomicBool>,
 }
 
 impl World {
@@ -104,16 +129,15 @@ impl World {
         let _ = tracing_subscriber::fmt().with_env_filter("warn").with_test_writer().try_init();
         let journal = Arc::new(MemoryJournal::new());
         let (sight, seen) = watch::channel(Arc::new(Sight { known: true, active: true, ..Sight::default() }));
-        let mut instances = Vec::new();
+        let (mut instances, well) = (Vec::new(), Arc::new(AtomicBool::new(false)));
         for (number, roles) in roles.into_iter().enumerate() {
-            instances.push(Instance::start(number, roles, &journal, seen.clone()).await);
+            instances.push(Instance::start(number, roles, &journal, seen.clone(), well.clone()).await);
         }
-        let world = World { instances, sight };
+        let world = World { instances, sight, well };
         for instance in &world.instances {
             world.change(|sight| drop(sight.members.insert(instance.id.clone(), instance.member())));
         }
-        let epoch = world.instances[1].control.take().await.unwrap();
-        world.note(1, PartitionId::CONTROL, epoch);
+        world.take_control(1).await;
         for source in WORKFLOWS {
             world.send(2, Method::POST, "/v1/workflows", source).await.expect(201);
         }
@@ -129,6 +153,17 @@ impl World {
     pub async fn give(&self, at: usize, partition: PartitionId) {
         let epoch = self.instances[at].engine.take(partition).await.unwrap();
         self.note(at, partition, epoch);
+    }
+
+    /// Lets an instance take the control partition, and the others know.
+    pub async fn take_control(&self, at: usize) {
+        let epoch = self.instances[at].control.take().await.unwrap();
+        self.note(at, PartitionId::CONTROL, epoch);
+    }
+
+    /// From now on what is stubborn can be undone.
+    pub fn heal(&self) {
+        self.well.store(true, Ordering::Relaxed);
     }
 
     fn note(&self, at: usize, partition: PartitionId, epoch: Epoch) {
@@ -182,6 +217,7 @@ impl Instance {
         roles: Roles,
         journal: &Arc<MemoryJournal>,
         sight: watch::Receiver<Arc<Sight>>,
+        well: Arc<AtomicBool>,
     ) -> Instance {
         let id = InstanceId(format!("instance-{number}"));
         let directory = tempfile::tempdir().unwrap();
@@ -196,7 +232,7 @@ impl Instance {
             view.clone(),
             ids.clone(),
             control.catalogs().clone(),
-            Arc::new(Script::default()),
+            Arc::new(Script { kept: Mutex::default(), well }),
             clock.clone(),
             engine::Settings::for_partitions(PARTITIONS),
             engine::Metrics::register(&mut metrics),

@@ -4,6 +4,7 @@
 
 mod azure;
 mod bad_input;
+mod bulk;
 mod bus;
 mod calls;
 mod changes;
