@@ -16,7 +16,7 @@ use crate::mask::MASK;
 #[derive(Debug, Clone, PartialEq)]
 pub enum Shown {
     Call(ShownCall),
-    Message(ShownMessage),
+    Message(Box<ShownMessage>),
     /// A job that starts a workflow.
     Start {
         workflow: String,

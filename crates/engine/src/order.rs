@@ -61,9 +61,9 @@ pub struct Context {
 }
 
 impl Context {
-    /// What can be told of a run when `work` is carried out. An archived run has no plan, and so no names of steps for
-    /// its notices.
-    pub fn of(run: &Run, work: Work) -> Context {
+    /// What can be told of a run when `work` is carried out. `reason` is given because an archived run no longer has
+    /// its plan, and with it the names of its steps.
+    pub fn of(run: &Run, work: Work, reason: Option<String>) -> Context {
         let instead = match work {
             Work::DoInstead(step) | Work::UndoInstead(step) => run.steps[usize::from(step.0)].instead.clone(),
             Work::Do(_) | Work::Alternative(_) | Work::Undo(_) | Work::Notice(_) => None,
@@ -75,7 +75,7 @@ impl Context {
             outputs: run.steps.iter().map(|step| step.output.clone()).collect(),
             trace: run.request.trace.clone(),
             status: run.status(),
-            reason: run.reason(),
+            reason,
             parked_count: run.parked_count,
             instead,
             steps_done: steps_for_notice(run, work, |state| matches!(state, StepState::Done(_))),

@@ -21,7 +21,7 @@ pub(crate) fn show(
 ) -> SentView {
     match performer.show(subject, context, work, attempt) {
         Ok(Shown::Call(call)) => SentView::Http(http(call)),
-        Ok(Shown::Message(message)) => SentView::Message(sent(message)),
+        Ok(Shown::Message(message)) => SentView::Message(sent(*message)),
         Ok(Shown::Start { workflow, id, body }) => SentView::Start { workflow, id, body },
         Err(problem) => SentView::Problem(problem),
     }

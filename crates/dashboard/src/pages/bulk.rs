@@ -251,17 +251,18 @@ fn page(draft: &Draft, above: Markup) -> Page {
 
 /// What would happen, and the button that lets it happen.
 fn previewed(draft: &Draft, preview: &BulkPreview) -> Markup {
-    let total = counted(preview.matched);
-    let question = format!("{} {total} runs?", draft.action_text());
+    let is_one = preview.matched == BulkCount { count: 1, at_least: false };
+    let total = format!("{} {}", counted(preview.matched), if is_one { "run" } else { "runs" });
+    let question = format!("{} {total}?", draft.action_text());
     html! {
         section.card #preview aria-label="Dry run" {
-            h2 { "Dry run: " (total) " runs" }
+            h2 { "Dry run: " (total) }
             p.quiet { "Nothing has been changed." }
             @if !preview.sample.is_empty() { (sample(preview)) }
             @if preview.matched.count > 0 {
                 form method="post" action="/ui/bulk" data-question=(question) {
                     (draft.hidden())
-                    div.actions { button.primary type="submit" { (draft.action_text()) " " (total) " runs" } }
+                    div.actions { button.primary type="submit" { (draft.action_text()) " " (total) } }
                 }
             }
         }

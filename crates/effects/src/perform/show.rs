@@ -28,7 +28,9 @@ impl Performer {
                         let (request, _) = prepare_call(&errand, request)?;
                         Ok(Shown::call(request, self.0.client.region_epoch(), false))
                     }
-                    Rendered::Send(sending) => Ok(Shown::Message(shown(definition, &errand.key, *sending))),
+                    Rendered::Send(sending) => {
+                        Ok(Shown::Message(Box::new(shown(definition, &errand.key, *sending))))
+                    }
                 }
             }
         }

@@ -65,8 +65,12 @@ pub(super) async fn show<J: Journal>(
     let Query(CallQuery { work: asked, attempt }) =
         asked.map_err(|error| ApiError::BadRequest(error.body_text()))?;
     let id = run_id(&id)?;
-    let run = match api.find(&id).await? {
-        Some(Found::Live(_, run) | Found::Ended(_, run)) => run,
+    let (run, reason) = match api.find(&id).await? {
+        Some(Found::Live(_, run)) => {
+            let reason = run.reason();
+            (run, reason)
+        }
+        Some(Found::Ended(ended, run)) => (run, ended.reason),
         Some(Found::Waiting(_)) => {
             return Err(ApiError::NotFound(format!("run {id} waits in the inbox and has no steps yet")));
         }
@@ -87,7 +91,7 @@ pub(super) async fn show<J: Journal>(
     }
     let work = asked.of(index);
     let attempt = attempt.unwrap_or_else(|| newest_attempt(&run, work));
-    let context = Context::of(&run, work);
+    let context = Context::of(&run, work, reason);
     let sent = (api.calls)(&subject, &context, work, attempt);
     Ok(json(&CallView {
         step,

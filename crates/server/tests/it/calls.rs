@@ -17,7 +17,7 @@ steps:
   pack:
     call: {{ service: parcels, method: PUT, path: "/pack/${{.run.id}}", query: {{ size: "${{.request.size}}" }}, body: {{ size: "${{.request.size}}" }} }}
     undo: {{ service: parcels, method: DELETE, path: "/pack/${{.run.id}}" }}
-    output: "{{ shelf: 7 }}"
+    output: "${{ {{ shelf: 7 }} }}"
   send:
     after: [pack]
     call: {{ service: parcels, method: POST, path: "/409/send", body: {{ shelf: "${{.steps.pack.shelf}}" }} }}

@@ -103,3 +103,37 @@ async fn a_run_under_way_is_cancelled_by_a_form() {
     world.wait("s-1", "undone").await;
     has(&page(&world, "/ui/runs/s-1").await, "cancelled by");
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn parked_runs_are_retried_together_after_a_dry_run() {
+    let world = World::start().await;
+    let ids = ["d-1", "d-2"];
+    world.switch(Service::Drone, json!({ "refuse": ids }));
+    world.switch(Service::Package, json!({ "undo_refuse": ["d-1", "d-2", "mypackage"] }));
+    for id in ids {
+        world.post_delivery(id).await.expect(202);
+        world.wait(id, "parked").await;
+    }
+    has(&page(&world, "/ui/bulk").await, "No bulks");
+    let dry = page(&world, "/ui/bulk/new?status=parked&action=retry").await;
+    has(&dry, "Dry run: 2 runs");
+    has(&dry, "what failed is tried again");
+    has(&page(&world, "/ui/bulk/new?id=d-1&action=retry").await, "Dry run: 1 run<");
+    has(&page(&world, "/ui/bulk/new?status=completed&action=retry").await, "select.status");
+    assert_eq!(world.run("d-1").await["status"], "parked");
+    has(&submit(&world, "/ui/bulk", "action=retry&rate=fast").await.expect(422).text, "rate: ");
+
+    world.switch(Service::Package, json!({ "undo_refuse": [] }));
+    let begun = submit(&world, "/ui/bulk", "action=retry&status=parked&note=well+again").await.expect(303);
+    for id in ids {
+        world.wait(id, "undone").await;
+    }
+    let at = begun.headers["location"].to_str().unwrap().to_owned();
+    for _ in 0..1200 {
+        if page(&world, &at).await.contains("2 of 2 (100 %)") {
+            return;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+    }
+    panic!("the bulk is not through: {}", page(&world, &at).await);
+}

@@ -139,7 +139,7 @@ impl Draft {
                 }
                 fieldset {
                     legend { "What to do" }
-                    div.row {
+                    div.row.top {
                         (pieces::field("action", "Action", "", pieces::select("action", &actions, Some(self.chosen()))))
                         (self.decision())
                         (self.input("rate", "At most", "Runs a second; 50 when empty."))
@@ -170,7 +170,7 @@ impl Draft {
             ("given_up", "given up"),
         ];
         html! {
-            div.row {
+            div.row.top {
                 (self.input("workflow", "Workflow", ""))
                 (pieces::field("status", "Status", "", pieces::select("status", &statuses, self.value("status"))))
                 (self.input("key", "Key", ""))

@@ -66,7 +66,7 @@ fn step_form(
     html! {
         form.card method="post" action={ (run_path(id)) "/decide" } {
             (back_field(back))
-            h3 { @if is_back { "Undo of " } "Step " span.id { (name) } " " (pieces::badge(&step.state)) }
+            h3 { @if is_back { "Undo of step " } @else { "Step " } span.id { (name) } " " (pieces::badge(&step.state)) }
             @if let Some(reason) = &step.reason { p.quiet { (reason) } }
             input type="hidden" name="step" value=(name);
             (pieces::field(&control("note"), "Note", "Kept in the timeline. Needed for all but retry.", html! {

@@ -4,11 +4,12 @@ use maud::{Markup, html};
 use wire::RunDetail;
 use words::Timestamp;
 
-use super::step_path;
 use super::waterfall::{Attempt, Bar, End, Lane, Row, Waterfall, attempts, layout};
+use super::{step_path, timeline};
 use crate::pieces;
 
 const LANE_HEIGHT: usize = 16;
+const MARK_ROOM_MIN: f64 = 16.0;
 /// Attempts in the table; older ones are in the raw JSON.
 const TABLE_ROWS_MAX: usize = 200;
 
@@ -54,10 +55,18 @@ fn axis(laid: &Waterfall) -> Markup {
             div.wf-row.wf-marks {
                 div.wf-step.quiet { "what befell the run" }
                 svg height="18" role="img" aria-label=(marks_in_words(laid)) {
-                    @for mark in &laid.marks {
+                    @for (n, mark) in laid.marks.iter().enumerate() {
+                        @let next = laid.marks.get(n + 1).map_or(100.0, |next| next.x);
+                        @let what = timeline::words(&mark.what);
                         g {
-                            title { (mark.what.replace('_', " ")) " at " (wire::Time(mark.at)) }
+                            title { (what) " at " (wire::Time(mark.at)) }
                             circle cx=(percent(mark.x)) cy="9" r="4" class=(mark.what) {}
+                            // The word stands beside its mark where there is room for it.
+                            @if next - mark.x > MARK_ROOM_MIN {
+                                text x=(percent(mark.x + 1.0)) y="13" { (what) }
+                            } @else if n == 0 && mark.x > MARK_ROOM_MIN {
+                                text x=(percent(mark.x - 1.0)) y="13" text-anchor="end" { (what) }
+                            }
                         }
                     }
                 }
@@ -67,7 +76,7 @@ fn axis(laid: &Waterfall) -> Markup {
 }
 
 fn marks_in_words(laid: &Waterfall) -> String {
-    let words: Vec<String> = laid.marks.iter().map(|mark| mark.what.replace('_', " ")).collect();
+    let words: Vec<String> = laid.marks.iter().map(|mark| timeline::words(&mark.what).to_owned()).collect();
     words.join(", then ")
 }
 

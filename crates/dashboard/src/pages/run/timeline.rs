@@ -47,7 +47,8 @@ fn line(moment: &MomentView) -> Markup {
     }
 }
 
-fn words(what: &str) -> &str {
+/// What befell, as people say it.
+pub(super) fn words(what: &str) -> &str {
     match what {
         "cancel_asked" => "cancel asked for",
         "undoing" => "turned back",

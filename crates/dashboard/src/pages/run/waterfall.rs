@@ -1,7 +1,7 @@
 //! A run over time: which attempt was when, laid out on one axis. What it looks like is told elsewhere.
 
 use wire::{MomentView, RunDetail};
-use words::Timestamp;
+use words::{RunStatus, Timestamp};
 
 /// A run laid out. Places and widths are parts of a hundred of the axis.
 #[derive(Debug, Clone, PartialEq)]
@@ -202,15 +202,16 @@ impl Axis {
         let times = run.timeline.iter().map(|moment| moment.at.0.0);
         let start = times.clone().min().unwrap_or(run.summary.accepted_at.0.0);
         let last = times.max().unwrap_or(start);
-        let is_final = run.summary.status.is_final();
-        let now = if is_final { last } else { now.0.max(last) };
+        // A parked run stands still, like one that has ended: its axis need not grow until somebody decides.
+        let is_still = run.summary.status.is_final() || run.summary.status == RunStatus::Parked;
+        let now = if is_still { last } else { now.0.max(last) };
         let planned = run.steps.iter().filter_map(|step| step.next_attempt_at.map(|at| at.0.0)).max();
-        let end = planned.filter(|_| !is_final).map_or(now, |planned| planned.max(now));
+        let end = planned.filter(|_| !is_still).map_or(now, |planned| planned.max(now));
         let length_ms = (end - start).max(1);
         let step_ms = tick_step(length_ms);
         // While it lives, the axis ends at a tick: it need not move with every look.
         let whole = length_ms.div_euclid(step_ms) + 1;
-        let length_ms = if is_final { length_ms } else { whole * step_ms };
+        let length_ms = if is_still { length_ms } else { whole * step_ms };
         Axis { start, length_ms, step_ms, now }
     }
 

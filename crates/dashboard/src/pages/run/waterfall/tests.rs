@@ -110,6 +110,16 @@ fn a_planned_attempt_is_on_the_axis() {
 }
 
 #[test]
+fn a_parked_run_stands_still_however_long_it_waits() {
+    let timeline = vec![started(0, "a", "do", 1), ended(50, "a", "do", 1, "refused"), of_run(50, "parked")];
+    let run = run("parked", &["a"], timeline);
+    assert_eq!(
+        drawn(&run, 9_999_999),
+        "a: do 0+100.0 refused\nparked at 100\n0 10 ms 20 ms 30 ms 40 ms 50 ms"
+    );
+}
+
+#[test]
 fn a_run_of_a_millisecond_is_seen() {
     let timeline = vec![
         started(0, "a", "do", 1),
