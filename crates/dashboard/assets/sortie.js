@@ -16,6 +16,7 @@ function isBusy(part) {
   const active = document.activeElement;
   if (part.contains(active) && active.matches("input, textarea, select")) return true;
   if (part.querySelector("input[type=checkbox]:checked")) return true;
+  if ([...part.querySelectorAll("input, textarea")].some((field) => field.value !== field.defaultValue)) return true;
   const selection = getSelection();
   return !selection.isCollapsed && part.contains(selection.anchorNode);
 }

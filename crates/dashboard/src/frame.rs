@@ -1,5 +1,6 @@
 //! What is around every page: the head, the navigation, and where the content stands.
 
+use http::Method;
 use maud::{DOCTYPE, Markup, html};
 
 use crate::assets;
@@ -20,7 +21,9 @@ const NAVIGATION: [(Place, &str, &str); 10] = [
 ];
 
 pub(crate) fn around(visit: &Visit, page: Page) -> Markup {
-    let live = page.lives().next().is_some().then(|| visit.place());
+    // A form that has to be filled in again stays as it is, and its address is none of a page.
+    let is_live = *visit.method() != Method::POST && page.lives().next().is_some();
+    let live = is_live.then(|| visit.place());
     html! {
         (DOCTYPE)
         html lang="en" {

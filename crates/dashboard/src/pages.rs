@@ -1,6 +1,9 @@
 //! Which page is where, and which form does what.
 
+mod bulk;
 mod overview;
+mod parked;
+mod run;
 mod runs;
 mod services;
 mod settings;
@@ -18,7 +21,11 @@ use crate::visit::{Visit, encoded};
 pub(crate) async fn show(visit: &Visit) -> Result<Page, Trouble> {
     match visit.parts().as_slice() {
         [] => overview::show(visit).await,
+        ["ui", "bulk", rest @ ..] => bulk::show(visit, rest).await,
+        ["ui", "parked"] => parked::show(visit).await,
         ["ui", "runs"] => runs::list(visit).await,
+        ["ui", "runs", id] => run::show(visit, id).await,
+        ["ui", "runs", id, "steps", step] => run::show_step(visit, id, step).await,
         ["ui", "services"] => services::list(visit).await,
         ["ui", "services", name] => services::show(visit, name).await,
         ["ui", "settings"] => settings::show(visit).await,
@@ -29,6 +36,8 @@ pub(crate) async fn show(visit: &Visit) -> Result<Page, Trouble> {
 /// Carries out a form.
 pub(crate) async fn act(visit: &Visit) -> Result<Acted, Trouble> {
     match visit.parts().as_slice() {
+        ["ui", "bulk", rest @ ..] => bulk::act(visit, rest).await,
+        ["ui", "runs", id, what] => run::act(visit, id, what).await,
         ["ui", "services", name] => services::act(visit, name).await,
         _ => Err(Trouble::NotFound),
     }

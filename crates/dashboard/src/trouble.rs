@@ -18,6 +18,8 @@ pub(crate) enum Trouble {
     SignIn,
     /// There is no such page.
     NotFound,
+    /// The page is at another address.
+    Moved(String),
     /// The API refused.
     Problem(Box<Problem>),
     /// A form with a field that cannot be; names the field and the fix.
@@ -44,7 +46,7 @@ impl Trouble {
 
     fn status(&self) -> StatusCode {
         match self {
-            Trouble::SignIn => StatusCode::SEE_OTHER,
+            Trouble::SignIn | Trouble::Moved(_) => StatusCode::SEE_OTHER,
             Trouble::NotFound => StatusCode::NOT_FOUND,
             Trouble::Problem(problem) => {
                 StatusCode::from_u16(problem.status).unwrap_or(StatusCode::BAD_GATEWAY)
@@ -62,6 +64,7 @@ impl Trouble {
             Trouble::Problem(problem) => return Problem::clone(problem),
             Trouble::SignIn => ("Sign in first", "This server knows its users by tokens.".to_owned()),
             Trouble::NotFound => ("No such page", "Nothing is at this address.".to_owned()),
+            Trouble::Moved(place) => ("Elsewhere", format!("This page is at {place}.")),
             Trouble::Form(detail) => ("This form is not complete", detail.clone()),
             Trouble::Stranger => {
                 ("Not from here", "This form was sent by a page of another site.".to_owned())
@@ -83,6 +86,9 @@ impl Trouble {
     pub(crate) fn answer(&self, visit: &Visit) -> Response<Body> {
         if matches!(self, Trouble::SignIn) {
             return see_other(&place("/ui/sign-in", [("next", Some(visit.place()))]));
+        }
+        if let Trouble::Moved(place) = self {
+            return see_other(place);
         }
         let problem = self.problem();
         let page = Page::new(&problem.title, Place::Elsewhere).part(html! {

@@ -78,6 +78,12 @@ impl Visit {
         one(self.query.as_bytes(), name).filter(|value| !value.is_empty())
     }
 
+    /// Every value of a parameter that can be there several times.
+    pub(crate) fn all_asked(&self, name: &str) -> Vec<String> {
+        let pairs = form_urlencoded::parse(self.query.as_bytes());
+        pairs.filter(|(key, _)| key == name).map(|(_, value)| value.into_owned()).collect()
+    }
+
     /// The query without a parameter, to be added to.
     pub(crate) fn query_without(&self, name: &str) -> Vec<(String, String)> {
         let pairs = form_urlencoded::parse(self.query.as_bytes());

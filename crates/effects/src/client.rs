@@ -138,7 +138,7 @@ impl Client {
         let _lease = lease.map_err(|_| Fault::Timeout { sent: false })?;
 
         let mut message = message(request);
-        mark_region(message.headers_mut(), self.region_epoch.load(Ordering::Relaxed));
+        mark_region(message.headers_mut(), self.region_epoch());
         loop {
             let mut live = match self.pool.take_idle(&lane) {
                 Some(live) => live,
@@ -161,6 +161,11 @@ impl Client {
                 }
             }
         }
+    }
+
+    /// The epoch of the region as calls that leave now say it.
+    pub(crate) fn region_epoch(&self) -> u64 {
+        self.region_epoch.load(Ordering::Relaxed)
     }
 
     /// The connections that are open now, in use or idle.

@@ -7,6 +7,7 @@ mod message;
 mod oauth;
 mod order;
 mod send;
+mod show;
 mod status;
 mod turn;
 mod workflow;
@@ -29,6 +30,7 @@ use crate::mask::Mask;
 use crate::send::Sender;
 use crate::sort::Sorted;
 
+pub(crate) use crate::job::message::is_credential;
 pub use crate::job::order::JobOrders;
 pub use crate::job::workflow::{StartError, StartRequest, Starter, Starting};
 

@@ -12,6 +12,7 @@ mod perform;
 mod post;
 mod send;
 pub mod service;
+mod shown;
 pub mod sign_in;
 pub mod sort;
 pub mod url;
@@ -31,5 +32,6 @@ pub use send::Sender;
 pub use service::{
     Attempt, BreakerState, Counts, Override, Permit, ServicePool, ServiceSettings, Snapshot, Verdict,
 };
+pub use shown::{Shown, ShownCall, ShownMessage};
 pub use sort::{Sorted, sort};
 pub use url::Url;

@@ -3,6 +3,7 @@
 
 mod feed;
 mod message;
+mod show;
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -173,9 +174,11 @@ impl Inner {
     }
 
     fn prepare<'d>(&self, errand: &Errand<'d>) -> Result<Prepared<'d>, Unready> {
-        let rendered = render(errand).map_err(Unready::Never)?;
-        match rendered {
-            Rendered::Call(request) => prepare_call(errand, request).map_err(Unready::Never),
+        match render(errand).map_err(Unready::Never)? {
+            Rendered::Call(request) => {
+                let (request, service) = prepare_call(errand, request).map_err(Unready::Never)?;
+                Ok(Prepared::Call(Box::new(request), service))
+            }
             Rendered::Send(sending) => {
                 let patience = sending.timeout.as_std();
                 let send = self.prepare_message(errand, *sending)?;
@@ -216,7 +219,11 @@ fn render(errand: &Errand<'_>) -> Result<Rendered, String> {
     }
 }
 
-fn prepare_call<'d>(errand: &Errand<'d>, rendered: definition::Request) -> Result<Prepared<'d>, String> {
+/// The call, and the service whose limits it is under.
+fn prepare_call<'d>(
+    errand: &Errand<'d>,
+    rendered: definition::Request,
+) -> Result<(Request, Cow<'d, str>), String> {
     let definition = errand.definition;
     let url = Url::parse(&rendered.url).map_err(|fault| fault.to_string())?;
     let named = rendered.service.as_ref();
@@ -237,7 +244,7 @@ fn prepare_call<'d>(errand: &Errand<'d>, rendered: definition::Request) -> Resul
         deadline: rendered.timeout.as_std(),
         ..Request::new(rendered.method, url)
     };
-    Ok(Prepared::Call(Box::new(request), service))
+    Ok((request, service))
 }
 
 #[cfg(test)]

@@ -61,8 +61,9 @@ pub struct Context {
 }
 
 impl Context {
-    /// What the work of a run as it stands may know.
-    pub fn of(run: &Run, work: Work) -> Context {
+    /// What can be told of a run when `work` is carried out. `reason` is given because an archived run no longer has
+    /// its plan, and with it the names of its steps.
+    pub fn of(run: &Run, work: Work, reason: Option<String>) -> Context {
         let instead = match work {
             Work::DoInstead(step) | Work::UndoInstead(step) => run.steps[usize::from(step.0)].instead.clone(),
             Work::Do(_) | Work::Alternative(_) | Work::Undo(_) | Work::Notice(_) => None,
@@ -74,7 +75,7 @@ impl Context {
             outputs: run.steps.iter().map(|step| step.output.clone()).collect(),
             trace: run.request.trace.clone(),
             status: run.status(),
-            reason: run.reason(),
+            reason,
             parked_count: run.parked_count,
             instead,
             steps_done: steps_for_notice(run, work, |state| matches!(state, StepState::Done(_))),
@@ -109,25 +110,26 @@ fn steps_for_notice(run: &Run, work: Work, chosen: fn(&StepState) -> bool) -> Ve
 impl Order {
     /// The key that makes the call's effect happen at most once: the same across retries, crashes and owners.
     pub fn idempotency_key(&self) -> String {
-        let run = &self.context.run_id;
-        let name = |step: words::StepIndex| match &self.subject {
-            Subject::Workflow { definition, .. } => {
-                definition.plan().steps[usize::from(step.0)].name.as_str()
-            }
-            Subject::Job(_) => STEP,
-        };
-        match self.work {
-            Work::Do(step) => format!("{run}/{}/do", name(step)),
-            Work::Alternative(step) => format!("{run}/{}/alternative", name(step)),
-            Work::Undo(step) => format!("{run}/{}/undo", name(step)),
-            Work::DoInstead(step) => format!("{run}/{}/do-instead/{}", name(step), self.context.parked_count),
-            Work::UndoInstead(step) => {
-                format!("{run}/{}/undo-instead/{}", name(step), self.context.parked_count)
-            }
-            Work::Notice(Notice::Completed) => format!("{run}/notice/completed"),
-            Work::Notice(Notice::Undone) => format!("{run}/notice/undone"),
-            Work::Notice(Notice::Parked) => format!("{run}/notice/parked/{}", self.context.parked_count),
-        }
+        idempotency_key(&self.subject, &self.context, self.work)
+    }
+}
+
+/// The key of a work of a run, before there is an order for it and after.
+pub fn idempotency_key(subject: &Subject, context: &Context, work: Work) -> String {
+    let run = &context.run_id;
+    let name = |step: words::StepIndex| match subject {
+        Subject::Workflow { definition, .. } => definition.plan().steps[usize::from(step.0)].name.as_str(),
+        Subject::Job(_) => STEP,
+    };
+    match work {
+        Work::Do(step) => format!("{run}/{}/do", name(step)),
+        Work::Alternative(step) => format!("{run}/{}/alternative", name(step)),
+        Work::Undo(step) => format!("{run}/{}/undo", name(step)),
+        Work::DoInstead(step) => format!("{run}/{}/do-instead/{}", name(step), context.parked_count),
+        Work::UndoInstead(step) => format!("{run}/{}/undo-instead/{}", name(step), context.parked_count),
+        Work::Notice(Notice::Completed) => format!("{run}/notice/completed"),
+        Work::Notice(Notice::Undone) => format!("{run}/notice/undone"),
+        Work::Notice(Notice::Parked) => format!("{run}/notice/parked/{}", context.parked_count),
     }
 }
 

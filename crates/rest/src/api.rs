@@ -5,7 +5,7 @@ use std::sync::Arc;
 use axum::body::Body;
 use cluster::{Directory, Roles};
 use engine::jobs::JobReader;
-use engine::{Applied, ApplyError, Catalog, CommandError, Control, Engine, Entry, archive};
+use engine::{Applied, ApplyError, Catalog, CommandError, Context, Control, Engine, Entry, Subject, archive};
 use host::Clock;
 use ingest::Ingest;
 use journal::Journal;
@@ -14,8 +14,8 @@ use kernel::{Request, Run};
 use prometheus_client::registry::Registry;
 use vault::Vault;
 use view::{EndedRun, Ids, Standing, View};
-use wire::ServiceView;
-use words::{PartitionId, RunId, RunStatus, Span, StepName, WorkflowName};
+use wire::{SentView, ServiceView};
+use words::{PartitionId, RunId, RunStatus, Span, StepName, Work, WorkflowName};
 
 use crate::access::{self, Access, Denied, Permission};
 use crate::bulk::Bulks;
@@ -39,6 +39,8 @@ pub struct Parts<J> {
     pub access: Access,
     pub metrics: Registry,
     pub services: Box<dyn Fn() -> Vec<ServiceView> + Send + Sync>,
+    /// What a work of a run sends, for people to see.
+    pub calls: Calls,
     pub limits: wire::Limits,
     /// The settings of this instance, its tokens by name among them.
     pub settings: wire::SettingsView,
@@ -60,6 +62,9 @@ pub struct Parts<J> {
     /// What people see in a browser; none where nobody looks.
     pub pages: Option<Arc<dyn Pages>>,
 }
+
+/// Renders what a work sends in an attempt, with secrets masked.
+pub type Calls = Box<dyn Fn(&Subject, &Context, Work, u32) -> SentView + Send + Sync>;
 
 /// Who an instance is in the eyes of another.
 const PEER_NAME: &str = "sortie";
@@ -279,7 +284,7 @@ impl<J: Journal> Api<J> {
     }
 
     /// The names of a run's steps; an archived run no longer has its plan.
-    fn step_names(&self, run: &Run) -> Vec<StepName> {
+    pub(crate) fn step_names(&self, run: &Run) -> Vec<StepName> {
         if run.is_occurrence() {
             return vec![StepName::new(job::STEP).expect("a name of our own")];
         }

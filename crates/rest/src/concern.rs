@@ -102,7 +102,7 @@ fn routed(method: &Method, path: &str, partitions: u16) -> Concern {
         (&Method::POST, ["workflows"]) | (&Method::DELETE, ["workflows", _]) => {
             Concern::Partition(PartitionId::CONTROL)
         }
-        (_, ["runs", id] | ["runs", id, _]) => run(id),
+        (_, ["runs", id, ..]) => run(id),
         (_, ["collections", name, ..]) => {
             let at = decoded(name).and_then(|name| collection_path(&name).ok());
             let partition = at.map(|at| jobs::partition_of(&at.id(), partitions));
@@ -173,7 +173,8 @@ mod tests {
     fn what_is_of_no_partition_is_told_apart() {
         let id = RunId::new("r-1").unwrap();
         assert_eq!(concern(Method::GET, "/v1/runs/r-1"), Concern::Run(id.clone()));
-        assert_eq!(concern(Method::POST, "/v1/runs/r-1/cancel"), Concern::Run(id));
+        assert_eq!(concern(Method::POST, "/v1/runs/r-1/cancel"), Concern::Run(id.clone()));
+        assert_eq!(concern(Method::GET, "/v1/runs/r-1/steps/s/call"), Concern::Run(id));
         assert_eq!(concern(Method::GET, "/v1/runs"), Concern::List(List::Runs));
         assert_eq!(concern(Method::POST, "/v1/workflows"), Concern::Partition(PartitionId::CONTROL));
         assert_eq!(concern(Method::POST, "/v1/bulk/b-1/stop"), Concern::Partition(PartitionId::CONTROL));

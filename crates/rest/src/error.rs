@@ -301,18 +301,6 @@ fn journal_code(error: &AppendError) -> (StatusCode, &'static str) {
     }
 }
 
-fn keep_code(error: &KeepError) -> (StatusCode, &'static str) {
-    match error {
-        KeepError::TooLarge { .. } | KeepError::NameTooLong { .. } => {
-            (StatusCode::PAYLOAD_TOO_LARGE, "too_large")
-        }
-        KeepError::TooMany => (StatusCode::CONFLICT, "quota"),
-        KeepError::Changed { .. } => (StatusCode::PRECONDITION_FAILED, "changed"),
-        KeepError::NotHeld => NOT_HELD_CODE,
-        KeepError::Journal(error) => journal_code(error),
-    }
-}
-
 fn rejection_code(rejection: &Rejection) -> (StatusCode, &'static str) {
     match rejection {
         Rejection::NotFound => (StatusCode::NOT_FOUND, "not_found"),

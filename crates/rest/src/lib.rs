@@ -35,7 +35,7 @@ mod services;
 mod show;
 
 pub use access::{Access, Right, Role, SharedKey, Token};
-pub use api::{Api, Parts};
+pub use api::{Api, Calls, Parts};
 pub use bus::MESSAGE_TYPE;
 pub use error::{CODES, Code};
 pub use pages::{Ask, Asking, Pages, PagesAnswer};

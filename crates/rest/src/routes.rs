@@ -1,6 +1,7 @@
 //! Everything but the entrance: runs, parked runs, workflows, partitions, health.
 
 mod bulk;
+mod call;
 mod cluster;
 mod collections;
 mod health;
@@ -38,6 +39,7 @@ pub(crate) fn router<J: Journal>(api: Api<J>) -> Router {
         .route("/v1/runs/{id}", get(runs::show::<J>))
         .route("/v1/runs/{id}/cancel", post(runs::cancel::<J>))
         .route("/v1/runs/{id}/decide", post(runs::decide::<J>))
+        .route("/v1/runs/{id}/steps/{step}/call", get(call::show::<J>))
         .route("/v1/parked", get(runs::parked::<J>))
         .route("/v1/workflows", get(workflows::list::<J>).post(workflows::apply::<J>))
         .route("/v1/workflows:check", post(workflows::check::<J>))

@@ -1,6 +1,7 @@
 //! The wiring: the only place that names concrete parts and puts them together.
 
 mod by_hand;
+mod calls;
 mod config;
 mod descriptors;
 mod gauges;

@@ -29,7 +29,7 @@ use crate::outbound::Outbound;
 use crate::pages::Front;
 use crate::passage::Neighbours;
 use crate::starter::WorkflowStarter;
-use crate::{gauges, housekeeping, region, settings};
+use crate::{calls, gauges, housekeeping, region, settings};
 
 /// How long messages of sources may take to settle when the process stops.
 const SOURCES_PATIENCE: Duration = Duration::from_secs(15);
@@ -125,6 +125,7 @@ pub async fn start_with_clock(config: Config, clock: Clock) -> Result<Running, S
     let gauges = gauges::Gauges::register(&mut metrics);
     let sources = outbound.sources(&config, &engine, &ingest, control.catalogs(), &mut metrics);
     let following = host::spawn("services by hand", by_hand.clone().keep_following());
+    let performer = outbound.performer;
     let api = Api::new(Parts {
         journal: journal.clone(),
         ingest,
@@ -135,6 +136,9 @@ pub async fn start_with_clock(config: Config, clock: Clock) -> Result<Running, S
         access,
         metrics,
         services: Box::new(move || by_hand.services()),
+        calls: Box::new(move |subject, context, work, attempt| {
+            calls::show(&performer, subject, context, work, attempt)
+        }),
         limits: wire_limits(&config, descriptors),
         settings: settings::shown(&config),
         jobs: JobReader::new(view.clone(), config.partitions),

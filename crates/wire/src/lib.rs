@@ -1,6 +1,7 @@
 //! The JSON of the API: what clients send and what they get back, for the server and every client of it.
 
 mod bulk;
+mod call;
 mod cluster;
 mod message;
 mod overview;
@@ -17,6 +18,7 @@ pub use bulk::{
     BulkAction, BulkCount, BulkFailed, BulkFailure, BulkList, BulkPreview, BulkRequest, BulkSample,
     BulkSelect, BulkSkipped, BulkState, BulkView,
 };
+pub use call::{CallView, HeaderView, HttpView, SentMessageView, SentView};
 pub use cluster::{ClusterView, HoldingView, InstanceView};
 pub use message::{ReceivedMessage, ReceivedProperties, SentMessage, SentProperties};
 pub use overview::{

@@ -79,7 +79,7 @@ impl Subject<'_> {
     pub fn outcome(&self, run: &Run, call: &Call, given: &Given, now: Timestamp) -> Outcome {
         match self {
             Subject::Workflow(definition) => {
-                let context = Context::of(run, call.work);
+                let context = Context::of(run, call.work, run.reason());
                 let context = context.seen_by(call.work);
                 let judge = Judge { definition, work: call.work, context: &context };
                 let sorted = sort(&given.result, now);
@@ -106,7 +106,7 @@ fn workflow_call(definition: &Definition, run: &Run, work: Work, step: String) -
             timeout: span(limits::DEADLINE),
         });
     }
-    let context = Context::of(run, work);
+    let context = Context::of(run, work, run.reason());
     match definition.render(work, &context.seen_by(work)) {
         Ok(Rendered::Call(request)) => Ok(Call {
             step,

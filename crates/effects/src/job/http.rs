@@ -20,7 +20,8 @@ use crate::job::certificate::{CertificateError, Certificates};
 use crate::job::oauth::{Credentials, NoToken, Token, Tokens};
 use crate::job::turn::Turns;
 use crate::job::{JobCall, JobSettings, failed, message};
-use crate::mask::Mask;
+use crate::mask::{MASK, Mask};
+use crate::shown::Shown;
 use crate::sort::{Sorted, sort};
 use crate::url::Url;
 
@@ -121,10 +122,7 @@ impl HttpCaller {
         }
         let SignIn { authorization, token, identity } =
             self.sign_in(&action.authentication, deadline, mask).await?;
-        let trace = TraceParent::root(call.execution_tag);
-        let span_seed = format!("{}/{}", call.idempotency_key, call.attempt);
-        let mut headers = call_headers(action.headers.clone(), call.idempotency_key, trace, &span_seed)?;
-        add_facts(&mut headers, call)?;
+        let mut headers = headers(action, call)?;
         if let Some(authorization) = authorization {
             headers.insert(AUTHORIZATION, authorization);
         }
@@ -172,6 +170,25 @@ impl HttpCaller {
             }
         }
     }
+
+    /// The call as people may see it: nothing is unsealed for them.
+    pub(super) fn show(&self, action: &HttpAction, call: &JobCall<'_>) -> Result<Shown, String> {
+        let url = Url::parse(&action.uri).map_err(|fault| fault.to_string())?;
+        let mut headers = headers(action, call).map_err(|unready| unready.to_string())?;
+        let (scheme, certificate) = match action.authentication {
+            Authentication::None => (None, false),
+            Authentication::Basic { .. } => (Some("Basic"), false),
+            Authentication::ClientCertificate { .. } => (None, true),
+            Authentication::ActiveDirectoryOAuth { .. } => (Some("Bearer"), false),
+        };
+        headers.extend(scheme.map(|scheme| (AUTHORIZATION, authorization(scheme, MASK))));
+        // Another one in each attempt.
+        headers.remove("x-ms-client-request-id");
+        let (method, body) = (action.method.clone(), action.body.clone());
+        let deadline = self.settings.timeout;
+        let request = Request { headers, body, deadline, ..Request::new(method, url) };
+        Ok(Shown::call(request, self.client.region_epoch(), certificate))
+    }
 }
 
 /// What the answer to a job's call means for its occurrence.
@@ -216,6 +233,15 @@ impl Unready {
         let reason = message::failed(host, &self.to_string(), mask);
         Outcome::Transient { status: None, reason, retry_after }
     }
+}
+
+/// The headers of a call, without those by which it signs in.
+fn headers(action: &HttpAction, call: &JobCall<'_>) -> Result<HeaderMap, Unready> {
+    let trace = TraceParent::root(call.execution_tag);
+    let span_seed = format!("{}/{}", call.idempotency_key, call.attempt);
+    let mut headers = call_headers(action.headers.clone(), call.idempotency_key, trace, &span_seed)?;
+    add_facts(&mut headers, call)?;
+    Ok(headers)
 }
 
 fn authorization(scheme: &str, credentials: &str) -> HeaderValue {

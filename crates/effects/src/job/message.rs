@@ -42,7 +42,7 @@ pub(super) fn failed_without_host(reason: &str) -> String {
     format!("Http Action - Request failed: {}", printable(reason.chars()))
 }
 
-pub(super) fn is_credential(name: &HeaderName) -> bool {
+pub(crate) fn is_credential(name: &HeaderName) -> bool {
     let name = name.as_str();
     CREDENTIAL_HEADERS.contains(&name) || CREDENTIAL_WORDS.iter().any(|word| name.contains(word))
 }

@@ -1,6 +1,6 @@
 //! The engine's orders for jobs, handed to the caller.
 
-use engine::{Order, Subject};
+use engine::{Context, Order, Stop, Subject};
 use kernel::job::Occurrence;
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -8,6 +8,7 @@ use sha2::{Digest, Sha256};
 use words::{Outcome, Work};
 
 use super::{JobCall, JobCaller, Part};
+use crate::shown::Shown;
 
 /// Carries out what occurrences owe.
 #[derive(Clone)]
@@ -34,27 +35,62 @@ impl JobOrders {
     }
 
     async fn call(&self, order: &Order, occurrence: &Occurrence) -> Option<Outcome> {
-        let document: Document<'_> = match serde_json::from_str(occurrence.document.get()) {
+        let document = match Document::of(occurrence) {
             Ok(document) => document,
-            Err(error) => {
-                let reason = format!("the job's document cannot be read: {error}");
-                return Some(Outcome::Transient { status: None, reason, retry_after: None });
-            }
+            Err(reason) => return Some(Outcome::Transient { status: None, reason, retry_after: None }),
         };
-        let collection = occurrence.collection.rsplit('/').next().unwrap_or_default();
+        let (tag, key) = (execution_tag(order.context.run_id.as_str()), order.idempotency_key());
         let call = JobCall {
-            action: document.action.get(),
-            part: if matches!(order.work, Work::Alternative(_)) { Part::Error } else { Part::Main },
-            job: &occurrence.job,
-            collection,
-            expected_at: occurrence.expected,
-            execution_tag: &execution_tag(order.context.run_id.as_str()),
-            region: &self.region,
-            idempotency_key: &order.idempotency_key(),
             attempt: order.attempt,
-            stop: &order.stop,
+            ..self.call_of(occurrence, &document, order.work, &tag, &key, &order.stop)
         };
         self.caller.call(call).await
+    }
+
+    /// The call as people may see it.
+    pub(crate) fn show(
+        &self,
+        occurrence: &Occurrence,
+        context: &Context,
+        work: Work,
+        attempt: u32,
+        key: &str,
+    ) -> Result<Shown, String> {
+        let document = Document::of(occurrence)?;
+        let (tag, stop) = (execution_tag(context.run_id.as_str()), Stop::default());
+        let call = self.call_of(occurrence, &document, work, &tag, key, &stop);
+        self.caller.show(&JobCall { attempt, ..call })
+    }
+
+    /// The first attempt of what an occurrence owes.
+    fn call_of<'a>(
+        &'a self,
+        occurrence: &'a Occurrence,
+        document: &Document<'a>,
+        work: Work,
+        execution_tag: &'a str,
+        idempotency_key: &'a str,
+        stop: &'a Stop,
+    ) -> JobCall<'a> {
+        JobCall {
+            action: document.action.get(),
+            part: if matches!(work, Work::Alternative(_)) { Part::Error } else { Part::Main },
+            job: &occurrence.job,
+            collection: occurrence.collection.rsplit('/').next().unwrap_or_default(),
+            expected_at: occurrence.expected,
+            execution_tag,
+            region: &self.region,
+            idempotency_key,
+            attempt: 1,
+            stop,
+        }
+    }
+}
+
+impl<'a> Document<'a> {
+    fn of(occurrence: &'a Occurrence) -> Result<Document<'a>, String> {
+        serde_json::from_str(occurrence.document.get())
+            .map_err(|error| format!("the job's document cannot be read: {error}"))
     }
 }
 

@@ -114,7 +114,7 @@ impl<J: Journal> Partition<J> {
             work: attempt.work,
             attempt: attempt.attempt,
             subject: self.subject(run),
-            context: Context::of(run, attempt.work),
+            context: Context::of(run, attempt.work, run.reason()),
             stop: stop.clone(),
             reply: self.reply_for(no, attempt),
         };

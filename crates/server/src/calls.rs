@@ -1,0 +1,99 @@
+//! What works of runs send, in the words of the API.
+
+use std::collections::BTreeMap;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use bytes::Bytes;
+use definition::SendTo;
+use effects::{Performer, Shown, ShownCall, ShownMessage};
+use engine::{Context, Subject};
+use serde_json::Value;
+use wire::{HeaderView, HttpView, SentMessageView, SentView};
+use words::{Property, Work};
+
+pub(crate) fn show(
+    performer: &Performer,
+    subject: &Subject,
+    context: &Context,
+    work: Work,
+    attempt: u32,
+) -> SentView {
+    match performer.show(subject, context, work, attempt) {
+        Ok(Shown::Call(call)) => SentView::Http(http(call)),
+        Ok(Shown::Message(message)) => SentView::Message(sent(*message)),
+        Ok(Shown::Start { workflow, id, body }) => SentView::Start { workflow, id, body },
+        Err(problem) => SentView::Problem(problem),
+    }
+}
+
+fn http(call: ShownCall) -> HttpView {
+    let (body, body_base64) = call.body.map_or((None, None), |body| text_or_base64(&body));
+    HttpView {
+        method: call.method,
+        url: call.url,
+        headers: call.headers.into_iter().map(|(name, value)| HeaderView { name, value }).collect(),
+        body,
+        body_base64,
+        timeout_ms: u64::try_from(call.timeout.as_millis()).unwrap_or(u64::MAX),
+        certificate: call.certificate,
+    }
+}
+
+fn sent(shown: ShownMessage) -> SentMessageView {
+    let message = shown.message;
+    let (body, body_base64) = text_or_base64(&message.body);
+    let properties = message.properties.into_iter().map(|(name, value)| (name, property(value)));
+    let mut properties: BTreeMap<String, Value> = properties.collect();
+    let known = [
+        ("correlation_id", message.correlation_id),
+        ("label", message.label),
+        ("partition_key", message.partition_key),
+        ("reply_to", message.reply_to),
+        ("session", message.session),
+        ("to", message.to),
+    ];
+    for (name, value) in known {
+        // A property of the sender's own of that name stays.
+        if let Some(value) = value {
+            properties.entry(name.to_owned()).or_insert(Value::String(value));
+        }
+    }
+    SentMessageView {
+        to: target(&shown.to),
+        at: shown.at,
+        message_id: message.id,
+        content_type: message.content_type,
+        properties,
+        body,
+        body_base64,
+    }
+}
+
+fn target(to: &SendTo) -> String {
+    match to {
+        SendTo::Queue(name) => format!("queue {name}"),
+        SendTo::Topic(name) => format!("topic {name}"),
+        SendTo::StorageQueue { queue, .. } => format!("storage queue {queue}"),
+        SendTo::ServiceBus { entity, .. } => format!("service bus {entity}"),
+        SendTo::Amqp { address } => format!("amqp {address}"),
+        SendTo::RabbitMq { exchange, routing_key } => format!("rabbitmq {exchange}/{routing_key}"),
+        SendTo::Nats { subject, .. } => format!("nats {subject}"),
+        SendTo::Kafka { topic, .. } => format!("kafka {topic}"),
+    }
+}
+
+fn property(property: Property) -> Value {
+    match property {
+        Property::Text(text) => Value::String(text),
+        Property::Number(number) => serde_json::from_str(&number).unwrap_or(Value::String(number)),
+        Property::Flag(flag) => Value::Bool(flag),
+    }
+}
+
+fn text_or_base64(body: &Bytes) -> (Option<String>, Option<String>) {
+    match std::str::from_utf8(body) {
+        Ok(text) => (Some(text.to_owned()), None),
+        Err(_) => (None, Some(STANDARD.encode(body))),
+    }
+}
