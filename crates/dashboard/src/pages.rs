@@ -1,7 +1,9 @@
 //! Which page is where, and which form does what.
 
 mod overview;
+mod queues;
 mod runs;
+mod workflows;
 
 use axum::body::Body;
 use http::header::SET_COOKIE;
@@ -16,15 +18,22 @@ use crate::visit::{Visit, encoded};
 pub(crate) async fn show(visit: &Visit) -> Result<Page, Trouble> {
     match visit.parts().as_slice() {
         [] => overview::show(visit).await,
+        ["ui", "queues", rest @ ..] => queues::show(visit, rest).await,
         ["ui", "runs"] => runs::list(visit).await,
+        ["ui", "topics", rest @ ..] => queues::show_topic(visit, rest).await,
+        ["ui", "workflows", rest @ ..] => workflows::show(visit, rest).await,
         _ => Err(Trouble::NotFound),
     }
 }
 
 /// Carries out a form.
 pub(crate) async fn act(visit: &Visit) -> Result<Acted, Trouble> {
-    let _ = visit;
-    Err(Trouble::NotFound)
+    match visit.parts().as_slice() {
+        ["ui", "queues", rest @ ..] => queues::act(visit, rest).await,
+        ["ui", "topics", rest @ ..] => queues::act_topic(visit, rest).await,
+        ["ui", "workflows", rest @ ..] => workflows::act(visit, rest).await,
+        _ => Err(Trouble::NotFound),
+    }
 }
 
 /// What became of a form.
@@ -33,6 +42,8 @@ pub(crate) enum Acted {
     Done { to: String, said: String },
     /// It has to be filled in again; the page says why.
     Again(Page),
+    /// Nothing was done but looked at: a check, a preview, the same form in another way.
+    Looked(Page),
 }
 
 /// What the next page says, once; read and removed by the script.
@@ -42,6 +53,7 @@ impl Acted {
     pub(crate) fn answer(self, visit: &Visit) -> Response<Body> {
         match self {
             Acted::Again(page) => answer::html_with(visit, page, StatusCode::UNPROCESSABLE_ENTITY),
+            Acted::Looked(page) => answer::html(visit, page),
             Acted::Done { to, said } => {
                 let mut response = see_other(&to);
                 let cookie = format!("{SAID}={}; Path=/; SameSite=Strict; Max-Age=20", encoded(&said));
