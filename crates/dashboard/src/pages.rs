@@ -1,5 +1,6 @@
 //! Which page is where, and which form does what.
 
+mod jobs;
 mod overview;
 mod queues;
 mod runs;
@@ -18,6 +19,7 @@ use crate::visit::{Visit, encoded};
 pub(crate) async fn show(visit: &Visit) -> Result<Page, Trouble> {
     match visit.parts().as_slice() {
         [] => overview::show(visit).await,
+        ["ui", "jobs", rest @ ..] => jobs::show(visit, rest).await,
         ["ui", "queues", rest @ ..] => queues::show(visit, rest).await,
         ["ui", "runs"] => runs::list(visit).await,
         ["ui", "topics", rest @ ..] => queues::show_topic(visit, rest).await,
@@ -29,6 +31,7 @@ pub(crate) async fn show(visit: &Visit) -> Result<Page, Trouble> {
 /// Carries out a form.
 pub(crate) async fn act(visit: &Visit) -> Result<Acted, Trouble> {
     match visit.parts().as_slice() {
+        ["ui", "jobs", rest @ ..] => jobs::act(visit, rest).await,
         ["ui", "queues", rest @ ..] => queues::act(visit, rest).await,
         ["ui", "topics", rest @ ..] => queues::act_topic(visit, rest).await,
         ["ui", "workflows", rest @ ..] => workflows::act(visit, rest).await,
