@@ -238,9 +238,14 @@ fn decode<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Trouble> {
     serde_json::from_slice(bytes).map_err(|error| Trouble::Unreadable(error.to_string()))
 }
 
+/// What stands for itself in a path. Some doors of the API are matched as they are written: a name without strange
+/// characters must be written plainly.
+const STRANGE: &percent_encoding::AsciiSet =
+    &percent_encoding::NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
+
 /// A name as one part of a path.
 pub(crate) fn encoded(name: &str) -> Cow<'_, str> {
-    percent_encoding::utf8_percent_encode(name, percent_encoding::NON_ALPHANUMERIC).into()
+    percent_encoding::utf8_percent_encode(name, STRANGE).into()
 }
 
 /// The name that a part of a path stands for.

@@ -96,7 +96,7 @@ async fn make(visit: &Visit) -> Result<Acted, Trouble> {
     };
     match settings::make(visit, kind, root).await? {
         Ok((name, said)) => Ok(Acted::Done { to: format!("/ui/{root}/{}", encoded(&name)), said }),
-        Err(form) => Ok(Acted::Again(Page::new("Queues", Place::Queues).part(form))),
+        Err(form) => Ok(Acted::Again(Page::new("Queues and topics", Place::Queues).part(form))),
     }
 }
 
@@ -117,7 +117,7 @@ async fn list(visit: &Visit) -> Result<Page, Trouble> {
     let next = queues.next.clone().map(|next| at(Some(next), topics_after.clone()));
     let next_topics = topics.next.clone().map(|next| at(after.clone(), Some(next)));
     let first = (after.is_some() || topics_after.is_some()).then(|| at(None, None));
-    Ok(Page::new("Queues", Place::Queues)
+    Ok(Page::new("Queues and topics", Place::Queues)
         .live(
             "queues",
             html! {
@@ -200,7 +200,7 @@ fn row(at: &At, name: &str, queue: &QueueView) -> Markup {
                 @else { "0" }
             }
             td.number { (size(bytes)) }
-            td.why { (settings::queue_in_words(queue)) }
+            td.why { (settings::queue_in_short(queue)) }
         }
     }
 }

@@ -84,7 +84,13 @@ impl Controls {
 
     /// One out of a few.
     pub(crate) fn choice(&self, name: &str, label: &str, hint: &str, options: &[(&str, &str)]) -> Markup {
-        self.around(name, label, hint, super::select(name, options, Some(self.text(name))))
+        let text = self.text(name);
+        let mut options = options.to_vec();
+        // What is not among the choices must not become another by being shown.
+        if !options.iter().any(|(value, _)| *value == text) {
+            options.push((text, if text.is_empty() { "choose…" } else { text }));
+        }
+        self.around(name, label, hint, super::select(name, &options, Some(text)))
     }
 
     /// Yes or no.
@@ -105,6 +111,18 @@ impl Controls {
 mod tests {
     use super::*;
     use crate::trouble::Trouble;
+
+    #[test]
+    fn a_value_that_is_no_choice_stays_chosen() {
+        let chosen = |text: &str| {
+            let texts = Texts::from([("method".to_owned(), text.to_owned())]);
+            Controls::new(texts).choice("method", "Method", "", &[("GET", "GET")]).into_string()
+        };
+        for text in ["GET", "OPTIONS", ""] {
+            let shown = chosen(text);
+            assert!(shown.contains(&format!("<option value=\"{text}\" selected>")), "{shown}");
+        }
+    }
 
     #[test]
     fn what_is_wrong_stands_beside_its_control_and_what_was_typed_stays() {

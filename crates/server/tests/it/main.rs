@@ -15,6 +15,7 @@ mod jobs;
 mod jobs_target;
 mod jobs_world;
 mod manifests;
+mod pages_of_things;
 mod parked;
 mod queues;
 mod queues_refused;

@@ -115,7 +115,9 @@ pub(super) async fn create(visit: &Visit, name: &str, document: &Value) -> Resul
 
 /// The form of a new collection.
 pub(super) fn new_form(filled: &[(String, String)], problem: Option<&Problem>) -> Markup {
-    let mut controls = Controls::new(filled.iter().cloned().collect::<Texts>());
+    let mut texts: Texts = filled.iter().cloned().collect();
+    texts.entry("plan".to_owned()).or_insert_with(|| PLANS[0].0.to_owned());
+    let mut controls = Controls::new(texts);
     if let Some(problem) = problem {
         controls = controls.blame(problem, &|field| (field == "collection").then(|| field.to_owned()));
     }

@@ -44,6 +44,7 @@ pub(super) async fn new_page(visit: &Visit) -> Result<Page, Trouble> {
         ("collection", chosen.as_str()),
         ("kind", "http"),
         ("method", "POST"),
+        ("error_method", "POST"),
         ("mode", "every"),
         ("interval", "1"),
         ("frequency", "hour"),
@@ -88,7 +89,7 @@ pub(super) async fn act(visit: &Visit, at: Option<&Place>) -> Result<Acted, Trou
     let mut writing = Writing { version, collections, texts, json, ..empty(at) };
     let written = match read(&writing) {
         Ok(written) => written,
-        Err(problem) => return Ok(again(writing, problem)),
+        Err(problem) => return Ok(again(writing, *problem)),
     };
     match visit.field("do").as_deref() {
         Some("to-json") => {
@@ -129,10 +130,10 @@ fn again(mut writing: Writing<'_>, problem: Problem) -> Acted {
 }
 
 /// The properties that the form says.
-fn read(writing: &Writing<'_>) -> Result<Value, Problem> {
+fn read(writing: &Writing<'_>) -> Result<Value, Box<Problem>> {
     let wrong = |errors: Vec<FieldError>| {
         let detail = "Some of this cannot be read; what is wrong stands beside it.".to_owned();
-        Problem { errors, ..Trouble::Form(detail).problem() }
+        Box::new(Problem { errors, ..Trouble::Form(detail).problem() })
     };
     let error = |field: &str, message: String, line| FieldError {
         pointer: None,

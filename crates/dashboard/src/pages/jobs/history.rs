@@ -26,7 +26,7 @@ pub(super) fn table(attempts: &[Attempt]) -> Markup {
                             td { (what(attempt)) }
                             td { (pieces::badge(&attempt.status)) }
                             td.number { (pieces::span(attempt.took_ms().max(0.0))) }
-                            td.why title=(attempt.message) { (short(&attempt.message)) }
+                            td.why title=(attempt.message) { (short(attempt)) }
                             td { a.id href={ "/ui/runs/" (encoded(&attempt.run)) } { "run" } }
                         }
                     }
@@ -43,13 +43,13 @@ fn what(attempt: &Attempt) -> String {
     format!("{action}{retry}{}", if attempt.by_hand { ", by hand" } else { "" })
 }
 
-fn short(message: &str) -> String {
-    const CHARS: usize = 160;
-    if message.chars().count() <= CHARS {
-        message.to_owned()
-    } else {
-        message.chars().take(CHARS).chain(['…']).collect()
+/// The beginning of a message; of a failure more, because it says why.
+fn short(attempt: &Attempt) -> String {
+    let chars_max = if attempt.status == "failed" { 160 } else { 60 };
+    if attempt.message.chars().count() <= chars_max {
+        return attempt.message.clone();
     }
+    attempt.message.chars().take(chars_max).chain(['…']).collect()
 }
 
 /// The next firings, in UTC and by the clock of the job.
@@ -57,10 +57,11 @@ pub(super) fn firings(firings: &Firings, zone: Option<&str>) -> Markup {
     if firings.occurrences.is_empty() {
         return html! { p.quiet { "Nothing is planned." } };
     }
+    let changes = !firings.clock_changes.is_empty();
     html! {
         div.scroll tabindex="0" role="region" aria-label="Next firings" {
             table {
-                thead { tr { th { "In" } th { "UTC" } @if let Some(zone) = zone { th { (zone) } } th { "Clock change" } } }
+                thead { tr { th { "In" } th { "UTC" } @if let Some(zone) = zone { th { (zone) } } @if changes { th { "Clock change" } } } }
                 tbody {
                     @for at in &firings.occurrences {
                         @let change = firings.clock_changes.iter().find(|change| change.occurrence == *at);
@@ -68,7 +69,7 @@ pub(super) fn firings(firings: &Firings, zone: Option<&str>) -> Markup {
                             td { (pieces::time(*at)) }
                             td { (utc(*at)) }
                             @if let Some(zone) = zone { td { (local(*at, zone)) } }
-                            td { @if let Some(change) = change { (change.change) } }
+                            @if changes { td { @if let Some(change) = change { (change.change) } } }
                         }
                     }
                 }

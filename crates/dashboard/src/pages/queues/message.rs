@@ -111,7 +111,7 @@ fn one(message: &MessageView, chars_max: usize) -> Markup {
 /// The form that sends a message.
 pub(super) fn form(action: &str, texts: Texts, problem: Option<&Problem>) -> Markup {
     let place = |field: &str| {
-        let field = field.rsplit(' ').next().unwrap_or_default();
+        let field = field.rsplit([' ', '.']).next().unwrap_or_default();
         FIELDS.iter().find(|(_, name)| *name == field).map(|(control, _)| (*control).to_owned())
     };
     let mut controls = Controls::new(texts);

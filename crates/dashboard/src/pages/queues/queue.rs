@@ -151,9 +151,9 @@ fn actions(at: &At, shelf: Shelf) -> Markup {
     html! {
         div.actions {
             form.inline.row method="post" action={ (address) "/redrive" } {
-                label for="max" { "Redrive" }
-                input #max name="max" inputmode="numeric" size="6" placeholder="all" aria-label="How many dead letters to redrive; empty is all";
-                button type="submit" { "Redrive dead letters" }
+                label for="max" { "Dead letters" }
+                input #max name="max" inputmode="numeric" size="6" placeholder="all" title="How many; empty is all";
+                button type="submit" { "Redrive" }
             }
             (pieces::button(&format!("{address}/purge"), what, Some(&purge), &[("shelf", shelf.word())]))
             (pieces::button(&format!("{address}/delete"), "Delete", Some(&delete), &[]))

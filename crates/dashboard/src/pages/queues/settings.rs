@@ -67,6 +67,20 @@ enum Form {
     Json,
 }
 
+/// The settings of a queue or subscription in a few words, for a list.
+pub(super) fn queue_in_short(queue: &QueueView) -> String {
+    let mut words = vec![format!("lock {}", queue.lock)];
+    words.extend(queue.time_to_live.map(|span| format!("lives {span}")));
+    words.extend(queue.sessions.then(|| "sessions".to_owned()));
+    words.extend(filter_in_words(queue));
+    words.join("; ")
+}
+
+fn filter_in_words(queue: &QueueView) -> Option<String> {
+    let text = serde_json::to_string(queue.filter.as_ref()?).ok()?;
+    (text != "{}").then(|| format!("takes {text}"))
+}
+
 /// The settings of a queue or subscription, in words.
 pub(super) fn queue_in_words(queue: &QueueView) -> String {
     let mut words = vec![format!("locks for {}", queue.lock)];
@@ -83,10 +97,7 @@ pub(super) fn queue_in_words(queue: &QueueView) -> String {
         pieces::count(queue.messages_max.into()),
         size(queue.bytes_max)
     ));
-    words.extend(queue.filter.as_ref().and_then(|filter| {
-        let text = serde_json::to_string(filter).unwrap_or_default();
-        (text != "{}").then(|| format!("takes {text}"))
-    }));
+    words.extend(filter_in_words(queue));
     words.join("; ")
 }
 

@@ -32,14 +32,14 @@ fn message(more: serde_json::Value) -> MessageView {
 fn a_queue_is_one_row_and_its_name_stays_text() {
     let shown = queue_table(&[queue()]).into_string();
     assert!(!shown.contains("<script>"), "{shown}");
-    for part in [
-        "1,234",
-        "2.4 MiB",
-        "shelf=dead",
-        "locks for 30s; 1 delivery; keeps messages for 1h, then a dead letter",
-    ] {
+    for part in ["1,234", "2.4 MiB", "shelf=dead", "lock 30s; lives 1h; sessions"] {
         assert!(shown.contains(part), "{part}: {shown}");
     }
+    let long = settings::queue_in_words(&queue());
+    assert!(
+        long.starts_with("locks for 30s; 1 delivery; keeps messages for 1h, then a dead letter"),
+        "{long}"
+    );
 }
 
 #[test]

@@ -196,7 +196,8 @@ fn lines(problem: &Problem, source: &str) -> Markup {
         let line = error.line?;
         Some((line, source.lines().nth(line.checked_sub(1)? as usize)?))
     });
-    let named: Vec<(u32, &str)> = named.collect();
+    let mut named: Vec<(u32, &str)> = named.collect();
+    named.dedup();
     html! {
         @if !named.is_empty() {
             pre.lines tabindex="0" aria-label="The lines that are named" {

@@ -5,6 +5,7 @@ use wire::StepOutline;
 
 const BOX_WIDTH: f64 = 168.0;
 const BOX_HEIGHT: f64 = 46.0;
+const PASS_HEIGHT: f64 = 8.0;
 const GAP_X: f64 = 56.0;
 const GAP_Y: f64 = 18.0;
 const MARGIN: f64 = 8.0;
@@ -24,11 +25,11 @@ struct Graph {
     height: f64,
 }
 
-/// What stands in a row of a layer: a step, or the place where an arrow passes.
+/// What stands in a row of a layer: a step, or the place where the arrows of one step pass.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Slot {
     Step(usize),
-    Pass { edge: usize },
+    Pass { from: usize },
 }
 
 /// Finds places: a step is one layer behind the last of those that it comes after, and arrows that go over several
@@ -41,9 +42,12 @@ fn layout(steps: &[StepOutline]) -> Graph {
     for (step, layer) in layer_of.iter().enumerate() {
         layers[*layer].push(Slot::Step(step));
     }
-    for (edge, (from, to)) in edges.iter().enumerate() {
+    for (from, to) in &edges {
         for layer in &mut layers[layer_of[*from] + 1..layer_of[*to]] {
-            layer.push(Slot::Pass { edge });
+            let pass = Slot::Pass { from: *from };
+            if !layer.contains(&pass) {
+                layer.push(pass);
+            }
         }
     }
     put_in_order(&mut layers, &edges);
@@ -96,10 +100,10 @@ fn layers(count: usize, edges: &[(usize, usize)]) -> Vec<usize> {
 fn put_in_order(layers: &mut [Vec<Slot>], edges: &[(usize, usize)]) {
     let near = |a: Slot, b: Slot| match (a, b) {
         (Slot::Step(a), Slot::Step(b)) => edges.contains(&(a, b)) || edges.contains(&(b, a)),
-        (Slot::Step(step), Slot::Pass { edge }) | (Slot::Pass { edge }, Slot::Step(step)) => {
-            edges[edge].0 == step || edges[edge].1 == step
+        (Slot::Step(step), Slot::Pass { from }) | (Slot::Pass { from }, Slot::Step(step)) => {
+            from == step || edges.contains(&(from, step))
         }
-        (Slot::Pass { edge: a }, Slot::Pass { edge: b }) => a == b,
+        (Slot::Pass { from: a }, Slot::Pass { from: b }) => a == b,
     };
     for sweep in 0..SWEEPS {
         for step in 1..layers.len() {
@@ -123,31 +127,41 @@ fn put_in_order(layers: &mut [Vec<Slot>], edges: &[(usize, usize)]) {
     }
 }
 
-fn place(count: usize, layers: &[Vec<Slot>], edges: &[(usize, usize)]) -> Graph {
-    let rows = layers.iter().map(Vec::len).max().unwrap_or(0);
-    let tall = |rows: usize| rows as f64 * (BOX_HEIGHT + GAP_Y) - GAP_Y;
-    let (width, height) =
-        (layers.len() as f64 * (BOX_WIDTH + GAP_X) - GAP_X + 2.0 * MARGIN, tall(rows.max(1)) + 2.0 * MARGIN);
-    let mut boxes = vec![(0.0, 0.0); count];
-    let mut passes: Vec<Vec<(f64, f64)>> = vec![Vec::new(); edges.len()];
-    for (layer, slots) in layers.iter().enumerate() {
-        let x = MARGIN + layer as f64 * (BOX_WIDTH + GAP_X);
-        let top = (height - tall(slots.len())) / 2.0;
-        for (row, slot) in slots.iter().enumerate() {
-            let y = top + row as f64 * (BOX_HEIGHT + GAP_Y);
-            match slot {
-                Slot::Step(step) => boxes[*step] = (x, y),
-                Slot::Pass { edge } => {
-                    let middle = y + BOX_HEIGHT / 2.0;
-                    passes[*edge].extend([(x, middle), (x + BOX_WIDTH, middle)]);
-                }
-            }
+impl Slot {
+    fn height(self) -> f64 {
+        match self {
+            Slot::Step(_) => BOX_HEIGHT,
+            Slot::Pass { .. } => PASS_HEIGHT,
         }
     }
-    let arrows = edges.iter().zip(passes).map(|((from, to), passes)| {
+}
+
+fn place(count: usize, layers: &[Vec<Slot>], edges: &[(usize, usize)]) -> Graph {
+    let tall = |slots: &[Slot]| slots.iter().map(|slot| slot.height() + GAP_Y).sum::<f64>() - GAP_Y;
+    let tallest = layers.iter().map(|slots| tall(slots)).fold(BOX_HEIGHT, f64::max);
+    let (width, height) =
+        (layers.len() as f64 * (BOX_WIDTH + GAP_X) - GAP_X + 2.0 * MARGIN, tallest + 2.0 * MARGIN);
+    let mut boxes = vec![(0.0, 0.0); count];
+    // Where the arrows of a step pass, from left to right.
+    let mut passes: Vec<Vec<(f64, f64)>> = vec![Vec::new(); count];
+    for (layer, slots) in layers.iter().enumerate() {
+        let x = MARGIN + layer as f64 * (BOX_WIDTH + GAP_X);
+        let mut y = (height - tall(slots)) / 2.0;
+        for slot in slots {
+            match slot {
+                Slot::Step(step) => boxes[*step] = (x, y),
+                Slot::Pass { from } => {
+                    let middle = y + PASS_HEIGHT / 2.0;
+                    passes[*from].extend([(x, middle), (x + BOX_WIDTH, middle)]);
+                }
+            }
+            y += slot.height() + GAP_Y;
+        }
+    }
+    let arrows = edges.iter().map(|(from, to)| {
         let middle = |step: usize, side: f64| (boxes[step].0 + side, boxes[step].1 + BOX_HEIGHT / 2.0);
         let mut points = vec![middle(*from, BOX_WIDTH)];
-        points.extend(passes);
+        points.extend(passes[*from].iter().filter(|(x, _)| *x < boxes[*to].0));
         points.push(middle(*to, 0.0));
         points
     });

@@ -10,7 +10,20 @@ pub(in super::super) fn fill(fields: &[Field], body: &Value) -> Option<Texts> {
     let mut texts = Texts::new();
     put(fields, body, &mut texts);
     // Whatever the fields cannot say, or would say in another way, is found by reading them.
-    (read(fields, &texts).as_ref() == Ok(body)).then_some(texts)
+    (read(fields, &texts).as_ref() == Ok(body) && !is_mangled(fields, &texts)).then_some(texts)
+}
+
+/// Whether a browser would send a text back in another way: it drops the line breaks of a line, and has one kind of
+/// them only in a text of several.
+fn is_mangled(fields: &[Field], texts: &Texts) -> bool {
+    fields.iter().any(|field| {
+        let has = |mark: char| texts.get(&field.name()).is_some_and(|text| text.contains(mark));
+        match &field.kind {
+            Kind::Group(members) => is_mangled(members, texts),
+            Kind::Text { long: false, .. } => has('\n') || has('\r'),
+            _ => has('\r'),
+        }
+    })
 }
 
 /// What stands in the fields at first: the defaults of the schema.

@@ -45,7 +45,7 @@ fn one(field: &Field, text: &str, wrong: &[&str]) -> Markup {
                         aria-required=[needed] aria-invalid=[invalid];
                 },
                 Kind::Text { format, .. } => {
-                    input id=(name) name=(name) value=(text) type=(type_of(format.as_deref())) autocomplete="off"
+                    input id=(name) name=(name) value=(text) type=(type_of(format.as_deref(), text)) autocomplete="off"
                         aria-required=[needed] aria-invalid=[invalid];
                 },
                 Kind::Group(_) => {},
@@ -60,13 +60,16 @@ fn one(field: &Field, text: &str, wrong: &[&str]) -> Markup {
 fn choice(field: &Field, choices: &[Value], text: &str, invalid: Option<&str>) -> Markup {
     let name = field.name();
     let word = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    let mut options: Vec<(String, String)> =
+        choices.iter().map(|value| (value.to_string(), word(value))).collect();
+    // What is not among the choices must not become another by being shown.
+    if !text.is_empty() && !options.iter().any(|(json, _)| json == text) {
+        options.push((text.to_owned(), text.to_owned()));
+    }
     html! {
         select id=(name) name=(name) aria-required=[field.required.then_some("true")] aria-invalid=[invalid] {
             option value="" { (if field.required { "choose…" } else { "not said" }) }
-            @for value in choices {
-                @let json = value.to_string();
-                option value=(json) selected[json == text] { (word(value)) }
-            }
+            @for (json, word) in &options { option value=(json) selected[json == text] { (word) } }
         }
     }
 }
@@ -86,10 +89,11 @@ fn hint(field: &Field) -> String {
     [field.hint.as_str(), kind].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ")
 }
 
-/// Inputs that help to fill in what they are for, and send the text that the format has.
-fn type_of(format: Option<&str>) -> &'static str {
+/// Inputs that help to fill in what they are for. A browser shows nothing but a date in a field for dates.
+fn type_of(format: Option<&str>, text: &str) -> &'static str {
+    let is_date = text.len() == 10 && text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-');
     match format {
-        Some("date") => "date",
+        Some("date") if text.is_empty() || is_date => "date",
         Some("email") => "email",
         Some("uri") => "url",
         _ => "text",

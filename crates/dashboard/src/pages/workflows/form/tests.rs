@@ -119,7 +119,7 @@ fn what_is_filled_in_is_read_as_it_was() {
     for body in [
         json!({ "ownerId": "o", "packageInfo": { "size": "Small" } }),
         json!({ "ownerId": " o ", "packageInfo": {}, "expedited": false, "confirmation": 3 }),
-        json!({ "ownerId": "\"<&>\n", "packageInfo": { "weight": 1.5 }, "tags": ["a", " b "], "counts": [1, -2],
+        json!({ "ownerId": "\"<&>", "packageInfo": { "weight": 1.5 }, "tags": ["a", " b "], "counts": [1, -2],
                 "extra": { "deep": [null] }, "pickupTime": "2026", "confirmation": null }),
         json!({ "packageInfo": { "weight": -0.25e10 } }),
     ] {
@@ -138,6 +138,8 @@ fn what_does_not_fit_into_the_fields_is_not_put_into_them() {
         json!({ "packageInfo": {}, "pickupTime": 5 }),
         json!({ "packageInfo": {}, "expedited": null }),
         json!({ "packageInfo": {}, "tags": ["two\nlines"] }),
+        json!({ "packageInfo": {}, "ownerId": "two\nlines" }),
+        json!({ "packageInfo": {}, "tags": ["a\rb"] }),
         json!({ "packageInfo": {}, "tags": [] }),
         json!({ "packageInfo": [] }),
         json!({}),
