@@ -1,12 +1,15 @@
 //! Which page is where, and which form does what.
 
 mod bulk;
+mod jobs;
 mod overview;
 mod parked;
+mod queues;
 mod run;
 mod runs;
 mod services;
 mod settings;
+mod workflows;
 
 use axum::body::Body;
 use http::header::SET_COOKIE;
@@ -22,13 +25,17 @@ pub(crate) async fn show(visit: &Visit) -> Result<Page, Trouble> {
     match visit.parts().as_slice() {
         [] => overview::show(visit).await,
         ["ui", "bulk", rest @ ..] => bulk::show(visit, rest).await,
+        ["ui", "jobs", rest @ ..] => jobs::show(visit, rest).await,
         ["ui", "parked"] => parked::show(visit).await,
-        ["ui", "runs"] => runs::list(visit).await,
-        ["ui", "runs", id] => run::show(visit, id).await,
+        ["ui", "queues", rest @ ..] => queues::show(visit, rest).await,
         ["ui", "runs", id, "steps", step] => run::show_step(visit, id, step).await,
-        ["ui", "services"] => services::list(visit).await,
+        ["ui", "runs", id] => run::show(visit, id).await,
+        ["ui", "runs"] => runs::list(visit).await,
         ["ui", "services", name] => services::show(visit, name).await,
+        ["ui", "services"] => services::list(visit).await,
         ["ui", "settings"] => settings::show(visit).await,
+        ["ui", "topics", rest @ ..] => queues::show_topic(visit, rest).await,
+        ["ui", "workflows", rest @ ..] => workflows::show(visit, rest).await,
         _ => Err(Trouble::NotFound),
     }
 }
@@ -37,8 +44,12 @@ pub(crate) async fn show(visit: &Visit) -> Result<Page, Trouble> {
 pub(crate) async fn act(visit: &Visit) -> Result<Acted, Trouble> {
     match visit.parts().as_slice() {
         ["ui", "bulk", rest @ ..] => bulk::act(visit, rest).await,
+        ["ui", "jobs", rest @ ..] => jobs::act(visit, rest).await,
+        ["ui", "queues", rest @ ..] => queues::act(visit, rest).await,
         ["ui", "runs", id, what] => run::act(visit, id, what).await,
         ["ui", "services", name] => services::act(visit, name).await,
+        ["ui", "topics", rest @ ..] => queues::act_topic(visit, rest).await,
+        ["ui", "workflows", rest @ ..] => workflows::act(visit, rest).await,
         _ => Err(Trouble::NotFound),
     }
 }
@@ -49,6 +60,8 @@ pub(crate) enum Acted {
     Done { to: String, said: String },
     /// It has to be filled in again; the page says why.
     Again(Page),
+    /// Nothing was done but looked at: a check, a preview, the same form in another way.
+    Looked(Page),
 }
 
 /// What the next page says, once; read and removed by the script.
@@ -58,6 +71,7 @@ impl Acted {
     pub(crate) fn answer(self, visit: &Visit) -> Response<Body> {
         match self {
             Acted::Again(page) => answer::html_with(visit, page, StatusCode::UNPROCESSABLE_ENTITY),
+            Acted::Looked(page) => answer::html(visit, page),
             Acted::Done { to, said } => {
                 let mut response = see_other(&to);
                 let cookie = format!("{SAID}={}; Path=/; SameSite=Strict; Max-Age=20", encoded(&said));

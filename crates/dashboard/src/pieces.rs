@@ -1,6 +1,7 @@
 //! The pieces that pages are made of.
 
 pub(crate) mod chart;
+pub(crate) mod controls;
 
 use maud::{Markup, html};
 use wire::{Problem, Time};
@@ -83,6 +84,11 @@ pub(crate) fn field(name: &str, label: &str, hint: &str, control: Markup) -> Mar
             @if !hint.is_empty() { small { (hint) } }
         }
     }
+}
+
+/// What is wrong with a field, beside it.
+pub(crate) fn wrong(messages: &[&str]) -> Markup {
+    html! { @for message in messages { p.wrong { (message) } } }
 }
 
 /// A choice out of a list.

@@ -3,8 +3,8 @@
 use std::borrow::Cow;
 
 use bytes::Bytes;
-use http::header::{AUTHORIZATION, CONTENT_TYPE, COOKIE, HOST, ORIGIN};
-use http::{HeaderMap, HeaderValue, Method, Request, StatusCode};
+use http::header::{AUTHORIZATION, CONTENT_TYPE, COOKIE, ETAG, HOST, ORIGIN};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, StatusCode};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -98,6 +98,17 @@ impl Visit {
         one(&self.body, name).map(|value| value.trim().to_owned()).filter(|value| !value.is_empty())
     }
 
+    /// A field as it was typed, but for the line breaks, which browsers send in a way of their own.
+    pub(crate) fn typed(&self, name: &str) -> String {
+        one(&self.body, name).unwrap_or_default().replace("\r\n", "\n")
+    }
+
+    /// Everything that was filled in, in its order.
+    pub(crate) fn filled(&self) -> Vec<(String, String)> {
+        let pairs = form_urlencoded::parse(&self.body);
+        pairs.map(|(name, value)| (name.into_owned(), value.replace("\r\n", "\n"))).collect()
+    }
+
     /// A field that must be there.
     pub(crate) fn needed(&self, name: &str) -> Result<String, Trouble> {
         self.field(name).ok_or_else(|| Trouble::Form(format!("{name}: fill this in")))
@@ -153,9 +164,27 @@ impl Visit {
         path: &str,
         body: &T,
     ) -> Result<serde_json::Value, Trouble> {
+        self.send_with(method, path, body, &[]).await
+    }
+
+    /// The same with headers: conditions, for the most part.
+    pub(crate) async fn send_with<T: Serialize>(
+        &self,
+        method: Method,
+        path: &str,
+        body: &T,
+        headers: &[(HeaderName, String)],
+    ) -> Result<serde_json::Value, Trouble> {
         let body = serde_json::to_vec(body).expect("a form in memory can always be encoded");
-        let answer = self.call(method, path, body.into(), "application/json").await?;
+        let answer = self.ask(method, path, body.into(), "application/json", headers).await?.into_body();
         if answer.is_empty() { Ok(serde_json::Value::Null) } else { decode(&answer) }
+    }
+
+    /// Something and its version, for a change that must not go over somebody else's.
+    pub(crate) async fn versioned<T: DeserializeOwned>(&self, path: &str) -> Result<(T, String), Trouble> {
+        let answer = self.ask(Method::GET, path, Bytes::new(), "", &[]).await?;
+        let version = answer.headers().get(ETAG).and_then(|value| value.to_str().ok()).unwrap_or_default();
+        Ok((decode(answer.body())?, version.to_owned()))
     }
 
     /// Calls the API with the rights of this person.
@@ -166,6 +195,18 @@ impl Visit {
         body: Bytes,
         kind: &'static str,
     ) -> Result<Bytes, Trouble> {
+        Ok(self.ask(method, path, body, kind, &[]).await?.into_body())
+    }
+
+    /// The same with headers, and with those of the answer.
+    pub(crate) async fn ask(
+        &self,
+        method: Method,
+        path: &str,
+        body: Bytes,
+        kind: &'static str,
+        headers: &[(HeaderName, String)],
+    ) -> Result<Response<Bytes>, Trouble> {
         let mut request = Request::new(body);
         *request.method_mut() = method;
         // Names in a path are encoded by whoever writes the path.
@@ -182,9 +223,14 @@ impl Visit {
         if !kind.is_empty() {
             request.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(kind));
         }
+        for (name, value) in headers {
+            let value = HeaderValue::try_from(value)
+                .map_err(|_| Trouble::Form(format!("{name}: cannot be sent as a header")))?;
+            request.headers_mut().insert(name, value);
+        }
         let answer = (self.ask)(request).await;
         if answer.status().is_success() {
-            return Ok(answer.into_body());
+            return Ok(answer);
         }
         Err(Trouble::of(answer.status(), answer.body()))
     }
@@ -198,9 +244,14 @@ fn decode<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Trouble> {
     serde_json::from_slice(bytes).map_err(|error| Trouble::Unreadable(error.to_string()))
 }
 
+/// What stands for itself in a path. Some doors of the API are matched as they are written: a name without strange
+/// characters must be written plainly.
+const STRANGE: &percent_encoding::AsciiSet =
+    &percent_encoding::NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
+
 /// A name as one part of a path.
 pub(crate) fn encoded(name: &str) -> Cow<'_, str> {
-    percent_encoding::utf8_percent_encode(name, percent_encoding::NON_ALPHANUMERIC).into()
+    percent_encoding::utf8_percent_encode(name, STRANGE).into()
 }
 
 /// The name that a part of a path stands for.

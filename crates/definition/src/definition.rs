@@ -67,6 +67,11 @@ impl Accept {
         self.key.as_ref()?.plain_field()
     }
 
+    /// The schema that bodies are checked against.
+    pub fn schema(&self) -> Option<&serde_json::Value> {
+        self.schema.as_ref().map(Schema::source)
+    }
+
     /// Whether bodies are checked against a schema.
     pub fn has_schema(&self) -> bool {
         self.schema.is_some()

@@ -28,6 +28,7 @@ impl fmt::Display for SchemaProblem {
 /// A compiled schema.
 pub(crate) struct Schema {
     validator: Validator<Instance>,
+    source: Value,
 }
 
 impl Schema {
@@ -42,7 +43,12 @@ impl Schema {
             let place = if place.is_empty() { String::new() } else { format!(" at {place}") };
             format!("not a JSON Schema that can be used{place}: {}", cut(&error.to_string()))
         })?;
-        Ok(Schema { validator })
+        Ok(Schema { validator, source: schema.clone() })
+    }
+
+    /// The schema as it was written.
+    pub(crate) fn source(&self) -> &Value {
+        &self.source
     }
 
     /// Checks a body whose numbers are in range.

@@ -22,7 +22,7 @@ use crate::api::Api;
 use crate::body::Payload;
 use crate::error::ApiError;
 use crate::etag::{self, with_etag};
-use crate::jobs::{JobsError, Writing};
+use crate::jobs::{JobsError, Wanted, Writing};
 use crate::limits::JOB_BYTES_MAX;
 use answer::{AzureError, empty, json};
 use query::Query;
@@ -151,7 +151,8 @@ impl<J: Journal> Api<J> {
         let wrong = |error| AzureError::at(at, "", error);
         let filter = ask.query.filter.as_deref().map(jobs::parse_job_filter).transpose();
         let state = filter.map_err(|error| AzureError::bad_request(error.to_string()))?;
-        let listed = self.list_jobs(at, state, ask.query.skip, ask.query.rows()).await;
+        let listed =
+            self.list_jobs(at, &Wanted { state, name: None }, ask.query.skip, ask.query.rows()).await;
         let (collection, page) = listed.map_err(wrong)?;
         let jobs = page.jobs.iter().map(|shown| body::job(&collection, shown, ask.dialect));
         let value = jobs.collect::<Result<Vec<_>, _>>().map_err(wrong)?;

@@ -38,6 +38,22 @@ pub(crate) struct Writing {
     pub delay: Span,
 }
 
+/// Which jobs are listed.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Wanted {
+    pub state: Option<JobState>,
+    /// A part of the name, in lower case.
+    pub name: Option<String>,
+}
+
+impl Wanted {
+    fn has(&self, job: &Job) -> bool {
+        let name = || job.definition.name.to_lowercase();
+        self.state.is_none_or(|state| job.standing.state == state)
+            && self.name.as_ref().is_none_or(|part| name().contains(part.as_str()))
+    }
+}
+
 /// One page of jobs.
 pub(crate) struct JobPage {
     pub jobs: Vec<Shown>,
@@ -158,7 +174,7 @@ impl<J: Journal> Api<J> {
     pub(crate) async fn list_jobs(
         &self,
         at: &CollectionPath,
-        state: Option<JobState>,
+        wanted: &Wanted,
         skip: usize,
         top: usize,
     ) -> Result<(Collection, JobPage), JobsError> {
@@ -167,10 +183,7 @@ impl<J: Journal> Api<J> {
             let collection = self.collection(at)?;
             let (reader, of) = (self.jobs.clone(), collection.clone());
             let all = tokio::task::spawn_blocking(move || reader.jobs(&of, None, usize::MAX)).await;
-            let wanted = all
-                .expect("reading does not panic")?
-                .into_iter()
-                .filter(|job| state.is_none_or(|state| job.standing.state == state));
+            let wanted = all.expect("reading does not panic")?.into_iter().filter(|job| wanted.has(job));
             let mut page: Vec<Job> = wanted.skip(skip).take(top.saturating_add(1)).collect();
             let more = page.len() > top;
             page.truncate(top);

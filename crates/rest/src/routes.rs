@@ -44,6 +44,7 @@ pub(crate) fn router<J: Journal>(api: Api<J>) -> Router {
         .route("/v1/workflows", get(workflows::list::<J>).post(workflows::apply::<J>))
         .route("/v1/workflows:check", post(workflows::check::<J>))
         .route("/v1/workflows/{name}", get(workflows::show::<J>).delete(workflows::delete::<J>))
+        .route("/v1/workflows/{name}/versions", get(workflows::versions::<J>))
         .route("/v1/workflows/{name}/runs", post(wrong_method))
         .route("/v1/workflows/{name}/runs/{id}", put(wrong_method))
         .route("/v1/workflows/{name}/runs:batch", post(wrong_method))

@@ -1,6 +1,7 @@
 //! Workflows as the API shows them.
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::Time;
 
@@ -18,6 +19,9 @@ pub struct WorkflowView {
     /// The definition as it was applied; left out of lists.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
+    /// The JSON Schema that requests are checked against; left out of lists.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub schema: Option<Value>,
 }
 
 /// A step of a workflow, in outline.

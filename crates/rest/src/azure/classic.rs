@@ -15,7 +15,7 @@ use crate::access::Permission;
 use crate::api::Api;
 use crate::body::Payload;
 use crate::error::ApiError;
-use crate::jobs::{JobsError, Shown, Writing, status, stored};
+use crate::jobs::{JobsError, Shown, Wanted, Writing, status, stored};
 use crate::limits::JOB_BYTES_MAX;
 
 /// The jobs of a collection, or one of them, or its history.
@@ -82,7 +82,7 @@ impl<J: Journal> Api<J> {
         let method = request.method().clone();
         match (&method, &place.job) {
             (&Method::GET, None) => {
-                let listed = self.list_jobs(at, None, 0, usize::MAX - 1).await;
+                let listed = self.list_jobs(at, &Wanted::default(), 0, usize::MAX - 1).await;
                 let (_, page) = listed.map_err(|error| AzureError::at(at, "", error))?;
                 let jobs: Result<Vec<_>, _> = page.jobs.iter().map(flat).collect();
                 Ok(answer::json(StatusCode::OK, &jobs.map_err(|error| AzureError::at(at, "", error))?))

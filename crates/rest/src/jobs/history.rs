@@ -79,10 +79,12 @@ impl<J: Journal> Api<J> {
         attempts.retain(wanted);
         let enough = skip.saturating_add(top).saturating_add(1);
         let mut cursor = None;
+        // Once for all pages: a cursor belongs to the query that it came from.
+        let from = self.clock.wall() - self.history_for;
         while attempts.len() < enough {
             let query = RunQuery {
                 key: Some(job.key()),
-                from: Some(self.clock.wall() - self.history_for),
+                from: Some(from),
                 partition: Some(partition),
                 limit: RUNS_AT_ONCE,
                 cursor: cursor.take(),

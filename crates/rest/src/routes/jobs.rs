@@ -19,7 +19,7 @@ use crate::api::Api;
 use crate::azure::{CollectionPath, record, scope};
 use crate::error::ApiError;
 use crate::etag::{expect, with_etag};
-use crate::jobs::{JobsError, Shown, Writing, status, stored};
+use crate::jobs::{JobsError, Shown, Wanted, Writing, status, stored};
 use crate::limits::{JOB_BYTES_MAX, PAGE_ITEMS_DEFAULT, PAGE_ITEMS_MAX};
 
 const DIALECT: Dialect = Dialect { sdk_spellings: false, native: true };
@@ -45,6 +45,7 @@ impl<S: Send + Sync> FromRequestParts<S> for Place {
 #[serde(deny_unknown_fields)]
 pub(super) struct ListQuery {
     state: Option<String>,
+    name: Option<String>,
     status: Option<String>,
     limit: Option<usize>,
     cursor: Option<String>,
@@ -111,7 +112,8 @@ pub(super) async fn list<J: Journal>(
     let rows = asked.rows()?;
     let state = asked.state.map(|state| jobs::parse_job_filter(&format!("state eq {state}")));
     let state = state.transpose().map_err(JobsError::from)?;
-    let (collection, page) = api.list_jobs(&path_of(&collection)?, state, rows.skip, rows.top).await?;
+    let wanted = Wanted { state, name: asked.name.map(|name| name.to_lowercase()) };
+    let (collection, page) = api.list_jobs(&path_of(&collection)?, &wanted, rows.skip, rows.top).await?;
     let items = page.jobs.iter().map(|job| shown(&collection, job)).collect::<Result<_, _>>()?;
     Ok(answer(&rows.page(items, page.more)))
 }

@@ -30,7 +30,24 @@ pub(super) async fn list<J: Journal>(
 ) -> Result<Response, ApiError> {
     api.allow(&headers, Permission::Read)?;
     let catalog = api.catalog();
-    let items = catalog.all().map(|entry| WorkflowView { source: None, ..view(entry) }).collect();
+    let items = catalog.all().map(outline).collect();
+    Ok(json(&WorkflowList { items }))
+}
+
+/// Every version, newest first; also of a workflow that was deleted.
+pub(super) async fn versions<J: Journal>(
+    State(api): State<Api<J>>,
+    headers: HeaderMap,
+    Named(name): Named,
+) -> Result<Response, ApiError> {
+    api.allow(&headers, Permission::Read)?;
+    let catalog = api.catalog();
+    let named = WorkflowName::new(&name).ok();
+    let mut items: Vec<_> = named.iter().flat_map(|name| catalog.versions(name)).map(outline).collect();
+    if items.is_empty() {
+        return Err(ApiError::UnknownWorkflow(format!("no workflow is called '{name}'")));
+    }
+    items.reverse();
     Ok(json(&WorkflowList { items }))
 }
 
@@ -100,6 +117,11 @@ async fn source(request: Request) -> Result<String, ApiError> {
         .map_err(|_| ApiError::BadRequest("the definition is not UTF-8 text".to_owned()))
 }
 
+/// A version without what makes it long.
+fn outline(entry: &Entry) -> WorkflowView {
+    WorkflowView { source: None, schema: None, ..view(entry) }
+}
+
 fn view(entry: &Entry) -> WorkflowView {
     let definition = &entry.definition;
     let plan = definition.plan();
@@ -120,5 +142,6 @@ fn view(entry: &Entry) -> WorkflowView {
         applied_at: Time(entry.applied_at),
         applied_by: entry.applied_by.to_string(),
         source: Some(definition.source().to_owned()),
+        schema: definition.accept().schema().cloned(),
     }
 }

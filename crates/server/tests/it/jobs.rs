@@ -397,3 +397,26 @@ async fn whoever_looks_while_occurrences_end_sees_each_once_and_none_lost() {
     };
     tokio::join!(run, look);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_history_that_is_read_in_several_parts_is_whole() {
+    const RUNS: usize = 210;
+    let (world, target) = (with_collection().await, Target::start().await);
+    let mut document = job(call(&target.url("/often"), "GET"));
+    document["properties"]["overlap"] = "allow".into();
+    document["properties"]["recurrence"] = json!({ "cron": "0 0 1 1 *" });
+    world.put(JOB, &document).await.expect(201);
+    for _ in 0..RUNS {
+        world.send(Method::POST, &format!("{JOB}/run"), &Value::Null).await.expect(202);
+    }
+    let all = format!("{HISTORY}?limit=1000");
+    let history = world.wait(&all, |page| page["items"].as_array().unwrap().len() == RUNS).await;
+    let mut numbers: Vec<u64> = history["items"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|item| item["repeatCount"].as_u64().unwrap())
+        .collect();
+    numbers.sort_unstable();
+    assert_eq!(numbers, (1..=RUNS as u64).collect::<Vec<_>>());
+}

@@ -18,6 +18,7 @@ mod jobs_target;
 mod jobs_world;
 mod manifests;
 mod numbers;
+mod pages_of_things;
 mod pages_runs;
 mod parked;
 mod queues;

@@ -1,0 +1,138 @@
+//! A job's document and the form that says the same: what stands in the controls for a document, and the document that
+//! the controls say. What the form has no control for makes the document one that is edited as JSON.
+
+mod read;
+
+use serde_json::{Value, json};
+
+pub(super) use read::{Wrong, document};
+
+use crate::pieces::controls::Texts;
+
+/// The days of a week as the API spells them.
+pub(super) const WEEK_DAYS: [&str; 7] =
+    ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"];
+
+/// The two calls of a job, by what the names of their controls begin with.
+pub(super) const CALLS: [&str; 2] = ["", "error_"];
+
+/// What is told of a job and never written: where it stands, and facts about its certificate.
+const FACTS: [&str; 3] = ["certificateThumbprint", "certificateExpiration", "certificateSubjectName"];
+
+/// The properties of a job as a client may write them again.
+pub(super) fn writable(properties: &Value) -> Value {
+    let mut written = properties.clone();
+    if let Some(members) = written.as_object_mut() {
+        members.remove("status");
+        // A finished job is written anew, and then it is enabled.
+        if members.get("state").is_some_and(|state| state == "completed" || state == "faulted") {
+            members.insert("state".to_owned(), "enabled".into());
+        }
+    }
+    for place in ["/action/request/authentication", "/action/errorAction/request/authentication"] {
+        if let Some(members) = written.pointer_mut(place).and_then(Value::as_object_mut) {
+            members.retain(|name, _| !FACTS.contains(&name.as_str()));
+        }
+    }
+    written
+}
+
+/// What stands in the controls for a document; none when the form cannot say all of it.
+pub(super) fn texts(written: &Value) -> Option<Texts> {
+    let mut texts = Texts::new();
+    let mut put = |name: &str, value: Option<&Value>| {
+        let text = match value {
+            None | Some(Value::Null) => return,
+            Some(Value::String(text)) => text.clone(),
+            Some(value) => value.to_string(),
+        };
+        texts.insert(name.to_owned(), text);
+    };
+    for name in ["state", "missed", "overlap", "jitter", "at"] {
+        put(name, written.get(name));
+    }
+    put("time_zone", written.get("timeZone"));
+    put("start", written.get("startTime"));
+    put("gap", written.pointer("/clockChange/gap"));
+    put("repeat", written.pointer("/clockChange/repeat"));
+    let recurrence = |name: &str| written.pointer(&format!("/recurrence/{name}"));
+    for name in ["frequency", "interval", "cron", "count"] {
+        put(name, recurrence(name));
+    }
+    put("end", recurrence("endTime"));
+    for (control, name) in [("minutes", "minutes"), ("hours", "hours"), ("month_days", "monthDays")] {
+        let list = recurrence(&format!("schedule/{name}")).and_then(Value::as_array);
+        let list = list.map(|list| list.iter().map(Value::to_string).collect::<Vec<_>>().join(", "));
+        put(control, list.map(Value::String).as_ref());
+    }
+    for day in recurrence("schedule/weekDays").and_then(Value::as_array).into_iter().flatten() {
+        put(&format!("day_{}", day.as_str().unwrap_or_default()), Some(&json!("true")));
+    }
+    let mode = match (written.get("at"), recurrence("cron"), written.get("recurrence")) {
+        (Some(_), _, _) => "at",
+        (None, Some(_), _) => "cron",
+        (None, None, Some(_)) => "every",
+        (None, None, None) => "once",
+    };
+    put("mode", Some(&json!(mode)));
+    for prefix in CALLS {
+        let call =
+            if prefix.is_empty() { written.get("action") } else { written.pointer("/action/errorAction") };
+        put_call(prefix, call, &mut put);
+    }
+    // Whatever the controls cannot say, or say in another way, is found by reading them.
+    let mangled = texts.iter().any(|(name, text)| is_mangled(name, text));
+    (!mangled && document(&texts).as_ref() == Ok(written)).then_some(texts)
+}
+
+/// Whether a browser would send a text back in another way: it drops the line breaks of a line, and has one kind of
+/// them only in a text of several.
+fn is_mangled(name: &str, text: &str) -> bool {
+    let several = ["headers", "body", "queue_message", "topic_message"].iter().any(|end| name.ends_with(end));
+    text.contains('\r') || (text.contains('\n') && !several)
+}
+
+fn put_call(prefix: &str, call: Option<&Value>, put: &mut dyn FnMut(&str, Option<&Value>)) {
+    let Some(call) = call else { return };
+    let kind = call.get("type").and_then(Value::as_str).unwrap_or_default().to_ascii_lowercase();
+    let kind = if kind == "https" { "http".to_owned() } else { kind };
+    put(&format!("{prefix}kind"), Some(&json!(kind)));
+    for (control, place) in CALL_FIELDS {
+        put(&format!("{prefix}{control}"), call.pointer(place));
+    }
+    let headers = call.pointer("/request/headers").and_then(Value::as_object);
+    let headers = headers.map(|headers| {
+        let lines =
+            headers.iter().map(|(name, value)| format!("{name}: {}", value.as_str().unwrap_or_default()));
+        lines.collect::<Vec<_>>().join("\n")
+    });
+    put(&format!("{prefix}headers"), headers.map(Value::String).as_ref());
+    let body =
+        call.pointer("/workflow/body").map(|body| serde_json::to_string_pretty(body).unwrap_or_default());
+    put(&format!("{prefix}workflow_body"), body.map(Value::String).as_ref());
+}
+
+/// The controls of a call that hold one text or number each, and where it stands in the call.
+pub(super) const CALL_FIELDS: [(&str, &str); 18] = [
+    ("method", "/request/method"),
+    ("uri", "/request/uri"),
+    ("body", "/request/body"),
+    ("auth", "/request/authentication/type"),
+    ("auth_username", "/request/authentication/username"),
+    ("auth_tenant", "/request/authentication/tenant"),
+    ("auth_audience", "/request/authentication/audience"),
+    ("auth_client", "/request/authentication/clientId"),
+    ("workflow_name", "/workflow/name"),
+    ("workflow_id", "/workflow/id"),
+    ("queue_name", "/queue/name"),
+    ("queue_message", "/queue/message"),
+    ("topic_name", "/topic/name"),
+    ("topic_message", "/topic/message"),
+    ("retry", "/retryPolicy/retryType"),
+    ("retry_interval", "/retryPolicy/retryInterval"),
+    ("retry_count", "/retryPolicy/retryCount"),
+    ("retry_max", "/retryPolicy/maxRetryInterval"),
+];
+
+#[cfg(test)]
+mod tests;

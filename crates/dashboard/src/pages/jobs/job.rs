@@ -1,0 +1,181 @@
+//! A job: what it does and when, what comes, what was, and how late.
+
+use http::Method;
+use maud::{Markup, html};
+use serde_json::{Value, json};
+
+use super::{AttemptPage, Firings, Job, Place, collection_address, history, lateness, words};
+use crate::page::{self, Page};
+use crate::pages::Acted;
+use crate::pieces;
+use crate::trouble::Trouble;
+use crate::visit::{Visit, encoded, place};
+
+/// Attempts of a page.
+const ROWS: usize = 20;
+/// Attempts that the plot of lateness is made of.
+const PLOTTED: usize = 100;
+const FIRINGS: usize = 5;
+
+const STATUSES: [(&str, &str); 3] = [("", "any"), ("completed", "completed"), ("failed", "failed")];
+
+pub(super) async fn show(visit: &Visit, at: &Place) -> Result<Page, Trouble> {
+    let job: Job = visit.get(&at.api()).await?;
+    let firings: Firings = visit.get(&format!("{}/preview?count={FIRINGS}", at.api())).await?;
+    let newest: AttemptPage = visit.get(&format!("{}/history?limit={PLOTTED}", at.api())).await?;
+    let (cursor, status) = (visit.asked("cursor"), visit.asked("status"));
+    let query = [("cursor", cursor.clone()), ("status", status.clone()), ("limit", Some(ROWS.to_string()))];
+    let shown: AttemptPage = visit.get(&place(&format!("{}/history", at.api()), query)).await?;
+    let there =
+        |cursor: Option<String>| place(&at.address(), [("status", status.clone()), ("cursor", cursor)]);
+    let (first, next) = (cursor.is_some().then(|| there(None)), shown.next.map(|next| there(Some(next))));
+    let zone = job.properties.get("timeZone").and_then(Value::as_str);
+    Ok(Page::new(&job.name, page::Place::Jobs)
+        .part(html! { p { "A job of " a href=(collection_address(&at.collection)) { (at.collection) } } })
+        .live("job", facts(&job))
+        .part(actions(at))
+        .live("next", html! { h2 { "Next firings" } (history::firings(&firings, zone)) })
+        .live("late", html! { h2 { "How late it fired" } (lateness::drawn(&newest.items)) })
+        .part(html! {
+            h2 { "History" }
+            form.search method="get" action=(at.address()) {
+                (pieces::field("status", "Status", "", pieces::select("status", &STATUSES, status.as_deref())))
+                button type="submit" { "Show" }
+            }
+        })
+        .live("history", html! {
+            (history::table(&shown.items))
+            (pieces::pager(first.as_deref(), next.as_deref()))
+        }))
+}
+
+fn facts(job: &Job) -> Markup {
+    let properties = &job.properties;
+    let action = &properties["action"];
+    let text = |place: &str| properties.pointer(place).and_then(Value::as_str);
+    let time = |name: &str| job.time(name).map_or_else(|| html! { span.quiet { "–" } }, pieces::time);
+    let counted = |name: &str| pieces::count(job.count(name));
+    let mut does = vec![
+        ("State", pieces::badge(job.state())),
+        ("Does", html! { (words::call(action)) }),
+        ("When", html! { (words::when(properties)) }),
+    ];
+    does.extend(
+        text("/startTime")
+            .filter(|_| properties.get("recurrence").is_some())
+            .map(|start| ("Begins", html! { (start) })),
+    );
+    does.extend(signs_in(action).map(|how| ("Signs in", html! { (how) })));
+    does.push(("Retries", html! { (words::retries(action)) }));
+    if let Some(error) = action.get("errorAction") {
+        does.push(("When all fail", html! { (words::call(error)) }));
+    }
+    does.push(("When occurrences were missed", html! { (words::missed(properties)) }));
+    does.push(("When the one before is under way", html! { (words::overlap(properties)) }));
+    does.extend(text("/jitter").map(|jitter| ("Jitter", html! { "up to " (words::span(jitter)) })));
+    let counts = [
+        ("Next", time("nextExecutionTime")),
+        ("Last", time("lastExecutionTime")),
+        ("Occurrences", html! { (counted("occurrences")) }),
+        ("Attempts", html! { (counted("executionCount")) }),
+        ("Failed attempts", html! { (counted("failureCount")) }),
+        ("Failed for good", html! { (counted("faultedCount")) }),
+        ("Left out", html! { (counted("skipped")) }),
+        ("Missed", html! { (counted("missed")) }),
+    ];
+    html! {
+        (pieces::facts(&does))
+        (pieces::facts(&counts))
+        details #document {
+            summary { "The document" }
+            (pieces::copyable("The job's document", &serde_json::to_string_pretty(&json!({ "properties": super::document::writable(properties) })).unwrap_or_default()))
+            small { "Secrets are never shown." }
+        }
+    }
+}
+
+/// How it signs in, without the secret.
+fn signs_in(action: &Value) -> Option<String> {
+    let how = action.pointer("/request/authentication")?;
+    let text = |name: &str| how.get(name).and_then(Value::as_str).unwrap_or_default();
+    Some(match text("type") {
+        "Basic" => format!("with a password, as {}", text("username")),
+        "ClientCertificate" => format!(
+            "with the certificate {} until {}",
+            text("certificateSubjectName"),
+            text("certificateExpiration")
+        ),
+        "ActiveDirectoryOAuth" => {
+            format!("with a token for {} of tenant {}", text("audience"), text("tenant"))
+        }
+        other => other.to_owned(),
+    })
+}
+
+fn actions(at: &Place) -> Markup {
+    let address = at.address();
+    let delete = format!("Delete {} and its history? What is under way goes on.", at.job);
+    html! {
+        div.actions {
+            form.inline method="post" action={ (address) "/run" } { button.primary type="submit" { "Run now" } }
+            (pieces::button(&format!("{address}/enable"), "Enable", None, &[]))
+            (pieces::button(&format!("{address}/disable"), "Disable", None, &[]))
+            a.button href={ (address) "/edit" } { "Edit" }
+            (pieces::button(&format!("{address}/delete"), "Delete", Some(&delete), &[]))
+        }
+    }
+}
+
+pub(super) async fn act(visit: &Visit, at: &Place, what: &str) -> Result<Acted, Trouble> {
+    match what {
+        "run" => {
+            let answer = visit.send(Method::POST, &format!("{}/run", at.api()), &Value::Null).await?;
+            let run = answer.get("run").and_then(Value::as_str).unwrap_or_default();
+            Ok(Acted::Done {
+                to: format!("/ui/runs/{}", encoded(run)),
+                said: format!("{} is running.", at.job),
+            })
+        }
+        "enable" | "disable" => {
+            let state = json!({ "properties": { "state": format!("{what}d") } });
+            visit.send(Method::PATCH, &at.api(), &state).await?;
+            Ok(Acted::Done { to: at.address(), said: format!("{} is {what}d.", at.job) })
+        }
+        "delete" => {
+            visit.send(Method::DELETE, &at.api(), &Value::Null).await?;
+            let to = collection_address(&at.collection);
+            Ok(Acted::Done { to, said: format!("{} is deleted.", at.job) })
+        }
+        _ => Err(Trouble::NotFound),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_job_is_told_in_words_and_hostile_text_stays_text() {
+        let hostile = "<script>x</script>";
+        let properties = json!({
+            "state": "enabled", "jitter": "PT5M", "missed": "all",
+            "action": { "type": "Http", "request": { "method": "GET", "uri": hostile,
+                        "authentication": { "type": "Basic", "username": hostile } },
+                        "errorAction": { "type": "Queue", "queue": { "name": hostile } } },
+            "recurrence": { "cron": "0 3 * * *" }, "status": { "failureCount": 1234 }
+        });
+        let shown =
+            facts(&Job { name: hostile.to_owned(), collection: "c".to_owned(), properties }).into_string();
+        assert!(!shown.contains("<script>"), "{shown}");
+        for part in [
+            "every day at 03:00",
+            "all of them run",
+            "up to 5 min",
+            "1,234",
+            "sends to queue",
+            "with a password, as",
+        ] {
+            assert!(shown.contains(part), "{part}: {shown}");
+        }
+    }
+}

@@ -1,0 +1,206 @@
+//! The fields of a form that fills in what a JSON Schema describes. Whatever the schema says beyond them is checked
+//! by the API, and what fields cannot hold is written as JSON.
+
+mod fill;
+mod show;
+#[cfg(test)]
+mod tests;
+
+use serde_json::{Map, Value};
+
+pub(super) use fill::{at_fields, fill, read};
+pub(super) use show::fields;
+
+pub(super) use crate::pieces::controls::Texts;
+
+/// Fields of a form at most; what comes after them is written as JSON.
+const FIELDS_MAX: usize = 200;
+/// Fieldsets inside each other.
+const DEPTH_MAX: usize = 6;
+/// Choices of a list.
+const CHOICES_MAX: usize = 200;
+/// References that are followed, one after another.
+const REFERENCES_MAX: usize = 8;
+
+/// One thing to fill in.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Field {
+    /// Where its value stands in the body, as a JSON pointer.
+    pub pointer: String,
+    /// The name of the member.
+    pub member: String,
+    pub label: String,
+    pub hint: String,
+    pub required: bool,
+    pub nullable: bool,
+    pub default: Option<Value>,
+    pub kind: Kind,
+}
+
+/// How a thing is filled in.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Kind {
+    Text {
+        format: Option<String>,
+        long: bool,
+    },
+    Number,
+    Flag,
+    Choice(Vec<Value>),
+    Group(Vec<Field>),
+    /// A list, one item in each line.
+    Lines(Item),
+    /// Whatever has no field of its own.
+    Json,
+}
+
+/// What stands in a line of a list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Item {
+    Text,
+    Number,
+}
+
+impl Field {
+    /// The name and id of its control.
+    pub(super) fn name(&self) -> String {
+        format!("f{}", self.pointer)
+    }
+}
+
+/// The fields of an object that a schema describes; none when it describes none, or something else.
+pub(super) fn from_schema(schema: &Value) -> Option<Vec<Field>> {
+    let mut reader = Reader { root: schema, left: FIELDS_MAX };
+    let object = reader.resolved(schema)?;
+    let fields = reader.members(object, "", 0)?;
+    (!fields.is_empty()).then_some(fields)
+}
+
+struct Reader<'a> {
+    root: &'a Value,
+    left: usize,
+}
+
+impl<'a> Reader<'a> {
+    /// The schema that references lead to, within this document.
+    fn resolved(&self, schema: &'a Value) -> Option<&'a Map<String, Value>> {
+        let mut at = schema.as_object()?;
+        for _ in 0..REFERENCES_MAX {
+            let Some(reference) = at.get("$ref").and_then(Value::as_str) else { return Some(at) };
+            at = self.root.pointer(reference.strip_prefix('#')?)?.as_object()?;
+        }
+        None
+    }
+
+    /// The fields of an object's members, those that are needed first.
+    fn members(&mut self, object: &'a Map<String, Value>, at: &str, depth: usize) -> Option<Vec<Field>> {
+        let kinds = types(object);
+        if depth > DEPTH_MAX || !(kinds.is_empty() || kinds.contains(&"object")) {
+            return None;
+        }
+        let members = object.get("properties")?.as_object()?;
+        if members.len() > self.left {
+            return None;
+        }
+        self.left -= members.len();
+        let listed = object.get("required").and_then(Value::as_array);
+        let needed = |name: &str| listed.is_some_and(|listed| listed.iter().any(|item| item == name));
+        let field = |(name, schema): (&String, &'a Value)| {
+            let pointer = format!("{at}/{}", name.replace('~', "~0").replace('/', "~1"));
+            self.field(name, schema, pointer, needed(name), depth)
+        };
+        let mut fields: Vec<Field> = members.iter().map(field).collect();
+        fields.sort_by_key(|field| !field.required);
+        Some(fields)
+    }
+
+    fn field(
+        &mut self,
+        name: &str,
+        schema: &'a Value,
+        pointer: String,
+        required: bool,
+        depth: usize,
+    ) -> Field {
+        let resolved = self.resolved(schema);
+        let said = |key: &str| {
+            let near = schema.get(key).or_else(|| resolved.and_then(|schema| schema.get(key)));
+            near.and_then(Value::as_str).filter(|text| !text.is_empty())
+        };
+        let default = schema.get("default").or_else(|| resolved.and_then(|schema| schema.get("default")));
+        let kind = resolved.and_then(|schema| self.kind(schema, &pointer, depth)).unwrap_or(Kind::Json);
+        Field {
+            label: said("title").unwrap_or(name).to_owned(),
+            hint: said("description").unwrap_or_default().to_owned(),
+            default: default.cloned().or_else(|| constant(&kind, required)),
+            nullable: resolved.is_some_and(|schema| types(schema).contains(&"null")),
+            member: name.to_owned(),
+            pointer,
+            required,
+            kind,
+        }
+    }
+
+    fn kind(&mut self, schema: &'a Map<String, Value>, pointer: &str, depth: usize) -> Option<Kind> {
+        if ["oneOf", "anyOf", "allOf", "not", "if", "$dynamicRef"].iter().any(|key| schema.contains_key(*key))
+        {
+            return None;
+        }
+        if let Some(only) = schema.get("const") {
+            return Some(Kind::Choice(vec![only.clone()]));
+        }
+        if let Some(choices) = schema.get("enum") {
+            let choices = choices.as_array()?;
+            return (1..=CHOICES_MAX).contains(&choices.len()).then(|| Kind::Choice(choices.clone()));
+        }
+        let kinds: Vec<&str> = types(schema).into_iter().filter(|kind| *kind != "null").collect();
+        match kinds.as_slice() {
+            ["boolean"] => Some(Kind::Flag),
+            ["number" | "integer"] | ["number", "integer"] | ["integer", "number"] => Some(Kind::Number),
+            ["object"] => self.members(schema, pointer, depth + 1).map(Kind::Group),
+            ["array"] => self.lines(schema).map(Kind::Lines),
+            // Text is the usual one of several; a value of the others is written as JSON.
+            kinds
+                if kinds.contains(&"string")
+                    && !kinds.iter().any(|kind| matches!(*kind, "object" | "array")) =>
+            {
+                let long = schema.get("maxLength").and_then(Value::as_u64).is_some_and(|most| most > 2000);
+                let format = schema.get("format").and_then(Value::as_str).map(str::to_owned);
+                Some(Kind::Text { format, long })
+            }
+            _ => None,
+        }
+    }
+
+    fn lines(&self, schema: &'a Map<String, Value>) -> Option<Item> {
+        if schema.contains_key("prefixItems") {
+            return None;
+        }
+        let item = self.resolved(schema.get("items")?)?;
+        if ["oneOf", "anyOf", "allOf", "not", "if"].iter().any(|key| item.contains_key(*key)) {
+            return None;
+        }
+        match types(item).as_slice() {
+            ["string"] => Some(Item::Text),
+            ["number" | "integer"] => Some(Item::Number),
+            _ => None,
+        }
+    }
+}
+
+/// What a schema says that a value may be.
+fn types(schema: &Map<String, Value>) -> Vec<&str> {
+    match schema.get("type") {
+        Some(Value::String(kind)) => vec![kind],
+        Some(Value::Array(kinds)) => kinds.iter().filter_map(Value::as_str).collect(),
+        _ => Vec::new(),
+    }
+}
+
+/// What can only be one thing, and must be there, needs no asking.
+fn constant(kind: &Kind, required: bool) -> Option<Value> {
+    match kind {
+        Kind::Choice(choices) if required && choices.len() == 1 => choices.first().cloned(),
+        _ => None,
+    }
+}

@@ -1,0 +1,137 @@
+//! The controls of a form, with what was filled in and what is wrong beside each.
+
+use std::collections::BTreeMap;
+
+use maud::{Markup, html};
+use wire::Problem;
+
+/// What was filled in, by the name of the control.
+pub(crate) type Texts = BTreeMap<String, String>;
+
+/// A form as it stands: what is in it, and what is wrong with it by the name of the control.
+#[derive(Default)]
+pub(crate) struct Controls {
+    texts: Texts,
+    wrong: Vec<(String, String)>,
+}
+
+impl Controls {
+    pub(crate) fn new(texts: Texts) -> Controls {
+        Controls { texts, wrong: Vec::new() }
+    }
+
+    /// Puts each error of a problem beside a control. `place` says which control a field of the document has; errors
+    /// without one are told above the form alone, with all others.
+    pub(crate) fn blame(mut self, problem: &Problem, place: &dyn Fn(&str) -> Option<String>) -> Controls {
+        for error in &problem.errors {
+            let field = error.field.as_deref().or(error.pointer.as_deref()).unwrap_or_default();
+            self.wrong.extend(place(field).map(|name| (name, error.message.clone())));
+        }
+        if problem.errors.is_empty()
+            && let Some((field, message)) = problem.detail.split_once(": ")
+        {
+            self.wrong.extend(place(field).map(|name| (name, message.to_owned())));
+        }
+        self
+    }
+
+    pub(crate) fn text(&self, name: &str) -> &str {
+        self.texts.get(name).map_or("", String::as_str)
+    }
+
+    fn wrong(&self, name: &str) -> Vec<&str> {
+        self.wrong.iter().filter(|(at, _)| at == name).map(|(_, message)| message.as_str()).collect()
+    }
+
+    fn around(&self, name: &str, label: &str, hint: &str, control: Markup) -> Markup {
+        html! {
+            div.field {
+                label for=(name) { (label) }
+                (control)
+                @if !hint.is_empty() { small { (hint) } }
+                (super::wrong(&self.wrong(name)))
+            }
+        }
+    }
+
+    fn invalid(&self, name: &str) -> Option<&'static str> {
+        (!self.wrong(name).is_empty()).then_some("true")
+    }
+
+    /// A line of text.
+    pub(crate) fn line(&self, name: &str, label: &str, hint: &str) -> Markup {
+        self.around(name, label, hint, html! {
+            input id=(name) name=(name) value=(self.text(name)) autocomplete="off" spellcheck="false" aria-invalid=[self.invalid(name)];
+        })
+    }
+
+    /// A line that is never filled in from here: what is in it was typed just now, or nothing is.
+    pub(crate) fn secret(&self, name: &str, label: &str, hint: &str) -> Markup {
+        self.around(name, label, hint, html! {
+            input id=(name) name=(name) type="password" value=(self.text(name)) autocomplete="new-password" aria-invalid=[self.invalid(name)];
+        })
+    }
+
+    /// Several lines of text.
+    pub(crate) fn lines(&self, name: &str, label: &str, hint: &str, rows: usize) -> Markup {
+        self.around(name, label, hint, html! {
+            textarea id=(name) name=(name) rows=(rows) spellcheck="false" aria-invalid=[self.invalid(name)] {
+                // The first line break of a textarea is not part of its text.
+                "\n" (self.text(name))
+            }
+        })
+    }
+
+    /// One out of a few.
+    pub(crate) fn choice(&self, name: &str, label: &str, hint: &str, options: &[(&str, &str)]) -> Markup {
+        let text = self.text(name);
+        let mut options = options.to_vec();
+        // What is not among the choices must not become another by being shown.
+        if !options.iter().any(|(value, _)| *value == text) {
+            options.push((text, if text.is_empty() { "choose…" } else { text }));
+        }
+        self.around(name, label, hint, super::select(name, &options, Some(text)))
+    }
+
+    /// Yes or no.
+    pub(crate) fn flag(&self, name: &str, label: &str) -> Markup {
+        html! {
+            div.field {
+                label.flag {
+                    input type="checkbox" id=(name) name=(name) value="true" checked[self.text(name) == "true"];
+                    " " (label)
+                }
+                (super::wrong(&self.wrong(name)))
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::trouble::Trouble;
+
+    #[test]
+    fn a_value_that_is_no_choice_stays_chosen() {
+        let chosen = |text: &str| {
+            let texts = Texts::from([("method".to_owned(), text.to_owned())]);
+            Controls::new(texts).choice("method", "Method", "", &[("GET", "GET")]).into_string()
+        };
+        for text in ["GET", "OPTIONS", ""] {
+            let shown = chosen(text);
+            assert!(shown.contains(&format!("<option value=\"{text}\" selected>")), "{shown}");
+        }
+    }
+
+    #[test]
+    fn what_is_wrong_stands_beside_its_control_and_what_was_typed_stays() {
+        let texts = Texts::from([("lock".to_owned(), "\"><script>".to_owned())]);
+        let problem = Trouble::Form("lock: must be a span".to_owned()).problem();
+        let controls = Controls::new(texts).blame(&problem, &|field| Some(field.to_owned()));
+        let shown = controls.line("lock", "Lock", "").into_string();
+        assert!(shown.contains("must be a span") && shown.contains("aria-invalid"), "{shown}");
+        assert!(shown.contains("&quot;&gt;&lt;script&gt;"), "{shown}");
+        assert!(!controls.line("other", "Other", "").into_string().contains("must be"));
+    }
+}
