@@ -12,7 +12,7 @@ use engine::{Catalogs, Control, Effects, Engine, Metrics, Order, Settings};
 use host::Clock;
 use journal::Journal;
 use journal::memory::MemoryJournal;
-use kernel::{Event, Request};
+use kernel::{Command, Event, Request};
 use prometheus_client::registry::Registry;
 use view::{Ids, View};
 use words::{BodyHash, Outcome, PartitionId, RunId, RunStatus, Seq, Work};
@@ -323,4 +323,26 @@ async fn a_spike_that_no_longer_fits_holds_nothing_back() {
     let _crowd: Vec<_> = (0..=engine::limits::ENTERING_MAX).map(|_| life.ids.enter()).collect();
     hand_in_during_a_spike(&life).await;
     are_taken(&life).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_run_that_turns_back_while_its_calls_are_held_ends_when_they_may_leave() {
+    let services = Arc::new(Services::default());
+    let life = live(Arc::new(MemoryJournal::new()), &services).await;
+    life.engine.hold_calls(true);
+    hand_in_during_a_spike(&life).await;
+    are_taken(&life).await;
+    for partition in (0..PARTITIONS).map(PartitionId) {
+        let id = request(partition.0.into()).id;
+        life.engine.command(partition, id, "test".to_owned(), Command::Cancel { pending: false }).await.unwrap();
+    }
+    life.engine.hold_calls(false);
+    let is_ended = |n: u16| life.view.run(&request(n.into()).id, None).unwrap().is_some();
+    for _ in 0..5_000 {
+        if (0..PARTITIONS).all(is_ended) {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(2)).await;
+    }
+    panic!("a run whose call never left waits for its answer");
 }

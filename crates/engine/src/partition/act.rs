@@ -32,26 +32,24 @@ impl Counted {
 }
 
 impl<J: Journal> Partition<J> {
-    /// Begins where the state stands: every call that is owed is made, again with the same key.
+    /// Begins where the state stands.
     pub(super) fn resume(&mut self) {
-        if !planted::is(Bug::OwedForgotten) {
-            self.make_owed_calls();
-        }
-        let orphans: Vec<Owed> = self.state.orphans().collect();
-        for orphan in orphans.into_iter().filter(|_| !planted::is(Bug::OrphansForgotten)) {
-            let reason = "the process stopped while the call was under way".to_owned();
-            self.reply_for(orphan.run, orphan.attempt).tell(Outcome::Unknown { reason });
-        }
+        self.make_owed_calls();
         self.count_gauges();
     }
 
-    /// Starts every call that is owed and not under way.
+    /// Starts every call that is owed and not under way, again with the same key. Those of a run that has turned back
+    /// meanwhile are not made: nobody knows whether they left in an earlier life, and their undo covers them.
     pub(super) fn make_owed_calls(&mut self) {
-        let owed: Vec<Owed> = self.state.owed().collect();
-        for owed in owed {
-            if !self.calls.contains_key(&(owed.run, owed.attempt.work)) {
-                self.start(owed.run, owed.attempt);
-            }
+        let is_under_way = |owed: &Owed| self.calls.contains_key(&(owed.run, owed.attempt.work));
+        let owed: Vec<Owed> = self.state.owed().filter(|owed| !is_under_way(owed)).collect();
+        let orphans: Vec<Owed> = self.state.orphans().filter(|orphan| !is_under_way(orphan)).collect();
+        for owed in owed.into_iter().filter(|_| !planted::is(Bug::OwedForgotten)) {
+            self.start(owed.run, owed.attempt);
+        }
+        for orphan in orphans.into_iter().filter(|_| !planted::is(Bug::OrphansForgotten)) {
+            let reason = "the process stopped or held the call back, and the run has turned back since".to_owned();
+            self.reply_for(orphan.run, orphan.attempt).tell(Outcome::Unknown { reason });
         }
     }
 

@@ -53,6 +53,10 @@ impl Snapshots for Shelf {
         self.reach().await;
         self.kept(partition, |kept| {
             let version = (epoch, snapshot.through);
+            // As in the product: an owner that has begun anew does not finish what it began before.
+            if partition != PartitionId::CONTROL && !kept.tables.contains_key(&version) {
+                return Err(AppendError::Fenced { partition });
+            }
             if planted::is(Bug::OlderSnapshotWins) {
                 kept.snapshots.clear();
             }
@@ -62,8 +66,8 @@ impl Snapshots for Shelf {
             }
             let oldest = kept.snapshots.keys().next().copied().expect("one was put just now");
             kept.tables.retain(|at, _| *at >= oldest);
-        });
-        Ok(())
+            Ok(())
+        })
     }
 
     async fn get(
