@@ -14,7 +14,8 @@
 //! | `text figure` | a drawing, or a shape of something |
 //! | `yaml`, `toml`, `json`, … | shown, nothing more |
 //!
-//! Commands of `sortie` that a page names in its text must exist.
+//! Commands of `sortie` that a page names in its text must exist; addresses on this machine in angle brackets are opened
+//! when the page has been run.
 //!
 //! Durations of less than a minute and times of day in UTC may differ from those on the page; so may spaces.
 

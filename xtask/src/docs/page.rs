@@ -55,8 +55,27 @@ pub fn run(root: &Path, name: &str, sortie: &Path, folder: &Path) -> anyhow::Res
             }
         }
     }
+    let text = fs::read_to_string(root.join(name)).with_context(|| format!("reading {name}"))?;
+    for address in addresses(&text) {
+        open(address).with_context(|| format!("{name}: opening {address}"))?;
+    }
     let blocks = steps.iter().filter(|step| step.is_run()).count();
     Ok(format!("{name}: {blocks} blocks in {:.1} s", began.elapsed().as_secs_f64()))
+}
+
+/// The addresses on this machine that a page sends its reader to, like `<http://127.0.0.1:7070/ui/runs>`.
+fn addresses(page: &str) -> Vec<&str> {
+    let links = page.split('<').skip(1).filter_map(|rest| rest.split_once('>')).map(|(link, _)| link);
+    links
+        .filter(|link| link.starts_with("http://127.0.0.1:") && !link.contains(char::is_whitespace))
+        .collect()
+}
+
+/// Opens an address as a browser would; it must be there.
+fn open(address: &str) -> anyhow::Result<()> {
+    let mut curl = Command::new("curl");
+    curl.args(["--silent", "--show-error", "--fail", "--location", "--output", "/dev/null", address]);
+    command::run(curl)
 }
 
 /// Where a page is run: a stand-in for a checkout of the repository, with the binary where a build puts it.
@@ -207,6 +226,12 @@ mod tests {
             Run { number, commands, output: output.as_ref() }.carry_out(&desk, *how)?;
         }
         Ok(())
+    }
+
+    #[test]
+    fn addresses_that_a_reader_is_sent_to_are_found() {
+        let page = "See <http://127.0.0.1:7070/ui/runs> and <https://example.com/>; `<b>` is none.\n";
+        assert_eq!(addresses(page), ["http://127.0.0.1:7070/ui/runs"]);
     }
 
     #[test]
