@@ -1,6 +1,5 @@
 //! The dashboard behind the API's seam for pages.
 
-use axum::body::Body;
 use bytes::Bytes;
 use dashboard::Dashboard;
 use http::Request;
