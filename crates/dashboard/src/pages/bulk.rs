@@ -213,6 +213,11 @@ async fn new(visit: &Visit) -> Result<Page, Trouble> {
     if draft.action.is_none() {
         return Ok(page(&draft, html! {}));
     }
+    // Whoever meant the checked ones and checked none does not mean all.
+    if visit.asked("checked").is_some() && !draft.is_named() {
+        let trouble = Trouble::Form("id: no run was checked; check some, or select by a query".to_owned());
+        return Ok(page(&draft, pieces::problem(&trouble.problem())));
+    }
     match try_dry(visit, &draft).await {
         Ok(preview) => Ok(page(&draft, previewed(&draft, &preview))),
         Err(trouble @ (Trouble::Form(_) | Trouble::Problem(_))) => {

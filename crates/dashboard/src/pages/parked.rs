@@ -51,6 +51,7 @@ impl Stretch {
 fn toolbar() -> Markup {
     html! {
         form #bulk.toolbar method="get" action="/ui/bulk/new" {
+            input type="hidden" name="checked" value="yes";
             span.quiet { "The checked ones:" }
             button type="submit" name="action" value="retry" { "Retry" }
             button type="submit" name="action" value="resolve" { "Decide on…" }

@@ -137,6 +137,7 @@ fn content(search: &Search, query: &[(&'static str, Option<String>)], page: &Run
 fn toolbar(query: &[(&'static str, Option<String>)]) -> Markup {
     html! {
         div.toolbar {
+            input type="hidden" name="checked" value="yes";
             span.quiet { "The checked ones:" }
             button type="submit" name="action" value="retry" { "Retry" }
             button type="submit" name="action" value="cancel" { "Cancel" }

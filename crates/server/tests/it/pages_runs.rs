@@ -119,6 +119,7 @@ async fn parked_runs_are_retried_together_after_a_dry_run() {
     has(&dry, "Dry run: 2 runs");
     has(&dry, "what failed is tried again");
     has(&page(&world, "/ui/bulk/new?id=d-1&action=retry").await, "Dry run: 1 run<");
+    has(&page(&world, "/ui/bulk/new?checked=yes&action=retry").await, "id: no run was checked");
     has(&page(&world, "/ui/bulk/new?status=completed&action=retry").await, "select.status");
     assert_eq!(world.run("d-1").await["status"], "parked");
     has(&submit(&world, "/ui/bulk", "action=retry&rate=fast").await.expect(422).text, "rate: ");

@@ -47,6 +47,11 @@ impl Draft {
         Draft { action: value("action"), ids, values: FIELDS.map(value) }
     }
 
+    /// Whether runs were named one by one.
+    pub(super) fn is_named(&self) -> bool {
+        !self.ids.is_empty()
+    }
+
     fn value(&self, name: &str) -> Option<&str> {
         let at = FIELDS.iter().position(|field| *field == name)?;
         self.values[at].as_deref()
@@ -86,7 +91,7 @@ impl Draft {
             return Err(wrong("note", "say why; it is kept in the timelines"));
         }
         Ok(BulkRequest {
-            select: if self.ids.is_empty() { Some(self.select()?) } else { None },
+            select: if self.is_named() { None } else { Some(self.select()?) },
             ids: self.ids.clone(),
             action,
             decision,
@@ -135,7 +140,7 @@ impl Draft {
             form method="get" action="/ui/bulk/new" {
                 fieldset {
                     legend { "Which runs" }
-                    @if self.ids.is_empty() { (self.selection()) } @else { (self.named()) }
+                    @if self.is_named() { (self.named()) } @else { (self.selection()) }
                 }
                 fieldset {
                     legend { "What to do" }

@@ -1,3 +1,5 @@
+//! Bulks as pages show them, and forms as requests.
+
 use serde_json::json;
 
 use super::*;

@@ -57,6 +57,7 @@ fn axis(laid: &Waterfall) -> Markup {
                 svg height="18" role="img" aria-label=(marks_in_words(laid)) {
                     @for (n, mark) in laid.marks.iter().enumerate() {
                         @let next = laid.marks.get(n + 1).map_or(100.0, |next| next.x);
+                        @let before = n.checked_sub(1).map_or(-MARK_ROOM_MIN, |n| laid.marks[n].x);
                         @let what = timeline::words(&mark.what);
                         g {
                             title { (what) " at " (wire::Time(mark.at)) }
@@ -64,7 +65,7 @@ fn axis(laid: &Waterfall) -> Markup {
                             // The word stands beside its mark where there is room for it.
                             @if next - mark.x > MARK_ROOM_MIN {
                                 text x=(percent(mark.x + 1.0)) y="13" { (what) }
-                            } @else if n == 0 && mark.x > MARK_ROOM_MIN {
+                            } @else if mark.x - before > 2.0 * MARK_ROOM_MIN {
                                 text x=(percent(mark.x - 1.0)) y="13" text-anchor="end" { (what) }
                             }
                         }

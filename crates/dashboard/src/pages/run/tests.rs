@@ -1,3 +1,5 @@
+//! The page of a run: what it says, what it offers, and that foreign text stays text.
+
 use serde_json::{Value, json};
 
 use super::*;

@@ -1,3 +1,5 @@
+//! The list of runs: what is asked for, and that foreign text stays text.
+
 use super::*;
 use words::RunStatus;
 

@@ -1,3 +1,5 @@
+//! Runs of many shapes, laid out on their axis.
+
 use serde_json::{Value, json};
 
 use super::*;
