@@ -84,15 +84,6 @@ impl Visit {
         pairs.filter(|(key, _)| key == name).map(|(_, value)| value.into_owned()).collect()
     }
 
-    /// The query without a parameter, to be added to.
-    pub(crate) fn query_without(&self, name: &str) -> Vec<(String, String)> {
-        let pairs = form_urlencoded::parse(self.query.as_bytes());
-        pairs
-            .filter(|(key, _)| key != name)
-            .map(|(key, value)| (key.into_owned(), value.into_owned()))
-            .collect()
-    }
-
     /// A field of the form that was sent; none when it is absent or empty.
     pub(crate) fn field(&self, name: &str) -> Option<String> {
         one(&self.body, name).map(|value| value.trim().to_owned()).filter(|value| !value.is_empty())

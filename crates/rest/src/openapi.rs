@@ -12,7 +12,7 @@ use http::header::CONTENT_TYPE;
 use serde_json::{Map, Value, json};
 
 /// The areas in the order of their names. The name of an area is the tag of its operations.
-const AREAS: [(&str, &str); 13] = [
+const AREAS: [(&str, &str); 12] = [
     ("bulk", include_str!("../openapi/bulk.json")),
     ("instances", include_str!("../openapi/instances.json")),
     ("jobs", include_str!("../openapi/jobs.json")),
@@ -23,7 +23,6 @@ const AREAS: [(&str, &str); 13] = [
     ("runs", include_str!("../openapi/runs.json")),
     ("server", include_str!("../openapi/server.json")),
     ("services", include_str!("../openapi/services.json")),
-    ("settings", include_str!("../openapi/settings.json")),
     ("topics", include_str!("../openapi/topics.json")),
     ("workflows", include_str!("../openapi/workflows.json")),
 ];

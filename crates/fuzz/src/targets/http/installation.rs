@@ -99,7 +99,9 @@ async fn serve(view: View) -> SocketAddr {
         access: Access::Open,
         metrics,
         services: Box::new(Vec::new),
+        calls: Box::new(|_, _, _, _| wire::SentView::Problem("nothing is sent here".to_owned())),
         limits: limits(),
+        settings: wire::SettingsView::default(),
         jobs: JobReader::new(view, PARTITIONS),
         job_limits: jobs::Limits::default(),
         history_for: Span::from_secs(3600),
@@ -110,6 +112,7 @@ async fn serve(view: View) -> SocketAddr {
         passage: Arc::new(rest::NoPassage),
         peer: None,
         roles: cluster::Roles::ALL,
+        pages: None,
     });
     api.apply(WORKFLOW, "fuzz").await.expect("the workflow is valid");
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("loopback can be listened on");

@@ -1,0 +1,133 @@
+// What a person does with the dashboard, from the post of a delivery to the end of a bulk.
+
+import assert from "node:assert/strict";
+import { after, afterEach, before, test } from "node:test";
+
+import { park, refuse } from "./story.mjs";
+import { call, deliver, openPage, startBrowser, startSortie, until, waitForStatus } from "./world.mjs";
+
+let sortie, browser, page;
+
+before(async () => {
+  [sortie, browser] = await Promise.all([startSortie(), startBrowser()]);
+});
+after(async () => {
+  await browser?.close();
+  await sortie?.stop();
+});
+afterEach(async () => {
+  assert.deepEqual(page.complaints, []);
+  await page.context().close();
+});
+
+test("a run that was undone tells why, step by step", async () => {
+  page = await openPage(browser, sortie);
+  await refuse(sortie, ["told-1"]);
+  await page.goto("/ui/runs");
+  await page.getByRole("link", { name: "told-1" }).click();
+  await page.getByRole("heading", { name: "told-1" }).waitFor();
+  const content = page.locator("main");
+  await content.getByText("the service says no").first().waitFor();
+  for (const step of ["account", "package", "transport", "drone", "delivery"]) {
+    await content.getByText(step, { exact: true }).first().waitFor();
+  }
+  await page.goto("/ui/runs/told-1/steps/drone");
+  const curl = await page.getByText("curl").first().textContent();
+  assert.ok(curl.length > 0);
+  await page.locator("main").getByText("told-1/drone/do").first().waitFor();
+});
+
+test("a run under way is seen to go on", async () => {
+  page = await openPage(browser, sortie);
+  await fetch(`${sortie.services.drone}/switches`, { method: "PUT", body: JSON.stringify({ latency_ms: 4000 }) });
+  await deliver(sortie, "seen-1");
+  await page.goto("/ui/runs/seen-1");
+  await page.locator("main .badge", { hasText: "running" }).first().waitFor();
+  await page.locator("main .badge", { hasText: "completed" }).first().waitFor();
+  await fetch(`${sortie.services.drone}/switches`, { method: "PUT", body: "{}" });
+});
+
+test("a parked run is decided on, with a note that stays", async () => {
+  page = await openPage(browser, sortie);
+  await page.goto("/ui/parked");
+  await page.getByText("Nothing waits", { exact: false }).or(page.locator(".empty")).first().waitFor();
+  await park(sortie, ["parked-1"]);
+  const card = page.getByRole("region", { name: "Run parked-1" });
+  await card.waitFor();
+  await card.getByText("Decide", { exact: true }).click();
+  // Whoever reads is not disturbed by what is live.
+  await card.getByLabel("Note").first().fill("the drone was brought back by hand");
+  await card.getByRole("button", { name: "Done by hand" }).click();
+  await waitForStatus(sortie, "parked-1", "undone");
+  await page.goto("/ui/runs/parked-1");
+  await page.getByText("the drone was brought back by hand").first().waitFor();
+});
+
+test("a workflow is started from a form that its schema makes", async () => {
+  page = await openPage(browser, sortie);
+  await page.goto("/ui/workflows/drone-delivery");
+  await page.getByRole("link", { name: /start/i }).first().click();
+  await page.waitForURL("**/start");
+  await page.getByRole("button", { name: "As JSON" }).click();
+  const fields = page.locator("textarea").first();
+  const request = JSON.stringify({ ...(await (await import("./world.mjs")).delivery("by-form-1")) });
+  await fields.fill(request);
+  await page.getByRole("button", { name: "Start the run" }).click();
+  await page.waitForURL("**/ui/runs/by-form-1");
+  await page.locator("main .badge", { hasText: "completed" }).first().waitFor();
+});
+
+test("a job is made with a preview, and is seen to fire", async () => {
+  page = await openPage(browser, sortie);
+  await call(sortie, "PUT", "/v1/collections/desk", {});
+  await page.goto("/ui/jobs/~new?collection=desk");
+  await page.locator("[name=collection]").selectOption("desk");
+  await page.locator("[name=name]").fill("ping");
+  await page.locator("[name=uri]").fill("not an address");
+  await page.locator("[name=mode]").selectOption("cron");
+  await page.locator("[name=cron]").fill("* * * * * *");
+  await page.getByRole("button", { name: "Save" }).click();
+  await page.getByRole("alert").first().waitFor();
+  assert.equal(await page.locator("[name=cron]").inputValue(), "* * * * * *", "what was typed stays");
+  await page.locator("[name=uri]").fill(`${sortie.services.account}/api/accounts/owner-1`);
+  await page.getByRole("button", { name: "Preview" }).click();
+  assert.ok((await page.locator("#preview time").count()) >= 5);
+  await page.getByRole("button", { name: "Save" }).click();
+  await page.waitForURL("**/ui/jobs/desk/ping");
+  await page.locator("main").getByText("completed").or(page.locator("main").getByText("Completed")).first().waitFor();
+  // That an address was refused before is what the browser says of a form that comes back.
+  page.complaints = page.complaints.filter((said) => !said.includes("422"));
+});
+
+test("parked runs are retried in bulk, after a dry run", async () => {
+  page = await openPage(browser, sortie);
+  page.on("dialog", (dialog) => dialog.accept());
+  await park(sortie, ["bulk-1", "bulk-2", "bulk-3"]);
+  await page.goto("/ui/runs?status=parked");
+  await page.locator("input[name=id][value=bulk-1]").check();
+  await page.locator("input[name=id][value=bulk-2]").check();
+  await page.getByRole("button", { name: "Retry" }).click();
+  await page.locator("#preview").getByText("bulk-1").waitFor();
+  assert.equal((await call(sortie, "GET", "/v1/runs/bulk-1")).status, "parked", "a dry run changes nothing");
+  await page.getByRole("button", { name: "Retry 2 runs" }).click();
+  await page.waitForURL(/\/ui\/bulk\/(?!new)/);
+  await page.locator("main .badge", { hasText: "done" }).first().waitFor();
+  await waitForStatus(sortie, "bulk-1", "undone");
+  await waitForStatus(sortie, "bulk-2", "undone");
+  assert.equal((await call(sortie, "GET", "/v1/runs/bulk-3")).status, "parked", "it was not selected");
+});
+
+test("a service is held open by hand, and its calls wait", async () => {
+  page = await openPage(browser, sortie);
+  page.on("dialog", (dialog) => dialog.accept());
+  await page.goto("/ui/services");
+  const row = page.locator("tr", { hasText: sortie.services.drone });
+  await row.getByRole("button", { name: "Hold open" }).click();
+  await page.locator("tr", { hasText: sortie.services.drone }).getByText("held open").waitFor();
+  await deliver(sortie, "held-1");
+  await page.goto("/ui/runs/held-1");
+  await page.locator("main .badge", { hasText: "running" }).first().waitFor();
+  await page.goto("/ui/services");
+  await page.locator("tr", { hasText: sortie.services.drone }).getByRole("button", { name: "Let it decide" }).click();
+  await waitForStatus(sortie, "held-1", "completed");
+});
