@@ -11,10 +11,11 @@ await mkdir(folder, { recursive: true });
 const [sortie, browser] = await Promise.all([startSortie(), startBrowser()]);
 try {
   await live(sortie);
-  // Charts of a minute are more to look at than those of a second.
-  for (let number = 100; number < 160; number++) {
+  // Charts of two minutes are more to look at than those of a second.
+  const end = Date.now() + 130_000;
+  for (let number = 100; Date.now() < end; number++) {
     await deliver(sortie, `delivery-${number}`);
-    await new Promise((resolve) => setTimeout(resolve, 250 + 500 * Math.sin(number / 8) ** 2));
+    await new Promise((resolve) => setTimeout(resolve, 40 + 400 * Math.sin(number / 40) ** 2));
   }
   for (const colorScheme of ["light", "dark"]) {
     const page = await openPage(browser, sortie, { colorScheme });

@@ -65,7 +65,7 @@ test("without a token there is only the way in, and then the page that was meant
   await page.getByRole("heading", { name: "Runs" }).waitFor();
   const cookies = await page.context().cookies();
   const token = cookies.find((cookie) => cookie.name === "sortie_token");
-  assert.deepEqual([token.httpOnly, token.sameSite], [true, "Strict"]);
+  assert.deepEqual([token.httpOnly, token.sameSite], [true, "Lax"]);
   assert.equal(await page.evaluate(() => document.cookie.includes("sortie_token")), false);
   await page.getByRole("button", { name: "Sign out" }).click();
   await page.getByLabel("Token").waitFor();

@@ -14,9 +14,11 @@ function say(text) {
 
 function isBusy(part) {
   const active = document.activeElement;
-  if (part.contains(active) && active.matches("input, textarea, select")) return true;
+  if (part.contains(active) && active.matches("input, textarea, select, button:focus-visible")) return true;
+  if (part.querySelector(":active")) return true;
   if (part.querySelector("input[type=checkbox]:checked")) return true;
   if ([...part.querySelectorAll("input, textarea")].some((field) => field.value !== field.defaultValue)) return true;
+  if ([...part.querySelectorAll("option")].some((option) => option.selected !== option.defaultSelected && option.parentElement.querySelector("[selected]"))) return true;
   const selection = getSelection();
   return !selection.isCollapsed && part.contains(selection.anchorNode);
 }
@@ -60,7 +62,11 @@ function stayLive(at) {
   });
   source.addEventListener("here", hear);
   source.addEventListener("open", hear);
-  source.addEventListener("error", lose);
+  source.addEventListener("error", () => {
+    lose();
+    // What was refused is not tried again by the browser itself.
+    if (source.readyState === EventSource.CLOSED) setTimeout(() => location.reload(), 10000);
+  });
   source.addEventListener("trouble", lose);
   source.addEventListener("signed-out", () => location.reload());
   const settle = () => {

@@ -17,7 +17,7 @@ use std::sync::Arc;
 
 use axum::body::Body;
 use bytes::Bytes;
-use http::{Method, Request, Response};
+use http::{HeaderMap, HeaderValue, Method, Request, Response};
 use tokio::sync::{Semaphore, watch};
 
 use crate::trouble::Trouble;
@@ -42,6 +42,11 @@ impl Default for Dashboard {
 }
 
 impl Dashboard {
+    /// What a browser that is signed in would say to the API in its `Authorization`.
+    pub fn authorization(headers: &HeaderMap) -> Option<HeaderValue> {
+        visit::authorization(headers)
+    }
+
     pub async fn answer(
         &self,
         request: Request<Bytes>,
@@ -61,7 +66,7 @@ impl Dashboard {
             visit.refuse_strangers()?;
         }
         match visit.parts().as_slice() {
-            ["ui", "live"] => live::answer(visit, &self.lives, stopping),
+            ["ui", "live"] => live::answer(visit, &self.lives, stopping).await,
             ["ui", "sign-in"] => sign_in::answer(visit).await,
             ["ui", "sign-out"] => sign_in::leave(visit),
             ["docs", path @ ..] if visit.method() != Method::POST => Ok(docs::answer(visit, path)),

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use axum::body::Body;
 use bytes::Bytes;
@@ -17,20 +17,27 @@ use crate::trouble::Trouble;
 use crate::visit::Visit;
 
 const EVERY: Duration = Duration::from_secs(1);
+/// A page that takes long is made less often: it rests for so many times as long as it took.
+const REST: u32 = 4;
 /// Seconds without a change after which something is said all the same: a browser that has gone is noticed when it is
 /// written to, and one that hears nothing tells its reader that the page may be old.
 const SIGN_OF_LIFE_EVERY: u32 = 5;
 
 /// Begins the stream of a live page; `at` says which.
-pub(crate) fn answer(
+pub(crate) async fn answer(
     visit: &Visit,
     lives: &Arc<Semaphore>,
     stopping: watch::Receiver<bool>,
 ) -> Result<Response<Body>, Trouble> {
     let at = visit.asked("at").ok_or_else(|| Trouble::Form("at: say which page".to_owned()))?;
+    let visit = visit.at(&at);
+    // Made before a place is given: whoever may not see a page cannot keep others from theirs.
+    if pages::show(&visit).await?.lives().next().is_none() {
+        return Err(Trouble::NotFound);
+    }
     let permit = lives.clone().try_acquire_owned().map_err(|_| Trouble::Busy)?;
     let (sender, body) = Channel::new(1);
-    host::spawn("live page", watch_page(visit.at(&at), sender, stopping, permit));
+    host::spawn("live page", watch_page(visit, sender, stopping, permit));
     let mut response = Response::new(Body::new(body));
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
     response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
@@ -47,6 +54,7 @@ async fn watch_page(
     let mut silent = 0;
     loop {
         let mut events = String::new();
+        let began = Instant::now();
         match pages::show(&visit).await {
             Ok(page) => {
                 for (id, content) in page.lives() {
@@ -60,6 +68,7 @@ async fn watch_page(
                 let _ = sender.send_data(event("signed-out", &serde_json::Value::Null).into()).await;
                 return;
             }
+            Err(Trouble::NotFound | Trouble::Moved(_)) => return,
             // A partition that changes hands, most likely: the page stays as it is, and says that it is old.
             Err(trouble) => events.push_str(&event("trouble", &serde_json::json!(trouble.problem().detail))),
         }
@@ -75,7 +84,7 @@ async fn watch_page(
             // The end first: a page that stays open must not keep the server.
             biased;
             _ = stopping.wait_for(|stopping| *stopping) => return,
-            () = tokio::time::sleep(EVERY) => {}
+            () = tokio::time::sleep(EVERY.max(began.elapsed() * REST)) => {}
         }
     }
 }

@@ -18,21 +18,34 @@ pub(crate) async fn answer(visit: &Visit) -> Result<Response<Body>, Trouble> {
     }
     let token = visit.needed("token")?;
     let cookie = cookie(&token, "")?;
-    if !is_known(visit, &token).await {
-        let problem =
-            Trouble::Form("token: this server does not know it, or it may not look at pages".to_owned());
-        return Ok(answer::html_with(visit, page(visit, Some(&problem)), StatusCode::UNPROCESSABLE_ENTITY));
+    if let Some(trouble) = refusal(visit, &token).await {
+        return Ok(answer::html_with(visit, page(visit, Some(&trouble)), StatusCode::UNPROCESSABLE_ENTITY));
     }
-    // Only to pages of ours: an address of another site begins with two slashes or has a scheme.
-    let next = visit.field("next").filter(|next| next.starts_with('/') && !next.starts_with("//"));
+    let next = visit.field("next").filter(|next| is_of_ours(next));
     let mut response = see_other(next.as_deref().unwrap_or("/"));
     response.headers_mut().insert(SET_COOKIE, cookie);
     Ok(response)
 }
 
-/// Whether a token may look at all.
-async fn is_known(visit: &Visit, token: &str) -> bool {
-    visit.with_token(token).call(Method::GET, "/v1/limits", Bytes::new(), "").await.is_ok()
+/// Why a token may not look at all, if so. Asked of what every region answers.
+async fn refusal(visit: &Visit, token: &str) -> Option<Trouble> {
+    let unknown = "token: this server does not know it, or it may not look at pages";
+    match visit.with_token(token).call(Method::GET, "/v1/settings", Bytes::new(), "").await {
+        Ok(_) => None,
+        Err(Trouble::SignIn) => Some(Trouble::Form(unknown.to_owned())),
+        Err(Trouble::Problem(problem)) if problem.status == StatusCode::FORBIDDEN => {
+            Some(Trouble::Form(unknown.to_owned()))
+        }
+        Err(trouble) => Some(trouble),
+    }
+}
+
+/// Whether an address is one of our pages. Browsers take a backslash for a slash and pass over tabs, so that not every
+/// address that begins with one slash stays here.
+fn is_of_ours(place: &str) -> bool {
+    let known = ["/?", "/ui/", "/docs/"].iter().any(|root| place.starts_with(root));
+    let plain = place.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'\\');
+    plain && (known || matches!(place, "/" | "/ui" | "/docs"))
 }
 
 pub(crate) fn leave(visit: &Visit) -> Result<Response<Body>, Trouble> {
@@ -47,7 +60,7 @@ pub(crate) fn leave(visit: &Visit) -> Result<Response<Body>, Trouble> {
 fn cookie(token: &str, end: &str) -> Result<HeaderValue, Trouble> {
     let plain =
         token.bytes().all(|byte| byte.is_ascii_graphic() && !matches!(byte, b';' | b',' | b'"' | b'\\'));
-    let value = format!("{COOKIE_NAME}={token}; Path=/; HttpOnly; SameSite=Strict{end}");
+    let value = format!("{COOKIE_NAME}={token}; Path=/; HttpOnly; SameSite=Lax{end}");
     let value = HeaderValue::try_from(value).ok().filter(|_| plain);
     value.ok_or_else(|| Trouble::Form("token: it has characters that no token has".to_owned()))
 }
@@ -64,4 +77,27 @@ fn page(visit: &Visit, trouble: Option<&Trouble>) -> Page {
             button.primary type="submit" { "Sign in" }
         }
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_way_in_leads_to_no_other_site() {
+        for place in ["/", "/ui/runs?status=parked", "/docs", "/docs/start", "/?a=b"] {
+            assert!(is_of_ours(place), "{place}");
+        }
+        for place in [
+            "//evil.test/",
+            "/\\evil.test/",
+            "/\t/evil.test",
+            "https://evil.test",
+            "",
+            "/ui\\..//evil.test",
+            "/v1/runs",
+        ] {
+            assert!(!is_of_ours(place), "{place}");
+        }
+    }
 }

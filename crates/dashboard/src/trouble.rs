@@ -85,7 +85,7 @@ impl Trouble {
     /// The page that says so.
     pub(crate) fn answer(&self, visit: &Visit) -> Response<Body> {
         if matches!(self, Trouble::SignIn) {
-            return see_other(&place("/ui/sign-in", [("next", Some(visit.place()))]));
+            return see_other(&place("/ui/sign-in", [("next", Some(visit.page()))]));
         }
         if let Trouble::Moved(place) = self {
             return see_other(place);

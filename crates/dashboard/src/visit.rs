@@ -3,8 +3,8 @@
 use std::borrow::Cow;
 
 use bytes::Bytes;
-use http::header::{AUTHORIZATION, CONTENT_TYPE, COOKIE, ETAG, HOST, ORIGIN};
-use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, StatusCode};
+use http::header::{AUTHORIZATION, CONTENT_TYPE, COOKIE, ETAG, HOST, ORIGIN, REFERER};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, StatusCode, Uri};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -55,7 +55,9 @@ impl Visit {
     pub(crate) fn with_token(&self, token: &str) -> Visit {
         let mut visit = self.at(&self.path);
         let cookie = HeaderValue::try_from(format!("{COOKIE_NAME}={token}"));
-        visit.headers.extend(cookie.ok().map(|cookie| (COOKIE, cookie)));
+        visit.headers.remove(AUTHORIZATION);
+        // In the place of all that the browser shows: one of them may be a token of yesterday.
+        visit.headers.insert(COOKIE, cookie.unwrap_or(HeaderValue::from_static("")));
         visit
     }
 
@@ -66,6 +68,18 @@ impl Visit {
     /// The path with its query: where this page is.
     pub(crate) fn place(&self) -> String {
         if self.query.is_empty() { self.path.clone() } else { format!("{}?{}", self.path, self.query) }
+    }
+
+    /// The page that this person is at: of a form, the page that it is on.
+    pub(crate) fn page(&self) -> String {
+        if self.method != Method::POST {
+            return self.place();
+        }
+        let referer = self.header(REFERER).and_then(|referer| referer.parse::<Uri>().ok());
+        referer
+            .as_ref()
+            .and_then(Uri::path_and_query)
+            .map_or("/".to_owned(), |place| place.as_str().to_owned())
     }
 
     /// The parts of the path, as they are written there.
@@ -117,10 +131,7 @@ impl Visit {
 
     /// The token of a browser that is signed in.
     pub(crate) fn token(&self) -> Option<&str> {
-        let cookies = self.headers.get_all(COOKIE).iter().filter_map(|value| value.to_str().ok());
-        let mut pairs =
-            cookies.flat_map(|line| line.split(';')).filter_map(|pair| pair.trim().split_once('='));
-        pairs.find(|(name, _)| *name == COOKIE_NAME).map(|(_, value)| value).filter(|value| !value.is_empty())
+        token(&self.headers)
     }
 
     /// What changes something must come from a page of ours: a browser says where its form was.
@@ -129,9 +140,12 @@ impl Visit {
         let host = self.header(HOST).unwrap_or_default();
         let origin =
             self.header(ORIGIN).map(|origin| origin.split_once("://").map_or(origin, |(_, host)| host));
-        let own_site = site.is_none_or(|site| matches!(site, "same-origin" | "none"));
-        let own_origin = origin.is_none_or(|origin| origin == host);
-        if own_site && own_origin { Ok(()) } else { Err(Trouble::Stranger) }
+        // A browser that says it knows best: a proxy may have given the request another host.
+        let own = match site {
+            Some(site) => matches!(site, "same-origin" | "none"),
+            None => origin.is_none_or(|origin| origin == host),
+        };
+        if own { Ok(()) } else { Err(Trouble::Stranger) }
     }
 
     /// Asks the API for something.
@@ -207,9 +221,8 @@ impl Visit {
                 request.headers_mut().insert(name, value.clone());
             }
         }
-        if let Some(token) = self.token() {
-            let value = HeaderValue::try_from(format!("Bearer {token}")).map_err(|_| Trouble::SignIn)?;
-            request.headers_mut().insert(AUTHORIZATION, value);
+        if let Some(authorization) = authorization(&self.headers) {
+            request.headers_mut().insert(AUTHORIZATION, authorization);
         }
         if !kind.is_empty() {
             request.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(kind));
@@ -225,6 +238,18 @@ impl Visit {
         }
         Err(Trouble::of(answer.status(), answer.body()))
     }
+}
+
+/// The token in the cookie of a browser.
+fn token(headers: &HeaderMap) -> Option<&str> {
+    let cookies = headers.get_all(COOKIE).iter().filter_map(|value| value.to_str().ok());
+    let mut pairs = cookies.flat_map(|line| line.split(';')).filter_map(|pair| pair.trim().split_once('='));
+    pairs.find(|(name, _)| *name == COOKIE_NAME).map(|(_, value)| value).filter(|value| !value.is_empty())
+}
+
+/// What a browser that is signed in would say to the API.
+pub(crate) fn authorization(headers: &HeaderMap) -> Option<HeaderValue> {
+    HeaderValue::try_from(format!("Bearer {}", token(headers)?)).ok()
 }
 
 fn one(pairs: &[u8], name: &str) -> Option<String> {

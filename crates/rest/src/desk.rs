@@ -6,7 +6,8 @@ use axum::Router;
 use axum::body::Body;
 use axum::response::IntoResponse;
 use bytes::Bytes;
-use http::{Request, Response};
+use http::header::AUTHORIZATION;
+use http::{HeaderMap, Method, Request, Response};
 use journal::Journal;
 use tokio::sync::watch;
 use tower_service::Service;
@@ -14,13 +15,14 @@ use words::PartitionId;
 
 use crate::api::Api;
 use crate::azure;
-use crate::body::Payload;
+use crate::body::{self, Payload};
 use crate::bus;
 use crate::concern::Concern;
 use crate::entrance;
 use crate::errand::{Errand, is_not_held};
 use crate::error::ApiError;
 use crate::holds::{HOLDS, Holds};
+use crate::limits::{PASSED_BYTES_MAX, SIGN_IN_BYTES_MAX};
 use crate::own_route;
 use crate::pages::{self, Ask, Pages};
 use crate::passage::FORWARDED;
@@ -55,15 +57,31 @@ impl<J: Journal> Desk<J> {
 
     /// A page, which asks this same desk for what it shows.
     async fn show(&self, pages: &dyn Pages, request: Request<Payload>) -> Result<Response<Body>, ApiError> {
-        let errand = Errand::read(request).await?;
-        let mut request = errand.request().map(|_| errand.body.clone());
-        request.headers_mut().remove(FORWARDED);
+        let (mut head, body) = request.into_parts();
+        head.headers.remove(FORWARDED);
+        // Only forms have bodies, and of strangers nothing larger than a sign-in is kept in memory.
+        let body = if head.method == Method::POST {
+            let bytes_max =
+                if self.is_known(pages, &head.headers) { PASSED_BYTES_MAX } else { SIGN_IN_BYTES_MAX };
+            body::read(Request::from_parts(head.clone(), body), bytes_max).await?
+        } else {
+            Bytes::new()
+        };
+        let request = Request::from_parts(head, body);
         let desk = self.clone();
         let ask: Ask = Arc::new(move |request: Request<Bytes>| {
             let desk = desk.clone();
             Box::pin(async move { pages::whole(desk.answer_call(request.map(Payload::whole)).await).await })
         });
         Ok(pages.answer(request, ask, self.stopping.clone()).await)
+    }
+
+    fn is_known(&self, pages: &dyn Pages, headers: &HeaderMap) -> bool {
+        let mut headers = headers.clone();
+        if let Some(authorization) = pages.authorization(&headers) {
+            headers.insert(AUTHORIZATION, authorization);
+        }
+        self.api.recognises(&headers)
     }
 
     /// Answers a call of the API.

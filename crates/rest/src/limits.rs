@@ -71,6 +71,8 @@ pub const JOB_BYTES_MAX: usize = 128 << 10;
 /// Bytes of a whole collection. It becomes one frame of the journal.
 pub const IMPORT_BYTES_MAX: usize = 1536 << 10;
 
+/// Bytes of a form of somebody who is not known yet: a token, and where to go.
+pub const SIGN_IN_BYTES_MAX: usize = 16 * 1024;
 /// Bytes of a request that is passed on to the instance that answers it: the most that any of them may have.
 pub const PASSED_BYTES_MAX: usize = IMPORT_BYTES_MAX;
 

@@ -5,12 +5,15 @@ use std::sync::Arc;
 
 use axum::body::Body;
 use bytes::Bytes;
-use http::{Request, Response};
+use http::{HeaderMap, HeaderValue, Request, Response};
 use http_body_util::BodyExt;
 use tokio::sync::watch;
 
 /// What answers people in a browser, at `/` and under `/ui` and `/docs`.
 pub trait Pages: Send + Sync + 'static {
+    /// What somebody who is signed in would say to the API in their `Authorization`.
+    fn authorization(&self, headers: &HeaderMap) -> Option<HeaderValue>;
+
     /// Answers one request. `ask` answers calls of the API as any client gets them, with the rights of whoever their
     /// headers name; `stopping` tells pages that stay open when the server stops.
     fn answer(&self, request: Request<Bytes>, ask: Ask, stopping: watch::Receiver<bool>) -> PagesAnswer<'_>;

@@ -93,6 +93,10 @@ impl Patience {
         }
     }
 
+    fn note_write(&self) {
+        self.0.heard.store(self.now(), Ordering::Relaxed);
+    }
+
     fn now(&self) -> u64 {
         u64::try_from(self.0.opened.elapsed().as_millis()).unwrap_or(u64::MAX)
     }
@@ -126,7 +130,12 @@ impl AsyncWrite for Watched {
         cx: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<std::io::Result<usize>> {
-        Pin::new(&mut self.stream).poll_write(cx, bytes)
+        let written = Pin::new(&mut self.stream).poll_write(cx, bytes);
+        // An answer that takes long, like the stream of a live page, is no silence while its client reads.
+        if matches!(written, Poll::Ready(Ok(bytes)) if bytes > 0) {
+            self.patience.note_write();
+        }
+        written
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<std::io::Result<()>> {
@@ -164,6 +173,18 @@ mod tests {
         assert!(!patience.is_lost());
         pass(IDLE_TIMEOUT).await;
         assert!(patience.is_lost());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_answer_that_goes_on_keeps_its_connection() {
+        let patience = Patience::new();
+        for _ in 0..5 {
+            pass(IDLE_TIMEOUT / 2).await;
+            patience.note_write();
+            assert!(!patience.is_lost());
+        }
+        pass(IDLE_TIMEOUT).await;
+        assert!(patience.is_lost(), "a client that reads nothing is written to in vain");
     }
 
     #[tokio::test(start_paused = true)]

@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use dashboard::Dashboard;
-use http::Request;
+use http::{HeaderMap, HeaderValue, Request};
 use rest::{Ask, Pages, PagesAnswer};
 use tokio::sync::watch;
 
@@ -11,6 +11,10 @@ use tokio::sync::watch;
 pub(crate) struct Front(Dashboard);
 
 impl Pages for Front {
+    fn authorization(&self, headers: &HeaderMap) -> Option<HeaderValue> {
+        Dashboard::authorization(headers)
+    }
+
     fn answer(&self, request: Request<Bytes>, ask: Ask, stopping: watch::Receiver<bool>) -> PagesAnswer<'_> {
         Box::pin(self.0.answer(request, ask, stopping))
     }

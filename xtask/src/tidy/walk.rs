@@ -29,6 +29,9 @@ fn enter(directory: &Path, prefix: &str, files: &mut Vec<File>) -> anyhow::Resul
         } else if is_text(&path) {
             let text = std::fs::read_to_string(entry.path()).with_context(|| format!("reading {path}"))?;
             files.push(File { path, text });
+        } else if path.ends_with(".png") {
+            // Documents show it: that it is there is all that is looked at.
+            files.push(File { path, text: String::new() });
         }
     }
     Ok(())

@@ -15,8 +15,8 @@ use crate::pieces::chart::{self, Line};
 use crate::trouble::Trouble;
 use crate::visit::{Visit, encoded};
 
-/// Stretches that a chart has room for: fifteen minutes.
-const STRETCHES: usize = 90;
+/// Stretches that a chart has room for at least; with time it shows all that is known, fifteen minutes.
+const STRETCHES_MIN: usize = 12;
 
 #[derive(serde::Deserialize)]
 struct Partitions {
@@ -120,9 +120,10 @@ fn figure(name: &str, content: Markup) -> Markup {
 fn charts(series: &SeriesView) -> Markup {
     let line = |name, class, values: Vec<Option<f64>>| Line { name, class, values: padded(values) };
     let some = |values: &[f64]| values.iter().copied().map(Some).collect::<Vec<_>>();
+    let shown = series.accepted.len().max(STRETCHES_MIN);
     let unfinished = series.unfinished.iter().map(|count| Some(*count as f64)).collect();
     html! {
-        h2 { "The last 15 minutes" }
+        h2 { "The last " (shown * series.every_seconds as usize / 60) " minutes" }
         div.cards.charts {
             div.card {
                 (chart::lines("Runs per second", &rate, &[
@@ -140,7 +141,7 @@ fn charts(series: &SeriesView) -> Markup {
 
 /// A server that has just begun has not been there for all of the time that is shown.
 fn padded(values: Vec<Option<f64>>) -> Vec<Option<f64>> {
-    let missing = STRETCHES.saturating_sub(values.len());
+    let missing = STRETCHES_MIN.saturating_sub(values.len());
     std::iter::repeat_n(None, missing).chain(values).collect()
 }
 
