@@ -14,6 +14,8 @@ use maud::{Markup, html};
 use serde_json::Value;
 use wire::{RunPage, WorkflowList, WorkflowView};
 
+pub(super) use versions::difference;
+
 use super::Acted;
 use crate::page::{Page, Place};
 use crate::pieces;

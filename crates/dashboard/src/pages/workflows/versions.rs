@@ -86,7 +86,7 @@ fn table(name: &str, versions: &[WorkflowView]) -> Markup {
 }
 
 /// Two texts as one, with what is gone and what is new; long stretches without a change are left out.
-pub(super) fn difference(before: &str, after: &str) -> Markup {
+pub(in crate::pages) fn difference(before: &str, after: &str) -> Markup {
     let lines = lines(before, after);
     let changed: Vec<usize> =
         (0..lines.len()).filter(|index| !matches!(lines[*index], Line::Same(_))).collect();
