@@ -102,6 +102,16 @@ pub(crate) fn select(name: &str, options: &[(&str, &str)], chosen: Option<&str>)
     }
 }
 
+/// The same, where what was chosen may be none of the list: it stays chosen, for it must not become another by being
+/// shown.
+pub(crate) fn choice(name: &str, options: &[(&str, &str)], chosen: &str) -> Markup {
+    let mut options = options.to_vec();
+    if !options.iter().any(|(value, _)| *value == chosen) {
+        options.push((chosen, if chosen.is_empty() { "choose…" } else { chosen }));
+    }
+    select(name, &options, Some(chosen))
+}
+
 /// A button that does one thing. With a question it is asked before.
 pub(crate) fn button(action: &str, text: &str, question: Option<&str>, fields: &[(&str, &str)]) -> Markup {
     html! {

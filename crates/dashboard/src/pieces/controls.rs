@@ -84,13 +84,7 @@ impl Controls {
 
     /// One out of a few.
     pub(crate) fn choice(&self, name: &str, label: &str, hint: &str, options: &[(&str, &str)]) -> Markup {
-        let text = self.text(name);
-        let mut options = options.to_vec();
-        // What is not among the choices must not become another by being shown.
-        if !options.iter().any(|(value, _)| *value == text) {
-            options.push((text, if text.is_empty() { "choose…" } else { text }));
-        }
-        self.around(name, label, hint, super::select(name, &options, Some(text)))
+        self.around(name, label, hint, super::choice(name, options, self.text(name)))
     }
 
     /// Yes or no.

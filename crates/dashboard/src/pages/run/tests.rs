@@ -93,7 +93,7 @@ fn an_occurrence_leads_to_its_job_and_a_run_to_its_version() {
     };
     let native = of("00000000-0000-0000-0000-000000000000/default/c");
     assert!(native.contains("/ui/jobs/c/nightly"), "{native}");
-    assert!(of("s/g/c").contains("/ui/jobs/s%7Eg%7Ec/nightly"));
+    assert!(of("s/g/c").contains("/ui/jobs/s~g~c/nightly"));
 }
 
 #[test]
