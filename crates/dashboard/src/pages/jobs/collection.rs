@@ -39,6 +39,9 @@ pub(super) async fn show(visit: &Visit, name: &str) -> Result<Page, Trouble> {
         "jobs",
         html! {
             h2 { "Jobs" }
+            @if visit.asked("name").is_some() || visit.asked("state").is_some() {
+                p.quiet { "Those that were searched for. " a href=(collection_address(name)) { "Show all jobs of " (name) } }
+            }
             (list::table(&rows))
             nav.pager aria-label="Pages of this list" {
                 @if let Some(first) = first { a href=(first) rel="first" { "First" } }

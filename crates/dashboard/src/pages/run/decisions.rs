@@ -42,7 +42,7 @@ pub(crate) fn forms(run: &RunDetail, back: Option<&str>, typed: Option<&Typed>) 
             @for step in run.steps.iter().filter(|step| is_open(run, step)) {
                 (step_form(run, step, is_back, back, typed.filter(|typed| typed.step == step.name)))
             }
-            @if !is_back { (from_form(run, back)) }
+            @if !is_back { (from_form(run, back, typed.filter(|typed| is_earlier(run, &typed.step)))) }
             (give_up_form(run, back, typed.filter(|typed| typed.step.is_empty())))
         }
     }
@@ -50,6 +50,11 @@ pub(crate) fn forms(run: &RunDetail, back: Option<&str>, typed: Option<&Typed>) 
 
 fn is_open(run: &RunDetail, step: &StepView) -> bool {
     run.open_steps.contains(&step.name)
+}
+
+/// Whether a step is one to go back to, and not one to decide on.
+fn is_earlier(run: &RunDetail, name: &str) -> bool {
+    run.steps.iter().any(|step| step.name == name && step.state == "done" && !is_open(run, step))
 }
 
 fn step_form(
@@ -106,9 +111,10 @@ fn is_of_step(kind: DecisionKind, is_back: bool) -> bool {
 }
 
 /// Back to an earlier step that has been done: it and all that depends on it are done again.
-fn from_form(run: &RunDetail, back: Option<&str>) -> Markup {
+fn from_form(run: &RunDetail, back: Option<&str>, typed: Option<&Typed>) -> Markup {
     let id = &run.summary.id;
-    let done: Vec<&StepView> = run.steps.iter().filter(|step| step.state == "done").collect();
+    let done: Vec<&StepView> = run.steps.iter().filter(|step| is_earlier(run, &step.name)).collect();
+    let is_chosen = |step: &StepView| typed.is_some_and(|typed| typed.step == step.name);
     let control = |what: &str| format!("{what}-{id}");
     html! {
         @if !done.is_empty() {
@@ -118,11 +124,11 @@ fn from_form(run: &RunDetail, back: Option<&str>) -> Markup {
                 p.quiet { "It is done again, and all that depends on it." }
                 (pieces::field(&control("from-step"), "Step", "", html! {
                     select id=(control("from-step")) name="step" {
-                        @for step in done { option value=(step.name) { (step.name) } }
+                        @for step in done { option value=(step.name) selected[is_chosen(step)] { (step.name) } }
                     }
                 }))
                 (pieces::field(&control("from-note"), "Note", "Kept in the timeline.", html! {
-                    input id=(control("from-note")) name="note" required autocomplete="off";
+                    input id=(control("from-note")) name="note" required autocomplete="off" value=[typed.map(|typed| &typed.note)];
                 }))
                 div.actions { button type="submit" name="decision" value="retry_from" { "Retry from here" } }
             }
