@@ -242,17 +242,18 @@ fn facts(service: &ServiceView) -> Markup {
 }
 
 fn form(service: &ServiceView, draft: &Draft, trouble: Option<&Trouble>) -> Markup {
+    let breaker = "What you choose stays in force, after restarts too, until you choose again.";
+    let (limit, note) = ("Empty: what the workflows say.", "Why, for whoever looks at it later.");
     html! {
         form.card.narrow method="post" action=(address(service)) {
             h2 { "Set by hand" }
             @if let Some(trouble) = trouble { (pieces::problem(&trouble.problem())) }
-            (pieces::field("breaker", "Breaker", "What you choose stays in force, after restarts too, until you choose again.",
-                pieces::select("breaker", &BREAKERS, Some(&draft.breaker))))
-            (pieces::field("limit", "Calls at once, at most", "Empty: what the workflows say.", html! {
-                input #limit name="limit" inputmode="numeric" value=(draft.limit);
+            (pieces::field("breaker", "Breaker", breaker, pieces::choice("breaker", &BREAKERS, &draft.breaker, breaker, &[])))
+            (pieces::field("limit", "Calls at once, at most", limit, html! {
+                input #limit name="limit" inputmode="numeric" value=(draft.limit) aria-describedby=[pieces::described("limit", limit, &[])];
             }))
-            (pieces::field("note", "Note", "Why, for whoever looks at it later.", html! {
-                input #note name="note" maxlength="500" value=(draft.note);
+            (pieces::field("note", "Note", note, html! {
+                input #note name="note" maxlength="500" value=(draft.note) aria-describedby=[pieces::described("note", note, &[])];
             }))
             button.primary type="submit" { "Set" }
         }

@@ -48,8 +48,8 @@ impl Controls {
             div.field {
                 label for=(name) { (label) }
                 (control)
-                @if !hint.is_empty() { small { (hint) } }
-                (super::wrong(&self.wrong(name)))
+                (super::hint(name, hint))
+                (super::wrong(name, &self.wrong(name)))
             }
         }
     }
@@ -58,24 +58,28 @@ impl Controls {
         (!self.wrong(name).is_empty()).then_some("true")
     }
 
+    fn described(&self, name: &str, hint: &str) -> Option<String> {
+        super::described(name, hint, &self.wrong(name))
+    }
+
     /// A line of text.
     pub(crate) fn line(&self, name: &str, label: &str, hint: &str) -> Markup {
         self.around(name, label, hint, html! {
-            input id=(name) name=(name) value=(self.text(name)) autocomplete="off" spellcheck="false" aria-invalid=[self.invalid(name)];
+            input id=(name) name=(name) value=(self.text(name)) autocomplete="off" spellcheck="false" aria-invalid=[self.invalid(name)] aria-describedby=[self.described(name, hint)];
         })
     }
 
     /// A line that is never filled in from here: what is in it was typed just now, or nothing is.
     pub(crate) fn secret(&self, name: &str, label: &str, hint: &str) -> Markup {
         self.around(name, label, hint, html! {
-            input id=(name) name=(name) type="password" value=(self.text(name)) autocomplete="new-password" aria-invalid=[self.invalid(name)];
+            input id=(name) name=(name) type="password" value=(self.text(name)) autocomplete="new-password" aria-invalid=[self.invalid(name)] aria-describedby=[self.described(name, hint)];
         })
     }
 
     /// Several lines of text.
     pub(crate) fn lines(&self, name: &str, label: &str, hint: &str, rows: usize) -> Markup {
         self.around(name, label, hint, html! {
-            textarea id=(name) name=(name) rows=(rows) spellcheck="false" aria-invalid=[self.invalid(name)] {
+            textarea id=(name) name=(name) rows=(rows) spellcheck="false" aria-invalid=[self.invalid(name)] aria-describedby=[self.described(name, hint)] {
                 // The first line break of a textarea is not part of its text.
                 "\n" (self.text(name))
             }
@@ -84,7 +88,7 @@ impl Controls {
 
     /// One out of a few.
     pub(crate) fn choice(&self, name: &str, label: &str, hint: &str, options: &[(&str, &str)]) -> Markup {
-        self.around(name, label, hint, super::choice(name, options, self.text(name)))
+        self.around(name, label, hint, super::choice(name, options, self.text(name), hint, &self.wrong(name)))
     }
 
     /// Yes or no.
@@ -92,10 +96,11 @@ impl Controls {
         html! {
             div.field {
                 label.flag {
-                    input type="checkbox" id=(name) name=(name) value="true" checked[self.text(name) == "true"];
+                    input type="checkbox" id=(name) name=(name) value="true" checked[self.text(name) == "true"]
+                        aria-invalid=[self.invalid(name)] aria-describedby=[self.described(name, "")];
                     " " (label)
                 }
-                (super::wrong(&self.wrong(name)))
+                (super::wrong(name, &self.wrong(name)))
             }
         }
     }
@@ -127,5 +132,25 @@ mod tests {
         assert!(shown.contains("must be a span") && shown.contains("aria-invalid"), "{shown}");
         assert!(shown.contains("&quot;&gt;&lt;script&gt;"), "{shown}");
         assert!(!controls.line("other", "Other", "").into_string().contains("must be"));
+    }
+
+    #[test]
+    fn hints_and_errors_are_tied_to_their_control() {
+        let problem = Trouble::Form("a b: must be a span".to_owned()).problem();
+        let controls = Controls::default().blame(&problem, &|field| Some(field.to_owned()));
+        let shown = [
+            controls.line("a b", "Label", "A hint."),
+            controls.secret("a b", "Label", "A hint."),
+            controls.lines("a b", "Label", "A hint.", 2),
+            controls.choice("a b", "Label", "A hint.", &[("x", "x")]),
+        ];
+        for shown in shown.map(Markup::into_string) {
+            assert!(shown.contains("aria-describedby=\"a_b-hint a_b-wrong\""), "{shown}");
+            assert!(shown.contains("id=\"a_b-hint\"") && shown.contains("id=\"a_b-wrong\""), "{shown}");
+            assert!(shown.contains("aria-invalid=\"true\""), "{shown}");
+        }
+        let flag = controls.flag("a b", "Label").into_string();
+        assert!(flag.contains("aria-describedby=\"a_b-wrong\""), "{flag}");
+        assert!(!controls.line("other", "Label", "").into_string().contains("aria-describedby"));
     }
 }

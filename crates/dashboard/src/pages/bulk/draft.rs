@@ -145,7 +145,7 @@ impl Draft {
                 fieldset {
                     legend { "What to do" }
                     div.row.top {
-                        (pieces::field("action", "Action", "", pieces::choice("action", &actions, self.chosen())))
+                        (pieces::field("action", "Action", "", pieces::choice("action", &actions, self.chosen(), "", &[])))
                         (self.decision())
                         (self.input("rate", "At most", "Runs a second; 50 when empty."))
                     }
@@ -172,7 +172,7 @@ impl Draft {
         html! {
             div.row.top {
                 (self.input("workflow", "Workflow", ""))
-                (pieces::field("status", "Status", "", self.choice("status", &statuses)))
+                (self.choice("status", "Status", "", &statuses))
                 (self.input("key", "Key", ""))
                 (self.input("from", "From", "Like 2026-03-01T12:00:00Z."))
                 (self.input("to", "To", "Never later than now."))
@@ -186,13 +186,14 @@ impl Draft {
         let decisions = DECISIONS.map(|(_, word, text)| (word, text));
         let all: Vec<(&str, &str)> = none.into_iter().chain(decisions).collect();
         html! {
-            (pieces::field("decision", "Decision", "With “decide on”.", self.choice("decision", &all)))
+            (self.choice("decision", "Decision", "With “decide on”.", &all))
             (self.input("step", "Step", "With “decide on”, but for giving up."))
         }
     }
 
-    fn choice(&self, name: &str, options: &[(&str, &str)]) -> Markup {
-        pieces::choice(name, options, self.value(name).unwrap_or_default())
+    fn choice(&self, name: &str, label: &str, hint: &str, options: &[(&str, &str)]) -> Markup {
+        let chosen = self.value(name).unwrap_or_default();
+        pieces::field(name, label, hint, pieces::choice(name, options, chosen, hint, &[]))
     }
 
     fn input(&self, name: &str, label: &str, hint: &str) -> Markup {
@@ -200,7 +201,7 @@ impl Draft {
             name,
             label,
             hint,
-            html! { input id=(name) name=(name) value=[self.value(name)] autocomplete="off"; },
+            html! { input id=(name) name=(name) value=[self.value(name)] autocomplete="off" aria-describedby=[pieces::described(name, hint, &[])]; },
         )
     }
 }
