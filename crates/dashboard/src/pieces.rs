@@ -125,22 +125,23 @@ fn options(options: &[(&str, &str)], chosen: &str) -> Markup {
 
 /// A choice where what was chosen may be none of the list: it stays chosen, for it must not become another by being
 /// shown.
-pub(crate) fn choice(
-    name: &str,
+pub(crate) fn choice(name: &str, options: &[(&str, &str)], chosen: &str, hint: &str) -> Markup {
+    choice_with((name, name), options, chosen, described(name, hint, &[]), None)
+}
+
+fn choice_with(
+    (id, name): (&str, &str),
     options: &[(&str, &str)],
     chosen: &str,
-    hint: &str,
-    wrong: &[&str],
+    described: Option<String>,
+    invalid: Option<&str>,
 ) -> Markup {
     let mut options = options.to_vec();
     if !options.iter().any(|(value, _)| *value == chosen) {
         options.push((chosen, if chosen.is_empty() { "choose…" } else { chosen }));
     }
     html! {
-        select id=(name) name=(name) aria-invalid=[(!wrong.is_empty()).then_some("true")]
-            aria-describedby=[described(name, hint, wrong)] {
-            (self::options(&options, chosen))
-        }
+        select id=(id) name=(name) aria-invalid=[invalid] aria-describedby=[described] { (self::options(&options, chosen)) }
     }
 }
 

@@ -248,7 +248,7 @@ fn form(service: &ServiceView, draft: &Draft, trouble: Option<&Trouble>) -> Mark
         form.card.narrow method="post" action=(address(service)) {
             h2 { "Set by hand" }
             @if let Some(trouble) = trouble { (pieces::problem(&trouble.problem())) }
-            (pieces::field("breaker", "Breaker", breaker, pieces::choice("breaker", &BREAKERS, &draft.breaker, breaker, &[])))
+            (pieces::field("breaker", "Breaker", breaker, pieces::choice("breaker", &BREAKERS, &draft.breaker, breaker)))
             (pieces::field("limit", "Calls at once, at most", limit, html! {
                 input #limit name="limit" inputmode="numeric" value=(draft.limit) aria-describedby=[pieces::described("limit", limit, &[])];
             }))

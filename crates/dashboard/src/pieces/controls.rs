@@ -13,11 +13,22 @@ pub(crate) type Texts = BTreeMap<String, String>;
 pub(crate) struct Controls {
     texts: Texts,
     wrong: Vec<(String, String)>,
+    /// What the ids of the controls begin with: forms on one page may have controls of one name.
+    ids: &'static str,
 }
 
 impl Controls {
     pub(crate) fn new(texts: Texts) -> Controls {
-        Controls { texts, wrong: Vec::new() }
+        Controls { texts, ..Controls::default() }
+    }
+
+    /// The same, with ids that begin so.
+    pub(crate) fn with_ids(self, ids: &'static str) -> Controls {
+        Controls { ids, ..self }
+    }
+
+    fn id(&self, name: &str) -> String {
+        format!("{}{name}", self.ids)
     }
 
     /// Puts each error of a problem beside a control. `place` says which control a field of the document has; errors
@@ -46,10 +57,10 @@ impl Controls {
     fn around(&self, name: &str, label: &str, hint: &str, control: Markup) -> Markup {
         html! {
             div.field {
-                label for=(name) { (label) }
+                label for=(self.id(name)) { (label) }
                 (control)
-                (super::hint(name, hint))
-                (super::wrong(name, &self.wrong(name)))
+                (super::hint(&self.id(name), hint))
+                (super::wrong(&self.id(name), &self.wrong(name)))
             }
         }
     }
@@ -59,27 +70,27 @@ impl Controls {
     }
 
     fn described(&self, name: &str, hint: &str) -> Option<String> {
-        super::described(name, hint, &self.wrong(name))
+        super::described(&self.id(name), hint, &self.wrong(name))
     }
 
     /// A line of text.
     pub(crate) fn line(&self, name: &str, label: &str, hint: &str) -> Markup {
         self.around(name, label, hint, html! {
-            input id=(name) name=(name) value=(self.text(name)) autocomplete="off" spellcheck="false" aria-invalid=[self.invalid(name)] aria-describedby=[self.described(name, hint)];
+            input id=(self.id(name)) name=(name) value=(self.text(name)) autocomplete="off" spellcheck="false" aria-invalid=[self.invalid(name)] aria-describedby=[self.described(name, hint)];
         })
     }
 
     /// A line that is never filled in from here: what is in it was typed just now, or nothing is.
     pub(crate) fn secret(&self, name: &str, label: &str, hint: &str) -> Markup {
         self.around(name, label, hint, html! {
-            input id=(name) name=(name) type="password" value=(self.text(name)) autocomplete="new-password" aria-invalid=[self.invalid(name)] aria-describedby=[self.described(name, hint)];
+            input id=(self.id(name)) name=(name) type="password" value=(self.text(name)) autocomplete="new-password" aria-invalid=[self.invalid(name)] aria-describedby=[self.described(name, hint)];
         })
     }
 
     /// Several lines of text.
     pub(crate) fn lines(&self, name: &str, label: &str, hint: &str, rows: usize) -> Markup {
         self.around(name, label, hint, html! {
-            textarea id=(name) name=(name) rows=(rows) spellcheck="false" aria-invalid=[self.invalid(name)] aria-describedby=[self.described(name, hint)] {
+            textarea id=(self.id(name)) name=(name) rows=(rows) spellcheck="false" aria-invalid=[self.invalid(name)] aria-describedby=[self.described(name, hint)] {
                 // The first line break of a textarea is not part of its text.
                 "\n" (self.text(name))
             }
@@ -88,7 +99,9 @@ impl Controls {
 
     /// One out of a few.
     pub(crate) fn choice(&self, name: &str, label: &str, hint: &str, options: &[(&str, &str)]) -> Markup {
-        self.around(name, label, hint, super::choice(name, options, self.text(name), hint, &self.wrong(name)))
+        let (id, described) = (self.id(name), self.described(name, hint));
+        let select = super::choice_with((&id, name), options, self.text(name), described, self.invalid(name));
+        self.around(name, label, hint, select)
     }
 
     /// Yes or no.
@@ -96,11 +109,11 @@ impl Controls {
         html! {
             div.field {
                 label.flag {
-                    input type="checkbox" id=(name) name=(name) value="true" checked[self.text(name) == "true"]
+                    input type="checkbox" id=(self.id(name)) name=(name) value="true" checked[self.text(name) == "true"]
                         aria-invalid=[self.invalid(name)] aria-describedby=[self.described(name, "")];
                     " " (label)
                 }
-                (super::wrong(name, &self.wrong(name)))
+                (super::wrong(&self.id(name), &self.wrong(name)))
             }
         }
     }
@@ -146,8 +159,12 @@ mod tests {
         ];
         for shown in shown.map(Markup::into_string) {
             assert!(shown.contains("aria-describedby=\"a_b-hint a_b-wrong\""), "{shown}");
-            assert!(shown.contains("id=\"a_b-hint\"") && shown.contains("id=\"a_b-wrong\""), "{shown}");
             assert!(shown.contains("aria-invalid=\"true\""), "{shown}");
+            assert!(shown.contains("id=\"a_b-hint\"") && shown.contains("id=\"a_b-wrong\""), "{shown}");
+        }
+        let own = Controls::default().with_ids("new-").line("lock", "Lock", "A hint.").into_string();
+        for part in ["for=\"new-lock\"", "id=\"new-lock\"", "name=\"lock\"", "id=\"new-lock-hint\""] {
+            assert!(own.contains(part), "{part}: {own}");
         }
         let flag = controls.flag("a b", "Label").into_string();
         assert!(flag.contains("aria-describedby=\"a_b-wrong\""), "{flag}");

@@ -145,7 +145,7 @@ impl Draft {
                 fieldset {
                     legend { "What to do" }
                     div.row.top {
-                        (pieces::field("action", "Action", "", pieces::choice("action", &actions, self.chosen(), "", &[])))
+                        (pieces::field("action", "Action", "", pieces::choice("action", &actions, self.chosen(), "")))
                         (self.decision())
                         (self.input("rate", "At most", "Runs a second; 50 when empty."))
                     }
@@ -193,7 +193,7 @@ impl Draft {
 
     fn choice(&self, name: &str, label: &str, hint: &str, options: &[(&str, &str)]) -> Markup {
         let chosen = self.value(name).unwrap_or_default();
-        pieces::field(name, label, hint, pieces::choice(name, options, chosen, hint, &[]))
+        pieces::field(name, label, hint, pieces::choice(name, options, chosen, hint))
     }
 
     fn input(&self, name: &str, label: &str, hint: &str) -> Markup {

@@ -117,7 +117,7 @@ pub(super) fn form(action: &str, texts: Texts, problem: Option<&Problem>) -> Mar
         FIELDS.iter().find(|(_, name)| *name == field).map(|(control, _)| (*control).to_owned())
     };
     let once = texts.get(ONCE).cloned().unwrap_or_else(|| host::new_run_id().to_string());
-    let mut controls = Controls::new(texts);
+    let mut controls = Controls::new(texts).with_ids("message-");
     if let Some(problem) = problem {
         controls = controls.blame(&plain(problem), &place);
     }

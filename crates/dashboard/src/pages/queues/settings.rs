@@ -240,6 +240,13 @@ pub(super) fn form(
         let name = field.split('.').next().unwrap_or_default();
         (name == "name" || kind.fields().iter().any(|(known, _)| *known == name)).then(|| name.to_owned())
     };
+    // Several of these forms stand on one page.
+    let controls = controls.with_ids(match (version, kind) {
+        (Some(_), _) => "",
+        (None, Kind::Queue) => "new-queue-",
+        (None, Kind::Topic) => "new-topic-",
+        (None, Kind::Subscription) => "new-subscription-",
+    });
     let controls = &match problem {
         Some(problem) => controls.blame(problem, &own),
         None => controls,

@@ -32,6 +32,11 @@ const DECISIONS: [(DecisionKind, &str, &str); 6] = [
     (DecisionKind::GiveUp, "give_up", "Give up"),
 ];
 
+const NOTE_HINT: &str = "Kept in the timeline.";
+const STEP_NOTE_HINT: &str = "Kept in the timeline. Needed for all but retry.";
+const OUTPUT_HINT: &str = "With “done by hand”: JSON that later steps get.";
+const ACTION_HINT: &str = "With “call instead”: an action as in a workflow, as JSON.";
+
 /// A form for each open step, one to go back to an earlier step, and one to give up. `back` names the list to go back
 /// to; without it, it is the run.
 pub(crate) fn forms(run: &RunDetail, back: Option<&str>, typed: Option<&Typed>) -> Markup {
@@ -74,18 +79,21 @@ fn step_form(
             h3 { @if is_back { "Undo of step " } @else { "Step " } span.id { (name) } " " (pieces::badge(&step.state)) }
             @if let Some(reason) = &step.reason { p.quiet { (reason) } }
             input type="hidden" name="step" value=(name);
-            (pieces::field(&control("note"), "Note", "Kept in the timeline. Needed for all but retry.", html! {
-                input id=(control("note")) name="note" value=(value(|typed| &typed.note)) autocomplete="off";
+            (pieces::field(&control("note"), "Note", STEP_NOTE_HINT, html! {
+                input id=(control("note")) name="note" value=(value(|typed| &typed.note)) autocomplete="off"
+                    aria-describedby=[pieces::described(&control("note"), STEP_NOTE_HINT, &[])];
             }))
             details id=(control("more")) open[opened] {
                 summary { "Output, or another call" }
                 @if !is_back {
-                    (pieces::field(&control("output"), "Output", "With “done by hand”: JSON that later steps get.", html! {
-                        textarea id=(control("output")) name="output" rows="3" spellcheck="false" { (value(|typed| &typed.output)) }
+                    (pieces::field(&control("output"), "Output", OUTPUT_HINT, html! {
+                        textarea id=(control("output")) name="output" rows="3" spellcheck="false"
+                            aria-describedby=[pieces::described(&control("output"), OUTPUT_HINT, &[])] { (value(|typed| &typed.output)) }
                     }))
                 }
-                (pieces::field(&control("action"), "Action", "With “call instead”: an action as in a workflow, as JSON.", html! {
+                (pieces::field(&control("action"), "Action", ACTION_HINT, html! {
                     textarea id=(control("action")) name="action" rows="4" spellcheck="false"
+                        aria-describedby=[pieces::described(&control("action"), ACTION_HINT, &[])]
                         placeholder="{ \"type\": \"http\", \"method\": \"POST\", \"url\": \"https://…\" }" { (value(|typed| &typed.action)) }
                 }))
             }
@@ -127,8 +135,9 @@ fn from_form(run: &RunDetail, back: Option<&str>, typed: Option<&Typed>) -> Mark
                         @for step in done { option value=(step.name) selected[is_chosen(step)] { (step.name) } }
                     }
                 }))
-                (pieces::field(&control("from-note"), "Note", "Kept in the timeline.", html! {
-                    input id=(control("from-note")) name="note" required autocomplete="off" value=[typed.map(|typed| &typed.note)];
+                (pieces::field(&control("from-note"), "Note", NOTE_HINT, html! {
+                    input id=(control("from-note")) name="note" required autocomplete="off" value=[typed.map(|typed| &typed.note)]
+                        aria-describedby=[pieces::described(&control("from-note"), NOTE_HINT, &[])];
                 }))
                 div.actions { button type="submit" name="decision" value="retry_from" { "Retry from here" } }
             }
@@ -145,8 +154,9 @@ fn give_up_form(run: &RunDetail, back: Option<&str>, typed: Option<&Typed>) -> M
             (back_field(back))
             h3 { "Leave it as it is" }
             p.quiet { "The run ends. Nothing more is tried, and nothing more is undone." }
-            (pieces::field(&control, "Note", "Kept in the timeline.", html! {
-                input id=(control) name="note" required autocomplete="off" value=[typed.map(|typed| &typed.note)];
+            (pieces::field(&control, "Note", NOTE_HINT, html! {
+                input id=(control) name="note" required autocomplete="off" value=[typed.map(|typed| &typed.note)]
+                    aria-describedby=[pieces::described(&control, NOTE_HINT, &[])];
             }))
             div.actions { button.danger type="submit" name="decision" value="give_up" { "Give up" } }
         }
