@@ -4,6 +4,8 @@ mod bulk;
 mod jobs;
 mod overview;
 mod parked;
+#[cfg(test)]
+mod pretend;
 mod queues;
 mod run;
 mod runs;

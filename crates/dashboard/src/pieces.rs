@@ -75,30 +75,73 @@ pub(crate) fn problem(problem: &Problem) -> Markup {
     }
 }
 
-/// A labelled field of a form; the id of the control is `name`.
+/// A labelled field of a form; the id of the control is `name`. A control with a hint is described by it: see
+/// [`described`].
 pub(crate) fn field(name: &str, label: &str, hint: &str, control: Markup) -> Markup {
     html! {
         div.field {
             label for=(name) { (label) }
             (control)
-            @if !hint.is_empty() { small { (hint) } }
+            (self::hint(name, hint))
         }
     }
 }
 
+/// The `aria-describedby` of a control: what stands beside it and says what to write, and what is wrong with it.
+pub(crate) fn described(name: &str, hint: &str, wrong: &[&str]) -> Option<String> {
+    let hint = (!hint.is_empty()).then(|| beside(name, "hint"));
+    let wrong = (!wrong.is_empty()).then(|| beside(name, "wrong"));
+    let ids: Vec<String> = hint.into_iter().chain(wrong).collect();
+    (!ids.is_empty()).then(|| ids.join(" "))
+}
+
+/// The id of what stands beside a control. A list of ids is parted by blanks, so an id has none.
+fn beside(name: &str, what: &str) -> String {
+    format!("{}-{what}", name.replace(char::is_whitespace, "_"))
+}
+
+/// What to write into a field, beside it.
+pub(crate) fn hint(name: &str, hint: &str) -> Markup {
+    html! { @if !hint.is_empty() { small id=(beside(name, "hint")) { (hint) } } }
+}
+
 /// What is wrong with a field, beside it.
-pub(crate) fn wrong(messages: &[&str]) -> Markup {
-    html! { @for message in messages { p.wrong { (message) } } }
+pub(crate) fn wrong(name: &str, messages: &[&str]) -> Markup {
+    html! {
+        @if !messages.is_empty() {
+            div id=(beside(name, "wrong")) { @for message in messages { p.wrong { (message) } } }
+        }
+    }
 }
 
 /// A choice out of a list.
 pub(crate) fn select(name: &str, options: &[(&str, &str)], chosen: Option<&str>) -> Markup {
+    html! { select id=(name) name=(name) { (self::options(options, chosen.unwrap_or_default())) } }
+}
+
+fn options(options: &[(&str, &str)], chosen: &str) -> Markup {
+    html! { @for (value, text) in options { option value=(value) selected[chosen == *value] { (text) } } }
+}
+
+/// A choice where what was chosen may be none of the list: it stays chosen, for it must not become another by being
+/// shown.
+pub(crate) fn choice(name: &str, options: &[(&str, &str)], chosen: &str, hint: &str) -> Markup {
+    choice_with((name, name), options, chosen, described(name, hint, &[]), None)
+}
+
+fn choice_with(
+    (id, name): (&str, &str),
+    options: &[(&str, &str)],
+    chosen: &str,
+    described: Option<String>,
+    invalid: Option<&str>,
+) -> Markup {
+    let mut options = options.to_vec();
+    if !options.iter().any(|(value, _)| *value == chosen) {
+        options.push((chosen, if chosen.is_empty() { "choose…" } else { chosen }));
+    }
     html! {
-        select id=(name) name=(name) {
-            @for (value, text) in options {
-                option value=(value) selected[chosen.unwrap_or_default() == *value] { (text) }
-            }
-        }
+        select id=(id) name=(name) aria-invalid=[invalid] aria-describedby=[described] { (self::options(&options, chosen)) }
     }
 }
 

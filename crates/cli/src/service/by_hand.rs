@@ -74,7 +74,7 @@ impl ByHand {
         }
     }
 
-    /// What is said now: the breaker or the limit, while the other one stays as it is.
+    /// What is said now: the breaker or the limit, while the other one and the note stay as they are.
     fn request(&self, before: Option<&ByHandView>) -> ServiceRequest {
         let breaker = match self {
             ByHand::Open(_) => "open",
@@ -86,7 +86,10 @@ impl ByHand {
             ByHand::Limit { calls, .. } => calls.0.map(NonZeroU32::get),
             _ => before.and_then(|before| before.limit),
         };
-        ServiceRequest { breaker: breaker.to_owned(), limit, note: self.said().note.clone() }
+        let note = self.said().note.clone().or_else(|| before.and_then(|before| before.note.clone()));
+        // An empty note takes back the one before.
+        let note = note.filter(|note| !note.is_empty());
+        ServiceRequest { breaker: breaker.to_owned(), limit, note }
     }
 }
 
@@ -127,6 +130,19 @@ mod tests {
         for bad in ["0", "-1", "many", ""] {
             assert!(calls(bad).is_err(), "{bad}");
         }
+    }
+
+    #[test]
+    fn a_note_stays_until_another_is_given() {
+        let json = r#"{"breaker":"open","note":"firmware","at":"2026-01-01T00:00:00Z","by":"ops"}"#;
+        let before: ByHandView = serde_json::from_str(json).unwrap();
+        let note = |note: Option<&str>| {
+            let said = Said { service: "drone".to_owned(), note: note.map(str::to_owned) };
+            ByHand::Close(said).request(Some(&before)).note
+        };
+        assert_eq!(note(None).as_deref(), Some("firmware"));
+        assert_eq!(note(Some("done")).as_deref(), Some("done"));
+        assert_eq!(note(Some("")), None);
     }
 
     #[test]

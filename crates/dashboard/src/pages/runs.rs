@@ -159,7 +159,7 @@ fn form(search: &Search, names: &[String]) -> Markup {
                 input #workflow name="workflow" value=[&search.workflow] list="workflows" autocomplete="off";
                 datalist #workflows { @for name in names { option value=(name) {} } }
             }))
-            (pieces::field("status", "Status", "", pieces::select("status", &STATUSES, search.status.as_deref())))
+            (pieces::field("status", "Status", "", pieces::choice("status", &STATUSES, search.status.as_deref().unwrap_or_default(), "")))
             (pieces::field("key", "Key", "", html! { input #key name="key" value=[&search.key] autocomplete="off"; }))
             (pieces::field("within", "Accepted", "", pieces::select("within", &within, search.within.as_deref())))
             (pieces::field("from", "From (UTC)", "", html! {

@@ -31,23 +31,15 @@ pub(super) async fn list(visit: &Visit) -> Result<Page, Trouble> {
 
 pub(super) async fn show(visit: &Visit, part: &str) -> Result<Page, Trouble> {
     let service: ServiceView = visit.get(&api_path(&decoded(part)?)).await?;
-    let said = service.by_hand.as_ref();
-    let draft = Draft {
-        breaker: said.map_or_else(|| "auto".to_owned(), |said| said.breaker.clone()),
-        limit: said.and_then(|said| said.limit).map(|limit| limit.to_string()).unwrap_or_default(),
-        note: said.and_then(|said| said.note.clone()).unwrap_or_default(),
-    };
+    let draft = Draft::of(service.by_hand.as_ref());
     Ok(page(&service, &draft, None))
 }
 
 /// Takes the form of a service's page, and the buttons of the list.
 pub(super) async fn act(visit: &Visit, part: &str) -> Result<Acted, Trouble> {
     let name = decoded(part)?;
-    let draft = Draft {
-        breaker: visit.field("breaker").unwrap_or_default(),
-        limit: visit.field("limit").unwrap_or_default(),
-        note: visit.field("note").unwrap_or_default(),
-    };
+    let service: ServiceView = visit.get(&api_path(&name)).await?;
+    let draft = Draft::of(service.by_hand.as_ref()).with(&visit.filled());
     let sent = match draft.read() {
         Ok(said) => visit.send(Method::PUT, &api_path(&name), &said).await,
         Err(trouble) => Err(trouble),
@@ -55,10 +47,7 @@ pub(super) async fn act(visit: &Visit, part: &str) -> Result<Acted, Trouble> {
     match sent {
         Ok(_) => Ok(Acted::Done { to: "/ui/services".to_owned(), said: draft.done() }),
         Err(Trouble::SignIn) => Err(Trouble::SignIn),
-        Err(trouble) => {
-            let service = visit.get(&api_path(&name)).await?;
-            Ok(Acted::Again(page(&service, &draft, Some(&trouble))))
-        }
+        Err(trouble) => Ok(Acted::Again(page(&service, &draft, Some(&trouble)))),
     }
 }
 
@@ -70,6 +59,28 @@ struct Draft {
 }
 
 impl Draft {
+    /// What is said now.
+    fn of(said: Option<&ByHandView>) -> Draft {
+        Draft {
+            breaker: said.map_or_else(|| "auto".to_owned(), |said| said.breaker.clone()),
+            limit: said.and_then(|said| said.limit).map(|limit| limit.to_string()).unwrap_or_default(),
+            note: said.and_then(|said| said.note.clone()).unwrap_or_default(),
+        }
+    }
+
+    /// The same with the fields that were sent, be they empty or not; what was not sent stays.
+    fn with(self, filled: &[(String, String)]) -> Draft {
+        let sent = |name: &str, before: String| {
+            let found = filled.iter().find(|(field, _)| field == name);
+            found.map_or(before, |(_, text)| text.trim().to_owned())
+        };
+        Draft {
+            breaker: sent("breaker", self.breaker),
+            limit: sent("limit", self.limit),
+            note: sent("note", self.note),
+        }
+    }
+
     fn read(&self) -> Result<ServiceRequest, Trouble> {
         let limit = match self.limit.as_str() {
             "" => None,
@@ -179,19 +190,18 @@ fn row(service: &ServiceView) -> Markup {
     }
 }
 
-/// What was said, and the quick ways: a limit and a note stay as they are.
+/// What was said, and the quick ways: they send the breaker alone, so a limit and a note stay as they are.
 fn by_hand(service: &ServiceView) -> Markup {
     let said = service.by_hand.as_ref();
-    let limit = said.and_then(|said| said.limit).map(|limit| limit.to_string()).unwrap_or_default();
     let open = format!("Hold {} open? Its calls wait, and none fails, until you let them go.", name(service));
     html! {
         @if let Some(said) = said { p.said { (words_of(said)) } }
         div.row.tight {
             @if said.is_none_or(|said| said.breaker != "open") {
-                (pieces::button(&address(service), "Hold open", Some(&open), &[("breaker", "open"), ("limit", &limit)]))
+                (pieces::button(&address(service), "Hold open", Some(&open), &[("breaker", "open")]))
             }
             @if said.is_some_and(|said| said.breaker != "auto") {
-                (pieces::button(&address(service), "Let it decide", None, &[("breaker", "auto"), ("limit", &limit)]))
+                (pieces::button(&address(service), "Let it decide", None, &[("breaker", "auto")]))
             }
             a.button href=(address(service)) aria-label={ "Change " (name(service)) } { "Change" }
         }
@@ -232,17 +242,18 @@ fn facts(service: &ServiceView) -> Markup {
 }
 
 fn form(service: &ServiceView, draft: &Draft, trouble: Option<&Trouble>) -> Markup {
+    let breaker = "What you choose stays in force, after restarts too, until you choose again.";
+    let (limit, note) = ("Empty: what the workflows say.", "Why, for whoever looks at it later.");
     html! {
         form.card.narrow method="post" action=(address(service)) {
             h2 { "Set by hand" }
             @if let Some(trouble) = trouble { (pieces::problem(&trouble.problem())) }
-            (pieces::field("breaker", "Breaker", "What you choose stays in force, after restarts too, until you choose again.",
-                pieces::select("breaker", &BREAKERS, Some(&draft.breaker))))
-            (pieces::field("limit", "Calls at once, at most", "Empty: what the workflows say.", html! {
-                input #limit name="limit" inputmode="numeric" value=(draft.limit);
+            (pieces::field("breaker", "Breaker", breaker, pieces::choice("breaker", &BREAKERS, &draft.breaker, breaker)))
+            (pieces::field("limit", "Calls at once, at most", limit, html! {
+                input #limit name="limit" inputmode="numeric" value=(draft.limit) aria-describedby=[pieces::described("limit", limit, &[])];
             }))
-            (pieces::field("note", "Note", "Why, for whoever looks at it later.", html! {
-                input #note name="note" maxlength="500" value=(draft.note);
+            (pieces::field("note", "Note", note, html! {
+                input #note name="note" maxlength="500" value=(draft.note) aria-describedby=[pieces::described("note", note, &[])];
             }))
             button.primary type="submit" { "Set" }
         }

@@ -14,6 +14,8 @@ use maud::{Markup, html};
 use serde_json::Value;
 use wire::{RunPage, WorkflowList, WorkflowView};
 
+pub(super) use versions::difference;
+
 use super::Acted;
 use crate::page::{Page, Place};
 use crate::pieces;
@@ -136,8 +138,23 @@ fn counts(name: &str, recent: &Recent) -> Markup {
 }
 
 async fn one(visit: &Visit, name: &str) -> Result<Page, Trouble> {
-    let workflow: WorkflowView = visit.get(&api(name)).await?;
+    let present: Option<WorkflowView> = visit.find(&api(name)).await?;
+    let in_force = present.as_ref().map(|present| present.version);
+    let workflow = match (visit.asked("version"), present) {
+        (Some(version), _) => visit.get(&place(&api(name), [("version", Some(version))])).await?,
+        (None, Some(present)) => present,
+        (None, None) => {
+            // Answers that there is no such workflow, unless its versions were kept when it was deleted.
+            let _kept: WorkflowList = visit.get(&format!("{}/versions", api(name))).await?;
+            return Err(Trouble::Moved(format!("{}/versions", address(name))));
+        }
+    };
     let recent = recent(visit, name).await?;
+    Ok(page(&workflow, in_force, &recent))
+}
+
+fn page(workflow: &WorkflowView, in_force: Option<u32>, recent: &Recent) -> Page {
+    let name = &workflow.name;
     let route = workflow.route.as_ref().map(|route| html! { code { (route) } });
     let mut facts = vec![
         ("Version", html! { (workflow.version) }),
@@ -145,33 +162,105 @@ async fn one(visit: &Visit, name: &str) -> Result<Page, Trouble> {
         ("Runs with one key", html! { (if workflow.serial { "one after another" } else { "side by side" }) }),
     ];
     facts.extend(route.map(|route| ("Own route", route)));
-    facts.push(("Newest runs", counts(name, &recent)));
-    Ok(Page::new(name, Place::Workflows)
-        .live("workflow", pieces::facts(&facts))
-        .part(actions(name))
+    facts.push(("Newest runs", counts(name, recent)));
+    Page::new(name, Place::Workflows)
+        .live("workflow", html! { (not_in_force(workflow, in_force)) (pieces::facts(&facts)) })
+        .part(actions(name, in_force.is_some()))
         .live("steps", html! { h2 { "Steps" } (graph::drawn(&workflow.steps)) })
         .part(html! {
             h2 { "Definition" }
             (pieces::copyable("The definition", workflow.source.as_deref().unwrap_or_default()))
-        }))
+        })
 }
 
-fn actions(name: &str) -> Markup {
+/// That this is not the version that new runs have.
+fn not_in_force(workflow: &WorkflowView, in_force: Option<u32>) -> Markup {
+    html! {
+        @match in_force {
+            Some(version) if version == workflow.version => {},
+            Some(version) => {
+                div.fine role="status" {
+                    strong { "This is version " (workflow.version) ", an older one." }
+                    " New runs have " a href=(address(&workflow.name)) { "version " (version) } "."
+                }
+            },
+            None => {
+                div.fine role="status" {
+                    strong { "This is version " (workflow.version) " of a workflow that was deleted." }
+                    " It takes no more requests."
+                }
+            },
+        }
+    }
+}
+
+fn actions(name: &str, is_in_force: bool) -> Markup {
     let question = format!("Delete {name}? It takes no more requests; runs under way go on.");
     html! {
         div.actions {
-            a.button.primary href={ (address(name)) "/start" } { "Start a run" }
+            @if is_in_force { a.button.primary href={ (address(name)) "/start" } { "Start a run" } }
             a.button href=(place("/ui/runs", [("workflow", Some(name.to_owned()))])) { "Its runs" }
-            a.button href={ (address(name)) "/edit" } { "Edit" }
+            @if is_in_force { a.button href={ (address(name)) "/edit" } { "Edit" } }
             a.button href={ (address(name)) "/versions" } { "Versions" }
-            (pieces::button(&format!("{}/delete", address(name)), "Delete", Some(&question), &[]))
+            @if is_in_force {
+                (pieces::button(&format!("{}/delete", address(name)), "Delete", Some(&question), &[]))
+            }
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
+    use crate::pages::pretend::{self, now, refused};
+
+    fn version(version: u32) -> Value {
+        json!({ "name": "w", "version": version, "serial": false, "steps": [], "applied_by": "ann",
+            "applied_at": "2026-03-01T12:00:00.000Z", "source": format!("text of {version}") })
+    }
+
+    /// What is shown at a place, with versions 1 to 3 of which 3 is in force unless it was deleted.
+    fn shown(at: &str, is_deleted: bool) -> Result<String, Trouble> {
+        let (visit, _) = pretend::visit(at, &[], move |(_, path, _)| match path.as_str() {
+            "/v1/workflows/w" if is_deleted => refused(404, "no workflow"),
+            "/v1/workflows/w" => (200, version(3)),
+            "/v1/workflows/w?version=2" => (200, version(2)),
+            "/v1/workflows/w?version=3" => (200, version(3)),
+            "/v1/workflows/w/versions" => (200, json!({ "items": [version(3), version(2)] })),
+            path if path.starts_with("/v1/runs?") => (200, json!({ "items": [] })),
+            _ => refused(404, "nothing"),
+        });
+        let rest = visit.parts()[2..].to_vec();
+        now(show(&visit, &rest)).map(|page| page.content().into_string())
+    }
+
+    #[test]
+    fn a_version_is_shown_as_it_was_and_says_that_it_is_older() {
+        let older = shown("/ui/workflows/w?version=2", false).unwrap();
+        assert!(older.contains("text of 2") && older.contains("an older one"), "{older}");
+        for at in ["/ui/workflows/w", "/ui/workflows/w?version=3"] {
+            let present = shown(at, false).unwrap();
+            assert!(present.contains("text of 3") && !present.contains("an older one"), "{present}");
+        }
+        assert!(matches!(shown("/ui/workflows/w?version=9", false), Err(Trouble::Problem(_))));
+    }
+
+    #[test]
+    fn what_was_deleted_is_reached_by_its_versions() {
+        let Err(Trouble::Moved(to)) = shown("/ui/workflows/w", true) else { panic!("not moved") };
+        assert_eq!(to, "/ui/workflows/w/versions");
+        let versions = shown(&to, true).unwrap();
+        assert!(
+            versions.contains("href=\"/ui/workflows/w?version=2\"") && versions.contains("deleted"),
+            "{versions}"
+        );
+        let kept = shown("/ui/workflows/w?version=2", true).unwrap();
+        assert!(kept.contains("text of 2") && kept.contains("was deleted"), "{kept}");
+        assert!(!kept.contains("Start a run") && !kept.contains("/delete"), "{kept}");
+        assert!(matches!(shown("/ui/workflows/other", false), Err(Trouble::Problem(_))));
+    }
 
     #[test]
     fn the_list_leads_on_and_foreign_text_stays_text() {

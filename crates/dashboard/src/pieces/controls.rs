@@ -13,11 +13,22 @@ pub(crate) type Texts = BTreeMap<String, String>;
 pub(crate) struct Controls {
     texts: Texts,
     wrong: Vec<(String, String)>,
+    /// What the ids of the controls begin with: forms on one page may have controls of one name.
+    ids: &'static str,
 }
 
 impl Controls {
     pub(crate) fn new(texts: Texts) -> Controls {
-        Controls { texts, wrong: Vec::new() }
+        Controls { texts, ..Controls::default() }
+    }
+
+    /// The same, with ids that begin so.
+    pub(crate) fn with_ids(self, ids: &'static str) -> Controls {
+        Controls { ids, ..self }
+    }
+
+    fn id(&self, name: &str) -> String {
+        format!("{}{name}", self.ids)
     }
 
     /// Puts each error of a problem beside a control. `place` says which control a field of the document has; errors
@@ -46,10 +57,10 @@ impl Controls {
     fn around(&self, name: &str, label: &str, hint: &str, control: Markup) -> Markup {
         html! {
             div.field {
-                label for=(name) { (label) }
+                label for=(self.id(name)) { (label) }
                 (control)
-                @if !hint.is_empty() { small { (hint) } }
-                (super::wrong(&self.wrong(name)))
+                (super::hint(&self.id(name), hint))
+                (super::wrong(&self.id(name), &self.wrong(name)))
             }
         }
     }
@@ -58,24 +69,28 @@ impl Controls {
         (!self.wrong(name).is_empty()).then_some("true")
     }
 
+    fn described(&self, name: &str, hint: &str) -> Option<String> {
+        super::described(&self.id(name), hint, &self.wrong(name))
+    }
+
     /// A line of text.
     pub(crate) fn line(&self, name: &str, label: &str, hint: &str) -> Markup {
         self.around(name, label, hint, html! {
-            input id=(name) name=(name) value=(self.text(name)) autocomplete="off" spellcheck="false" aria-invalid=[self.invalid(name)];
+            input id=(self.id(name)) name=(name) value=(self.text(name)) autocomplete="off" spellcheck="false" aria-invalid=[self.invalid(name)] aria-describedby=[self.described(name, hint)];
         })
     }
 
     /// A line that is never filled in from here: what is in it was typed just now, or nothing is.
     pub(crate) fn secret(&self, name: &str, label: &str, hint: &str) -> Markup {
         self.around(name, label, hint, html! {
-            input id=(name) name=(name) type="password" value=(self.text(name)) autocomplete="new-password" aria-invalid=[self.invalid(name)];
+            input id=(self.id(name)) name=(name) type="password" value=(self.text(name)) autocomplete="new-password" aria-invalid=[self.invalid(name)] aria-describedby=[self.described(name, hint)];
         })
     }
 
     /// Several lines of text.
     pub(crate) fn lines(&self, name: &str, label: &str, hint: &str, rows: usize) -> Markup {
         self.around(name, label, hint, html! {
-            textarea id=(name) name=(name) rows=(rows) spellcheck="false" aria-invalid=[self.invalid(name)] {
+            textarea id=(self.id(name)) name=(name) rows=(rows) spellcheck="false" aria-invalid=[self.invalid(name)] aria-describedby=[self.described(name, hint)] {
                 // The first line break of a textarea is not part of its text.
                 "\n" (self.text(name))
             }
@@ -84,13 +99,9 @@ impl Controls {
 
     /// One out of a few.
     pub(crate) fn choice(&self, name: &str, label: &str, hint: &str, options: &[(&str, &str)]) -> Markup {
-        let text = self.text(name);
-        let mut options = options.to_vec();
-        // What is not among the choices must not become another by being shown.
-        if !options.iter().any(|(value, _)| *value == text) {
-            options.push((text, if text.is_empty() { "choose…" } else { text }));
-        }
-        self.around(name, label, hint, super::select(name, &options, Some(text)))
+        let (id, described) = (self.id(name), self.described(name, hint));
+        let select = super::choice_with((&id, name), options, self.text(name), described, self.invalid(name));
+        self.around(name, label, hint, select)
     }
 
     /// Yes or no.
@@ -98,10 +109,11 @@ impl Controls {
         html! {
             div.field {
                 label.flag {
-                    input type="checkbox" id=(name) name=(name) value="true" checked[self.text(name) == "true"];
+                    input type="checkbox" id=(self.id(name)) name=(name) value="true" checked[self.text(name) == "true"]
+                        aria-invalid=[self.invalid(name)] aria-describedby=[self.described(name, "")];
                     " " (label)
                 }
-                (super::wrong(&self.wrong(name)))
+                (super::wrong(&self.id(name), &self.wrong(name)))
             }
         }
     }
@@ -133,5 +145,29 @@ mod tests {
         assert!(shown.contains("must be a span") && shown.contains("aria-invalid"), "{shown}");
         assert!(shown.contains("&quot;&gt;&lt;script&gt;"), "{shown}");
         assert!(!controls.line("other", "Other", "").into_string().contains("must be"));
+    }
+
+    #[test]
+    fn hints_and_errors_are_tied_to_their_control() {
+        let problem = Trouble::Form("a b: must be a span".to_owned()).problem();
+        let controls = Controls::default().blame(&problem, &|field| Some(field.to_owned()));
+        let shown = [
+            controls.line("a b", "Label", "A hint."),
+            controls.secret("a b", "Label", "A hint."),
+            controls.lines("a b", "Label", "A hint.", 2),
+            controls.choice("a b", "Label", "A hint.", &[("x", "x")]),
+        ];
+        for shown in shown.map(Markup::into_string) {
+            assert!(shown.contains("aria-describedby=\"a_b-hint a_b-wrong\""), "{shown}");
+            assert!(shown.contains("aria-invalid=\"true\""), "{shown}");
+            assert!(shown.contains("id=\"a_b-hint\"") && shown.contains("id=\"a_b-wrong\""), "{shown}");
+        }
+        let own = Controls::default().with_ids("new-").line("lock", "Lock", "A hint.").into_string();
+        for part in ["for=\"new-lock\"", "id=\"new-lock\"", "name=\"lock\"", "id=\"new-lock-hint\""] {
+            assert!(own.contains(part), "{part}: {own}");
+        }
+        let flag = controls.flag("a b", "Label").into_string();
+        assert!(flag.contains("aria-describedby=\"a_b-wrong\""), "{flag}");
+        assert!(!controls.line("other", "Label", "").into_string().contains("aria-describedby"));
     }
 }

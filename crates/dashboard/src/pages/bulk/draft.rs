@@ -60,7 +60,7 @@ impl Draft {
     /// The chosen action, or the likeliest for runs with that status.
     fn chosen(&self) -> &str {
         self.action.as_deref().unwrap_or_else(|| match self.value("status") {
-            Some("running" | "queued") => "cancel",
+            Some("accepted" | "queued" | "running") => "cancel",
             Some("completed" | "undone" | "given_up") => "rerun",
             _ => "retry",
         })
@@ -145,7 +145,7 @@ impl Draft {
                 fieldset {
                     legend { "What to do" }
                     div.row.top {
-                        (pieces::field("action", "Action", "", pieces::select("action", &actions, Some(self.chosen()))))
+                        (pieces::field("action", "Action", "", pieces::choice("action", &actions, self.chosen(), "")))
                         (self.decision())
                         (self.input("rate", "At most", "Runs a second; 50 when empty."))
                     }
@@ -165,19 +165,14 @@ impl Draft {
     }
 
     fn selection(&self) -> Markup {
-        let statuses = [
-            ("", "as the action needs"),
-            ("queued", "queued"),
-            ("running", "running"),
-            ("parked", "parked"),
-            ("completed", "completed"),
-            ("undone", "undone"),
-            ("given_up", "given up"),
-        ];
+        let mut statuses = vec![("", "as the action needs".to_owned())];
+        statuses.extend(RunStatus::ALL.map(|status| (status.as_str(), status.as_str().replace('_', " "))));
+        let statuses: Vec<(&str, &str)> =
+            statuses.iter().map(|(status, text)| (*status, text.as_str())).collect();
         html! {
             div.row.top {
                 (self.input("workflow", "Workflow", ""))
-                (pieces::field("status", "Status", "", pieces::select("status", &statuses, self.value("status"))))
+                (self.choice("status", "Status", "", &statuses))
                 (self.input("key", "Key", ""))
                 (self.input("from", "From", "Like 2026-03-01T12:00:00Z."))
                 (self.input("to", "To", "Never later than now."))
@@ -191,9 +186,14 @@ impl Draft {
         let decisions = DECISIONS.map(|(_, word, text)| (word, text));
         let all: Vec<(&str, &str)> = none.into_iter().chain(decisions).collect();
         html! {
-            (pieces::field("decision", "Decision", "With “decide on”.", pieces::select("decision", &all, self.value("decision"))))
+            (self.choice("decision", "Decision", "With “decide on”.", &all))
             (self.input("step", "Step", "With “decide on”, but for giving up."))
         }
+    }
+
+    fn choice(&self, name: &str, label: &str, hint: &str, options: &[(&str, &str)]) -> Markup {
+        let chosen = self.value(name).unwrap_or_default();
+        pieces::field(name, label, hint, pieces::choice(name, options, chosen, hint))
     }
 
     fn input(&self, name: &str, label: &str, hint: &str) -> Markup {
@@ -201,7 +201,7 @@ impl Draft {
             name,
             label,
             hint,
-            html! { input id=(name) name=(name) value=[self.value(name)] autocomplete="off"; },
+            html! { input id=(name) name=(name) value=[self.value(name)] autocomplete="off" aria-describedby=[pieces::described(name, hint, &[])]; },
         )
     }
 }

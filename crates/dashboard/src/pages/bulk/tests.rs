@@ -79,3 +79,16 @@ fn the_likeliest_action_follows_from_the_status() {
     let chosen = |status: &str| draft(&[("status", status)], &[]).action_text();
     assert_eq!(["parked", "running", "undone", ""].map(chosen), ["Retry", "Cancel", "Run again", "Retry"]);
 }
+
+#[test]
+fn a_status_stays_chosen_whatever_it_is() {
+    let statuses = words::RunStatus::ALL.map(words::RunStatus::as_str);
+    for status in statuses.into_iter().chain(["lost", ""]) {
+        let shown = draft(&[("status", status)], &[]).form().into_string();
+        let select =
+            shown.split("<select id=\"status\"").nth(1).and_then(|rest| rest.split("</select>").next());
+        let select = select.expect("the choice is there");
+        assert!(select.contains(&format!("<option value=\"{status}\" selected>")), "{select}");
+        assert_eq!(select.matches(" selected>").count(), 1, "{select}");
+    }
+}

@@ -28,13 +28,20 @@ const PLANS: [(&str, &str); 6] = [
 pub(super) async fn show(visit: &Visit, name: &str) -> Result<Page, Trouble> {
     let collection: Collection = visit.get(&collection_api(name)).await?;
     let cursor = visit.asked("cursor");
-    let (rows, next) = list::rows(visit, name, ROWS, cursor.clone()).await?;
-    let at = |cursor: Option<String>| place(&collection_address(name), [("cursor", cursor)]);
+    let mut look_ups = list::LOOKED_UP_MAX;
+    let (rows, next) = list::rows(visit, name, ROWS, cursor.clone(), &mut look_ups).await?;
+    let at = |cursor: Option<String>| {
+        let query = [("name", visit.asked("name")), ("state", visit.asked("state")), ("cursor", cursor)];
+        place(&collection_address(name), query)
+    };
     let (first, next) = (cursor.is_some().then(|| at(None)), next.map(|next| at(Some(next))));
     Ok(Page::new(name, Place::Jobs).live("collection", facts(&collection)).part(actions(name)).live(
         "jobs",
         html! {
             h2 { "Jobs" }
+            @if visit.asked("name").is_some() || visit.asked("state").is_some() {
+                p.quiet { "Those that were searched for. " a href=(collection_address(name)) { "Show all jobs of " (name) } }
+            }
             (list::table(&rows))
             nav.pager aria-label="Pages of this list" {
                 @if let Some(first) = first { a href=(first) rel="first" { "First" } }

@@ -12,6 +12,7 @@ use super::document::{self, document, writable};
 use super::{Collections, Firings, Job, Place, collection, collection_address, form, history};
 use crate::page::{self, Page};
 use crate::pages::Acted;
+use crate::pages::workflows::difference;
 use crate::pieces;
 use crate::pieces::controls::{Controls, Texts};
 use crate::trouble::Trouble;
@@ -32,6 +33,8 @@ struct Writing<'a> {
     /// Why a job that is there is written as JSON at first.
     note: Option<&'static str>,
     problem: Option<Problem>,
+    /// Somebody was faster: how this differs from what they saved.
+    overtaken: Option<Markup>,
     firings: Option<Firings>,
 }
 
@@ -72,6 +75,7 @@ fn empty(at: Option<&Place>) -> Writing<'_> {
         json: None,
         note: None,
         problem: None,
+        overtaken: None,
         firings: None,
     }
 }
@@ -107,9 +111,33 @@ pub(super) async fn act(visit: &Visit, at: Option<&Place>) -> Result<Acted, Trou
         },
         _ => match save(visit, &writing, &written).await {
             Ok(to) => Ok(Acted::Done { to, said: "The job is saved.".to_owned() }),
-            Err(Trouble::Problem(problem)) => Ok(again(writing, *problem)),
+            Err(Trouble::Problem(problem)) => match at {
+                Some(at) if problem.status == StatusCode::PRECONDITION_FAILED => {
+                    overtaken(visit, at, writing, &written).await
+                }
+                _ => Ok(again(writing, *problem)),
+            },
             Err(trouble) => Err(trouble),
         },
+    }
+}
+
+/// The form again for the version that is there now, with what differs from it; saving then replaces that one.
+async fn overtaken(
+    visit: &Visit,
+    at: &Place,
+    mut writing: Writing<'_>,
+    written: &Value,
+) -> Result<Acted, Trouble> {
+    match visit.versioned::<Job>(&at.api()).await {
+        Ok((job, version)) => {
+            let shown = |document: &Value| pretty(&change::without_secrets(document));
+            writing.version = version;
+            writing.overtaken = Some(difference(&shown(&writable(&job.properties)), &shown(written)));
+            Ok(Acted::Again(page(&writing)))
+        }
+        Err(Trouble::Problem(problem)) => Ok(again(writing, *problem)),
+        Err(trouble) => Err(trouble),
     }
 }
 
@@ -215,6 +243,13 @@ fn page(writing: &Writing<'_>) -> Page {
     let zone = (!zone.is_empty() && writing.json.is_none()).then_some(zone);
     Page::new(&title, page::Place::Jobs).part(html! {
         @if let Some(problem) = &writing.problem { (pieces::problem(problem)) }
+        @if let Some(difference) = &writing.overtaken {
+            div.problem role="alert" {
+                strong { "Somebody has changed it meanwhile" }
+                p { "Below is how yours differs from what is there now. Take over what you want to keep; saving replaces it." }
+            }
+            (difference)
+        }
         @if let Some(note) = writing.note { div.fine role="status" { (note) } }
         @if let Some(firings) = &writing.firings {
             div.card #preview role="status" { h2 { "The next firings" } (history::firings(firings, zone)) p.quiet { "Nothing has been saved yet." } }
@@ -276,7 +311,7 @@ fn buttons(writing: &Writing<'_>) -> Markup {
     );
     html! {
         div.actions {
-            button.primary type="submit" name="do" value="save" { "Save" }
+            button.primary type="submit" name="do" value="save" { (if writing.overtaken.is_some() { "Save over it" } else { "Save" }) }
             button type="submit" name="do" value="preview" { "Preview" }
             @if writing.json.is_some() { button type="submit" name="do" value="to-fields" { "As fields" } }
             @else { button type="submit" name="do" value="to-json" { "As JSON" } }

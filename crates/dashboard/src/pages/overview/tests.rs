@@ -109,6 +109,6 @@ fn a_partition_that_does_not_run_is_crossed_out_and_counted() {
 fn firings_lead_to_their_jobs() {
     let firing = FiringView { collection: "a~b~c".to_owned(), job: "x y".to_owned(), at: Time::default() };
     let shown = firings(&FiringsView { next: vec![firing], ..FiringsView::default() }).into_string();
-    assert!(shown.contains("/ui/jobs/a%7Eb%7Ec/x%20y"), "{shown}");
+    assert!(shown.contains("/ui/jobs/a~b~c/x%20y"), "{shown}");
     assert!(services::brief(&Vec::<ServiceView>::new()).into_string().contains("No service"));
 }

@@ -1,5 +1,7 @@
 //! Messages: looked at, and sent.
 
+use std::hash::{DefaultHasher, Hash, Hasher};
+
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use http::Method;
@@ -114,13 +116,15 @@ pub(super) fn form(action: &str, texts: Texts, problem: Option<&Problem>) -> Mar
         let field = field.rsplit([' ', '.']).next().unwrap_or_default();
         FIELDS.iter().find(|(_, name)| *name == field).map(|(control, _)| (*control).to_owned())
     };
-    let mut controls = Controls::new(texts);
+    let once = texts.get(ONCE).cloned().unwrap_or_else(|| host::new_run_id().to_string());
+    let mut controls = Controls::new(texts).with_ids("message-");
     if let Some(problem) = problem {
         controls = controls.blame(&plain(problem), &place);
     }
     html! {
         @if let Some(problem) = problem { (pieces::problem(problem)) }
         form.card.wide method="post" action=(action) {
+            input type="hidden" name=(ONCE) value=(once);
             (controls.lines("body", "Body", "Text; JSON is text, too.", 5))
             div.columns {
                 (controls.line("content_type", "Content type", "Like application/json."))
@@ -140,6 +144,18 @@ pub(super) fn form(action: &str, texts: Texts, problem: Option<&Problem>) -> Mar
 fn plain(problem: &Problem) -> Problem {
     let detail = problem.detail.split_once("message 1: ").map_or(problem.detail.as_str(), |(_, rest)| rest);
     Problem { detail: detail.to_owned(), ..problem.clone() }
+}
+
+/// The field that tells one form from another, so that one that is sent twice sends one message.
+const ONCE: &str = "once";
+
+/// The id of a message that was given none: another one for each form, and for each text of it, so that a form that a
+/// browser has kept can send something else.
+fn own_id(texts: &Texts) -> Option<String> {
+    let once = texts.get(ONCE).filter(|once| !once.is_empty())?;
+    let mut hasher = DefaultHasher::new();
+    texts.hash(&mut hasher);
+    Some(format!("{once}-{:016x}", hasher.finish()))
 }
 
 /// The controls, and how the API calls what they hold.
@@ -182,6 +198,9 @@ fn batch(texts: &Texts) -> Result<Value, String> {
             let seconds = (*control == "time_to_live").then(|| text(control).parse::<u64>().ok()).flatten();
             broker.insert((*name).to_owned(), seconds.map_or_else(|| text(control).into(), Value::from));
         }
+    }
+    if !broker.contains_key("MessageId") {
+        broker.extend(own_id(texts).map(|id| ("MessageId".to_owned(), id.into())));
     }
     let mut properties = Map::new();
     for line in text("properties").lines().filter(|line| !line.trim().is_empty()) {
@@ -229,5 +248,22 @@ mod tests {
         );
         let texts = Texts::from([("properties".to_owned(), "nonsense".to_owned())]);
         assert!(batch(&texts).unwrap_err().starts_with("UserProperties: "));
+    }
+
+    #[test]
+    fn a_form_that_is_sent_twice_has_one_id() {
+        let id = |once: &str, body: &str, id: &str| {
+            let texts = [(ONCE, once), ("body", body), ("message_id", id)];
+            let texts = texts.map(|(name, text)| (name.to_owned(), text.to_owned())).into();
+            batch(&texts).unwrap()[0]["BrokerProperties"]["MessageId"].as_str().unwrap().to_owned()
+        };
+        assert_eq!(id("f", "b", ""), id("f", "b", ""));
+        assert_ne!(id("f", "b", ""), id("g", "b", ""));
+        assert_ne!(id("f", "b", ""), id("f", "c", ""));
+        assert_eq!(id("f", "b", "mine"), "mine");
+        let forms = [(); 2].map(|()| form("/", Texts::new(), None).into_string());
+        assert_ne!(forms[0], forms[1]);
+        let kept = form("/", Texts::from([(ONCE.to_owned(), "f".to_owned())]), None).into_string();
+        assert!(kept.contains("name=\"once\" value=\"f\""), "{kept}");
     }
 }

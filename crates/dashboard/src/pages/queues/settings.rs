@@ -1,10 +1,10 @@
 //! What a queue, a topic or a subscription is set to: in words, and in a form.
 
-use http::Method;
 use http::header::{IF_MATCH, IF_NONE_MATCH};
+use http::{Method, StatusCode};
 use maud::{Markup, html};
 use serde_json::{Map, Value};
-use wire::{Problem, QueueView, TopicView};
+use wire::{FieldError, Problem, QueueView, TopicView};
 
 use super::size;
 use crate::pieces;
@@ -179,11 +179,53 @@ pub(super) async fn write(visit: &Visit, kind: Kind, api: &str) -> Result<Result
     match visit.send_with(Method::PUT, api, &document(kind, &filled), &only_if).await {
         Ok(_) => Ok(Ok(())),
         Err(Trouble::Problem(problem)) => {
+            let is_overtaken = problem.status == StatusCode::PRECONDITION_FAILED;
+            let (problem, version) = match is_overtaken {
+                true => overtaken(visit, kind, api, &filled, version).await?,
+                false => (*problem, version),
+            };
             let controls = Controls::new(filled);
             Ok(Err(form(kind, &visit.place(), controls, Some(&problem), Some(&version))))
         }
         Err(trouble) => Err(trouble),
     }
+}
+
+/// What differs from what somebody else has set meanwhile, and the version that saving would replace then.
+async fn overtaken(
+    visit: &Visit,
+    kind: Kind,
+    api: &str,
+    filled: &Texts,
+    version: String,
+) -> Result<(Problem, String), Trouble> {
+    let present: Value = match visit.get(api).await {
+        Ok(present) => present,
+        Err(Trouble::Problem(problem)) => return Ok((*problem, version)),
+        Err(trouble) => return Err(trouble),
+    };
+    let theirs = document(kind, &texts(kind, &present));
+    let mine = document(kind, filled);
+    let differing = kind.fields().iter().filter(|(name, _)| theirs.get(name) != mine.get(name));
+    let error = |(name, _): &(&str, Form)| {
+        let there = theirs.get(name).map(|value| value.as_str().map_or(value.to_string(), str::to_owned));
+        let message = there.map_or("is not set now".to_owned(), |there| format!("is {there} now"));
+        FieldError { pointer: None, field: Some((*name).to_owned()), line: None, message }
+    };
+    let errors: Vec<FieldError> = differing.map(error).collect();
+    let detail = match errors.is_empty() {
+        true => "The settings are as you want them already.",
+        false => {
+            "What differs from yours stands beside it. Take over what you want to keep; saving again replaces it."
+        }
+    };
+    let problem = Problem {
+        title: "Somebody has changed it meanwhile".to_owned(),
+        errors,
+        ..Trouble::Form(detail.to_owned()).problem()
+    };
+    let version = present.get("version").map_or(version, Value::to_string);
+    Ok((problem, version))
 }
 
 /// The form: with a version that of something that is there, without one that of something new.
@@ -198,6 +240,13 @@ pub(super) fn form(
         let name = field.split('.').next().unwrap_or_default();
         (name == "name" || kind.fields().iter().any(|(known, _)| *known == name)).then(|| name.to_owned())
     };
+    // Several of these forms stand on one page.
+    let controls = controls.with_ids(match (version, kind) {
+        (Some(_), _) => "",
+        (None, Kind::Queue) => "new-queue-",
+        (None, Kind::Topic) => "new-topic-",
+        (None, Kind::Subscription) => "new-subscription-",
+    });
     let controls = &match problem {
         Some(problem) => controls.blame(problem, &own),
         None => controls,

@@ -4,6 +4,7 @@ use serde_json::json;
 use wire::{FilterView, MessageView, QueueView};
 
 use super::*;
+use crate::pages::pretend::{self, now, refused};
 use crate::pieces::controls::Texts;
 
 const HOSTILE: &str = "\"><script>alert(1)</script>";
@@ -91,4 +92,19 @@ fn settings_survive_the_form() {
         json!({ "dead_letter_expired": false, "sessions": false }),
         "what is empty has its default"
     );
+}
+
+#[test]
+fn settings_that_somebody_else_changed_can_be_saved_over() {
+    let fields = [("version", "3"), ("lock", "45s"), ("time_to_live", "1h")];
+    let (visit, _) =
+        pretend::visit("/ui/topics/t/settings", &fields, |(method, _, _)| match method.as_str() {
+            "GET" => (200, json!({ "version": 4, "time_to_live": "2h", "duplicate_window": "10m" })),
+            _ => refused(412, "the version is another one"),
+        });
+    let written = now(settings::write(&visit, settings::Kind::Topic, "/v1/topics/t"));
+    let shown = written.ok().and_then(Result::err).expect("the form again").into_string();
+    assert!(shown.contains("name=\"version\" value=\"4\""), "{shown}");
+    assert!(shown.contains("Somebody has changed it") && shown.contains("is 2h now"), "{shown}");
+    assert!(shown.contains("value=\"1h\""), "what was typed stays: {shown}");
 }

@@ -32,6 +32,11 @@ const DECISIONS: [(DecisionKind, &str, &str); 6] = [
     (DecisionKind::GiveUp, "give_up", "Give up"),
 ];
 
+const NOTE_HINT: &str = "Kept in the timeline.";
+const STEP_NOTE_HINT: &str = "Kept in the timeline. Needed for all but retry.";
+const OUTPUT_HINT: &str = "With “done by hand”: JSON that later steps get.";
+const ACTION_HINT: &str = "With “call instead”: an action as in a workflow, as JSON.";
+
 /// A form for each open step, one to go back to an earlier step, and one to give up. `back` names the list to go back
 /// to; without it, it is the run.
 pub(crate) fn forms(run: &RunDetail, back: Option<&str>, typed: Option<&Typed>) -> Markup {
@@ -42,7 +47,7 @@ pub(crate) fn forms(run: &RunDetail, back: Option<&str>, typed: Option<&Typed>) 
             @for step in run.steps.iter().filter(|step| is_open(run, step)) {
                 (step_form(run, step, is_back, back, typed.filter(|typed| typed.step == step.name)))
             }
-            @if !is_back { (from_form(run, back)) }
+            @if !is_back { (from_form(run, back, typed.filter(|typed| is_earlier(run, &typed.step)))) }
             (give_up_form(run, back, typed.filter(|typed| typed.step.is_empty())))
         }
     }
@@ -50,6 +55,11 @@ pub(crate) fn forms(run: &RunDetail, back: Option<&str>, typed: Option<&Typed>) 
 
 fn is_open(run: &RunDetail, step: &StepView) -> bool {
     run.open_steps.contains(&step.name)
+}
+
+/// Whether a step is one to go back to, and not one to decide on.
+fn is_earlier(run: &RunDetail, name: &str) -> bool {
+    run.steps.iter().any(|step| step.name == name && step.state == "done" && !is_open(run, step))
 }
 
 fn step_form(
@@ -69,18 +79,21 @@ fn step_form(
             h3 { @if is_back { "Undo of step " } @else { "Step " } span.id { (name) } " " (pieces::badge(&step.state)) }
             @if let Some(reason) = &step.reason { p.quiet { (reason) } }
             input type="hidden" name="step" value=(name);
-            (pieces::field(&control("note"), "Note", "Kept in the timeline. Needed for all but retry.", html! {
-                input id=(control("note")) name="note" value=(value(|typed| &typed.note)) autocomplete="off";
+            (pieces::field(&control("note"), "Note", STEP_NOTE_HINT, html! {
+                input id=(control("note")) name="note" value=(value(|typed| &typed.note)) autocomplete="off"
+                    aria-describedby=[pieces::described(&control("note"), STEP_NOTE_HINT, &[])];
             }))
             details id=(control("more")) open[opened] {
                 summary { "Output, or another call" }
                 @if !is_back {
-                    (pieces::field(&control("output"), "Output", "With “done by hand”: JSON that later steps get.", html! {
-                        textarea id=(control("output")) name="output" rows="3" spellcheck="false" { (value(|typed| &typed.output)) }
+                    (pieces::field(&control("output"), "Output", OUTPUT_HINT, html! {
+                        textarea id=(control("output")) name="output" rows="3" spellcheck="false"
+                            aria-describedby=[pieces::described(&control("output"), OUTPUT_HINT, &[])] { (value(|typed| &typed.output)) }
                     }))
                 }
-                (pieces::field(&control("action"), "Action", "With “call instead”: an action as in a workflow, as JSON.", html! {
+                (pieces::field(&control("action"), "Action", ACTION_HINT, html! {
                     textarea id=(control("action")) name="action" rows="4" spellcheck="false"
+                        aria-describedby=[pieces::described(&control("action"), ACTION_HINT, &[])]
                         placeholder="{ \"type\": \"http\", \"method\": \"POST\", \"url\": \"https://…\" }" { (value(|typed| &typed.action)) }
                 }))
             }
@@ -106,9 +119,10 @@ fn is_of_step(kind: DecisionKind, is_back: bool) -> bool {
 }
 
 /// Back to an earlier step that has been done: it and all that depends on it are done again.
-fn from_form(run: &RunDetail, back: Option<&str>) -> Markup {
+fn from_form(run: &RunDetail, back: Option<&str>, typed: Option<&Typed>) -> Markup {
     let id = &run.summary.id;
-    let done: Vec<&StepView> = run.steps.iter().filter(|step| step.state == "done").collect();
+    let done: Vec<&StepView> = run.steps.iter().filter(|step| is_earlier(run, &step.name)).collect();
+    let is_chosen = |step: &StepView| typed.is_some_and(|typed| typed.step == step.name);
     let control = |what: &str| format!("{what}-{id}");
     html! {
         @if !done.is_empty() {
@@ -118,11 +132,12 @@ fn from_form(run: &RunDetail, back: Option<&str>) -> Markup {
                 p.quiet { "It is done again, and all that depends on it." }
                 (pieces::field(&control("from-step"), "Step", "", html! {
                     select id=(control("from-step")) name="step" {
-                        @for step in done { option value=(step.name) { (step.name) } }
+                        @for step in done { option value=(step.name) selected[is_chosen(step)] { (step.name) } }
                     }
                 }))
-                (pieces::field(&control("from-note"), "Note", "Kept in the timeline.", html! {
-                    input id=(control("from-note")) name="note" required autocomplete="off";
+                (pieces::field(&control("from-note"), "Note", NOTE_HINT, html! {
+                    input id=(control("from-note")) name="note" required autocomplete="off" value=[typed.map(|typed| &typed.note)]
+                        aria-describedby=[pieces::described(&control("from-note"), NOTE_HINT, &[])];
                 }))
                 div.actions { button type="submit" name="decision" value="retry_from" { "Retry from here" } }
             }
@@ -139,8 +154,9 @@ fn give_up_form(run: &RunDetail, back: Option<&str>, typed: Option<&Typed>) -> M
             (back_field(back))
             h3 { "Leave it as it is" }
             p.quiet { "The run ends. Nothing more is tried, and nothing more is undone." }
-            (pieces::field(&control, "Note", "Kept in the timeline.", html! {
-                input id=(control) name="note" required autocomplete="off" value=[typed.map(|typed| &typed.note)];
+            (pieces::field(&control, "Note", NOTE_HINT, html! {
+                input id=(control) name="note" required autocomplete="off" value=[typed.map(|typed| &typed.note)]
+                    aria-describedby=[pieces::described(&control, NOTE_HINT, &[])];
             }))
             div.actions { button.danger type="submit" name="decision" value="give_up" { "Give up" } }
         }

@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::*;
+use crate::pages::pretend::{self, refused};
 
 const HOSTILE: &str = "<img src=x onerror=alert(1)>\"'&";
 const AT: &str = "2026-03-01T12:00:00.000Z";
@@ -84,6 +85,33 @@ fn what_can_be_done_follows_from_where_the_run_stands() {
 }
 
 #[test]
+fn what_was_typed_for_an_earlier_step_stays_when_it_is_refused() {
+    let parked = || {
+        run(json!({ "status": "parked", "open_steps": ["c"], "steps": [
+            { "name": "a", "state": "done", "attempts": 1 }, { "name": "b", "state": "done", "attempts": 1 },
+            { "name": "c", "state": "failed", "attempts": 1 }] }))
+    };
+    let fields = [("decision", "retry_from"), ("step", "b"), ("note", "stock came")];
+    let (visit, _) =
+        pretend::visit("/ui/runs/r-1/decide", &fields, move |(method, _, _)| match method.as_str() {
+            "GET" => (200, serde_json::to_value(parked()).unwrap()),
+            _ => refused(409, "not now"),
+        });
+    let Ok(Acted::Again(page)) = pretend::now(act(&visit, "r-1", "decide")) else {
+        panic!("not shown again")
+    };
+    let html = page.content().into_string();
+    assert!(html.contains("not now") && html.contains("<option value=\"b\" selected>"), "{html}");
+    assert_eq!(html.matches("value=\"stock came\"").count(), 1, "{html}");
+    assert!(
+        html.contains(
+            "id=\"from-note-r-1\" name=\"note\" required autocomplete=\"off\" value=\"stock came\""
+        ),
+        "{html}"
+    );
+}
+
+#[test]
 fn an_occurrence_leads_to_its_job_and_a_run_to_its_version() {
     let plain = origin(&run(json!({}))).into_string();
     assert!(plain.contains("/ui/workflows/w?version=2"), "{plain}");
@@ -93,7 +121,7 @@ fn an_occurrence_leads_to_its_job_and_a_run_to_its_version() {
     };
     let native = of("00000000-0000-0000-0000-000000000000/default/c");
     assert!(native.contains("/ui/jobs/c/nightly"), "{native}");
-    assert!(of("s/g/c").contains("/ui/jobs/s%7Eg%7Ec/nightly"));
+    assert!(of("s/g/c").contains("/ui/jobs/s~g~c/nightly"));
 }
 
 #[test]

@@ -1,6 +1,9 @@
 //! What is shown of services, and how a form is read.
 
+use serde_json::json;
+
 use super::*;
+use crate::pages::pretend::{self, now};
 
 const HOSTILE: &str = "<script>alert('x')</script>\"";
 
@@ -24,7 +27,6 @@ fn foreign_text_stays_text_and_the_ways_fit_what_was_said() {
     let shown = shown.into_string();
     assert!(!shown.contains("<script>") && shown.contains("&lt;script&gt;"), "{shown}");
     assert!(shown.contains("Let it decide") && !shown.contains(">Hold open<"), "{shown}");
-    assert!(shown.contains("name=\"limit\" value=\"7\""), "the quick way keeps the limit: {shown}");
     let free = table(&[service(serde_json::Value::Null)]).into_string();
     assert!(!free.contains("Let it decide") && free.contains(">Hold open<"), "{free}");
 }
@@ -37,4 +39,23 @@ fn a_form_is_read_and_what_is_wrong_with_it_names_the_field() {
     assert_eq!((read.limit, read.note.as_deref()), (Some(5), Some("slow")));
     let Err(Trouble::Form(text)) = draft("auto", "-1", "").read() else { panic!("it was taken") };
     assert!(text.starts_with("limit: '-1'"), "{text}");
+}
+
+#[test]
+fn a_quick_way_changes_the_breaker_alone() {
+    let put = |fields: &[(&str, &str)]| {
+        let (visit, sent) = pretend::visit("/ui/services/d", fields, |_| {
+            let said = json!({ "breaker": "auto", "limit": 7, "note": "slow", "at": "2026-01-01T00:00:00Z", "by": "ann" });
+            (200, serde_json::to_value(service(said)).unwrap())
+        });
+        assert!(matches!(now(act(&visit, "d")), Ok(Acted::Done { .. })));
+        let sent = sent.lock().unwrap();
+        sent.iter().find(|(method, _, _)| method == "PUT").expect("it was sent").2.clone()
+    };
+    assert_eq!(put(&[("breaker", "open")]), json!({ "breaker": "open", "limit": 7, "note": "slow" }));
+    let emptied = put(&[("breaker", "closed"), ("limit", ""), ("note", " ")]);
+    assert_eq!(
+        (&emptied["breaker"], emptied["limit"].as_u64(), emptied["note"].as_str()),
+        (&json!("closed"), None, None)
+    );
 }

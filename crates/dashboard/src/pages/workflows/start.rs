@@ -13,6 +13,7 @@ use crate::trouble::Trouble;
 use crate::visit::{Visit, encoded};
 
 const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
+const RUN_ID_HINT: &str = "May stay empty: then the request says it, or one is made.";
 
 /// The form as it stands.
 struct Starting<'a> {
@@ -160,8 +161,9 @@ fn page(starting: &Starting<'_>) -> Page {
                 (Filled::Json(text), _) => (json(text, errors)),
                 (Filled::Fields(_), None) => {},
             }
-            (pieces::field("run_id", "Id of the run", "May stay empty: then the request says it, or one is made.", html! {
-                input #run_id name="run_id" value=(starting.run_id) autocomplete="off";
+            (pieces::field("run_id", "Id of the run", RUN_ID_HINT, html! {
+                input #run_id name="run_id" value=(starting.run_id) autocomplete="off"
+                    aria-describedby=[pieces::described("run_id", RUN_ID_HINT, &[])];
             }))
             (buttons(starting))
         }

@@ -15,13 +15,17 @@ const AROUND: usize = 3;
 
 pub(super) async fn show(visit: &Visit, name: &str) -> Result<Page, Trouble> {
     let WorkflowList { items } = visit.get(&format!("{}/versions", api(name))).await?;
+    let present: Option<WorkflowView> = visit.find(&api(name)).await?;
     let newest = items.first().map_or(0, |version| version.version);
     let asked = |field: &str| visit.asked(field).and_then(|text| text.parse::<u32>().ok());
     let older = items.get(1).map_or(newest, |version| version.version);
     let (from, to) = (asked("from").unwrap_or(older), asked("to").unwrap_or(newest));
     let (before, after) = (source(visit, name, from).await?, source(visit, name, to).await?);
     Ok(Page::new(&format!("Versions of {name}"), Place::Workflows)
-        .part(html! { p { a href=(address(name)) { "Back to " (name) } } })
+        .part(html! {
+            @if present.is_some() { p { a href=(address(name)) { "Back to " (name) } } }
+            @else { div.fine role="status" { strong { (name) " was deleted." } " It takes no more requests; its versions are kept." } }
+        })
         .part(table(name, &items))
         .part(html! {
             h2 #difference { "What differs" }
@@ -55,7 +59,10 @@ fn table(name: &str, versions: &[WorkflowView]) -> Markup {
                 tbody {
                     @for (index, version) in versions.iter().enumerate() {
                         tr {
-                            td.number { (version.version) }
+                            td.number {
+                                @let query = [("version", Some(version.version.to_string()))];
+                                a href=(place(&address(name), query)) { (version.version) }
+                            }
                             td.number { (version.steps.len()) }
                             td { (pieces::time(version.applied_at)) }
                             td { (version.applied_by) }
@@ -79,7 +86,7 @@ fn table(name: &str, versions: &[WorkflowView]) -> Markup {
 }
 
 /// Two texts as one, with what is gone and what is new; long stretches without a change are left out.
-pub(super) fn difference(before: &str, after: &str) -> Markup {
+pub(in crate::pages) fn difference(before: &str, after: &str) -> Markup {
     let lines = lines(before, after);
     let changed: Vec<usize> =
         (0..lines.len()).filter(|index| !matches!(lines[*index], Line::Same(_))).collect();

@@ -17,13 +17,28 @@ const SECRETS: [(&str, &[&str]); 8] = [
     ("/kafka", &["password"]),
 ];
 
+/// The places of secrets in a job, with the members that are secret.
+fn places() -> impl Iterator<Item = (String, &'static [&'static str])> {
+    let calls = ["/action", "/action/errorAction"];
+    calls
+        .into_iter()
+        .flat_map(|call| SECRETS.into_iter().map(move |(place, names)| (format!("{call}{place}"), names)))
+}
+
+/// The document without its secrets, to be shown.
+pub(super) fn without_secrets(document: &Value) -> Value {
+    let mut shown = document.clone();
+    for (place, names) in places() {
+        if let Some(members) = shown.pointer_mut(&place).and_then(Value::as_object_mut) {
+            members.retain(|name, _| !names.contains(&name.as_str()));
+        }
+    }
+    shown
+}
+
 /// Whether the new document leaves out secrets that the stored one has.
 pub(super) fn keeps_secrets(before: &Value, after: &Value) -> bool {
-    let calls = ["/action", "/action/errorAction"];
-    let places = calls
-        .iter()
-        .flat_map(|call| SECRETS.iter().map(move |(place, names)| (format!("{call}{place}"), *names)));
-    places.into_iter().any(|(place, names)| match (before.pointer(&place), after.pointer(&place)) {
+    places().any(|(place, names)| match (before.pointer(&place), after.pointer(&place)) {
         (Some(before), Some(after)) => {
             before.get("type") == after.get("type") && !names.iter().any(|name| after.get(*name).is_some())
         }

@@ -1,6 +1,7 @@
 //! Tests of the form of a job.
 
 use super::*;
+use crate::pages::pretend::{self, now, refused};
 
 #[test]
 fn nothing_typed_is_lost_and_the_problem_stands_beside_the_field() {
@@ -28,4 +29,27 @@ fn a_document_may_be_whole_or_its_properties_alone() {
     }
     let broken = Writing { json: Some("{\n".to_owned()), ..empty(None) };
     assert_eq!(read(&broken).expect_err("no JSON").errors[0].line, Some(2));
+}
+
+#[test]
+fn a_change_of_somebody_else_is_shown_and_can_be_saved_over() {
+    let mine = r#"{"action": {"type": "Http", "request": {"uri": "http://mine", "authentication":
+        {"type": "Basic", "username": "u", "password": "hush-hush"}}}}"#;
+    let fields = [("as", "json"), ("json", mine), ("version", "\"3\""), ("do", "save")];
+    let (visit, _) = pretend::visit("/ui/jobs/c/j/edit", &fields, |(method, _, _)| match method.as_str() {
+        "GET" => {
+            let action = json!({ "type": "Http", "request": { "uri": "http://theirs" } });
+            (200, json!({ "name": "j", "collection": "c", "version": 4, "properties": { "action": action } }))
+        }
+        _ => refused(412, "the version is another one"),
+    });
+    let at = Place { collection: "c".to_owned(), job: "j".to_owned() };
+    let Ok(Acted::Again(page)) = now(act(&visit, Some(&at))) else { panic!("not shown again") };
+    let html = page.content().into_string();
+    assert!(html.contains("name=\"version\" value=\"&quot;4&quot;\""), "{html}");
+    assert!(html.contains("Somebody has changed it") && html.contains("Save over it"), "{html}");
+    let shown =
+        html.split("<pre").nth(1).and_then(|rest| rest.split("</pre>").next()).expect("the difference");
+    assert!(shown.contains("http://theirs") && shown.contains("http://mine"), "{shown}");
+    assert!(!shown.contains("hush-hush"), "{shown}");
 }

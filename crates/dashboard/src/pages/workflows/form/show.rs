@@ -12,10 +12,10 @@ pub(in super::super) fn fields(fields: &[Field], texts: &Texts, errors: &[FieldE
     html! {
         div.columns { @for field in fields {
             @if let Kind::Group(members) = &field.kind {
-                fieldset {
+                fieldset aria-describedby=[pieces::described(&field.name(), &field.hint, &messages(field, errors))] {
                     legend { (field.label) (mark(field)) }
-                    @if !field.hint.is_empty() { small { (field.hint) } }
-                    (pieces::wrong(&messages(field, errors)))
+                    (pieces::hint(&field.name(), &field.hint))
+                    (pieces::wrong(&field.name(), &messages(field, errors)))
                     (self::fields(members, texts, errors))
                 }
             } @else {
@@ -28,36 +28,43 @@ pub(in super::super) fn fields(fields: &[Field], texts: &Texts, errors: &[FieldE
 fn one(field: &Field, text: &str, wrong: &[&str]) -> Markup {
     let (name, invalid) = (field.name(), (!wrong.is_empty()).then_some("true"));
     let needed = field.required.then_some("true");
+    let hint = hint(field);
+    let described = pieces::described(&name, &hint, wrong);
     html! {
         div.field {
             label for=(name) { (field.label) (mark(field)) }
             @match &field.kind {
-                Kind::Flag => (choice(field, &[Value::Bool(true), Value::Bool(false)], text, invalid)),
-                Kind::Choice(choices) => (choice(field, choices, text, invalid)),
+                Kind::Flag => (choice(field, &[Value::Bool(true), Value::Bool(false)], text, invalid, described.as_deref())),
+                Kind::Choice(choices) => (choice(field, choices, text, invalid, described.as_deref())),
                 Kind::Json | Kind::Lines(_) | Kind::Text { long: true, .. } => {
-                    textarea id=(name) name=(name) rows="4" spellcheck="false" aria-required=[needed] aria-invalid=[invalid] {
+                    textarea id=(name) name=(name) rows="4" spellcheck="false" aria-required=[needed] aria-invalid=[invalid] aria-describedby=[&described] {
                         // The first line break of a textarea is not part of its text.
                         "\n" (text)
                     }
                 },
                 Kind::Number => {
                     input id=(name) name=(name) value=(text) inputmode="decimal" autocomplete="off"
-                        aria-required=[needed] aria-invalid=[invalid];
+                        aria-required=[needed] aria-invalid=[invalid] aria-describedby=[&described];
                 },
                 Kind::Text { format, .. } => {
                     input id=(name) name=(name) value=(text) type=(type_of(format.as_deref(), text)) autocomplete="off"
-                        aria-required=[needed] aria-invalid=[invalid];
+                        aria-required=[needed] aria-invalid=[invalid] aria-describedby=[&described];
                 },
                 Kind::Group(_) => {},
             }
-            @let hint = hint(field);
-            @if !hint.is_empty() { small { (hint) } }
-            (pieces::wrong(wrong))
+            (pieces::hint(&name, &hint))
+            (pieces::wrong(&name, wrong))
         }
     }
 }
 
-fn choice(field: &Field, choices: &[Value], text: &str, invalid: Option<&str>) -> Markup {
+fn choice(
+    field: &Field,
+    choices: &[Value],
+    text: &str,
+    invalid: Option<&str>,
+    described: Option<&str>,
+) -> Markup {
     let name = field.name();
     let word = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
     let mut options: Vec<(String, String)> =
@@ -67,7 +74,8 @@ fn choice(field: &Field, choices: &[Value], text: &str, invalid: Option<&str>) -
         options.push((text.to_owned(), text.to_owned()));
     }
     html! {
-        select id=(name) name=(name) aria-required=[field.required.then_some("true")] aria-invalid=[invalid] {
+        select id=(name) name=(name) aria-required=[field.required.then_some("true")] aria-invalid=[invalid]
+            aria-describedby=[described] {
             option value="" { (if field.required { "choose…" } else { "not said" }) }
             @for (json, word) in &options { option value=(json) selected[json == text] { (word) } }
         }
