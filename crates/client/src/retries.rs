@@ -5,6 +5,7 @@ use std::time::Duration;
 use http::StatusCode;
 use http::header::RETRY_AFTER;
 use uuid::Uuid;
+use wire::Problem;
 
 use crate::call::{Answer, Call};
 use crate::error::Error;
@@ -12,10 +13,14 @@ use crate::error::Error;
 const PAUSE_FIRST: Duration = Duration::from_millis(100);
 const PAUSE_MAX: Duration = Duration::from_secs(5);
 
+/// The codes of what is refused before anything is done.
+const UNTOUCHED: [&str; 3] = ["backlog_full", "disk_full", "memory_full"];
+
 /// How often and for how long something is asked for again.
 ///
-/// What the server refuses for now, with 429 or 503, has not been done: it is asked for again, after the time that
-/// the server names. When nobody answered, only what does nothing twice is sent again.
+/// What the server refuses for now, with 429 or 503, is asked for again, after the time that the server names. What
+/// would do something twice is so only when the code of the problem says that nothing was done, and never when it was
+/// sent and nobody answered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Retries {
     /// All attempts, the first included; 1 never asks again.
@@ -36,12 +41,14 @@ impl Retries {
         came: &Result<Answer, Error>,
     ) -> Option<Duration> {
         let named = match came {
-            Ok(answer) if is_busy(answer.status) => retry_after(answer),
+            Ok(answer) if is_busy(answer.status) && (call.repeatable || is_untouched(answer)) => {
+                retry_after(answer)
+            }
             Err(Error::Unreachable { sent, .. }) if !sent || call.repeatable => None,
             _ => return None,
         };
         let pause = named.unwrap_or_else(|| backoff(attempts));
-        (attempts < self.attempts_max && elapsed + pause <= self.patience).then_some(pause)
+        (attempts < self.attempts_max && elapsed.saturating_add(pause) <= self.patience).then_some(pause)
     }
 }
 
@@ -53,6 +60,12 @@ impl Default for Retries {
 
 fn is_busy(status: StatusCode) -> bool {
     status == StatusCode::TOO_MANY_REQUESTS || status == StatusCode::SERVICE_UNAVAILABLE
+}
+
+/// Whether the server has surely done nothing. Other codes may come from the middle of the work.
+fn is_untouched(answer: &Answer) -> bool {
+    let problem: Result<Problem, _> = serde_json::from_slice(&answer.body);
+    problem.is_ok_and(|problem| UNTOUCHED.contains(&problem.code.as_str()))
 }
 
 fn retry_after(answer: &Answer) -> Option<Duration> {
@@ -85,14 +98,36 @@ mod tests {
         Err(Error::Unreachable { url: String::new(), cause: String::new(), sent })
     }
 
+    fn refused(status: u16, code: &str) -> Result<Answer, Error> {
+        let mut answer = answered(status, Some("7"))?;
+        answer.body =
+            format!(r#"{{"type":"t","title":"t","status":{status},"code":"{code}","detail":"d"}}"#).into();
+        Ok(answer)
+    }
+
     #[test]
     fn what_was_refused_for_now_is_asked_for_again_when_the_server_says() {
-        let (once, some) = (Call::post_nothing("/"), Retries::default());
-        let pause = |came| some.pause(1, Duration::ZERO, &once, &came);
+        let (call, some) = (Call::get("/"), Retries::default());
+        let pause = |came| some.pause(1, Duration::ZERO, &call, &came);
         assert_eq!(pause(answered(429, Some("7"))), Some(Duration::from_secs(7)));
         assert!(pause(answered(503, None)).is_some_and(|pause| pause <= PAUSE_FIRST));
         assert_eq!(pause(answered(400, Some("7"))), None);
         assert_eq!(pause(answered(200, None)), None);
+        assert_eq!(pause(answered(503, Some(&u64::MAX.to_string()))), None, "longer than anybody waits");
+    }
+
+    #[test]
+    fn what_would_do_something_twice_is_sent_again_only_if_surely_nothing_was_done() {
+        let some = Retries::default();
+        let again = |call: Call, came| some.pause(1, Duration::ZERO, &call, &came).is_some();
+        for (status, code) in [(429, "backlog_full"), (503, "disk_full"), (503, "memory_full")] {
+            assert!(again(Call::post_nothing("/"), refused(status, code)), "{code}");
+        }
+        for code in ["not_held", "partition_stopped", "journal_unavailable", "stopping", "incomplete"] {
+            assert!(!again(Call::post_nothing("/"), refused(503, code)), "{code}");
+            assert!(again(Call::post_nothing("/").repeatable(), refused(503, code)), "{code}");
+        }
+        assert!(!again(Call::post_nothing("/"), answered(503, None)), "a proxy knows nothing");
     }
 
     #[test]

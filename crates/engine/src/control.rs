@@ -151,9 +151,9 @@ impl<J: Journal> Control<J> {
         self.0.owned.subscribe()
     }
 
-    /// Forgets what was read: the next look begins anew.
+    /// Lets the next look begin anew. What is owned here stays as it is until then: it was read from the beginning.
     pub async fn forget(&self) {
-        *self.0.book.lock().await = Book::default();
+        self.0.book.lock().await.outlived = true;
     }
 
     /// Reads what others have changed since the last look.
@@ -161,6 +161,9 @@ impl<J: Journal> Control<J> {
         let mut book = self.0.book.lock().await;
         if self.0.owned.borrow().is_some() {
             return Ok(());
+        }
+        if book.outlived {
+            *book = Book::default();
         }
         self.0.catch_up(&mut book).await
     }

@@ -181,3 +181,26 @@ async fn documents_are_kept_by_one_and_seen_by_all_through_takeover_and_restart(
     assert_eq!(all, [("a", "2", "ada"), ("b", "4", "ada")]);
     assert_eq!(restarted.catalogs().load().all().count(), 1);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_to_be_read_anew_is_read_anew_by_who_follows_and_left_alone_by_who_owns() {
+    let journal = Arc::new(MemoryJournal::shared());
+    let (first, second) = (instance(&journal).control, instance(&journal).control);
+    let keep = async |control: &Control<MemoryJournal>, text: &str, expected| {
+        control.keep("bulk", "a", Some(text.to_owned()), "ada", expected).await
+    };
+    first.take().await.unwrap();
+    let version = keep(&first, "1", Expected::Absent).await.unwrap().unwrap();
+    first.forget().await;
+    first.look().await.unwrap();
+    let next = keep(&first, "2", Expected::Version(version)).await.unwrap().unwrap();
+    assert_eq!(first.documents().load().get("bulk", "a").unwrap().version, next);
+
+    second.look().await.unwrap();
+    first.forget().await;
+    first.release().await;
+    second.take().await.unwrap();
+    keep(&second, "3", Expected::Version(next)).await.unwrap();
+    first.look().await.unwrap();
+    assert_eq!(first.documents().load(), second.documents().load());
+}

@@ -11,14 +11,15 @@ mod order;
 mod preview;
 mod select;
 
-use engine::{Document, Expected};
+use engine::{Document, Expected, KeepError};
 use journal::Journal;
 use serde::{Deserialize, Serialize};
 use wire::{BulkFailure, BulkState, BulkView, Time};
+use words::Timestamp;
 
 use crate::api::Api;
 use crate::error::ApiError;
-use crate::limits::{BULK_SAMPLE_MAX, BULKS_ENDED_MAX, BULKS_RUNNING_MAX};
+use crate::limits::{BULK_SAMPLE_MAX, BULK_TEXT_CHARS_MAX, BULKS_ENDED_MAX, BULKS_RUNNING_MAX};
 
 pub(crate) use driver::drive;
 pub(crate) use metrics::Bulks;
@@ -100,6 +101,19 @@ impl Bulk {
         }
     }
 
+    /// Ends it before it is through, for a reason that is told with its failures, in few bytes.
+    fn break_off(&mut self, code: &str, problem: &str, at: Timestamp) {
+        self.view.failed.sample.truncate(BULK_SAMPLE_MAX - 1);
+        self.count("", Acted::Failed { code: code.to_owned(), problem: problem.to_owned() });
+        let view = &mut self.view;
+        (view.state, view.ended_at, view.waiting) = (BulkState::Stopped, Some(Time(at)), None);
+        let reason = view.select.as_mut().and_then(|select| select.reason.as_mut());
+        for text in reason.into_iter().chain(view.step.as_mut()) {
+            *text = text.chars().take(BULK_TEXT_CHARS_MAX).collect();
+        }
+        (self.page, self.next) = (Vec::new(), Next::End);
+    }
+
     /// What marks decisions of this bulk in timelines.
     fn mark(&self) -> String {
         format!("bulk {}", self.view.id)
@@ -146,8 +160,11 @@ impl<J: Journal> Api<J> {
             bulk.view.waiting = None;
             match self.keep_bulk(&bulk, by, Expected::Version(version)).await {
                 Ok(_) => return Ok(bulk.view),
-                // Its driver has kept how far it has come.
-                Err(engine::KeepError::Changed { .. }) => {}
+                // Its driver has kept how far it has come; or, when that is not to be seen, it changes hands.
+                Err(KeepError::Changed { .. }) if self.kept_bulk(id)?.1 == version => {
+                    return Err(KeepError::NotHeld.into());
+                }
+                Err(KeepError::Changed { .. }) => {}
                 Err(error) => return Err(error.into()),
             }
         }
@@ -171,31 +188,31 @@ impl<J: Journal> Api<J> {
         Ok(())
     }
 
-    /// Forgets bulks that ended long ago, and ids that nobody needs: of ended ones, and of those that never began.
+    /// Forgets bulks that ended long ago, and ids whose bulk is forgotten or never began.
     async fn forget_old_bulks(&self) -> Result<(), ApiError> {
         let all = self.all_bulks();
-        let (running, ended): (Vec<_>, Vec<_>) =
-            all.into_iter().partition(|view| view.state == BulkState::Running);
-        for old in ended.iter().skip(BULKS_ENDED_MAX - 1) {
+        let ended = all.iter().filter(|view| view.state != BulkState::Running);
+        for old in ended.skip(BULKS_ENDED_MAX - 1) {
             self.control.keep(SHELF, &old.id, None, "sortie", Expected::Anything).await?;
         }
-        for (name, _) in self.control.documents().load().all(IDS_SHELF) {
-            if !running.iter().any(|view| view.id == name) {
+        let kept = self.control.documents().load();
+        for (name, _) in kept.all(IDS_SHELF) {
+            // Also what cannot be read here may need its ids: its driver is of another version.
+            if kept.get(SHELF, name).is_none() {
                 self.control.keep(IDS_SHELF, name, None, "sortie", Expected::Anything).await?;
             }
         }
         Ok(())
     }
 
-    async fn keep_bulk(&self, bulk: &Bulk, by: &str, expected: Expected) -> Result<u64, engine::KeepError> {
+    async fn keep_bulk(&self, bulk: &Bulk, by: &str, expected: Expected) -> Result<u64, KeepError> {
         let kept = self.control.keep(SHELF, &bulk.view.id, Some(bulk.text()), by, expected).await?;
         Ok(kept.expect("what is kept has a version"))
     }
 
-    /// The ids that a bulk was given.
-    fn bulk_ids(&self, id: &str) -> Vec<String> {
+    /// The ids that a bulk was given, if they are there.
+    fn bulk_ids(&self, id: &str) -> Option<Vec<String>> {
         let shelves = self.control.documents().load();
-        let text = shelves.get(IDS_SHELF, id).map(|document| document.text.clone());
-        text.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default()
+        serde_json::from_str(&shelves.get(IDS_SHELF, id)?.text).ok()
     }
 }

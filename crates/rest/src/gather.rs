@@ -68,7 +68,7 @@ impl<J: Journal> Desk<J> {
         part.headers.insert(FORWARDED, me);
         let mut missing = Vec::new();
         while errand.look(&self.api.directory).await {
-            let parts = match self.ask_parts(&part).await {
+            let parts = match self.ask_parts(list, &part).await {
                 Ok(parts) => parts,
                 // What is wrong with the question is wrong everywhere.
                 Err(response) => return Ok(*response),
@@ -85,22 +85,32 @@ impl<J: Journal> Desk<J> {
         )))
     }
 
-    async fn ask_parts(&self, part: &Errand) -> Result<Parts, Box<Response<Body>>> {
+    async fn ask_parts(&self, list: List, part: &Errand) -> Result<Parts, Box<Response<Body>>> {
         let before = Holds::now(&self.api.engine);
         let others = self.api.directory.others();
         let asking = join_all(others.iter().map(|member| self.api.pass(member, part)));
         let (here, others) = tokio::join!(self.answer_here(part.request()), asking);
         let mut covered = before.still(&Holds::now(&self.api.engine));
-        if here.status() != StatusCode::OK {
-            return Err(Box::new(here));
+        // One instance may know nothing of what another calls.
+        let is_unknown = |status| list == List::Service && status == StatusCode::NOT_FOUND;
+        let (mut pages, mut unknown) = (Vec::new(), None);
+        match here.status() {
+            StatusCode::OK => {
+                let body = here.into_body().collect().await;
+                pages.push(body.map(|body| body.to_bytes()).unwrap_or_default());
+            }
+            status if is_unknown(status) => unknown = Some(here),
+            _ => return Err(Box::new(here)),
         }
-        let body = here.into_body().collect().await;
-        let mut pages = vec![body.map(|body| body.to_bytes()).unwrap_or_default()];
         for answer in others {
             match answer {
                 Ok(answer) if answer.status() == StatusCode::OK => {
                     covered.add(&Holds::of(answer.headers()));
                     pages.push(answer.into_body());
+                }
+                Ok(answer) if is_unknown(answer.status()) => {
+                    covered.add(&Holds::of(answer.headers()));
+                    unknown.get_or_insert_with(|| bring_home(answer));
                 }
                 Ok(answer) if answer.status().is_client_error() => {
                     return Err(Box::new(bring_home(answer)));
@@ -110,6 +120,11 @@ impl<J: Journal> Desk<J> {
                 }
                 Err(error) => tracing::debug!(%error, "an instance was asked for its part of a list"),
             }
+        }
+        if pages.is_empty()
+            && let Some(unknown) = unknown
+        {
+            return Err(Box::new(unknown));
         }
         Ok(Parts { pages, missing: covered.missing(self.api.limits.partitions) })
     }

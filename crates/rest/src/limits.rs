@@ -41,6 +41,9 @@ pub const BULK_RATE_MAX: u32 = 1000;
 /// Bytes of the note of a bulk: it is kept in every run's timeline.
 pub const BULK_NOTE_BYTES_MAX: usize = 1000;
 
+/// Characters of the reason that a bulk selects by, and of the step that it decides on.
+pub const BULK_TEXT_CHARS_MAX: usize = 256;
+
 /// Runs that are counted before it is said that there are more.
 pub const BULK_COUNTED_MAX: u64 = 10_000;
 

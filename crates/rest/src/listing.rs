@@ -1,6 +1,6 @@
 //! Lists of runs: first those in memory, then those that have ended, each newest first.
 
-use std::cmp::Reverse;
+use std::collections::BTreeMap;
 
 use journal::Journal;
 use kernel::{Run, State};
@@ -124,18 +124,31 @@ fn select(state: &State, query: &RunQuery, after: Option<&(Timestamp, String)>) 
             && query.key.as_ref().is_none_or(|key| *key == request.key)
             && query.from.is_none_or(|from| request.accepted_at >= from)
             && query.to.is_none_or(|to| request.accepted_at < to)
-            && after.is_none_or(|(at, id)| (request.accepted_at, request.id.as_str()) < (*at, id.as_str()))
+            && after.is_none_or(|(at, id)| place(run) < (*at, id.as_str()))
     };
     // Runs stand in the order in which they were taken from the inbox, which is not quite that of their times: what was
     // left out by the one and passed over by the other would be in no page.
-    let place = |run: &&Run| (Reverse(run.request.accepted_at), Reverse(run.request.id.clone()));
-    let mut found: Vec<&Run> = state.runs().filter(wanted).collect();
-    let count = found.len().min(query.limit + 1);
-    if count < found.len() {
-        found.select_nth_unstable_by_key(count, place);
-        found.truncate(count);
+    let placed = |run| (place(run), run);
+    let found = last(state.runs().filter(wanted).map(placed), query.limit + 1);
+    found.map(|run| RunSummary { reason: run.reason(), ..show::summary(run) }).collect()
+}
+
+fn place(run: &Run) -> (Timestamp, &str) {
+    (run.request.accepted_at, run.request.id.as_str())
+}
+
+/// The `count` last by their places, the last one first. No more of them are ever held.
+fn last<P: Ord, T>(all: impl Iterator<Item = (P, T)>, count: usize) -> impl Iterator<Item = T> {
+    let mut found = BTreeMap::new();
+    for (place, one) in all {
+        if found.len() < count {
+            found.insert(place, one);
+        } else if found.first_key_value().is_some_and(|(first, _)| *first < place) {
+            found.pop_first();
+            found.insert(place, one);
+        }
     }
-    found.into_iter().map(|run| RunSummary { reason: run.reason(), ..show::summary(run) }).collect()
+    found.into_values().rev()
 }
 
 async fn ended<J: Journal>(api: &Api<J>, query: RunQuery) -> Result<RunPage, ApiError> {
@@ -152,4 +165,21 @@ async fn ended<J: Journal>(api: &Api<J>, query: RunQuery) -> Result<RunPage, Api
     })?;
     let items = page.rows.into_iter().map(show::ended_summary).collect();
     Ok(RunPage { items, next: page.next.map(|cursor| behind_ended(&cursor)) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_are_found_in_whatever_order_they_come() {
+        let of = |places: &[u32], count| {
+            last(places.iter().map(|place| (*place, *place)), count).collect::<Vec<_>>()
+        };
+        assert_eq!(of(&[3, 9, 1, 7, 5, 8], 3), [9, 8, 7]);
+        assert_eq!(of(&[1, 2, 3, 4], 2), [4, 3]);
+        assert_eq!(of(&[4, 3, 2, 1], 2), [4, 3]);
+        assert_eq!(of(&[2, 1], 5), [2, 1]);
+        assert!(of(&[1], 0).is_empty());
+    }
 }

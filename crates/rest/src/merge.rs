@@ -69,7 +69,7 @@ pub(crate) fn pages(
         }
         List::Service => {
             let all = overview::merge::services(read(parts)?);
-            Ok(json(all.first().expect("whoever asks has a part of its own")))
+            Ok(json(all.first().expect("somebody knows of it, or it is not found")))
         }
         List::Overview => {
             let unheld = u16::try_from(missing.len()).unwrap_or(u16::MAX);

@@ -31,6 +31,8 @@ const LATE_COUNTED_MAX: usize = 1000;
 const DRAIN_STRETCHES: usize = 6;
 /// What is known of the region, which asks its pair, is good for this long.
 const REGION_KEPT: Duration = Duration::from_secs(5);
+/// After nobody answered, the region is left in peace for this long: overviews are not to wait again and again.
+const REGION_SPARED: Duration = Duration::from_secs(15);
 /// How long an overview waits for the region.
 const REGION_PATIENCE: Duration = Duration::from_secs(2);
 
@@ -38,8 +40,49 @@ const REGION_PATIENCE: Duration = Duration::from_secs(2);
 #[derive(Default)]
 pub(crate) struct Records {
     recorder: Recorder,
-    // Held while the region is asked: whoever comes meanwhile gets the same answer.
-    region: Mutex<Option<(Instant, RegionBrief)>>,
+    region: KnownRegion,
+}
+
+/// What is known of the region, and when it is asked again.
+#[derive(Default)]
+struct KnownRegion {
+    // Held while the region is asked: whoever comes meanwhile and finds nothing known waits for the same answer.
+    asked: Mutex<Option<Instant>>,
+    known: std::sync::Mutex<Option<RegionBrief>>,
+}
+
+impl KnownRegion {
+    async fn brief<E>(&self, status: impl Future<Output = Result<RegionView, E>>) -> Option<RegionBrief> {
+        let (known, asked) = (self.known(), self.asked.try_lock());
+        let mut due = match (known, asked) {
+            (Some(known), Err(_)) => return Some(known),
+            (_, Ok(due)) => due,
+            (None, Err(_)) => self.asked.lock().await,
+        };
+        if due.is_none_or(|due| Instant::now() >= due) {
+            let answer = tokio::time::timeout(REGION_PATIENCE, status).await;
+            let mut known = self.known.lock().expect("nobody panics while holding it");
+            let kept = match answer {
+                Ok(Ok(region)) => {
+                    *known = Some(brief(region));
+                    REGION_KEPT
+                }
+                // What else was known stays: an overview is not for want of it withheld.
+                Ok(Err(_)) | Err(_) => {
+                    if let Some(known) = known.as_mut() {
+                        known.pair_reachable = false;
+                    }
+                    REGION_SPARED
+                }
+            };
+            *due = Some(Instant::now() + kept);
+        }
+        self.known()
+    }
+
+    fn known(&self) -> Option<RegionBrief> {
+        self.known.lock().expect("nobody panics while holding it").clone()
+    }
 }
 
 /// Looks once a second until the server stops.
@@ -138,14 +181,7 @@ impl<J: Journal> Api<J> {
 
     async fn region_brief(&self) -> Option<RegionBrief> {
         let desk = self.region.as_deref()?;
-        let mut known = self.records.region.lock().await;
-        if known.as_ref().is_none_or(|(at, _)| at.elapsed() >= REGION_KEPT) {
-            // What was known stays, when nobody answers: an overview is not for want of it withheld.
-            if let Ok(Ok(region)) = tokio::time::timeout(REGION_PATIENCE, desk.status()).await {
-                *known = Some((Instant::now(), brief(region)));
-            }
-        }
-        known.as_ref().map(|(_, brief)| brief.clone())
+        self.records.region.brief(desk.status()).await
     }
 }
 
@@ -173,7 +209,31 @@ fn drain_seconds(series: &SeriesView, backlog: &BacklogView, parked: u64) -> Opt
 
 #[cfg(test)]
 mod tests {
+    use std::convert::Infallible;
+
     use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_pair_that_does_not_answer_is_told_of_and_not_waited_for_again_and_again() {
+        let region = KnownRegion::default();
+        let silent = || std::future::pending::<Result<RegionView, Infallible>>();
+        *region.known.lock().unwrap() = Some(RegionBrief {
+            region: "oslo".to_owned(),
+            role: "active".to_owned(),
+            pair: "rome".to_owned(),
+            pair_reachable: true,
+        });
+        assert!(!region.brief(silent()).await.unwrap().pair_reachable);
+        let before = Instant::now();
+        for _ in 0..10 {
+            assert!(!region.brief(silent()).await.unwrap().pair_reachable);
+        }
+        assert_eq!(before.elapsed(), Duration::ZERO, "the clock of this test stands while nobody waits");
+        tokio::time::advance(REGION_SPARED).await;
+        let before = Instant::now();
+        region.brief(silent()).await;
+        assert_ne!(before.elapsed(), Duration::ZERO, "it is asked again");
+    }
 
     #[test]
     fn a_backlog_drains_at_the_net_rate_of_the_last_minute_or_not_at_all() {

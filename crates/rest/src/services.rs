@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use engine::{Catalog, Expected, Shelves};
+use http::Uri;
 use journal::Journal;
 use wire::{ByHandView, ServiceRequest, ServiceView, Time};
 
@@ -30,16 +31,21 @@ impl<J: Journal> Api<J> {
     /// One of them, or one that a workflow names and nobody has called yet. Found by its address, by
     /// `workflow/service`, or by the name that workflows give it, when they all mean the same.
     pub(crate) fn service(&self, name: &str) -> Result<ServiceView, ApiError> {
+        Ok(self.service_at(self.address_of(name)?))
+    }
+
+    fn address_of(&self, name: &str) -> Result<String, ApiError> {
         let services = self.services();
         let known = names(&self.catalog());
-        let addresses = || known.keys().chain(services.iter().map(|service| &service.service));
-        let address = match addresses().find(|address| *address == name) {
-            Some(address) => address.clone(),
-            None => self.named(&known, name)?,
-        };
-        let found = services.into_iter().find(|service| service.service == address);
-        Ok(found.unwrap_or_else(|| ServiceView {
-            names: known.get(&address).cloned().unwrap_or_default(),
+        let is_address = known.contains_key(name) || services.iter().any(|service| service.service == name);
+        if is_address { Ok(name.to_owned()) } else { self.named(&known, name) }
+    }
+
+    /// How a service is doing, also one that nobody has called.
+    fn service_at(&self, address: String) -> ServiceView {
+        let found = self.services().into_iter().find(|service| service.service == address);
+        found.unwrap_or_else(|| ServiceView {
+            names: names(&self.catalog()).remove(&address).unwrap_or_default(),
             by_hand: by_hand(&self.control.documents().load(), &address),
             service: address,
             limit: 0,
@@ -48,7 +54,7 @@ impl<J: Journal> Api<J> {
             breaker: "closed".to_owned(),
             p50_ms: None,
             p99_ms: None,
-        }))
+        })
     }
 
     fn named(&self, known: &BTreeMap<String, Vec<String>>, name: &str) -> Result<String, ApiError> {
@@ -71,7 +77,8 @@ impl<J: Journal> Api<J> {
         }
     }
 
-    /// Keeps what a person says about a service. When this returns it is durable and in force here; other instances
+    /// Keeps what a person says about a service, by any name of one that is known here, or by an address: another
+    /// instance may be the one that calls it. When this returns it is durable and in force here; other instances
     /// follow within a second or so.
     pub(crate) async fn say_of_service(
         &self,
@@ -80,14 +87,31 @@ impl<J: Journal> Api<J> {
         by: &str,
     ) -> Result<ServiceView, ApiError> {
         check(&said)?;
-        let service = self.service(name)?.service;
+        let service = match self.address_of(name) {
+            Err(_) if is_address(name) => name.to_owned(),
+            found => found?,
+        };
         let nothing = said.breaker == "auto" && said.limit.is_none();
         let document = serde_json::to_string(&said).expect("plain data");
         let document = (!nothing).then_some(document);
         tracing::info!(by, service, breaker = said.breaker, limit = said.limit, "a service was set by hand");
         self.control.keep(SHELF, &service, document, by, Expected::Anything).await?;
-        self.service(&service)
+        Ok(self.service_at(service))
     }
+}
+
+/// Whether this is scheme and host of something that could be called.
+fn is_address(text: &str) -> bool {
+    let Some(host) = text.strip_prefix("https://").or_else(|| text.strip_prefix("http://")) else {
+        return false;
+    };
+    let has_port = host.rsplit_once(':').is_some_and(|(_, port)| !port.ends_with(']'));
+    let uri = text.parse::<Uri>().ok();
+    let authority = uri.as_ref().and_then(Uri::authority);
+    !host.contains(['/', '?', '#', '@'])
+        && authority.is_some_and(|authority| {
+            !authority.host().is_empty() && has_port == authority.port_u16().is_some()
+        })
 }
 
 fn check(said: &ServiceRequest) -> Result<(), ApiError> {
@@ -123,4 +147,29 @@ fn names(catalog: &Catalog) -> BTreeMap<String, Vec<String>> {
         }
     }
     names
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_is_scheme_and_host_and_nothing_else() {
+        for text in ["http://a", "https://a.example:8443", "http://10.0.0.1:80", "http://[::1]:9000"] {
+            assert!(is_address(text), "{text}");
+        }
+        for text in [
+            "a",
+            "w/a",
+            "http://",
+            "ftp://a",
+            "http://a/",
+            "http://a?b",
+            "http://u@a",
+            "http://a:x",
+            "http:// a",
+        ] {
+            assert!(!is_address(text), "{text}");
+        }
+    }
 }

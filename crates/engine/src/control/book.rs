@@ -49,6 +49,8 @@ pub(super) struct Book {
     pub shelves: Shelves,
     /// Whether the workflows have changed since somebody asked.
     workflows_changed: bool,
+    /// Whether it may be of a history that is no more: who follows reads it anew.
+    pub outlived: bool,
 }
 
 impl Book {

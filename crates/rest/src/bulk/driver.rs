@@ -72,7 +72,7 @@ struct Driver<J> {
 enum Over {
     /// The control partition is elsewhere, or the server stops: it goes on in another life.
     Left,
-    /// A person has stopped it.
+    /// A person has stopped it, or it cannot go on.
     Stopped,
 }
 
@@ -127,7 +127,11 @@ impl<J: Journal> Driver<J> {
         let cursor = match &bulk.next {
             Next::End => return Ok(()),
             Next::Taken(taken) => {
-                let ids = self.desk.api.bulk_ids(&bulk.view.id);
+                let Some(ids) = self.desk.api.bulk_ids(&bulk.view.id) else {
+                    let problem = "the ids that it was given are not there or cannot be read";
+                    bulk.break_off("not_found", problem, self.desk.api.clock.now());
+                    return Err(Over::Stopped);
+                };
                 bulk.page = ids.iter().skip(*taken).take(size).cloned().collect();
                 let taken = taken + bulk.page.len();
                 bulk.next = if taken < ids.len() { Next::Taken(taken) } else { Next::End };
@@ -256,6 +260,10 @@ impl<J: Journal> Driver<J> {
                 }
                 Err(KeepError::Changed { .. }) => {
                     let Ok((kept, version)) = api.kept_bulk(&bulk.view.id) else { return Err(Over::Left) };
+                    if version == self.version {
+                        // Who keeps knows of another than is shown: it changes hands.
+                        return Err(Over::Left);
+                    }
                     if !kept.is_running() {
                         bulk.view.state = kept.view.state;
                         bulk.view.ended_at = kept.view.ended_at;
@@ -263,6 +271,11 @@ impl<J: Journal> Driver<J> {
                         bulk.page.clear();
                     }
                     self.version = version;
+                }
+                Err(error @ KeepError::TooLarge { .. }) if bulk.view.state != BulkState::Stopped => {
+                    tracing::warn!(bulk = %bulk.view.id, %error, "a bulk is broken off");
+                    let problem = format!("how far it has come cannot be kept: {error}");
+                    bulk.break_off("too_large", &problem, api.clock.now());
                 }
                 Err(error) => {
                     tracing::warn!(bulk = %bulk.view.id, %error, "how far a bulk has come could not be kept");

@@ -6,7 +6,9 @@ use words::{Key, RunId, RunStatus, Timestamp, WorkflowName};
 
 use super::{Bulk, Next};
 use crate::error::ApiError;
-use crate::limits::{BULK_IDS_MAX, BULK_NOTE_BYTES_MAX, BULK_RATE_DEFAULT, BULK_RATE_MAX};
+use crate::limits::{
+    BULK_IDS_MAX, BULK_NOTE_BYTES_MAX, BULK_RATE_DEFAULT, BULK_RATE_MAX, BULK_TEXT_CHARS_MAX,
+};
 
 /// A bulk that can begin, or be tried dry.
 #[derive(Debug)]
@@ -23,6 +25,7 @@ impl Order {
             serde_json::from_slice(bytes).map_err(|error| bad(format!("the bulk: {error}")))?;
         let BulkRequest { select, ids, action, decision, step, note, rate, dry_run } = asked;
         check_decision(action, decision, step.as_deref())?;
+        check_length("step", step.as_deref())?;
         if note.len() > BULK_NOTE_BYTES_MAX {
             return Err(bad(format!("note: {} bytes are more than {BULK_NOTE_BYTES_MAX}", note.len())));
         }
@@ -87,6 +90,15 @@ fn check_decision(
     Err(bad(text.to_owned()))
 }
 
+fn check_length(field: &str, text: Option<&str>) -> Result<(), ApiError> {
+    match text.map(|text| text.chars().count()) {
+        Some(count) if count > BULK_TEXT_CHARS_MAX => {
+            Err(bad(format!("{field}: {count} characters are more than {BULK_TEXT_CHARS_MAX}")))
+        }
+        _ => Ok(()),
+    }
+}
+
 /// The selection with its end: what comes later is not meant, or it would never be through.
 fn narrowed(select: BulkSelect, action: BulkAction, now: Timestamp) -> Result<BulkSelect, ApiError> {
     let status = match (action, select.status) {
@@ -118,6 +130,7 @@ fn narrowed(select: BulkSelect, action: BulkAction, now: Timestamp) -> Result<Bu
     if select.reason.as_deref() == Some("") {
         return Err(bad("select.reason: empty; leave it out".to_owned()));
     }
+    check_length("select.reason", select.reason.as_deref())?;
     Ok(select)
 }
 
@@ -189,9 +202,25 @@ mod tests {
         }
         let long = format!(r#"{{"action":"retry","select":{{}},"note":"{}"}}"#, "x".repeat(1001));
         assert!(read(&long).unwrap_err().starts_with("note: "));
+        let long = "ü".repeat(257);
+        let reason = format!(r#"{{"action":"retry","select":{{"reason":"{long}"}}}}"#);
+        assert!(read(&reason).unwrap_err().starts_with("select.reason: 257 characters are more than 256"));
+        let step = format!(r#"{{"action":"resolve","decision":"skip","select":{{}},"step":"{long}"}}"#);
+        assert!(read(&step).unwrap_err().starts_with("step: 257 characters are more than 256"));
         let many: Vec<_> = (0..1001).map(|n| format!("\"r-{n}\"")).collect();
         let many = format!(r#"{{"action":"retry","ids":[{}]}}"#, many.join(","));
         assert!(read(&many).unwrap_err().starts_with("ids: 1001 are more"));
+    }
+
+    #[test]
+    fn what_is_broken_off_says_why_in_few_bytes() {
+        let mut bulk = read(r#"{"action":"retry","select":{"reason":"r"}}"#).unwrap().bulk;
+        bulk.view.select.as_mut().unwrap().reason = Some("r".repeat(300_000));
+        (bulk.page, bulk.next) = (vec!["a".to_owned()], Next::Cursor("c".to_owned()));
+        bulk.break_off("too_large", "it is", NOW);
+        assert_eq!((bulk.view.state, bulk.view.ended_at), (BulkState::Stopped, Some(Time(NOW))));
+        assert_eq!((bulk.view.failed.sample[0].code.as_str(), &bulk.next), ("too_large", &Next::End));
+        assert!(bulk.page.is_empty() && bulk.text().len() < 2000);
     }
 
     #[test]

@@ -134,6 +134,12 @@ pub const CODES: &[Code] = &[
     ),
     Code::new(
         409,
+        "too_many_bulks",
+        "as many bulks are under way as may be at once",
+        "wait for one to end, or stop one",
+    ),
+    Code::new(
+        409,
         "region_conflict",
         "the region cannot be promoted, demoted or switched as things are",
         "the detail says why",
