@@ -113,7 +113,8 @@ mod tests {
         assert!(pause(answered(503, None)).is_some_and(|pause| pause <= PAUSE_FIRST));
         assert_eq!(pause(answered(400, Some("7"))), None);
         assert_eq!(pause(answered(200, None)), None);
-        assert_eq!(pause(answered(503, Some(&u64::MAX.to_string()))), None, "longer than anybody waits");
+        let ages = answered(503, Some(&u64::MAX.to_string()));
+        assert_eq!(some.pause(1, Duration::from_secs(1), &call, &ages), None, "longer than anybody waits");
     }
 
     #[test]
