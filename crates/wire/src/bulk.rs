@@ -115,7 +115,7 @@ pub struct BulkSample {
 #[serde(rename_all = "snake_case")]
 pub enum BulkState {
     Running,
-    /// A person ended it before it was through.
+    /// It ended before it was through: a person stopped it, or it could not go on.
     Stopped,
     Done,
 }
