@@ -73,6 +73,21 @@ test("without a token there is only the way in, and then the page that was meant
   assert.match(page.url(), /\/ui\/sign-in/);
 });
 
+test("a token of yesterday does not keep the one of today out, and lets nothing else in", async () => {
+  for (const [kept, typed, into] of [
+    ["a-token-of-yesterday", "look-but-do-not-touch", /\/$/],
+    ["look-but-do-not-touch", "a-guess", /sign-in/],
+  ]) {
+    const page = await openPage(browser, { url });
+    await page.context().addCookies([{ name: "sortie_token", value: kept, url }]);
+    await page.goto("/ui/sign-in");
+    await signIn(page, typed);
+    await page.getByRole("heading").first().waitFor();
+    assert.match(page.url(), into, `${typed} beside ${kept}`);
+    await page.context().close();
+  }
+});
+
 test("the way in leads to no other site", async () => {
   const page = await openPage(browser, { url });
   await page.goto(`/ui/sign-in?next=${encodeURIComponent("//example.invalid/")}`);

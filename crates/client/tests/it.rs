@@ -199,6 +199,11 @@ fn read_request(stream: &mut TcpStream) -> String {
 
 const BUSY: &str =
     "HTTP/1.1 429 Too Many Requests\r\nretry-after: 0\r\ncontent-length: 0\r\nconnection: close\r\n\r\n";
+/// Refused before anything was done, as the server says it.
+const FULL: &str = concat!(
+    "HTTP/1.1 429 Too Many Requests\r\nretry-after: 0\r\ncontent-length: 107\r\nconnection: close\r\n\r\n",
+    r#"{"type":"/docs/errors#backlog_full","title":"Too many","status":429,"code":"backlog_full","detail":"later"}"#
+);
 const TAKEN: &str = "HTTP/1.1 202 Accepted\r\ncontent-length: 30\r\nconnection: close\r\n\r\n\
                      {\"id\":\"a\",\"status\":\"accepted\"}";
 
@@ -224,11 +229,15 @@ async fn a_busy_server_and_a_lost_answer_are_tried_again_under_the_same_key() {
 
 #[tokio::test]
 async fn what_may_have_been_done_is_not_done_again() {
-    let (url, served) = scripted(vec![BUSY, ""]);
+    let (url, served) = scripted(vec![FULL, ""]);
     let sortie = Sortie::connect(&url).unwrap();
     let lost = sortie.cancel("a").await.unwrap_err();
     assert!(matches!(lost, Error::Unreachable { sent: true, .. }), "{lost:?}");
     assert_eq!(served.join().unwrap().len(), 2, "after a refusal it is asked for again, after silence not");
+    let (url, served) = scripted(vec![BUSY]);
+    let refused = Sortie::connect(&url).unwrap().cancel("a").await.unwrap_err();
+    assert!(matches!(refused, Error::Problem(_)), "{refused:?}");
+    assert_eq!(served.join().unwrap().len(), 1, "who says no for no reason that is known may have done it");
 }
 
 #[tokio::test]

@@ -215,7 +215,7 @@ fn row(run: &RunSummary) -> Markup {
         tr {
             td { input type="checkbox" name="id" value=(run.id) aria-label={ "Run " (run.id) }; }
             td {
-                a.id href=(run_path(&run.id)) { (run.id) }
+                a.id href=(run_path(&run.id)) title=(run.id) { (run.id) }
                 @if run.key != run.id && run.workflow != JOB { br; small { "key " (run.key) } }
             }
             td { (workflow(run)) }
