@@ -14,7 +14,9 @@ fn read(path: &str) -> String {
 /// The first block between fences behind this heading.
 fn fenced(text: &str, heading: &str) -> String {
     let (_, behind) = text.split_once(heading).unwrap_or_else(|| panic!("{heading} is not there"));
-    behind.split("```").nth(1).expect("a block follows").trim_start().to_owned()
+    let block = behind.split("```").nth(1).expect("a block follows");
+    // The first line says what kind of text it is.
+    block.split_once('\n').expect("a block has lines").1.to_owned()
 }
 
 /// The value of a key that is written as a block, without its indent.

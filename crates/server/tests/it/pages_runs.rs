@@ -31,24 +31,24 @@ async fn a_delivery_is_found_and_its_steps_are_shown_with_what_they_sent() {
     world.post_delivery("d-1").await.expect(202);
     world.wait("d-1", "completed").await;
     let list = page(&world, "/ui/runs?workflow=drone-delivery&within=1h").await;
-    has(&list, r#"href="/ui/runs/d%2D1""#);
+    has(&list, r#"href="/ui/runs/d-1""#);
     has(&list, r#"<option value="drone-delivery">"#);
     let found = world.get("/ui/runs?id=d-1").await.expect(303);
-    assert_eq!(found.headers["location"], "/ui/runs/d%2D1");
+    assert_eq!(found.headers["location"], "/ui/runs/d-1");
     has(&page(&world, "/ui/runs?id=d-2").await, "No such run");
     has(&page(&world, "/ui/runs?from=yesterday").await, "from: ");
     has(&page(&world, "/ui/runs?cursor=x").await, "cursor: ");
 
-    let run = page(&world, "/ui/runs/d%2D1").await;
+    let run = page(&world, "/ui/runs/d-1").await;
     has(&run, "Every step is done");
     has(&run, r#"class="bar do done""#);
-    has(&run, "/ui/runs/d%2D1/steps/drone");
-    let step = page(&world, "/ui/runs/d%2D1/steps/drone").await;
+    has(&run, "/ui/runs/d-1/steps/drone");
+    let step = page(&world, "/ui/runs/d-1/steps/drone").await;
     has(&step, "curl -X PUT");
     has(&step, "idempotency-key: d-1/drone/do");
-    has(&page(&world, "/ui/runs/d%2D1/steps/drone?work=undo").await, "curl -X DELETE");
-    world.get("/ui/runs/d%2D2").await.expect(404);
-    world.get("/ui/runs/d%2D1/steps/nothing").await.expect(404);
+    has(&page(&world, "/ui/runs/d-1/steps/drone?work=undo").await, "curl -X DELETE");
+    world.get("/ui/runs/d-2").await.expect(404);
+    world.get("/ui/runs/d-1/steps/nothing").await.expect(404);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -96,9 +96,9 @@ async fn a_run_under_way_is_cancelled_by_a_form() {
     target.wait("/held", 1).await;
     let run = page(&world, "/ui/runs/s-1").await;
     has(&run, "It waits for the answer to step <strong>wait</strong>");
-    has(&run, "/ui/runs/s%2D1/cancel");
+    has(&run, "/ui/runs/s-1/cancel");
     let done = submit(&world, "/ui/runs/s-1/cancel", "").await.expect(303);
-    assert_eq!(done.headers["location"], "/ui/runs/s%2D1");
+    assert_eq!(done.headers["location"], "/ui/runs/s-1");
     target.let_go();
     world.wait("s-1", "undone").await;
     has(&page(&world, "/ui/runs/s-1").await, "cancelled by");

@@ -74,7 +74,7 @@ fn settings_are_as_described() {
         settings: vec![setting],
         tokens: Some(vec![token]),
     };
-    check("Settings", From::Server, settings);
+    check("SettingsInForce", From::Server, settings);
 }
 
 #[test]
