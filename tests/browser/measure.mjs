@@ -29,9 +29,9 @@ const median = (figures) => figures.toSorted((a, b) => a - b)[Math.floor(figures
 
 async function visit(browser, sortie, address) {
   const page = await openPage(browser, sortie);
-  let bytes = 0;
-  page.on("response", async (response) => {
-    if (response.headers()["content-type"] !== "text/event-stream") bytes += (await response.body()).length;
+  const bodies = [];
+  page.on("response", (response) => {
+    if (response.headers()["content-type"] !== "text/event-stream") bodies.push(response.body());
   });
   await page.goto(address, { waitUntil: "load" });
   const paint = await page.evaluate(
@@ -43,6 +43,7 @@ async function visit(browser, sortie, address) {
       }),
   );
   const answered = await page.evaluate(() => performance.getEntriesByType("navigation")[0].responseEnd);
+  const bytes = (await Promise.all(bodies)).reduce((sum, body) => sum + body.length, 0);
   await page.context().close();
   return { bytes, paint, answered };
 }

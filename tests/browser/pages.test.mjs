@@ -24,16 +24,17 @@ for (const [name, address] of Object.entries(PAGES)) {
   test(`${name}: no barriers, no complaints, no weight`, async () => {
     for (const colorScheme of ["light", "dark"]) {
       const page = await openPage(browser, sortie, { colorScheme });
-      let weight = 0;
-      page.on("response", async (response) => {
+      const bodies = [];
+      page.on("response", (response) => {
         // A live stream has no end to wait for.
-        if (response.headers()["content-type"] !== "text/event-stream") weight += (await response.body()).length;
+        if (response.headers()["content-type"] !== "text/event-stream") bodies.push(response.body());
       });
       const answer = await page.goto(address, { waitUntil: "load" });
       assert.equal(answer.status(), 200);
       assert.match(answer.headers()["content-security-policy"], /default-src 'none'/);
       assert.deepEqual(await barriers(page), [], `${address} in ${colorScheme}`);
       assert.deepEqual(page.complaints, []);
+      const weight = (await Promise.all(bodies)).reduce((sum, body) => sum + body.length, 0);
       assert.ok(weight > 1000 && weight < WEIGHT_MAX, `${address} weighs ${weight} bytes`);
       await page.context().close();
     }
@@ -57,6 +58,7 @@ test("every control can be reached by the keyboard, and shows that it was", asyn
     await page.keyboard.press("Tab");
     assert.equal(await page.evaluate(() => document.activeElement.textContent), "Skip to the content");
     const seen = new Set();
+    let before = "";
     for (let presses = 0; presses < 40; presses++) {
       await page.keyboard.press("Tab");
       const [what, outline] = await page.evaluate(() => {
@@ -65,6 +67,9 @@ test("every control can be reached by the keyboard, and shows that it was", asyn
       });
       if (outline === "end") break;
       seen.add(what);
+      // A field for a time has places of its own inside, which the browser shows.
+      if (what === before) continue;
+      before = what;
       assert.notEqual(outline, "none", `${address}: nothing shows that the focus is at ${what}`);
     }
     assert.ok(seen.size > 10, `${address}: only ${seen.size} controls`);

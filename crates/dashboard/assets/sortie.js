@@ -17,7 +17,7 @@ function isBusy(part) {
   if (part.contains(active) && active.matches("input, textarea, select, button:focus-visible")) return true;
   if (part.querySelector(":active")) return true;
   if (part.querySelector("input[type=checkbox]:checked")) return true;
-  if ([...part.querySelectorAll("input, textarea")].some((field) => field.value !== field.defaultValue)) return true;
+  if ([...part.querySelectorAll("input:not([type=checkbox], [type=radio], [type=hidden]), textarea")].some((field) => field.value !== field.defaultValue)) return true;
   if ([...part.querySelectorAll("option")].some((option) => option.selected !== option.defaultSelected && option.parentElement.querySelector("[selected]"))) return true;
   const selection = getSelection();
   return !selection.isCollapsed && part.contains(selection.anchorNode);
