@@ -81,6 +81,7 @@ test("a job is made with a preview, and is seen to fire", async () => {
   await page.locator("[name=collection]").selectOption("desk");
   await page.locator("[name=name]").fill("ping");
   await page.locator("[name=uri]").fill("not an address");
+  await page.locator("[name=method]").selectOption("GET");
   await page.locator("[name=mode]").selectOption("cron");
   await page.locator("[name=cron]").fill("* * * * * *");
   await page.getByRole("button", { name: "Save" }).click();
