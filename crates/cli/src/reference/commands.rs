@@ -21,7 +21,8 @@ fn write(command: &Command, depth: usize, out: &mut String) {
         out.push('\n');
     }
     let help = help(command, depth).replace("\n\n\n", "\n\n");
-    *out += &format!("{} {name}\n\n```text figure\n{}\n```\n", "#".repeat((depth + 2).min(4)), help.trim_end());
+    *out +=
+        &format!("{} {name}\n\n```text figure\n{}\n```\n", "#".repeat((depth + 2).min(4)), help.trim_end());
     for command in below {
         write(command, depth + 1, out);
     }
