@@ -13,8 +13,11 @@ async function fill(sortie) {
     const lines = Array.from({ length: BATCH }, (_, index) =>
       JSON.stringify({ ...pattern, deliveryId: `many-${first + index}` }),
     );
-    const body = lines.join("\n");
-    const answer = await fetch(`${sortie.url}/v1/workflows/drone-delivery/runs:batch`, { method: "POST", body });
+    const answer = await fetch(`${sortie.url}/v1/workflows/drone-delivery/runs:batch`, {
+      method: "POST",
+      headers: { "content-type": "application/x-ndjson" },
+      body: lines.join("\n"),
+    });
     if (!answer.ok) throw new Error(`a batch: ${answer.status} ${await answer.text()}`);
   }
   await until("every run has ended", async () => {
