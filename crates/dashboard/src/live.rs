@@ -12,6 +12,7 @@ use http_body_util::channel::{Channel, Sender};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 
 use crate::answer;
+use crate::page::Page;
 use crate::pages;
 use crate::trouble::Trouble;
 use crate::visit::Visit;
@@ -32,12 +33,13 @@ pub(crate) async fn answer(
     let at = visit.asked("at").ok_or_else(|| Trouble::Form("at: say which page".to_owned()))?;
     let visit = visit.at(&at);
     // Made before a place is given: whoever may not see a page cannot keep others from theirs.
-    if pages::show(&visit).await?.lives().next().is_none() {
+    let first = pages::show(&visit).await?;
+    if first.lives().next().is_none() {
         return Err(Trouble::NotFound);
     }
     let permit = lives.clone().try_acquire_owned().map_err(|_| Trouble::Busy)?;
     let (sender, body) = Channel::new(1);
-    host::spawn("live page", watch_page(visit, sender, stopping, permit));
+    host::spawn("live page", watch_page(visit, first, sender, stopping, permit));
     let mut response = Response::new(Body::new(body));
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
     response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
@@ -46,16 +48,17 @@ pub(crate) async fn answer(
 
 async fn watch_page(
     visit: Visit,
+    first: Page,
     mut sender: Sender<Bytes>,
     mut stopping: watch::Receiver<bool>,
     _permit: OwnedSemaphorePermit,
 ) {
     let mut shown: HashMap<&'static str, String> = HashMap::new();
     let mut silent = 0;
+    let (mut made, mut took) = (Ok(first), Duration::ZERO);
     loop {
         let mut events = String::new();
-        let began = Instant::now();
-        match pages::show(&visit).await {
+        match made {
             Ok(page) => {
                 for (id, content) in page.lives() {
                     let before = shown.insert(id, content.to_owned());
@@ -84,8 +87,11 @@ async fn watch_page(
             // The end first: a page that stays open must not keep the server.
             biased;
             _ = stopping.wait_for(|stopping| *stopping) => return,
-            () = tokio::time::sleep(EVERY.max(began.elapsed() * REST)) => {}
+            () = tokio::time::sleep(EVERY.max(took * REST)) => {}
         }
+        let began = Instant::now();
+        made = pages::show(&visit).await;
+        took = began.elapsed();
     }
 }
 
