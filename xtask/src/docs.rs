@@ -152,7 +152,8 @@ fn run_all(mut pages: Vec<String>, alone: &[&str], sortie: &Path) -> anyhow::Res
 /// One page in a process of its own, with which everything ends that the page started.
 fn run_alone(name: &str, alone: &[&str], sortie: &Path, folder: &Path) -> anyhow::Result<()> {
     fs::create_dir_all(folder).with_context(|| format!("making {}", folder.display()))?;
-    let own = std::env::current_exe().context("asking for the place of this program")?;
+    // Not by asking for the file of this process: a build of everything has put a newer one in its place.
+    let own = command::built("debug")?.join("xtask");
     let mut page = Command::new("unshare");
     page.args(alone).arg(own).args(["docs", name, "--sortie"]).arg(sortie).arg("--alone").arg(folder);
     command::run(page)
