@@ -16,13 +16,13 @@ use fe2o3_amqp::types::definitions::{
 };
 use fe2o3_amqp::types::messaging::Outcome;
 use fe2o3_amqp::{Sendable, Sender, Session};
-use tokio::time::{Instant, timeout_at};
+use tokio::time::{Instant, timeout, timeout_at};
 use words::Message;
 
 pub(crate) use receive::{Receiver, Ticket};
 
 use crate::address::{AMQP, Address};
-use crate::dial::Dialer;
+use crate::dial::{Dialer, Line};
 use crate::pool::{Key, Shared};
 use crate::sender::{Inner, before, unconfirmed};
 use crate::{Login, SendError, limits};
@@ -30,7 +30,22 @@ use crate::{Login, SendError, limits};
 /// A connection, with a link per address that carries many unconfirmed messages.
 pub(crate) struct Connection {
     links: Mutex<HashMap<String, Arc<Link>>>,
-    connection: tokio::sync::Mutex<ConnectionHandle<()>>,
+    connection: tokio::sync::Mutex<Open>,
+}
+
+/// A connection that is over when this is dropped. Its handle alone only asks for the end, and a broker that does not
+/// answer would keep the connection, with every message that it has handed out over it.
+struct Open {
+    handle: ConnectionHandle<()>,
+    _line: Line,
+}
+
+impl Open {
+    /// Lets what was said last arrive before the end.
+    async fn close(mut self) {
+        // Answered or not, the line is cut.
+        let _ = timeout(limits::GOODBYE, self.handle.close()).await;
+    }
 }
 
 /// Held while a message is handed over, never while its confirmation is waited for.
@@ -45,7 +60,7 @@ struct Attached {
 impl Shared for Connection {
     fn alive(&self) -> bool {
         // Whoever holds it makes use of it.
-        self.connection.try_lock().map_or(true, |connection| !connection.is_closed())
+        self.connection.try_lock().map_or(true, |connection| !connection.handle.is_closed())
     }
 }
 
@@ -140,7 +155,7 @@ impl Connection {
     }
 
     async fn attach(&self, address: &str) -> Result<Attached, SendError> {
-        let mut session = begin(&mut *self.connection.lock().await).await?;
+        let mut session = begin(&mut self.connection.lock().await.handle).await?;
         let attached = Sender::builder()
             .name(unique("sender"))
             .target(address)
@@ -176,12 +191,10 @@ impl Connection {
     }
 }
 
-async fn connect(
-    dialer: &Dialer,
-    address: &Address,
-    login: Option<&Login>,
-) -> Result<ConnectionHandle<()>, SendError> {
+async fn connect(dialer: &Dialer, address: &Address, login: Option<&Login>) -> Result<Open, SendError> {
     let wire = dialer.dial(address).await?;
+    let line =
+        wire.line().map_err(|error| SendError::NotSent(format!("connecting to {address}: {error}")))?;
     let profile = match login {
         Some(login) => {
             SaslProfile::Plain { username: login.username.clone(), password: login.password.clone() }
@@ -207,7 +220,8 @@ async fn connect(
         .sasl_profile(profile)
         .open_with_stream(wire)
         .await;
-    opened.map_err(|error| failed(&error))
+    let handle = opened.map_err(|error| failed(&error))?;
+    Ok(Open { handle, _line: line })
 }
 
 async fn begin(connection: &mut ConnectionHandle<()>) -> Result<SessionHandle<()>, SendError> {

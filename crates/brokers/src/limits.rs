@@ -32,6 +32,9 @@ pub const RESOLVE: Duration = Duration::from_secs(5);
 /// Addresses of one name that are tried.
 pub const ADDRESSES_MAX: usize = 8;
 
+/// The longest wait for a peer to answer a goodbye; then it is hung up on.
+pub const GOODBYE: Duration = Duration::from_secs(2);
+
 /// A peer that says nothing for so long is gone. Twice what is asked of it, as the protocols advise.
 pub const SILENCE: Duration = Duration::from_secs(60);
 

@@ -43,7 +43,7 @@ impl Receiver {
     ) -> Result<Receiver, SendError> {
         let at = Address::parse(url, &AMQP).map_err(SendError::Refused)?;
         let mut connection = connect(dialer, &at, login).await?;
-        let mut session = begin(&mut connection).await?;
+        let mut session = begin(&mut connection.handle).await?;
         let attached = Link::builder()
             .name(unique("receiver"))
             .source(address)
@@ -62,7 +62,7 @@ impl Receiver {
         tokio::spawn(async move {
             carry(link, handed_out).await;
             drop(session);
-            drop(connection);
+            connection.close().await;
         });
         Ok(Receiver { deliveries })
     }

@@ -1,6 +1,8 @@
 //! A connected stream, with TLS or without.
 
 use std::io;
+use std::net::Shutdown;
+use std::os::fd::AsFd;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
@@ -12,6 +14,27 @@ use tokio_rustls::client::TlsStream;
 pub(crate) enum Wire {
     Plain(TcpStream),
     Tls(Box<TlsStream<TcpStream>>),
+}
+
+/// A hold on a wire that somebody else reads and writes: dropped, it ends the connection.
+#[derive(Debug)]
+pub(crate) struct Line(std::net::TcpStream);
+
+impl Wire {
+    pub(crate) fn line(&self) -> io::Result<Line> {
+        let stream = match self {
+            Wire::Plain(stream) => stream,
+            Wire::Tls(stream) => stream.get_ref().0,
+        };
+        Ok(Line(stream.as_fd().try_clone_to_owned()?.into()))
+    }
+}
+
+impl Drop for Line {
+    fn drop(&mut self) {
+        // It may have ended already.
+        let _ = self.0.shutdown(Shutdown::Both);
+    }
 }
 
 impl AsyncRead for Wire {

@@ -1,8 +1,14 @@
 //! AMQP 1.0, at RabbitMQ's plug-in.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use brokers::{Destination, Login, Origin, SendError};
 use peers::RabbitMq;
 use serde_json::json;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::oneshot;
 use words::Message;
 
 use crate::shared::{
@@ -137,4 +143,64 @@ async fn what_the_broker_will_never_take_is_refused_and_says_why() {
     let opened = brokers.open(&from(peer, "/amq/queue/missing-1-0"), 1).await.map(|_| ()).unwrap_err();
     assert!(opened.to_string().contains("no queue 'missing-1-0'"), "{opened}");
     brokers.send(&to(peer, "/queue/after-refusals"), &Message::new("1", "x"), PATIENCE).await.unwrap();
+}
+
+/// Stands before a broker, takes one connection, and tells when the client has ended it. Muted, it keeps what the broker
+/// says to itself.
+struct Relay {
+    port: u16,
+    muted: Arc<AtomicBool>,
+    ended: oneshot::Receiver<()>,
+}
+
+impl Relay {
+    async fn before(peer: &RabbitMq) -> Relay {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let broker = peer.port();
+        let muted = Arc::new(AtomicBool::new(false));
+        let (tell, ended) = oneshot::channel();
+        let says_nothing = muted.clone();
+        tokio::spawn(async move {
+            let (mut client_reads, mut client_writes) = listener.accept().await.unwrap().0.into_split();
+            let broker = TcpStream::connect(("127.0.0.1", broker)).await.unwrap();
+            let (mut broker_reads, mut broker_writes) = broker.into_split();
+            tokio::spawn(async move {
+                let mut bytes = [0; 4096];
+                while let Ok(count @ 1..) = broker_reads.read(&mut bytes).await {
+                    if !says_nothing.load(Ordering::Relaxed) {
+                        client_writes.write_all(&bytes[..count]).await.unwrap();
+                    }
+                }
+                // Held open to the end: that the broker hangs up is no news for the client.
+                std::future::pending::<()>().await;
+                drop(client_writes);
+            });
+            let _ = tokio::io::copy(&mut client_reads, &mut broker_writes).await;
+            tell.send(()).unwrap();
+        });
+        Relay { port, muted, ended }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_receiver_that_is_gone_leaves_nothing_with_a_broker_that_does_not_answer() {
+    let peer = rabbit();
+    let brokers = brokers();
+    send_crowd(&brokers, &to(peer, "/queue/silent-1-0"), 10).await;
+    let relay = Relay::before(peer).await;
+    let origin = Origin::Amqp {
+        url: format!("amqp://127.0.0.1:{}", relay.port),
+        address: "/queue/silent-1-0".to_owned(),
+        login: guest(),
+    };
+    let mut receiver = brokers.open(&origin, 10).await.unwrap();
+    let delivery = receiver.next().await.unwrap();
+    relay.muted.store(true, Ordering::Relaxed);
+    drop((receiver, delivery));
+    relay.ended.await.unwrap();
+    let mut receiver = brokers.open(&from(peer, "/queue/silent-1-0"), 10).await.unwrap();
+    for _ in 0..10 {
+        receiver.next().await.unwrap().accept().await.unwrap();
+    }
 }
