@@ -7,12 +7,14 @@ use bytes::Bytes;
 use http::header::{AUTHORIZATION, HeaderValue};
 use http::{Request, Uri};
 use http_body_util::{BodyExt, Full, Limited};
+use hyper_rustls::HttpsConnector;
 use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::{TokioExecutor, TokioTimer};
 
 use crate::call::{Answer, Call};
 use crate::error::Error;
+use crate::tls::{self, Scheme};
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 /// From the request to the last byte of its answer.
@@ -26,16 +28,18 @@ pub struct Http {
     /// Without a slash at its end.
     url: String,
     authorization: Option<HeaderValue>,
-    pool: Client<HttpConnector, Full<Bytes>>,
+    pool: Client<HttpsConnector<HttpConnector>, Full<Bytes>>,
 }
 
 impl Http {
     /// The way to the server at `url`; nothing is connected yet.
     pub fn new(url: &str) -> Result<Http, Error> {
-        check(url).map_err(|why| Error::Input(format!("{url:?} {why}, like http://127.0.0.1:7070")))?;
+        let scheme =
+            check(url).map_err(|why| Error::Input(format!("{url:?} {why}, like http://127.0.0.1:7070")))?;
         let mut connector = HttpConnector::new();
         connector.set_connect_timeout(Some(CONNECT_TIMEOUT));
         connector.set_nodelay(true);
+        let connector = tls::over(connector, scheme)?;
         let pool = Client::builder(TokioExecutor::new()).pool_timer(TokioTimer::new()).build(connector);
         Ok(Http { url: url.trim_end_matches('/').to_owned(), authorization: None, pool })
     }
@@ -99,14 +103,14 @@ impl fmt::Debug for Http {
     }
 }
 
-fn check(url: &str) -> Result<(), &'static str> {
+fn check(url: &str) -> Result<Scheme, &'static str> {
     let uri: Uri = url.parse().map_err(|_| "is no URL; write it with scheme and host")?;
-    match uri.scheme_str() {
-        Some("http") => {}
-        Some("https") => return Err("is https, which this client does not speak; give it http"),
-        _ => return Err("has no scheme; write it with http://"),
-    }
-    uri.authority().map(drop).ok_or("has no host; write it with one")
+    let scheme = match uri.scheme_str() {
+        Some("http") => Scheme::Http,
+        Some("https") => Scheme::Https,
+        _ => return Err("has no scheme; write it with http:// or https://"),
+    };
+    uri.authority().map(|_| scheme).ok_or("has no host; write it with one")
 }
 
 /// What began it says more than who noticed.
@@ -125,10 +129,11 @@ mod tests {
     #[test]
     fn a_bad_url_is_refused_with_the_fix() {
         let refused = |url| Http::new(url).err().map(|error| error.to_string()).unwrap_or_default();
-        assert!(refused("https://example.com").contains("https"));
         assert!(refused("127.0.0.1:7070").contains("like http://127.0.0.1:7070"));
         assert!(refused("a b").contains("is no URL"));
+        assert!(refused("ftp://example.com").contains("http:// or https://"));
         assert!(Http::new("http://[::1]:7070/sortie/").is_ok());
+        assert!(Http::new("https://example.com/sortie").is_ok());
     }
 
     #[test]

@@ -23,6 +23,7 @@ mod error;
 
 mod call;
 mod http;
+mod tls;
 
 mod retries;
 mod sortie;
