@@ -1,5 +1,6 @@
 //! The whole suite and its fast part, one stage after another, with a line at the end that says what held.
 
+use std::num::NonZero;
 use std::path::Path;
 use std::time::Instant;
 
@@ -58,9 +59,15 @@ fn run_tests(root: &Path) -> anyhow::Result<Counts> {
     // The end-to-end tests start these as they are, so that they must be there before the tests run.
     command::build_all(root)?;
     let mut counts = Counts::default();
-    let tests = command::cargo(root, ["test", "--workspace", "--locked", "--no-fail-fast"]);
+    let mut tests = command::cargo(root, ["test", "--workspace", "--locked", "--no-fail-fast"]);
+    tests.env("RUST_TEST_THREADS", threads().to_string());
     command::run_noting(tests, |line| counts.note(line))?;
     Ok(counts)
+}
+
+/// Tests wait for servers and clocks more than they compute.
+fn threads() -> usize {
+    2 * std::thread::available_parallelism().map_or(1, NonZero::get)
 }
 
 fn stage<T>(name: &str, work: impl FnOnce() -> anyhow::Result<T>) -> anyhow::Result<T> {
