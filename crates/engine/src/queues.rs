@@ -132,6 +132,8 @@ pub enum QueueError {
     Rejected(#[from] QueueRejection),
     #[error("the disk is full: new messages are refused until there is room")]
     NoRoom,
+    #[error("the process uses too much memory: new messages are refused until it has some again")]
+    NoMemory,
     #[error("partition {partition} is stopped: {reason}")]
     Stopped { partition: PartitionId, reason: String },
     #[error("partition {partition} is not held here")]

@@ -42,6 +42,14 @@ struct Life {
 }
 
 async fn live(journal: Arc<MemoryJournal>, directory: Arc<tempfile::TempDir>) -> Life {
+    live_with(u64::MAX, journal, directory).await
+}
+
+async fn live_with(
+    memory_bytes_max: u64,
+    journal: Arc<MemoryJournal>,
+    directory: Arc<tempfile::TempDir>,
+) -> Life {
     let view = open(directory.path()).await;
     let clock = Clock::start();
     let control = Control::open(journal.clone(), clock.clone()).await.unwrap();
@@ -52,7 +60,7 @@ async fn live(journal: Arc<MemoryJournal>, directory: Arc<tempfile::TempDir>) ->
         control.catalogs().clone(),
         Arc::new(Nobody),
         clock,
-        Settings { snapshot_after_bytes: 20_000, ..Settings::for_partitions(PARTITIONS) },
+        Settings { snapshot_after_bytes: 20_000, memory_bytes_max, ..Settings::for_partitions(PARTITIONS) },
         Metrics::register(&mut Registry::default()),
     )
     .await;
@@ -76,6 +84,11 @@ impl Life {
     }
 
     async fn crash(self, clients: Vec<JoinHandle<()>>) -> Life {
+        self.crash_into(u64::MAX, clients).await
+    }
+
+    /// The next life has this much memory.
+    async fn crash_into(self, memory_bytes_max: u64, clients: Vec<JoinHandle<()>>) -> Life {
         // The old journal refuses everything, which ends whoever depends on it.
         let journal = Arc::new(self.journal.reopen());
         for client in clients {
@@ -85,7 +98,7 @@ impl Life {
         drop(self.engine);
         let view = self.view;
         tokio::task::spawn_blocking(move || view.close()).await.unwrap();
-        live(journal, self.directory).await
+        live_with(memory_bytes_max, journal, self.directory).await
     }
 
     async fn ask(&self, command: QueueCommand) -> Result<QueueAnswer, QueueError> {
@@ -128,6 +141,23 @@ fn name() -> QueueName {
 
 fn at() -> QueueRef {
     QueueRef::queue(name())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn with_too_little_memory_messages_are_refused_and_those_there_are_handled() {
+    let directory = Arc::new(tempfile::tempdir().unwrap());
+    let life = live_with(1, Arc::new(MemoryJournal::new()), directory).await;
+    life.put(QueueSpec::default()).await;
+    assert_eq!(life.send("a").await, Err(QueueError::NoMemory));
+
+    let life = Life::first().await;
+    life.put(QueueSpec::default()).await;
+    life.send("a").await.unwrap();
+    let life = life.crash_into(1, Vec::new()).await;
+    assert_eq!(life.send("b").await, Err(QueueError::NoMemory));
+    let received = life.receive(10, Span::ZERO).await.unwrap();
+    assert_eq!(received.len(), 1);
+    life.settle(&received[0], Settle::Complete).await.unwrap();
 }
 
 #[tokio::test(flavor = "multi_thread")]

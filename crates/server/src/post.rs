@@ -107,7 +107,7 @@ fn refused(status: StatusCode, body: &[u8]) -> PostError {
     let problem = serde_json::from_slice::<wire::Problem>(body).ok();
     let (code, reason) = problem.map_or((String::new(), status.to_string()), |said| (said.code, said.detail));
     match code.as_str() {
-        "unknown_queue" | "queue_full" | "disk_full" | "not_held" => later(reason),
+        "unknown_queue" | "queue_full" | "disk_full" | "memory_full" | "not_held" => later(reason),
         _ if status.is_client_error() => PostError::Refused(reason),
         _ => PostError::Unknown(reason),
     }
@@ -125,6 +125,7 @@ fn sorted(error: QueueError) -> PostError {
             QueueRejection::NotFound(_) | QueueRejection::Full { .. } | QueueRejection::TooManyIds { .. },
         )
         | QueueError::NoRoom
+        | QueueError::NoMemory
         | QueueError::NotHeld { .. } => PostError::Later { reason, retry_after: None },
         QueueError::Rejected(_) => PostError::Refused(reason),
         // It may have become durable before the partition stopped.

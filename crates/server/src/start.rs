@@ -310,7 +310,12 @@ fn keeper(
 
 fn admission(config: &Config, memory: Memory) -> Admission {
     let limits = &config.limits;
-    Admission::new(limits.unfinished_runs_max, limits.memory_bytes_max.min(memory.admission))
+    Admission::new(limits.unfinished_runs_max, memory_bytes_max(config, memory))
+}
+
+/// Resident memory above which neither requests nor messages are taken.
+fn memory_bytes_max(config: &Config, memory: Memory) -> u64 {
+    config.limits.memory_bytes_max.min(memory.admission)
 }
 
 fn engine_settings(config: &Config, memory: Memory) -> engine::Settings {
@@ -321,6 +326,7 @@ fn engine_settings(config: &Config, memory: Memory) -> engine::Settings {
         live_bytes_max_per_partition: share(memory.live as usize),
         spike_unfinished_max: config.limits.unfinished_runs_max / 2,
         history_max_per_job: config.jobs.history_max_per_job,
+        memory_bytes_max: memory_bytes_max(config, memory),
         ..engine::Settings::for_partitions(config.partitions)
     }
 }

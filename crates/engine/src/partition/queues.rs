@@ -50,6 +50,9 @@ impl<J: Journal> Partition<J> {
             QueueCommand::Send { .. } if !self.shared.journal.room().accepts => {
                 Pending::Ready(Err(QueueError::NoRoom))
             }
+            QueueCommand::Send { .. } if self.shared.memory.is_short(batch.now) => {
+                Pending::Ready(Err(QueueError::NoMemory))
+            }
             command => {
                 let mut changes = Changes::default();
                 let answer = self.change_queues(batch, command, &mut changes);
