@@ -100,10 +100,13 @@ pub async fn start_with_clock(config: Config, clock: Clock) -> Result<Running, S
         Ground::lay(&config, descriptors, memory, &clock).await?;
     let ids = Arc::new(Ids::new());
     let ingest = door(&config, memory, &journal, &view, &ids, &clock, &mut metrics);
-    let starter = Arc::new(WorkflowStarter { ingest: ingest.clone(), catalogs: control.catalogs().clone() });
+    let neighbours = membership.as_ref().map_or_else(Neighbours::none, Membership::neighbours);
+    let (others, catalogs) = (neighbours.others(config.partitions), control.catalogs().clone());
+    let starter = Arc::new(WorkflowStarter { ingest: ingest.clone(), catalogs, others: others.clone() });
     let region_epoch = nats::region_epoch(regions.as_ref());
     let active = regions.as_ref().map_or_else(|| watch::channel(true).1, Regions::active);
-    let outbound = Outbound::new(&config, descriptors, vault.clone(), starter, region_epoch, clock.clone())?;
+    let outbound =
+        Outbound::new(&config, descriptors, vault.clone(), starter, others, region_epoch, clock.clone())?;
     // Before any call is made again: a service that is held open gets none.
     let by_hand = ByHand::in_force(outbound.performer.services(), control.documents());
     let engine = Engine::new(
@@ -120,8 +123,7 @@ pub async fn start_with_clock(config: Config, clock: Clock) -> Result<Running, S
     if membership.is_none() {
         engine.take_all().await;
     }
-    let neighbours = membership.as_ref().map_or_else(Neighbours::none, Membership::neighbours);
-    outbound.postman.reaches(engine.clone(), neighbours.queues());
+    outbound.postman.reaches(engine.clone());
     let gauges = gauges::Gauges::register(&mut metrics);
     let sources = outbound.sources(&config, &engine, &ingest, control.catalogs(), &mut metrics);
     let following = host::spawn("services by hand", by_hand.clone().keep_following());
