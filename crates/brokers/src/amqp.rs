@@ -95,7 +95,10 @@ fn judge(outcome: Outcome) -> Result<(), SendError> {
         Outcome::Accepted(_) => Ok(()),
         Outcome::Rejected(rejected) => {
             let told = rejected.error.as_ref().map_or_else(|| "it says no more".to_owned(), describe);
-            Err(SendError::Refused(format!("the broker rejected the message: {told}")))
+            let text = format!("the broker rejected the message: {told}");
+            // Without a word it is most often a queue that is full.
+            let for_good = rejected.error.is_some_and(|error| is_for_good(&error.condition));
+            Err(if for_good { SendError::Refused(text) } else { SendError::NotSent(text) })
         }
         Outcome::Released(_) => {
             Err(SendError::NotSent("the broker released the message: nobody takes it for now".to_owned()))
@@ -206,7 +209,7 @@ async fn connect(dialer: &Dialer, address: &Address, login: Option<&Login>) -> R
         let told = format!("connecting to {address} by AMQP 1.0: {error}");
         match error {
             OpenError::SaslError { .. } => SendError::Refused(format!("{address} refused the login")),
-            OpenError::RemoteClosedWithError(told) => {
+            OpenError::RemoteClosedWithError(told) if is_for_good(&told.condition) => {
                 SendError::Refused(format!("{address} refused the connection: {}", describe(told)))
             }
             _ => SendError::NotSent(told),
@@ -238,17 +241,32 @@ fn unique(kind: &str) -> String {
 /// A link that is refused for good, or for now.
 fn refusal(address: &str, told: &definitions::Error) -> SendError {
     let text = format!("the broker refused a link to {address:?}: {}", describe(told));
-    let for_good = [
-        AmqpError::NotFound,
-        AmqpError::UnauthorizedAccess,
-        AmqpError::NotAllowed,
-        AmqpError::InvalidField,
-        AmqpError::NotImplemented,
-        AmqpError::PreconditionFailed,
-    ];
-    match &told.condition {
-        ErrorCondition::AmqpError(condition) if for_good.contains(condition) => SendError::Refused(text),
-        _ => SendError::NotSent(text),
+    if is_for_good(&told.condition) { SendError::Refused(text) } else { SendError::NotSent(text) }
+}
+
+/// Whether the same again would be refused again. What is not known to be for good is tried again: a broker that is busy,
+/// full, failing over or stopping says so in words of its own.
+fn is_for_good(condition: &ErrorCondition) -> bool {
+    match condition {
+        ErrorCondition::AmqpError(condition) => matches!(
+            condition,
+            AmqpError::NotFound
+                | AmqpError::UnauthorizedAccess
+                | AmqpError::DecodeError
+                | AmqpError::NotAllowed
+                | AmqpError::InvalidField
+                | AmqpError::NotImplemented
+                | AmqpError::PreconditionFailed
+        ),
+        ErrorCondition::LinkError(condition) => *condition == LinkCondition::MessageSizeExceeded,
+        // In the words of Service Bus.
+        ErrorCondition::Custom(condition) => {
+            matches!(
+                condition.as_str(),
+                "com.microsoft:argument-error" | "com.microsoft:argument-out-of-range"
+            )
+        }
+        _ => false,
     }
 }
 
@@ -280,6 +298,7 @@ fn describe(told: &definitions::Error) -> String {
 
 #[cfg(test)]
 mod tests {
+    use fe2o3_amqp::types::definitions::ConnectionError as ConnectionCondition;
     use fe2o3_amqp::types::messaging::{Accepted, Modified, Rejected, Released};
 
     use super::*;
@@ -291,10 +310,45 @@ mod tests {
         let rejected = Outcome::Rejected(Rejected { error: Some(error) });
         let told = "the broker rejected the message: PreconditionFailed: too old";
         assert_eq!(judge(rejected), Err(SendError::Refused(told.to_owned())));
+        let wordless = Outcome::Rejected(Rejected { error: None });
+        assert!(matches!(judge(wordless), Err(SendError::NotSent(_))));
         let modified =
             Modified { delivery_failed: None, undeliverable_here: None, message_annotations: None };
         for outcome in [Outcome::Released(Released {}), Outcome::Modified(modified)] {
             assert!(matches!(judge(outcome), Err(SendError::NotSent(_))));
+        }
+    }
+
+    #[test]
+    fn a_broker_that_is_busy_full_or_stopping_is_tried_again() {
+        let custom = |text: &str| ErrorCondition::Custom(text.into());
+        let for_now: [ErrorCondition; 9] = [
+            AmqpError::InternalError.into(),
+            AmqpError::ResourceLimitExceeded.into(),
+            AmqpError::ResourceLocked.into(),
+            AmqpError::ResourceDeleted.into(),
+            ConnectionCondition::ConnectionForced.into(),
+            LinkCondition::DetachForced.into(),
+            custom("com.microsoft:server-busy"),
+            custom("com.microsoft:timeout"),
+            custom("com.microsoft:entity-disabled"),
+        ];
+        for condition in for_now {
+            let error = definitions::Error::new(condition, None, None);
+            assert!(matches!(refusal("q", &error), SendError::NotSent(_)), "{error:?}");
+            let rejected = Outcome::Rejected(Rejected { error: Some(error) });
+            assert!(matches!(judge(rejected.clone()), Err(SendError::NotSent(_))), "{rejected:?}");
+        }
+        let for_good: [ErrorCondition; 4] = [
+            AmqpError::UnauthorizedAccess.into(),
+            AmqpError::NotFound.into(),
+            LinkCondition::MessageSizeExceeded.into(),
+            custom("com.microsoft:argument-error"),
+        ];
+        for condition in for_good {
+            let rejected =
+                Outcome::Rejected(Rejected { error: Some(definitions::Error::new(condition, None, None)) });
+            assert!(matches!(judge(rejected.clone()), Err(SendError::Refused(_))), "{rejected:?}");
         }
     }
 }

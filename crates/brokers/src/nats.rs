@@ -5,6 +5,7 @@ mod receive;
 mod violations;
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use async_nats::connection::State;
@@ -160,6 +161,7 @@ impl Connection {
             )));
         }
         let body = message.body.clone();
+        let connected = self.connects();
         let sent = self.client.publish_with_headers(subject.to_owned(), headers, body).await;
         sent.map_err(|error| SendError::Refused(format!("NATS: {}", with_source(&error))))?;
         self.client.flush().await.map_err(|error| lost(&error))?;
@@ -175,7 +177,19 @@ impl Connection {
             }
         }
         // What the server forbids it says first, so that it is known by now.
-        self.violations.take(subject).map_or(Ok(()), |forbidden| Err(SendError::Refused(forbidden)))
+        if let Some(forbidden) = self.violations.take(subject) {
+            return Err(SendError::Refused(forbidden));
+        }
+        // The client connects again by itself. An answer over another connection says nothing of the message.
+        if self.connects() != connected {
+            return Err(lost(&"it was made anew in between"));
+        }
+        Ok(())
+    }
+
+    /// How often the client has connected so far.
+    fn connects(&self) -> u64 {
+        self.client.statistics().connects.load(Ordering::Relaxed)
     }
 }
 

@@ -7,6 +7,7 @@ mod receive;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use lapin::options::{BasicPublishOptions, ConfirmSelectOptions};
+use lapin::protocol::{AMQPError, AMQPErrorKind, AMQPHardError, AMQPSoftError};
 use lapin::uri::{AMQPAuthority, AMQPQueryString, AMQPScheme, AMQPUri, AMQPUserInfo, SASLMechanism};
 use lapin::{Channel, Confirmation, ConnectionProperties, ErrorKind};
 use percent_encoding::percent_decode_str;
@@ -145,13 +146,24 @@ async fn connect(
     let wire = dialer.dial(address).await?;
     let connected = kit::connect(wire, uri(address, login)?, ConnectionProperties::default()).await;
     connected.map_err(|error| match error.kind() {
-        // The broker closes the connection of a login that it does not know, and says nothing more.
-        ErrorKind::ProtocolError(told) => SendError::Refused(format!(
-            "RabbitMQ at {address} refused the connection: {}",
-            told.get_message()
-        )),
+        ErrorKind::ProtocolError(told) => unconnected(address, told),
         _ => SendError::NotSent(format!("connecting to RabbitMQ at {address}: {error}")),
     })
+}
+
+/// A connection that RabbitMQ refuses: for good when its user, its virtual host or what it asks for is the reason. A
+/// broker that stops, fails or has as many connections as it takes may think otherwise later.
+fn unconnected(address: &Address, told: &AMQPError) -> SendError {
+    let text = format!("RabbitMQ at {address} refused the connection: {}", told.get_message());
+    let for_good = match told.kind() {
+        AMQPErrorKind::Soft(soft) => *soft == AMQPSoftError::ACCESSREFUSED,
+        // Too many connections are not allowed either, and only the text tells them apart.
+        AMQPErrorKind::Hard(AMQPHardError::NOTALLOWED) => !told.get_message().as_str().contains("limit"),
+        AMQPErrorKind::Hard(hard) => {
+            matches!(hard, AMQPHardError::INVALIDPATH | AMQPHardError::NOTIMPLEMENTED)
+        }
+    };
+    if for_good { SendError::Refused(text) } else { SendError::NotSent(text) }
 }
 
 fn uri(address: &Address, login: Option<&Login>) -> Result<AMQPUri, SendError> {
@@ -215,5 +227,36 @@ fn unroutable(place: Place<'_>) -> String {
         format!("RabbitMQ has no queue {routing_key:?}")
     } else {
         format!("no queue is bound to the exchange {exchange:?} for the routing key {routing_key:?}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refused(id: u16, message: &str) -> SendError {
+        let address = Address::parse("amqp://mq.test", &AMQP).unwrap();
+        unconnected(&address, &AMQPError::from_id(id, message.into()).unwrap())
+    }
+
+    #[test]
+    fn a_connection_is_refused_for_good_only_by_what_a_person_has_to_change() {
+        for (id, message) in [
+            (403, "ACCESS_REFUSED - Login was refused using authentication mechanism PLAIN"),
+            (530, "NOT_ALLOWED - vhost nowhere not found"),
+            (530, "NOT_ALLOWED - access to vhost '/' refused for user 'guest'"),
+        ] {
+            let told = refused(id, message);
+            assert!(matches!(told, SendError::Refused(_)), "{told:?}");
+        }
+        for (id, message) in [
+            (320, "CONNECTION_FORCED - broker forced connection closure with reason 'shutdown'"),
+            (530, "NOT_ALLOWED - access to vhost '/' refused for user 'a': connection limit (9) is reached"),
+            (541, "INTERNAL_ERROR - access to vhost '/' refused for user 'a': vhost '/' is down"),
+            (506, "RESOURCE_ERROR"),
+        ] {
+            let told = refused(id, message);
+            assert!(matches!(told, SendError::NotSent(_)), "{told:?}");
+        }
     }
 }

@@ -79,5 +79,8 @@ pub const TOKEN_MARGIN: Duration = Duration::from_secs(300);
 /// Client certificates that are kept open; opening one again costs some milliseconds.
 pub const CERTIFICATES_MAX: usize = 256;
 
+/// Notices that a feed or an endpoint has while the other has not; some 200 bytes each.
+pub const HALF_NOTICES_MAX: usize = 10_000;
+
 /// Bytes of what the feed is told of a run, of the 320 KiB that a message may have.
 pub const FEED_BYTES_MAX: usize = 240 * 1024;

@@ -39,6 +39,8 @@ struct Inner {
     environment: Environment,
     // Which workflow versions have told their services' limits; touched once per call, for a look-up.
     configured: Mutex<BTreeMap<WorkflowName, BTreeSet<u32>>>,
+    // Touched by notices with a feed alone, for a look-up.
+    halves: Mutex<feed::Halves>,
 }
 
 impl Performer {
@@ -46,8 +48,8 @@ impl Performer {
     pub fn new(client: Client, sender: Sender, jobs: JobOrders, clock: Clock) -> Performer {
         let services = ServicePool::new(ServiceSettings::default());
         let environment = sign_in::PROCESS;
-        let configured = Mutex::default();
-        Performer(Arc::new(Inner { client, sender, services, jobs, clock, environment, configured }))
+        let (configured, halves) = (Mutex::default(), Mutex::default());
+        Performer(Arc::new(Inner { client, sender, services, jobs, clock, environment, configured, halves }))
     }
 
     /// The services that were called, and how they are doing.

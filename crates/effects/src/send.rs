@@ -21,7 +21,7 @@ use crate::limits::MESSAGE_ID_CHARS_MAX;
 use crate::mask::Mask;
 use crate::post::{Place, Post, PostError};
 use crate::service::Verdict;
-use crate::sort::{Sorted, escape, sort};
+use crate::sort::{Sorted, escape, retry_after, sort};
 
 pub(crate) use self::bus::BusEntity;
 pub(crate) use self::storage::{Facts, StorageQueue};
@@ -69,11 +69,11 @@ impl Sender {
             Target::BuiltIn(place) => self.post(place.clone(), message, patience).await,
             Target::Storage(queue) => {
                 let request = queue.request(&message, now, &mut mask);
-                self.over_http(request, &mask, patience).await
+                self.over_http(request, &mask, patience, |_| false).await
             }
             Target::Bus(entity) => {
                 let request = entity.request(&message, now, &mut mask);
-                self.over_http(request, &mask, patience).await
+                self.over_http(request, &mask, patience, bus::is_full).await
             }
             Target::Broker(destination) => self.through_broker(destination, &message, patience).await,
         };
@@ -113,7 +113,14 @@ impl Sender {
         })
     }
 
-    async fn over_http(&self, request: Result<Request, String>, mask: &Mask, patience: Duration) -> Sent {
+    /// `is_full` knows an answer that means no for now, where its status alone would mean no for good.
+    async fn over_http(
+        &self,
+        request: Result<Request, String>,
+        mask: &Mask,
+        patience: Duration,
+        is_full: fn(&Answer) -> bool,
+    ) -> Sent {
         let mut request = match request {
             Ok(request) => request,
             Err(reason) => return Sent { sorted: refused(reason), verdict: Verdict::Untried },
@@ -127,14 +134,22 @@ impl Sender {
             }
             Err(fault) => Err(fault),
         };
-        let sorted = match sort(&result, self.0.clock.now()) {
+        let now = self.0.clock.now();
+        let sorted = match sort(&result, now) {
             // Both say 2xx as soon as the message is taken, and nothing of their answer is needed.
             Sorted::Unknown { .. } if matches!(&result, Err(Fault::TooLarge { answer: Some(answer) }) if (200..300).contains(&answer.status)) => {
                 done()
             }
             sorted => sorted,
         };
+        // Of the service: that one of its queues is full must not pause the others.
         let verdict = Verdict::of(&result, &sorted);
+        let sorted = match (&result, sorted) {
+            (Ok(answer), Sorted::Refused { status, reason }) if is_full(answer) => {
+                Sorted::Transient { status, reason, retry_after: retry_after(&answer.headers, now) }
+            }
+            (_, sorted) => sorted,
+        };
         Sent { sorted, verdict }
     }
 }

@@ -38,6 +38,8 @@ pub struct Settings {
     pub snapshot_after_bytes: u64,
     /// Ended occurrences that are kept of a job.
     pub history_max_per_job: usize,
+    /// Resident memory above which queues and topics take no messages.
+    pub memory_bytes_max: u64,
 }
 
 impl Settings {
@@ -53,6 +55,7 @@ impl Settings {
             spike_unfinished_max: usize::MAX,
             snapshot_after_bytes: SNAPSHOT_AFTER_BYTES,
             history_max_per_job: HISTORY_MAX_PER_JOB,
+            memory_bytes_max: u64::MAX,
         }
     }
 }
@@ -94,7 +97,9 @@ impl Engine {
         metrics: Metrics,
     ) -> Engine {
         let calls_held = Arc::default();
-        let shared = Shared { journal, view, ids, catalogs, effects, clock, settings, metrics, calls_held };
+        let memory = host::Memory::new(settings.memory_bytes_max);
+        let shared =
+            Shared { journal, view, ids, catalogs, effects, clock, settings, metrics, calls_held, memory };
         Engine(Arc::new(Holdings::new(shared)))
     }
 

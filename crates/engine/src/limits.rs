@@ -49,7 +49,7 @@ pub const RECEIVED_MAX: usize = 256;
 /// Bytes of messages that one consumer is handed at once, the last one not counted: an answer of 1.25 MiB at most.
 pub const RECEIVED_BYTES_MAX: usize = 1 << 20;
 
-/// Messages that one redrive or purge moves: some 50 KB of events.
+/// Messages that a redrive or purge moves in one frame, some 50 KB of events; whoever asks for more asks again.
 pub const REDRIVEN_MAX: usize = 1000;
 
 /// Bytes of requests read from the inbox at once.

@@ -106,6 +106,7 @@ pub(crate) struct Shared<J> {
     pub settings: Settings,
     pub metrics: Metrics,
     pub calls_held: CallsHeld,
+    pub memory: host::Memory,
 }
 
 /// Whether calls wait, because the instance may have been overtaken without knowing.

@@ -8,7 +8,6 @@ use crate::jobs;
 
 /// Something asked about a queue or a topic.
 #[derive(Debug, Clone, PartialEq, Eq)]
-#[expect(clippy::large_enum_variant, reason = "a command lives as long as its message in the channel")]
 pub enum QueueCommand {
     PutQueue {
         name: QueueName,
@@ -31,6 +30,12 @@ pub enum QueueCommand {
     Send {
         to: QueueName,
         messages: Vec<Outgoing>,
+    },
+    /// One message from inside, whose sender says what it must come to.
+    Post {
+        to: QueueName,
+        kind: Kind,
+        message: Message,
     },
     Receive(Receive),
     /// Shows messages and leaves them where they are.
@@ -64,6 +69,15 @@ pub struct Outgoing {
     pub message: Message,
     /// Whether the sender chose its id, so that a second one with it is a repetition.
     pub own_id: bool,
+}
+
+/// What a message from inside must come to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    Queue,
+    Topic,
+    /// A queue, which is made when nothing has its name.
+    MadeQueue,
 }
 
 /// What a consumer asks for.
@@ -132,6 +146,8 @@ pub enum QueueError {
     Rejected(#[from] QueueRejection),
     #[error("the disk is full: new messages are refused until there is room")]
     NoRoom,
+    #[error("the process uses too much memory: new messages are refused until it has some again")]
+    NoMemory,
     #[error("partition {partition} is stopped: {reason}")]
     Stopped { partition: PartitionId, reason: String },
     #[error("partition {partition} is not held here")]

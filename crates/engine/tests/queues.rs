@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use engine::queues::{
-    Mode, Outgoing, QueueAnswer, QueueCommand, QueueError, Receive, Received, partition_of,
+    Kind, Mode, Outgoing, QueueAnswer, QueueCommand, QueueError, Receive, Received, partition_of,
 };
 use engine::{Control, Effects, Engine, Metrics, Order, Settings};
 use host::Clock;
@@ -20,7 +20,7 @@ use prometheus_client::registry::Registry;
 use tokio::sync::Mutex;
 use tokio::task::JoinHandle;
 use view::{Ids, View};
-use words::{Message, QueueName, QueueSpec, Span};
+use words::{Message, QueueName, QueueSpec, Span, TopicSpec};
 
 const PARTITIONS: u16 = 3;
 
@@ -42,6 +42,14 @@ struct Life {
 }
 
 async fn live(journal: Arc<MemoryJournal>, directory: Arc<tempfile::TempDir>) -> Life {
+    live_with(u64::MAX, journal, directory).await
+}
+
+async fn live_with(
+    memory_bytes_max: u64,
+    journal: Arc<MemoryJournal>,
+    directory: Arc<tempfile::TempDir>,
+) -> Life {
     let view = open(directory.path()).await;
     let clock = Clock::start();
     let control = Control::open(journal.clone(), clock.clone()).await.unwrap();
@@ -52,7 +60,7 @@ async fn live(journal: Arc<MemoryJournal>, directory: Arc<tempfile::TempDir>) ->
         control.catalogs().clone(),
         Arc::new(Nobody),
         clock,
-        Settings { snapshot_after_bytes: 20_000, ..Settings::for_partitions(PARTITIONS) },
+        Settings { snapshot_after_bytes: 20_000, memory_bytes_max, ..Settings::for_partitions(PARTITIONS) },
         Metrics::register(&mut Registry::default()),
     )
     .await;
@@ -76,6 +84,11 @@ impl Life {
     }
 
     async fn crash(self, clients: Vec<JoinHandle<()>>) -> Life {
+        self.crash_into(u64::MAX, clients).await
+    }
+
+    /// The next life has this much memory.
+    async fn crash_into(self, memory_bytes_max: u64, clients: Vec<JoinHandle<()>>) -> Life {
         // The old journal refuses everything, which ends whoever depends on it.
         let journal = Arc::new(self.journal.reopen());
         for client in clients {
@@ -85,7 +98,7 @@ impl Life {
         drop(self.engine);
         let view = self.view;
         tokio::task::spawn_blocking(move || view.close()).await.unwrap();
-        live(journal, self.directory).await
+        live_with(memory_bytes_max, journal, self.directory).await
     }
 
     async fn ask(&self, command: QueueCommand) -> Result<QueueAnswer, QueueError> {
@@ -128,6 +141,47 @@ fn name() -> QueueName {
 
 fn at() -> QueueRef {
     QueueRef::queue(name())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn with_too_little_memory_messages_are_refused_and_those_there_are_handled() {
+    let directory = Arc::new(tempfile::tempdir().unwrap());
+    let life = live_with(1, Arc::new(MemoryJournal::new()), directory).await;
+    life.put(QueueSpec::default()).await;
+    assert_eq!(life.send("a").await, Err(QueueError::NoMemory));
+    let post = QueueCommand::Post { to: name(), kind: Kind::Queue, message: Message::new("a", "") };
+    assert_eq!(life.ask(post).await, Err(QueueError::NoMemory));
+
+    let life = Life::first().await;
+    life.put(QueueSpec::default()).await;
+    life.send("a").await.unwrap();
+    let life = life.crash_into(1, Vec::new()).await;
+    assert_eq!(life.send("b").await, Err(QueueError::NoMemory));
+    let received = life.receive(10, Span::ZERO).await.unwrap();
+    assert_eq!(received.len(), 1);
+    life.settle(&received[0], Settle::Complete).await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_message_from_inside_comes_to_what_its_sender_means() {
+    let life = Life::first().await;
+    let post = async |kind| {
+        let message = Message::new("a", "body");
+        life.ask(QueueCommand::Post { to: name(), kind, message }).await
+    };
+    let missing = Err(QueueError::Rejected(QueueRejection::NotFound(name())));
+    assert_eq!(post(Kind::Queue).await, missing);
+    assert_eq!(post(Kind::Topic).await, missing);
+    assert!(matches!(post(Kind::MadeQueue).await, Ok(QueueAnswer::Sent(_))));
+    assert_eq!(life.receive(10, Span::ZERO).await.unwrap().len(), 1, "the queue is made with its message");
+    assert_eq!(post(Kind::Topic).await, Err(QueueError::Rejected(QueueRejection::IsQueue(name()))));
+    life.ask(QueueCommand::Delete { at: at() }).await.unwrap();
+    life.ask(QueueCommand::PutTopic { name: name(), spec: TopicSpec::default() }).await.unwrap();
+    // A topic may have nobody who takes the message.
+    let is_topic = Err(QueueError::Rejected(QueueRejection::IsTopic(name())));
+    assert_eq!(post(Kind::Queue).await, is_topic);
+    assert_eq!(post(Kind::MadeQueue).await, is_topic);
+    assert!(matches!(post(Kind::Topic).await, Ok(QueueAnswer::Sent(_))));
 }
 
 #[tokio::test(flavor = "multi_thread")]

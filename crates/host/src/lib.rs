@@ -1,11 +1,13 @@
-//! What the process gives to its parts: the time, new ids, histograms, and tasks that never die silently.
+//! What the process gives to its parts: the time, new ids, histograms, a look at its memory, and tasks that never die silently.
 
 mod clock;
 mod histogram;
+mod memory;
 mod task;
 
 pub use clock::Clock;
 pub use histogram::{Counted, Histogram};
+pub use memory::{Memory, resident_bytes};
 pub use task::{run_blocking, spawn, survive_panics};
 
 use words::RunId;

@@ -3,6 +3,7 @@
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use host::resident_bytes;
 use journal::Room;
 use words::{Span, Timestamp};
 
@@ -98,14 +99,6 @@ impl Admission {
 fn seconds_to_drain(requests: f64, per_sec: f64) -> u64 {
     let (min, max) = RETRY_AFTER_SECS.into_inner();
     if per_sec < 0.001 { max } else { ((requests / per_sec).ceil() as u64).clamp(min, max) }
-}
-
-/// The resident memory of this process; zero where the system does not tell.
-fn resident_bytes() -> u64 {
-    const PAGE_BYTES: u64 = 4096;
-    let statm = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
-    let pages = statm.split(' ').nth(1).and_then(|pages| pages.parse::<u64>().ok());
-    pages.unwrap_or(0) * PAGE_BYTES
 }
 
 #[cfg(test)]

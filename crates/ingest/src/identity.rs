@@ -12,13 +12,15 @@ pub(crate) struct Identity {
     pub key: Key,
     /// Made here: nobody else can know the id, so it needs no look-up.
     pub fresh: bool,
+    /// Named by the body: whoever writes such bodies may give it to two of them.
+    pub from_body: bool,
 }
 
 impl Identity {
     /// One that nobody has.
     pub(crate) fn fresh() -> Identity {
         let id = host::new_run_id();
-        Identity { key: Key::from(id.clone()), id, fresh: true }
+        Identity { key: Key::from(id.clone()), id, fresh: true, from_body: false }
     }
 
     /// Whether another id would do as well, and with it another partition.
@@ -49,11 +51,12 @@ pub(crate) fn identify(
         );
         return Err(SubmitError::Unfit(text));
     }
+    let from_body = body_id.is_some();
     let given = path_id.or(body_id).or(header_id);
     let fresh = given.is_none();
     let id = given.unwrap_or_else(host::new_run_id);
     let key = key.unwrap_or_else(|| Key::from(id.clone()));
-    Ok(Identity { id, key, fresh })
+    Ok(Identity { id, key, fresh, from_body })
 }
 
 /// The same workflow and the same bytes make the same fingerprint.

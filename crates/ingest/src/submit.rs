@@ -39,7 +39,8 @@ pub struct Offer {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Elsewhere {
     /// It is written to the inbox from here, and the partition drops it when it knows its id: for requests from inside,
-    /// which are handed in again until they are durable, and whose ids nobody else gives.
+    /// which are handed in again until they are durable, and whose ids nobody else gives. An id that the body names may
+    /// be anybody's: such a request is refused all the same.
     #[default]
     Append,
     /// It is refused, and goes to the holder: only the holder can say whether its id is taken.
@@ -207,7 +208,8 @@ impl<J: Journal> Ingest<J> {
             Standing::Stopped => return Err(SubmitError::Stopped { partition }),
             Standing::Held => self.reserve(&identity, body_hash, partition)?,
             // Nobody else can have an id that was made here.
-            Standing::Elsewhere if offer.elsewhere == Elsewhere::Append || identity.is_free() => {
+            Standing::Elsewhere if identity.is_free() => Reservation::Unheld,
+            Standing::Elsewhere if offer.elsewhere == Elsewhere::Append && !identity.from_body => {
                 Reservation::Unheld
             }
             Standing::Elsewhere => {

@@ -25,7 +25,9 @@ pub use entity::{Entity, Subscription, Topic};
 pub use fact::{Left, MessageFact, MessageNo, QueueFact, QueueNo, Sent, Shelf};
 pub use held::{Counts, Dead, Queue, Slot, Standing};
 pub use receive::{Settle, Take, Taken};
-pub use send::{HOLDER_BYTES, ID_BYTES_MAX, MESSAGE_BYTES_MAX, PROPERTIES_MAX, SEND_BYTES_MAX, SendResult};
+pub use send::{
+    HOLDER_BYTES, ID_BYTES_MAX, IDS_MAX, MESSAGE_BYTES_MAX, PROPERTIES_MAX, SEND_BYTES_MAX, SendResult,
+};
 
 /// All queues and topics of a partition. The same facts always make the same queues.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -38,6 +40,9 @@ pub struct Queues {
     holders: BTreeMap<MessageNo, u32>,
     #[serde(skip)]
     wakes: BTreeSet<(Timestamp, QueueNo, MessageNo)>,
+    /// When all ids that a queue or topic remembers can be forgotten, if none comes until then.
+    #[serde(skip)]
+    idle: BTreeSet<(Timestamp, QueueName)>,
 }
 
 /// What a change came to, held back until it is durable.
@@ -124,6 +129,8 @@ impl Queues {
         for entity in self.names.values_mut() {
             entity.restore();
         }
+        let idle = self.names.keys().filter_map(|name| Some((self.idle_at(name)?, name.clone())));
+        self.idle = idle.collect();
         self
     }
 
@@ -156,9 +163,17 @@ impl Queues {
         self.queues.get(&no)
     }
 
-    /// When the next message wants attention, if nothing comes in.
+    /// When the next message, or what is remembered of messages, wants attention, if nothing comes in.
     pub fn wake_at(&self) -> Option<Timestamp> {
-        self.wakes.first().map(|(at, _, _)| *at)
+        let message = self.wakes.first().map(|(at, _, _)| *at);
+        let ids = self.idle.first().map(|(at, _)| *at);
+        message.into_iter().chain(ids).min()
+    }
+
+    /// When the ids that a queue or topic remembers can all be forgotten.
+    fn idle_at(&self, name: &QueueName) -> Option<Timestamp> {
+        let (seen, window) = self.seen_of(name).ok()?;
+        seen.idle_at(window)
     }
 
     fn take(&mut self, fact: QueueFact, changes: &mut Changes) {

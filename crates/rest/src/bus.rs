@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 
 use axum::body::Body;
 use engine::queues::{
-    Mode, Outgoing, QueueAnswer, QueueCommand, QueueError, Receive, Received, partition_of,
+    Kind, Mode, Outgoing, QueueAnswer, QueueCommand, QueueError, Receive, Received, partition_of,
 };
 use http::header::{CONTENT_TYPE, HOST, LOCATION};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, StatusCode};
@@ -43,8 +43,20 @@ const FORWARDED_PROTO: HeaderName = HeaderName::from_static("x-forwarded-proto")
 /// The media type of a message as instances hand them to each other: whole, in the format of the journal.
 pub const MESSAGE_TYPE: &str = "application/vnd.sortie.message";
 
+/// What a message that an instance hands over must come to: one of the words of [`kind_word`].
+pub const MESSAGE_KIND: HeaderName = HeaderName::from_static("sortie-message-kind");
+
 /// The media type of several messages at once.
 const BATCH: &str = "application/vnd.microsoft.servicebus.json";
+
+/// What a message must come to, as instances tell each other.
+pub fn kind_word(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Queue => "queue",
+        Kind::Topic => "topic",
+        Kind::MadeQueue => "made-queue",
+    }
+}
 
 /// Whether a request waits for a message.
 pub(crate) fn is_receive(errand: &Errand) -> bool {
@@ -109,12 +121,10 @@ impl<J: Journal> Api<J> {
             return Err(ApiError::BadRequest(text.to_owned()));
         }
         let headers = request.headers().clone();
-        let messages = if self.is_peers_message(&headers) {
-            let bytes = body::read(request, MESSAGES_BYTES_MAX).await?;
-            let message = journal::codec::decode(&bytes);
-            let message = message.map_err(|error| ApiError::BadMessage(error.to_string()))?;
-            vec![Outgoing { message, own_id: true }]
-        } else if is_batch(&headers) {
+        if self.is_peers_message(&headers) {
+            return self.post(place, request).await;
+        }
+        let messages = if is_batch(&headers) {
             batch::read(&body::read(request, MESSAGES_BYTES_MAX).await?)?
         } else {
             let mut outgoing = from_headers(&headers)?;
@@ -123,6 +133,20 @@ impl<J: Journal> Api<J> {
         };
         let to = place.at.name.clone();
         self.ask_queue(QueueCommand::Send { to: to.clone(), messages }, &to).await?;
+        Ok(empty(StatusCode::CREATED))
+    }
+
+    /// Takes a message that another instance hands over.
+    async fn post(&self, place: &Place, request: Request<Payload>) -> Result<Response<Body>, ApiError> {
+        let bad = |text: String| ApiError::BadMessage(text);
+        let said = request.headers().get(MESSAGE_KIND).and_then(|value| value.to_str().ok());
+        let kinds = [Kind::Queue, Kind::Topic, Kind::MadeQueue];
+        let kind = kinds.into_iter().find(|kind| said == Some(kind_word(*kind)));
+        let kind = kind.ok_or_else(|| bad(format!("{MESSAGE_KIND}: says what the message must come to")))?;
+        let bytes = body::read(request, MESSAGES_BYTES_MAX).await?;
+        let message = journal::codec::decode(&bytes).map_err(|error| bad(error.to_string()))?;
+        let to = place.at.name.clone();
+        self.ask_queue(QueueCommand::Post { to: to.clone(), kind, message }, &to).await?;
         Ok(empty(StatusCode::CREATED))
     }
 

@@ -20,9 +20,11 @@ use crate::api::Api;
 use crate::body::{self, Payload};
 use crate::error::ApiError;
 
-pub(crate) use accept::{Accepted, VERSION, Way};
+pub use accept::VERSION;
+pub(crate) use accept::{Accepted, Way};
 
-const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
+/// Names the run that a request becomes, when neither its path nor its body does.
+pub const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
 const IDEMPOTENT_REPLAY: HeaderName = HeaderName::from_static("idempotent-replay");
 const TRACEPARENT: HeaderName = HeaderName::from_static("traceparent");
 

@@ -201,7 +201,7 @@ impl ApiError {
             ApiError::Command(CommandError::Stopped { .. })
             | ApiError::Queue(QueueError::Stopped { .. })
             | ApiError::Submit(SubmitError::Stopped { .. }) => Some(30),
-            ApiError::Queue(QueueError::NoRoom) | ApiError::Standby(_) => Some(5),
+            ApiError::Queue(QueueError::NoRoom | QueueError::NoMemory) | ApiError::Standby(_) => Some(5),
             _ => None,
         }
     }
@@ -335,6 +335,7 @@ fn job_code(rejection: &JobRejection) -> (StatusCode, &'static str) {
 fn queue_code(error: &QueueError) -> (StatusCode, &'static str) {
     let rejection = match error {
         QueueError::NoRoom => return (StatusCode::SERVICE_UNAVAILABLE, "disk_full"),
+        QueueError::NoMemory => return (StatusCode::SERVICE_UNAVAILABLE, "memory_full"),
         QueueError::Stopped { .. } => return (StatusCode::SERVICE_UNAVAILABLE, "partition_stopped"),
         QueueError::NotHeld { .. } => return NOT_HELD_CODE,
         QueueError::Rejected(rejection) => rejection,

@@ -36,7 +36,8 @@ mod show;
 
 pub use access::{Access, Right, Role, SharedKey, Token};
 pub use api::{Api, Calls, Parts};
-pub use bus::MESSAGE_TYPE;
+pub use bus::{MESSAGE_KIND, MESSAGE_TYPE, kind_word};
+pub use entrance::{IDEMPOTENCY_KEY, VERSION as WORKFLOW_VERSION};
 pub use error::{CODES, Code};
 pub use pages::{Ask, Asking, Pages, PagesAnswer};
 pub use passage::{FORWARDED, NoPassage, PassError, Passage, Passing};

@@ -270,9 +270,12 @@ fn check(expect: Expect, version: Result<u32, ApiError>) -> Result<(), ApiError>
         (Expect::Version(wanted), Ok(version)) if wanted != version => {
             changed(&format!("it is at version {version}; look at it again before you change it"))
         }
-        (Expect::Version(_), Err(ApiError::Queue(QueueError::Rejected(QueueRejection::NotFound(_))))) => {
-            changed("it is not there any more")
-        }
+        (
+            Expect::Version(_),
+            Err(ApiError::Queue(QueueError::Rejected(
+                QueueRejection::NotFound(_) | QueueRejection::NoSubscription { .. },
+            ))),
+        ) => changed("it is not there any more"),
         (
             _,
             Err(

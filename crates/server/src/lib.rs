@@ -10,6 +10,7 @@ mod journals;
 mod membership;
 mod memory;
 mod nats;
+mod others;
 mod outbound;
 mod owner;
 mod pages;
@@ -27,5 +28,6 @@ pub use config::{
 };
 pub use engine::{Applied, ApplyError};
 pub use nats::NatsError;
+pub use others::Others;
 pub use passage::{HttpPassage, Neighbours};
 pub use start::{Running, StartError, start, start_with_clock};

@@ -9,11 +9,13 @@ use engine::{Catalogs, Engine};
 use host::Clock;
 use ingest::Ingest;
 use prometheus_client::registry::Registry;
+use sources::Holders;
 use vault::Vault;
 
 use crate::config::{Config, ConfigError};
 use crate::descriptors::Descriptors;
 use crate::journals::AnyJournal;
+use crate::others::Others;
 use crate::post::Postman;
 use crate::starter::WorkflowStarter;
 
@@ -21,6 +23,7 @@ pub(crate) struct Outbound {
     pub performer: Performer,
     brokers: Brokers,
     pub postman: Postman,
+    others: Option<Others>,
 }
 
 impl Outbound {
@@ -29,6 +32,7 @@ impl Outbound {
         descriptors: Descriptors,
         vault: Arc<Vault>,
         starter: Arc<WorkflowStarter>,
+        others: Option<Others>,
         region_epoch: Arc<AtomicU64>,
         clock: Clock,
     ) -> Result<Outbound, ConfigError> {
@@ -39,13 +43,13 @@ impl Outbound {
             ..Default::default()
         });
         let brokers = Brokers::new(Arc::new(config.egress()?));
-        let postman = Postman::new(config.partitions);
+        let postman = Postman::new(config.partitions, others.clone());
         let sender = Sender::new(client.clone(), brokers.clone(), Arc::new(postman.clone()), clock.clone());
         let settings = config.job_settings();
         let caller = JobCaller::new(client.clone(), sender.clone(), vault, starter, clock.clone(), settings);
         let orders = JobOrders { caller, region: config.jobs.region.clone() };
         let performer = Performer::new(client, sender, orders, clock);
-        Ok(Outbound { performer, brokers, postman })
+        Ok(Outbound { performer, brokers, postman, others })
     }
 
     /// What takes messages in, over the same connections and with the same secrets.
@@ -65,6 +69,7 @@ impl Outbound {
             metrics: sources::Metrics::register(metrics),
             brokers: self.brokers.clone(),
             login: |service| sign_in::login_of(service, sign_in::PROCESS),
+            holders: self.others.clone().map(|others| Arc::new(others) as Arc<dyn Holders>),
         }
     }
 }

@@ -13,7 +13,7 @@ use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::{TokioExecutor, TokioTimer};
 use rest::{NoPassage, PassError, Passage, Passing, PeerSecret};
 
-use crate::post::Others;
+use crate::others::Others;
 
 /// How long an instance that lives may take to take a connection.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
@@ -54,10 +54,10 @@ impl Neighbours {
         Neighbours { directory, passage: Arc::new(HttpPassage::new()), peer: Some(peer), roles }
     }
 
-    /// The way to the queues that they hold.
-    pub(crate) fn queues(&self) -> Option<Others> {
+    /// The way to what they hold; none for an instance that is alone.
+    pub fn others(&self, partitions: u16) -> Option<Others> {
         let (directory, passage) = (self.directory.clone(), self.passage.clone());
-        self.peer.clone().map(|peer| Others { directory, passage, peer })
+        self.peer.clone().map(|peer| Others { directory, passage, peer, partitions })
     }
 }
 

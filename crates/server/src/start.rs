@@ -100,10 +100,13 @@ pub async fn start_with_clock(config: Config, clock: Clock) -> Result<Running, S
         Ground::lay(&config, descriptors, memory, &clock).await?;
     let ids = Arc::new(Ids::new());
     let ingest = door(&config, memory, &journal, &view, &ids, &clock, &mut metrics);
-    let starter = Arc::new(WorkflowStarter { ingest: ingest.clone(), catalogs: control.catalogs().clone() });
+    let neighbours = membership.as_ref().map_or_else(Neighbours::none, Membership::neighbours);
+    let (others, catalogs) = (neighbours.others(config.partitions), control.catalogs().clone());
+    let starter = Arc::new(WorkflowStarter { ingest: ingest.clone(), catalogs, others: others.clone() });
     let region_epoch = nats::region_epoch(regions.as_ref());
     let active = regions.as_ref().map_or_else(|| watch::channel(true).1, Regions::active);
-    let outbound = Outbound::new(&config, descriptors, vault.clone(), starter, region_epoch, clock.clone())?;
+    let outbound =
+        Outbound::new(&config, descriptors, vault.clone(), starter, others, region_epoch, clock.clone())?;
     // Before any call is made again: a service that is held open gets none.
     let by_hand = ByHand::in_force(outbound.performer.services(), control.documents());
     let engine = Engine::new(
@@ -120,8 +123,7 @@ pub async fn start_with_clock(config: Config, clock: Clock) -> Result<Running, S
     if membership.is_none() {
         engine.take_all().await;
     }
-    let neighbours = membership.as_ref().map_or_else(Neighbours::none, Membership::neighbours);
-    outbound.postman.reaches(engine.clone(), neighbours.queues());
+    outbound.postman.reaches(engine.clone());
     let gauges = gauges::Gauges::register(&mut metrics);
     let sources = outbound.sources(&config, &engine, &ingest, control.catalogs(), &mut metrics);
     let following = host::spawn("services by hand", by_hand.clone().keep_following());
@@ -310,7 +312,12 @@ fn keeper(
 
 fn admission(config: &Config, memory: Memory) -> Admission {
     let limits = &config.limits;
-    Admission::new(limits.unfinished_runs_max, limits.memory_bytes_max.min(memory.admission))
+    Admission::new(limits.unfinished_runs_max, memory_bytes_max(config, memory))
+}
+
+/// Resident memory above which neither requests nor messages are taken.
+fn memory_bytes_max(config: &Config, memory: Memory) -> u64 {
+    config.limits.memory_bytes_max.min(memory.admission)
 }
 
 fn engine_settings(config: &Config, memory: Memory) -> engine::Settings {
@@ -321,6 +328,7 @@ fn engine_settings(config: &Config, memory: Memory) -> engine::Settings {
         live_bytes_max_per_partition: share(memory.live as usize),
         spike_unfinished_max: config.limits.unfinished_runs_max / 2,
         history_max_per_job: config.jobs.history_max_per_job,
+        memory_bytes_max: memory_bytes_max(config, memory),
         ..engine::Settings::for_partitions(config.partitions)
     }
 }

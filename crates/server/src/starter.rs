@@ -5,13 +5,16 @@ use std::sync::Arc;
 use effects::{StartError, StartRequest, Starter, Starting};
 use engine::Catalogs;
 use ingest::{Ingest, Offer, SubmitError, Target};
+use sources::{HandedIn, Holders};
 use words::{RunId, Span, WorkflowName};
 
 use crate::journals::AnyJournal;
+use crate::others::Others;
 
 pub(crate) struct WorkflowStarter {
     pub ingest: Arc<Ingest<AnyJournal>>,
     pub catalogs: Catalogs,
+    pub others: Option<Others>,
 }
 
 impl Starter for WorkflowStarter {
@@ -27,13 +30,20 @@ impl WorkflowStarter {
         let name = WorkflowName::new(&request.workflow).map_err(|error| failed(error.to_string()))?;
         let entry = catalog.current(&name).ok_or_else(|| failed("no workflow has this name".to_owned()))?;
         let id = RunId::new(&request.id).map_err(|error| failed(error.to_string()))?;
-        let offer = Offer { body: request.body, header_id: Some(id), ..Offer::default() };
+        let (body, header_id) = (request.body, Some(id));
+        let offer = Offer { body: body.clone(), header_id: header_id.clone(), ..Offer::default() };
         let target = Target { definition: &entry.definition, version: entry.version };
         match self.ingest.submit(target, offer).await {
             Ok(submitted) => Ok(submitted.id.to_string()),
             Err(SubmitError::Refused(refusal)) => {
                 let retry_after = Some(Span::from_secs(refusal.retry_after_secs));
                 Err(StartError { reason: refusal.to_string(), retry_after })
+            }
+            // Its body names the run: only the holder can say whether that id is taken.
+            Err(error @ SubmitError::Elsewhere { partition, .. }) => {
+                let others = self.others.as_ref().ok_or_else(|| failed(error.to_string()))?;
+                let request = HandedIn { workflow: name, version: entry.version, id: header_id, body };
+                others.hand_in(partition, request).await.map_err(|error| failed(error.to_string()))
             }
             Err(error) => Err(failed(error.to_string())),
         }

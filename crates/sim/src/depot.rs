@@ -134,6 +134,8 @@ impl Stock {
                     held.fold(*no, *at, fact, since);
                 }
             }
+            // Only what is out of its window anyway.
+            QueueFact::IdsForgotten { .. } => {}
         }
     }
 

@@ -6,17 +6,16 @@ use std::time::Duration;
 use brokers::{Delivery, Origin, ReceiveError, Receiver};
 use definition::Stream;
 use engine::Entry;
-use engine::queues::{Outgoing, QueueCommand, QueueError, partition_of};
+use engine::queues::{Kind, QueueCommand, QueueError, partition_of};
 use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
 use journal::Journal;
-use kernel::queue::{QueueRef, QueueRejection};
-use sha2::{Digest, Sha256};
 use tokio::sync::watch;
-use words::{Message, Property, QueueName, QueueSpec, ServiceName, WorkflowName};
+use words::{Message, Property, QueueName, ServiceName, WorkflowName};
 
 use crate::Parts;
-use crate::intake::{self, Verdict};
+use crate::holders::HolderError;
+use crate::intake::{self, Verdict, hash};
 
 /// How long a source waits before it reaches for a broker again.
 const PAUSE: Duration = Duration::from_secs(2);
@@ -43,6 +42,15 @@ pub(crate) struct Intake<J> {
     pub name: String,
     pub park: QueueName,
     pub concurrency: u32,
+}
+
+/// Why a message is not known to be parked. It comes again, and is parked under the same id.
+#[derive(Debug, thiserror::Error)]
+enum ParkError {
+    #[error(transparent)]
+    Here(#[from] QueueError),
+    #[error(transparent)]
+    There(#[from] HolderError),
 }
 
 /// Takes messages until it is stopped, over a connection that is opened again whenever it breaks.
@@ -101,7 +109,10 @@ async fn take_from<J: Journal>(
 
 async fn take<J: Journal>(intake: &Intake<J>, delivery: Delivery) {
     let Intake { parts, entry, name, .. } = intake;
-    let settled = match intake::take(&parts.ingest, entry, name, &delivery.message).await {
+    let message = &delivery.message;
+    // Without an id a second delivery cannot be told from a second message.
+    let id = (!message.id.is_empty()).then(|| intake::run_id(entry, name, message, ""));
+    let settled = match intake::take(parts, entry, id, message).await {
         Verdict::Started => {
             parts.metrics.count("started");
             delivery.accept().await
@@ -165,7 +176,7 @@ impl<J: Journal> Intake<J> {
 
     /// Keeps what can never become a run, with all its bytes, in a built-in queue: in parts, when it is larger than a
     /// message may be.
-    async fn park(&self, message: &Message, reason: &str) -> Result<(), QueueError> {
+    async fn park(&self, message: &Message, reason: &str) -> Result<(), ParkError> {
         let hash = hash(&[self.name.as_bytes(), message.id.as_bytes(), &message.body]);
         let parts = message.body.len().div_ceil(PART_BYTES_MAX).max(1);
         for part in 0..parts {
@@ -193,23 +204,16 @@ impl<J: Journal> Intake<J> {
         Ok(())
     }
 
-    async fn send(&self, message: Message) -> Result<(), QueueError> {
-        let partition = partition_of(&self.park, self.parts.partitions);
-        let engine = &self.parts.engine;
-        let park = self.park.clone();
-        let found = engine.query_queues(partition, move |queues| queues.find(&QueueRef::queue(park))).await;
-        let found = found.map_err(|error| QueueError::Stopped { partition, reason: error.to_string() })?;
-        match found {
-            Ok(_) => {}
-            Err(QueueRejection::NotFound(_)) => {
-                let put = QueueCommand::PutQueue { name: self.park.clone(), spec: QueueSpec::default() };
-                engine.queue(partition, put).await?;
-            }
-            // A topic may have nobody who takes it.
-            Err(other) => return Err(other.into()),
+    /// Sends to the queue that keeps poison, here or where it is held. A topic is refused: it may have nobody who takes
+    /// the message.
+    async fn send(&self, message: Message) -> Result<(), ParkError> {
+        let Parts { engine, holders, partitions, .. } = &*self.parts;
+        let (to, kind) = (self.park.clone(), Kind::MadeQueue);
+        let post = QueueCommand::Post { to: to.clone(), kind, message: message.clone() };
+        match (engine.queue(partition_of(&to, *partitions), post).await, holders) {
+            (Err(QueueError::NotHeld { .. }), Some(holders)) => Ok(holders.park(to, message).await?),
+            (sent, _) => Ok(sent.map(drop)?),
         }
-        let messages = vec![Outgoing { message, own_id: true }];
-        engine.queue(partition, QueueCommand::Send { to: self.park.clone(), messages }).await.map(drop)
     }
 }
 
@@ -218,15 +222,6 @@ fn durable(workflow: &WorkflowName, stream: &str, subject: Option<&str>) -> Stri
     let parts = [workflow.as_str(), stream, subject.unwrap_or("")].map(str::as_bytes);
     // JetStream allows no dots in it.
     format!("sortie-{}-{:08x}", workflow.as_str().replace('.', "_"), hash(&parts) as u32)
-}
-
-fn hash(parts: &[&[u8]]) -> u128 {
-    let mut hasher = Sha256::new();
-    for part in parts {
-        hasher.update((part.len() as u64).to_be_bytes());
-        hasher.update(part);
-    }
-    u128::from_be_bytes(hasher.finalize()[..16].try_into().expect("a hash has 32 bytes"))
 }
 
 /// The beginning of a text that a stranger has written.

@@ -3,10 +3,13 @@
 use std::time::Duration;
 
 use engine::Entry;
-use ingest::{Ingest, Offer, SubmitError, Target};
+use ingest::{Elsewhere, Offer, SubmitError, Target};
 use journal::Journal;
 use sha2::{Digest, Sha256};
 use words::{Message, RunId};
+
+use crate::Parts;
+use crate::holders::{HandedIn, HolderError};
 
 /// How long a source waits before it tries again what was refused for now.
 const PAUSE: Duration = Duration::from_secs(1);
@@ -22,27 +25,38 @@ pub(crate) enum Verdict {
     Later(Duration),
 }
 
-/// Hands a message in as a request of a workflow.
+/// Hands a message in as a request of a workflow. `id` is that of its run, unless its body names one.
 pub(crate) async fn take<J: Journal>(
-    ingest: &Ingest<J>,
+    parts: &Parts<J>,
     entry: &Entry,
-    from: &str,
+    id: Option<RunId>,
     message: &Message,
 ) -> Verdict {
-    let header_id = run_id(from, &message.id);
-    let offer = Offer { body: message.body.clone(), header_id, ..Offer::default() };
+    let body = message.body.clone();
+    // Appended from here when nobody else can have its id: one that the body names is the holder's to judge.
+    let offer = Offer { body, header_id: id.clone(), elsewhere: Elsewhere::Append, ..Offer::default() };
     let target = Target { definition: &entry.definition, version: entry.version };
-    match ingest.submit(target, offer).await {
+    match parts.ingest.submit(target, offer).await {
         Ok(_) => Verdict::Started,
         Err(SubmitError::Refused(refusal)) => {
             Verdict::Later(PAUSE.max(Duration::from_secs(refusal.retry_after_secs.min(60))))
         }
-        Err(
-            SubmitError::Journal(_)
-            | SubmitError::View(_)
-            | SubmitError::Stopped { .. }
-            | SubmitError::Elsewhere { .. },
-        ) => Verdict::Later(PAUSE),
+        Err(SubmitError::Elsewhere { partition, .. }) => {
+            let Some(holders) = &parts.holders else { return Verdict::Later(PAUSE) };
+            let (workflow, version) = (entry.definition.name().clone(), entry.version);
+            let request = HandedIn { workflow, version, id, body: message.body.clone() };
+            match holders.hand_in(partition, request).await {
+                Ok(_) => Verdict::Started,
+                Err(HolderError::Refused(reason)) => Verdict::Poison(reason),
+                Err(HolderError::Later(reason)) => {
+                    tracing::debug!(%partition, reason, "a message could not be handed to a holder");
+                    Verdict::Later(PAUSE)
+                }
+            }
+        }
+        Err(SubmitError::Journal(_) | SubmitError::View(_) | SubmitError::Stopped { .. }) => {
+            Verdict::Later(PAUSE)
+        }
         Err(
             error @ (SubmitError::TooLarge { .. }
             | SubmitError::NotJson(_)
@@ -53,17 +67,26 @@ pub(crate) async fn take<J: Journal>(
     }
 }
 
-/// The id of a message's run when its body names none: the message's own if it can be one, else a hash of it. Nothing
-/// when the message has none: then a second delivery is a second run.
-fn run_id(from: &str, id: &str) -> Option<RunId> {
-    if id.is_empty() {
-        return None;
+/// The id of a message's run when its body names none: the same whenever this message comes to this source of this
+/// workflow, and another for every other. It begins with the message's own id where an id of a run can, for people.
+pub(crate) fn run_id(entry: &Entry, from: &str, message: &Message, mark: &str) -> RunId {
+    name_run(entry.definition.name().as_str(), from, &message.id, mark)
+}
+
+fn name_run(workflow: &str, from: &str, id: &str, mark: &str) -> RunId {
+    let hash = hash(&[workflow, from, id, mark].map(str::as_bytes));
+    let readable = (!id.is_empty()).then(|| RunId::new(&format!("{id}-{:016x}", hash as u64)).ok());
+    let hidden = || RunId::new(&format!("{hash:032x}")).expect("digits are an id");
+    readable.flatten().unwrap_or_else(hidden)
+}
+
+pub(crate) fn hash(parts: &[&[u8]]) -> u128 {
+    let mut hasher = Sha256::new();
+    for part in parts {
+        hasher.update((part.len() as u64).to_be_bytes());
+        hasher.update(part);
     }
-    RunId::new(id).ok().or_else(|| {
-        let hash = Sha256::digest(format!("{from}\0{id}"));
-        let half = u128::from_be_bytes(hash[..16].try_into().expect("a hash has 32 bytes"));
-        RunId::new(&format!("{half:032x}")).ok()
-    })
+    u128::from_be_bytes(hasher.finalize()[..16].try_into().expect("a hash has 32 bytes"))
 }
 
 fn explain(error: &SubmitError) -> String {
@@ -74,15 +97,28 @@ fn explain(error: &SubmitError) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::run_id;
+    use std::collections::BTreeSet;
+
+    use super::name_run;
 
     #[test]
-    fn the_id_of_a_run_follows_from_the_message() {
-        assert_eq!(run_id("q", "order-7").unwrap().as_str(), "order-7");
-        assert_eq!(run_id("q", ""), None);
-        let odd = run_id("q", "run/step/do").unwrap();
-        assert_eq!(odd.as_str().len(), 32);
-        assert_eq!(run_id("q", "run/step/do"), Some(odd.clone()));
-        assert_ne!(run_id("other", "run/step/do"), Some(odd));
+    fn the_id_of_a_run_follows_from_the_message_and_is_no_other_ones() {
+        fn run(workflow: &str, from: &str, id: &str, mark: &str) -> String {
+            name_run(workflow, from, id, mark).to_string()
+        }
+        assert!(run("w", "q", "order-7", "").starts_with("order-7-"));
+        assert_eq!(run("w", "q", "order-7", "1"), run("w", "q", "order-7", "1"));
+        assert_eq!(run("w", "q", "run/step/do", "").len(), 32);
+        assert_eq!(run("w", "q", &"x".repeat(128), "").len(), 32);
+        let all = BTreeSet::from([
+            run("w", "q", "order-7", "1"),
+            run("w", "q", "order-7", "2"),
+            run("w", "q", "order-8", "1"),
+            run("w", "other", "order-7", "1"),
+            run("v", "q", "order-7", "1"),
+            run("w", "q", "run/step/do", "1"),
+            run("w", "q", "run/step/do", "2"),
+        ]);
+        assert_eq!(all.len(), 7);
     }
 }

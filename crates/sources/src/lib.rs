@@ -1,10 +1,12 @@
 //! Sources: takes messages off queues and streams and starts a run of a workflow with each.
 //!
 //! At least once: a message is settled when its run is durable, never before. The id of the run follows from the
-//! message, so that one that comes again finds its run. What can never become a run is parked with its bytes: by a
+//! message and from the source that takes it, so that one that comes again finds its run, and two sources of one topic
+//! have a run each. What can never become a run is parked with its bytes: by a
 //! built-in queue among its own dead letters, of a broker in a built-in queue.
 
 mod broker;
+mod holders;
 mod intake;
 mod own_queue;
 mod roster;
@@ -22,6 +24,8 @@ use prometheus_client::registry::Registry;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
+pub use holders::{HandedIn, Handing, HolderError, Holders};
+
 /// What sources work with.
 pub struct Parts<J> {
     pub engine: Engine,
@@ -32,6 +36,8 @@ pub struct Parts<J> {
     pub brokers: Brokers,
     /// How to sign in at the service of a broker.
     pub login: fn(&Service) -> Result<Option<Login>, String>,
+    /// The way to other instances; none when this one is alone.
+    pub holders: Option<Arc<dyn Holders>>,
 }
 
 /// The running sources of all workflows.

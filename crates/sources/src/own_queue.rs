@@ -6,7 +6,7 @@ use engine::Entry;
 use engine::queues::{Mode, QueueAnswer, QueueCommand, QueueError, Receive, Received, partition_of};
 use futures_util::future::join_all;
 use journal::Journal;
-use kernel::queue::{QueueRef, Settle, Shelf};
+use kernel::queue::{QueueRef, Settle, Shelf, Taken};
 use tokio::sync::watch;
 use words::Span;
 
@@ -87,7 +87,8 @@ async fn settle_all<J: Journal>(
 ) -> Option<Duration> {
     let from = at.to_string();
     let each = received.iter().map(|one| async {
-        let verdict = intake::take(&parts.ingest, entry, &from, &one.message).await;
+        let id = intake::run_id(entry, &from, &one.message, &mark(&one.taken));
+        let verdict = intake::take(parts, entry, Some(id), &one.message).await;
         let (token, _) = one.taken.lock.expect("received by locking");
         let (how, outcome, pause) = match verdict {
             Verdict::Started => (Settle::Complete, "started", None),
@@ -107,4 +108,10 @@ async fn settle_all<J: Journal>(
         pause
     });
     join_all(each).await.into_iter().flatten().max()
+}
+
+/// What tells a message apart from every other that its queue has ever had, whatever ids their senders gave them. Its
+/// number is never used twice, unless by a region that was promoted without having heard of it; then at another time.
+fn mark(taken: &Taken) -> String {
+    format!("{} {}", taken.no.0, taken.enqueued_at.0)
 }

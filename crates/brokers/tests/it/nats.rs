@@ -8,6 +8,8 @@ use brokers::{Brokers, Destination, Login, Origin, ReceiveError, SendError};
 use futures_util::StreamExt;
 use peers::NatsServer;
 use serde_json::json;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
 use words::{Message, Property};
 
 use crate::shared::{
@@ -254,4 +256,52 @@ async fn a_server_that_freezes_goes_and_comes_back() {
     let mut receiver = brokers.open(&from(&peer, "work", None), 10).await.unwrap();
     let delivery = receiver.next().await.unwrap();
     assert!(!delivery.message.id.is_empty());
+}
+
+/// Passes bytes on, but cuts the first connection when a message comes, which then goes nowhere.
+async fn lossy_way(peer: &NatsServer) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("nats://{}", listener.local_addr().unwrap());
+    let server = peer.url().trim_start_matches("nats://").to_owned();
+    tokio::spawn(async move {
+        for number in 0.. {
+            let (mut near, _) = listener.accept().await.unwrap();
+            let mut far = TcpStream::connect(&server).await.unwrap();
+            tokio::spawn(async move {
+                if number > 0 {
+                    return drop(tokio::io::copy_bidirectional(&mut near, &mut far).await);
+                }
+                let (mut sent, mut answered) = (vec![0; 1 << 16], vec![0; 1 << 16]);
+                loop {
+                    tokio::select! {
+                        count = near.read(&mut sent) => {
+                            let bytes = &sent[..count.unwrap()];
+                            if bytes.is_empty() || bytes.windows(4).any(|four| four == b"HPUB") {
+                                return;
+                            }
+                            far.write_all(bytes).await.unwrap();
+                        }
+                        count = far.read(&mut answered) => {
+                            near.write_all(&answered[..count.unwrap()]).await.unwrap();
+                        }
+                    }
+                }
+            });
+        }
+    });
+    url
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn without_a_stream_an_answer_over_another_connection_confirms_nothing() {
+    let peer = nats();
+    let client = async_nats::connect(peer.url()).await.unwrap();
+    let mut subscriber = client.subscribe("cut.new").await.unwrap();
+    client.flush().await.unwrap();
+    let (brokers, url) = (brokers(), lossy_way(peer).await);
+    let to = Destination::Nats { url, subject: "cut.new".to_owned(), stream: false, login: None };
+    let first = brokers.send(&to, &Message::new("1", "first"), PATIENCE).await;
+    assert!(matches!(first, Err(SendError::Unknown(_))), "{first:?}");
+    brokers.send(&to, &Message::new("2", "second"), PATIENCE).await.unwrap();
+    assert_eq!(subscriber.next().await.unwrap().payload, "second", "the first was lost on the way");
 }

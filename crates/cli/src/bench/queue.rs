@@ -44,6 +44,9 @@ pub struct Queue {
     /// Bytes of a message
     #[arg(long, value_name = "N", default_value_t = 300, value_parser = clap::value_parser!(u32).range(16..=200_000))]
     bytes: u32,
+    /// Give each message an id, which Sortie remembers: at most a million in ten minutes
+    #[arg(long)]
+    ids: bool,
     /// Measure Sortie alone
     #[arg(long)]
     alone: bool,
@@ -58,6 +61,8 @@ struct QueueSetting {
     seconds: u32,
     rate: u32,
     message_bytes: u32,
+    /// Whether Sortie was given ids. RabbitMQ always is, and drops nothing.
+    ids: bool,
     sortie: Rates,
     #[serde(skip_serializing_if = "Option::is_none")]
     rabbitmq: Option<Rates>,
@@ -69,12 +74,13 @@ impl Queue {
         let sync = subject.sync()?;
         let made = Call::put(format!("/v1/queues/{QUEUE}"), "application/json", "{}");
         subject.client()?.send(made).await.context("making the queue")?;
-        let sortie = Broker::Sortie { address: subject.address, token: subject.token.clone() };
+        let token = subject.token.clone();
+        let sortie = Broker::Sortie { address: subject.address, token, ids: self.ids };
         let sortie = self.measure("sortie", sortie, json).await?;
         drop(subject);
         let rabbitmq = if self.alone { None } else { Some(self.beside(json).await?) };
-        let Queue { clients, seconds, rate, bytes, .. } = self;
-        let setting = QueueSetting { clients, seconds, rate, message_bytes: bytes, sortie, rabbitmq };
+        let Queue { clients, seconds, rate, bytes, ids, .. } = self;
+        let setting = QueueSetting { clients, seconds, rate, message_bytes: bytes, ids, sortie, rabbitmq };
         Figures::new(None, &sync, setting).show(json)
     }
 
@@ -104,9 +110,10 @@ impl Setting for QueueSetting {
     const BENCH: &'static str = "queue";
 
     fn describe(&self) -> String {
-        let QueueSetting { clients, seconds, rate, message_bytes, .. } = self;
+        let QueueSetting { clients, seconds, rate, message_bytes, ids, .. } = self;
+        let ids = if *ids { "with" } else { "without" };
         format!(
-            "Queue: {clients} clients, {message_bytes} bytes each, {seconds} s; the way through at {rate} messages/s"
+            "Queue: {clients} clients, {message_bytes} bytes each, {ids} ids, {seconds} s; the way through at {rate} messages/s"
         )
     }
 

@@ -105,7 +105,7 @@ fn queues() -> Vec<(&'static str, Bound)> {
         ("lock", Bound::Time(of::LOCK_MAX.as_std())),
         ("time that a consumer waits", Bound::Time(of::PATIENCE_MAX.as_std())),
         ("messages that one consumer is handed at once", Bound::Count(engine::limits::RECEIVED_MAX)),
-        ("messages that one redrive or purge moves", Bound::Count(engine::limits::REDRIVEN_MAX)),
+        ("ids of messages that a queue or topic remembers at once", Bound::Count(kernel::queue::IDS_MAX)),
     ]
 }
 

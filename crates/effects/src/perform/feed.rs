@@ -1,5 +1,8 @@
 //! The supervisor's feed: a parked or undone run as a message on a built-in queue, besides the workflow's own notice.
 
+use std::collections::BTreeMap;
+
+use bytes::Bytes;
 use serde::Serialize;
 use serde_json::value::RawValue;
 use words::plan::Notice;
@@ -43,23 +46,71 @@ struct ToldStep<'a> {
 }
 
 impl Inner {
-    /// Tells the feed and the workflow's own action. The notice is given when both have it: else both are told again,
-    /// under the same ids, and one that will never take it does not keep the other from it.
+    /// Tells the feed and the workflow's own action. The notice is given when both have it: else whoever has not confirmed
+    /// it is told again, under the same id, and one that will never take it does not keep the other from it.
     pub(super) async fn tell(&self, errand: &Errand<'_>, queue: &str) -> Option<Outcome> {
+        if !errand.definition.declares(errand.work) {
+            return self.feed(errand, queue).await;
+        }
+        let had = self.halves.lock().expect("nobody panics while holding the map").get(&errand.key);
+        let fed = match had {
+            Some(Half::Feed) => DONE,
+            Some(Half::Own) | None => self.feed(errand, queue).await?,
+        };
+        let own = match had {
+            Some(Half::Own) => DONE,
+            Some(Half::Feed) | None => self.act(errand).await?,
+        };
+        let half = match (&fed, &own) {
+            (Outcome::Done { .. }, Outcome::Transient { .. } | Outcome::Unknown { .. }) => Some(Half::Feed),
+            (Outcome::Transient { .. } | Outcome::Unknown { .. }, Outcome::Done { .. }) => Some(Half::Own),
+            _ => None,
+        };
+        self.halves.lock().expect("nobody panics while holding the map").note(&errand.key, half);
+        Some(worse(fed, own))
+    }
+
+    async fn feed(&self, errand: &Errand<'_>, queue: &str) -> Option<Outcome> {
         let target = Target::BuiltIn(Place::Queue(queue.to_owned()));
         let fed = match message(errand) {
             Ok(message) => self.send(errand, &target, message, limits::DEADLINE).await?,
             Err(reason) => Sorted::Refused { status: None, reason },
         };
-        let fed = match fed {
+        Some(match fed {
             Sorted::Done { status, .. } => Outcome::Done { status, output: b"null"[..].into() },
             sorted => named(queue, not_done(sorted)),
-        };
-        if !errand.definition.declares(errand.work) {
-            return Some(fed);
+        })
+    }
+}
+
+/// What was confirmed before.
+const DONE: Outcome = Outcome::Done { status: 201, output: Bytes::from_static(b"null") };
+
+/// The part of a notice that has been given.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Half {
+    Feed,
+    Own,
+}
+
+/// Notices that one of two has, by their keys, while the other is tried again: a feed forgets ids sooner than an endpoint
+/// that is down is given up. Lost with the process, and beyond its bound: then both are told again.
+#[derive(Debug, Default)]
+pub(super) struct Halves(BTreeMap<String, Half>);
+
+impl Halves {
+    fn get(&self, key: &str) -> Option<Half> {
+        self.0.get(key).copied()
+    }
+
+    fn note(&mut self, key: &str, half: Option<Half>) {
+        match half {
+            None => drop(self.0.remove(key)),
+            Some(half) if self.0.len() < limits::HALF_NOTICES_MAX || self.0.contains_key(key) => {
+                self.0.insert(key.to_owned(), half);
+            }
+            Some(_) => {}
         }
-        let own = self.act(errand).await?;
-        Some(worse(fed, own))
     }
 }
 
@@ -123,6 +174,8 @@ fn message(errand: &Errand<'_>) -> Result<Message, String> {
         _ => "parked",
     };
     Ok(Message {
+        // One for each run, so that a queue with sessions takes it as well.
+        session: Some(context.run_id.to_string()),
         label: Some(label.to_owned()),
         content_type: Some("application/json".to_owned()),
         ..Message::new(default_id(&errand.key), body)

@@ -67,7 +67,8 @@ fn inner(posts: &Arc<Posts>) -> Inner {
         "SORTIE_SECRET_STORE" => Some("sv=1&sig=hunter2".to_owned()),
         _ => None,
     };
-    Inner { client, sender, services, jobs, clock, environment, configured: Mutex::default() }
+    let (configured, halves) = (Mutex::default(), Mutex::default());
+    Inner { client, sender, services, jobs, clock, environment, configured, halves }
 }
 
 fn context(status: RunStatus) -> engine::Context {
@@ -88,6 +89,11 @@ fn context(status: RunStatus) -> engine::Context {
 }
 
 async fn attempt(posts: &Arc<Posts>, source: &str, work: Work, attempt: u32) -> Outcome {
+    attempt_of(&inner(posts), source, work, attempt).await
+}
+
+/// One attempt of many that the same process makes.
+async fn attempt_of(inner: &Inner, source: &str, work: Work, attempt: u32) -> Outcome {
     let definition = Definition::parse(source).unwrap_or_else(|problems| panic!("{problems}"));
     let context = context(RunStatus::Parked);
     let errand = Errand {
@@ -99,7 +105,7 @@ async fn attempt(posts: &Arc<Posts>, source: &str, work: Work, attempt: u32) -> 
         key: format!("r-1/{work:?}"),
         stop: &Stop::default(),
     };
-    inner(posts).run(&errand).await.unwrap()
+    inner.run(&errand).await.unwrap()
 }
 
 fn step(call: &str, more: &str) -> String {
@@ -191,6 +197,17 @@ async fn a_service_bus_is_signed_for_with_the_secret_of_the_environment() {
 }
 
 #[tokio::test]
+async fn a_service_bus_without_room_is_tried_again() {
+    for (status, again) in [("403 Forbidden", true), ("401 Unauthorized", false), ("410 Gone", false)] {
+        let (url, _serving) = double(status).await;
+        let service = format!("services: {{ bus: {{ url: '{url}' }} }}\n");
+        let (outcome, _) =
+            call(&(service + &step("{ type: service_bus, service: bus, queue: q }", ""))).await;
+        assert_eq!(matches!(outcome, Outcome::Transient { .. }), again, "{outcome:?}");
+    }
+}
+
+#[tokio::test]
 async fn a_storage_queue_is_sent_plain_text_or_an_envelope() {
     for (envelope, expected) in
         [("none", "aGVsbG8="), ("xml", "PD94bWwgdmVyc2lvbj0iMS4wIiBlbmNvZGluZz0idXRmLTE2Ij8")]
@@ -246,6 +263,7 @@ async fn the_feed_is_told_of_the_run_with_what_was_done() {
     assert_eq!(*place, Place::Queue("failed".to_owned()));
     assert_eq!(message.id, "r-1/Notice(Parked)");
     assert_eq!(message.label.as_deref(), Some("parked"));
+    assert_eq!(message.session.as_deref(), Some("r-1"), "a queue with sessions takes it as well");
     assert_eq!(message.content_type.as_deref(), Some("application/json"));
     let body: Value = serde_json::from_slice(&message.body).unwrap();
     let expected = json!({
@@ -285,6 +303,34 @@ async fn a_notice_with_a_feed_is_given_when_both_have_it() {
     let posts = Arc::new(Posts::default());
     attempt(&posts, &completed, Work::Notice(Notice::Completed), 1).await;
     assert_eq!(posts.0.lock().unwrap().len(), 1, "what went well is no matter for a supervisor");
+}
+
+#[tokio::test]
+async fn what_one_of_both_has_confirmed_is_not_told_again_while_the_other_is_tried() {
+    let undone = Work::Notice(Notice::Undone);
+    let source = |own: &str, fed: &str| {
+        let own = format!("on_undone: {{ action: {{ type: topic, topic: {own} }} }}\n");
+        feed(&own).replace("feed: failed", &format!("feed: {fed}"))
+    };
+    for (own, fed, expected) in [
+        ("full", "failed", ["failed", "full", "full", "full", "news", "failed", "news"]),
+        ("news", "lost", ["lost", "news", "lost", "lost", "failed", "failed", "news"]),
+    ] {
+        let posts = Arc::new(Posts::default());
+        let inner = inner(&posts);
+        for tried in 1..=3 {
+            let outcome = attempt_of(&inner, &source(own, fed), undone, tried).await;
+            assert!(!matches!(outcome, Outcome::Done { .. }), "{outcome:?}");
+        }
+        // The other is well again; and the next notice under this key is told to both.
+        for tried in 4..=5 {
+            let outcome = attempt_of(&inner, &source("news", "failed"), undone, tried).await;
+            assert!(matches!(outcome, Outcome::Done { .. }), "{outcome:?}");
+        }
+        let name = |(Place::Queue(name) | Place::Topic(name), _): &(Place, Message)| name.clone();
+        let told: Vec<String> = posts.0.lock().unwrap().iter().map(name).collect();
+        assert_eq!(told, expected);
+    }
 }
 
 #[tokio::test]

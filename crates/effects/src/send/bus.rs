@@ -7,7 +7,7 @@ use vault::{Secret, sign_sas};
 use words::{Message, Property, Span, Timestamp};
 
 use super::path_of;
-use crate::client::Request;
+use crate::client::{Answer, Request};
 use crate::headers::{OWN_USER_AGENT, is_framing};
 use crate::limits::SAS_LIFETIME;
 use crate::mask::Mask;
@@ -71,6 +71,13 @@ impl BusEntity {
         request.body = Some(message.body.clone());
         Ok(request)
     }
+}
+
+/// Whether an entity has no room. Service Bus and Sortie say 403 then; a wrong key is a 401, and a token of Sortie that may
+/// not send is told by its code.
+pub(super) fn is_full(answer: &Answer) -> bool {
+    let problem = || serde_json::from_slice::<Value>(&answer.body).unwrap_or_default();
+    answer.status == 403 && problem()["code"] != "forbidden"
 }
 
 /// Headers that say something else than a property of the sender's own.

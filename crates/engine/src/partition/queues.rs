@@ -7,16 +7,17 @@ use std::collections::{BTreeMap, BTreeSet};
 use journal::{AppendError, Journal, codec};
 use kernel::Event;
 use kernel::queue::{
-    Changes, MessageFact, MessageNo, QueueFact, QueueNo, QueueRejection, Queues, Settle, Shelf, Take, Taken,
+    Changes, Entity, MessageFact, MessageNo, QueueFact, QueueNo, QueueRejection, Queues, Settle, Shelf, Take,
+    Taken,
 };
 use planted::Bug;
 use tokio::sync::oneshot;
 use view::View;
-use words::{Message, PartitionId, Uid};
+use words::{Message, PartitionId, QueueName, QueueSpec, Timestamp, Uid};
 
 use super::{Batch, Partition};
 use crate::limits::{RECEIVED_BYTES_MAX, RECEIVED_MAX, REDRIVEN_MAX};
-use crate::queues::{Mode, Peeked, QueueAnswer, QueueCommand, QueueError, Receive, Received};
+use crate::queues::{Kind, Mode, Peeked, QueueAnswer, QueueCommand, QueueError, Receive, Received};
 
 pub(crate) use lines::Lines;
 
@@ -47,8 +48,13 @@ impl<J: Journal> Partition<J> {
                 Ok(queue) => Pending::Peeked { queue, shelf, from, max: max.min(RECEIVED_MAX) },
                 Err(rejection) => Pending::Ready(Err(rejection.into())),
             },
-            QueueCommand::Send { .. } if !self.shared.journal.room().accepts => {
+            QueueCommand::Send { .. } | QueueCommand::Post { .. } if !self.shared.journal.room().accepts => {
                 Pending::Ready(Err(QueueError::NoRoom))
+            }
+            QueueCommand::Send { .. } | QueueCommand::Post { .. }
+                if self.shared.memory.is_short(batch.now) =>
+            {
+                Pending::Ready(Err(QueueError::NoMemory))
             }
             command => {
                 let mut changes = Changes::default();
@@ -81,6 +87,10 @@ impl<J: Journal> Partition<J> {
             QueueCommand::Send { to, messages } => {
                 let messages = messages.into_iter().map(|each| (each.message, each.own_id)).collect();
                 queues.send(now, &to, messages, changes).map(QueueAnswer::Sent)
+            }
+            QueueCommand::Post { to, kind, message } => {
+                prepare(queues, now, &to, kind, changes)?;
+                queues.send(now, &to, vec![(message, true)], changes).map(QueueAnswer::Sent)
             }
             QueueCommand::Settle { at, token, how } => {
                 let queue = queues.find(&at)?;
@@ -302,6 +312,26 @@ impl<J: Journal> Partition<J> {
             self.shared.view.message(self.id, no.0).map_err(|error| self.damaged(&error.to_string()))?;
         let row = row.ok_or_else(|| self.damaged(&format!("message {} has no row", no.0)))?;
         codec::decode(&row).map_err(|error| self.damaged(&format!("message {}: {error}", no.0)))
+    }
+}
+
+/// Sees to it that a name stands for what its sender means. A queue that is made here goes into the same frame as the
+/// message, so that neither is there without the other.
+fn prepare(
+    queues: &mut Queues,
+    now: Timestamp,
+    to: &QueueName,
+    kind: Kind,
+    changes: &mut Changes,
+) -> Result<(), QueueRejection> {
+    match (kind, queues.entity(to)) {
+        (Kind::Queue | Kind::MadeQueue, Some(Entity::Topic(_))) => Err(QueueRejection::IsTopic(to.clone())),
+        (Kind::Topic, Some(Entity::Queue(_))) => Err(QueueRejection::IsQueue(to.clone())),
+        (Kind::MadeQueue, None) => queues.put_queue(now, to, &QueueSpec::default(), changes).map(drop),
+        // What is not there is told by the send itself.
+        (Kind::Queue | Kind::Topic, None)
+        | (Kind::Queue | Kind::MadeQueue, Some(Entity::Queue(_)))
+        | (Kind::Topic, Some(Entity::Topic(_))) => Ok(()),
     }
 }
 

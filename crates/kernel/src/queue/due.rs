@@ -1,13 +1,16 @@
-//! What time brings: locks that expire, scheduled messages that become due, messages that nobody received in time.
+//! What time brings: locks that expire, scheduled messages that become due, messages that nobody received in time, ids
+//! that need not be remembered.
 
 use planted::Bug;
-use words::Timestamp;
+use words::{QueueName, Timestamp};
 
 use super::receive::EXPIRED;
-use super::{Changes, Left, MessageFact, MessageNo, QueueNo, Queues, Standing};
+use super::{Changes, Left, MessageFact, MessageNo, QueueFact, QueueNo, Queues, Standing};
 
 /// Messages that one tick looks at; some 100 bytes of events each.
 const TICK_MESSAGES_MAX: usize = 500;
+/// Queues and topics whose ids one tick forgets; some 100 bytes of events each.
+const TICK_FORGETS_MAX: usize = 100;
 
 impl Queues {
     /// Looks at every message whose time has come; the rest of very many is left to the next tick.
@@ -20,6 +23,11 @@ impl Queues {
                 Standing::Locked { .. } => self.give_back(now, queue, no, changes),
                 Standing::Ready => self.expire(now, queue, no, changes),
             }
+        }
+        let idle = self.idle.iter().take_while(|(at, _)| *at <= now).take(TICK_FORGETS_MAX);
+        let idle: Vec<QueueName> = idle.map(|(_, name)| name.clone()).collect();
+        for name in idle {
+            self.take(QueueFact::IdsForgotten { name, at: now }, changes);
         }
     }
 

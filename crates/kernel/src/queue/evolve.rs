@@ -16,10 +16,16 @@ impl Queues {
     pub fn evolve(&mut self, fact: &QueueFact, freed: &mut Vec<MessageNo>) {
         match fact {
             QueueFact::QueuePut { name, no, at, spec } => {
+                let idle = self.idle_at(name);
                 self.put(*no, *at, spec);
                 self.names.entry(name.clone()).or_insert(Entity::Queue(*no));
+                self.forget_ids(name, *at, idle);
             }
-            QueueFact::TopicPut { name, at, spec } => self.evolve_topic(name, *at, spec),
+            QueueFact::TopicPut { name, at, spec } => {
+                let idle = self.idle_at(name);
+                self.evolve_topic(name, *at, spec);
+                self.forget_ids(name, *at, idle);
+            }
             QueueFact::SubscriptionPut { topic, name, no, at, spec, filter } => {
                 self.put(*no, *at, spec);
                 let subscription = Subscription { no: *no, filter: (**filter).clone() };
@@ -32,7 +38,27 @@ impl Queues {
             }
             QueueFact::Sent(sent) => self.evolve_sent(sent),
             QueueFact::Message { queue, no, at, fact } => self.evolve_message(*queue, *no, *at, fact, freed),
+            QueueFact::IdsForgotten { name, at } => self.forget_ids(name, *at, self.idle_at(name)),
         }
+    }
+
+    /// Forgets ids whose time is over; `idle` is what was noted before, under the settings of before.
+    fn forget_ids(&mut self, name: &QueueName, at: Timestamp, idle: Option<Timestamp>) {
+        let (seen, window) = self.seen_mut(name);
+        seen.forget(at, window);
+        self.note_idle(name, idle);
+    }
+
+    /// Keeps in step when ids can be forgotten.
+    fn note_idle(&mut self, name: &QueueName, before: Option<Timestamp>) {
+        let after = self.idle_at(name);
+        if before == after {
+            return;
+        }
+        if let Some(before) = before {
+            self.idle.remove(&(before, name.clone()));
+        }
+        self.idle.extend(after.map(|after| (after, name.clone())));
     }
 
     fn put(&mut self, no: QueueNo, at: Timestamp, spec: &QueueSpec) {
@@ -76,6 +102,9 @@ impl Queues {
     }
 
     fn evolve_deleted(&mut self, name: &QueueName, freed: &mut Vec<MessageNo>) {
+        if let Some(idle) = self.idle_at(name) {
+            self.idle.remove(&(idle, name.clone()));
+        }
         match self.names.remove(name) {
             Some(Entity::Queue(no)) => self.drop_queue(no, freed),
             Some(Entity::Topic(topic)) => {
@@ -101,7 +130,11 @@ impl Queues {
         self.next_message = self.next_message.max(sent.no.0 + 1);
         if sent.remembered {
             let (seen, window) = self.seen_mut(&sent.name);
+            let idle = seen.idle_at(window);
             seen.note(&sent.message.id, sent.at, window);
+            if seen.idle_at(window) != idle {
+                self.note_idle(&sent.name, idle);
+            }
         }
         if sent.to.len() > 1 && !planted::is(Bug::HolderNotCounted) {
             let holders = u32::try_from(sent.to.len()).expect("a topic has at most 10,000 subscriptions");

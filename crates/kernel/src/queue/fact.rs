@@ -58,6 +58,11 @@ pub enum QueueFact {
         at: Timestamp,
         fact: MessageFact,
     },
+    /// A queue or topic has been without new ids for as long as it remembers them, and has forgotten them.
+    IdsForgotten {
+        name: QueueName,
+        at: Timestamp,
+    },
 }
 
 /// A message as it was taken.

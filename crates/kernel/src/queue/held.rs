@@ -69,6 +69,8 @@ pub(super) struct Index {
     /// What can be received next: every ready message, or with sessions the first of each that has none locked.
     heads: BTreeSet<MessageNo>,
     dead_heads: BTreeSet<MessageNo>,
+    /// Those of them that have a session. Dead letters of one may be received side by side.
+    dead_in_session: BTreeSet<(Arc<str>, MessageNo)>,
     sessions: BTreeMap<Arc<str>, Session>,
     locks: BTreeMap<Uid, MessageNo>,
     counts: Counts,
@@ -124,7 +126,12 @@ impl Queue {
 
     /// The messages of a shelf from a number on, oldest first.
     pub fn slots(&self, shelf: Shelf, from: MessageNo) -> impl Iterator<Item = (MessageNo, &Slot)> {
-        self.slots.range(from..).filter(move |(_, slot)| slot.shelf == shelf).map(|(no, slot)| (*no, slot))
+        // Dead letters are few among many, and have a list of their own.
+        let dead =
+            (shelf == Shelf::Dead).then(|| self.dead.range(from..).map(|(no, _)| (no, &self.slots[no])));
+        let main = (shelf == Shelf::Main).then(|| self.slots.range(from..));
+        let main = main.into_iter().flatten().filter(|(_, slot)| slot.shelf == Shelf::Main);
+        dead.into_iter().flatten().chain(main).map(|(no, slot)| (*no, slot))
     }
 
     pub fn dead(&self, no: MessageNo) -> Option<&Dead> {
@@ -134,7 +141,8 @@ impl Queue {
     /// What a consumer gets next: of one session, if it names one.
     pub fn next(&self, shelf: Shelf, session: Option<&str>) -> Option<MessageNo> {
         match (shelf, session) {
-            (Shelf::Dead, _) => self.index.dead_heads.first().copied(),
+            (Shelf::Dead, None) => self.index.dead_heads.first().copied(),
+            (Shelf::Dead, Some(session)) => self.index.dead_head_of(session),
             (Shelf::Main, None) => self.index.heads.first().copied(),
             (Shelf::Main, Some(session)) => self.index.head_of(session),
         }
@@ -176,6 +184,12 @@ impl Index {
         session.ready.first().copied()
     }
 
+    fn dead_head_of(&self, session: &str) -> Option<MessageNo> {
+        let first = (Arc::from(session), MessageNo(0));
+        let (own, no) = self.dead_in_session.range(first..).next()?;
+        (**own == *session).then_some(*no)
+    }
+
     fn note(&mut self, no: MessageNo, slot: &Slot, sessions: bool) {
         *self.counts.of(slot) += 1;
         self.counts.bytes += u64::from(slot.bytes);
@@ -183,9 +197,10 @@ impl Index {
             self.locks.insert(token, no);
         }
         match (slot.shelf, &slot.session) {
-            (Shelf::Dead, _) => {
+            (Shelf::Dead, session) => {
                 if slot.standing == Standing::Ready {
                     self.dead_heads.insert(no);
+                    self.dead_in_session.extend(session.clone().map(|session| (session, no)));
                 }
             }
             (Shelf::Main, Some(session)) if sessions => {
@@ -207,8 +222,11 @@ impl Index {
             self.locks.remove(&token);
         }
         match (slot.shelf, &slot.session) {
-            (Shelf::Dead, _) => {
+            (Shelf::Dead, session) => {
                 self.dead_heads.remove(&no);
+                if let Some(session) = session {
+                    self.dead_in_session.remove(&(session.clone(), no));
+                }
             }
             (Shelf::Main, Some(session)) if sessions => {
                 self.note_in_session(session, no, slot.standing, false)

@@ -32,7 +32,31 @@ impl Seen {
         self.order.len() - old
     }
 
+    /// How many are in memory, whether they still count or not.
+    #[cfg(test)]
+    pub(super) fn held(&self) -> usize {
+        assert!(self.ids.len() <= self.order.len());
+        self.order.len()
+    }
+
+    /// When the last of them can be forgotten if none comes any more, to the next minute: it changes with few sends.
+    pub(super) fn idle_at(&self, window: Span) -> Option<Timestamp> {
+        const GRAIN_MS: i64 = 60_000;
+        // The clock may have gone back between them; whichever is later keeps the rest.
+        let ((first, _), (last, _)) = (self.order.front()?, self.order.back()?);
+        let end = (*first.max(last) + window).0;
+        Some(Timestamp(end.div_euclid(GRAIN_MS).saturating_add(1).saturating_mul(GRAIN_MS)))
+    }
+
     pub(super) fn note(&mut self, id: &str, at: Timestamp, window: Span) {
+        self.forget(at, window);
+        let id: Arc<str> = id.into();
+        self.ids.insert(id.clone(), at);
+        self.order.push_back((at, id));
+    }
+
+    /// Forgets what no longer counts by then.
+    pub(super) fn forget(&mut self, at: Timestamp, window: Span) {
         while let Some((oldest, id)) = self.order.front() {
             if at.since(*oldest) < window {
                 break;
@@ -43,8 +67,8 @@ impl Seen {
             }
             self.order.pop_front();
         }
-        let id: Arc<str> = id.into();
-        self.ids.insert(id.clone(), at);
-        self.order.push_back((at, id));
+        if self.order.is_empty() {
+            self.order.shrink_to_fit();
+        }
     }
 }

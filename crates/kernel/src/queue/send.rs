@@ -7,7 +7,7 @@ use super::seen::Seen;
 use super::{Changes, Entity, MessageNo, Queue, QueueFact, QueueNo, QueueRejection, Queues, Sent};
 
 /// Ids that a queue or topic remembers at once; some 100 bytes each.
-const IDS_MAX: usize = 1_000_000;
+pub const IDS_MAX: usize = 1_000_000;
 
 /// Bytes of a message: a body as large as that of a request, and 64 KiB of properties.
 pub const MESSAGE_BYTES_MAX: usize = (256 + 64) << 10;
@@ -59,7 +59,8 @@ impl Queues {
         Ok(results)
     }
 
-    /// Where each message goes. Refuses before anything is taken: what comes later of the same send must not fail.
+    /// Where each message goes. Refuses before anything is taken: what comes later of the same send must not fail. What
+    /// was sent before goes nowhere and needs no room.
     fn check_room(
         &self,
         now: Timestamp,
@@ -68,8 +69,17 @@ impl Queues {
     ) -> Result<Vec<Vec<QueueNo>>, QueueRejection> {
         let bytes = check_weights(messages)?;
         let (seen, window) = self.seen_of(name)?;
+        let is_new =
+            |(message, remember): &&(Message, bool)| !remember || !seen.has(&message.id, now, window);
+        let new = messages.iter().filter(is_new).count();
+        let new_bytes = messages.iter().filter(is_new).map(|(message, _)| message.weight() as u64).sum();
         let (mut remembered, mut holders, mut routes) = (0, 0, Vec::with_capacity(messages.len()));
-        for (message, remember) in messages {
+        for sent in messages {
+            let (message, remember) = sent;
+            if !is_new(&sent) {
+                routes.push(Vec::new());
+                continue;
+            }
             remembered += usize::from(*remember);
             let to = self.route(name, message)?;
             holders += to.len();
@@ -79,7 +89,7 @@ impl Queues {
                 if queue.spec.sessions && message.session.is_none() {
                     return Err(QueueRejection::SessionNeeded(named()));
                 }
-                check_size(queue, named, messages.len(), bytes)?;
+                check_size(queue, named, new, new_bytes)?;
             }
             routes.push(to);
         }
@@ -94,7 +104,7 @@ impl Queues {
     }
 
     /// The ids that a queue or topic remembers, and for how long.
-    fn seen_of(&self, name: &QueueName) -> Result<(&Seen, Span), QueueRejection> {
+    pub(super) fn seen_of(&self, name: &QueueName) -> Result<(&Seen, Span), QueueRejection> {
         match self.names.get(name) {
             None => Err(QueueRejection::NotFound(name.clone())),
             Some(Entity::Queue(no)) => {

@@ -186,6 +186,89 @@ fn an_id_is_taken_once_within_its_window() {
 }
 
 #[test]
+fn what_was_sent_before_is_told_so_even_when_there_is_no_room() {
+    let mut desk = Desk::new(QueueSpec { messages_max: 1, ..QueueSpec::default() });
+    desk.send("a");
+    assert_eq!(desk.send_to("q", Message::new("a", "body")), SendResult::Duplicate);
+    let both = ["a", "b"].map(|id| (Message::new(id, "body"), true)).to_vec();
+    let refused = desk.queues.send(desk.now, &name("q"), both.clone(), &mut desk.changes);
+    assert!(matches!(refused, Err(QueueRejection::Full { .. })), "{refused:?}");
+    let taken = desk.lock().unwrap();
+    desk.settle(&taken, Settle::Complete).unwrap();
+    let sent = desk.queues.send(desk.now, &name("q"), both, &mut desk.changes).unwrap();
+    assert!(matches!(sent[..], [SendResult::Duplicate, SendResult::Taken(_)]), "{sent:?}");
+}
+
+#[test]
+fn ids_are_forgotten_when_their_window_has_passed_without_another_send() {
+    let window = Span::from_secs(600);
+    let spec = QueueSpec { duplicate_window: window, ..QueueSpec::default() };
+    let mut desk = Desk::new(spec.clone());
+    desk.queues.put_topic(desk.now, &name("t"), &TopicSpec::default(), &mut desk.changes).unwrap();
+    for n in 0..100 {
+        desk.send(&n.to_string());
+        desk.send_to("t", Message::new(n.to_string(), ""));
+    }
+    let remembered = |desk: &Desk| ["q", "t"].map(|at| desk.queues.seen_of(&name(at)).unwrap().0.held());
+    assert_eq!(remembered(&desk), [100, 100]);
+    desk.pass(Span::from_ms(window.as_ms() - 1));
+    assert_eq!(desk.send_to("q", Message::new("99", "")), SendResult::Duplicate);
+    let woken = desk.queues.wake_at().unwrap();
+    assert!(woken.since(desk.now) <= Span::from_secs(120), "{woken:?} is soon after {:?}", desk.now);
+    desk.pass(Span::from_secs(120));
+    assert_eq!(remembered(&desk), [0, 0]);
+    assert_eq!(desk.queues.wake_at(), None, "nothing more is to be done");
+
+    // A shorter window is in force at once.
+    desk.send("late");
+    let shorter = QueueSpec { duplicate_window: Span::ZERO, ..spec };
+    desk.queues.put_queue(desk.now, &name("q"), &shorter, &mut desk.changes).unwrap();
+    assert_eq!((remembered(&desk), desk.queues.wake_at()), ([0, 0], None));
+
+    let mut replayed = Queues::default();
+    for fact in &desk.changes.facts {
+        replayed.evolve(fact, &mut Vec::new());
+    }
+    assert_eq!(replayed, desk.queues, "the same facts make the same queues");
+    let bytes = serde_json::to_vec(&desk.queues).unwrap();
+    assert_eq!(serde_json::from_slice::<Queues>(&bytes).unwrap().restore(), desk.queues);
+}
+
+#[test]
+fn a_clock_that_went_back_does_not_keep_ids_awake() {
+    let mut desk = Desk::new(QueueSpec::default());
+    for (step, id) in [(0, "a"), (3_600_000, "b"), (-3_000_000, "c")] {
+        desk.now = Timestamp(desk.now.0 + step);
+        desk.send(id);
+    }
+    let facts = desk.changes.facts.len();
+    for _ in 0..200 {
+        desk.pass(Span::from_secs(60));
+    }
+    assert_eq!(desk.queues.wake_at(), None);
+    assert!(desk.changes.facts.len() - facts <= 3, "{:?}", &desk.changes.facts[facts..]);
+}
+
+#[test]
+fn dead_letters_are_received_by_session_too() {
+    let mut desk = Desk::new(QueueSpec { sessions: true, ..QueueSpec::default() });
+    let (a, b) = (desk.send_in_session("1", "a"), desk.send_in_session("2", "b"));
+    let buried = Settle::DeadLetter { reason: String::new(), description: String::new() };
+    while let Some(taken) = desk.lock() {
+        desk.settle(&taken, buried.clone()).unwrap();
+    }
+    let queue = QueueRef::queue(name("q"));
+    let dead = |desk: &mut Desk, session| desk.lock_from(&queue, Shelf::Dead, session).map(|taken| taken.no);
+    assert_eq!(dead(&mut desk, Some("b")), Some(b));
+    assert_eq!(dead(&mut desk, Some("b")), None);
+    assert_eq!(dead(&mut desk, Some("c")), None);
+    assert_eq!(dead(&mut desk, None), Some(a));
+    let held = desk.queues.queue(desk.queues.find(&queue).unwrap()).unwrap();
+    let listed = |shelf| held.slots(shelf, MessageNo(0)).map(|(no, _)| no).collect::<Vec<_>>();
+    assert_eq!((listed(Shelf::Dead), listed(Shelf::Main)), (vec![a, b], Vec::new()));
+}
+
+#[test]
 fn what_is_scheduled_comes_at_its_time_and_what_expires_goes() {
     let mut desk = Desk::new(QueueSpec { dead_letter_expired: true, ..QueueSpec::default() });
     let mut message = Message::new("later", "body");

@@ -17,7 +17,7 @@ use crate::errand::{Errand, bring_home, is_not_held};
 use crate::error::ApiError;
 
 /// The version of the workflow that a request passed on is for at least: its holder may not have heard of it yet.
-pub(crate) const VERSION: HeaderName = HeaderName::from_static("sortie-workflow-version");
+pub const VERSION: HeaderName = HeaderName::from_static("sortie-workflow-version");
 
 /// Where a request was taken.
 pub(crate) enum Accepted {

@@ -213,6 +213,7 @@ async fn only_instances_hand_over_messages_whole() {
         let mut request = request(Method::POST, "/posts/messages", journal::codec::encode(&message));
         let headers = request.headers_mut();
         headers.insert("content-type", rest::MESSAGE_TYPE.parse().unwrap());
+        headers.insert(rest::MESSAGE_KIND, "queue".parse().unwrap());
         if let Some(secret) = secret {
             headers.insert(rest::PEER, secret.parse().unwrap());
         }

@@ -10,4 +10,5 @@ mod client;
 mod lists;
 mod missing;
 mod overviews;
+mod sources;
 mod world;

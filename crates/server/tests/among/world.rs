@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use brokers::{Anywhere, Brokers};
 use bytes::Bytes;
 use cluster::{Directory, Holding, InstanceId, Member, Roles, Sight};
 use engine::jobs::JobReader;
@@ -17,7 +18,8 @@ use journal::memory::MemoryJournal;
 use prometheus_client::registry::Registry;
 use rest::{Access, Api, Parts, PeerSecret, Server};
 use serde_json::Value;
-use server::Neighbours;
+use server::{Neighbours, Others};
+use sources::Sources;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 use vault::{Secret, Vault};
@@ -99,6 +101,8 @@ pub struct Instance {
     roles: Roles,
     pub engine: Engine,
     control: Control<MemoryJournal>,
+    ingest: Arc<Ingest<MemoryJournal>>,
+    pub others: Others,
     _server: Server,
     _directory: tempfile::TempDir,
 }
@@ -175,6 +179,11 @@ impl World {
         self.sight.send_modify(|sight| change(Arc::make_mut(sight)));
     }
 
+    /// Lets every instance take messages.
+    pub fn take_messages(&self) -> Vec<Sources> {
+        self.instances.iter().map(Instance::take_messages).collect()
+    }
+
     pub async fn send(&self, at: usize, method: Method, path: &str, body: &str) -> Answer {
         call(self.instances[at].address, request(method, path, body.to_owned())).await
     }
@@ -238,7 +247,7 @@ impl Instance {
             engine::Metrics::register(&mut metrics),
         );
         let admission = Admission::new(1_000_000, u64::MAX);
-        let ingest = Ingest::new(
+        let ingest = Arc::new(Ingest::new(
             journal.clone(),
             view.clone(),
             ids.clone(),
@@ -246,13 +255,14 @@ impl Instance {
             PARTITIONS,
             admission,
             ingest::Metrics::register(&mut metrics),
-        );
+        ));
         let secret = PeerSecret::new(&Secret::new(SECRET.to_owned())).unwrap();
         let directory_of_others = Directory::new(id.clone(), sight);
         let neighbours = Neighbours::over_http(directory_of_others, secret, roles);
+        let others = neighbours.others(PARTITIONS).unwrap();
         let api = Api::new(Parts {
             journal: journal.clone(),
-            ingest: Arc::new(ingest),
+            ingest: ingest.clone(),
             engine: engine.clone(),
             control: control.clone(),
             view: view.clone(),
@@ -285,7 +295,22 @@ impl Instance {
             }
         });
         let address = server.address();
-        Instance { id, address, roles, engine, control, _server: server, _directory: directory }
+        let (_server, _directory) = (server, directory);
+        Instance { id, address, roles, engine, control, ingest, others, _server, _directory }
+    }
+
+    /// Begins to take messages for workflows that have sources.
+    fn take_messages(&self) -> Sources {
+        Sources::start(sources::Parts {
+            engine: self.engine.clone(),
+            ingest: self.ingest.clone(),
+            catalogs: self.control.catalogs().clone(),
+            partitions: PARTITIONS,
+            metrics: sources::Metrics::register(&mut Registry::default()),
+            brokers: Brokers::new(Arc::new(Anywhere)),
+            login: |_| Ok(None),
+            holders: Some(Arc::new(self.others.clone())),
+        })
     }
 }
 

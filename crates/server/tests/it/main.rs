@@ -25,6 +25,7 @@ mod queues;
 mod queues_refused;
 mod restart;
 mod stopped;
+mod told;
 mod topics;
 mod workflows;
 mod world;

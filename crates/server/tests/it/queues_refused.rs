@@ -163,3 +163,13 @@ async fn a_shared_access_signature_opens_what_it_is_for() {
         bus.ask(post.clone(), send, &[("authorization", junk)], "").await.expect(401);
     }
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn with_too_little_memory_messages_are_refused_for_now() {
+    let bus = Bus::start_with(|config| config.limits.memory_bytes_max = 1).await;
+    bus.queue("q", json!({})).await;
+    let refused = bus.send("q", "one", json!({ "MessageId": "m-1" })).await;
+    assert!(refused.headers.contains_key("retry-after"));
+    assert_eq!(refused.problem(503).0, "memory_full");
+    bus.lock("q", "timeout=0").await.expect(204);
+}

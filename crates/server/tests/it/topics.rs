@@ -63,6 +63,10 @@ async fn settings_are_shown_as_they_were_put_and_a_version_guards_them() {
         assert_eq!(answer.problem(412).0, code, "{name}");
     }
     assert_eq!(with(Method::PUT, "/v1/queues/new", "if-match", "\"1\"").await.problem(412).0, "changed");
+    bus.put("/v1/topics/bare", json!({})).await.expect(201);
+    let missing = "/v1/topics/bare/subscriptions/new";
+    assert_eq!(with(Method::PUT, missing, "if-match", "\"1\"").await.problem(412).0, "changed");
+    assert_eq!(bus.get(missing).await.problem(404).0, "unknown_subscription");
     assert_eq!(with(Method::DELETE, "/v1/queues/q", "if-match", "\"1\"").await.problem(412).0, "changed");
     with(Method::PUT, "/v1/queues/q", "if-match", "\"2\"").await.expect(200);
     with(Method::DELETE, "/v1/queues/q", "if-match", "\"3\"").await.expect(204);

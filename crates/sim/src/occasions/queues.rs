@@ -45,7 +45,7 @@ pub fn note(coverage: &mut Coverage, durable: &Durable<'_>) {
                 coverage.note(Sometimes::SubscriptionDeleted);
             }
         }
-        QueueFact::TopicPut { .. } => {}
+        QueueFact::TopicPut { .. } | QueueFact::IdsForgotten { .. } => {}
     }
 }
 

@@ -59,7 +59,9 @@ pub async fn visit(sim: Arc<Sim>, process: Arc<Process>, n: u32) {
         Some(Ok(_))
         | Some(Err(QueueError::Rejected(_) | QueueError::Stopped { .. } | QueueError::NotHeld { .. }))
         | None => {}
-        Some(Err(QueueError::NoRoom)) => world.accuse("L5", format!("{at} refuses consumers for room")),
+        Some(Err(QueueError::NoRoom | QueueError::NoMemory)) => {
+            world.accuse("L5", format!("{at} refuses consumers for room"))
+        }
     }
     if let Some(consumer) = world.traffic.consumers.get_mut(&n) {
         consumer.waits = false;

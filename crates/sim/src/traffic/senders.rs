@@ -81,7 +81,7 @@ pub async fn ask(sim: Arc<Sim>, process: Arc<Process>, n: u32) {
 /// When somebody who was refused tries again, if it does.
 fn again_ms(world: &mut World, n: u32, deed: &QueueDeed, error: &QueueError) -> Option<u64> {
     match error {
-        QueueError::NoRoom => {
+        QueueError::NoRoom | QueueError::NoMemory => {
             world.coverage.note(Sometimes::SendRefusedDisk);
             Some(AGAIN_MS * 4)
         }

@@ -1,6 +1,5 @@
 //! One life of the process over a memory journal, with effects that note which runs were called for.
 
-use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -15,17 +14,35 @@ use kernel::queue::{MessageNo, QueueRef, Shelf};
 use prometheus_client::registry::Registry;
 use sources::{Metrics, Parts};
 use view::{Ids, View};
-use words::{Message, Outcome, QueueName};
+use words::{Message, Outcome, QueueName, QueueSpec};
 
-const PARTITIONS: u16 = 2;
+use crate::slow::SlowInbox;
 
-/// Notes which runs were called for.
+pub const PARTITIONS: u16 = 2;
+
+/// Notes which runs were called for, each as often as it was.
 #[derive(Default)]
-pub struct Called(pub Mutex<BTreeSet<String>>);
+pub struct Called(Mutex<Vec<String>>);
+
+impl Called {
+    pub fn runs(&self) -> Vec<String> {
+        let mut runs = self.0.lock().unwrap().clone();
+        runs.sort();
+        runs
+    }
+
+    /// The ids of the messages that they were started by: what stands before the hash.
+    pub fn messages(&self) -> Vec<String> {
+        let message = |run: &String| run.rsplit_once('-').unwrap().0.to_owned();
+        let mut messages: Vec<String> = self.runs().iter().map(message).collect();
+        messages.sort();
+        messages
+    }
+}
 
 impl Effects for Called {
     fn start(&self, order: Order) {
-        self.0.lock().unwrap().insert(order.context.run_id.to_string());
+        self.0.lock().unwrap().push(order.context.run_id.to_string());
         order.reply.tell(Outcome::Done { status: 200, output: Bytes::from_static(b"null") });
     }
 }
@@ -33,20 +50,30 @@ impl Effects for Called {
 pub struct Life {
     pub engine: Engine,
     pub control: Control<MemoryJournal>,
-    pub parts: Option<Parts<MemoryJournal>>,
+    pub parts: Option<Parts<SlowInbox>>,
+    pub inbox: Arc<SlowInbox>,
     pub called: Arc<Called>,
     _directory: tempfile::TempDir,
 }
 
+/// A life that holds every partition.
 pub async fn live() -> Life {
+    let life = live_without_partitions().await;
+    life.engine.take_all().await;
+    life
+}
+
+pub async fn live_without_partitions() -> Life {
     let journal = Arc::new(MemoryJournal::new());
     let directory = tempfile::tempdir().unwrap();
     let view = View::open(directory.path(), view::Settings::default()).unwrap();
     let (clock, ids) = (Clock::start(), Arc::new(Ids::new()));
+    ids.hold_none();
     let control = Control::open(journal.clone(), clock.clone()).await.unwrap();
     let mut registry = Registry::default();
+    let inbox = Arc::new(SlowInbox::new(journal.clone()));
     let ingest = Arc::new(Ingest::new(
-        journal.clone(),
+        inbox.clone(),
         view.clone(),
         ids.clone(),
         clock.clone(),
@@ -55,7 +82,7 @@ pub async fn live() -> Life {
         ingest::Metrics::register(&mut registry),
     ));
     let called = Arc::new(Called::default());
-    let engine = Engine::start(
+    let engine = Engine::new(
         journal,
         view,
         ids,
@@ -64,8 +91,7 @@ pub async fn live() -> Life {
         clock,
         Settings::for_partitions(PARTITIONS),
         engine::Metrics::register(&mut registry),
-    )
-    .await;
+    );
     let parts = Parts {
         engine: engine.clone(),
         ingest,
@@ -74,8 +100,9 @@ pub async fn live() -> Life {
         metrics: Metrics::register(&mut registry),
         brokers: Brokers::new(Arc::new(Anywhere)),
         login: |_| Ok(Some(Login { username: "guest".to_owned(), password: "guest".to_owned() })),
+        holders: None,
     };
-    Life { engine, control, parts: Some(parts), called, _directory: directory }
+    Life { engine, control, parts: Some(parts), inbox, called, _directory: directory }
 }
 
 impl Life {
@@ -92,9 +119,17 @@ impl Life {
         .await;
     }
 
+    pub async fn put_queue(&self, queue: &str, spec: QueueSpec) {
+        self.ask(queue, QueueCommand::PutQueue { name: name(queue), spec }).await;
+    }
+
     pub async fn peek(&self, queue: &str, shelf: Shelf) -> Vec<Peeked> {
-        let at = QueueRef::queue(name(queue));
-        match self.ask(queue, QueueCommand::Peek { at, shelf, from: MessageNo(0), max: 100 }).await {
+        self.peek_at(QueueRef::queue(name(queue)), shelf).await
+    }
+
+    pub async fn peek_at(&self, at: QueueRef, shelf: Shelf) -> Vec<Peeked> {
+        let topic = at.name.to_string();
+        match self.ask(&topic, QueueCommand::Peek { at, shelf, from: MessageNo(0), max: 100 }).await {
             QueueAnswer::Peeked(peeked) => peeked,
             other => panic!("{other:?}"),
         }

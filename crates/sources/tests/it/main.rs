@@ -5,3 +5,4 @@
 mod broker;
 mod life;
 mod own_queue;
+mod slow;

@@ -1,19 +1,22 @@
 //! Senders and consumers of either broker.
 
 use std::net::SocketAddr;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 use anyhow::Context;
 use brokers::{Anywhere, Brokers, Destination, Login, Origin, Receiver};
 use bytes::Bytes;
 use hyper::StatusCode;
-use hyper::header::LOCATION;
+use hyper::header::{HeaderName, HeaderValue, LOCATION};
 use words::Message;
 
 use super::QUEUE;
+use super::measure::now_micros;
 use crate::client::{Call, Client};
+
+const BROKER_PROPERTIES: HeaderName = HeaderName::from_static("brokerproperties");
 
 /// For one send or one receive; far beyond what either takes.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -25,12 +28,12 @@ const CREDIT: u32 = 32;
 /// Who is measured.
 #[derive(Clone)]
 pub enum Broker {
-    Sortie { address: SocketAddr, token: String },
+    Sortie { address: SocketAddr, token: String, ids: bool },
     RabbitMq { brokers: Brokers, url: String, login: Login },
 }
 
 pub enum Sender {
-    Sortie(Client),
+    Sortie { client: Client, ids: bool },
     RabbitMq { brokers: Brokers, to: Destination },
 }
 
@@ -39,8 +42,12 @@ pub enum Consumer {
     RabbitMq(Receiver),
 }
 
-/// Ids of messages are never used twice.
-static NEXT: AtomicU64 = AtomicU64::new(0);
+/// An id that no other message has, of this bench or of one before.
+fn new_id() -> String {
+    static NEXT: AtomicU64 = AtomicU64::new(0);
+    static BEGUN: LazyLock<u64> = LazyLock::new(now_micros);
+    format!("{:x}-{:x}-{}", std::process::id(), *BEGUN, NEXT.fetch_add(1, Ordering::Relaxed))
+}
 
 impl Broker {
     pub fn rabbit(url: &str) -> Broker {
@@ -50,7 +57,9 @@ impl Broker {
 
     pub fn sender(&self) -> anyhow::Result<Sender> {
         Ok(match self {
-            Broker::Sortie { address, token } => Sender::Sortie(client(*address, token)?),
+            Broker::Sortie { address, token, ids } => {
+                Sender::Sortie { client: client(*address, token)?, ids: *ids }
+            }
             Broker::RabbitMq { brokers, url, login } => {
                 let to = Destination::RabbitMq {
                     url: url.clone(),
@@ -65,7 +74,7 @@ impl Broker {
 
     pub async fn consumer(&self) -> anyhow::Result<Consumer> {
         Ok(match self {
-            Broker::Sortie { address, token } => Consumer::Sortie(client(*address, token)?),
+            Broker::Sortie { address, token, .. } => Consumer::Sortie(client(*address, token)?),
             Broker::RabbitMq { brokers, url, login } => {
                 let (url, login) = (url.clone(), Some(login.clone()));
                 let origin = Origin::RabbitMq { url, queue: QUEUE.to_owned(), login };
@@ -79,13 +88,16 @@ impl Sender {
     /// Sends a message and waits until it is confirmed.
     pub async fn send(&mut self, body: Bytes) -> anyhow::Result<()> {
         match self {
-            Sender::Sortie(client) => {
-                let call = Call::post(format!("/{QUEUE}/messages"), "application/octet-stream", body);
+            Sender::Sortie { client, ids } => {
+                let mut call = Call::post(format!("/{QUEUE}/messages"), "application/octet-stream", body);
+                if *ids {
+                    let properties = format!("{{\"MessageId\":\"{}\"}}", new_id());
+                    call = call.header(BROKER_PROPERTIES, HeaderValue::try_from(properties)?);
+                }
                 client.send(call).await.map(drop)
             }
             Sender::RabbitMq { brokers, to } => {
-                let id = NEXT.fetch_add(1, Ordering::Relaxed).to_string();
-                Ok(brokers.send(to, &Message::new(id, body), PATIENCE).await?)
+                Ok(brokers.send(to, &Message::new(new_id(), body), PATIENCE).await?)
             }
         }
     }

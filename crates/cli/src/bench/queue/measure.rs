@@ -189,7 +189,7 @@ fn age(body: &[u8]) -> anyhow::Result<Duration> {
     Ok(Duration::from_micros(now_micros().saturating_sub(made)))
 }
 
-fn now_micros() -> u64 {
+pub fn now_micros() -> u64 {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     u64::try_from(now.as_micros()).unwrap_or(u64::MAX)
 }

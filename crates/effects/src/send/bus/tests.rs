@@ -85,3 +85,16 @@ fn a_property_that_is_no_header_of_its_own_is_refused() {
         assert!(error.starts_with(&format!("the property '{name}' cannot be a header")), "{error}");
     }
 }
+
+#[test]
+fn no_room_is_told_from_no_right() {
+    let answer = |status, body: &'static str| Answer {
+        status,
+        headers: http::HeaderMap::new(),
+        body: bytes::Bytes::from_static(body.as_bytes()),
+    };
+    assert!(is_full(&answer(403, "<Error><Code>403</Code><Detail>quota exceeded</Detail></Error>")));
+    assert!(is_full(&answer(403, r#"{"status":403,"code":"queue_full"}"#)));
+    assert!(!is_full(&answer(403, r#"{"status":403,"code":"forbidden"}"#)));
+    assert!(!is_full(&answer(401, "")));
+}

@@ -1,0 +1,107 @@
+//! The way to what other instances hold, for what this one does by itself: messages of actions, poison of sources, and
+//! requests of jobs and sources.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use cluster::Directory;
+use engine::queues::{Kind, partition_of};
+use http::{Request, Response, StatusCode, request};
+use rest::{PassError, Passage, PeerSecret};
+use sources::{HandedIn, Handing, HolderError, Holders};
+use words::{Message, PartitionId, QueueName};
+
+/// How long another instance may take to make something durable.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// The other instances. Cheap to clone.
+#[derive(Clone)]
+pub struct Others {
+    pub directory: Directory,
+    pub passage: Arc<dyn Passage>,
+    pub peer: PeerSecret,
+    pub partitions: u16,
+}
+
+impl Holders for Others {
+    fn hand_in(&self, partition: PartitionId, request: HandedIn) -> Handing<'_, String> {
+        Box::pin(self.submit(partition, request))
+    }
+
+    fn park(&self, queue: QueueName, message: Message) -> Handing<'_, ()> {
+        Box::pin(async move {
+            let partition = partition_of(&queue, self.partitions);
+            let message = journal::codec::encode(&message);
+            let answer = self.post(partition, &queue, Kind::MadeQueue, message).await.map_err(unanswered)?;
+            if answer.status().is_success() { Ok(()) } else { Err(HolderError::Later(reason_of(&answer))) }
+        })
+    }
+}
+
+impl Others {
+    /// Hands a message, in the format of the journal, to the instance that holds a queue or topic.
+    pub(crate) async fn post(
+        &self,
+        partition: PartitionId,
+        to: &QueueName,
+        kind: Kind,
+        message: Bytes,
+    ) -> Result<Response<Bytes>, PassError> {
+        let request = Request::post(format!("/{to}/messages"))
+            .header(http::header::CONTENT_TYPE, rest::MESSAGE_TYPE)
+            .header(rest::MESSAGE_KIND, rest::kind_word(kind));
+        self.pass(partition, request, message).await
+    }
+
+    /// Hands a request to the instance that holds its partition. Answers with the id of its run.
+    async fn submit(&self, partition: PartitionId, request: HandedIn) -> Result<String, HolderError> {
+        let HandedIn { workflow, version, id, body } = request;
+        let mut request = Request::post(format!("/v1/workflows/{workflow}/runs"))
+            .header(http::header::CONTENT_TYPE, "application/json")
+            .header(rest::WORKFLOW_VERSION, version);
+        if let Some(id) = id {
+            request = request.header(rest::IDEMPOTENCY_KEY, id.as_str());
+        }
+        let answer = self.pass(partition, request, body).await.map_err(unanswered)?;
+        match answer.status() {
+            StatusCode::OK | StatusCode::ACCEPTED => Ok(id_in(answer.body())),
+            StatusCode::BAD_REQUEST | StatusCode::CONFLICT | StatusCode::PAYLOAD_TOO_LARGE => {
+                Err(HolderError::Refused(reason_of(&answer)))
+            }
+            _ => Err(HolderError::Later(reason_of(&answer))),
+        }
+    }
+
+    async fn pass(
+        &self,
+        partition: PartitionId,
+        request: request::Builder,
+        body: Bytes,
+    ) -> Result<Response<Bytes>, PassError> {
+        let cluster::Place::There(member) = self.directory.place_of(partition) else {
+            return Err(PassError::NotSent(format!("nobody holds partition {partition} at this moment")));
+        };
+        let me = self.directory.me().map(|me| me.0.as_str()).unwrap_or_default();
+        let request = request
+            .header(rest::FORWARDED, me)
+            .header(rest::PEER, self.peer.header())
+            .body(body)
+            .map_err(|error| PassError::NotSent(error.to_string()))?;
+        self.passage.pass(&member, request, PATIENCE).await
+    }
+}
+
+fn unanswered(error: PassError) -> HolderError {
+    HolderError::Later(error.to_string())
+}
+
+fn id_in(answer: &[u8]) -> String {
+    let answer: serde_json::Value = serde_json::from_slice(answer).unwrap_or_default();
+    answer["id"].as_str().unwrap_or_default().to_owned()
+}
+
+fn reason_of(answer: &Response<Bytes>) -> String {
+    let problem = serde_json::from_slice::<wire::Problem>(answer.body()).ok();
+    problem.map_or_else(|| answer.status().to_string(), |problem| problem.detail)
+}
