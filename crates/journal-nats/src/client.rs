@@ -123,6 +123,15 @@ impl Client {
         }
     }
 
+    /// Whether the pair's stream mirrors ours, so that what it has is ours.
+    async fn is_mirrored(&self, prefix: &str, stream: &str) -> Result<bool, WireError> {
+        let what = format!("STREAM.INFO.{stream}");
+        match self.ask::<api::Mirrored>(prefix, &what, &(), ANSWER_MAX).await? {
+            Answer::Refused { error } => Err(refused(&what, &error)),
+            Answer::Done(there) => Ok(there.mirrors(stream, self.nats.server_info().domain.as_deref())),
+        }
+    }
+
     async fn get_directly(&self, stream: &str, sequence: u64) -> Result<Option<Bytes>, WireError> {
         let what = format!("DIRECT.GET.{stream}");
         let payload =
@@ -247,7 +256,11 @@ impl Wire for Client {
         match (source, &self.pair) {
             (Source::Leader, _) => self.get_from(api::PREFIX, stream, sequence).await,
             (Source::AnyReplica, _) => self.get_directly(stream, sequence).await,
-            (Source::Pair, Some(prefix)) => self.get_from(prefix, stream, sequence).await,
+            (Source::Pair, Some(prefix)) => {
+                let found = self.get_from(prefix, stream, sequence).await?;
+                // Asked afterwards: a mirror may have become a stream of its own, and never the other way round.
+                Ok(if self.is_mirrored(prefix, stream).await? { found } else { None })
+            }
             (Source::Pair, None) => Ok(None),
         }
     }
