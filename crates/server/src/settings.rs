@@ -93,6 +93,7 @@ fn of_cluster(config: &Config) -> Vec<Row> {
         open("cluster.advertise", json!(cluster.advertise.as_deref().map(without_login))),
         set("cluster.secret", cluster.secret.is_some()),
         open("cluster.replicas", json!(cluster.replicas)),
+        open("cluster.inbox_bytes_max", json!(cluster.inbox_bytes_max)),
         open("cluster.roles", json!(roles.collect::<Vec<_>>())),
         open("cluster.ordinal", json!(cluster.ordinal)),
         open("cluster.ordinals", json!(cluster.ordinals)),

@@ -199,6 +199,11 @@ fn cluster(config: &Config) -> Vec<Setting> {
             "what instances show each other, the same for all; at least 16 characters, for a variable",
         ),
         row("cluster.replicas", code(config.cluster.replicas), "how many NATS servers keep each stream"),
+        row(
+            "cluster.inbox_bytes_max",
+            bytes(config.cluster.inbox_bytes_max),
+            "what the inbox of each partition may hold on the NATS servers; requests beyond it are refused with 503",
+        ),
         row("cluster.roles", said("all"), "some of `ingest`, `engine` and `rest`"),
         row(
             "cluster.ordinal",
