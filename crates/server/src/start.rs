@@ -23,7 +23,7 @@ use crate::by_hand::ByHand;
 use crate::config::{Config, ConfigError};
 use crate::descriptors::Descriptors;
 use crate::journals::AnyJournal;
-use crate::membership::{Joined, Membership};
+use crate::membership::{Joined, Membership, RegionState};
 use crate::memory::Memory;
 use crate::nats::{self, Nats, NatsError};
 use crate::outbound::Outbound;
@@ -103,7 +103,7 @@ pub async fn start_with_clock(config: Config, clock: Clock) -> Result<Running, S
     let ingest = door(&config, memory, &journal, &view, &ids, &clock, &mut metrics);
     let starter = Arc::new(WorkflowStarter { ingest: ingest.clone(), catalogs: control.catalogs().clone() });
     let region_epoch = nats::region_epoch(regions.as_ref());
-    let active = regions.as_ref().map_or_else(|| watch::channel(true).1, Regions::active);
+    let region = RegionState::of(regions.as_ref());
     let outbound = Outbound::new(&config, descriptors, vault.clone(), starter, region_epoch, clock.clone())?;
     // Before any call is made again: a service that is held open gets none.
     let by_hand = ByHand::in_force(outbound.performer.services(), control.documents());
@@ -159,7 +159,8 @@ pub async fn start_with_clock(config: Config, clock: Clock) -> Result<Running, S
         housekeeping::Keeper { survey, ..keeper(&config, &journal, &view, ids, &engine, gauges, clock) };
     let housekeeping = host::spawn("housekeeping", keeper.run());
     let sources = Sources::start(sources);
-    let joined = membership.map(|membership| membership.join(engine.clone(), control, active));
+    let joined =
+        membership.map(|membership| membership.join(engine.clone(), control, journal.clone(), region));
     tracing::info!(address = %server.address(), data = %config.data.display(), "sortie is ready");
     Ok(Running { server, engine, api, view, journal, housekeeping, following, sources, joined })
 }

@@ -103,6 +103,32 @@ async fn a_stream_that_was_replaced_is_taken_up_anew() {
 }
 
 #[tokio::test]
+async fn a_stream_that_was_restored_short_is_not_claimed() {
+    let settings = settings(shared());
+    let journal = open(&settings).await;
+    let claim = journal.claim(ONE).await.unwrap();
+    for before in 0..3 {
+        journal.append(ONE, claim.epoch, Seq(before), bytes("acknowledged")).await.unwrap();
+    }
+    let high = journal.acknowledged(ONE).unwrap();
+    assert_eq!(high, 4, "a claim and three frames");
+
+    let client = Client::connect(&settings).await.unwrap();
+    let subject = format!("$JS.API.STREAM.DELETE.{}_JRN_00000", settings.installation.name);
+    client.nats().request(subject, "".into()).await.unwrap();
+    let fresh = open(&settings).await;
+    fresh.expect(ONE, high);
+    let Err(journal::AppendError::Damaged { detail, .. }) = fresh.claim(ONE).await else {
+        panic!("it was claimed")
+    };
+    let bucket = format!("the key 00000 of the bucket {}_part", settings.installation.name);
+    assert!(detail.contains("message 4 was acknowledged") && detail.contains(&bucket), "{detail}");
+    // Once a person has decided to do without it.
+    fresh.expect(ONE, 0);
+    assert_eq!(fresh.claim(ONE).await.unwrap().events_tail, Seq(0));
+}
+
+#[tokio::test]
 async fn a_snapshot_of_a_history_that_was_replaced_is_passed_over() {
     let settings = settings(shared());
     let snapshots = MemorySnapshots::default();
