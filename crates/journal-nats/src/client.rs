@@ -193,6 +193,14 @@ pub(crate) async fn connect(
             })?
         }
     };
+    let files =
+        tls.ca_file.iter().chain(tls.certificate.iter().flat_map(|(certificate, key)| [certificate, key]));
+    for file in files {
+        // Said here: the connection would only fail.
+        let opened = std::fs::File::open(file);
+        opened
+            .map_err(|error| OpenError::File { path: file.display().to_string(), why: error.to_string() })?;
+    }
     if let Some(file) = &tls.ca_file {
         options = options.add_root_certificates(file.clone());
     }

@@ -162,7 +162,7 @@ fn settings(config: &Config) -> Settings {
     Settings {
         servers: Servers(cluster.nats.clone()),
         login: login(cluster),
-        tls: Tls::default(),
+        tls: tls(cluster),
         installation: Installation {
             name: cluster.name.clone(),
             partitions: config.partitions,
@@ -172,6 +172,12 @@ fn settings(config: &Config) -> Settings {
         pair_domain: pair.map(|pair| pair.pair_domain),
         proof: proof(cluster),
     }
+}
+
+fn tls(cluster: &ClusterConfig) -> Tls {
+    let ca_file = cluster.tls_ca_file.clone();
+    let certificate = cluster.tls_certificate_file.clone().zip(cluster.tls_key_file.clone());
+    Tls { required: ca_file.is_some() || certificate.is_some(), ca_file, certificate }
 }
 
 fn login(cluster: &ClusterConfig) -> Login {

@@ -41,6 +41,10 @@ pub struct ClusterConfig {
     pub password: Option<String>,
     /// A file with credentials of NATS.
     pub credentials: Option<PathBuf>,
+    /// Files in PEM: authorities beside those of the machine, and the certificate that this instance shows, with its key.
+    pub tls_ca_file: Option<PathBuf>,
+    pub tls_certificate_file: Option<PathBuf>,
+    pub tls_key_file: Option<PathBuf>,
     /// A user of the servers' system account, which can ask them how they are set up.
     pub system_user: Option<String>,
     pub system_password: Option<String>,
@@ -94,6 +98,9 @@ impl Default for ClusterConfig {
             user: None,
             password: None,
             credentials: None,
+            tls_ca_file: None,
+            tls_certificate_file: None,
+            tls_key_file: None,
             system_user: None,
             system_password: None,
             monitor: Vec::new(),
@@ -135,6 +142,11 @@ impl ClusterConfig {
                 "cluster.inbox_bytes_max: {inbox} is not {INBOX_BYTES_LEAST} to {INBOX_BYTES_MOST}; all inboxes \
                  together must fit into max_file_store of the NATS servers, with room for events and snapshots"
             ));
+        }
+        if self.tls_certificate_file.is_some() != self.tls_key_file.is_some() {
+            return setting(
+                "cluster.tls_certificate_file: give it together with cluster.tls_key_file".to_owned(),
+            );
         }
         if self.roles.is_empty() {
             return setting("cluster.roles: give at least one of ingest, engine and rest".to_owned());

@@ -220,6 +220,13 @@ fn cluster(config: &Config) -> Vec<Setting> {
         row("cluster.password", said("none"), "its password, for a variable"),
         row("cluster.credentials", said("none"), "or a file with credentials of NATS"),
         row(
+            "cluster.tls_ca_file",
+            said("none"),
+            "a file in PEM with authorities to trust beside those of the machine; with it, or with a certificate, servers without TLS are refused",
+        ),
+        row("cluster.tls_certificate_file", said("none"), "the certificate in PEM that this instance shows"),
+        row("cluster.tls_key_file", said("none"), "its key in PEM"),
+        row(
             "cluster.system_user",
             said("none"),
             "a user of the servers' system account, which asks them how they are set up",

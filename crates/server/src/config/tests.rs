@@ -57,6 +57,13 @@ fn an_inbox_that_holds_nothing_or_everything_is_refused() {
 }
 
 #[test]
+fn a_certificate_for_nats_comes_with_its_key() {
+    let cluster = "[cluster]\nnats = [\"n:4222\"]\nsecret = \"0123456789abcdef\"\n";
+    let text = format!("{TOKEN}{cluster}tls_key_file = \"key.pem\"\n");
+    check_refused(&text, &[], "give it together with cluster.tls_key_file");
+}
+
+#[test]
 fn a_server_without_tokens_does_not_start() {
     check_refused("", &[], "tokens: none is set");
 }
