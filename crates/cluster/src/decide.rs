@@ -103,12 +103,11 @@ fn of_held(settings: &Settings, outlook: &Outlook<'_>, partition: PartitionId, e
     if desired(others.chain([*me]), settings.ordinals, partition) != Some(&me.id) {
         return Verdict::Do(Action::Release(partition));
     }
-    let true_holding = Holding { holder: Some(me.id.clone()), epoch };
     match sight.holdings.get(&partition) {
-        Some(noted) if *noted == true_holding => Verdict::Leave,
+        Some(noted) if noted.is_of(&me.id, epoch) => Verdict::Leave,
         // Another has it since; the journal refuses what is done here, but does not say so while nothing is done.
         Some(noted) if noted.epoch > epoch => Verdict::Do(Action::Release(partition)),
-        Some(_) | None => note(outlook, partition, true_holding),
+        Some(_) | None => note(outlook, partition, Holding::new(Some(me.id.clone()), epoch)),
     }
 }
 
@@ -120,7 +119,7 @@ fn of_missing(settings: &Settings, outlook: &Outlook<'_>, partition: PartitionId
     match (wanted, holder, noted) {
         // Calls for it would be sent here in vain.
         (false, Some(holder), Some(noted)) if *holder == me.id => {
-            note(outlook, partition, Holding { holder: None, epoch: noted.epoch })
+            note(outlook, partition, Holding::new(None, noted.epoch))
         }
         (false, _, _) => Verdict::Leave,
         (true, Some(holder), Some(noted)) if *holder != me.id => {

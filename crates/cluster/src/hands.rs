@@ -24,6 +24,8 @@ const NOTE_SEEN_WITHIN: Duration = Duration::from_secs(3);
 const NOTE_WITHIN: Duration = Duration::from_secs(2);
 const NOTE_TRIES: u32 = 3;
 const NOTE_PAUSE: Duration = Duration::from_millis(500);
+/// How often it is noted how far the events of what is held are durable: a loss is noticed up to here.
+const HIGH_EVERY: Duration = Duration::from_secs(30);
 
 pub(crate) struct Hands<R, H> {
     register: Arc<R>,
@@ -42,6 +44,8 @@ pub(crate) struct Hands<R, H> {
     pauses: Pauses,
     /// What was held at the last look: whatever is missing since then was lost.
     kept: BTreeMap<PartitionId, Epoch>,
+    /// When it is noted next how far events are durable.
+    high_at: Instant,
 }
 
 /// What has been done with a partition.
@@ -77,6 +81,7 @@ impl<R: Register, H: Holder> Hands<R, H> {
             waiting: BTreeMap::new(),
             pauses: Pauses::default(),
             kept: BTreeMap::new(),
+            high_at: Instant::now() + HIGH_EVERY,
         }
     }
 
@@ -129,6 +134,10 @@ impl<R: Register, H: Holder> Hands<R, H> {
         for action in actions {
             self.begin(action, &held);
         }
+        if now >= self.high_at && trust_from.is_some() {
+            self.high_at = now + HIGH_EVERY;
+            self.note_highs(&sight, &held);
+        }
         self.kept = held.into_iter().filter(|(partition, _)| !self.busy.contains(partition)).collect();
         again.unwrap_or(now + LOOK_EVERY).min(now + LOOK_EVERY)
     }
@@ -143,6 +152,18 @@ impl<R: Register, H: Holder> Hands<R, H> {
         }
     }
 
+    /// Notes how far the events of each partition have come since that was last noted.
+    fn note_highs(&mut self, sight: &Sight, held: &BTreeMap<PartitionId, Epoch>) {
+        for (partition, epoch) in held {
+            let noted = sight.holdings.get(partition).filter(|noted| noted.is_of(&self.me.id, *epoch));
+            let has_risen = noted.is_some_and(|noted| noted.high < self.holder.high(*partition));
+            if has_risen && !self.busy.contains(partition) {
+                let holding = Holding::new(Some(self.me.id.clone()), *epoch);
+                self.begin(Action::Note(*partition, holding), held);
+            }
+        }
+    }
+
     fn begin(&mut self, action: Action, held: &BTreeMap<PartitionId, Epoch>) {
         let (register, holder) = (Arc::clone(&self.register), Arc::clone(&self.holder));
         match action {
@@ -152,12 +173,14 @@ impl<R: Register, H: Holder> Hands<R, H> {
                 self.taking += 1;
                 self.busy.insert(partition);
                 let me = self.me.id.clone();
+                let high = self.sight.borrow().holdings.get(&partition).and_then(|noted| noted.high);
                 self.work.spawn(async move {
                     let begun = Instant::now();
-                    let outcome = holder.take(partition).await;
+                    let outcome = holder.take(partition, high).await;
                     let time = begun.elapsed();
                     if let Ok(epoch) = outcome {
-                        tell(&*register, partition, Holding { holder: Some(me), epoch }).await;
+                        let high = holder.high(partition);
+                        tell(&*register, partition, Holding { holder: Some(me), epoch, high }).await;
                     }
                     Done::Taken { partition, outcome, time }
                 });
@@ -168,12 +191,14 @@ impl<R: Register, H: Holder> Hands<R, H> {
                 let patience = self.settings.patience;
                 self.work.spawn(async move {
                     holder.release(partition, patience).await;
-                    tell(&*register, partition, Holding { holder: None, epoch }).await;
+                    let high = holder.high(partition);
+                    tell(&*register, partition, Holding { holder: None, epoch, high }).await;
                     Done::Released(partition)
                 });
             }
-            Action::Note(partition, holding) => {
+            Action::Note(partition, mut holding) => {
                 self.busy.insert(partition);
+                holding.high = holding.holder.as_ref().and_then(|_| holder.high(partition));
                 self.work.spawn(async move {
                     tell(&*register, partition, holding).await;
                     Done::Noted(partition)

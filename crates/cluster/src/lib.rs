@@ -22,5 +22,5 @@ pub use holder::Holder;
 pub use keeper::Keeper;
 pub use member::{InstanceId, Member, Roles};
 pub use metrics::Metrics;
-pub use register::{Holding, Register, RegisterError, Sight};
+pub use register::{High, Holding, Register, RegisterError, Sight};
 pub use settings::{LIFETIME, Settings};

@@ -15,6 +15,42 @@ pub struct Holding {
     /// Nobody, when the last holder has let go.
     pub holder: Option<InstanceId>,
     pub epoch: Epoch,
+    /// How far the events are known to be durable. Notes of older versions do not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub high: Option<High>,
+}
+
+impl Holding {
+    pub fn new(holder: Option<InstanceId>, epoch: Epoch) -> Holding {
+        Holding { holder, epoch, high: None }
+    }
+
+    /// Whether this one holds it, under this epoch.
+    pub fn is_of(&self, holder: &InstanceId, epoch: Epoch) -> bool {
+        self.holder.as_ref() == Some(holder) && self.epoch == epoch
+    }
+
+    /// This note in the place of another: how far the events were durable stays noted, whoever knows less.
+    pub fn in_place_of(self, noted: Option<&Holding>) -> Holding {
+        Holding { high: self.high.max(noted.and_then(|noted| noted.high)), ..self }
+    }
+}
+
+/// How far the events of a partition were durable when it was noted. Whoever finds less has events that were lost.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct High {
+    /// The region's epoch in which they were claimed, 0 without regions. In another epoch they may end earlier: a
+    /// region that was changed by force goes on with what it has.
+    pub region: u64,
+    /// The last message that was acknowledged, by its place in the stream.
+    pub last: u64,
+}
+
+impl High {
+    /// Where events must not end before, when they are claimed in this epoch of the region; 0 when nobody knows.
+    pub fn floor(noted: Option<High>, region: u64) -> u64 {
+        noted.filter(|noted| noted.region == region).map_or(0, |noted| noted.last)
+    }
 }
 
 /// What an instance sees of the others.
@@ -57,4 +93,17 @@ pub trait Register: Send + Sync + 'static {
 
     /// Follows what there is to be seen.
     fn watch(&self) -> watch::Receiver<Arc<Sight>>;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_another_region_had_is_not_expected_of_this_one() {
+        let noted = Some(High { region: 1, last: 90 });
+        assert_eq!(High::floor(noted, 1), 90);
+        assert_eq!(High::floor(noted, 2), 0, "changed by force, events may end earlier for good");
+        assert_eq!(High::floor(None, 1), 0, "an older version has noted nothing");
+    }
 }

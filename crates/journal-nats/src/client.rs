@@ -18,6 +18,7 @@ use tokio::task::AbortHandle;
 use tokio::time::timeout;
 
 use crate::open::OpenError;
+use crate::preflight::Survey;
 use crate::settings::{Login, Servers, Settings, Tls};
 use crate::wire::{Bounds, Outgoing, PublishError, Source, Storage, Wire, WireError};
 
@@ -40,6 +41,8 @@ pub struct Client {
     /// `$JS.<domain>.API` of the pair.
     pair: Option<String>,
     followers: Arc<Followers>,
+    /// What the servers say of themselves; nothing, when nobody may ask them.
+    surveys: Arc<watch::Sender<Survey>>,
 }
 
 /// Tasks that end with the last client.
@@ -63,12 +66,27 @@ impl Client {
             installation: settings.installation.name.clone(),
             pair: settings.pair_domain.as_ref().map(|domain| format!("$JS.{domain}.API")),
             followers: Arc::default(),
+            surveys: Arc::default(),
         })
     }
 
     /// The connection, for what is kept beside the journal.
     pub fn nats(&self) -> &async_nats::Client {
         &self.nats
+    }
+
+    /// Follows what the servers say of themselves, once they were found fit.
+    pub fn survey(&self) -> watch::Receiver<Survey> {
+        self.surveys.subscribe()
+    }
+
+    /// Keeps somebody at it who tells what the servers say, until the last client is gone.
+    pub(crate) fn watch_servers<F>(&self, watch: impl FnOnce(Arc<watch::Sender<Survey>>) -> F)
+    where
+        F: Future<Output = ()> + Send + 'static,
+    {
+        let task = host::spawn("NATS servers", watch(Arc::clone(&self.surveys)));
+        self.followers.0.lock().expect("no holder of the lock panics").push(task.abort_handle());
     }
 
     async fn request(
@@ -123,6 +141,15 @@ impl Client {
         }
     }
 
+    /// Whether the pair's stream mirrors ours, so that what it has is ours.
+    async fn is_mirrored(&self, prefix: &str, stream: &str) -> Result<bool, WireError> {
+        let what = format!("STREAM.INFO.{stream}");
+        match self.ask::<api::Mirrored>(prefix, &what, &(), ANSWER_MAX).await? {
+            Answer::Refused { error } => Err(refused(&what, &error)),
+            Answer::Done(there) => Ok(there.mirrors(stream, self.nats.server_info().domain.as_deref())),
+        }
+    }
+
     async fn get_directly(&self, stream: &str, sequence: u64) -> Result<Option<Bytes>, WireError> {
         let what = format!("DIRECT.GET.{stream}");
         let payload =
@@ -166,6 +193,14 @@ pub(crate) async fn connect(
             })?
         }
     };
+    let files =
+        tls.ca_file.iter().chain(tls.certificate.iter().flat_map(|(certificate, key)| [certificate, key]));
+    for file in files {
+        // Said here: the connection would only fail.
+        let opened = std::fs::File::open(file);
+        opened
+            .map_err(|error| OpenError::File { path: file.display().to_string(), why: error.to_string() })?;
+    }
     if let Some(file) = &tls.ca_file {
         options = options.add_root_certificates(file.clone());
     }
@@ -236,10 +271,12 @@ impl Wire for Client {
     async fn storage(&self) -> Result<Storage, WireError> {
         match self.ask::<api::Account>(api::PREFIX, "INFO", &(), ANSWER_MAX).await? {
             Answer::Refused { error } => Err(refused("INFO", &error)),
-            Answer::Done(account) => Ok(Storage {
-                used_bytes: account.storage,
-                bytes_max: u64::try_from(account.limits.max_storage).ok().filter(|max| *max > 0),
-            }),
+            Answer::Done(account) => {
+                let bytes_max = u64::try_from(account.limits.max_storage).ok().filter(|max| *max > 0);
+                let account = Storage { used_bytes: account.storage, bytes_max };
+                let servers = self.surveys.borrow().storage;
+                Ok(servers.map_or(account, |servers| account.tighter(servers)))
+            }
         }
     }
 
@@ -247,7 +284,11 @@ impl Wire for Client {
         match (source, &self.pair) {
             (Source::Leader, _) => self.get_from(api::PREFIX, stream, sequence).await,
             (Source::AnyReplica, _) => self.get_directly(stream, sequence).await,
-            (Source::Pair, Some(prefix)) => self.get_from(prefix, stream, sequence).await,
+            (Source::Pair, Some(prefix)) => {
+                let found = self.get_from(prefix, stream, sequence).await?;
+                // Asked afterwards: a mirror may have become a stream of its own, and never the other way round.
+                Ok(if self.is_mirrored(prefix, stream).await? { found } else { None })
+            }
             (Source::Pair, None) => Ok(None),
         }
     }

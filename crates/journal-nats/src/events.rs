@@ -22,11 +22,14 @@ use crate::pause::Pauses;
 use crate::wire::{Bounds, Wire};
 
 pub(crate) struct Events {
+    installation: String,
     partition: PartitionId,
     stream: String,
     subject: String,
     /// The last sequence that is known to be there; the stream may have gone on.
     known: AtomicU64,
+    /// The last sequence that others have noted to be there; 0 when nobody has.
+    expected: AtomicU64,
     /// What this process knows. Held for moments only.
     state: Mutex<State>,
 }
@@ -62,10 +65,12 @@ enum Append {
 impl Events {
     pub(crate) fn new(installation: &str, partition: PartitionId) -> Events {
         Events {
+            installation: installation.to_owned(),
             partition,
             stream: names::events_stream(installation, partition),
             subject: names::events_subject(installation, partition),
             known: AtomicU64::new(0),
+            expected: AtomicU64::new(0),
             state: Mutex::default(),
         }
     }
@@ -80,6 +85,17 @@ impl Events {
     pub(crate) fn forget(&self) {
         *self.lock() = State::default();
         self.known.store(0, Ordering::Relaxed);
+        self.expected.store(0, Ordering::Relaxed);
+    }
+
+    /// From now on a stream that ends before this is not claimed.
+    pub(crate) fn expect(&self, last: u64) {
+        self.expected.store(last, Ordering::Relaxed);
+    }
+
+    /// The last message that was acknowledged to the owner in this process, while there is one.
+    pub(crate) fn acknowledged(&self) -> Option<u64> {
+        self.lock().owned.map(|owned| owned.last.sequence())
     }
 
     /// Writes a claim behind the last message, however often another one comes first.
@@ -113,21 +129,33 @@ impl Events {
         }
     }
 
-    /// What the leader holds, once that is all that this process knows to be there.
+    /// What the leader holds, once that is all that this process knows or has been told to be there.
     async fn whole_bounds<W: Wire>(&self, wire: &W) -> Result<Bounds, AppendError> {
         let mut pauses = Pauses::new();
         let known = self.known.load(Ordering::Relaxed);
+        let expected = self.expected.load(Ordering::Relaxed);
+        let mut ends = 0;
         for _ in 0..SHORT_MAX {
             let bounds = fetch::bounds(wire, &self.stream).await;
-            if bounds.last >= known {
+            if bounds.last >= known.max(expected) {
                 return Ok(bounds);
             }
+            ends = bounds.last;
             pauses.wait().await;
         }
+        let otherwise = if expected > known {
+            let (bucket, key) = (names::partition_bucket(&self.installation), names::number(self.partition));
+            format!(
+                "to go on with what is there, and without what is lost, delete the key {key} of the bucket {bucket}"
+            )
+        } else {
+            "if regions were changed by force, start this instance again".to_owned()
+        };
         let detail = format!(
-            "stream {} ends before message {known}, which was acknowledged; see which server lost its data and restore \
-             the stream from the paired region or a backup; if regions were changed by force, start this instance again",
-            self.stream
+            "stream {} ends at message {ends}, and message {} was acknowledged; see which server lost its data and \
+             restore the stream from the paired region or a backup; {otherwise}",
+            self.stream,
+            known.max(expected)
         );
         Err(AppendError::Damaged { partition: self.partition, detail })
     }

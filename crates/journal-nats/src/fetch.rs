@@ -30,7 +30,8 @@ pub(crate) async fn bounds<W: Wire>(wire: &W, stream: &str) -> Bounds {
 }
 
 /// The message of a sequence that the stream has, as it passes `check`: from the leader, else from a replica, else
-/// from the pair. Waits for as long as the leader does not answer.
+/// from the pair. Waits for as long as the leader does not answer; the pair is asked only when the leader has said that
+/// it has none, because a pair that was promoted meanwhile may have another message there.
 pub(crate) async fn fetch<W: Wire, T>(
     wire: &W,
     stream: &str,
@@ -45,7 +46,8 @@ pub(crate) async fn fetch<W: Wire, T>(
             Err(Refusal::Unanswered(error)) => (false, error.0),
             Err(Refusal::Unfit(why)) => (true, why),
         };
-        let others = std::iter::repeat_n(Source::AnyReplica, REPLICA_TRIES as usize).chain([Source::Pair]);
+        let pair = led.then_some(Source::Pair);
+        let others = std::iter::repeat_n(Source::AnyReplica, REPLICA_TRIES as usize).chain(pair);
         for source in others {
             match ask(wire, stream, sequence, source, &check).await {
                 Ok(found) => {

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use futures_util::{StreamExt, TryStreamExt, stream};
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 use words::PartitionId;
 
 use crate::client::{Answer, CREATE_MAX, Client, PREFIX};
@@ -24,16 +25,49 @@ const DUPLICATE_WINDOW: Duration = Duration::from_secs(120);
 const PARTITIONS: &str = "sortie.partitions";
 const NAME_IN_USE: u16 = 10058;
 const NOT_FOUND: u16 = 10059;
+/// No suitable servers; insufficient resources; insufficient storage.
+const NO_STORAGE: [u16; 3] = [10005, 10023, 10047];
 
 /// Makes all streams, or checks those that are there. Mirrors and streams that were fenced pass: a region that is not
 /// active has those.
 pub async fn ensure(client: &Client, installation: &Installation, replicas: usize) -> Result<(), OpenError> {
     let wanted = configs(installation, replicas);
+    let is_inbox = |config: &Config| names::inbox_of(&installation.name, &config.name).is_some();
     stream::iter(wanted)
-        .map(|config| ensure_stream(client, config))
+        .map(|config| {
+            let limit = if is_inbox(&config) { Limit::Adjusted } else { Limit::Fixed };
+            ensure_stream(client, config, limit)
+        })
         .buffer_unordered(AT_ONCE)
         .try_collect()
         .await
+}
+
+/// Refuses a bucket of the region's role that is kept on fewer servers than asked, or in memory: made by hand, or long ago.
+pub async fn check_region(
+    client: &Client,
+    installation: &Installation,
+    replicas: usize,
+) -> Result<(), OpenError> {
+    let name = format!("KV_{}", names::region_bucket(&installation.name));
+    let Some(found) = find(client, &name).await? else { return Ok(()) };
+    let found = parse(&name, &found)?;
+    let wanted = config(name, String::new(), replicas);
+    check_kept(&wanted, &found)
+}
+
+/// Whether there is a stream of this name; asked until somebody says.
+pub(crate) async fn exists(client: &Client, stream: &str) -> Result<bool, OpenError> {
+    let mut pauses = Pauses::new();
+    let mut unanswered = WireError(String::new());
+    for _ in 0..TRIES_MAX {
+        match find(client, stream).await {
+            Ok(found) => return Ok(found.is_some()),
+            Err(error) => unanswered = error,
+        }
+        pauses.wait().await;
+    }
+    Err(OpenError::Unanswered(unanswered))
 }
 
 /// The streams of an installation as they must be, in the words of the API: what a mirror becomes when it is promoted.
@@ -125,19 +159,27 @@ fn config(name: String, subject: String, replicas: usize) -> Config {
     }
 }
 
+/// What is done about a stream that may hold more or less than asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Limit {
+    /// It is refused: somebody has changed it.
+    Fixed,
+    /// It is set as asked: the setting may have changed since the stream was made.
+    Adjusted,
+}
+
 #[derive(Debug, Deserialize)]
 struct Made {
-    config: Config,
+    config: Map<String, Value>,
 }
 
 /// What is there already, else what was made.
-async fn ensure_stream(client: &Client, wanted: Config) -> Result<(), OpenError> {
+async fn ensure_stream(client: &Client, wanted: Config, limit: Limit) -> Result<(), OpenError> {
     let mut pauses = Pauses::new();
     let mut unanswered = WireError(String::new());
     for _ in 0..TRIES_MAX {
-        match find_or_make(client, &wanted).await {
-            Ok(Ok(found)) => return check(&wanted, &found),
-            Ok(Err(refused)) => return Err(refused),
+        match find_or_make(client, &wanted, limit).await {
+            Ok(ensured) => return ensured,
             Err(error) => unanswered = error,
         }
         pauses.wait().await;
@@ -145,60 +187,111 @@ async fn ensure_stream(client: &Client, wanted: Config) -> Result<(), OpenError>
     Err(OpenError::Unanswered(unanswered))
 }
 
-async fn find_or_make(client: &Client, wanted: &Config) -> Result<Result<Config, OpenError>, WireError> {
+async fn find_or_make(
+    client: &Client,
+    wanted: &Config,
+    limit: Limit,
+) -> Result<Result<(), OpenError>, WireError> {
     let name = &wanted.name;
-    let what = format!("STREAM.INFO.{name}");
-    match client.ask::<Made>(PREFIX, &what, &(), CREATE_MAX).await? {
-        Answer::Done(found) => return Ok(Ok(found.config)),
-        Answer::Refused { error } if error.err_code == NOT_FOUND => {}
-        Answer::Refused { error } => return Err(WireError(format!("{what}: {}", error.description))),
+    if let Some(found) = find(client, name).await? {
+        let config = parse(name, &found)?;
+        if let Err(refused) = check(wanted, &config, limit) {
+            return Ok(Err(refused));
+        }
+        // A mirror takes what there is, and a stream that is fenced is about to become one.
+        let is_open = config.mirror.is_none() && config.subjects == wanted.subjects;
+        if is_open && config.max_bytes != wanted.max_bytes {
+            set_limit(client, wanted, found).await?;
+        }
+        return Ok(Ok(()));
     }
     let what = format!("STREAM.CREATE.{name}");
     match client.ask::<Made>(PREFIX, &what, wanted, CREATE_MAX).await? {
-        Answer::Done(made) => Ok(Ok(made.config)),
+        Answer::Done(made) => Ok(check(wanted, &parse(name, &made.config)?, Limit::Fixed)),
         // Somebody else made it meanwhile; the next look finds it.
         Answer::Refused { error } if error.err_code == NAME_IN_USE || error.code == 503 => {
             Err(WireError(format!("{what}: {}", error.description)))
         }
         Answer::Refused { error } => {
-            let why = format!("{} ({})", error.description, error.err_code);
+            let mut why = format!("{} ({})", error.description, error.err_code);
+            if NO_STORAGE.contains(&error.err_code) && wanted.max_bytes > 0 {
+                why = format!(
+                    "{why}; it may hold {} bytes: lower inbox_bytes_max, or raise max_file_store of the servers",
+                    wanted.max_bytes
+                );
+            }
             Ok(Err(OpenError::Refused { stream: name.clone(), why }))
         }
     }
 }
 
+/// How a stream is configured, or none when there is no such stream.
+async fn find(client: &Client, name: &str) -> Result<Option<Map<String, Value>>, WireError> {
+    let what = format!("STREAM.INFO.{name}");
+    match client.ask::<Made>(PREFIX, &what, &(), CREATE_MAX).await? {
+        Answer::Done(found) => Ok(Some(found.config)),
+        Answer::Refused { error } if error.err_code == NOT_FOUND => Ok(None),
+        Answer::Refused { error } => Err(WireError(format!("{what}: {}", error.description))),
+    }
+}
+
+fn parse(name: &str, config: &Map<String, Value>) -> Result<Config, WireError> {
+    let parsed = serde_json::from_value(Value::Object(config.clone()));
+    parsed.map_err(|error| WireError(format!("{name}: its configuration makes no sense: {error}")))
+}
+
+/// Lets a stream that is there hold what is asked, and changes nothing else of it. Whoever stores more is refused; what
+/// it holds already stays. Servers that have no room for it are no reason to stop: requests are refused by what the
+/// inboxes hold together, too.
+async fn set_limit(
+    client: &Client,
+    wanted: &Config,
+    mut config: Map<String, Value>,
+) -> Result<(), WireError> {
+    let (name, bytes_max) = (&wanted.name, wanted.max_bytes);
+    config.insert("max_bytes".to_owned(), bytes_max.into());
+    let what = format!("STREAM.UPDATE.{name}");
+    match client.ask::<Made>(PREFIX, &what, &config, CREATE_MAX).await? {
+        Answer::Done(_) => tracing::info!(stream = name, bytes_max, "what an inbox may hold was changed"),
+        Answer::Refused { error } if error.code == 503 => {
+            return Err(WireError(format!("{what}: {}", error.description)));
+        }
+        Answer::Refused { error } => {
+            let why = error.description;
+            tracing::warn!(stream = name, bytes_max, why, "NATS does not limit the inbox as asked");
+        }
+    }
+    Ok(())
+}
+
+const EDIT: &str = "change it with `nats stream edit`, after a look at why it differs";
+
+fn differs(
+    wanted: &Config,
+    field: &'static str,
+    found: impl ToString,
+    asked: impl ToString,
+    fix: &str,
+) -> Result<(), OpenError> {
+    let (stream, found, asked) = (wanted.name.clone(), found.to_string(), asked.to_string());
+    Err(OpenError::Stream { stream, field, found, asked, fix: fix.to_owned() })
+}
+
 /// Servers drop what they do not know and take what they were told long ago: only what they say now counts.
-fn check(wanted: &Config, found: &Config) -> Result<(), OpenError> {
-    let differs = |field, found: String, asked: String, fix: &str| {
-        let stream = wanted.name.clone();
-        Err(OpenError::Stream { stream, field, found, asked, fix: fix.to_owned() })
-    };
-    let edit = "change it with `nats stream edit`, after a look at why it differs";
+fn check(wanted: &Config, found: &Config, limit: Limit) -> Result<(), OpenError> {
     let numbers = [
         ("max_age", found.max_age as i128, wanted.max_age as i128),
         ("max_msgs", found.max_msgs.into(), wanted.max_msgs.into()),
         ("max_msgs_per_subject", found.max_msgs_per_subject.into(), wanted.max_msgs_per_subject.into()),
-        ("num_replicas", found.num_replicas as i128, wanted.num_replicas as i128),
     ];
     for (field, found, asked) in numbers {
         if found != asked {
-            return differs(field, found.to_string(), asked.to_string(), edit);
+            return differs(wanted, field, found, asked, EDIT);
         }
     }
-    let texts =
-        [("storage", &found.storage, &wanted.storage), ("retention", &found.retention, &wanted.retention)];
-    for (field, found, asked) in texts {
-        if found != asked {
-            return differs(
-                field,
-                found.clone(),
-                asked.clone(),
-                "it cannot be changed: restore into a new installation",
-            );
-        }
-    }
+    check_kept(wanted, found)?;
     if let Some(mode) = found.persist_mode.as_ref().filter(|mode| *mode != "default") {
-        return differs("persist_mode", mode.clone(), "default".to_owned(), edit);
+        return differs(wanted, "persist_mode", mode, "default", EDIT);
     }
     let made_with = found.metadata.get(PARTITIONS);
     let asked = wanted.metadata.get(PARTITIONS);
@@ -206,24 +299,40 @@ fn check(wanted: &Config, found: &Config) -> Result<(), OpenError> {
         && made_with != asked
     {
         let fix = "the number of partitions is fixed when an installation is made";
-        return differs("partitions", made_with.clone(), asked.clone(), fix);
+        return differs(wanted, "partitions", made_with, asked, fix);
     }
-    if found.mirror.is_some() { Ok(()) } else { check_writable(wanted, found) }
+    if found.mirror.is_some() { Ok(()) } else { check_writable(wanted, found, limit) }
+}
+
+/// On how many servers it is kept, and on what.
+fn check_kept(wanted: &Config, found: &Config) -> Result<(), OpenError> {
+    if found.num_replicas != wanted.num_replicas {
+        return differs(wanted, "num_replicas", found.num_replicas, wanted.num_replicas, EDIT);
+    }
+    let texts =
+        [("storage", &found.storage, &wanted.storage), ("retention", &found.retention, &wanted.retention)];
+    for (field, found, asked) in texts {
+        if found != asked {
+            return differs(
+                wanted,
+                field,
+                found,
+                asked,
+                "it cannot be changed: restore into a new installation",
+            );
+        }
+    }
+    Ok(())
 }
 
 /// What a mirror does not have.
-fn check_writable(wanted: &Config, found: &Config) -> Result<(), OpenError> {
-    let differs = |field, found: String, asked: String| {
-        let stream = wanted.name.clone();
-        let fix = "change it with `nats stream edit`, after a look at why it differs".to_owned();
-        Err(OpenError::Stream { stream, field, found, asked, fix })
-    };
+fn check_writable(wanted: &Config, found: &Config, limit: Limit) -> Result<(), OpenError> {
     let fenced: Vec<_> = wanted.subjects.iter().map(|subject| format!("fenced.{subject}")).collect();
     if found.subjects != wanted.subjects && found.subjects != fenced {
-        return differs("subjects", found.subjects.join(", "), wanted.subjects.join(", "));
+        return differs(wanted, "subjects", found.subjects.join(", "), wanted.subjects.join(", "), EDIT);
     }
     if found.discard != wanted.discard {
-        return differs("discard", found.discard.clone(), wanted.discard.clone());
+        return differs(wanted, "discard", &found.discard, &wanted.discard, EDIT);
     }
     let flags = [
         ("deny_delete", found.deny_delete, wanted.deny_delete),
@@ -232,21 +341,17 @@ fn check_writable(wanted: &Config, found: &Config) -> Result<(), OpenError> {
     ];
     for (field, found, asked) in flags {
         if found != asked {
-            return differs(field, found.to_string(), asked.to_string());
+            return differs(wanted, field, found, asked, EDIT);
         }
     }
-    if found.max_bytes != wanted.max_bytes {
-        return differs("max_bytes", found.max_bytes.to_string(), wanted.max_bytes.to_string());
+    if limit == Limit::Fixed && found.max_bytes != wanted.max_bytes {
+        return differs(wanted, "max_bytes", found.max_bytes, wanted.max_bytes, EDIT);
     }
     if found.max_msg_size != wanted.max_msg_size {
-        return differs("max_msg_size", found.max_msg_size.to_string(), wanted.max_msg_size.to_string());
+        return differs(wanted, "max_msg_size", found.max_msg_size, wanted.max_msg_size, EDIT);
     }
     if found.duplicate_window < wanted.duplicate_window {
-        return differs(
-            "duplicate_window",
-            found.duplicate_window.to_string(),
-            wanted.duplicate_window.to_string(),
-        );
+        return differs(wanted, "duplicate_window", found.duplicate_window, wanted.duplicate_window, EDIT);
     }
     Ok(())
 }

@@ -94,6 +94,16 @@ impl<W: Wire, S: Snapshots> NatsJournal<W, S> {
         self.fenced.load(Ordering::Relaxed)
     }
 
+    /// From now on a partition is not claimed whose events end before this message: it was noted to be durable.
+    pub fn expect(&self, partition: PartitionId, last: u64) {
+        self.partition(partition).events.expect(last);
+    }
+
+    /// The last message of a partition's events that was acknowledged to the owner in this process, while there is one.
+    pub fn acknowledged(&self, partition: PartitionId) -> Option<u64> {
+        self.partition(partition).events.acknowledged()
+    }
+
     /// Forgets what is known of the streams, and looks at them anew: a change of regions by force has replaced their
     /// history. Whatever was claimed must be claimed again.
     pub async fn forget(&self) -> Result<(), WireError> {

@@ -12,6 +12,8 @@ use crate::{layout, preflight};
 pub enum OpenError {
     #[error("NATS cannot be reached at {servers}: {why}")]
     Unreachable { servers: String, why: String },
+    #[error("{address} is no address: {why}")]
+    Address { address: String, why: String },
     #[error("{path} cannot be used: {why}")]
     File { path: String, why: String },
     /// A server that would lose what it acknowledged, or refuse what it must take.

@@ -1,6 +1,7 @@
 //! Whether the servers are fit: new enough, writing before they acknowledge, taking the largest record.
 
 mod monitor;
+mod survey;
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -8,10 +9,15 @@ use std::time::Duration;
 use futures_util::StreamExt;
 use serde::Deserialize;
 use tokio::time::timeout;
+use words::PartitionId;
 
 use crate::client::{Client, connect};
 use crate::open::OpenError;
-use crate::settings::{Login, Proof, Settings};
+use crate::settings::{Proof, Settings};
+use crate::wire::Storage;
+use crate::{layout, names};
+
+pub use survey::Survey;
 
 /// Since 2.15 many messages share one write to disk, and regions can be promoted.
 const VERSION_MIN: (u64, u64) = (2, 15);
@@ -21,29 +27,75 @@ const PAYLOAD_MIN: u64 = 8 << 20;
 const ANSWERS_FIRST_MAX: Duration = Duration::from_secs(5);
 const ANSWERS_NEXT_MAX: Duration = Duration::from_secs(1);
 
-/// Refuses servers that would lose what they acknowledge.
+/// Refuses servers that would lose what they acknowledge, and goes on looking at them for as long as the client lives.
+///
+/// Streams that are to be made need all their servers. Streams that are there go on with a majority of them, and so does
+/// this: a server that is away is looked at when it comes back.
 pub async fn check(settings: &Settings, client: &Client) -> Result<(), OpenError> {
     let connected = client.nats().server_info();
     check_version(&connected.server_name, &connected.version)?;
     check_payload(&connected.server_name, connected.max_payload as u64)?;
-    let (servers, fix) = match &settings.proof {
-        Proof::Missing => return Err(OpenError::Unproven),
-        Proof::Trusted => return Ok(()),
-        Proof::SystemAccount(login) => {
-            (ask_all(settings, login).await?, "check that system_user belongs to the system account")
-        }
-        Proof::Monitoring(urls) => {
-            (monitor::ask_all(urls).await?, "give the monitoring address of each server in monitor")
-        }
-    };
+    let Some(asker) = Asker::new(settings).await? else { return Ok(()) };
+    let servers = asker.ask().await?;
     for (name, server) in &servers {
         server.check(name)?;
     }
-    let answered = servers.values().filter(|server| server.jetstream.config.is_some()).count();
-    if answered < settings.replicas {
-        return Err(OpenError::TooFew { answered, needed: settings.replicas, fix: fix.to_owned() });
+    let answered = servers.values().filter(|server| server.keeps()).count();
+    let wanted = settings.replicas;
+    if answered < wanted {
+        let control = names::events_stream(&settings.installation.name, PartitionId::CONTROL);
+        let needed = if layout::exists(client, &control).await? { wanted / 2 + 1 } else { wanted };
+        if answered < needed {
+            return Err(OpenError::TooFew { answered, needed, fix: asker.fix().to_owned() });
+        }
+        tracing::warn!(answered, wanted, "some NATS servers are silent; they are looked at when they answer");
     }
+    let watch = survey::Watch::new(asker, wanted, &servers);
+    client.watch_servers(|surveys| {
+        watch.tell(&surveys);
+        watch.run(surveys)
+    });
     Ok(())
+}
+
+/// The way to ask all servers.
+enum Asker {
+    /// A connection of the system account.
+    System(async_nats::Client),
+    Monitoring(Vec<String>),
+}
+
+impl Asker {
+    /// None when the servers are trusted without being asked.
+    async fn new(settings: &Settings) -> Result<Option<Asker>, OpenError> {
+        match &settings.proof {
+            Proof::Missing => Err(OpenError::Unproven),
+            Proof::Trusted => Ok(None),
+            Proof::SystemAccount(login) => {
+                let nats = connect(&settings.servers, login, &settings.tls).await?;
+                Ok(Some(Asker::System(nats)))
+            }
+            Proof::Monitoring(urls) => Ok(Some(Asker::Monitoring(urls.clone()))),
+        }
+    }
+
+    /// What those say that answer, by their names.
+    async fn ask(&self) -> Result<BTreeMap<String, Varz>, OpenError> {
+        match self {
+            Asker::System(nats) => Ok(ask_all(nats).await),
+            Asker::Monitoring(urls) => monitor::ask_all(urls).await,
+        }
+    }
+
+    /// What to do when too few answer.
+    fn fix(&self) -> &'static str {
+        match self {
+            Asker::System(_) => "start the others, and check that system_user belongs to the system account",
+            Asker::Monitoring(_) => {
+                "start the others, and give the monitoring address of each server in monitor"
+            }
+        }
+    }
 }
 
 /// What a server says about itself.
@@ -59,15 +111,39 @@ struct Varz {
 #[derive(Debug, Default, Deserialize)]
 struct JetStream {
     config: Option<JetStreamConfig>,
+    #[serde(default)]
+    stats: JetStreamStats,
 }
 
 #[derive(Debug, Deserialize)]
 struct JetStreamConfig {
     #[serde(default)]
     sync_always: bool,
+    /// `max_file_store`.
+    #[serde(default)]
+    max_storage: i64,
+}
+
+#[derive(Debug, Default, Deserialize)]
+struct JetStreamStats {
+    /// What all accounts together have stored on this server.
+    #[serde(default)]
+    storage: u64,
 }
 
 impl Varz {
+    /// Whether it keeps streams.
+    fn keeps(&self) -> bool {
+        self.jetstream.config.is_some()
+    }
+
+    /// What this server has of what it may have.
+    fn storage(&self) -> Option<Storage> {
+        let config = self.jetstream.config.as_ref()?;
+        let bytes_max = u64::try_from(config.max_storage).ok().filter(|max| *max > 0);
+        Some(Storage { used_bytes: self.jetstream.stats.storage, bytes_max })
+    }
+
     fn check(&self, name: &str) -> Result<(), OpenError> {
         check_version(name, &self.version)?;
         check_payload(name, self.max_payload)?;
@@ -109,14 +185,16 @@ struct Answered {
     data: Varz,
 }
 
-/// Asks every server at once through the system account.
-async fn ask_all(settings: &Settings, login: &Login) -> Result<BTreeMap<String, Varz>, OpenError> {
-    let nats = connect(&settings.servers, login, &settings.tls).await?;
-    let failed = |why: String| OpenError::Unreachable { servers: settings.servers.to_string(), why };
+/// Asks every server at once through the system account; nobody, when not even the question leaves.
+async fn ask_all(nats: &async_nats::Client) -> BTreeMap<String, Varz> {
     let inbox = nats.new_inbox();
-    let mut answers = nats.subscribe(inbox.clone()).await.map_err(|error| failed(error.to_string()))?;
-    let asked = nats.publish_with_reply("$SYS.REQ.SERVER.PING.VARZ", inbox, "".into()).await;
-    asked.map_err(|error| failed(error.to_string()))?;
+    let asked = async {
+        let answers = nats.subscribe(inbox.clone()).await.ok()?;
+        nats.publish_with_reply("$SYS.REQ.SERVER.PING.VARZ", inbox, "".into()).await.ok()?;
+        Some(answers)
+    };
+    // Without a connection even the question waits.
+    let Ok(Some(mut answers)) = timeout(ANSWERS_FIRST_MAX, asked).await else { return BTreeMap::new() };
     let mut servers = BTreeMap::new();
     let mut patience = ANSWERS_FIRST_MAX;
     while let Ok(Some(answer)) = timeout(patience, answers.next()).await {
@@ -128,7 +206,7 @@ async fn ask_all(settings: &Settings, login: &Login) -> Result<BTreeMap<String, 
             break;
         }
     }
-    Ok(servers)
+    servers
 }
 
 #[cfg(test)]

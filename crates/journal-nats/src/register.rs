@@ -70,14 +70,14 @@ impl Register for NatsRegister {
 
     async fn note(&self, partition: PartitionId, holding: Holding) -> Result<(), RegisterError> {
         let key = names::number(partition);
-        let value = encode(&holding)?;
         let mut last = RegisterError(format!("who holds partition {partition} changes all the time"));
         for attempt in 1..=NOTE_TRIES {
             let (revision, noted) = self.partitions.last::<Holding>(&key).await?;
-            if noted.is_some_and(|noted| noted.epoch > holding.epoch || noted == holding) {
+            let next = holding.clone().in_place_of(noted.as_ref());
+            if noted.is_some_and(|noted| noted.epoch > next.epoch || noted == next) {
                 return Ok(());
             }
-            match self.partitions.replace(&key, value.clone(), revision).await {
+            match self.partitions.replace(&key, encode(&next)?, revision).await {
                 Ok(()) => return Ok(()),
                 // Another has written, or it is not known whether this was written: the next look tells.
                 Err(error) => last = error,

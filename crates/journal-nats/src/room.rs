@@ -7,8 +7,9 @@ use journal::Room;
 
 use crate::wire::{Storage, Wire, WireError};
 
-/// New requests are refused when the account has less than this part of its storage left: what runs goes on with it.
-const RESERVE_PART: u64 = 10;
+/// New requests are refused when less than this part of the storage is left: with it, what runs can be ended and undone,
+/// and snapshots can be stored, without which nothing can be trimmed.
+const RESERVE_PART: u64 = 5;
 /// And when the inboxes together have less than this part of theirs left.
 const INBOX_RESERVE_PART: u64 = 20;
 
@@ -22,12 +23,12 @@ pub(crate) struct Rooms {
 #[derive(Debug, Clone, Copy)]
 struct Seen {
     storage: Storage,
-    accepts: bool,
+    inboxes_left: bool,
 }
 
 impl Rooms {
     pub(crate) fn new() -> Rooms {
-        let seen = Seen { storage: Storage::default(), accepts: true };
+        let seen = Seen { storage: Storage::default(), inboxes_left: true };
         Rooms { stored: AtomicU64::new(0), seen: Mutex::new(seen) }
     }
 
@@ -36,19 +37,22 @@ impl Rooms {
     }
 
     pub(crate) fn room(&self) -> Room {
-        let seen = *self.seen.lock().expect("no holder of the lock panics");
-        let used_bytes = seen.storage.used_bytes + self.stored.load(Ordering::Relaxed);
-        let free_bytes = seen.storage.bytes_max.map_or(u64::MAX, |max| max.saturating_sub(used_bytes));
-        Room { free_bytes, used_bytes, accepts: seen.accepts }
+        let Seen { storage, inboxes_left } = *self.seen.lock().expect("no holder of the lock panics");
+        let used_bytes = storage.used_bytes.saturating_add(self.stored.load(Ordering::Relaxed));
+        let free_bytes = storage.bytes_max.map_or(u64::MAX, |max| max.saturating_sub(used_bytes));
+        let storage_left = storage.bytes_max.is_none_or(|max| is_left(used_bytes, max, RESERVE_PART));
+        Room { free_bytes, used_bytes, accepts: storage_left && inboxes_left }
     }
 
-    /// Looks at the account, and at the inboxes when each may have `inbox_bytes_max`.
+    /// Looks at the storage, and at the inboxes when each may have `inbox_bytes_max`.
     pub(crate) async fn look<W: Wire>(
         &self,
         wire: &W,
         inboxes: impl Iterator<Item = &str>,
         inbox_bytes_max: Option<u64>,
     ) -> Result<(), WireError> {
+        // What is stored while the servers are asked may be in their answer or not: it counts until the next look.
+        let before = self.stored.load(Ordering::Relaxed);
         let storage = wire.storage().await?;
         let (mut used, mut max) = (0u64, 0u64);
         if let Some(inbox_bytes_max) = inbox_bytes_max {
@@ -57,12 +61,17 @@ impl Rooms {
                 max = max.saturating_add(inbox_bytes_max);
             }
         }
-        let storage_left = storage.bytes_max.is_none_or(|max| is_left(storage.used_bytes, max, RESERVE_PART));
-        let inbox_left = inbox_bytes_max.is_none() || is_left(used, max, INBOX_RESERVE_PART);
-        self.stored.store(0, Ordering::Relaxed);
-        let accepts = storage_left && inbox_left;
-        *self.seen.lock().expect("no holder of the lock panics") = Seen { storage, accepts };
+        let inboxes_left = inbox_bytes_max.is_none() || is_left(used, max, INBOX_RESERVE_PART);
+        self.see(Seen { storage, inboxes_left }, before);
         Ok(())
+    }
+
+    fn see(&self, seen: Seen, counted: u64) {
+        let known = std::mem::replace(&mut *self.seen.lock().expect("no holder of the lock panics"), seen);
+        // A look at the servers may be older than this one; what is added to it is forgotten when they were asked anew.
+        if known.storage != seen.storage || seen.storage.bytes_max.is_none() {
+            self.stored.fetch_sub(counted, Ordering::Relaxed);
+        }
     }
 }
 
@@ -78,5 +87,23 @@ mod tests {
     fn a_part_is_kept_for_what_runs() {
         assert!(is_left(0, 100, 10) && is_left(89, 100, 10));
         assert!(!is_left(90, 100, 10) && !is_left(200, 100, 10));
+    }
+
+    #[test]
+    fn requests_are_refused_when_the_reserve_is_reached_and_taken_again_above_it() {
+        let rooms = Rooms::new();
+        let seen =
+            |used_bytes| Seen { storage: Storage { used_bytes, bytes_max: Some(1000) }, inboxes_left: true };
+        rooms.see(seen(700), 0);
+        assert!(rooms.room().accepts);
+        rooms.stored(100);
+        let room = rooms.room();
+        assert!(!room.accepts, "what was stored since the servers were asked counts");
+        assert_eq!((room.free_bytes, room.used_bytes), (200, 800));
+        rooms.see(seen(700), 100);
+        assert!(!rooms.room().accepts, "an answer of before it says nothing about it");
+        rooms.see(seen(500), 100);
+        assert!(rooms.room().accepts);
+        assert_eq!(rooms.room().free_bytes, 500);
     }
 }

@@ -50,8 +50,22 @@ pub struct Bounds {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Storage {
     pub used_bytes: u64,
-    /// What the account may take, when that is limited.
+    /// What it may take, when that is limited.
     pub bytes_max: Option<u64>,
+}
+
+impl Storage {
+    /// Whichever of the two has the smaller part left.
+    pub fn tighter(self, other: Storage) -> Storage {
+        if other.left_part() < self.left_part() { other } else { self }
+    }
+
+    /// What is left, in millionths; all that there is when nothing limits it.
+    fn left_part(&self) -> u128 {
+        let part =
+            |max: u64| u128::from(max.saturating_sub(self.used_bytes)) * 1_000_000 / u128::from(max.max(1));
+        self.bytes_max.map_or(u128::MAX, part)
+    }
 }
 
 /// Who is asked for a message.
@@ -73,7 +87,7 @@ pub trait Wire: Send + Sync + 'static {
     /// Asks the leader what the stream holds.
     fn bounds(&self, stream: &str) -> impl Future<Output = Result<Bounds, WireError>> + Send;
 
-    /// Asks what the account takes.
+    /// Asks what is taken of what there is, where it is tightest: of the account, or of a server.
     fn storage(&self) -> impl Future<Output = Result<Storage, WireError>> + Send {
         async { Ok(Storage::default()) }
     }

@@ -24,6 +24,8 @@ pub struct NatsSettings {
     /// `jetstream { sync_interval: always }`.
     pub sync_always: bool,
     pub max_payload: String,
+    /// `jetstream { max_file_store }`.
+    pub max_file_store: String,
     /// The JetStream domain; with one, leaf nodes are taken.
     pub domain: Option<String>,
     /// What leaf connections are made to: [`NatsCluster::leaf_urls`] of another cluster.
@@ -43,6 +45,7 @@ impl Default for NatsSettings {
             servers: 3,
             sync_always: true,
             max_payload: "8MB".to_owned(),
+            max_file_store: "8GB".to_owned(),
             domain: None,
             remotes: Vec::new(),
             remotes_deny: Vec::new(),
@@ -161,6 +164,11 @@ impl NatsCluster {
         server.listens(local(port))
     }
 
+    /// Changes the settings of servers that are started from now on.
+    pub fn change(&mut self, change: impl FnOnce(&mut NatsSettings)) {
+        change(&mut self.settings);
+    }
+
     /// Stops a server where it is: connections stay open, and nothing answers.
     pub fn freeze(&self, node: usize) {
         self.nodes[node].server.as_ref().inspect(|server| server.freeze());
@@ -217,10 +225,11 @@ impl NatsCluster {
         format!(
             "server_name: \"{name}\"\nlisten: \"127.0.0.1:{port}\"\nhttp: \"127.0.0.1:{monitor_port}\"\n\
              max_payload: {}\nping_interval: \"2s\"\nping_max: 2\n{clustered}\
-             jetstream {{ store_dir: \"{}\", {sync}\n {domain}\n max_file_store: 8GB, max_memory_store: 256MB }}\n\
+             jetstream {{ store_dir: \"{}\", {sync}\n {domain}\n max_file_store: {}, max_memory_store: 256MB }}\n\
              {}{}{}\n",
             settings.max_payload,
             store.display(),
+            settings.max_file_store,
             leaf_nodes(settings, *leaf_port),
             accounts(settings),
             settings.more,

@@ -11,6 +11,8 @@ pub(crate) struct Gauges {
     pub view_bytes: Gauge,
     pub unfinished: Gauge,
     pub frames_refused: Counter,
+    pub servers_unfit: Gauge,
+    pub servers_silent: Gauge,
 }
 
 impl Gauges {
@@ -28,6 +30,16 @@ impl Gauges {
             "sortie_frames_refused",
             "Frames that the journal refused, because another owner had taken the partition; 0 with a journal on disk",
             gauges.frames_refused.clone(),
+        );
+        registry.register(
+            "sortie_nats_servers_unfit",
+            "NATS servers that may lose what they acknowledge, by their version or their settings; alert above 0",
+            gauges.servers_unfit.clone(),
+        );
+        registry.register(
+            "sortie_nats_servers_silent",
+            "NATS servers that should say how they are and do not",
+            gauges.servers_silent.clone(),
         );
         gauges
     }

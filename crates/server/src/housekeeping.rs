@@ -6,6 +6,8 @@ use std::time::Duration;
 use engine::Engine;
 use host::Clock;
 use journal::Journal;
+use journal_nats::preflight::Survey;
+use tokio::sync::watch;
 use view::{Ids, View};
 use words::{PartitionId, Span};
 
@@ -28,6 +30,8 @@ pub(crate) struct Keeper {
     pub journal_bytes_max: u64,
     pub partitions: u16,
     pub keep_ended: Span,
+    /// What the servers of NATS say of themselves, when there are any.
+    pub survey: Option<watch::Receiver<Survey>>,
     pub clock: Clock,
 }
 
@@ -41,6 +45,11 @@ impl Keeper {
             self.gauges.disk_free_bytes.set(signed(room.free_bytes));
             self.gauges.journal_bytes.set(signed(room.used_bytes));
             self.gauges.view_bytes.set(signed(self.view.sizes().disk_bytes));
+            if let Some(survey) = &self.survey {
+                let survey = survey.borrow();
+                self.gauges.servers_unfit.set(signed(survey.unfit.len() as u64));
+                self.gauges.servers_silent.set(signed(survey.silent as u64));
+            }
             self.gauges.unfinished.set(signed(self.ids.len() as u64));
             if room.used_bytes > self.journal_bytes_max && !is_shared {
                 // One log holds all partitions: a quiet partition never reaches its own threshold and would hold the oldest segment for ever.

@@ -54,6 +54,21 @@ impl AnyJournal {
         }
     }
 
+    /// A partition whose events end before this message is not claimed from now on.
+    pub fn expect(&self, partition: PartitionId, last: u64) {
+        if let AnyJournal::Nats(journal) = self {
+            journal.expect(partition, last);
+        }
+    }
+
+    /// The last message of a partition's events that was acknowledged here, when the journal is shared.
+    pub fn acknowledged(&self, partition: PartitionId) -> Option<u64> {
+        match self {
+            AnyJournal::Disk(_) => None,
+            AnyJournal::Nats(journal) => journal.acknowledged(partition),
+        }
+    }
+
     /// What was remembered may be of a history that another region has replaced by force.
     pub async fn forget(&self) {
         let AnyJournal::Nats(journal) = self else { return };

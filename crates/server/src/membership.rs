@@ -7,6 +7,7 @@ use std::time::Duration;
 use cluster::{Directory, InstanceId, Keeper, Member, Place, Register};
 use engine::{Control, Engine};
 use journal_nats::NatsRegister;
+use journal_nats::regions::Regions;
 use prometheus_client::registry::Registry;
 use rest::PeerSecret;
 use tokio::sync::watch;
@@ -19,6 +20,23 @@ use crate::passage::Neighbours;
 
 /// How often an instance looks for workflows that others have changed.
 const LOOK_EVERY: Duration = Duration::from_millis(300);
+
+/// What an instance follows of its region.
+pub(crate) struct RegionState {
+    /// Whether anything runs in it.
+    pub active: watch::Receiver<bool>,
+    pub epoch: watch::Receiver<u64>,
+}
+
+impl RegionState {
+    /// Without regions there is one that is always active.
+    pub fn of(regions: Option<&Regions>) -> RegionState {
+        RegionState {
+            active: regions.map_or_else(|| watch::channel(true).1, Regions::active),
+            epoch: regions.map_or_else(|| watch::channel(0).1, Regions::epoch),
+        }
+    }
+}
 
 /// An instance that is about to join the others.
 pub(crate) struct Membership {
@@ -66,12 +84,19 @@ impl Membership {
     }
 
     /// From now on others know of this instance, and partitions come to it.
-    pub fn join(self, engine: Engine, control: Control<AnyJournal>, active: watch::Receiver<bool>) -> Joined {
+    pub fn join(
+        self,
+        engine: Engine,
+        control: Control<AnyJournal>,
+        journal: Arc<AnyJournal>,
+        region: RegionState,
+    ) -> Joined {
+        let RegionState { active, epoch } = region;
         let directory = self.directory();
         let Membership { register, member, settings, metrics, .. } = self;
         let follower = Follower { control: control.clone(), engine: engine.clone(), directory, active };
         let following = host::spawn("follow the others", follower.run());
-        let owner = Arc::new(Owner::new(engine, control));
+        let owner = Arc::new(Owner::new(engine, control, journal, epoch));
         let keeper = Keeper::start(register, owner, member, settings, metrics);
         Joined { keeper, following }
     }

@@ -45,6 +45,8 @@ pub(crate) struct Nats {
     pub journal: Arc<AnyJournal>,
     pub register: NatsRegister,
     pub regions: Option<Regions>,
+    /// What the servers say of themselves.
+    pub survey: watch::Receiver<preflight::Survey>,
 }
 
 impl Nats {
@@ -53,6 +55,7 @@ impl Nats {
         let client = Client::connect(&settings).await?;
         preflight::check(&settings, &client).await?;
         let regions = join_regions(config, &client).await?;
+        layout::check_region(&client, &settings.installation, settings.replicas).await?;
         let is_active = regions.as_ref().is_none_or(|regions| *regions.active().borrow());
         let (active, shown_active) = watch::channel(is_active);
         if is_active {
@@ -76,7 +79,7 @@ impl Nats {
         if let Some(regions) = &regions {
             host::spawn("region's role", tell_active(regions.active(), active, Arc::downgrade(&journal)));
         }
-        Ok(Nats { journal, register, regions })
+        Ok(Nats { journal, register, regions, survey: client.survey() })
     }
 }
 
@@ -159,16 +162,22 @@ fn settings(config: &Config) -> Settings {
     Settings {
         servers: Servers(cluster.nats.clone()),
         login: login(cluster),
-        tls: Tls::default(),
+        tls: tls(cluster),
         installation: Installation {
             name: cluster.name.clone(),
             partitions: config.partitions,
-            inbox_bytes_max: None,
+            inbox_bytes_max: Some(cluster.inbox_bytes_max),
         },
         replicas: cluster.replicas,
         pair_domain: pair.map(|pair| pair.pair_domain),
         proof: proof(cluster),
     }
+}
+
+fn tls(cluster: &ClusterConfig) -> Tls {
+    let ca_file = cluster.tls_ca_file.clone();
+    let certificate = cluster.tls_certificate_file.clone().zip(cluster.tls_key_file.clone());
+    Tls { required: ca_file.is_some() || certificate.is_some(), ca_file, certificate }
 }
 
 fn login(cluster: &ClusterConfig) -> Login {

@@ -1,9 +1,10 @@
 //! What this instance holds for the cluster: partitions by its engine, the control partition by itself.
 
 use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use cluster::Holder;
+use cluster::{High, Holder};
 use engine::{Control, Engine};
 use tokio::sync::watch;
 use words::{Epoch, PartitionId};
@@ -13,15 +14,32 @@ use crate::journals::AnyJournal;
 pub(crate) struct Owner {
     engine: Engine,
     control: Control<AnyJournal>,
+    journal: Arc<AnyJournal>,
     lost: watch::Sender<u64>,
+    /// The region's epoch.
+    region: watch::Receiver<u64>,
+    /// The region's epoch in which each partition was taken. Locked for lookups only.
+    taken_in: Mutex<BTreeMap<PartitionId, u64>>,
 }
 
 impl Owner {
-    pub fn new(engine: Engine, control: Control<AnyJournal>) -> Owner {
+    pub fn new(
+        engine: Engine,
+        control: Control<AnyJournal>,
+        journal: Arc<AnyJournal>,
+        region: watch::Receiver<u64>,
+    ) -> Owner {
         let lost = watch::Sender::new(0);
         tell_losses(engine.lost(), lost.clone());
         tell_losses(control.owned(), lost.clone());
-        Owner { engine, control, lost }
+        Owner { engine, control, journal, lost, region, taken_in: Mutex::default() }
+    }
+
+    /// Lets a partition be claimed only if its events go as far as was noted.
+    fn expect(&self, partition: PartitionId, high: Option<High>) {
+        let region = *self.region.borrow();
+        self.journal.expect(partition, High::floor(high, region));
+        self.taken_in.lock().expect("no holder of the lock panics").insert(partition, region);
     }
 }
 
@@ -35,7 +53,8 @@ fn tell_losses<T: Send + Sync + 'static>(mut from: watch::Receiver<T>, to: watch
 }
 
 impl Holder for Owner {
-    async fn take(&self, partition: PartitionId) -> Result<Epoch, String> {
+    async fn take(&self, partition: PartitionId, high: Option<High>) -> Result<Epoch, String> {
+        self.expect(partition, high);
         if partition == PartitionId::CONTROL {
             return self.control.take().await.map_err(|error| error.to_string());
         }
@@ -57,6 +76,12 @@ impl Holder for Owner {
         let mut held = self.engine.held();
         held.extend(self.control.owned().borrow().map(|epoch| (PartitionId::CONTROL, epoch)));
         held
+    }
+
+    fn high(&self, partition: PartitionId) -> Option<High> {
+        let last = self.journal.acknowledged(partition)?;
+        let taken_in = self.taken_in.lock().expect("no holder of the lock panics");
+        taken_in.get(&partition).map(|region| High { region: *region, last })
     }
 
     fn lost(&self) -> watch::Receiver<u64> {

@@ -8,6 +8,7 @@ use engine::{Applied, ApplyError, Control, ControlError, Engine};
 use host::Clock;
 use ingest::{Admission, Ingest};
 use journal::OpenError;
+use journal_nats::preflight::Survey;
 use journal_nats::regions::Regions;
 use prometheus_client::registry::Registry;
 use rest::{Api, Parts, Server};
@@ -22,7 +23,7 @@ use crate::by_hand::ByHand;
 use crate::config::{Config, ConfigError};
 use crate::descriptors::Descriptors;
 use crate::journals::AnyJournal;
-use crate::membership::{Joined, Membership};
+use crate::membership::{Joined, Membership, RegionState};
 use crate::memory::Memory;
 use crate::nats::{self, Nats, NatsError};
 use crate::outbound::Outbound;
@@ -96,7 +97,7 @@ pub async fn start(config: Config) -> Result<Running, StartError> {
 pub async fn start_with_clock(config: Config, clock: Clock) -> Result<Running, StartError> {
     let access = config.access()?;
     let (descriptors, memory) = (Descriptors::of_process(), Memory::of_process());
-    let Ground { journal, listener, view, control, vault, mut metrics, membership, regions } =
+    let Ground { journal, listener, view, control, vault, mut metrics, membership, regions, survey } =
         Ground::lay(&config, descriptors, memory, &clock).await?;
     let ids = Arc::new(Ids::new());
     let ingest = door(&config, memory, &journal, &view, &ids, &clock, &mut metrics);
@@ -104,7 +105,7 @@ pub async fn start_with_clock(config: Config, clock: Clock) -> Result<Running, S
     let (others, catalogs) = (neighbours.others(config.partitions), control.catalogs().clone());
     let starter = Arc::new(WorkflowStarter { ingest: ingest.clone(), catalogs, others: others.clone() });
     let region_epoch = nats::region_epoch(regions.as_ref());
-    let active = regions.as_ref().map_or_else(|| watch::channel(true).1, Regions::active);
+    let region = RegionState::of(regions.as_ref());
     let outbound =
         Outbound::new(&config, descriptors, vault.clone(), starter, others, region_epoch, clock.clone())?;
     // Before any call is made again: a service that is held open gets none.
@@ -156,10 +157,12 @@ pub async fn start_with_clock(config: Config, clock: Clock) -> Result<Running, S
         pages: Some(Arc::new(Front::default())),
     });
     let server = rest::serve(listener, api.clone()).await.map_err(|source| unheard(&config, source))?;
-    let keeper = keeper(&config, &journal, &view, ids, &engine, gauges, clock);
+    let keeper =
+        housekeeping::Keeper { survey, ..keeper(&config, &journal, &view, ids, &engine, gauges, clock) };
     let housekeeping = host::spawn("housekeeping", keeper.run());
     let sources = Sources::start(sources);
-    let joined = membership.map(|membership| membership.join(engine.clone(), control, active));
+    let joined =
+        membership.map(|membership| membership.join(engine.clone(), control, journal.clone(), region));
     tracing::info!(address = %server.address(), data = %config.data.display(), "sortie is ready");
     Ok(Running { server, engine, api, view, journal, housekeeping, following, sources, joined })
 }
@@ -175,6 +178,8 @@ struct Ground {
     /// When it is one of several.
     membership: Option<Membership>,
     regions: Option<Regions>,
+    /// What the servers of NATS say of themselves.
+    survey: Option<watch::Receiver<Survey>>,
 }
 
 impl Ground {
@@ -187,8 +192,8 @@ impl Ground {
         // What is wrong with the settings is said before anything is opened.
         config.egress()?;
         let (journal, others) = if config.cluster.is_on() {
-            let Nats { journal, register, regions } = Nats::open(config).await?;
-            (journal, Some((register, regions)))
+            let Nats { journal, register, regions, survey } = Nats::open(config).await?;
+            (journal, Some((register, regions, survey)))
         } else {
             (Arc::new(AnyJournal::on_disk(config, memory).await?), None)
         };
@@ -202,14 +207,14 @@ impl Ground {
         // The data directory is there and locked from here on.
         let vault = Arc::new(config.vault()?);
         let mut metrics = Registry::default();
-        let (membership, regions) = match others {
-            None => (None, None),
-            Some((register, regions)) => {
+        let (membership, regions, survey) = match others {
+            None => (None, None, None),
+            Some((register, regions, survey)) => {
                 let address = listener.local_addr().map_err(|source| unheard(config, source))?;
-                (Some(Membership::new(config, register, address, &mut metrics)?), regions)
+                (Some(Membership::new(config, register, address, &mut metrics)?), regions, Some(survey))
             }
         };
-        Ok(Ground { journal, listener, view, control, vault, metrics, membership, regions })
+        Ok(Ground { journal, listener, view, control, vault, metrics, membership, regions, survey })
     }
 }
 
@@ -306,6 +311,7 @@ fn keeper(
         journal_bytes_max: config.journal.bytes_max,
         partitions: config.partitions,
         keep_ended: config.keep_ended,
+        survey: None,
         clock,
     }
 }

@@ -30,6 +30,7 @@ advertise = \"{url}\"
 secret = \"{between}\"
 replicas = 3
 snapshots = \"nats\"
+inbox_bytes_max = 33554432
 user = \"{USER}\"
 password = \"{nats}\"
 system_user = \"{SYSTEM_USER}\"

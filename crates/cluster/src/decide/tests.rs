@@ -53,7 +53,7 @@ fn story() -> Story {
 impl Story {
     fn noted(mut self, holder: &str, epoch: u64) -> Story {
         let holder = (!holder.is_empty()).then(|| InstanceId(holder.to_owned()));
-        self.sight.holdings.insert(P, Holding { holder, epoch: Epoch(epoch) });
+        self.sight.holdings.insert(P, Holding::new(holder, Epoch(epoch)));
         self
     }
 
@@ -102,7 +102,7 @@ fn release() -> [Action; 1] {
 
 fn note(holder: Option<&str>, epoch: u64) -> [Action; 1] {
     let holder = holder.map(|holder| InstanceId(holder.to_owned()));
-    [Action::Note(P, Holding { holder, epoch: Epoch(epoch) })]
+    [Action::Note(P, Holding::new(holder, Epoch(epoch)))]
 }
 
 const SECOND: Duration = Duration::from_secs(1);

@@ -55,6 +55,29 @@ async fn one_that_leaves_has_let_go_of_everything_and_nobody_waits_for_it() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn nobody_takes_what_ends_before_it_was_noted_to() {
+    let mut fleet = Fleet::new(10);
+    fleet.end_all_at(50);
+    fleet.join();
+    fleet.join();
+    fleet.settles().await;
+    fleet.end_all_at(100);
+    sleep(40 * SECOND).await;
+    assert_eq!(fleet.lowest_high(), Some(100), "it is noted while partitions stay where they are");
+
+    fleet.end_all_at(99);
+    fleet.kill(0);
+    sleep(60 * SECOND).await;
+    assert!(fleet.unsettled().is_some(), "events that were lost were taken for whole");
+    fleet.end_all_at(100);
+    fleet.settles().await;
+    fleet.end_all_at(120);
+    fleet.join();
+    fleet.settles().await;
+    assert!(fleet.lowest_high() >= Some(100), "a hand-over keeps what was noted");
+}
+
+#[tokio::test(start_paused = true)]
 async fn one_that_comes_gets_its_share_without_a_wait() {
     let mut fleet = Fleet::new(8);
     fleet.join();

@@ -8,8 +8,12 @@ pub(crate) const PREFIX: &str = "$JS.API";
 
 pub(super) const NO_MESSAGE: u16 = 10037;
 const WRONG_LAST: u16 = 10071;
-/// Maximum bytes of the stream; insufficient storage; insufficient resources; the account's limit.
-const FULL: [u16; 4] = [10077, 10047, 10023, 10002];
+/// Insufficient storage; insufficient resources; the account's limit.
+const FULL: [u16; 3] = [10047, 10023, 10002];
+/// The store failed, for whatever reason; only a limit of the stream is a refusal for good.
+const STORE_FAILED: u16 = 10077;
+const LIMITS: [&str; 3] =
+    ["maximum bytes exceeded", "maximum messages exceeded", "maximum messages per subject"];
 const LARGER_THAN_THE_STREAM_TAKES: u16 = 10054;
 
 /// An answer, or a refusal.
@@ -36,6 +40,7 @@ pub(super) fn publish_error(error: &ApiError) -> PublishError {
         WRONG_LAST => PublishError::WrongLast,
         LARGER_THAN_THE_STREAM_TAKES => PublishError::TooLarge,
         code if FULL.contains(&code) => PublishError::Full,
+        STORE_FAILED if LIMITS.iter().any(|limit| error.description.contains(limit)) => PublishError::Full,
         code => PublishError::Unknown(format!("{} ({code})", error.description)),
     }
 }
@@ -101,6 +106,38 @@ pub(super) struct Info {
     pub(super) state: State,
 }
 
+/// How a stream of the other region is configured.
+#[derive(Debug, Deserialize)]
+pub(super) struct Mirrored {
+    config: MirrorConfig,
+}
+
+#[derive(Debug, Deserialize)]
+struct MirrorConfig {
+    mirror: Option<Origin>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Origin {
+    name: String,
+    external: Option<External>,
+}
+
+#[derive(Debug, Deserialize)]
+struct External {
+    api: String,
+}
+
+impl Mirrored {
+    /// Whether it is a mirror of the stream of this name in this domain.
+    pub(super) fn mirrors(&self, stream: &str, domain: Option<&str>) -> bool {
+        let is_ours =
+            |external: &External| domain.is_none_or(|ours| external.api == format!("$JS.{ours}.API"));
+        let origin = self.config.mirror.as_ref().filter(|origin| origin.name == stream);
+        origin.is_some_and(|origin| origin.external.as_ref().is_some_and(is_ours))
+    }
+}
+
 #[derive(Debug, Deserialize)]
 pub(super) struct State {
     messages: u64,
@@ -132,8 +169,13 @@ mod tests {
     use super::*;
 
     fn meaning(code: u16) -> PublishError {
-        let text =
-            format!(r#"{{"error":{{"code":400,"err_code":{code},"description":"x"}},"stream":"S","seq":0}}"#);
+        meaning_of(code, "x")
+    }
+
+    fn meaning_of(code: u16, said: &str) -> PublishError {
+        let text = format!(
+            r#"{{"error":{{"code":400,"err_code":{code},"description":"{said}"}},"stream":"S","seq":0}}"#
+        );
         match serde_json::from_str::<Answer<Stored>>(&text).unwrap() {
             Answer::Refused { error } => publish_error(&error),
             Answer::Done(_) => panic!("an error is no success"),
@@ -149,10 +191,29 @@ mod tests {
     }
 
     #[test]
+    fn only_a_mirror_of_our_stream_is_ours() {
+        let mirror = |config: &str| {
+            let info = format!(r#"{{"config":{config}}}"#);
+            serde_json::from_str::<Mirrored>(&info).unwrap().mirrors("S", Some("east"))
+        };
+        assert!(mirror(r#"{"mirror":{"name":"S","external":{"api":"$JS.east.API","deliver":""}}}"#));
+        assert!(
+            !mirror(r#"{"mirror":{"name":"S","external":{"api":"$JS.north.API"}}}"#),
+            "of another region"
+        );
+        assert!(!mirror(r#"{"mirror":{"name":"S"}}"#), "of its own region");
+        assert!(!mirror(r#"{"mirror":{"name":"T","external":{"api":"$JS.east.API"}}}"#), "of another stream");
+        assert!(!mirror(r#"{"subjects":["s"]}"#), "a stream of its own");
+    }
+
+    #[test]
     fn only_what_is_certain_is_a_refusal() {
         assert_eq!(meaning(10071), PublishError::WrongLast);
-        assert_eq!(meaning(10077), PublishError::Full);
-        for unknown in [10164, 10008, 10158, 10060, 1] {
+        assert_eq!(meaning(10047), PublishError::Full);
+        assert_eq!(meaning_of(10077, "maximum bytes exceeded"), PublishError::Full);
+        let failed = meaning_of(10077, "write 1.blk: input/output error");
+        assert!(matches!(failed, PublishError::Unknown(_)), "{failed:?}");
+        for unknown in [10077, 10164, 10008, 10158, 10060, 1] {
             assert!(matches!(meaning(unknown), PublishError::Unknown(_)), "{unknown}");
         }
     }

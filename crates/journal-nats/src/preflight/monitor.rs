@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use futures_util::future::join_all;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
@@ -10,24 +11,27 @@ use tokio::time::timeout;
 use super::Varz;
 use crate::open::OpenError;
 
+const SCHEME: &str = "http://";
 const ANSWER_MAX: Duration = Duration::from_secs(5);
 /// What a server says about itself has some kilobytes.
 const ANSWER_BYTES_MAX: u64 = 1 << 20;
 
+/// What those say that answer; an address that cannot be one is refused.
 pub(super) async fn ask_all(urls: &[String]) -> Result<BTreeMap<String, Varz>, OpenError> {
-    let mut servers = BTreeMap::new();
-    for url in urls {
-        let unreachable = |why: String| OpenError::Unreachable { servers: url.clone(), why };
-        let asked = timeout(ANSWER_MAX, ask(url)).await;
-        let varz = asked.unwrap_or_else(|_| Err("no answer".to_owned())).map_err(unreachable)?;
-        servers.insert(varz.server_name.clone(), varz);
+    if let Some(url) = urls.iter().find(|url| !url.starts_with(SCHEME)) {
+        let why = format!("a monitoring address begins with {SCHEME}");
+        return Err(OpenError::Address { address: url.clone(), why });
     }
-    Ok(servers)
+    let asked = urls.iter().map(|url| async move {
+        let answer = timeout(ANSWER_MAX, ask(url)).await.unwrap_or_else(|_| Err("no answer".to_owned()));
+        answer.inspect_err(|why| tracing::debug!(url, why, "a NATS server's monitoring is silent")).ok()
+    });
+    let answers = join_all(asked).await.into_iter().flatten();
+    Ok(answers.map(|varz| (varz.server_name.clone(), varz)).collect())
 }
 
 async fn ask(url: &str) -> Result<Varz, String> {
-    let address = url.strip_prefix("http://").ok_or("a monitoring address begins with http://")?;
-    let address = address.trim_end_matches('/');
+    let address = url.trim_start_matches(SCHEME).trim_end_matches('/');
     let mut stream = TcpStream::connect(address).await.map_err(|error| error.to_string())?;
     let question = format!("GET /varz HTTP/1.0\r\nHost: {address}\r\n\r\n");
     stream.write_all(question.as_bytes()).await.map_err(|error| error.to_string())?;

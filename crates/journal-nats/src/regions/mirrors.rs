@@ -97,6 +97,9 @@ pub(crate) fn open_config(info: &Info, replicas: usize) -> Map<String, Value> {
     });
     config.insert("subjects".to_owned(), subjects.collect());
     config.insert("num_replicas".to_owned(), json!(replicas));
+    // A mirror that may hold less than there is would forget the oldest, and a promotion must not be refused for want of
+    // room that is only reserved: whoever starts in an active region sets the limit.
+    config.insert("max_bytes".to_owned(), json!(-1));
     config.remove("mirror");
     // Where it is placed is each region's own matter, and so is what its servers have noted.
     config.remove("placement");

@@ -5,13 +5,14 @@ mod fleet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use cluster::{Holding, InstanceId, Member, Register, Roles, Sight};
+use cluster::{High, Holding, InstanceId, Member, Register, Roles, Sight};
 use peers::{NatsCluster, NatsSettings};
 use tokio::sync::watch;
 use tokio::time::{Instant, timeout};
 use words::{Epoch, PartitionId};
 
 use super::NatsRegister;
+use crate::names;
 use fleet::Fleet;
 
 /// Generous: a machine may be busy.
@@ -33,7 +34,7 @@ fn member(name: &str) -> Member {
 }
 
 fn held_by(name: &str, epoch: u64) -> Holding {
-    Holding { holder: Some(InstanceId(name.to_owned())), epoch: Epoch(epoch) }
+    Holding::new(Some(InstanceId(name.to_owned())), Epoch(epoch))
 }
 
 /// Waits until the register shows what was promised.
@@ -86,16 +87,39 @@ async fn a_note_of_a_lower_epoch_changes_nothing() {
     let (p, q) = (PartitionId(3), PartitionId::CONTROL);
     ours.note(p, held_by("new", 5)).await.unwrap();
     theirs.note(p, held_by("old", 4)).await.unwrap();
-    theirs.note(p, Holding { holder: None, epoch: Epoch(4) }).await.unwrap();
+    theirs.note(p, Holding::new(None, Epoch(4))).await.unwrap();
     ours.note(q, held_by("new", 1)).await.unwrap();
     let noted = |sight: &Sight, partition, holding| sight.holdings.get(&partition) == Some(&holding);
     until(&theirs, "all notes are seen", |sight| noted(sight, q, held_by("new", 1))).await;
     assert!(noted(&theirs.watch().borrow(), p, held_by("new", 5)), "{:?}", theirs.watch().borrow());
-    let free = Holding { holder: None, epoch: Epoch(5) };
+    let free = Holding::new(None, Epoch(5));
     ours.note(p, free.clone()).await.unwrap();
     until(&theirs, "who holds it may let go", |sight| noted(sight, p, free.clone())).await;
     theirs.note(p, held_by("next", 6)).await.unwrap();
     until(&ours, "the next has it", |sight| noted(sight, p, held_by("next", 6))).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn how_far_events_are_durable_stays_noted() {
+    let server = server();
+    let (ours, theirs) = (register(&server).await, register(&server).await);
+    let high = |region, last| Some(High { region, last });
+    let noted = |holding: &Holding, high| Holding { high, ..holding.clone() };
+    let p = PartitionId(3);
+    let old = br#"{"holder":"before","epoch":1}"#;
+    ours.partitions.put(&names::number(p), old.to_vec()).await.unwrap();
+    until(&theirs, "a note without it", |sight| sight.holdings.get(&p) == Some(&held_by("before", 1))).await;
+    let steps = [
+        (noted(&held_by("a", 2), high(0, 7)), high(0, 7)),
+        (held_by("a", 2), high(0, 7)),
+        (noted(&held_by("b", 3), high(0, 5)), high(0, 7)),
+        (noted(&held_by("b", 3), high(2, 4)), high(2, 4)),
+    ];
+    for (note, expected) in steps {
+        ours.note(p, note.clone()).await.unwrap();
+        let expected = noted(&note, expected);
+        until(&theirs, "the higher one", |sight| sight.holdings.get(&p) == Some(&expected)).await;
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

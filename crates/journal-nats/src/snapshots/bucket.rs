@@ -32,7 +32,8 @@ pub struct Bucket {
 }
 
 impl Bucket {
-    /// Opens the bucket, or makes it with so many replicas.
+    /// Opens the bucket, or makes it with so many replicas. One that is there and keeps objects on fewer servers, or in
+    /// memory, is refused: without its snapshots the journal is not whole.
     pub async fn open(
         context: &jetstream::Context,
         name: &str,
@@ -54,6 +55,7 @@ impl Bucket {
             Ok(stream) => stream,
             Err(_) => context.get_or_create_stream(config).await.map_err(|error| failed(&error))?,
         };
+        check(&stream.cached_info().config, replicas).map_err(|why| failed(&why))?;
         let objects = context.get_object_store(name).await.map_err(|error| failed(&error))?;
         Ok(Bucket { name: name.to_owned(), objects, stream })
     }
@@ -82,6 +84,25 @@ impl Bucket {
             }
         }
     }
+}
+
+/// What is there counts, and not what was asked for.
+fn check(found: &Config, replicas: usize) -> Result<(), String> {
+    let name = &found.name;
+    if found.storage != StorageType::File {
+        return Err(format!(
+            "stream {name} keeps objects in memory, it must be in files; it cannot be changed: restore into a new \
+             installation"
+        ));
+    }
+    if found.num_replicas != replicas {
+        let has = found.num_replicas;
+        return Err(format!(
+            "stream {name} has num_replicas {has}, it must be {replicas}; change it with `nats stream edit`, after a look \
+             at why it differs"
+        ));
+    }
+    Ok(())
 }
 
 impl Store for Bucket {

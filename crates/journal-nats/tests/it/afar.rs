@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use journal::{Journal as _, Snapshot};
 use journal_nats::snapshots::memory::MemorySnapshots;
-use journal_nats::{Client, Servers, Source, Wire as _, layout};
+use journal_nats::{Client, Servers, Settings, Source, Wire as _};
 use peers::{NatsCluster, NatsSettings};
 use tokio::time::timeout;
 use words::{PartitionId, Seq};
@@ -26,7 +26,7 @@ async fn the_tail_of_an_inbox_is_followed_across_processes() {
 }
 
 #[tokio::test]
-async fn the_paired_region_is_asked_through_its_domain() {
+async fn the_paired_region_is_asked_through_its_domain_while_it_mirrors() {
     let mut settings = settings(Vec::new());
     settings.replicas = 1;
     let name = settings.installation.name.clone();
@@ -45,21 +45,30 @@ async fn the_paired_region_is_asked_through_its_domain() {
     settings.servers = Servers(east.urls());
     settings.pair_domain = Some("west".to_owned());
     let client = Client::connect(&settings).await.unwrap();
-    layout::ensure(&client, &settings.installation, 1).await.unwrap();
+    open(&settings).await.claim(ONE).await.unwrap();
     let stream = format!("{name}_JRN_00000");
-    let asked = async {
-        // The leaf connection takes a moment.
-        while client.get(&stream, 1, Source::Pair).await.is_err() {
+    let there =
+        Client::connect(&Settings { servers: Servers(west.urls()), ..settings.clone() }).await.unwrap();
+    let change = async |what: &str, config: serde_json::Value| {
+        let subject = format!("$JS.API.STREAM.{what}.{stream}");
+        let answer = there.nats().request(subject, config.to_string().into()).await.unwrap();
+        assert!(!String::from_utf8_lossy(&answer.payload).contains("error"), "{answer:?}");
+    };
+    let external = serde_json::json!({ "api": "$JS.east.API", "deliver": "" });
+    let mirror = serde_json::json!({ "name": stream, "external": external });
+    change("CREATE", serde_json::json!({ "name": stream, "storage": "file", "mirror": mirror })).await;
+    let mirrored = async {
+        // The leaf connection takes a moment, and so does the mirror.
+        while !matches!(client.get(&stream, 1, Source::Pair).await, Ok(Some(_))) {
             tokio::time::sleep(Duration::from_millis(100)).await;
         }
     };
-    settings.servers = Servers(west.urls());
-    let journal = open(&settings).await;
-    timeout(PATIENCE, asked).await.expect("the pair is reached");
-    journal.claim(ONE).await.unwrap();
-    assert!(client.get(&stream, 1, Source::Pair).await.unwrap().is_some(), "the claim in the other region");
+    timeout(PATIENCE, mirrored).await.expect("the claim is in the other region");
     assert_eq!(client.get(&stream, 2, Source::Pair).await, Ok(None));
-    assert_eq!(client.get(&stream, 1, Source::Leader).await, Ok(None), "nothing is here");
+
+    let subjects = [format!("{name}.jrn.00000")];
+    change("UPDATE", serde_json::json!({ "name": stream, "storage": "file", "subjects": subjects })).await;
+    assert_eq!(client.get(&stream, 1, Source::Pair).await, Ok(None), "what is no mirror of ours is not ours");
 }
 
 #[tokio::test]
@@ -91,6 +100,32 @@ async fn a_stream_that_was_replaced_is_taken_up_anew() {
     assert_eq!(claim.events_tail, Seq(1));
     let accepted = other.inbox_append(ONE, vec![bytes("newer")]).await.unwrap();
     timeout(PATIENCE, tail.wait_for(|tail| *tail == accepted)).await.expect("it is followed").unwrap();
+}
+
+#[tokio::test]
+async fn a_stream_that_was_restored_short_is_not_claimed() {
+    let settings = settings(shared());
+    let journal = open(&settings).await;
+    let claim = journal.claim(ONE).await.unwrap();
+    for before in 0..3 {
+        journal.append(ONE, claim.epoch, Seq(before), bytes("acknowledged")).await.unwrap();
+    }
+    let high = journal.acknowledged(ONE).unwrap();
+    assert_eq!(high, 4, "a claim and three frames");
+
+    let client = Client::connect(&settings).await.unwrap();
+    let subject = format!("$JS.API.STREAM.DELETE.{}_JRN_00000", settings.installation.name);
+    client.nats().request(subject, "".into()).await.unwrap();
+    let fresh = open(&settings).await;
+    fresh.expect(ONE, high);
+    let Err(journal::AppendError::Damaged { detail, .. }) = fresh.claim(ONE).await else {
+        panic!("it was claimed")
+    };
+    let bucket = format!("the key 00000 of the bucket {}_part", settings.installation.name);
+    assert!(detail.contains("message 4 was acknowledged") && detail.contains(&bucket), "{detail}");
+    // Once a person has decided to do without it.
+    fresh.expect(ONE, 0);
+    assert_eq!(fresh.claim(ONE).await.unwrap().events_tail, Seq(0));
 }
 
 #[tokio::test]

@@ -30,6 +30,10 @@ struct Faults {
     gone: Vec<u64>,
     /// Messages that arrive changed, whoever is asked.
     changed: Vec<u64>,
+    /// So often the leader does not answer who asks for a message.
+    silent: AtomicU64,
+    /// What the pair has under the name of ours.
+    pair: Option<String>,
     /// Never answers a publish.
     mute: bool,
     sent: Notify,
@@ -73,6 +77,16 @@ impl Wire for Lossy {
     }
 
     async fn get(&self, stream: &str, sequence: u64, source: Source) -> Result<Option<Bytes>, WireError> {
+        if let (Source::Pair, Some(installation)) = (source, &self.faults.pair) {
+            let (_, kind) = stream.split_once('_').unwrap();
+            return self.client.get(&format!("{installation}_{kind}"), sequence, Source::Leader).await;
+        }
+        let is_silent = |left: u64| left.checked_sub(1);
+        if source == Source::Leader
+            && self.faults.silent.fetch_update(Ordering::Relaxed, Ordering::Relaxed, is_silent).is_ok()
+        {
+            return Err(WireError("no answer".to_owned()));
+        }
         let hidden = source != Source::Leader && self.faults.left_out.contains(&sequence);
         if hidden || self.faults.gone.contains(&sequence) {
             return Ok(None);
@@ -184,6 +198,23 @@ async fn what_a_replica_leaves_out_is_fetched_from_the_leader() {
     let (reader, _) = lossy(&settings, faults).await;
     assert_eq!(frames(&reader, ONE).await, expected);
     assert_eq!(requests(&reader, ONE, Seq(1)).await, expected);
+}
+
+#[tokio::test]
+async fn the_pair_is_asked_when_the_leader_has_nothing_and_not_when_it_is_silent() {
+    let (ours, theirs) = (settings(shared()), settings(shared()));
+    for (settings, text) in [(&ours, "ours"), (&theirs, "theirs")] {
+        let writer = open(settings).await;
+        for _ in 0..3 {
+            writer.inbox_append(ONE, vec![bytes(text)]).await.unwrap();
+        }
+    }
+    let pair = Some(theirs.installation.name.clone());
+    let silent = Faults { left_out: vec![2], silent: 2.into(), pair: pair.clone(), ..Faults::default() };
+    let (reader, _) = lossy(&ours, silent).await;
+    assert_eq!(requests(&reader, ONE, Seq(1)).await, ["ours", "ours", "ours"]);
+    let (reader, _) = lossy(&ours, Faults { gone: vec![2], pair, ..Faults::default() }).await;
+    assert_eq!(requests(&reader, ONE, Seq(1)).await, ["ours", "theirs", "ours"]);
 }
 
 #[tokio::test]

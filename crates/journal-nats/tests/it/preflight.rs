@@ -1,16 +1,27 @@
 //! Servers and streams that would lose work are refused, with what to change.
 
+use std::time::Duration;
+
 use journal_nats::snapshots::memory::MemorySnapshots;
-use journal_nats::{Client, Login, NatsJournal, OpenError, Proof, Settings};
+use journal_nats::{Client, Login, NatsJournal, OpenError, Proof, Settings, layout, preflight};
 use peers::{NatsCluster, NatsSettings};
 
 use crate::cluster::{open, settings, shared, shared_monitors};
+
+const PATIENCE: Duration = Duration::from_secs(60);
 
 async fn refused(settings: &Settings) -> String {
     match NatsJournal::open(settings, MemorySnapshots::default()).await {
         Ok(_) => panic!("it was opened"),
         Err(error) => error.to_string(),
     }
+}
+
+/// A client of servers that were found fit.
+async fn open_client(settings: &Settings) -> Client {
+    let client = Client::connect(settings).await.unwrap();
+    preflight::check(settings, &client).await.unwrap();
+    client
 }
 
 fn system() -> Proof {
@@ -36,6 +47,43 @@ async fn without_a_proof_of_all_servers_it_is_refused() {
     let nobody = Proof::SystemAccount(Login::Nobody);
     let nobody = refused(&Settings { proof: nobody, ..settings(shared()) }).await;
     assert!(nobody.contains("check that system_user belongs to the system account"), "{nobody}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn with_a_server_away_streams_that_are_there_are_opened_and_none_are_made() {
+    let servers = NatsSettings { system_account: true, ..NatsSettings::default() };
+    let mut servers = NatsCluster::start_with(servers).unwrap();
+    let proofs = [system(), Proof::Monitoring(servers.monitor_urls())];
+    let there = settings(servers.urls());
+    open(&there).await;
+    servers.kill(2);
+    for proof in proofs {
+        let client = open_client(&Settings { proof: proof.clone(), ..there.clone() }).await;
+        let mut survey = client.survey();
+        let silent = survey.wait_for(|survey| survey.silent == 1);
+        tokio::time::timeout(PATIENCE, silent).await.expect("one is silent").unwrap();
+        let error = refused(&Settings { proof, ..settings(servers.urls()) }).await;
+        assert!(error.contains("2 of NATS's servers") && error.contains("3 are needed"), "{error}");
+    }
+    servers.kill(1);
+    let error = refused(&Settings { proof: Proof::Monitoring(servers.monitor_urls()), ..there }).await;
+    assert!(!error.contains("3 are needed"), "{error}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_server_that_comes_back_and_writes_later_is_told() {
+    let servers = NatsSettings { system_account: true, ..NatsSettings::default() };
+    let mut servers = NatsCluster::start_with(servers).unwrap();
+    let there = Settings { proof: system(), ..settings(servers.urls()) };
+    open(&there).await;
+    servers.kill(2);
+    let client = open_client(&there).await;
+    servers.change(|settings| settings.sync_always = false);
+    servers.start_again(2).unwrap();
+    let mut survey = client.survey();
+    let told = survey.wait_for(|survey| survey.unfit.contains_key("n3"));
+    let told = tokio::time::timeout(PATIENCE, told).await.expect("it is told").unwrap().clone();
+    assert!(told.unfit["n3"].contains("sync_interval: always"), "{told:?}");
 }
 
 #[tokio::test]
@@ -64,6 +112,17 @@ async fn streams_that_are_not_as_asked_are_refused() {
     let asked = settings(shared());
     open(&Settings { replicas: 1, ..asked.clone() }).await;
     let error = refused(&asked).await;
+    assert!(error.contains("num_replicas 1, it must be 3"), "{error}");
+
+    let client = Client::connect(&asked).await.unwrap();
+    let region = format!("KV_{}_region", asked.installation.name);
+    let bucket =
+        serde_json::json!({ "name": region, "subjects": [format!("$KV.{region}.>")], "num_replicas": 1 });
+    let made =
+        client.nats().request(format!("$JS.API.STREAM.CREATE.{region}"), bucket.to_string().into()).await;
+    assert!(!String::from_utf8_lossy(&made.unwrap().payload).contains("error"));
+    layout::check_region(&client, &asked.installation, 1).await.unwrap();
+    let error = layout::check_region(&client, &asked.installation, 3).await.unwrap_err().to_string();
     assert!(error.contains("num_replicas 1, it must be 3"), "{error}");
 
     let mut more = asked.clone();

@@ -1,10 +1,19 @@
 //! Settings of a server that is one of several, and of regions.
 
+use std::path::PathBuf;
+
 use rest::PeerSecret;
 use serde::Deserialize;
 use vault::Secret;
 
 use super::{Config, ConfigError};
+
+/// 250,000 requests of 400 bytes in each partition: enough for a rush, and 4 GiB of each NATS server with 32 of them.
+const INBOX_BYTES_MAX: u64 = 128 << 20;
+/// Four full messages.
+const INBOX_BYTES_LEAST: u64 = 16 << 20;
+/// A slip of the pen, above it.
+const INBOX_BYTES_MOST: u64 = 1 << 40;
 
 /// How this instance finds the others. Without `nats` it is alone.
 #[derive(Debug, Clone, Deserialize)]
@@ -20,6 +29,8 @@ pub struct ClusterConfig {
     pub secret: Option<String>,
     /// How many NATS servers keep each stream.
     pub replicas: usize,
+    /// What the inbox of each partition may hold; more is refused.
+    pub inbox_bytes_max: u64,
     pub roles: Vec<Role>,
     /// The place of this instance among `ordinals`, when partitions are assigned by it.
     pub ordinal: Option<u32>,
@@ -29,7 +40,11 @@ pub struct ClusterConfig {
     pub user: Option<String>,
     pub password: Option<String>,
     /// A file with credentials of NATS.
-    pub credentials: Option<std::path::PathBuf>,
+    pub credentials: Option<PathBuf>,
+    /// Files in PEM: authorities beside those of the machine, and the certificate that this instance shows, with its key.
+    pub tls_ca_file: Option<PathBuf>,
+    pub tls_certificate_file: Option<PathBuf>,
+    pub tls_key_file: Option<PathBuf>,
     /// A user of the servers' system account, which can ask them how they are set up.
     pub system_user: Option<String>,
     pub system_password: Option<String>,
@@ -75,6 +90,7 @@ impl Default for ClusterConfig {
             advertise: None,
             secret: None,
             replicas: 3,
+            inbox_bytes_max: INBOX_BYTES_MAX,
             roles: vec![Role::Ingest, Role::Engine, Role::Rest],
             ordinal: None,
             ordinals: None,
@@ -82,6 +98,9 @@ impl Default for ClusterConfig {
             user: None,
             password: None,
             credentials: None,
+            tls_ca_file: None,
+            tls_certificate_file: None,
+            tls_key_file: None,
             system_user: None,
             system_password: None,
             monitor: Vec::new(),
@@ -116,6 +135,18 @@ impl ClusterConfig {
         }
         if !(1..=5).contains(&self.replicas) {
             return setting(format!("cluster.replicas: {} is not 1 to 5", self.replicas));
+        }
+        let inbox = self.inbox_bytes_max;
+        if !(INBOX_BYTES_LEAST..=INBOX_BYTES_MOST).contains(&inbox) {
+            return setting(format!(
+                "cluster.inbox_bytes_max: {inbox} is not {INBOX_BYTES_LEAST} to {INBOX_BYTES_MOST}; all inboxes \
+                 together must fit into max_file_store of the NATS servers, with room for events and snapshots"
+            ));
+        }
+        if self.tls_certificate_file.is_some() != self.tls_key_file.is_some() {
+            return setting(
+                "cluster.tls_certificate_file: give it together with cluster.tls_key_file".to_owned(),
+            );
         }
         if self.roles.is_empty() {
             return setting("cluster.roles: give at least one of ingest, engine and rest".to_owned());

@@ -199,6 +199,11 @@ fn cluster(config: &Config) -> Vec<Setting> {
             "what instances show each other, the same for all; at least 16 characters, for a variable",
         ),
         row("cluster.replicas", code(config.cluster.replicas), "how many NATS servers keep each stream"),
+        row(
+            "cluster.inbox_bytes_max",
+            bytes(config.cluster.inbox_bytes_max),
+            "what the inbox of each partition may hold on the NATS servers; requests beyond it are refused with 503",
+        ),
         row("cluster.roles", said("all"), "some of `ingest`, `engine` and `rest`"),
         row(
             "cluster.ordinal",
@@ -214,6 +219,13 @@ fn cluster(config: &Config) -> Vec<Setting> {
         row("cluster.user", said("none"), "the user of NATS"),
         row("cluster.password", said("none"), "its password, for a variable"),
         row("cluster.credentials", said("none"), "or a file with credentials of NATS"),
+        row(
+            "cluster.tls_ca_file",
+            said("none"),
+            "a file in PEM with authorities to trust beside those of the machine; with it, or with a certificate, servers without TLS are refused",
+        ),
+        row("cluster.tls_certificate_file", said("none"), "the certificate in PEM that this instance shows"),
+        row("cluster.tls_key_file", said("none"), "its key in PEM"),
         row(
             "cluster.system_user",
             said("none"),

@@ -45,6 +45,25 @@ fn sizes_and_limits_that_cannot_work_are_refused() {
 }
 
 #[test]
+fn an_inbox_that_holds_nothing_or_everything_is_refused() {
+    for (bytes, expected) in [("1", "16777216 to 1099511627776"), ("2199023255552", "max_file_store")] {
+        let text = format!(
+            "{TOKEN}[cluster]\nnats = [\"n:4222\"]\nsecret = \"0123456789abcdef\"\ninbox_bytes_max = {bytes}\n"
+        );
+        check_refused(&text, &[], "cluster.inbox_bytes_max");
+        check_refused(&text, &[], expected);
+    }
+    check_refused("[cluster]\ninbox_bytes_max = -1\n", &[], "inbox_bytes_max");
+}
+
+#[test]
+fn a_certificate_for_nats_comes_with_its_key() {
+    let cluster = "[cluster]\nnats = [\"n:4222\"]\nsecret = \"0123456789abcdef\"\n";
+    let text = format!("{TOKEN}{cluster}tls_key_file = \"key.pem\"\n");
+    check_refused(&text, &[], "give it together with cluster.tls_key_file");
+}
+
+#[test]
 fn a_server_without_tokens_does_not_start() {
     check_refused("", &[], "tokens: none is set");
 }

@@ -172,7 +172,7 @@ impl World {
 
     fn note(&self, at: usize, partition: PartitionId, epoch: Epoch) {
         let holder = Some(self.instances[at].id.clone());
-        self.change(|sight| drop(sight.holdings.insert(partition, Holding { holder, epoch })));
+        self.change(|sight| drop(sight.holdings.insert(partition, Holding::new(holder, epoch))));
     }
 
     fn change(&self, change: impl FnOnce(&mut Sight)) {

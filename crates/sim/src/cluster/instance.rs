@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use cluster::{Holder, InstanceId, Keeper, Member, Roles};
+use cluster::{High, Holder, InstanceId, Keeper, Member, Roles};
 use engine::jobs::JobReader;
 use engine::{Catalogs, Engine};
 use journal_nats::{Installation, NatsJournal};
@@ -71,7 +71,13 @@ impl Instance {
         let member = Member { id, address: format!("http://i{life}"), roles: Roles::ALL, ordinal: None };
         let known = tokio::sync::Mutex::new(known);
         let (control, own) = (AtomicBool::new(false), journal.clone());
-        let holder = Arc::new(Hold { engine: engine.clone(), control, journal: own, known });
+        let holder = Arc::new(Hold {
+            engine: engine.clone(),
+            control,
+            journal: own,
+            known,
+            taken_in: Mutex::default(),
+        });
         let keeper = Keeper::start(
             Arc::new(Desk::new(sim.clone(), life, region)),
             holder,
@@ -99,28 +105,32 @@ struct Hold {
     journal: Arc<Own>,
     /// The region's epoch that the journal was looked at in.
     known: tokio::sync::Mutex<u64>,
+    /// The region's epoch in which each partition was taken.
+    taken_in: Mutex<BTreeMap<PartitionId, u64>>,
 }
 
 impl Hold {
     /// As a server does whose region has become active: what was known may be of a history that was replaced.
-    async fn look_anew(&self) -> Result<(), String> {
+    async fn look_anew(&self) -> Result<u64, String> {
         let mut known = self.known.lock().await;
         let epoch = self.journal.sim.world().regions[self.journal.region].standing.epoch;
         if *known != epoch {
             self.journal.inner.forget().await.map_err(|error| error.to_string())?;
             *known = epoch;
         }
-        Ok(())
+        Ok(epoch)
     }
 }
 
 impl Holder for Hold {
-    async fn take(&self, partition: PartitionId) -> Result<Epoch, String> {
+    async fn take(&self, partition: PartitionId, high: Option<High>) -> Result<Epoch, String> {
         if partition == PartitionId::CONTROL {
             self.control.store(true, Ordering::Relaxed);
             return Ok(Epoch(1));
         }
-        self.look_anew().await?;
+        let region = self.look_anew().await?;
+        self.journal.inner.expect(partition, High::floor(high, region));
+        self.taken_in.lock().expect("nobody panics while holding it").insert(partition, region);
         self.engine.take(partition).await.map_err(|error| error.to_string())
     }
 
@@ -138,6 +148,11 @@ impl Holder for Hold {
             held.insert(PartitionId::CONTROL, Epoch(1));
         }
         held
+    }
+
+    fn high(&self, partition: PartitionId) -> Option<High> {
+        let region = *self.taken_in.lock().expect("nobody panics while holding it").get(&partition)?;
+        self.journal.inner.acknowledged(partition).map(|last| High { region, last })
     }
 
     fn lost(&self) -> watch::Receiver<u64> {

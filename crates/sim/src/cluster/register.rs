@@ -142,7 +142,8 @@ impl Register for Desk {
             move |rolls, _| {
                 let known = rolls.holdings.get(&partition);
                 if known.is_none_or(|known| known.epoch <= holding.epoch) {
-                    rolls.holdings.insert(partition, holding);
+                    let noted = holding.in_place_of(known);
+                    rolls.holdings.insert(partition, noted);
                 }
             },
             false,

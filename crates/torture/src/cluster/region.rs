@@ -167,7 +167,7 @@ max_payload: 8MB
 ping_interval: \"5s\"
 ping_max: 2
 cluster {{ name: {region}, listen: \"{ip}:{ROUTES_PORT}\", routes: [{routes}], ping_interval: \"5s\" }}
-jetstream {{ store_dir: \"{}\", domain: {region}, sync_interval: always }}
+jetstream {{ store_dir: \"{}\", domain: {region}, sync_interval: always, max_file_store: 4GB }}
 accounts {{
   SYS: {{ users: [ {{ user: system, password: \"{SYSTEM_PASSWORD}\" }} ] }}
   APP: {{ jetstream: enabled, users: [ {{ user: {NATS_USER}, password: \"{NATS_PASSWORD}\" }} ] }}

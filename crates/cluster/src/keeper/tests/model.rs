@@ -10,8 +10,8 @@ use tokio::time::{Instant, sleep};
 use words::{Epoch, PartitionId};
 
 use crate::{
-    Holder, Holding, InstanceId, Keeper, Member, Metrics, Register, RegisterError, Roles, Settings, Sight,
-    desired,
+    High, Holder, Holding, InstanceId, Keeper, Member, Metrics, Register, RegisterError, Roles, Settings,
+    Sight, desired,
 };
 
 const PARTITIONS: u16 = 32;
@@ -39,6 +39,8 @@ struct World {
     active: bool,
     epochs: BTreeMap<PartitionId, u64>,
     takes: u64,
+    /// The last message of each partition's events.
+    tails: BTreeMap<PartitionId, u64>,
     refusals: BTreeMap<PartitionId, u64>,
     /// Whether some take longer to let go than anybody waits.
     slow: bool,
@@ -114,7 +116,8 @@ impl Register for Link {
         let mut world = self.world.lock().unwrap();
         let newer = |noted: &Holding| noted.epoch > holding.epoch;
         if !world.holdings.get(&partition).is_some_and(newer) {
-            world.holdings.insert(partition, holding);
+            let noted = holding.in_place_of(world.holdings.get(&partition));
+            world.holdings.insert(partition, noted);
         }
         Ok(())
     }
@@ -125,11 +128,14 @@ impl Register for Link {
 }
 
 impl Holder for Link {
-    async fn take(&self, partition: PartitionId) -> Result<Epoch, String> {
+    async fn take(&self, partition: PartitionId, high: Option<High>) -> Result<Epoch, String> {
         self.pass(1_000).await;
         let epoch = {
             let mut world = self.world.lock().unwrap();
             world.takes += 1;
+            if high.is_some_and(|high| high.last > world.tails.get(&partition).copied().unwrap_or_default()) {
+                return Err("events were lost".to_owned());
+            }
             if let Some(left @ 1..) = world.refusals.get_mut(&partition) {
                 *left -= 1;
                 return Err("refused".to_owned());
@@ -157,6 +163,11 @@ impl Holder for Link {
 
     fn held(&self) -> BTreeMap<PartitionId, Epoch> {
         self.held.lock().unwrap().clone()
+    }
+
+    fn high(&self, partition: PartitionId) -> Option<High> {
+        let last = *self.world.lock().unwrap().tails.get(&partition)?;
+        Some(High { region: 0, last })
     }
 
     fn lost(&self) -> watch::Receiver<u64> {
@@ -200,6 +211,7 @@ impl Fleet {
             active: true,
             epochs: BTreeMap::new(),
             takes: 0,
+            tails: BTreeMap::new(),
             refusals: BTreeMap::new(),
             slow: false,
             stuck: BTreeSet::new(),
@@ -280,6 +292,19 @@ impl Fleet {
         *self.world.lock().unwrap().epochs.entry(partition).or_default() += 1;
     }
 
+    /// The events of every partition end here from now on.
+    pub(super) fn end_all_at(&self, last: u64) {
+        let partitions = self.settings.all();
+        self.world.lock().unwrap().tails = partitions.map(|partition| (partition, last)).collect();
+    }
+
+    /// How far events are noted to be durable, where that is least.
+    pub(super) fn lowest_high(&self) -> Option<u64> {
+        let world = self.world.lock().unwrap();
+        let high = |partition| Some(world.holdings.get(&partition)?.high?.last);
+        self.settings.all().map(high).min().flatten()
+    }
+
     pub(super) fn losses(&self) -> u64 {
         self.crew.iter().map(|crew| crew.metrics.losses.get()).sum()
     }
@@ -346,12 +371,9 @@ impl Fleet {
         for partition in self.settings.all() {
             let owner = desired(&living, None, partition).expect("somebody lives");
             let epoch = Epoch(world.epochs.get(&partition).copied().unwrap_or_default());
-            let holding = Holding { holder: Some(owner.clone()), epoch };
-            if world.holdings.get(&partition) != Some(&holding) {
-                return Some(format!(
-                    "{partition}: {:?} is noted, not {holding:?}",
-                    world.holdings.get(&partition)
-                ));
+            let noted = world.holdings.get(&partition);
+            if !noted.is_some_and(|noted| noted.is_of(owner, epoch)) {
+                return Some(format!("{partition}: {noted:?} is noted, not {owner} at {epoch:?}"));
             }
             let holders = self.crew.iter().filter(|crew| crew.link.held().contains_key(&partition));
             let holders: Vec<&InstanceId> = holders.map(|crew| &crew.link.me).collect();

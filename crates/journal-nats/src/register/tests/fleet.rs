@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use cluster::{Holder, InstanceId, Keeper, Member, Metrics, Register, Settings, desired};
+use cluster::{High, Holder, InstanceId, Keeper, Member, Metrics, Register, Settings, desired};
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep};
 use words::{Epoch, PartitionId};
@@ -20,7 +20,7 @@ struct Held {
 }
 
 impl Holder for Held {
-    async fn take(&self, partition: PartitionId) -> Result<Epoch, String> {
+    async fn take(&self, partition: PartitionId, _high: Option<High>) -> Result<Epoch, String> {
         let mut epochs = self.epochs.lock().unwrap();
         let epoch = epochs.entry(partition).or_default();
         *epoch += 1;
@@ -37,6 +37,10 @@ impl Holder for Held {
         let mut held = self.held.lock().unwrap();
         held.retain(|partition, epoch| epochs[partition] == epoch.0);
         held.clone()
+    }
+
+    fn high(&self, _partition: PartitionId) -> Option<High> {
+        None
     }
 
     fn lost(&self) -> watch::Receiver<u64> {
