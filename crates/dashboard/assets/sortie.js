@@ -44,31 +44,50 @@ function replace(part, html) {
 
 // The server says something at least every five seconds.
 const silenceMax = 15000;
+// A stream that was refused is asked for again, each time later.
+const pauseFirst = 2000;
+const pauseMax = 60000;
 
+// The stream is open while somebody can see the page: a browser keeps six connections to a server, and a server has
+// places for so many streams.
 function stayLive(at) {
   const waiting = new Map();
+  let source = null;
+  let again = 0;
+  let pause = pauseFirst;
   let heard = Date.now();
   const hear = () => {
     heard = Date.now();
+    pause = pauseFirst;
     document.body.classList.remove("stale");
   };
   const lose = () => document.body.classList.add("stale");
-  const source = new EventSource("/ui/live?at=" + encodeURIComponent(at));
-  source.addEventListener("part", (event) => {
-    hear();
-    const { id, html } = JSON.parse(event.data);
-    waiting.set(id, html);
-    settle();
-  });
-  source.addEventListener("here", hear);
-  source.addEventListener("open", hear);
-  source.addEventListener("error", () => {
-    lose();
-    // What was refused is not tried again by the browser itself.
-    if (source.readyState === EventSource.CLOSED) setTimeout(() => location.reload(), 10000);
-  });
-  source.addEventListener("trouble", lose);
-  source.addEventListener("signed-out", () => location.reload());
+  const open = () => {
+    heard = Date.now();
+    source = new EventSource("/ui/live?at=" + encodeURIComponent(at));
+    source.addEventListener("part", (event) => {
+      hear();
+      const { id, html } = JSON.parse(event.data);
+      waiting.set(id, html);
+      settle();
+    });
+    source.addEventListener("here", hear);
+    source.addEventListener("open", hear);
+    source.addEventListener("error", () => {
+      lose();
+      // What was refused is not tried again by the browser itself. The page stays: somebody may have typed into it.
+      if (source.readyState !== EventSource.CLOSED) return;
+      again = setTimeout(open, pause);
+      pause = Math.min(2 * pause, pauseMax);
+    });
+    source.addEventListener("trouble", lose);
+    source.addEventListener("signed-out", () => location.reload());
+  };
+  const close = () => {
+    clearTimeout(again);
+    if (source) source.close();
+    source = null;
+  };
   const settle = () => {
     for (const [id, html] of waiting) {
       const part = document.getElementById(id);
@@ -77,9 +96,15 @@ function stayLive(at) {
       replace(part, html);
     }
   };
+  const look = () => {
+    close();
+    if (!document.hidden) open();
+  };
+  document.addEventListener("visibilitychange", look);
+  look();
   setInterval(() => {
     settle();
-    if (Date.now() - heard > silenceMax) lose();
+    if (source && Date.now() - heard > silenceMax) lose();
   }, 1000);
 }
 
