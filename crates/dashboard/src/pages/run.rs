@@ -9,6 +9,7 @@ mod why;
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use bytes::Bytes;
 use http::Method;
 use maud::{Markup, html};
 use serde::Deserialize;
@@ -36,6 +37,11 @@ pub(super) async fn show(visit: &Visit, id: &str) -> Result<Page, Trouble> {
 pub(super) async fn show_step(visit: &Visit, id: &str, name: &str) -> Result<Page, Trouble> {
     let run = find(visit, &decoded(id)?).await?;
     step::page(visit, &run, &decoded(name)?).await
+}
+
+/// A run as the API has it.
+pub(crate) async fn raw(visit: &Visit, id: &str) -> Result<Bytes, Trouble> {
+    visit.call(Method::GET, &format!("/v1/runs/{}", encoded(&decoded(id)?)), Bytes::new(), "").await
 }
 
 /// A form of a run's page.
@@ -106,7 +112,7 @@ fn standing(run: &RunDetail) -> Markup {
             ]))
             div.actions {
                 (actions(run))
-                a.button href={ "/v1/runs/" (encoded(&summary.id)) } { "Raw JSON" }
+                a.button href={ (run_path(&summary.id)) "/raw" } { "Raw JSON" }
             }
         }
     }
