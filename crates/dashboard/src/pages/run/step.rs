@@ -139,7 +139,7 @@ fn message_sent(message: &SentMessageView) -> Markup {
 
 /// A command for a POSIX shell that makes the same call.
 fn curl(http: &HttpView) -> String {
-    let mut lines = vec![format!("curl -X {} {}", quoted(&http.method), quoted(&http.url))];
+    let mut lines = vec![format!("curl -gX {} {}", quoted(&http.method), quoted(&http.url))];
     lines.extend(
         http.headers
             .iter()
@@ -174,14 +174,14 @@ mod tests {
     fn a_curl_command_says_to_the_shell_what_was_sent_and_nothing_else() {
         let http = HttpView {
             method: "POST".to_owned(),
-            url: "http://svc/a?b=$(reboot)".to_owned(),
+            url: "http://svc/a?b=$(reboot)&c[]={1,2}".to_owned(),
             headers: vec![HeaderView { name: "x-own".to_owned(), value: "it's".to_owned() }],
             body: Some("{\"a\": \"`id`\"}".to_owned()),
             body_base64: None,
             timeout_ms: 1000,
             certificate: false,
         };
-        let expected = "curl -X POST 'http://svc/a?b=$(reboot)' \\\n  -H 'x-own: it'\\''s' \\\n  --data-raw '{\"a\": \"`id`\"}'";
+        let expected = "curl -gX POST 'http://svc/a?b=$(reboot)&c[]={1,2}' \\\n  -H 'x-own: it'\\''s' \\\n  --data-raw '{\"a\": \"`id`\"}'";
         assert_eq!(curl(&http), expected);
     }
 }
