@@ -36,6 +36,34 @@ test("a run that was undone tells why, step by step", async () => {
   await page.locator("main").getByText("told-1/drone/do").first().waitFor();
 });
 
+test("what is there to be copied is copied, with the browser's clipboard and without", async () => {
+  for (const clipboard of ["there", "missing", "forbidden"]) {
+    page = await openPage(browser, sortie, { permissions: ["clipboard-read", "clipboard-write"] });
+    await page.addInitScript((clipboard) => {
+      // As over plain HTTP from another machine.
+      if (clipboard !== "there") Object.defineProperty(navigator, "clipboard", { value: undefined });
+      if (clipboard === "forbidden") document.execCommand = () => false;
+    }, clipboard);
+    await page.goto("/ui/runs/told-1/steps/drone");
+    const shown = page.locator(".copyable", { hasText: "curl -gX PUT" });
+    const text = await shown.locator("code").textContent();
+    await shown.getByRole("button").click();
+    if (clipboard === "forbidden") {
+      await page.getByText("copy it by hand").waitFor();
+      assert.equal(await page.evaluate(() => getSelection().toString()), text, "it is selected");
+    } else {
+      await page.getByText("Copied.").waitFor();
+      await page.goto("/ui/workflows/~new");
+      const field = page.locator("main textarea").first();
+      await field.fill("");
+      await field.press("Control+V");
+      assert.equal(await field.inputValue(), text, `with a clipboard that is ${clipboard}`);
+    }
+    // The last one is closed after the test, as always.
+    if (clipboard !== "forbidden") await page.context().close();
+  }
+});
+
 test("a run under way is seen to go on", async () => {
   page = await openPage(browser, sortie);
   await setSwitches(sortie, "drone", { latency_ms: 4000 });

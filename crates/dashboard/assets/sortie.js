@@ -157,10 +157,29 @@ document.addEventListener("click", (event) => {
   if (!button) return;
   if (button.matches("[data-theme-switch]")) switchTheme(button);
   if (button.matches("[data-copy]")) {
-    const text = button.parentElement.querySelector("code").textContent;
-    navigator.clipboard.writeText(text).then(() => say("Copied."), () => say("The browser did not allow copying."));
+    const code = button.parentElement.querySelector("code");
+    copy(code.textContent, button).then(() => say("Copied."), () => {
+      getSelection().selectAllChildren(code);
+      say("The browser did not allow copying. The text is selected: copy it by hand.");
+    });
   }
 });
+
+// Over plain HTTP browsers give the clipboard to pages of their own machine alone; elsewhere they copy what is selected.
+async function copy(text, button) {
+  if (navigator.clipboard) return navigator.clipboard.writeText(text);
+  const field = document.createElement("textarea");
+  field.value = text;
+  field.readOnly = true;
+  field.classList.add("unseen");
+  button.after(field);
+  field.focus({ preventScroll: true });
+  field.select();
+  const copied = document.execCommand("copy");
+  field.remove();
+  button.focus({ preventScroll: true });
+  if (!copied) throw new Error("not allowed");
+}
 
 document.addEventListener("submit", (event) => {
   const question = event.target.dataset.question;
