@@ -13,7 +13,7 @@ use bytes::Bytes;
 use http::Method;
 use maud::{Markup, html};
 use serde::Deserialize;
-use wire::RunDetail;
+use wire::{RunDetail, StepView};
 use words::{RunStatus, Timestamp};
 
 use crate::page::{Page, Place};
@@ -81,6 +81,11 @@ pub(super) fn run_path(id: &str) -> String {
 fn step_path(id: &str, step: &str, work: Option<&str>) -> String {
     let path = format!("{}/steps/{}", run_path(id), encoded(step));
     place(&path, [("work", work.map(str::to_owned))])
+}
+
+/// The state of a step in a word. What waits in a run that has ended never begins.
+fn state<'r>(run: &RunDetail, step: &'r StepView) -> &'r str {
+    if step.state == "waiting" && run.summary.status.is_final() { "not_begun" } else { &step.state }
 }
 
 pub(super) fn now() -> Timestamp {

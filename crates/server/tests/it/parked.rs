@@ -68,6 +68,25 @@ async fn a_person_can_skip_do_by_hand_call_instead_or_give_up() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn what_a_person_called_instead_is_shown_with_its_attempts() {
+    let world = World::start().await;
+    park(&world, "d-1").await;
+    let none = world.get("/v1/runs/d-1/steps/package/call?work=undo_instead").await;
+    assert!(none.problem(404).1.contains("no undo_instead of step package"));
+    let url = format!("{}/api/accounts/x", world.fleet.url(Service::Account));
+    let action = json!({ "type": "http", "method": "GET", "url": url });
+    let instead = json!({ "decision": "instead", "step": "package", "action": action, "note": "ask" });
+    decide(&world, "d-1", instead).await.expect(200);
+    world.wait("d-1", "undone").await;
+    let call = world.get("/v1/runs/d-1/steps/package/call?work=undo_instead").await.expect(200).json();
+    assert_eq!(call["works"], json!(["do", "undo", "undo_instead"]));
+    assert_eq!((&call["http"]["url"], &call["attempt"]), (&json!(url), &json!(1)));
+    assert_eq!(call["idempotency_key"], "d-1/package/undo-instead/1");
+    let step = world.get("/ui/runs/d-1/steps/package?work=undo_instead").await.expect(200).text;
+    assert!(step.contains("Attempt 1") && step.contains(">undo instead<"), "{step}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_decision_that_does_not_fit_changes_nothing() {
     let world = World::start().await;
     park(&world, "d-1").await;

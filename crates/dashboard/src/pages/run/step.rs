@@ -5,7 +5,7 @@ use wire::{CallView, HttpView, RunDetail, SentMessageView, SentView, StepView};
 
 use super::decisions::output;
 use super::waterfall::{Attempt, attempts};
-use super::{pretty, run_path, step_path};
+use super::{pretty, run_path, state, step_path};
 use crate::page::{Page, Place};
 use crate::pieces;
 use crate::trouble::Trouble;
@@ -28,7 +28,7 @@ fn standing(run: &RunDetail, step: &StepView, call: &CallView) -> Markup {
     let id = &run.summary.id;
     html! {
         (pieces::facts(&[
-            ("State", pieces::badge(&step.state)),
+            ("State", pieces::badge(state(run, step))),
             ("Done by", html! { (step.by.as_deref().unwrap_or("–")) }),
             ("Attempts", html! { (step.attempts) }),
             ("Next attempt", step.next_attempt_at.map_or_else(|| html! { "–" }, pieces::time)),
@@ -38,7 +38,7 @@ fn standing(run: &RunDetail, step: &StepView, call: &CallView) -> Markup {
             nav.tabs aria-label="Works of this step" {
                 @for work in &call.works {
                     a href=(step_path(id, &step.name, Some(work))) aria-current=[(*work == call.work).then_some("page")] {
-                        (work)
+                        (work.replace('_', " "))
                     }
                 }
             }
@@ -62,7 +62,7 @@ fn answers(run: &RunDetail, step: &StepView, work: &str) -> Markup {
                 @for attempt in own.iter().skip(left_out) { li { (answer(attempt)) } }
             }
         }
-        @if let Some(output) = output(step).filter(|_| work != "undo") {
+        @if let Some(output) = output(step).filter(|_| !work.starts_with("undo")) {
             h3 { "Output" }
             p.quiet { "What later steps get of the answer." }
             (pieces::copyable("Output", &output))
