@@ -181,12 +181,12 @@ fn the_commands_show_ask_follow_and_stop() {
     dev.check(&format!("bulk show {id}"), 0, &["is stopped"]);
     dev.check("bulk show nobody", 1, &["no bulk nobody"]);
     dev.check(
-        "bulk resolve --step fail --skip --id r-0 --id r-1 --id r-99 --yes",
+        "bulk resolve --step fail --skip --id r-0 --id r-1 --id r-99 --yes --note gone",
         0,
         &["2 done, 1 skipped", "not_found"],
     );
     dev.check(
-        "bulk resolve --step nothing --skip --yes",
+        "bulk resolve --step nothing --skip --yes --note gone",
         1,
         &["10 failed", "no step 'nothing'", "it failed for 10 of them"],
     );
@@ -194,3 +194,5 @@ fn the_commands_show_ask_follow_and_stop() {
     dev.check("bulk rerun --status completed --yes", 0, &["2 done"]);
     dev.wait_for("/v1/runs/r-0.again", |run| run["status"] == "parked");
 }
+    dev.check("bulk resolve --step fail --skip --yes", 64, &["--note: say why"]);
+    dev.check("bulk resolve --step fail --skip --dry-run", 0, &["10 runs are meant"]);

@@ -44,9 +44,9 @@ async fn an_undo_that_fails_parks_the_run_until_a_person_retries_it() {
 async fn a_person_can_skip_do_by_hand_call_instead_or_give_up() {
     let world = World::start().await;
     let cases = [
-        (json!({ "decision": "skip", "step": "package" }), "undone", "skipped"),
+        (json!({ "decision": "skip", "step": "package", "note": "lost" }), "undone", "skipped"),
         (json!({ "decision": "by_hand", "step": "package", "note": "called them" }), "undone", "hand"),
-        (json!({ "decision": "give_up" }), "given_up", ""),
+        (json!({ "decision": "give_up", "note": "too old" }), "given_up", ""),
     ];
     for (n, (decision, status, by)) in cases.into_iter().enumerate() {
         let id = format!("d-{n}");
@@ -90,7 +90,10 @@ async fn what_a_person_called_instead_is_shown_with_its_attempts() {
 async fn a_decision_that_does_not_fit_changes_nothing() {
     let world = World::start().await;
     park(&world, "d-1").await;
-    let code = async |decision: Value, status: u16| decide(&world, "d-1", decision).await.problem(status).0;
+    let code = async |mut decision: Value, status: u16| {
+        decision["note"] = json!("as agreed");
+        decide(&world, "d-1", decision).await.problem(status).0
+    };
     assert_eq!(code(json!({ "decision": "skip" }), 400).await, "bad_request");
     assert_eq!(code(json!({ "decision": "skip", "step": "dron" }), 400).await, "bad_request");
     assert_eq!(code(json!({ "decision": "skip", "step": "drone" }), 409).await, "step_not_open");
@@ -103,6 +106,25 @@ async fn a_decision_that_does_not_fit_changes_nothing() {
     world.switch(Service::Drone, json!({ "refuse": [] }));
     world.post_delivery("d-2").await.expect(202);
     world.wait("d-2", "completed").await;
-    let (code, _) = decide(&world, "d-2", json!({ "decision": "give_up" })).await.problem(409);
+    let too_late = json!({ "decision": "give_up", "note": "too late" });
+    let (code, _) = decide(&world, "d-2", too_late).await.problem(409);
     assert_eq!(code, "run_ended");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_decision_says_why_unless_it_is_another_try() {
+    let world = World::start().await;
+    park(&world, "d-1").await;
+    for decision in ["retry_from", "skip", "by_hand", "instead", "give_up"] {
+        for note in [json!(null), json!(""), json!("  ")] {
+            let mut asked = json!({ "decision": decision, "step": "package" });
+            if !note.is_null() {
+                asked["note"] = note;
+            }
+            let (code, text) = decide(&world, "d-1", asked).await.problem(400);
+            assert!(code == "bad_request" && text.contains("note: say why"), "{decision}: {text}");
+        }
+    }
+    assert_eq!(world.run("d-1").await["status"], "parked");
+    decide(&world, "d-1", json!({ "decision": "retry" })).await.expect(200);
 }

@@ -199,7 +199,7 @@ pub(crate) async fn decide(visit: &Visit, id: &str) -> Result<Result<String, Typ
 fn request(word: &str, typed: &Typed) -> Result<(DecisionRequest, String), String> {
     let found = DECISIONS.iter().find(|(_, name, _)| *name == word);
     let (decision, _, text) = *found.ok_or_else(|| format!("decision: there is no '{word}'"))?;
-    if typed.note.is_empty() && decision != DecisionKind::Retry {
+    if typed.note.is_empty() && decision.needs_note() {
         return Err("note: say why; it is kept in the run's timeline".to_owned());
     }
     let json = |name: &str, text: &str| -> Result<Box<RawValue>, String> {
