@@ -84,10 +84,14 @@ test("a parked run is decided on, with a note that stays", async () => {
   await card.getByText("Decide", { exact: true }).click();
   // Whoever reads is not disturbed by what is live.
   await card.getByLabel("Note").first().fill("the drone was brought back by hand");
+  // Nobody has said yet which decision it is.
+  await card.getByLabel("Note").first().press("Enter");
   await card.getByRole("button", { name: "Done by hand" }).click();
   await waitForStatus(sortie, "parked-1", "undone");
   await page.goto("/ui/runs/parked-1");
   await page.getByText("the drone was brought back by hand").first().waitFor();
+  const { timeline } = await call(sortie, "GET", "/v1/runs/parked-1");
+  assert.deepEqual(timeline.filter(({ what }) => what === "decided").map(({ detail }) => detail), ["by_hand"]);
 });
 
 test("a workflow is started from a form that its schema makes", async () => {
