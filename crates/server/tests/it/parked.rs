@@ -73,15 +73,25 @@ async fn what_a_person_called_instead_is_shown_with_its_attempts() {
     park(&world, "d-1").await;
     let none = world.get("/v1/runs/d-1/steps/package/call?work=undo_instead").await;
     assert!(none.problem(404).1.contains("no undo_instead of step package"));
+    let call_instead = async |method: &str, url: &str| {
+        let action = json!({ "type": "http", "method": method, "url": url });
+        let instead = json!({ "decision": "instead", "step": "package", "action": action, "note": "ask" });
+        decide(&world, "d-1", instead).await.expect(200);
+    };
+    let shown = async || {
+        let call = world.get("/v1/runs/d-1/steps/package/call?work=undo_instead").await.expect(200).json();
+        assert_eq!(call["works"], json!(["do", "undo", "undo_instead"]));
+        (call["http"]["url"].clone(), call["idempotency_key"].clone())
+    };
+    // Refused as the undo itself was: the run is parked again, and the call is shown with the key that it was sent with.
+    let package = format!("{}/api/packages/mypackage", world.fleet.url(Service::Package));
+    call_instead("DELETE", &package).await;
+    world.wait("d-1", "parked").await;
+    assert_eq!(shown().await, (json!(package), json!("d-1/package/undo-instead/1")));
     let url = format!("{}/api/accounts/x", world.fleet.url(Service::Account));
-    let action = json!({ "type": "http", "method": "GET", "url": url });
-    let instead = json!({ "decision": "instead", "step": "package", "action": action, "note": "ask" });
-    decide(&world, "d-1", instead).await.expect(200);
+    call_instead("GET", &url).await;
     world.wait("d-1", "undone").await;
-    let call = world.get("/v1/runs/d-1/steps/package/call?work=undo_instead").await.expect(200).json();
-    assert_eq!(call["works"], json!(["do", "undo", "undo_instead"]));
-    assert_eq!((&call["http"]["url"], &call["attempt"]), (&json!(url), &json!(1)));
-    assert_eq!(call["idempotency_key"], "d-1/package/undo-instead/1");
+    assert_eq!(shown().await, (json!(url), json!("d-1/package/undo-instead/2")));
     let step = world.get("/ui/runs/d-1/steps/package?work=undo_instead").await.expect(200).text;
     assert!(step.contains("Attempt 1") && step.contains(">undo instead<"), "{step}");
 }
