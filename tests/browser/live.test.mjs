@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { after, afterEach, before, test } from "node:test";
 
-import { deliver, openPage, startBrowser, startSortie } from "./world.mjs";
+import { deliver, openPage, PATIENCE, startBrowser, startSortie, turn } from "./world.mjs";
 
 let sortie, browser, page;
 
@@ -48,6 +48,39 @@ test("a server that does not answer is said to be silent, and the page is live a
   await page.getByRole("link", { name: "live-3" }).waitFor();
   // The browser says itself that it lost its connection; nothing else may be said.
   page.complaints = page.complaints.filter((said) => !said.includes("net::ERR_"));
+});
+
+// A browser keeps six connections to a server.
+test("tabs that nobody sees take nothing from the eighth, and are live again when they are seen", async () => {
+  page = await openPage(browser, sortie);
+  const tabs = [page];
+  for (let number = 1; number < 8; number++) tabs.push(await page.context().newPage());
+  for (const tab of tabs) {
+    tab.setDefaultTimeout(PATIENCE);
+    const opened = tab.waitForResponse((response) => response.url().includes("/ui/live"));
+    await tab.goto("/ui/runs");
+    await opened;
+    if (tab !== tabs.at(-1)) await turn(tab, "hidden");
+  }
+  await deliver(sortie, "live-tab");
+  await tabs.at(-1).getByRole("link", { name: "live-tab" }).waitFor();
+  assert.equal(await page.getByRole("link", { name: "live-tab" }).count(), 0, "nobody sees it");
+  await turn(page, "visible");
+  await page.getByRole("link", { name: "live-tab" }).waitFor();
+});
+
+test("a stream that is refused is asked for again, and what was typed stays", async () => {
+  page = await openPage(browser, sortie);
+  let refused = 0;
+  await page.route("**/ui/live?*", (route) => (refused++ < 2 ? route.fulfill({ status: 503 }) : route.continue()));
+  await page.goto("/ui/runs");
+  await page.getByLabel("Key").fill("half a wor");
+  await page.waitForFunction(() => document.body.classList.contains("stale"));
+  await page.waitForFunction(() => !document.body.classList.contains("stale"));
+  assert.ok(refused > 2, "it was asked for again");
+  assert.equal(await page.getByLabel("Key").inputValue(), "half a wor");
+  // That the stream was refused is what the browser says itself.
+  page.complaints = page.complaints.filter((said) => !said.includes("503"));
 });
 
 test("foreign text stays text", async () => {

@@ -1,6 +1,6 @@
 // How heavy and how quick pages are, with many runs behind them.
 
-import { live, PAGES } from "./story.mjs";
+import { addressOf, live, PAGES } from "./story.mjs";
 import { call, delivery, openPage, startBrowser, startSortie, until } from "./world.mjs";
 
 const RUNS = Number(process.argv[2] ?? 100_000);
@@ -56,7 +56,8 @@ try {
   await live(sortie);
   await fill(sortie);
   const first = await call(sortie, "GET", "/v1/runs?limit=50");
-  const pages = { ...PAGES, "runs, page 2": `/ui/runs?cursor=${encodeURIComponent(first.next)}`, "runs, completed": "/ui/runs?status=completed", "runs, one workflow": "/ui/runs?workflow=drone-delivery" };
+  const known = await Promise.all(Object.keys(PAGES).map(async (name) => [name, await addressOf(sortie, name)]));
+  const pages = { ...Object.fromEntries(known), "runs, page 2": `/ui/runs?cursor=${encodeURIComponent(first.next)}`, "runs, completed": "/ui/runs?status=completed", "runs, one workflow": "/ui/runs?workflow=drone-delivery" };
   console.log(`${RUNS} runs; medians of ${VISITS} visits with an empty cache`);
   console.log("page".padEnd(22), "KB".padStart(8), "answered ms".padStart(12), "first paint ms".padStart(15));
   for (const [name, address] of Object.entries(pages)) {

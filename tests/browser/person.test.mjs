@@ -32,8 +32,36 @@ test("a run that was undone tells why, step by step", async () => {
     await content.getByText(step, { exact: true }).first().waitFor();
   }
   await page.goto("/ui/runs/told-1/steps/drone");
-  await page.getByText("curl -X PUT").or(page.getByText("curl --request PUT")).or(page.getByText(/^curl /)).first().waitFor();
+  await page.getByText("curl -gX PUT").first().waitFor();
   await page.locator("main").getByText("told-1/drone/do").first().waitFor();
+});
+
+test("what is there to be copied is copied, with the browser's clipboard and without", async () => {
+  for (const clipboard of ["there", "missing", "forbidden"]) {
+    page = await openPage(browser, sortie, { permissions: ["clipboard-read", "clipboard-write"] });
+    await page.addInitScript((clipboard) => {
+      // As over plain HTTP from another machine.
+      if (clipboard !== "there") Object.defineProperty(navigator, "clipboard", { value: undefined });
+      if (clipboard === "forbidden") document.execCommand = () => false;
+    }, clipboard);
+    await page.goto("/ui/runs/told-1/steps/drone");
+    const shown = page.locator(".copyable", { hasText: "curl -gX PUT" });
+    const text = await shown.locator("code").textContent();
+    await shown.getByRole("button").click();
+    if (clipboard === "forbidden") {
+      await page.getByText("copy it by hand").waitFor();
+      assert.equal(await page.evaluate(() => getSelection().toString()), text, "it is selected");
+    } else {
+      await page.getByText("Copied.").waitFor();
+      await page.goto("/ui/workflows/~new");
+      const field = page.locator("main textarea").first();
+      await field.fill("");
+      await field.press("Control+V");
+      assert.equal(await field.inputValue(), text, `with a clipboard that is ${clipboard}`);
+    }
+    // The last one is closed after the test, as always.
+    if (clipboard !== "forbidden") await page.context().close();
+  }
 });
 
 test("a run under way is seen to go on", async () => {
@@ -56,10 +84,14 @@ test("a parked run is decided on, with a note that stays", async () => {
   await card.getByText("Decide", { exact: true }).click();
   // Whoever reads is not disturbed by what is live.
   await card.getByLabel("Note").first().fill("the drone was brought back by hand");
+  // Nobody has said yet which decision it is.
+  await card.getByLabel("Note").first().press("Enter");
   await card.getByRole("button", { name: "Done by hand" }).click();
   await waitForStatus(sortie, "parked-1", "undone");
   await page.goto("/ui/runs/parked-1");
   await page.getByText("the drone was brought back by hand").first().waitFor();
+  const { timeline } = await call(sortie, "GET", "/v1/runs/parked-1");
+  assert.deepEqual(timeline.filter(({ what }) => what === "decided").map(({ detail }) => detail), ["by_hand"]);
 });
 
 test("a workflow is started from a form that its schema makes", async () => {
@@ -67,10 +99,32 @@ test("a workflow is started from a form that its schema makes", async () => {
   await page.goto("/ui/workflows/drone-delivery");
   await page.getByRole("link", { name: /start/i }).first().click();
   await page.waitForURL("**/start");
-  await page.getByRole("button", { name: "As JSON" }).click();
-  await page.locator("textarea").first().fill(JSON.stringify(await delivery("by-form-1")));
+  const { packageInfo, ...request } = await delivery("by-form-1");
+  const fill = (pointer, value) => page.locator(`[name="f/${pointer}"]`).fill(String(value));
+  for (const name of ["deliveryId", "ownerId", "pickupLocation", "dropOffLocation"]) await fill(name, request[name]);
+  await page.getByLabel("confirmationRequired").selectOption(request.confirmationRequired);
+  await fill("packageInfo/packageId", packageInfo.packageId);
+  await page.getByRole("button", { name: "Start the run" }).click();
+  // One field is missing, and is named; nothing that was typed is lost.
+  await page.getByRole("alert").first().waitFor();
+  assert.equal(await page.locator("[name='f/ownerId']").inputValue(), request.ownerId);
+  await page.getByLabel("size").selectOption(packageInfo.size);
+  await fill("packageInfo/weight", packageInfo.weight);
   await page.getByRole("button", { name: "Start the run" }).click();
   await page.waitForURL("**/ui/runs/by-form-1");
+  await page.locator("main .badge", { hasText: "completed" }).first().waitFor();
+  const run = await call(sortie, "GET", "/v1/runs/by-form-1");
+  assert.deepEqual(run.request.packageInfo, { packageId: packageInfo.packageId, size: "Small", weight: 10 });
+  page.complaints = page.complaints.filter((said) => !said.includes("422"));
+});
+
+test("a workflow is started with JSON", async () => {
+  page = await openPage(browser, sortie);
+  await page.goto("/ui/workflows/drone-delivery/start");
+  await page.getByRole("button", { name: "As JSON" }).click();
+  await page.locator("textarea").first().fill(JSON.stringify(await delivery("by-json-1")));
+  await page.getByRole("button", { name: "Start the run" }).click();
+  await page.waitForURL("**/ui/runs/by-json-1");
   await page.locator("main .badge", { hasText: "completed" }).first().waitFor();
 });
 

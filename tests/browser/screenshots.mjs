@@ -3,7 +3,7 @@
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 
-import { live, PAGES } from "./story.mjs";
+import { addressOf, live, PAGES } from "./story.mjs";
 import { deliver, openPage, startBrowser, startSortie } from "./world.mjs";
 
 const folder = process.argv[2];
@@ -19,8 +19,8 @@ try {
   }
   for (const colorScheme of ["light", "dark"]) {
     const page = await openPage(browser, sortie, { colorScheme });
-    for (const [name, address] of Object.entries(PAGES)) {
-      await page.goto(address);
+    for (const name of Object.keys(PAGES)) {
+      await page.goto(await addressOf(sortie, name));
       await page.waitForTimeout(1500);
       await page.screenshot({ path: join(folder, `${name}-${colorScheme}.png`) });
     }

@@ -8,7 +8,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 
-import { openPage, startBrowser, until } from "./world.mjs";
+import { openPage, startBrowser, turn, until } from "./world.mjs";
 
 let server, folder, url, browser;
 
@@ -93,6 +93,30 @@ test("the way in leads to no other site", async () => {
   await page.goto(`/ui/sign-in?next=${encodeURIComponent("//example.invalid/")}`);
   await signIn(page, "look-but-do-not-touch");
   await page.waitForURL(`${url}/`);
+});
+
+test("a form of somebody who may only look is refused with the reason, and changes nothing", async () => {
+  const page = await openPage(browser, { url });
+  await page.goto("/ui/jobs");
+  await signIn(page, "look-but-do-not-touch");
+  await page.getByText("New collection").click();
+  await page.locator("[name=collection]").fill("mine");
+  await page.getByRole("button", { name: "Make the collection" }).click();
+  await page.getByRole("alert").getByText(/role/).waitFor();
+  assert.equal(await page.locator("[name=collection]").inputValue(), "mine", "what was typed stays");
+  const answer = await fetch(`${url}/v1/collections`, { headers: { authorization: "Bearer look-but-do-not-touch" } });
+  assert.deepEqual((await answer.json()).items, []);
+});
+
+test("who is signed out while a page is open is led to the way in", async () => {
+  const page = await openPage(browser, { url });
+  await page.goto("/ui/runs");
+  await signIn(page, "look-but-do-not-touch");
+  await page.waitForURL("**/ui/runs");
+  await page.context().clearCookies();
+  await turn(page, "hidden");
+  await turn(page, "visible");
+  await page.waitForURL("**/ui/sign-in?next=*");
 });
 
 test("a form of another site is refused", async () => {

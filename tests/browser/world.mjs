@@ -130,6 +130,14 @@ export async function openPage(browser, sortie, options = {}) {
   return page;
 }
 
+/** Makes a page believe that nobody sees it, or that somebody does again. */
+export async function turn(page, visibility) {
+  await page.evaluate((hidden) => {
+    Object.defineProperty(document, "hidden", { configurable: true, get: () => hidden });
+    document.dispatchEvent(new Event("visibilitychange"));
+  }, visibility === "hidden");
+}
+
 /** What is hard to use on this page for some people: labels, contrast, focus, structure. */
 export async function barriers(page) {
   const source = await readFile(axeSource, "utf8");

@@ -97,6 +97,7 @@ impl Bulk {
                 cancel.start.run(session, BulkAction::Cancel, status, None, None).await?;
             }
             Bulk::Resolve(resolve) => {
+                resolve.start.needs_note()?;
                 let decision = resolve.decision.kind();
                 resolve.start.run(session, BulkAction::Resolve, None, Some(decision), resolve.step).await?;
             }

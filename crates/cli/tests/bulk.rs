@@ -19,8 +19,12 @@ struct Dev {
 
 impl Dev {
     fn start(data: &Path) -> Dev {
+        Dev::start_at(data, "0")
+    }
+
+    fn start_at(data: &Path, port: &str) -> Dev {
         let data = data.to_str().expect("a path of ours is text");
-        let mut child = command(&["dev", "--data", data, "--port", "0", "--drone-port-base", "0"])
+        let mut child = command(&["dev", "--data", data, "--port", port, "--drone-port-base", "0"])
             .stdout(Stdio::piped())
             .spawn()
             .expect("the binary runs");
@@ -159,6 +163,26 @@ fn a_bulk_survives_being_killed_and_retries_each_run_once() {
 }
 
 #[test]
+fn who_follows_a_bulk_waits_for_a_server_that_comes_back() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let data = directory.path().join("data");
+    let dev = Dev::start(&data);
+    park(&dev, 12);
+    let url = dev.url.clone();
+    let mut following = command(&["bulk", "retry", "--rate", "4", "--yes", "--url", &url]);
+    let following = following.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the binary runs");
+    let begun = |all: &Value| all["items"][0]["done"].as_u64() >= Some(1);
+    dev.wait_for("/v1/bulk", begun);
+    drop(dev);
+    let (_, port) = url.rsplit_once(':').expect("an address has a port");
+    let _dev = Dev::start_at(&data, port);
+    let output = following.wait_with_output().expect("it ends");
+    let text =
+        String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success() && text.contains("12 done, 0 skipped, 0 failed"), "{text}");
+}
+
+#[test]
 fn the_commands_show_ask_follow_and_stop() {
     let directory = tempfile::tempdir().expect("a directory");
     let dev = Dev::start(&directory.path().join("data"));
@@ -181,15 +205,17 @@ fn the_commands_show_ask_follow_and_stop() {
     dev.check(&format!("bulk show {id}"), 0, &["is stopped"]);
     dev.check("bulk show nobody", 1, &["no bulk nobody"]);
     dev.check(
-        "bulk resolve --step fail --skip --id r-0 --id r-1 --id r-99 --yes",
+        "bulk resolve --step fail --skip --id r-0 --id r-1 --id r-99 --yes --note gone",
         0,
         &["2 done, 1 skipped", "not_found"],
     );
     dev.check(
-        "bulk resolve --step nothing --skip --yes",
+        "bulk resolve --step nothing --skip --yes --note gone",
         1,
         &["10 failed", "no step 'nothing'", "it failed for 10 of them"],
     );
+    dev.check("bulk resolve --step fail --skip --yes", 64, &["--note: say why"]);
+    dev.check("bulk resolve --step fail --skip --dry-run", 0, &["10 runs are meant"]);
     dev.check("bulk rerun --status parked --yes", 1, &["select.status: say which ended runs"]);
     dev.check("bulk rerun --status completed --yes", 0, &["2 done"]);
     dev.wait_for("/v1/runs/r-0.again", |run| run["status"] == "parked");

@@ -44,31 +44,50 @@ function replace(part, html) {
 
 // The server says something at least every five seconds.
 const silenceMax = 15000;
+// A stream that was refused is asked for again, each time later.
+const pauseFirst = 2000;
+const pauseMax = 60000;
 
+// The stream is open while somebody can see the page: a browser keeps six connections to a server, and a server has
+// places for so many streams.
 function stayLive(at) {
   const waiting = new Map();
+  let source = null;
+  let again = 0;
+  let pause = pauseFirst;
   let heard = Date.now();
   const hear = () => {
     heard = Date.now();
+    pause = pauseFirst;
     document.body.classList.remove("stale");
   };
   const lose = () => document.body.classList.add("stale");
-  const source = new EventSource("/ui/live?at=" + encodeURIComponent(at));
-  source.addEventListener("part", (event) => {
-    hear();
-    const { id, html } = JSON.parse(event.data);
-    waiting.set(id, html);
-    settle();
-  });
-  source.addEventListener("here", hear);
-  source.addEventListener("open", hear);
-  source.addEventListener("error", () => {
-    lose();
-    // What was refused is not tried again by the browser itself.
-    if (source.readyState === EventSource.CLOSED) setTimeout(() => location.reload(), 10000);
-  });
-  source.addEventListener("trouble", lose);
-  source.addEventListener("signed-out", () => location.reload());
+  const open = () => {
+    heard = Date.now();
+    source = new EventSource("/ui/live?at=" + encodeURIComponent(at));
+    source.addEventListener("part", (event) => {
+      hear();
+      const { id, html } = JSON.parse(event.data);
+      waiting.set(id, html);
+      settle();
+    });
+    source.addEventListener("here", hear);
+    source.addEventListener("open", hear);
+    source.addEventListener("error", () => {
+      lose();
+      // What was refused is not tried again by the browser itself. The page stays: somebody may have typed into it.
+      if (source.readyState !== EventSource.CLOSED) return;
+      again = setTimeout(open, pause);
+      pause = Math.min(2 * pause, pauseMax);
+    });
+    source.addEventListener("trouble", lose);
+    source.addEventListener("signed-out", () => location.reload());
+  };
+  const close = () => {
+    clearTimeout(again);
+    if (source) source.close();
+    source = null;
+  };
   const settle = () => {
     for (const [id, html] of waiting) {
       const part = document.getElementById(id);
@@ -77,9 +96,15 @@ function stayLive(at) {
       replace(part, html);
     }
   };
+  const look = () => {
+    close();
+    if (!document.hidden) open();
+  };
+  document.addEventListener("visibilitychange", look);
+  look();
   setInterval(() => {
     settle();
-    if (Date.now() - heard > silenceMax) lose();
+    if (source && Date.now() - heard > silenceMax) lose();
   }, 1000);
 }
 
@@ -132,10 +157,29 @@ document.addEventListener("click", (event) => {
   if (!button) return;
   if (button.matches("[data-theme-switch]")) switchTheme(button);
   if (button.matches("[data-copy]")) {
-    const text = button.parentElement.querySelector("code").textContent;
-    navigator.clipboard.writeText(text).then(() => say("Copied."), () => say("The browser did not allow copying."));
+    const code = button.parentElement.querySelector("code");
+    copy(code.textContent, button).then(() => say("Copied."), () => {
+      getSelection().selectAllChildren(code);
+      say("The browser did not allow copying. The text is selected: copy it by hand.");
+    });
   }
 });
+
+// Over plain HTTP browsers give the clipboard to pages of their own machine alone; elsewhere they copy what is selected.
+async function copy(text, button) {
+  if (navigator.clipboard) return navigator.clipboard.writeText(text);
+  const field = document.createElement("textarea");
+  field.value = text;
+  field.readOnly = true;
+  field.classList.add("unseen");
+  button.after(field);
+  field.focus({ preventScroll: true });
+  field.select();
+  const copied = document.execCommand("copy");
+  field.remove();
+  button.focus({ preventScroll: true });
+  if (!copied) throw new Error("not allowed");
+}
 
 document.addEventListener("submit", (event) => {
   const question = event.target.dataset.question;

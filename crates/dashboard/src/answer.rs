@@ -1,6 +1,7 @@
 //! Answers to browsers, with the headers that keep foreign text from becoming a program.
 
 use axum::body::Body;
+use bytes::Bytes;
 use http::header::{
     CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS,
 };
@@ -23,6 +24,14 @@ pub(crate) fn html_with(visit: &Visit, page: Page, status: StatusCode) -> Respon
     *response.status_mut() = status;
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("text/html; charset=utf-8"));
     // What is on a page is of this moment, and of who looks.
+    response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    guard(response)
+}
+
+/// What the API answered, for a person to look at.
+pub(crate) fn json(body: Bytes) -> Response<Body> {
+    let mut response = Response::new(Body::from(body));
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
     guard(response)
 }

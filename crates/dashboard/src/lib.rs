@@ -69,6 +69,9 @@ impl Dashboard {
             ["ui", "live"] => live::answer(visit, &self.lives, stopping).await,
             ["ui", "sign-in"] => sign_in::answer(visit).await,
             ["ui", "sign-out"] => sign_in::leave(visit),
+            ["ui", "runs", id, "raw"] if visit.method() != Method::POST => {
+                Ok(answer::json(pages::run::raw(visit, id).await?))
+            }
             ["docs", path @ ..] if visit.method() != Method::POST => Ok(docs::answer(visit, path)),
             _ if visit.method() == Method::POST => Ok(pages::act(visit).await?.answer(visit)),
             _ => Ok(answer::html(visit, pages::show(visit).await?)),

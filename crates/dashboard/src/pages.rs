@@ -7,7 +7,7 @@ mod parked;
 #[cfg(test)]
 mod pretend;
 mod queues;
-mod run;
+pub(crate) mod run;
 mod runs;
 mod services;
 mod settings;

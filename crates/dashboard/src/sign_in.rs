@@ -3,7 +3,7 @@
 use axum::body::Body;
 use bytes::Bytes;
 use http::header::SET_COOKIE;
-use http::{HeaderValue, Method, Response, StatusCode};
+use http::{HeaderName, HeaderValue, Method, Response, StatusCode};
 use maud::html;
 
 use crate::answer;
@@ -17,7 +17,7 @@ pub(crate) async fn answer(visit: &Visit) -> Result<Response<Body>, Trouble> {
         return Ok(answer::html(visit, page(visit, None)));
     }
     let token = visit.needed("token")?;
-    let cookie = cookie(&token, "")?;
+    let cookie = cookie(visit, &token, "")?;
     if let Some(trouble) = refusal(visit, &token).await {
         return Ok(answer::html_with(visit, page(visit, Some(&trouble)), StatusCode::UNPROCESSABLE_ENTITY));
     }
@@ -53,16 +53,23 @@ pub(crate) fn leave(visit: &Visit) -> Result<Response<Body>, Trouble> {
         return Err(Trouble::NotFound);
     }
     let mut response = see_other("/ui/sign-in");
-    response.headers_mut().insert(SET_COOKIE, cookie("", "; Max-Age=0")?);
+    response.headers_mut().insert(SET_COOKIE, cookie(visit, "", "; Max-Age=0")?);
     Ok(response)
 }
 
-fn cookie(token: &str, end: &str) -> Result<HeaderValue, Trouble> {
+fn cookie(visit: &Visit, token: &str, end: &str) -> Result<HeaderValue, Trouble> {
     let plain =
         token.bytes().all(|byte| byte.is_ascii_graphic() && !matches!(byte, b';' | b',' | b'"' | b'\\'));
-    let value = format!("{COOKIE_NAME}={token}; Path=/; HttpOnly; SameSite=Lax{end}");
+    let secure = if is_over_tls(visit) { "; Secure" } else { "" };
+    let value = format!("{COOKIE_NAME}={token}; Path=/; HttpOnly; SameSite=Lax{secure}{end}");
     let value = HeaderValue::try_from(value).ok().filter(|_| plain);
     value.ok_or_else(|| Trouble::Form("token: it has characters that no token has".to_owned()))
+}
+
+/// Whether a proxy in front says that the browser came by HTTPS. Of several proxies the first is the browser's.
+fn is_over_tls(visit: &Visit) -> bool {
+    let protocols = visit.header(HeaderName::from_static("x-forwarded-proto")).unwrap_or_default();
+    protocols.split(',').next().is_some_and(|first| first.trim().eq_ignore_ascii_case("https"))
 }
 
 fn page(visit: &Visit, trouble: Option<&Trouble>) -> Page {
@@ -81,7 +88,32 @@ fn page(visit: &Visit, trouble: Option<&Trouble>) -> Page {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
+    use http::Request;
+
     use super::*;
+
+    #[test]
+    fn over_https_the_cookie_is_for_https_alone() {
+        let cookie = |proxies: &[&str]| {
+            let mut request = Request::builder().uri("/ui/sign-in");
+            for proxy in proxies {
+                request = request.header("x-forwarded-proto", *proxy);
+            }
+            let visit = Visit::new(
+                request.body(Bytes::new()).unwrap(),
+                Arc::new(|_| unreachable!("nothing is asked")),
+            );
+            cookie(&visit, "abc", "").unwrap().to_str().unwrap().to_owned()
+        };
+        let plain = "sortie_token=abc; Path=/; HttpOnly; SameSite=Lax";
+        assert_eq!(cookie(&["https"]), format!("{plain}; Secure"));
+        assert_eq!(cookie(&["HTTPS, http"]), format!("{plain}; Secure"));
+        for proxies in [&[][..], &["http"], &["http, https"]] {
+            assert_eq!(cookie(proxies), plain, "{proxies:?}");
+        }
+    }
 
     #[test]
     fn the_way_in_leads_to_no_other_site() {

@@ -28,6 +28,8 @@ pub struct Reading {
     /// Runs in memory, the parked ones among them.
     pub live: u64,
     pub parked: u64,
+    /// Occurrences of jobs that became runs, those by hand among them.
+    pub fired: u64,
     /// From the acceptance of a request to the end of its run, one for each run that ended.
     pub run_times: Counted,
     /// How late occurrences of jobs were.
@@ -68,6 +70,7 @@ impl Metrics {
             attempts: attempts.into_iter().sum(),
             live: u64::try_from(self.live.get()).unwrap_or(0),
             parked: u64::try_from(self.parked.get()).unwrap_or(0),
+            fired: self.fired.get(),
             run_times: self.run_seconds.read(),
             lateness: self.lateness_seconds.read(),
         }

@@ -103,7 +103,8 @@ impl<J: Journal> Api<J> {
     fn reading(&self) -> Reading {
         let (ingest, engine) = (self.ingest.reading(), self.engine.reading());
         Reading {
-            accepted: ingest.accepted,
+            // What goes in is what can come out: an occurrence of a job is a run, and ends as one.
+            accepted: ingest.accepted + engine.fired,
             refused: ingest.refused,
             ended: engine.run_times.total(),
             attempts: engine.attempts,

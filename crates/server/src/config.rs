@@ -20,6 +20,8 @@ pub use keys::KeyConfig;
 /// Variables that begin like settings but belong to the command line.
 const NOT_SETTINGS: [&str; 5] =
     ["SORTIE_URL", "SORTIE_TOKEN", "SORTIE_LOG", "SORTIE_LOG_FORMAT", "SORTIE_NATS_SERVER"];
+/// Settings that stand in the file alone: a list of tables is no text for a variable.
+const IN_THE_FILE: &str = "keys";
 /// Those that hold the secrets of workflows' services.
 const SECRETS: &str = "SORTIE_SECRET_";
 
@@ -253,6 +255,10 @@ impl Config {
             name.starts_with("SORTIE_") && !other
         };
         let variables: Vec<_> = variables.filter(settings).collect();
+        if let Some((name, _)) = variables.iter().find(|(name, _)| variable(IN_THE_FILE) == section(name)) {
+            let text = format!("{name}: keys stand in the file as [[keys]], and cannot be set by a variable");
+            return Err(ConfigError::Setting(text));
+        }
         let config = merged(&table, variables.iter()).map_err(|error| {
             // The variable to blame is the one without which the rest can be read.
             let culprit = variables
@@ -393,6 +399,21 @@ impl TokenConfig {
     }
 }
 
+/// The variable that overrides a key.
+pub(crate) fn variable(key: &str) -> String {
+    format!("SORTIE_{}", key.replace('.', "__").to_uppercase())
+}
+
+/// The part of a variable that names a section.
+fn section(name: &str) -> &str {
+    name.split_once("__").map_or(name, |(section, _)| section)
+}
+
+/// Whether a key can be overridden by a variable.
+pub(crate) fn has_variable(key: &str) -> bool {
+    key.split('.').next() != Some(IN_THE_FILE)
+}
+
 fn merged<'a>(
     table: &Table,
     variables: impl Iterator<Item = &'a (String, String)>,
@@ -404,7 +425,7 @@ fn merged<'a>(
     Value::Table(table).try_into()
 }
 
-/// Sets the key that `JOURNAL__LINGER_US` names. A value that is no TOML is taken as text.
+/// Sets the key that `JOURNAL__LINGER_MAX_US` names. A value that is no TOML is taken as text.
 fn override_with(table: &mut Table, key: &str, value: &str) {
     let lower = key.to_ascii_lowercase();
     let mut path: Vec<&str> = lower.split("__").collect();

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use wire::{SettingView, SettingsView, TokenView};
 
-use crate::config::{ClusterRole, Config, SyncMode};
+use crate::config::{self, ClusterRole, Config, SyncMode};
 
 /// A setting: its key, its value, and whether that is a secret's.
 type Row = (&'static str, Value, bool);
@@ -17,7 +17,7 @@ pub(crate) fn shown(config: &Config) -> SettingsView {
         key == "cluster.nats" || !defaults.iter().any(|(other, default, _)| *other == key && default == value)
     };
     let settings = rows(config).into_iter().map(|(key, value, secret)| SettingView {
-        variable: format!("SORTIE_{}", key.replace('.', "__").to_uppercase()),
+        variable: config::has_variable(key).then(|| config::variable(key)),
         changed: changed(key, &value),
         key: key.to_owned(),
         value,
@@ -179,13 +179,15 @@ mod tests {
     }
 
     #[test]
-    fn what_was_changed_is_marked_and_every_setting_names_its_variable() {
+    fn what_was_changed_is_marked_and_every_setting_names_its_variable_if_it_has_one() {
         let mut config = Config::default();
         config.limits.calls_max = 77;
         let shown = shown(&config);
         let changed: Vec<_> = shown.settings.iter().filter(|row| row.changed).collect();
         assert_eq!(changed.len(), 1);
-        assert_eq!(changed[0].variable, "SORTIE_LIMITS__CALLS_MAX");
+        assert_eq!(changed[0].variable.as_deref(), Some("SORTIE_LIMITS__CALLS_MAX"));
+        let without: Vec<_> = shown.settings.iter().filter(|row| row.variable.is_none()).collect();
+        assert!(matches!(without.as_slice(), [keys] if keys.key == "keys"), "{without:?}");
         assert!(shown.settings.iter().all(|row| !row.key.starts_with("cluster.")));
     }
 }

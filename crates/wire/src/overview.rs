@@ -25,7 +25,7 @@ pub struct OverviewView {
 /// Per second, over the last ten seconds.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct RatesView {
-    /// Requests accepted.
+    /// Requests accepted, and occurrences of jobs that fired: what becomes a run.
     pub accepted: f64,
     /// Requests refused because there was too much.
     pub refused: f64,
@@ -103,7 +103,7 @@ pub struct RegionBrief {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct SeriesView {
     pub every_seconds: u32,
-    /// Per second.
+    /// Per second, as in the rates.
     pub accepted: Vec<f64>,
     pub ended: Vec<f64>,
     pub run_p99_ms: Vec<Option<f64>>,

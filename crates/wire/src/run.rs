@@ -125,7 +125,7 @@ pub struct DecisionRequest {
     /// With `instead`: the action to try.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub action: Option<Box<RawValue>>,
-    /// Why; kept in the run's timeline.
+    /// Why; kept in the run's timeline. Needed for all but `retry`.
     #[serde(default)]
     pub note: String,
 }
@@ -140,6 +140,13 @@ pub enum DecisionKind {
     ByHand,
     Instead,
     GiveUp,
+}
+
+impl DecisionKind {
+    /// Whether it must be said why. Another try changes nothing that the workflow does not change by itself.
+    pub fn needs_note(self) -> bool {
+        self != DecisionKind::Retry
+    }
 }
 
 /// The answer to one line of a batch.

@@ -22,8 +22,9 @@ pub struct SettingsView {
 pub struct SettingView {
     /// As in the file, like `limits.calls_max`.
     pub key: String,
-    /// The variable that overrides the file.
-    pub variable: String,
+    /// The variable that overrides the file; absent where there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub variable: Option<String>,
     /// Of a secret, only whether it is set.
     pub value: Value,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]

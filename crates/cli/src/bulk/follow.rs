@@ -1,7 +1,7 @@
 //! Following a bulk to its end: a bar for a person who waits, lines elsewhere.
 
 use std::io::IsTerminal;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use wire::{BulkState, BulkView};
@@ -15,27 +15,41 @@ use crate::signals::Signals;
 /// How often the server is asked.
 const LOOK: Duration = Duration::from_millis(500);
 
+/// How long a server may be away before it is no longer waited for: a restart, or a hand-over, takes less.
+const PATIENCE: Duration = Duration::from_secs(60);
+
 /// Looks between two lines at least, where there is no terminal.
 const LINE_LOOKS: u32 = 4;
 
-/// Waits until the bulk has ended. An interrupt ends the waiting, not the bulk.
+/// Waits until the bulk has ended. An interrupt ends the waiting, not the bulk, and neither does a look that is lost.
 pub async fn to_the_end(mut session: Session, begun: BulkView) -> anyhow::Result<()> {
     let id = begun.id.clone();
     let mut told = Told::new(&session, &begun);
     let mut signals = Signals::listen()?;
     let path = client::path("/v1/bulk/{}", &[&id]);
+    let goes_on = goes_on(&session, &id);
+    let mut heard = Instant::now();
     let answer = loop {
         tokio::select! {
             biased; // A signal first: nobody waits for a look.
             () = signals.next() => {
                 told.finish();
-                let program = session.program();
-                let text = format!("bulk {id} goes on; stop it with '{program} bulk stop {id}', see it with '{program} bulk show {id}'");
-                return Err(Failure::No(text).into());
+                return Err(Failure::No(goes_on).into());
             }
             () = tokio::time::sleep(LOOK) => {}
         }
-        let answer = session.client.send(Call::get(path.clone())).await?;
+        let answer = match session.client.send(Call::get(path.clone())).await {
+            Ok(answer) => answer,
+            Err(error) if is_passing(&error) && heard.elapsed() < PATIENCE => {
+                told.tell_of_silence();
+                continue;
+            }
+            Err(error) => {
+                told.finish();
+                return Err(error.context(goes_on));
+            }
+        };
+        heard = Instant::now();
         let bulk: BulkView = answer.value()?;
         told.tell(&bulk);
         if bulk.state != BulkState::Running {
@@ -51,6 +65,22 @@ pub async fn to_the_end(mut session: Session, begun: BulkView) -> anyhow::Result
             Err(Failure::No(format!("it failed for {} of them", bulk.failed.count)).into())
         }
         _ => Ok(()),
+    }
+}
+
+fn goes_on(session: &Session, id: &str) -> String {
+    let program = session.program();
+    format!(
+        "bulk {id} goes on; stop it with '{program} bulk stop {id}', see it with '{program} bulk show {id}'"
+    )
+}
+
+/// Whether the server may answer another time: it is not there, or has too much to do.
+fn is_passing(error: &anyhow::Error) -> bool {
+    match error.downcast_ref::<Failure>() {
+        Some(Failure::Unreachable { .. }) => true,
+        Some(Failure::Refused(problem)) => problem.status == 429 || problem.status >= 500,
+        _ => false,
     }
 }
 
@@ -98,6 +128,20 @@ impl Told {
                     *last = line;
                 }
                 *looks += 1;
+            }
+        }
+    }
+
+    fn tell_of_silence(&mut self) {
+        let silence = "the server does not answer; the bulk goes on, and is looked at again";
+        match self {
+            Told::Nothing => {}
+            Told::Bar(bar) => bar.set_message("no answer, looking again"),
+            Told::Lines { last, .. } => {
+                if last != silence {
+                    eprintln!("{silence}");
+                    silence.clone_into(last);
+                }
             }
         }
     }

@@ -7,6 +7,7 @@ use words::RunStatus;
 use super::ask::{self, Agreed};
 use super::{follow, show};
 use crate::client::Call;
+use crate::failure::Failure;
 use crate::session::Session;
 use crate::when;
 
@@ -34,7 +35,7 @@ pub struct Start {
     /// Runs per second at most
     #[arg(long, value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..=1000))]
     rate: u32,
-    /// Why; kept in the runs' timelines
+    /// Why; kept in the runs' timelines. Needed for decisions
     #[arg(long, default_value = "")]
     note: String,
     /// Only show what would be done
@@ -77,6 +78,14 @@ impl Ended {
 }
 
 impl Start {
+    /// Refuses a decision that nobody gives a reason for.
+    pub fn needs_note(&self) -> Result<(), Failure> {
+        if self.note.trim().is_empty() && !self.dry_run {
+            return Err(Failure::Usage("--note: say why; it is kept in the runs' timelines".to_owned()));
+        }
+        Ok(())
+    }
+
     pub async fn run(
         self,
         mut session: Session,

@@ -16,18 +16,19 @@ pub struct Retry {
     #[arg(long, value_name = "S", conflicts_with = "from")]
     step: Option<String>,
     /// Go forward again from this step: it and all that comes after it is called again
-    #[arg(long, value_name = "S")]
+    #[arg(long, value_name = "S", requires = "note")]
     from: Option<String>,
-    /// Why; kept in the run's timeline
-    #[arg(long, default_value = "")]
-    note: String,
+    /// Why; kept in the run's timeline. Needed with --from
+    #[arg(long)]
+    note: Option<String>,
 }
 
 impl Retry {
     pub async fn run(self, session: Session) -> anyhow::Result<()> {
         let decision = if self.from.is_some() { DecisionKind::RetryFrom } else { DecisionKind::Retry };
         let step = self.from.or(self.step);
-        let request = DecisionRequest { decision, step, output: None, action: None, note: self.note };
+        let note = self.note.unwrap_or_default();
+        let request = DecisionRequest { decision, step, output: None, action: None, note };
         send(session, &self.id, &request).await
     }
 }

@@ -132,7 +132,7 @@ fn standing(bulk: &BulkView) -> Markup {
             ("Skipped", html! { (pieces::count(bulk.skipped.count)) }),
             ("Failed", html! { (pieces::count(bulk.failed.count)) }),
             ("Meant", html! { (bulk.matched.map_or_else(|| "being counted".to_owned(), counted)) }),
-            ("At most", html! { (bulk.rate) " runs a second" }),
+            ("At most", html! { (bulk.rate) @if bulk.rate == 1 { " run" } @else { " runs" } " a second" }),
             ("By", html! { (bulk.by) }),
             ("Started", pieces::time(bulk.started_at)),
             ("Ended", bulk.ended_at.map_or_else(|| html! { "–" }, pieces::time)),

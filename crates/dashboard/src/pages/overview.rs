@@ -77,7 +77,7 @@ fn figures(overview: &OverviewView) -> Markup {
     };
     html! {
         div.cards.figures {
-            (figure("Accepted", html! {
+            (figure("Accepted, fired", html! {
                 div.figure { (rate(rates.accepted)) }
                 small { @if rates.refused > 0.0 { (rate(rates.refused)) " refused" } @else { "none refused" } }
             }))
@@ -127,7 +127,7 @@ fn charts(series: &SeriesView) -> Markup {
         div.cards.charts {
             div.card {
                 (chart::lines("Runs per second", &rate, &[
-                    line("accepted", "first", some(&series.accepted)),
+                    line("accepted, fired", "first", some(&series.accepted)),
                     line("ended", "second", some(&series.ended)),
                 ]))
             }

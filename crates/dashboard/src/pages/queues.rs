@@ -109,7 +109,7 @@ async fn list(visit: &Visit) -> Result<Page, Trouble> {
     let topics: NamePage<TopicView> = visit.get(&asked("topics", topics_after.clone())).await?;
     let mut subscribed = Vec::new();
     for topic in &topics.items {
-        subscribed.push(topic::subscriptions(visit, &topic.name).await?);
+        subscribed.push(topic::subscriptions(visit, &topic.name, None).await?);
     }
     let at = |after: Option<String>, topics_after: Option<String>| {
         place("/ui/queues", [("after", after), ("topics_after", topics_after)])
@@ -152,7 +152,7 @@ fn queue_table(queues: &[QueueView]) -> Markup {
     }
 }
 
-fn topic_table(topics: &[TopicView], subscribed: &[Vec<QueueView>]) -> Markup {
+fn topic_table(topics: &[TopicView], subscribed: &[NamePage<QueueView>]) -> Markup {
     if topics.is_empty() {
         let hint =
             html! { "A topic hands each message to all of its subscriptions that want it. Make one below." };
@@ -169,7 +169,10 @@ fn topic_table(topics: &[TopicView], subscribed: &[Vec<QueueView>]) -> Markup {
                             td colspan="5" { span.quiet { (topic.subscriptions) " " (plural(topic.subscriptions, "subscription")) } }
                             td.why { (settings::topic_in_words(topic)) }
                         }
-                        @for queue in subscriptions { (subscription_row(&topic.name, queue)) }
+                        @for queue in &subscriptions.items { (subscription_row(&topic.name, queue)) }
+                        @if subscriptions.next.is_some() {
+                            tr { td colspan="7" { a href={ "/ui/topics/" (encoded(&topic.name)) } { "All subscriptions of " (topic.name) } } }
+                        }
                     }
                 }
             }

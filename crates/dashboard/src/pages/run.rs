@@ -9,10 +9,11 @@ mod why;
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use bytes::Bytes;
 use http::Method;
 use maud::{Markup, html};
 use serde::Deserialize;
-use wire::RunDetail;
+use wire::{RunDetail, StepView};
 use words::{RunStatus, Timestamp};
 
 use crate::page::{Page, Place};
@@ -36,6 +37,11 @@ pub(super) async fn show(visit: &Visit, id: &str) -> Result<Page, Trouble> {
 pub(super) async fn show_step(visit: &Visit, id: &str, name: &str) -> Result<Page, Trouble> {
     let run = find(visit, &decoded(id)?).await?;
     step::page(visit, &run, &decoded(name)?).await
+}
+
+/// A run as the API has it.
+pub(crate) async fn raw(visit: &Visit, id: &str) -> Result<Bytes, Trouble> {
+    visit.call(Method::GET, &format!("/v1/runs/{}", encoded(&decoded(id)?)), Bytes::new(), "").await
 }
 
 /// A form of a run's page.
@@ -77,6 +83,11 @@ fn step_path(id: &str, step: &str, work: Option<&str>) -> String {
     place(&path, [("work", work.map(str::to_owned))])
 }
 
+/// The state of a step in a word. What waits in a run that has ended never begins.
+fn state<'r>(run: &RunDetail, step: &'r StepView) -> &'r str {
+    if step.state == "waiting" && run.summary.status.is_final() { "not_begun" } else { &step.state }
+}
+
 pub(super) fn now() -> Timestamp {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     Timestamp(i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
@@ -106,7 +117,7 @@ fn standing(run: &RunDetail) -> Markup {
             ]))
             div.actions {
                 (actions(run))
-                a.button href={ "/v1/runs/" (encoded(&summary.id)) } { "Raw JSON" }
+                a.button href={ (run_path(&summary.id)) "/raw" } { "Raw JSON" }
             }
         }
     }

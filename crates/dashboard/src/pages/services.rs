@@ -132,7 +132,7 @@ pub(super) fn brief(services: &[ServiceView]) -> Markup {
                 tbody {
                     @for service in services {
                         tr {
-                            td { a href=(address(service)) title=(service.service) { (name(service)) } }
+                            td.name { a href=(address(service)) title=(service.service) { (name(service)) } }
                             td { (pieces::badge(&service.breaker)) }
                             td.number { (service.in_flight) " / " (service.limit) }
                             td.number { (pieces::count(service.waiting as u64)) }

@@ -50,7 +50,12 @@ fn table(section: &str, rows: &[SettingView]) -> Markup {
                         tr {
                             td { code { (row.key) } @if row.changed { " " (pieces::badge("changed")) } }
                             td { (value(row)) }
-                            td { code { (row.variable) } }
+                            td {
+                                @match &row.variable {
+                                    Some(variable) => code { (variable) },
+                                    None => em { "in the file alone" },
+                                }
+                            }
                         }
                     }
                 }
@@ -99,7 +104,13 @@ mod tests {
     use super::*;
 
     fn row(key: &str, value: Value, secret: bool) -> SettingView {
-        SettingView { key: key.to_owned(), variable: "SORTIE_X".to_owned(), value, secret, changed: false }
+        SettingView {
+            key: key.to_owned(),
+            variable: Some("SORTIE_X".to_owned()),
+            value,
+            secret,
+            changed: false,
+        }
     }
 
     #[test]

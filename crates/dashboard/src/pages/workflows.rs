@@ -22,15 +22,17 @@ use crate::pieces;
 use crate::trouble::Trouble;
 use crate::visit::{Visit, decoded, encoded, place};
 
-/// Runs that are counted by their status.
+/// Runs that are counted by their status: those under way first, then the newest that have ended.
 const RECENT: usize = 50;
+/// No workflow has such a name.
+const NEW: &str = "~new";
 /// Workflows whose runs are counted in the list; each costs a look at the runs every second.
 const COUNTED_MAX: usize = 12;
 
 pub(super) async fn show(visit: &Visit, rest: &[&str]) -> Result<Page, Trouble> {
     match rest {
         [] => list(visit).await,
-        ["new"] => Ok(edit::new_page()),
+        [NEW] => Ok(edit::new_page()),
         [name] => one(visit, &decoded(name)?).await,
         [name, "edit"] => edit::show(visit, &decoded(name)?).await,
         [name, "start"] => start::show(visit, &decoded(name)?).await,
@@ -41,7 +43,7 @@ pub(super) async fn show(visit: &Visit, rest: &[&str]) -> Result<Page, Trouble> 
 
 pub(super) async fn act(visit: &Visit, rest: &[&str]) -> Result<Acted, Trouble> {
     match rest {
-        ["new"] => edit::act(visit, None).await,
+        [NEW] => edit::act(visit, None).await,
         [name, "edit"] => edit::act(visit, Some(&decoded(name)?)).await,
         [name, "start"] => start::act(visit, &decoded(name)?).await,
         [name, "delete"] => {
@@ -71,11 +73,11 @@ async fn list(visit: &Visit) -> Result<Page, Trouble> {
         counted.push(recent(visit, &workflow.name).await?);
     }
     Ok(Page::new("Workflows", Place::Workflows)
-        .part(html! { p.actions { a.button.primary href="/ui/workflows/new" { "New workflow" } } })
+        .part(html! { p.actions { a.button.primary href={ "/ui/workflows/" (NEW) } { "New workflow" } } })
         .live("workflows", table(&items, &counted)))
 }
 
-/// How many of the newest runs have which status.
+/// How many runs have which status, of as many as are looked at.
 async fn recent(visit: &Visit, name: &str) -> Result<Recent, Trouble> {
     let query = [("workflow", Some(name.to_owned())), ("limit", Some(RECENT.to_string()))];
     let page: RunPage = visit.get(&place("/v1/runs", query)).await?;
@@ -89,7 +91,7 @@ async fn recent(visit: &Visit, name: &str) -> Result<Recent, Trouble> {
 #[derive(Default)]
 struct Recent {
     counts: BTreeMap<String, usize>,
-    /// Whether there are older runs that were not counted.
+    /// Whether there are runs that were not counted.
     more: bool,
 }
 
@@ -104,7 +106,7 @@ fn table(workflows: &[WorkflowView], counted: &[Recent]) -> Markup {
             table {
                 thead { tr {
                     th { "Workflow" } th.number { "Version" } th.number { "Steps" } th { "Route" } th { "Applied" }
-                    th { "Newest runs" } th { span.unseen { "Start" } }
+                    th { "Runs" } th { span.unseen { "Start" } }
                 } }
                 tbody {
                     @for (index, workflow) in workflows.iter().enumerate() {
@@ -132,7 +134,7 @@ fn counts(name: &str, recent: &Recent) -> Markup {
                 @let query = [("workflow", Some(name.to_owned())), ("status", Some(status.clone()))];
                 a.plain href=(place("/ui/runs", query)) { (pieces::badge(status)) " " (count) }
             }
-            @if recent.more { span.quiet { "of the newest " (RECENT) } }
+            @if recent.more { span.quiet { "of " (RECENT) ", those under way first" } }
         }
     }
 }
@@ -162,7 +164,7 @@ fn page(workflow: &WorkflowView, in_force: Option<u32>, recent: &Recent) -> Page
         ("Runs with one key", html! { (if workflow.serial { "one after another" } else { "side by side" }) }),
     ];
     facts.extend(route.map(|route| ("Own route", route)));
-    facts.push(("Newest runs", counts(name, recent)));
+    facts.push(("Runs", counts(name, recent)));
     Page::new(name, Place::Workflows)
         .live("workflow", html! { (not_in_force(workflow, in_force)) (pieces::facts(&facts)) })
         .part(actions(name, in_force.is_some()))
@@ -280,6 +282,6 @@ mod tests {
         let shown = table(&[workflow], &[recent]).into_string();
         assert!(!shown.contains("<script>"), "{shown}");
         assert!(shown.contains("/ui/workflows/%3Cscript%3Ex%3C%2Fscript%3E/start"), "{shown}");
-        assert!(shown.contains("status=parked") && shown.contains("of the newest 50"), "{shown}");
+        assert!(shown.contains("status=parked") && shown.contains("of 50, those under way first"), "{shown}");
     }
 }

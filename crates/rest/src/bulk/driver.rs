@@ -170,17 +170,29 @@ impl<J: Journal> Driver<J> {
             self.check(bulk)?;
             let ids: Vec<String> = bulk.page.iter().take(beat as usize).cloned().collect();
             let tried = join_all(ids.iter().map(|id| self.desk.act(bulk, id, again))).await;
+            let mut later = Vec::new();
             for (id, tried) in ids.into_iter().zip(tried) {
+                match tried {
+                    // Counted before anything is waited for: it may be stopped while it waits.
+                    Tried::Acted(acted) => self.count_run(bulk, &id, acted),
+                    tried @ Tried::Later { .. } => later.push((id, tried)),
+                }
+            }
+            for (id, tried) in later {
                 let acted = self.persist(bulk, &id, tried).await?;
-                self.desk.api.bulks.count(bulk.view.action, &acted);
-                bulk.count(&id, acted);
-                // Not before: what is kept meanwhile must have all that is not counted.
-                bulk.page.retain(|one| *one != id);
+                self.count_run(bulk, &id, acted);
             }
             due = (due + pace).max(Instant::now());
             self.pause_until(due).await;
         }
         Ok(())
+    }
+
+    fn count_run(&self, bulk: &mut Bulk, id: &str, acted: Acted) {
+        self.desk.api.bulks.count(bulk.view.action, &acted);
+        bulk.count(id, acted);
+        // Not before: what is kept meanwhile must have all that is not counted.
+        bulk.page.retain(|one| one != id);
     }
 
     /// Waits out what is in the way of one run, and tries again.

@@ -26,6 +26,9 @@ impl Order {
         let BulkRequest { select, ids, action, decision, step, note, rate, dry_run } = asked;
         check_decision(action, decision, step.as_deref())?;
         check_length("step", step.as_deref())?;
+        if decision.is_some_and(DecisionKind::needs_note) && note.trim().is_empty() && !dry_run {
+            return Err(bad("note: say why; it is kept in the runs' timelines".to_owned()));
+        }
         if note.len() > BULK_NOTE_BYTES_MAX {
             return Err(bad(format!("note: {} bytes are more than {BULK_NOTE_BYTES_MAX}", note.len())));
         }
@@ -194,6 +197,8 @@ mod tests {
             (r#"{"action":"resolve","select":{}}"#, "decision: say skip"),
             (r#"{"action":"resolve","select":{},"decision":"skip"}"#, "step: say which"),
             (r#"{"action":"resolve","select":{},"decision":"instead","step":"a"}"#, "decision: only skip"),
+            (r#"{"action":"resolve","select":{},"decision":"skip","step":"a"}"#, "note: say why"),
+            (r#"{"action":"resolve","select":{},"decision":"give_up","note":" "}"#, "note: say why"),
             (r#"{"action":"retry","select":{},"step":"a"}"#, "step: only for"),
             (r#"{"action":"cancel","select":{},"decision":"skip"}"#, "decision: only for"),
         ] {
@@ -205,7 +210,8 @@ mod tests {
         let long = "ü".repeat(257);
         let reason = format!(r#"{{"action":"retry","select":{{"reason":"{long}"}}}}"#);
         assert!(read(&reason).unwrap_err().starts_with("select.reason: 257 characters are more than 256"));
-        let step = format!(r#"{{"action":"resolve","decision":"skip","select":{{}},"step":"{long}"}}"#);
+        let step =
+            format!(r#"{{"action":"resolve","decision":"skip","select":{{}},"step":"{long}","note":"x"}}"#);
         assert!(read(&step).unwrap_err().starts_with("step: 257 characters are more than 256"));
         let many: Vec<_> = (0..1001).map(|n| format!("\"r-{n}\"")).collect();
         let many = format!(r#"{{"action":"retry","ids":[{}]}}"#, many.join(","));

@@ -20,6 +20,7 @@ const MARKS: usize = 7;
 /// What is counted, at one moment: since the start of the process, but for `unfinished`.
 #[derive(Debug, Clone)]
 pub(crate) struct Reading {
+    /// Requests that were accepted, and occurrences of jobs that fired.
     pub accepted: u64,
     pub refused: u64,
     pub ended: u64,

@@ -25,6 +25,8 @@ enum Asked {
     Do,
     Alternative,
     Undo,
+    DoInstead,
+    UndoInstead,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -36,13 +38,16 @@ pub(super) struct CallQuery {
 }
 
 impl Asked {
-    const ALL: [Asked; 3] = [Asked::Do, Asked::Alternative, Asked::Undo];
+    const ALL: [Asked; 5] =
+        [Asked::Do, Asked::Alternative, Asked::Undo, Asked::DoInstead, Asked::UndoInstead];
 
     fn of(self, step: StepIndex) -> Work {
         match self {
             Asked::Do => Work::Do(step),
             Asked::Alternative => Work::Alternative(step),
             Asked::Undo => Work::Undo(step),
+            Asked::DoInstead => Work::DoInstead(step),
+            Asked::UndoInstead => Work::UndoInstead(step),
         }
     }
 
@@ -51,6 +56,8 @@ impl Asked {
             Asked::Do => "do",
             Asked::Alternative => "alternative",
             Asked::Undo => "undo",
+            Asked::DoInstead => "do_instead",
+            Asked::UndoInstead => "undo_instead",
         }
     }
 }
@@ -83,20 +90,21 @@ pub(super) async fn show<J: Journal>(
     })?;
     let index = StepIndex(index as u16);
     let subject = subject(&api, &run)?;
-    let declared: Vec<Asked> =
-        Asked::ALL.into_iter().filter(|asked| declares(&subject, asked.of(index))).collect();
-    if !declared.contains(&asked) {
+    let works: Vec<Asked> =
+        Asked::ALL.into_iter().filter(|asked| has(&subject, &run, asked.of(index))).collect();
+    if !works.contains(&asked) {
         let word = asked.word();
-        return Err(ApiError::NotFound(format!("work: the workflow declares no {word} for step {step}")));
+        return Err(ApiError::NotFound(format!("work: there is no {word} of step {step}")));
     }
     let work = asked.of(index);
     let attempt = attempt.unwrap_or_else(|| newest_attempt(&run, work));
-    let context = Context::of(&run, work, reason);
+    let mut context = Context::of(&run, work, reason);
+    context.parked_count = parked_before(&run, work);
     let sent = (api.calls)(&subject, &context, work, attempt);
     Ok(json(&CallView {
         step,
         work: asked.word().to_owned(),
-        works: declared.into_iter().map(|asked| asked.word().to_owned()).collect(),
+        works: works.into_iter().map(|asked| asked.word().to_owned()).collect(),
         attempt,
         idempotency_key: idempotency_key(&subject, &context, work),
         sent,
@@ -114,19 +122,32 @@ fn subject<J: Journal>(api: &Api<J>, run: &Run) -> Result<Subject, ApiError> {
     Ok(Subject::Workflow { definition: entry.definition.clone(), version })
 }
 
-/// A job's errorAction may be missing; its run says so when it is asked for.
-fn declares(subject: &Subject, work: Work) -> bool {
-    match subject {
-        Subject::Workflow { definition, .. } => definition.declares(work),
-        Subject::Job(_) => !matches!(work, Work::Undo(_)),
+/// Whether there is such a work: one that the workflow declares, or one that a person named. A job's errorAction may be
+/// missing; its run says so when it is asked for.
+fn has(subject: &Subject, run: &Run, work: Work) -> bool {
+    match (work, subject) {
+        (Work::DoInstead(_) | Work::UndoInstead(_), _) => begun(run, work).is_some(),
+        (_, Subject::Workflow { definition, .. }) => definition.declares(work),
+        (_, Subject::Job(_)) => !matches!(work, Work::Undo(_)),
     }
 }
 
 /// The last attempt that began, or the first that will.
 fn newest_attempt(run: &Run, asked: Work) -> u32 {
-    let begun = run.timeline.iter().rev().find_map(|moment| match &moment.fact {
-        Fact::Started { work, attempt } if *work == asked => Some(*attempt),
+    begun(run, asked).map_or(1, |(_, attempt)| attempt)
+}
+
+/// How often the run had been parked when the work began last: the key of what a person named counts it.
+fn parked_before(run: &Run, asked: Work) -> u32 {
+    let Some((place, _)) = begun(run, asked) else { return run.parked_count };
+    let parked = run.timeline[..place].iter().filter(|moment| matches!(moment.fact, Fact::Parked { .. }));
+    u32::try_from(parked.count()).unwrap_or(u32::MAX)
+}
+
+/// The last attempt that began: its place in the timeline, and its number.
+fn begun(run: &Run, asked: Work) -> Option<(usize, u32)> {
+    run.timeline.iter().enumerate().rev().find_map(|(place, moment)| match &moment.fact {
+        Fact::Started { work, attempt } if *work == asked => Some((place, *attempt)),
         _ => None,
-    });
-    begun.unwrap_or(1)
+    })
 }

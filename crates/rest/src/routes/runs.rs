@@ -114,6 +114,9 @@ pub(super) async fn decide<J: Journal>(
     let bytes = body::read(request, DECISION_BYTES_MAX).await?;
     let asked: DecisionRequest = serde_json::from_slice(&bytes)
         .map_err(|error| ApiError::BadRequest(format!("the decision: {error}")))?;
+    if asked.decision.needs_note() && asked.note.trim().is_empty() {
+        return Err(ApiError::BadRequest("note: say why; it is kept in the run's timeline".to_owned()));
+    }
     let (partition, decision) = match api.find(&id).await? {
         None => return Err(ApiError::NotFound(format!("no run {id}"))),
         Some(Found::Live(partition, run)) => (partition, decision(&api, &run, &asked)?),

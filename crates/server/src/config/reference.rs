@@ -299,7 +299,9 @@ fn bytes(count: u64) -> String {
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeSet;
+    use std::path::{Path, PathBuf};
 
+    use super::super::{NOT_SETTINGS, SECRETS, has_variable, variable};
     use super::*;
 
     /// The keys that a section takes, by the error that an unknown one gets.
@@ -330,5 +332,42 @@ mod tests {
             keys, told,
             "left: Config; right: the settings in words, which docs/reference/config.md is made of"
         );
+    }
+
+    /// The Markdown files of a folder and of all below it.
+    fn pages(folder: &Path) -> Vec<PathBuf> {
+        let entries = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+        let (folders, files): (Vec<PathBuf>, Vec<PathBuf>) = entries.partition(|path| path.is_dir());
+        let files = files.into_iter().filter(|file| file.extension().is_some_and(|end| end == "md"));
+        files.chain(folders.iter().flat_map(|folder| pages(folder))).collect()
+    }
+
+    /// Whether a variable sets a key; `NAME` in a key is any name.
+    fn sets(name: &str, key: &str) -> bool {
+        let wanted = variable(key);
+        let (wanted, parts): (Vec<&str>, Vec<&str>) =
+            (wanted.split("__").collect(), name.split("__").collect());
+        wanted.len() == parts.len()
+            && wanted.iter().zip(parts).all(|(wanted, part)| *wanted == "NAME" || *wanted == part)
+    }
+
+    #[test]
+    fn every_variable_that_the_documents_name_is_there() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        let mut files = pages(&root.join("docs"));
+        files.push(root.join("README.md"));
+        let keys: Vec<_> = settings().into_iter().filter(|setting| has_variable(setting.key)).collect();
+        let mut seen = 0;
+        for file in files {
+            let text = std::fs::read_to_string(&file).unwrap();
+            let is_of_name = |c: char| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_';
+            for name in text.split(|c| !is_of_name(c)).filter(|word| word.starts_with("SORTIE_")) {
+                let other = NOT_SETTINGS.contains(&name) || name.starts_with(SECRETS) || name == "SORTIE_";
+                let known = other || keys.iter().any(|setting| sets(name, setting.key));
+                assert!(known, "{}: {name} sets nothing", file.display());
+                seen += 1;
+            }
+        }
+        assert!(seen > 10, "the documents name variables");
     }
 }

@@ -28,6 +28,10 @@ fn an_unknown_key_is_refused_with_its_line() {
 fn an_unknown_variable_is_refused_by_its_name() {
     check_refused(TOKEN, &[("SORTIE_LISTN", "x")], "SORTIE_LISTN");
     check_refused(TOKEN, &[("SORTIE_JOURNAL__SYNC", "sometimes")], "SORTIE_JOURNAL__SYNC");
+    for name in ["SORTIE_KEYS", "SORTIE_KEYS__NAME"] {
+        let refused = format!("{name}: keys stand in the file");
+        check_refused(TOKEN, &[(name, "[]")], &refused);
+    }
 }
 
 #[test]

@@ -208,14 +208,16 @@ async fn a_decision_for_many_stands_in_each_timeline_and_what_no_longer_fits_is_
         assert_eq!(decided[0]["detail"], "skip");
         assert_eq!(decided[0]["note"], json!(format!("they keep them (bulk {id})")));
     }
-    let asked = json!({ "action": "resolve", "decision": "skip", "step": "pakage", "select": {} });
+    let asked =
+        json!({ "action": "resolve", "decision": "skip", "step": "pakage", "select": {}, "note": "x" });
     let id = begin(&world, asked).await;
     let bulk = ended(&world, &id).await;
     assert_eq!(bulk["failed"]["count"], 1, "{bulk}");
     let failure = &bulk["failed"]["sample"][0];
     assert_eq!((&failure["id"], &failure["code"]), (&json!("d-2"), &json!("bad_request")), "{bulk}");
     assert!(failure["problem"].as_str().unwrap().contains("no step 'pakage'"), "{bulk}");
-    let id = begin(&world, json!({ "action": "resolve", "decision": "give_up", "select": {} })).await;
+    let asked = json!({ "action": "resolve", "decision": "give_up", "select": {}, "note": "too old" });
+    let id = begin(&world, asked).await;
     assert_eq!(ended(&world, &id).await["done"], 1);
     assert_eq!(world.run("d-2").await["status"], "given_up");
 }

@@ -20,6 +20,7 @@ mod manifests;
 mod numbers;
 mod pages_of_things;
 mod pages_runs;
+mod pages_signed_in;
 mod parked;
 mod queues;
 mod queues_refused;

@@ -117,6 +117,19 @@ async fn calls_to_a_service_that_is_held_open_wait_through_a_restart_and_none_fa
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn an_occurrence_of_a_job_goes_in_as_it_comes_out() {
+    let world = World::start().await;
+    world.send(Method::PUT, "/v1/collections/c", &json!({})).await.expect(201);
+    let uri = format!("{}/api/accounts/a", world.fleet.url(Service::Account));
+    let action = json!({ "type": "http", "request": { "method": "GET", "uri": uri } });
+    let job = json!({ "properties": { "action": action } });
+    world.send(Method::PUT, "/v1/collections/c/jobs/j", &job).await.expect(201);
+    let out = |seen: &Value| seen["rates"]["ended"].as_f64() > Some(0.0);
+    let seen = wait_for(&world, "/v1/overview", out).await;
+    assert!(seen["rates"]["accepted"].as_f64() > Some(0.0), "{seen}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_limit_by_hand_bounds_the_calls_until_it_is_taken_back() {
     let world = World::start().await;
     world.switch(Service::Drone, json!({ "latency_ms": 300 }));

@@ -131,17 +131,17 @@ async fn a_workflow_is_not_overwritten_unseen() {
             "name: mine # {word}\nservices: {{ s: {{ url: \"http://127.0.0.1:9\" }} }}\nsteps:\n  a:\n    call: {{ service: s, method: PUT, path: /a }}\n"
         )
     };
-    let page = world.get("/ui/workflows/new").await.expect(200).text;
+    let page = world.get("/ui/workflows/~new").await.expect(200).text;
     let mut filled = untouched(&page, "name=\"source\"");
     set(&mut filled, "source", "name: mine\nsteps: {}\n");
     set(&mut filled, "do", "check");
-    let wrong = world.call(form("/ui/workflows/new", &filled)).await.expect(422).text;
+    let wrong = world.call(form("/ui/workflows/~new", &filled)).await.expect(422).text;
     assert!(wrong.contains("line 2"), "{wrong}");
     set(&mut filled, "source", &source("one"));
-    world.call(form("/ui/workflows/new", &filled)).await.expect(200);
+    world.call(form("/ui/workflows/~new", &filled)).await.expect(200);
     world.get("/v1/workflows/mine").await.expect(404);
     set(&mut filled, "do", "apply");
-    assert_eq!(location(world.call(form("/ui/workflows/new", &filled)).await), "/ui/workflows/mine");
+    assert_eq!(location(world.call(form("/ui/workflows/~new", &filled)).await), "/ui/workflows/mine");
 
     let page = world.get("/ui/workflows/mine/edit").await.expect(200).text;
     let mut mine = untouched(&page, "name=\"source\"");

@@ -44,9 +44,9 @@ async fn a_delivery_is_found_and_its_steps_are_shown_with_what_they_sent() {
     has(&run, r#"class="bar do done""#);
     has(&run, "/ui/runs/d-1/steps/drone");
     let step = page(&world, "/ui/runs/d-1/steps/drone").await;
-    has(&step, "curl -X PUT");
+    has(&step, "curl -gX PUT");
     has(&step, "idempotency-key: d-1/drone/do");
-    has(&page(&world, "/ui/runs/d-1/steps/drone?work=undo").await, "curl -X DELETE");
+    has(&page(&world, "/ui/runs/d-1/steps/drone?work=undo").await, "curl -gX DELETE");
     world.get("/ui/runs/d-2").await.expect(404);
     world.get("/ui/runs/d-1/steps/nothing").await.expect(404);
 }

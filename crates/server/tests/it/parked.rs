@@ -44,9 +44,9 @@ async fn an_undo_that_fails_parks_the_run_until_a_person_retries_it() {
 async fn a_person_can_skip_do_by_hand_call_instead_or_give_up() {
     let world = World::start().await;
     let cases = [
-        (json!({ "decision": "skip", "step": "package" }), "undone", "skipped"),
+        (json!({ "decision": "skip", "step": "package", "note": "lost" }), "undone", "skipped"),
         (json!({ "decision": "by_hand", "step": "package", "note": "called them" }), "undone", "hand"),
-        (json!({ "decision": "give_up" }), "given_up", ""),
+        (json!({ "decision": "give_up", "note": "too old" }), "given_up", ""),
     ];
     for (n, (decision, status, by)) in cases.into_iter().enumerate() {
         let id = format!("d-{n}");
@@ -68,10 +68,42 @@ async fn a_person_can_skip_do_by_hand_call_instead_or_give_up() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn what_a_person_called_instead_is_shown_with_its_attempts() {
+    let world = World::start().await;
+    park(&world, "d-1").await;
+    let none = world.get("/v1/runs/d-1/steps/package/call?work=undo_instead").await;
+    assert!(none.problem(404).1.contains("no undo_instead of step package"));
+    let call_instead = async |method: &str, url: &str| {
+        let action = json!({ "type": "http", "method": method, "url": url });
+        let instead = json!({ "decision": "instead", "step": "package", "action": action, "note": "ask" });
+        decide(&world, "d-1", instead).await.expect(200);
+    };
+    let shown = async || {
+        let call = world.get("/v1/runs/d-1/steps/package/call?work=undo_instead").await.expect(200).json();
+        assert_eq!(call["works"], json!(["do", "undo", "undo_instead"]));
+        (call["http"]["url"].clone(), call["idempotency_key"].clone())
+    };
+    // Refused as the undo itself was: the run is parked again, and the call is shown with the key that it was sent with.
+    let package = format!("{}/api/packages/mypackage", world.fleet.url(Service::Package));
+    call_instead("DELETE", &package).await;
+    world.wait("d-1", "parked").await;
+    assert_eq!(shown().await, (json!(package), json!("d-1/package/undo-instead/1")));
+    let url = format!("{}/api/accounts/x", world.fleet.url(Service::Account));
+    call_instead("GET", &url).await;
+    world.wait("d-1", "undone").await;
+    assert_eq!(shown().await, (json!(url), json!("d-1/package/undo-instead/2")));
+    let step = world.get("/ui/runs/d-1/steps/package?work=undo_instead").await.expect(200).text;
+    assert!(step.contains("Attempt 1") && step.contains(">undo instead<"), "{step}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_decision_that_does_not_fit_changes_nothing() {
     let world = World::start().await;
     park(&world, "d-1").await;
-    let code = async |decision: Value, status: u16| decide(&world, "d-1", decision).await.problem(status).0;
+    let code = async |mut decision: Value, status: u16| {
+        decision["note"] = json!("as agreed");
+        decide(&world, "d-1", decision).await.problem(status).0
+    };
     assert_eq!(code(json!({ "decision": "skip" }), 400).await, "bad_request");
     assert_eq!(code(json!({ "decision": "skip", "step": "dron" }), 400).await, "bad_request");
     assert_eq!(code(json!({ "decision": "skip", "step": "drone" }), 409).await, "step_not_open");
@@ -84,6 +116,25 @@ async fn a_decision_that_does_not_fit_changes_nothing() {
     world.switch(Service::Drone, json!({ "refuse": [] }));
     world.post_delivery("d-2").await.expect(202);
     world.wait("d-2", "completed").await;
-    let (code, _) = decide(&world, "d-2", json!({ "decision": "give_up" })).await.problem(409);
+    let too_late = json!({ "decision": "give_up", "note": "too late" });
+    let (code, _) = decide(&world, "d-2", too_late).await.problem(409);
     assert_eq!(code, "run_ended");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_decision_says_why_unless_it_is_another_try() {
+    let world = World::start().await;
+    park(&world, "d-1").await;
+    for decision in ["retry_from", "skip", "by_hand", "instead", "give_up"] {
+        for note in [json!(null), json!(""), json!("  ")] {
+            let mut asked = json!({ "decision": decision, "step": "package" });
+            if !note.is_null() {
+                asked["note"] = note;
+            }
+            let (code, text) = decide(&world, "d-1", asked).await.problem(400);
+            assert!(code == "bad_request" && text.contains("note: say why"), "{decision}: {text}");
+        }
+    }
+    assert_eq!(world.run("d-1").await["status"], "parked");
+    decide(&world, "d-1", json!({ "decision": "retry" })).await.expect(200);
 }

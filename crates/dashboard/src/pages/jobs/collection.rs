@@ -1,5 +1,7 @@
 //! A collection: its jobs, its quota, and turning it on and off.
 
+mod settings;
+
 use http::Method;
 use http::header::IF_NONE_MATCH;
 use maud::{Markup, html};
@@ -26,7 +28,7 @@ const PLANS: [(&str, &str); 6] = [
 ];
 
 pub(super) async fn show(visit: &Visit, name: &str) -> Result<Page, Trouble> {
-    let collection: Collection = visit.get(&collection_api(name)).await?;
+    let (collection, version): (Collection, String) = visit.versioned(&collection_api(name)).await?;
     let cursor = visit.asked("cursor");
     let mut look_ups = list::LOOKED_UP_MAX;
     let (rows, next) = list::rows(visit, name, ROWS, cursor.clone(), &mut look_ups).await?;
@@ -35,20 +37,28 @@ pub(super) async fn show(visit: &Visit, name: &str) -> Result<Page, Trouble> {
         place(&collection_address(name), query)
     };
     let (first, next) = (cursor.is_some().then(|| at(None)), next.map(|next| at(Some(next))));
-    Ok(Page::new(name, Place::Jobs).live("collection", facts(&collection)).part(actions(name)).live(
-        "jobs",
-        html! {
-            h2 { "Jobs" }
-            @if visit.asked("name").is_some() || visit.asked("state").is_some() {
-                p.quiet { "Those that were searched for. " a href=(collection_address(name)) { "Show all jobs of " (name) } }
+    let all = html! {
+        h2 { "Jobs" }
+        @if visit.asked("name").is_some() || visit.asked("state").is_some() {
+            p.quiet { "Those that were searched for. " a href=(collection_address(name)) { "Show all jobs of " (name) } }
+        }
+        (list::table(&rows))
+        nav.pager aria-label="Pages of this list" {
+            @if let Some(first) = first { a href=(first) rel="first" { "First" } }
+            @if let Some(next) = next { a href=(next) rel="next" { "More" } }
+        }
+    };
+    let action = format!("{}/settings", collection_address(name));
+    Ok(Page::new(name, Place::Jobs)
+        .live("collection", facts(&collection))
+        .live("actions", actions(name, collection.state()))
+        .live("jobs", all)
+        .part(html! {
+            details #settings {
+                summary { "Settings" }
+                (settings::form(&action, settings::texts(&collection), &version, None))
             }
-            (list::table(&rows))
-            nav.pager aria-label="Pages of this list" {
-                @if let Some(first) = first { a href=(first) rel="first" { "First" } }
-                @if let Some(next) = next { a href=(next) rel="next" { "More" } }
-            }
-        },
-    ))
+        }))
 }
 
 fn facts(collection: &Collection) -> Markup {
@@ -66,15 +76,18 @@ fn facts(collection: &Collection) -> Markup {
     pieces::facts(&facts)
 }
 
-fn actions(name: &str) -> Markup {
+fn actions(name: &str, state: &str) -> Markup {
     let address = collection_address(name);
     let disable = format!("Disable {name}? None of its jobs fires until it is enabled again.");
     let delete = format!("Delete {name} with all of its jobs and their histories?");
     html! {
         div.actions {
             a.button.primary href=(place(&format!("/ui/jobs/{}", super::NEW), [("collection", Some(name.to_owned()))])) { "New job" }
-            (pieces::button(&format!("{address}/enable"), "Enable", None, &[]))
-            (pieces::button(&format!("{address}/disable"), "Disable", Some(&disable), &[]))
+            @if state.eq_ignore_ascii_case("enabled") {
+                (pieces::button(&format!("{address}/disable"), "Disable", Some(&disable), &[]))
+            } @else {
+                (pieces::button(&format!("{address}/enable"), "Enable", None, &[]))
+            }
             (pieces::button(&format!("{address}/delete"), "Delete", Some(&delete), &[]))
         }
     }
@@ -87,6 +100,15 @@ pub(super) async fn act(visit: &Visit, name: &str, what: &str) -> Result<Acted, 
             visit.send(Method::POST, &format!("{api}/{what}"), &Value::Null).await?;
             Ok(Acted::Done { to: collection_address(name), said: format!("{name} is {what}d.") })
         }
+        "settings" => Ok(match settings::write(visit, name).await? {
+            Ok(()) => {
+                Acted::Done { to: collection_address(name), said: "The settings are in force.".to_owned() }
+            }
+            Err(form) => Acted::Again(Page::new(name, Place::Jobs).part(html! {
+                (form)
+                p { a href=(collection_address(name)) { "Back to " (name) } }
+            })),
+        }),
         "delete" => {
             visit.send(Method::DELETE, &api, &Value::Null).await?;
             Ok(Acted::Done { to: "/ui/jobs".to_owned(), said: format!("{name} is deleted.") })

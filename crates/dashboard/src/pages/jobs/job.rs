@@ -33,7 +33,7 @@ pub(super) async fn show(visit: &Visit, at: &Place) -> Result<Page, Trouble> {
     Ok(Page::new(&job.name, page::Place::Jobs)
         .part(html! { p { "A job of " a href=(collection_address(&at.collection)) { (at.collection) } } })
         .live("job", facts(&job))
-        .part(actions(at))
+        .live("actions", actions(at, job.state()))
         .live("next", html! { h2 { "Next firings" } (history::firings(&firings, zone)) })
         .live("late", html! { h2 { "How late it fired" } (lateness::drawn(&newest.items)) })
         .part(html! {
@@ -112,14 +112,14 @@ fn signs_in(action: &Value) -> Option<String> {
     })
 }
 
-fn actions(at: &Place) -> Markup {
+fn actions(at: &Place, state: &str) -> Markup {
     let address = at.address();
     let delete = format!("Delete {} and its history? What is under way goes on.", at.job);
     html! {
         div.actions {
             form.inline method="post" action={ (address) "/run" } { button.primary type="submit" { "Run now" } }
-            (pieces::button(&format!("{address}/enable"), "Enable", None, &[]))
-            (pieces::button(&format!("{address}/disable"), "Disable", None, &[]))
+            @if state == "enabled" { (pieces::button(&format!("{address}/disable"), "Disable", None, &[])) }
+            @else { (pieces::button(&format!("{address}/enable"), "Enable", None, &[])) }
             a.button href={ (address) "/edit" } { "Edit" }
             (pieces::button(&format!("{address}/delete"), "Delete", Some(&delete), &[]))
         }
@@ -167,6 +167,15 @@ mod tests {
         let shown =
             facts(&Job { name: hostile.to_owned(), collection: "c".to_owned(), properties }).into_string();
         assert!(!shown.contains("<script>"), "{shown}");
+        let at = Place { collection: "c".to_owned(), job: "j".to_owned() };
+        for (state, offered, not) in [
+            ("enabled", "/disable", "/enable"),
+            ("disabled", "/enable", "/disable"),
+            ("faulted", "/enable", "/disable"),
+        ] {
+            let shown = actions(&at, state).into_string();
+            assert!(shown.contains(offered) && !shown.contains(not), "{state}: {shown}");
+        }
         for part in [
             "every day at 03:00",
             "all of them run",

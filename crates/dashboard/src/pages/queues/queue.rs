@@ -54,7 +54,7 @@ pub(super) async fn show(visit: &Visit, at: &At) -> Result<Page, Trouble> {
     let next = messages.next.map(|next| there(Some(next.to_string())));
     let first = from.is_some().then(|| there(None));
     Ok(page
-        .part(actions(at, shelf))
+        .part(actions(at))
         .live(
             "messages",
             html! {
@@ -138,25 +138,37 @@ fn nothing(shelf: Shelf) -> Markup {
     }
 }
 
-fn actions(at: &At, shelf: Shelf) -> Markup {
+/// What can be done, by what it is done to.
+fn actions(at: &At) -> Markup {
     let (address, title) = (at.address(), at.title());
-    let purge = match shelf {
-        Shelf::Main => {
-            format!("Delete all messages of {title} that no consumer has? They are gone for good.")
-        }
-        Shelf::Dead => format!("Delete all dead letters of {title}? They are gone for good."),
-    };
-    let what = if shelf == Shelf::Dead { "Purge the dead letters" } else { "Purge" };
+    let purge_dead = format!("Delete all dead letters of {title}? They are gone for good.");
+    let purge = format!("Delete all messages of {title} that no consumer has? They are gone for good.");
     let delete = format!("Delete {title} with all of its messages?");
+    let purge_at = format!("{address}/purge");
+    let what = if matches!(at, At::Queue(_)) { "queue" } else { "subscription" };
     html! {
-        div.actions {
-            form.inline.row method="post" action={ (address) "/redrive" } {
-                label for="max" { "Dead letters" }
-                input #max name="max" inputmode="numeric" size="6" placeholder="all" title="How many; empty is all";
-                button type="submit" { "Redrive" }
+        div.groups {
+            div role="group" aria-labelledby="dead-letters" {
+                span #dead-letters.name { "Dead letters" }
+                div.actions {
+                    form.inline.row method="post" action={ (address) "/redrive" } {
+                        label for="max" { "How many" }
+                        input #max name="max" inputmode="numeric" size="6" placeholder="all" title="Empty is all";
+                        button type="submit" { "Redrive" }
+                    }
+                    (pieces::button(&purge_at, "Purge the dead letters", Some(&purge_dead), &[("shelf", "dead")]))
+                }
             }
-            (pieces::button(&format!("{address}/purge"), what, Some(&purge), &[("shelf", shelf.word())]))
-            (pieces::button(&format!("{address}/delete"), "Delete", Some(&delete), &[]))
+            div role="group" aria-labelledby="live-messages" {
+                span #live-messages.name { "Messages" }
+                div.actions { (pieces::button(&purge_at, "Purge the messages", Some(&purge), &[("shelf", "main")])) }
+            }
+            div role="group" aria-labelledby="whole" {
+                span #whole.name { "The " (what) }
+                div.actions {
+                    (pieces::button(&format!("{address}/delete"), &format!("Delete the {what}"), Some(&delete), &[]))
+                }
+            }
         }
     }
 }

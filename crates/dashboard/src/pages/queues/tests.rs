@@ -70,6 +70,23 @@ fn hostile_messages_stay_text_and_long_ones_are_cut() {
     assert!(shown.len() < 20_000 && shown.contains("The first 1,200 characters"), "{}", shown.len());
 }
 
+#[test]
+fn more_subscriptions_than_a_page_holds_are_reached() {
+    let subscription = serde_json::to_value(queue()).unwrap();
+    let (visit, sent) = pretend::visit("/ui/topics/t?after=m", &[], move |(_, path, _)| {
+        if path.contains("/subscriptions") {
+            return (200, json!({ "items": [subscription], "next": "z" }));
+        }
+        let at = "2026-03-01T12:00:00Z";
+        let topic = json!({ "name": "t", "duplicate_window": "10m", "subscriptions": 200, "version": 1,
+            "created_at": at, "changed_at": at });
+        (200, topic)
+    });
+    let shown = now(topic::show(&visit, "t")).expect("there is a page").content().into_string();
+    assert!(shown.contains("/ui/topics/t?after=z") && shown.contains("rel=\"first\""), "{shown}");
+    assert!(sent.lock().unwrap().iter().any(|(_, path, _)| path.contains("after=m")));
+}
+
 /// What the form shows of settings, and saves unchanged, are the same settings.
 #[test]
 fn settings_survive_the_form() {

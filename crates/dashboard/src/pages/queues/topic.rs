@@ -22,16 +22,22 @@ fn address(topic: &str) -> String {
     format!("/ui/topics/{}", encoded(topic))
 }
 
-/// The subscriptions of a topic, as many as a page holds.
-pub(super) async fn subscriptions(visit: &Visit, topic: &str) -> Result<Vec<QueueView>, Trouble> {
-    let at = place(&format!("{}/subscriptions", api(topic)), [("limit", Some(ROWS.to_string()))]);
-    let page: NamePage<QueueView> = visit.get(&at).await?;
-    Ok(page.items)
+/// The subscriptions of a topic behind a name, as many as a page holds.
+pub(super) async fn subscriptions(
+    visit: &Visit,
+    topic: &str,
+    after: Option<String>,
+) -> Result<NamePage<QueueView>, Trouble> {
+    let query = [("after", after), ("limit", Some(ROWS.to_string()))];
+    visit.get(&place(&format!("{}/subscriptions", api(topic)), query)).await
 }
 
 pub(super) async fn show(visit: &Visit, name: &str) -> Result<Page, Trouble> {
     let topic: TopicView = visit.get(&api(name)).await?;
-    let subscriptions = subscriptions(visit, name).await?;
+    let after = visit.asked("after");
+    let NamePage { items, next } = subscriptions(visit, name, after.clone()).await?;
+    let first = after.is_some().then(|| address(name));
+    let next = next.map(|next| place(&address(name), [("after", Some(next))]));
     let document = serde_json::to_value(&topic).unwrap_or_default();
     let controls = Controls::new(settings::texts(Kind::Topic, &document));
     let version = topic.version.to_string();
@@ -40,10 +46,14 @@ pub(super) async fn show(visit: &Visit, name: &str) -> Result<Page, Trouble> {
         .live("topic", html! {
             p.quiet { "A topic: each message goes to all subscriptions that want it. " (settings::topic_in_words(&topic)) "." }
             h2 { "Subscriptions" }
-            (table(name, &subscriptions))
+            (table(name, &items))
+            nav.pager aria-label="Pages of this list" {
+                @if let Some(first) = first { a href=(first) rel="first" { "First" } }
+                @if let Some(next) = next { a href=(next) rel="next" { "More" } }
+            }
         })
         .part(html! {
-            div.actions { (pieces::button(&format!("{}/delete", address(name)), "Delete", Some(&question), &[])) }
+            div.actions { (pieces::button(&format!("{}/delete", address(name)), "Delete the topic", Some(&question), &[])) }
             details #new-subscription {
                 summary { "New subscription" }
                 (settings::fresh(Kind::Subscription, &format!("{}/subscribe", address(name))))

@@ -79,6 +79,8 @@ fn step_form(
             h3 { @if is_back { "Undo of step " } @else { "Step " } span.id { (name) } " " (pieces::badge(&step.state)) }
             @if let Some(reason) = &step.reason { p.quiet { (reason) } }
             input type="hidden" name="step" value=(name);
+            // Enter in a field presses the first button of a form: none of these decisions is to be taken so.
+            button type="submit" disabled hidden {}
             (pieces::field(&control("note"), "Note", STEP_NOTE_HINT, html! {
                 input id=(control("note")) name="note" value=(value(|typed| &typed.note)) autocomplete="off"
                     aria-describedby=[pieces::described(&control("note"), STEP_NOTE_HINT, &[])];
@@ -199,7 +201,7 @@ pub(crate) async fn decide(visit: &Visit, id: &str) -> Result<Result<String, Typ
 fn request(word: &str, typed: &Typed) -> Result<(DecisionRequest, String), String> {
     let found = DECISIONS.iter().find(|(_, name, _)| *name == word);
     let (decision, _, text) = *found.ok_or_else(|| format!("decision: there is no '{word}'"))?;
-    if typed.note.is_empty() && decision != DecisionKind::Retry {
+    if typed.note.is_empty() && decision.needs_note() {
         return Err("note: say why; it is kept in the run's timeline".to_owned());
     }
     let json = |name: &str, text: &str| -> Result<Box<RawValue>, String> {

@@ -4,12 +4,14 @@ use maud::{Markup, html};
 use wire::RunDetail;
 use words::Timestamp;
 
-use super::waterfall::{Attempt, Bar, End, Lane, Row, Waterfall, attempts, layout};
-use super::{step_path, timeline};
+use super::waterfall::{Attempt, Bar, End, Lane, Mark, Row, Waterfall, attempts, layout};
+use super::{state, step_path, timeline};
 use crate::pieces;
 
 const LANE_HEIGHT: usize = 16;
 const MARK_ROOM_MIN: f64 = 16.0;
+/// In parts of a hundred of the axis; smaller where there is much room.
+const LETTER_WIDTH: f64 = 1.4;
 /// Attempts in the table; older ones are in the raw JSON.
 const TABLE_ROWS_MAX: usize = 200;
 
@@ -28,7 +30,7 @@ pub(super) fn draw(run: &RunDetail, now: Timestamp) -> Markup {
                     div.wf-row {
                         div.wf-step {
                             a href=(step_path(&run.summary.id, &row.step, None)) { (row.step) }
-                            " " (pieces::badge(&step.state))
+                            " " (pieces::badge(state(run, step)))
                         }
                         (bars(row, &laid))
                         @if let Some(reason) = &step.reason { div.wf-why { (reason) } }
@@ -55,24 +57,52 @@ fn axis(laid: &Waterfall) -> Markup {
             div.wf-row.wf-marks {
                 div.wf-step.quiet { "what befell the run" }
                 svg height="18" role="img" aria-label=(marks_in_words(laid)) {
-                    @for (n, mark) in laid.marks.iter().enumerate() {
-                        @let next = laid.marks.get(n + 1).map_or(100.0, |next| next.x);
-                        @let before = n.checked_sub(1).map_or(-MARK_ROOM_MIN, |n| laid.marks[n].x);
-                        @let what = timeline::words(&mark.what);
+                    @for mark in &laid.marks {
                         g {
-                            title { (what) " at " (wire::Time(mark.at)) }
+                            title { (timeline::words(&mark.what)) " at " (wire::Time(mark.at)) }
                             circle cx=(percent(mark.x)) cy="9" r="4" class=(mark.what) {}
-                            // The word stands beside its mark where there is room for it.
-                            @if next - mark.x > MARK_ROOM_MIN {
-                                text x=(percent(mark.x + 1.0)) y="13" { (what) }
-                            } @else if mark.x - before > 2.0 * MARK_ROOM_MIN {
-                                text x=(percent(mark.x - 1.0)) y="13" text-anchor="end" { (what) }
-                            }
                         }
+                    }
+                    @for label in mark_labels(&laid.marks) {
+                        text x=(percent(label.x)) y="13" text-anchor=(label.anchor) { (label.text) }
                     }
                 }
             }
         }
+    }
+}
+
+/// Words beside marks.
+#[derive(Debug, PartialEq)]
+struct MarkLabel {
+    x: f64,
+    anchor: &'static str,
+    text: String,
+}
+
+/// A word for every mark: marks that are too near for a word of their own share a place. It stands behind them, or
+/// before them where there is no room behind.
+fn mark_labels(marks: &[Mark]) -> Vec<MarkLabel> {
+    let crowds: Vec<&[Mark]> = marks.chunk_by(|a, b| b.x - a.x <= MARK_ROOM_MIN).collect();
+    // From the end: what stands before its marks takes room from those before.
+    let mut until = 100.0;
+    let label = |crowd: &&[Mark]| {
+        let (first, last) = (crowd.first()?.x, crowd.last()?.x);
+        let text = crowd_in_words(crowd);
+        let width = text.chars().count() as f64 * LETTER_WIDTH;
+        let is_behind = until - last > width;
+        let (x, anchor) = if is_behind { (last + 1.0, "start") } else { (first - 1.0, "end") };
+        until = if is_behind { first } else { first - width };
+        Some(MarkLabel { x, anchor, text })
+    };
+    crowds.iter().rev().filter_map(label).collect()
+}
+
+fn crowd_in_words(crowd: &[Mark]) -> String {
+    let words = |mark: &Mark| timeline::words(&mark.what).to_owned();
+    match crowd {
+        [first, .., last] if crowd.len() > 2 => format!("{} … {}", words(first), words(last)),
+        all => all.iter().map(words).collect::<Vec<_>>().join(", "),
     }
 }
 
@@ -227,7 +257,7 @@ fn table_row(run: &RunDetail, attempt: &Attempt) -> Markup {
     let waited = attempt.ended.zip(attempt.retry_at).map(|(ended, retry_at)| span(ended, retry_at));
     html! {
         tr {
-            td { a href=(step_path(&run.summary.id, &attempt.step, None)) { (attempt.step) } }
+            td { a href=(step_path(&run.summary.id, &attempt.step, Some(&attempt.work))) { (attempt.step) } }
             td { (attempt.work.replace('_', " ")) }
             td.number { (attempt.number) }
             td { (pieces::time(wire::Time(attempt.began))) }
@@ -239,5 +269,31 @@ fn table_row(run: &RunDetail, attempt: &Attempt) -> Markup {
             }
             td.number { (waited.unwrap_or_default()) }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_mark_has_its_word_and_none_stands_on_another() {
+        let labels = |marks: &[(f64, &str)]| {
+            let marks =
+                marks.iter().map(|(x, what)| Mark { x: *x, what: (*what).to_owned(), at: Timestamp(0) });
+            let marks: Vec<Mark> = marks.collect();
+            let labels = mark_labels(&marks).into_iter().rev();
+            labels.map(|label| format!("{:.0} {} {}", label.x, label.anchor, label.text)).collect::<Vec<_>>()
+        };
+        assert_eq!(
+            labels(&[(10.0, "undoing"), (100.0, "parked")]),
+            ["11 start turned back", "99 end parked"]
+        );
+        assert_eq!(labels(&[(90.0, "undoing"), (100.0, "parked")]), ["89 end turned back, parked"]);
+        // What stands before its mark takes the room behind the one before.
+        assert_eq!(labels(&[(80.0, "undoing"), (98.0, "parked")]), ["79 end turned back", "97 end parked"]);
+        let many = [(5.0, "undoing"), (6.0, "parked"), (7.0, "decided"), (8.0, "parked")];
+        assert_eq!(labels(&many), ["9 start turned back … parked"]);
+        assert!(labels(&[]).is_empty());
     }
 }

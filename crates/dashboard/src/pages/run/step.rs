@@ -5,7 +5,7 @@ use wire::{CallView, HttpView, RunDetail, SentMessageView, SentView, StepView};
 
 use super::decisions::output;
 use super::waterfall::{Attempt, attempts};
-use super::{pretty, run_path, step_path};
+use super::{pretty, run_path, state, step_path};
 use crate::page::{Page, Place};
 use crate::pieces;
 use crate::trouble::Trouble;
@@ -28,7 +28,7 @@ fn standing(run: &RunDetail, step: &StepView, call: &CallView) -> Markup {
     let id = &run.summary.id;
     html! {
         (pieces::facts(&[
-            ("State", pieces::badge(&step.state)),
+            ("State", pieces::badge(state(run, step))),
             ("Done by", html! { (step.by.as_deref().unwrap_or("–")) }),
             ("Attempts", html! { (step.attempts) }),
             ("Next attempt", step.next_attempt_at.map_or_else(|| html! { "–" }, pieces::time)),
@@ -38,7 +38,7 @@ fn standing(run: &RunDetail, step: &StepView, call: &CallView) -> Markup {
             nav.tabs aria-label="Works of this step" {
                 @for work in &call.works {
                     a href=(step_path(id, &step.name, Some(work))) aria-current=[(*work == call.work).then_some("page")] {
-                        (work)
+                        (work.replace('_', " "))
                     }
                 }
             }
@@ -62,7 +62,7 @@ fn answers(run: &RunDetail, step: &StepView, work: &str) -> Markup {
                 @for attempt in own.iter().skip(left_out) { li { (answer(attempt)) } }
             }
         }
-        @if let Some(output) = output(step).filter(|_| work != "undo") {
+        @if let Some(output) = output(step).filter(|_| !work.starts_with("undo")) {
             h3 { "Output" }
             p.quiet { "What later steps get of the answer." }
             (pieces::copyable("Output", &output))
@@ -139,7 +139,7 @@ fn message_sent(message: &SentMessageView) -> Markup {
 
 /// A command for a POSIX shell that makes the same call.
 fn curl(http: &HttpView) -> String {
-    let mut lines = vec![format!("curl -X {} {}", quoted(&http.method), quoted(&http.url))];
+    let mut lines = vec![format!("curl -gX {} {}", quoted(&http.method), quoted(&http.url))];
     lines.extend(
         http.headers
             .iter()
@@ -174,14 +174,14 @@ mod tests {
     fn a_curl_command_says_to_the_shell_what_was_sent_and_nothing_else() {
         let http = HttpView {
             method: "POST".to_owned(),
-            url: "http://svc/a?b=$(reboot)".to_owned(),
+            url: "http://svc/a?b=$(reboot)&c[]={1,2}".to_owned(),
             headers: vec![HeaderView { name: "x-own".to_owned(), value: "it's".to_owned() }],
             body: Some("{\"a\": \"`id`\"}".to_owned()),
             body_base64: None,
             timeout_ms: 1000,
             certificate: false,
         };
-        let expected = "curl -X POST 'http://svc/a?b=$(reboot)' \\\n  -H 'x-own: it'\\''s' \\\n  --data-raw '{\"a\": \"`id`\"}'";
+        let expected = "curl -gX POST 'http://svc/a?b=$(reboot)&c[]={1,2}' \\\n  -H 'x-own: it'\\''s' \\\n  --data-raw '{\"a\": \"`id`\"}'";
         assert_eq!(curl(&http), expected);
     }
 }

@@ -47,6 +47,15 @@ fn foreign_text_stays_text_on_the_page_of_a_run() {
 }
 
 #[test]
+fn a_step_that_waits_in_a_run_that_has_ended_has_not_begun() {
+    let step = json!({ "name": "drone", "state": "waiting", "attempts": 0 });
+    for (status, word) in [("running", ">waiting<"), ("undone", ">not begun<"), ("given_up", ">not begun<")] {
+        let shown = shown(&run(json!({ "status": status, "steps": [step] })));
+        assert!(shown.contains(word), "{status}: {shown}");
+    }
+}
+
+#[test]
 fn the_sentence_says_what_a_run_waits_for() {
     let sentence = |more: Value| text(&why::sentence(&run(more)).into_string());
     let ended = json!({ "at": AT, "what": "ended", "step": "drone", "work": "do", "attempt": 1,

@@ -6,7 +6,7 @@ use maud::{Markup, html};
 use wire::{AppliedView, Problem, WorkflowView};
 
 use super::versions::difference;
-use super::{Acted, address, api};
+use super::{Acted, NEW, address, api};
 use crate::page::{Page, Place};
 use crate::pieces;
 use crate::trouble::Trouble;
@@ -159,7 +159,7 @@ fn page(writing: &Writing<'_>) -> Page {
 }
 
 fn action(name: Option<&str>) -> String {
-    name.map_or("/ui/workflows/new".to_owned(), |name| format!("{}/edit", address(name)))
+    name.map_or(format!("/ui/workflows/{NEW}"), |name| format!("{}/edit", address(name)))
 }
 
 fn apply_text(writing: &Writing<'_>) -> String {

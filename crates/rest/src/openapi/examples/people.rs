@@ -60,7 +60,7 @@ fn the_overview_is_as_described() {
 fn settings_are_as_described() {
     let setting = SettingView {
         key: text("secrets.key"),
-        variable: text("SORTIE_SECRETS__KEY"),
+        variable: some("SORTIE_SECRETS__KEY"),
         value: json!("set"),
         secret: true,
         changed: true,
