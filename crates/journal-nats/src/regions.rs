@@ -7,6 +7,7 @@ mod domain;
 mod drill;
 mod fill;
 mod follow;
+mod level;
 mod mirrors;
 mod probe;
 mod promote;
@@ -108,6 +109,11 @@ pub enum RegionError {
     Busy { region: String, by: String },
     #[error("{region} cannot be promoted: {reason}")]
     NotPromotable { region: String, reason: String },
+    #[error(
+        "{region} does not have everything: its mirrors were never level, or it was overtaken; only --force with \
+         --incomplete goes on with what it has"
+    )]
+    Incomplete { region: String },
     #[error("mirrors are still behind: {0}; run the promotion again to go on waiting")]
     Behind(String),
     #[error("its role was changed meanwhile; look at the status and decide again")]
@@ -155,6 +161,41 @@ struct Inner {
     looking: tokio::sync::Mutex<()>,
     reach: Arc<Reach>,
     witness: Option<Witness>,
+}
+
+/// What a region becomes: its record without since when and by whom.
+struct Next {
+    role: Role,
+    epoch: u64,
+    level: bool,
+    promotion: Option<Promotion>,
+}
+
+impl Next {
+    fn of(record: &Record) -> Next {
+        let Record { role, epoch, level, promotion, .. } = record.clone();
+        Next { role, epoch, level, promotion }
+    }
+
+    /// It has everything of its own: nothing was written elsewhere under this epoch.
+    fn active(epoch: u64) -> Next {
+        Next { role: Role::Active, epoch, level: true, promotion: None }
+    }
+
+    /// It was active and lets go; it goes on having everything until its pair goes on.
+    fn let_go(epoch: u64) -> Next {
+        Next { role: Role::Fenced, ..Next::active(epoch) }
+    }
+
+    /// It was overtaken, so that its pair has what it has not.
+    fn overtaken(epoch: u64) -> Next {
+        Next { role: Role::Fenced, epoch, level: false, promotion: None }
+    }
+
+    /// It begins to mirror under an epoch.
+    fn standby(epoch: u64) -> Next {
+        Next { role: Role::Standby, epoch, level: false, promotion: None }
+    }
 }
 
 /// What was read last.
@@ -343,7 +384,7 @@ impl Inner {
         let claim = self.take_work(&self.here).await?;
         let (record, revision) = self.here.book.record().await.map_err(RegionError::Here)?;
         if let Some(record) = record.filter(|record| record.role == Role::Active) {
-            self.write(&self.here, Role::Fenced, record.epoch, None, revision).await?;
+            self.write(&self.here, Next::let_go(record.epoch), revision).await?;
         }
         self.fence_streams(&self.here).await?;
         claim.let_go().await;
@@ -351,15 +392,9 @@ impl Inner {
     }
 
     /// Writes the record of a region, if nobody has since that revision.
-    async fn write(
-        &self,
-        seat: &Seat,
-        role: Role,
-        epoch: u64,
-        promotion: Option<Promotion>,
-        revision: u64,
-    ) -> Result<u64, RegionError> {
-        let record = Record { role, epoch, since_ms: now_ms(), by: self.by(), promotion };
+    async fn write(&self, seat: &Seat, next: Next, revision: u64) -> Result<u64, RegionError> {
+        let Next { role, epoch, level, promotion } = next;
+        let record = Record { role, epoch, since_ms: now_ms(), by: self.by(), level, promotion };
         let written = seat.book.set_record(&record, revision).await;
         let revision = written.map_err(|error| self.seat_error(seat, error))?;
         tracing::info!(region = seat.name, %role, epoch, "region changed");

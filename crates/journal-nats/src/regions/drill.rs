@@ -135,6 +135,13 @@ impl Inner {
             });
             told.collect::<Vec<_>>().join(", ")
         });
+        let standby = [(&status.region, &status.record), (&status.pair, &status.pair_record)];
+        let partial = standby.into_iter().find(|(_, record)| {
+            record.as_ref().is_some_and(|record| record.role == Role::Standby && !record.level)
+        });
+        let level = check("the standby has had everything", partial.is_none(), "", || {
+            format!("{} was not level yet", partial.map_or("it", |(region, _)| region))
+        });
         let link = match self.check_link().await {
             Ok(()) => check("the link keeps them apart", true, "", String::new),
             Err(error) => check("the link keeps them apart", false, "", || error.to_string()),
@@ -143,7 +150,7 @@ impl Inner {
         let configs = check("the streams would open as they are", changed.is_empty(), "", || {
             format!("not noted yet how {} is configured", changed.join(", "))
         });
-        Ok(vec![reachable, active, current, link, configs])
+        Ok(vec![reachable, active, current, level, link, configs])
     }
 
     /// The streams of the active region whose configuration the other one has not noted as it is.

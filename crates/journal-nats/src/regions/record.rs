@@ -13,6 +13,7 @@ use crate::names;
 const ROLE: &str = "role";
 const WORK: &str = "work";
 const TAIL: &str = "tail";
+const GOAL: &str = "goal";
 
 /// The role of a region as it is written down.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -23,6 +24,10 @@ pub struct Record {
     pub since_ms: u64,
     /// The region and instance that wrote it.
     pub by: String,
+    /// Whether it has had everything that was there under this epoch: it was active, or its mirrors were level once.
+    /// What is not level is a copy of some of it, and nobody makes that the active region by mistake.
+    #[serde(default)]
+    pub level: bool,
     /// A promotion of this region that has begun and has not ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub promotion: Option<Promotion>,
@@ -66,6 +71,14 @@ pub(crate) struct Point {
     pub(crate) last: u64,
     /// The checksum of the last message, if there was one.
     pub(crate) check: Option<u32>,
+}
+
+/// Where the streams of the active region ended when a region began to mirror them under an epoch: once its mirrors
+/// have come that far, it is level.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Goal {
+    pub(crate) epoch: u64,
+    pub(crate) streams: BTreeMap<String, u64>,
 }
 
 /// Who does the work of a region that must not be done by two at once.
@@ -154,6 +167,14 @@ impl Book {
 
     pub(crate) async fn set_tail<T: Serialize>(&self, tail: &T) -> Result<(), DomainError> {
         self.write(TAIL, tail, None).await.map(drop)
+    }
+
+    pub(crate) async fn goal(&self) -> Result<Option<Goal>, DomainError> {
+        Ok(self.read(GOAL).await?.0)
+    }
+
+    pub(crate) async fn set_goal(&self, goal: &Goal) -> Result<(), DomainError> {
+        self.write(GOAL, goal, None).await.map(drop)
     }
 
     /// Takes the work of this region, or says who has it.

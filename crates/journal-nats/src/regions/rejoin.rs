@@ -5,7 +5,7 @@ use super::mirrors;
 use super::record::{Point, Points, WorkClaim};
 use super::role::{Move, on_pair};
 use super::tail::{StreamTail, Tail, keep};
-use super::{Inner, RegionError, Role, Seat, now_ms};
+use super::{Inner, Next, RegionError, Seat, now_ms};
 
 /// What of a stream the pair never got.
 struct Divergent {
@@ -46,7 +46,8 @@ impl Inner {
         epoch: u64,
         place: Keep,
     ) -> Result<(), RegionError> {
-        let (record, revision) = seat.book.record().await.map_err(|error| self.seat_error(seat, error))?;
+        let (record, mut revision) =
+            seat.book.record().await.map_err(|error| self.seat_error(seat, error))?;
         let (active, _) = origin.book.record().await.map_err(|error| self.seat_error(origin, error))?;
         let (Some(record), Some(active)) = (record, active) else { return Err(RegionError::Changed) };
         if on_pair(record.standing(), active.standing()) != (Move::Rejoin { epoch }) {
@@ -66,6 +67,11 @@ impl Inner {
         if !divergent.is_empty() {
             self.keep_tail(seat, record.epoch, epoch, divergent).await?;
         }
+        // From the first stream that goes until the mirrors are level this is a copy of some of it.
+        if record.level {
+            claim = claim.again(now_ms()).await.map_err(|error| self.work_error(seat, error))?;
+            revision = self.write(seat, Next::overtaken(record.epoch), revision).await?;
+        }
         for stream in self.shared_streams(seat).await? {
             let info = seat.domain.info(&stream).await.map_err(|error| self.seat_error(seat, error))?;
             if !info.is_mirror() {
@@ -74,7 +80,7 @@ impl Inner {
             }
         }
         self.mirror_all(seat, origin).await?;
-        self.write(seat, Role::Standby, epoch, None, revision).await?;
+        self.write(seat, Next::standby(epoch), revision).await?;
         claim.let_go().await;
         Ok(())
     }

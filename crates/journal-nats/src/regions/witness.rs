@@ -15,7 +15,7 @@ use super::domain::{Domain, DomainError};
 use super::promote::Mode;
 use super::record::bucket_config;
 use super::role::Role;
-use super::{Inner, RegionError, Settings};
+use super::{Inner, Next, RegionError, Settings};
 
 const LOOK_EVERY: Duration = Duration::from_millis(500);
 const KEY: &str = "lease";
@@ -193,6 +193,12 @@ impl Inner {
                 if !stands_in {
                     return Ok(());
                 }
+                if !here.level {
+                    // The mirrors may be empty. What the pair has may be all there is: a person decides.
+                    let pair = &self.settings.pair;
+                    tracing::error!(pair, "the pair's lease has run out, and this region was never level");
+                    return Ok(());
+                }
                 let mode = if self.seen.borrow().pair_reachable { Mode::Planned } else { Mode::Forced };
                 tracing::warn!(pair = self.settings.pair, "the pair's lease has run out; standing in for it");
                 self.promote(mode).await.map(drop)
@@ -204,7 +210,7 @@ impl Inner {
     async fn fence_here(&self, epoch: u64) -> Result<(), RegionError> {
         let (record, revision) = self.here.book.record().await.map_err(RegionError::Here)?;
         if record.is_some_and(|record| record.role == Role::Active && record.epoch == epoch) {
-            self.write(&self.here, Role::Fenced, epoch, None, revision).await?;
+            self.write(&self.here, Next::overtaken(epoch), revision).await?;
         }
         self.fence_streams(&self.here).await
     }

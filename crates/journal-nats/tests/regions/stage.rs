@@ -78,7 +78,8 @@ impl Stage {
         until("east is active and west mirrors", async || {
             let status = west.status().await.ok()?;
             let mirrored = status.mirrors.len() == 2 && status.mirrors.iter().all(|m| m.last.is_some());
-            (role(&status.pair_record) == Some(Role::Active) && mirrored).then_some(())
+            let level = status.record.is_some_and(|record| record.level);
+            (role(&status.pair_record) == Some(Role::Active) && mirrored && level).then_some(())
         })
         .await;
         (east, west)

@@ -26,8 +26,11 @@ async fn a_region_cut_off_from_the_witness_lets_go_and_its_pair_stands_in() {
     let west = Regions::join(stage.west.clone(), settings("west", 1)).await.unwrap();
     until("east has the lease", async || east.active().borrow().then_some(())).await;
     publish(&stage.east, "ing", "one").await.unwrap();
-    until_status(&west, "the mirror has all", |status| status.mirrors.iter().any(|m| m.last == Some(1)))
-        .await;
+    until_status(&west, "the mirror has all", |status| {
+        let level = status.record.as_ref().is_some_and(|record| record.level);
+        level && status.mirrors.iter().any(|mirror| mirror.last == Some(1))
+    })
+    .await;
 
     wire.cut();
     stage.link.cut();
