@@ -40,6 +40,7 @@ pub use tail::{StreamTail, Tail};
 use domain::Domain;
 use reach::Reach;
 use record::{Book, WorkClaim, WorkError};
+use trim::Trim;
 use witness::Witness;
 
 /// A region as it is set up.
@@ -161,6 +162,8 @@ struct Inner {
     looking: tokio::sync::Mutex<()>,
     reach: Arc<Reach>,
     witness: Option<Witness>,
+    // A lock: taken out and put back, never held.
+    trim: std::sync::Mutex<Option<Trim>>,
 }
 
 /// What a region becomes: its record without since when and by whom.
@@ -260,6 +263,7 @@ impl Regions {
             epoch: watch::Sender::new(0),
             seen: watch::Sender::default(),
             looking: tokio::sync::Mutex::default(),
+            trim: std::sync::Mutex::default(),
             settings,
         };
         inner.here.book.make(inner.settings.replicas).await.map_err(RegionError::Here)?;

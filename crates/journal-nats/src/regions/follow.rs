@@ -125,7 +125,7 @@ impl Inner {
         };
         let mut kept = self.keep_level().await.map(drop);
         if thoroughly && kept.is_ok() {
-            kept = self.trim_mirrors().await;
+            kept = self.trim_mirrors(pair.epoch).await;
         }
         claim.let_go().await;
         kept

@@ -43,6 +43,38 @@ async fn a_mirror_forgets_what_its_origin_has_forgotten_once_it_has_the_rest() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_mirror_that_is_never_quite_there_is_trimmed_all_the_same() {
+    let stage = Stage::start().await;
+    let (_east, west) = stage.joined().await;
+    // Whoever looks from the west sees an origin that is ahead.
+    stage.link.delay(Duration::from_millis(100));
+    let stop = Arc::new(AtomicBool::new(false));
+    let (client, stopped) = (stage.east.clone(), stop.clone());
+    let writer = tokio::spawn(async move {
+        while !stopped.load(Ordering::Relaxed) {
+            publish(&client, "ing", "more").await.unwrap();
+        }
+    });
+    until("there is something", async || (ends(&stage.west).await.1 > 400).then_some(())).await;
+    let js = async_nats::jetstream::new(stage.east.clone());
+    js.get_stream("sortie_ING_00000").await.unwrap().purge().sequence(390).await.unwrap();
+    until("the mirror is trimmed", async || {
+        west.tidy().await.ok()?;
+        (ends(&stage.west).await.0 >= 390).then_some(())
+    })
+    .await;
+    stop.store(true, Ordering::Relaxed);
+    writer.await.unwrap();
+}
+
+/// The first and the last sequence of the inbox.
+async fn ends(client: &async_nats::Client) -> (u64, u64) {
+    let js = async_nats::jetstream::new(client.clone());
+    let state = js.get_stream("sortie_ING_00000").await.unwrap().cached_info().state.clone();
+    (state.first_sequence, state.last_sequence)
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_planned_switch_loses_nothing_under_load() {
     let stage = Stage::start().await;
     let (east, west) = stage.joined().await;
