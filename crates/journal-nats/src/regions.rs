@@ -281,6 +281,13 @@ impl Regions {
         self.inner.active.subscribe()
     }
 
+    /// Whether the streams here are the region's own by its record, as far as was seen last: they may be made and
+    /// checked. With a witness it works only when it has the lease, too.
+    pub fn has_own_streams(&self) -> bool {
+        let seen = self.inner.seen.borrow();
+        !seen.overtaken && seen.here.as_ref().is_some_and(|here| here.role == Role::Active)
+    }
+
     /// The region's epoch, for the header of calls.
     pub fn epoch(&self) -> watch::Receiver<u64> {
         self.inner.epoch.subscribe()

@@ -26,5 +26,6 @@ mod queues_refused;
 mod restart;
 mod stopped;
 mod topics;
+mod witnessed;
 mod workflows;
 mod world;
