@@ -70,6 +70,8 @@ pub struct Settings {
     pub answer: Duration,
     /// How long the pair's instances may take to let go in a planned promotion, and then the mirrors to catch up.
     pub patience: Duration,
+    /// How long an instance that does the region's work is believed in without a word of it.
+    pub work: Duration,
     /// How long something stored here waits for the pair, when it waits for it at all.
     pub reach: Duration,
 }
@@ -91,6 +93,7 @@ impl Settings {
             lease: Duration::from_secs(30),
             answer: Duration::from_secs(3),
             patience: Duration::from_secs(25),
+            work: Duration::from_secs(30),
             reach: Duration::from_secs(5),
         }
     }
@@ -337,7 +340,7 @@ impl Inner {
     }
 
     async fn take_work(&self, seat: &Seat) -> Result<WorkClaim, RegionError> {
-        let claim = seat.book.take_work(&self.by(), now_ms()).await;
+        let claim = seat.book.take_work(&self.by(), self.settings.work).await;
         claim.map_err(|error| self.work_error(seat, error))
     }
 

@@ -42,7 +42,7 @@ impl Inner {
         &self,
         seat: &Seat,
         origin: &Seat,
-        mut claim: WorkClaim,
+        claim: WorkClaim,
         epoch: u64,
         place: Keep,
     ) -> Result<(), RegionError> {
@@ -69,13 +69,13 @@ impl Inner {
         }
         // From the first stream that goes until the mirrors are level this is a copy of some of it.
         if record.level {
-            claim = claim.again(now_ms()).await.map_err(|error| self.work_error(seat, error))?;
+            claim.again().await.map_err(|error| self.work_error(seat, error))?;
             revision = self.write(seat, Next::overtaken(record.epoch), revision).await?;
         }
         for stream in self.shared_streams(seat).await? {
             let info = seat.domain.info(&stream).await.map_err(|error| self.seat_error(seat, error))?;
             if !info.is_mirror() {
-                claim = claim.again(now_ms()).await.map_err(|error| self.work_error(seat, error))?;
+                claim.again().await.map_err(|error| self.work_error(seat, error))?;
                 seat.domain.delete(&stream).await.map_err(|error| self.seat_error(seat, error))?;
             }
         }

@@ -18,8 +18,8 @@ pub struct Stage {
     pub link: Proxy,
     pub data: TempDir,
     // The servers end before the wire does.
-    _east: NatsCluster,
-    _west: NatsCluster,
+    east_servers: NatsCluster,
+    _west_servers: NatsCluster,
     pub east: Client,
     pub west: Client,
 }
@@ -49,7 +49,7 @@ impl Stage {
         let west = NatsCluster::start_with(settings("west", vec![remote])).unwrap();
         let (east_client, west_client) = (connect(&east.urls()[0]).await, connect(&west.urls()[0]).await);
         let data = TempDir::new().unwrap();
-        Stage { link, data, _east: east, _west: west, east: east_client, west: west_client }
+        Stage { link, data, east_servers: east, _west_servers: west, east: east_client, west: west_client }
     }
 
     pub fn settings(&self, name: &str) -> Settings {
@@ -68,6 +68,14 @@ impl Stage {
 
     pub fn client(&self, name: &str) -> Client {
         if name == "east" { self.east.clone() } else { self.west.clone() }
+    }
+
+    /// Another way to the east's own server, which can be made long.
+    pub async fn way_to_east(&self) -> (Proxy, Client) {
+        let port: u16 = self.east_servers.urls()[0].rsplit(':').next().unwrap().parse().unwrap();
+        let way = Proxy::start(port).await;
+        let client = connect(&format!("nats://127.0.0.1:{}", way.port)).await;
+        (way, client)
     }
 
     /// Both regions, east active with the streams of one partition.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use journal_nats::regions::{Mode, RegionError, Role, Step};
+use journal_nats::regions::{Mode, RegionError, Regions, Role, Settings, Step};
 
 use crate::stage::{Stage, contents, denied, make_streams, publish, role, until, until_status};
 
@@ -160,6 +160,39 @@ async fn a_forced_switch_goes_on_and_the_old_region_keeps_its_tail_and_mirrors()
     let kept = std::fs::read_to_string(format!("{}/{}.jsonl", tail.folder, inbox.stream)).unwrap();
     assert_eq!(kept.lines().count(), 3);
     assert_eq!(contents(&stage.east, "ING").await, contents(&stage.west, "ING").await);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_long_tail_is_kept_once_by_whoever_began_it() {
+    let stage = Stage::start().await;
+    let (way, far) = stage.way_to_east().await;
+    make_streams(&stage.east).await;
+    let east = |instance: &str| Settings {
+        instance: instance.to_owned(),
+        data: stage.data.path().join(instance),
+        work: Duration::from_secs(2),
+        ..stage.settings("east")
+    };
+    let first = Regions::join(far.clone(), east("first")).await.unwrap();
+    let _second = Regions::join(far.clone(), east("second")).await.unwrap();
+    let west = stage.join("west").await.unwrap();
+    until_status(&west, "west is level", |status| status.record.as_ref().is_some_and(|here| here.level))
+        .await;
+    stage.link.cut();
+    for number in 1..=120 {
+        publish(&stage.east, "ing", &format!("only east {number}")).await.unwrap();
+    }
+    west.promote(Mode::Forced).await.unwrap();
+
+    // Each question takes so long that the whole tail takes longer than an instance is believed in.
+    way.delay(Duration::from_millis(25));
+    stage.link.mend();
+    let status =
+        until_status(&first, "east mirrors west", |status| role(&status.record) == Some(Role::Standby)).await;
+    assert_eq!(status.tail.unwrap().streams[0].messages, 120);
+    let kept =
+        ["first", "second"].map(|instance| stage.data.path().join(instance).join("divergent").exists());
+    assert!(kept[0] != kept[1], "both have begun to keep it");
 }
 
 /// A claim whose owner had taken up the inbox through a sequence.
