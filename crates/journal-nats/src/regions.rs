@@ -37,6 +37,7 @@ pub use record::{Promotion, Record, Step};
 pub use role::{Move, Role, Side, Standing, may_promote, on_pair};
 pub use tail::{StreamTail, Tail};
 
+use crate::snapshots::store::StoreError;
 use domain::Domain;
 use reach::Reach;
 use record::{Book, WorkClaim, WorkError};
@@ -60,7 +61,7 @@ pub struct Settings {
     pub replicas: usize,
     /// This instance, for others to read.
     pub instance: String,
-    /// Where divergent tails are kept, in `divergent/`.
+    /// Where divergent tails are kept, in `divergent/`, beside the objects in NATS.
     pub data: PathBuf,
     /// NATS at a third place, which decides who is active when the two cannot see each other.
     pub witness: Option<Client>,
@@ -134,6 +135,8 @@ pub enum RegionError {
     WitnessRefuses(String),
     #[error("keeping the divergent tail: {0}")]
     Keep(#[from] std::io::Error),
+    #[error("keeping the divergent tail in NATS: {0}")]
+    Store(#[from] StoreError),
 }
 
 /// One of the two, as it is reached from here.

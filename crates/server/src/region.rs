@@ -77,7 +77,8 @@ fn refusal(error: RegionError) -> RegionRefusal {
         | RegionError::Pair { .. }
         | RegionError::PairUnreachable { .. }
         | RegionError::Witness(_)
-        | RegionError::Keep(_) => RegionRefusal::Unavailable(text),
+        | RegionError::Keep(_)
+        | RegionError::Store(_) => RegionRefusal::Unavailable(text),
         RegionError::Busy { .. }
         | RegionError::NotPromotable { .. }
         | RegionError::Incomplete { .. }
@@ -141,6 +142,7 @@ fn tail_view(tail: Tail) -> TailView {
         overtaken_by: tail.overtaken_by,
         instance: tail.instance,
         folder: tail.folder,
+        bucket: tail.bucket,
         streams: streams.collect(),
     }
 }

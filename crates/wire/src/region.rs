@@ -67,6 +67,9 @@ pub struct TailView {
     /// The instance on whose disk it is, and the folder there.
     pub instance: String,
     pub folder: String,
+    /// The bucket of objects in the region's NATS where it is, too.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bucket: Option<String>,
     pub streams: Vec<StreamTailView>,
 }
 

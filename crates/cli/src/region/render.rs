@@ -135,13 +135,19 @@ pub fn tail(region: &RegionView, screen: &Screen) -> String {
         return format!("{} was never overtaken with a divergent tail.\n", clean(&region.here.region));
     };
     let mut text = format!(
-        "Written under epoch {}, overtaken by epoch {}, kept at {} by {} in {}\n\n",
+        "Written under epoch {}, overtaken by epoch {}, kept at {} by {} in {}\n",
         tail.epoch,
         tail.overtaken_by,
         when::second(tail.kept_at),
         clean(&tail.instance),
         clean(&tail.folder)
     );
+    if let Some(bucket) = &tail.bucket {
+        let bucket = clean(bucket);
+        let line =
+            format!("and in the region's NATS: nats object ls {bucket}, nats object get {bucket} NAME\n");
+        text.push_str(&line);
+    }
     let mut table = Table::new([
         Column::whole("STREAM"),
         Column::number("FROM"),
@@ -160,6 +166,7 @@ pub fn tail(region: &RegionView, screen: &Screen) -> String {
             Cell::toned(Tone::Attention, stream.whole.as_deref().unwrap_or_default()),
         ]);
     }
+    text.push('\n');
     text.push_str(&table.render(screen));
     for stream in &tail.streams {
         text.push_str(&format!("\n{}\n", clean(&stream.stream)));
@@ -209,6 +216,27 @@ mod tests {
               the pair mirrors it as soon as it can
         "#]]
         .assert_eq(&promoted(&view));
+    }
+
+    #[test]
+    fn a_tail_says_where_it_is_and_what_is_in_it() {
+        let json = r#"{"here":{"region":"east","role":"standby","epoch":2,"level":true},"pair":{"region":"west",
+            "role":"active","epoch":2},"pair_reachable":true,"mirrors":[],"tail":{"kept_at":"2026-03-01T12:00:00Z",
+            "epoch":1,"overtaken_by":2,"instance":"a","folder":"/data/divergent/epoch-1","bucket":"sortie_divergent",
+            "streams":[{"stream":"sortie_ING_00000","from":11,"through":13,"messages":3,"bytes":36,
+            "contents":["run d-1"]}]}}"#;
+        let region: RegionView = serde_json::from_str(json).unwrap();
+        expect![[r#"
+            Written under epoch 1, overtaken by epoch 2, kept at 2026-03-01 12:00:00 by a in /data/divergent/epoch-1
+            and in the region's NATS: nats object ls sortie_divergent, nats object get sortie_divergent NAME
+
+            STREAM            FROM  THROUGH  MESSAGES  BYTES
+            sortie_ING_00000    11       13         3     36
+
+            sortie_ING_00000
+              run d-1
+        "#]]
+        .assert_eq(&tail(&region, &PLAIN));
     }
 
     #[test]

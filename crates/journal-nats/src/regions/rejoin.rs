@@ -4,8 +4,9 @@ use super::domain::DomainError;
 use super::mirrors;
 use super::record::{Point, Points, WorkClaim};
 use super::role::{Move, on_pair};
-use super::tail::{StreamTail, Tail, keep};
+use super::tail::{StreamTail, Tail, file_of, keep, store};
 use super::{Inner, Next, RegionError, Seat, now_ms};
+use crate::names;
 
 /// What of a stream the pair never got.
 struct Divergent {
@@ -173,8 +174,8 @@ impl Inner {
         overtaken_by: u64,
         divergent: Vec<Divergent>,
     ) -> Result<(), RegionError> {
-        let kept_ms = now_ms();
-        let folder = self.settings.data.join("divergent").join(format!("{kept_ms}-epoch-{epoch}"));
+        // One folder for all goes: the streams of an earlier one may be gone.
+        let folder = self.settings.data.join("divergent").join(format!("epoch-{epoch}"));
         let mut streams: Vec<StreamTail> = Vec::new();
         for part in divergent {
             let kept = keep(&seat.domain, &folder, &part.stream, part.from, part.through).await?;
@@ -183,15 +184,23 @@ impl Inner {
         }
         let messages: u64 = streams.iter().map(|stream| stream.messages).sum();
         tracing::warn!(region = seat.name, messages, folder = %folder.display(), "a divergent tail was kept");
+        let files: Vec<String> = streams.iter().map(|kept| file_of(&kept.stream)).collect();
+        let bucket = names::divergent_bucket(&self.settings.installation);
+        let earlier = seat.book.tail().await.map_err(|error| self.seat_error(seat, error))?;
         let tail = Tail {
-            kept_ms,
+            kept_ms: now_ms(),
             epoch,
             overtaken_by,
             instance: self.settings.instance.clone(),
             folder: folder.display().to_string(),
+            bucket: Some(bucket.clone()),
             streams,
-        };
+        }
+        .with_earlier(earlier);
         super::tail::finish(&folder, &tail).await?;
+        // The disk of an instance may go with it; what was acknowledged stays where the streams were.
+        let context = async_nats::jetstream::new(self.client.clone());
+        store(&context, &bucket, self.settings.replicas, &folder, &files).await?;
         seat.book.set_tail(&tail).await.map_err(|error| self.seat_error(seat, error))
     }
 
@@ -213,7 +222,7 @@ impl Inner {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Keep {
-    /// In files of this instance.
+    /// In files of this instance and in the NATS of its region.
     Here,
     /// Whatever would have to be kept stops it.
     Nothing,

@@ -6,6 +6,8 @@ use std::time::Duration;
 
 use journal_nats::regions::{Mode, RegionError, Regions, Role, Settings, Step};
 
+use tokio::io::AsyncReadExt;
+
 use crate::stage::{Stage, contents, denied, make_streams, publish, role, until, until_status};
 
 #[tokio::test(flavor = "multi_thread")]
@@ -159,7 +161,20 @@ async fn a_forced_switch_goes_on_and_the_old_region_keeps_its_tail_and_mirrors()
     assert_eq!((inbox.from, inbox.through, inbox.messages, &inbox.whole), (11, 13, 3, &None));
     let kept = std::fs::read_to_string(format!("{}/{}.jsonl", tail.folder, inbox.stream)).unwrap();
     assert_eq!(kept.lines().count(), 3);
+    // The disk of an instance may go with it, and its streams are mirrors by now.
+    std::fs::remove_dir_all(&tail.folder).unwrap();
+    assert_eq!(object(&stage.east, &format!("epoch-1/{}.jsonl", inbox.stream)).await, kept);
+    assert!(object(&stage.east, "epoch-1/tail.json").await.contains(&inbox.stream));
     assert_eq!(contents(&stage.east, "ING").await, contents(&stage.west, "ING").await);
+}
+
+/// What the region keeps under a name.
+async fn object(client: &async_nats::Client, name: &str) -> String {
+    let objects =
+        async_nats::jetstream::new(client.clone()).get_object_store("sortie_divergent").await.unwrap();
+    let mut text = String::new();
+    objects.get(name).await.unwrap().read_to_string(&mut text).await.unwrap();
+    text
 }
 
 #[tokio::test(flavor = "multi_thread")]

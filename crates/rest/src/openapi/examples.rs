@@ -413,6 +413,7 @@ fn regions_are_as_described() {
         overtaken_by: 4,
         instance: text("a"),
         folder: text("tails/4"),
+        bucket: some("sortie_divergent"),
         streams: vec![stream],
     };
     check("RegionTail", From::Server, tail.clone());
