@@ -5,6 +5,7 @@
 
 mod domain;
 mod drill;
+mod fence;
 mod fill;
 mod follow;
 mod level;
@@ -327,7 +328,8 @@ impl Regions {
         self.inner.upkeep(true).await
     }
 
-    /// Makes this region let go of everything. Nobody is active until one of the two is promoted.
+    /// Makes this region let go of everything: its instances first, which may take a while. Without a witness nobody is
+    /// active until one of the two is promoted.
     pub async fn demote(&self) -> Result<(), RegionError> {
         self.inner.demote().await
     }
@@ -399,12 +401,9 @@ impl Inner {
 
     async fn demote(&self) -> Result<(), RegionError> {
         let claim = self.take_work(&self.here).await?;
-        let (record, revision) = self.here.book.record().await.map_err(RegionError::Here)?;
-        if let Some(record) = record.filter(|record| record.role == Role::Active) {
-            self.write(&self.here, Next::let_go(record.epoch), revision).await?;
-        }
-        self.fence_streams(&self.here).await?;
+        let fenced = self.fence(&self.here).await;
         claim.let_go().await;
+        fenced?;
         self.look().await
     }
 
@@ -416,13 +415,6 @@ impl Inner {
         let revision = written.map_err(|error| self.seat_error(seat, error))?;
         tracing::info!(region = seat.name, %role, epoch, "region changed");
         Ok(revision)
-    }
-
-    /// Moves the subjects of all streams of a region away.
-    async fn fence_streams(&self, seat: &Seat) -> Result<(), RegionError> {
-        let streams = self.shared_streams(seat).await?;
-        let domain = &seat.domain;
-        self.each(seat, &streams, |stream| async move { mirrors::fence(domain, &stream).await }).await
     }
 
     async fn shared_streams(&self, seat: &Seat) -> Result<Vec<String>, RegionError> {

@@ -6,12 +6,10 @@ use std::time::{Duration, Instant};
 use serde::{Deserialize, Serialize};
 use tokio::time::sleep;
 
-use super::domain::DomainError;
 use super::mirrors::{self, MirrorStatus};
 use super::record::{Points, Promotion, Record, Step};
 use super::role::{self, Role, Standing};
 use super::{Inner, Next, RegionError, now_ms};
-use crate::names;
 
 /// How a promotion treats the pair.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -102,7 +100,7 @@ impl Inner {
         let mirrors = mirrors::status(&self.here.domain, &self.there.domain, streams.clone()).await;
         let mut lag = mirrors.map_err(RegionError::Here)?;
         if mode == Mode::Planned && !caught_up {
-            self.fence_pair().await?;
+            self.fence(&self.there).await?;
             promotion.step = Step::CatchUp;
             revision = self.step(&here, &promotion, revision).await?;
             if standing.role == Role::Standby {
@@ -160,45 +158,6 @@ impl Inner {
             return Ok(known);
         };
         Err(RegionError::NotPromotable { region: self.settings.name.clone(), reason })
-    }
-
-    /// Tells the pair to let go, waits until its instances have, and moves its subjects away.
-    async fn fence_pair(&self) -> Result<(), RegionError> {
-        let (record, revision) = self.there.book.record().await.map_err(|error| self.pair_error(error))?;
-        let active = record.filter(|record| record.role == Role::Active);
-        if let Some(record) = active {
-            self.write(&self.there, Next::let_go(record.epoch), revision).await?;
-        }
-        let deadline = Instant::now() + self.settings.patience;
-        while Instant::now() < deadline {
-            match self.pair_holds().await {
-                // Without the bucket nobody holds anything.
-                Ok(0) | Err(DomainError::Missing) => break,
-                Ok(_) | Err(DomainError::Unreachable { .. }) => sleep(POLL).await,
-                Err(error) => return Err(self.pair_error(error)),
-            }
-        }
-        self.fence_streams(&self.there).await
-    }
-
-    /// How many partitions the pair's instances hold, dead ones not counted.
-    async fn pair_holds(&self) -> Result<usize, DomainError> {
-        let there = &self.there.domain;
-        let bucket = names::partition_bucket(&self.settings.installation);
-        let held = there.info_of_subjects(&format!("KV_{bucket}"), &format!("$KV.{bucket}.>")).await?;
-        let members = names::instance_bucket(&self.settings.installation);
-        let living = there.info_of_subjects(&format!("KV_{members}"), &format!("$KV.{members}.>")).await;
-        let living = living.map(|info| info.subjects).unwrap_or_default();
-        let mut count = 0;
-        for subject in held.subjects.keys() {
-            let Some(key) = subject.strip_prefix(&format!("$KV.{bucket}.")) else { continue };
-            let Some(value) = there.value(&bucket, key).await? else { continue };
-            let holding: Option<cluster::Holding> = serde_json::from_slice(&value.data).ok();
-            let holder = holding.and_then(|holding| holding.holder);
-            let lives = |holder: &cluster::InstanceId| living.keys().any(|key| key.ends_with(&holder.0));
-            count += usize::from(holder.as_ref().is_some_and(lives));
-        }
-        Ok(count)
     }
 
     /// Waits until every mirror ends where its origin does, which nobody writes to any more.

@@ -210,6 +210,34 @@ async fn a_long_tail_is_kept_once_by_whoever_began_it() {
     assert!(kept[0] != kept[1], "both have begun to keep it");
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn a_demoted_region_can_write_until_its_instances_have_let_go() {
+    let stage = Stage::start().await;
+    let (east, _west) = stage.joined().await;
+    let js = async_nats::jetstream::new(stage.east.clone());
+    let bucket = async |name: &str| {
+        let config =
+            async_nats::jetstream::kv::Config { bucket: format!("sortie_{name}"), ..Default::default() };
+        js.create_key_value(config).await.unwrap()
+    };
+    let (living, held) = (bucket("inst").await, bucket("part").await);
+    living.put("inst.a", "alive".into()).await.unwrap();
+    held.put("00000", r#"{"holder":"a","epoch":1}"#.into()).await.unwrap();
+    let demoting = tokio::spawn({
+        let east = east.clone();
+        async move { east.demote().await }
+    });
+    until_status(&east, "east is told to let go", |status| role(&status.record) == Some(Role::Fenced)).await;
+    for number in 1..=20 {
+        let outcome = publish(&stage.east, "jrn", "what became of a call").await;
+        assert_eq!(outcome, Ok(number), "its holder still works");
+    }
+    assert!(!demoting.is_finished());
+    held.put("00000", r#"{"holder":null,"epoch":1}"#.into()).await.unwrap();
+    demoting.await.unwrap().unwrap();
+    assert!(publish(&stage.east, "jrn", "too late").await.is_err());
+}
+
 /// A claim whose owner had taken up the inbox through a sequence.
 fn claim_that_took(inbox: u64) -> Vec<u8> {
     let mut bytes = b"SrtE".to_vec();
