@@ -27,7 +27,8 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use async_nats::Client;
 use futures_util::{StreamExt, stream};
 use serde::{Deserialize, Serialize};
-use tokio::sync::watch;
+use tokio::sync::{OwnedMutexGuard, watch};
+use tokio::time::{Instant, sleep, timeout_at};
 
 pub use domain::DomainError;
 pub use drill::{Check, Drill};
@@ -44,6 +45,9 @@ use reach::Reach;
 use record::{Book, WorkClaim, WorkError};
 use trim::Trim;
 use witness::Witness;
+
+/// How often somebody who waits for the work of a region looks whether it is free.
+const WORK_EVERY: Duration = Duration::from_millis(100);
 
 /// A region as it is set up.
 #[derive(Debug, Clone)]
@@ -167,6 +171,8 @@ struct Inner {
     seen: watch::Sender<Seen>,
     /// Held from reading the records until what they say is told.
     looking: tokio::sync::Mutex<()>,
+    /// Held by whichever task of this instance does the region's work.
+    working: Arc<tokio::sync::Mutex<()>>,
     reach: Arc<Reach>,
     witness: Option<Witness>,
     // A lock: taken out and put back, never held.
@@ -270,6 +276,7 @@ impl Regions {
             epoch: watch::Sender::new(0),
             seen: watch::Sender::default(),
             looking: tokio::sync::Mutex::default(),
+            working: Arc::default(),
             trim: std::sync::Mutex::default(),
             settings,
         };
@@ -344,8 +351,32 @@ impl Inner {
         format!("{}/{}", self.settings.name, self.settings.instance)
     }
 
+    /// Takes the work of a region, and waits for whoever is at it: what is done all the time is soon done.
+    async fn wait_for_work(&self, seat: &Seat) -> Result<WorkClaim, RegionError> {
+        let deadline = Instant::now() + self.settings.patience;
+        loop {
+            let turn = timeout_at(deadline, self.working.clone().lock_owned()).await;
+            let taken = match turn {
+                Ok(turn) => self.take_work_in(turn, seat).await,
+                Err(_) => Err(RegionError::Busy { region: seat.name.clone(), by: self.by() }),
+            };
+            match taken {
+                Err(RegionError::Busy { .. }) if Instant::now() < deadline => sleep(WORK_EVERY).await,
+                taken => return taken,
+            }
+        }
+    }
+
+    /// Takes the work of a region, unless somebody is at it.
     async fn take_work(&self, seat: &Seat) -> Result<WorkClaim, RegionError> {
-        let claim = seat.book.take_work(&self.by(), self.settings.work).await;
+        match self.working.clone().try_lock_owned() {
+            Ok(turn) => self.take_work_in(turn, seat).await,
+            Err(_) => Err(RegionError::Busy { region: seat.name.clone(), by: self.by() }),
+        }
+    }
+
+    async fn take_work_in(&self, turn: OwnedMutexGuard<()>, seat: &Seat) -> Result<WorkClaim, RegionError> {
+        let claim = seat.book.take_work(&self.by(), self.settings.work, turn).await;
         claim.map_err(|error| self.work_error(seat, error))
     }
 
@@ -400,7 +431,7 @@ impl Inner {
     }
 
     async fn demote(&self) -> Result<(), RegionError> {
-        let claim = self.take_work(&self.here).await?;
+        let claim = self.wait_for_work(&self.here).await?;
         let fenced = self.fence(&self.here).await;
         claim.let_go().await;
         fenced?;

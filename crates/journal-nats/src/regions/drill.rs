@@ -87,6 +87,7 @@ impl Inner {
             epoch: watch::Sender::new(0),
             seen: watch::Sender::default(),
             looking: tokio::sync::Mutex::default(),
+            working: Arc::default(),
             trim: std::sync::Mutex::default(),
             reach: Reach::new(self.here.domain.clone(), settings.reach),
             witness,

@@ -123,12 +123,20 @@ impl Inner {
             Err(RegionError::Busy { .. }) => return Ok(()),
             claim => claim?,
         };
-        let mut kept = self.keep_level().await.map(drop);
-        if thoroughly && kept.is_ok() {
-            kept = self.trim_mirrors(pair.epoch).await;
-        }
+        let kept = self.care(thoroughly).await;
         claim.let_go().await;
         kept
+    }
+
+    /// What upkeep does once nobody else is at it.
+    async fn care(&self, thoroughly: bool) -> Result<(), RegionError> {
+        // What was seen may be old: streams of a promotion that has begun must not become mirrors again.
+        let (here, _) = self.here.book.record().await.map_err(RegionError::Here)?;
+        let Some(here) = here.filter(|here| here.role == Role::Standby && here.promotion.is_none()) else {
+            return Ok(());
+        };
+        self.keep_level().await?;
+        if thoroughly { self.trim_mirrors(here.epoch).await } else { Ok(()) }
     }
 
     /// Whether there is a noted stream here for each that the pair has.

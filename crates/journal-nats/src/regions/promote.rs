@@ -54,7 +54,7 @@ const POLL: Duration = Duration::from_millis(100);
 impl Inner {
     pub(super) async fn promote(&self, mode: Mode) -> Result<Promoted, RegionError> {
         let begun = Instant::now();
-        let claim = self.take_work(&self.here).await?;
+        let claim = self.wait_for_work(&self.here).await?;
         let mut promoted = self.promote_claimed(mode, begun).await;
         for _ in 0..AGAIN_MAX {
             // What it read was old, or it was cut short before: it reads again, and goes on.

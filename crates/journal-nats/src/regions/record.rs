@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
-use tokio::sync::Mutex;
+use tokio::sync::{Mutex, OwnedMutexGuard};
 use tokio::task::AbortHandle;
 
 use super::domain::{Domain, DomainError};
@@ -180,7 +180,12 @@ impl Book {
     }
 
     /// Takes the work of this region, or says who has it.
-    pub(crate) async fn take_work(&self, by: &str, lives: Duration) -> Result<WorkClaim, WorkError> {
+    pub(crate) async fn take_work(
+        &self,
+        by: &str,
+        lives: Duration,
+        turn: OwnedMutexGuard<()>,
+    ) -> Result<WorkClaim, WorkError> {
         let (work, revision): (Option<Work>, u64) = self.read(WORK).await?;
         if let Some(Work { by: Some(other), until_ms }) = work
             && other != by
@@ -192,7 +197,7 @@ impl Book {
         let held = Arc::new(Held { book, by, lives, revision });
         held.again().await?;
         let renewing = host::spawn("region's work", renew(held.clone())).abort_handle();
-        Ok(WorkClaim { held, renewing })
+        Ok(WorkClaim { held, renewing, _turn: turn })
     }
 
     async fn read<T: DeserializeOwned>(&self, key: &str) -> Result<(Option<T>, u64), DomainError> {
@@ -219,6 +224,8 @@ impl Book {
 pub(crate) struct WorkClaim {
     held: Arc<Held>,
     renewing: AbortHandle,
+    /// The tasks of an instance share its name, and take turns.
+    _turn: OwnedMutexGuard<()>,
 }
 
 #[derive(Debug)]

@@ -288,6 +288,35 @@ async fn an_interrupted_promotion_goes_on_where_it_was() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn the_care_of_mirrors_leaves_a_promotion_alone() {
+    let stage = Stage::start().await;
+    let (east, west) = stage.joined().await;
+    let stop = Arc::new(AtomicBool::new(false));
+    let carer = tokio::spawn({
+        let (regions, stopped) = ([east.clone(), west.clone()], stop.clone());
+        async move {
+            while !stopped.load(Ordering::Relaxed) {
+                for region in &regions {
+                    // One that is busy or not to be cared for says so.
+                    let _ = region.tidy().await;
+                }
+            }
+        }
+    });
+    // Nothing was ever written: an empty stream looks like one that was made before it was mirrored.
+    for (name, region) in [("west", &west), ("east", &east), ("west", &west)] {
+        until("the region is promoted", async || region.promote(Mode::Planned).await.ok()).await;
+        let js = async_nats::jetstream::new(stage.client(name));
+        for stream in ["sortie_ING_00000", "sortie_JRN_00000"] {
+            let config = js.get_stream(stream).await.unwrap().cached_info().config.clone();
+            assert!(config.mirror.is_none() && !config.subjects.is_empty(), "{name}: {config:?}");
+        }
+    }
+    stop.store(true, Ordering::Relaxed);
+    carer.await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_promotion_that_was_given_up_leaves_nothing_behind() {
     let stage = Stage::start().await;
     let (east, west) = stage.joined().await;
