@@ -23,7 +23,7 @@ const JSON: &str = "application/json";
 pub enum Region {
     Status(Status),
     Promote(Promote),
-    /// Make this region let go of everything; nobody is active until one of the two is promoted
+    /// Make this region let go of everything; without a witness nobody is active until one of the two is promoted
     #[command(after_help = "Example:\n  sortie region demote --url http://east-1:7070")]
     Demote,
     Drill(Drill),
@@ -43,11 +43,15 @@ pub struct Status {
 /// Make this region the active one; nothing is lost, unless it is forced
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  sortie region promote --url http://west-1:7070\n  \
-                        sortie region promote --force     the other region is gone")]
+                        sortie region promote --force     the other region is gone\n  \
+                        sortie region promote --force --incomplete     and this one was never level")]
 pub struct Promote {
     /// Go on without the other region: what it has not sent yet is lost
     #[arg(long)]
     force: bool,
+    /// Even if this region has never had everything: what it does not have is lost
+    #[arg(long, requires = "force")]
+    incomplete: bool,
 }
 
 /// Check that a switch would work
@@ -72,8 +76,8 @@ impl Region {
                 let region: RegionView = session.client.get("/v1/region").await?;
                 session.show_value(&region.tail, || render::tail(&region, &session.screen))?;
             }
-            Region::Promote(Promote { force }) => {
-                let body = serde_json::json!({ "force": force }).to_string();
+            Region::Promote(Promote { force, incomplete }) => {
+                let body = serde_json::json!({ "force": force, "incomplete": incomplete }).to_string();
                 let call = Call::post("/v1/region:promote", JSON, body).waiting(PROMOTION);
                 let answer = session.client.send(call).await?;
                 let promoted: PromotedView = answer.value()?;

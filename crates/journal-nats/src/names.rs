@@ -28,6 +28,11 @@ pub fn snapshot_bucket(installation: &str) -> String {
     format!("{installation}_snap")
 }
 
+/// The bucket of objects that a region keeps its divergent tails in.
+pub fn divergent_bucket(installation: &str) -> String {
+    format!("{installation}_divergent")
+}
+
 /// The bucket in which instances say that they live.
 pub fn instance_bucket(installation: &str) -> String {
     format!("{installation}_inst")

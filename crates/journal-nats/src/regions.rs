@@ -5,8 +5,10 @@
 
 mod domain;
 mod drill;
+mod fence;
 mod fill;
 mod follow;
+mod level;
 mod mirrors;
 mod probe;
 mod promote;
@@ -25,7 +27,8 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use async_nats::Client;
 use futures_util::{StreamExt, stream};
 use serde::{Deserialize, Serialize};
-use tokio::sync::watch;
+use tokio::sync::{OwnedMutexGuard, watch};
+use tokio::time::{Instant, sleep, timeout_at};
 
 pub use domain::DomainError;
 pub use drill::{Check, Drill};
@@ -36,10 +39,15 @@ pub use record::{Promotion, Record, Step};
 pub use role::{Move, Role, Side, Standing, may_promote, on_pair};
 pub use tail::{StreamTail, Tail};
 
+use crate::snapshots::store::StoreError;
 use domain::Domain;
 use reach::Reach;
 use record::{Book, WorkClaim, WorkError};
+use trim::Trim;
 use witness::Witness;
+
+/// How often somebody who waits for the work of a region looks whether it is free.
+const WORK_EVERY: Duration = Duration::from_millis(100);
 
 /// A region as it is set up.
 #[derive(Debug, Clone)]
@@ -58,7 +66,7 @@ pub struct Settings {
     pub replicas: usize,
     /// This instance, for others to read.
     pub instance: String,
-    /// Where divergent tails are kept, in `divergent/`.
+    /// Where divergent tails are kept, in `divergent/`, beside the objects in NATS.
     pub data: PathBuf,
     /// NATS at a third place, which decides who is active when the two cannot see each other.
     pub witness: Option<Client>,
@@ -68,6 +76,8 @@ pub struct Settings {
     pub answer: Duration,
     /// How long the pair's instances may take to let go in a planned promotion, and then the mirrors to catch up.
     pub patience: Duration,
+    /// How long an instance that does the region's work is believed in without a word of it.
+    pub work: Duration,
     /// How long something stored here waits for the pair, when it waits for it at all.
     pub reach: Duration,
 }
@@ -89,6 +99,7 @@ impl Settings {
             lease: Duration::from_secs(30),
             answer: Duration::from_secs(3),
             patience: Duration::from_secs(25),
+            work: Duration::from_secs(30),
             reach: Duration::from_secs(5),
         }
     }
@@ -108,6 +119,11 @@ pub enum RegionError {
     Busy { region: String, by: String },
     #[error("{region} cannot be promoted: {reason}")]
     NotPromotable { region: String, reason: String },
+    #[error(
+        "{region} does not have everything: its mirrors were never level, or it was overtaken; only --force with \
+         --incomplete goes on with what it has"
+    )]
+    Incomplete { region: String },
     #[error("mirrors are still behind: {0}; run the promotion again to go on waiting")]
     Behind(String),
     #[error("its role was changed meanwhile; look at the status and decide again")]
@@ -124,6 +140,8 @@ pub enum RegionError {
     WitnessRefuses(String),
     #[error("keeping the divergent tail: {0}")]
     Keep(#[from] std::io::Error),
+    #[error("keeping the divergent tail in NATS: {0}")]
+    Store(#[from] StoreError),
 }
 
 /// One of the two, as it is reached from here.
@@ -153,8 +171,47 @@ struct Inner {
     seen: watch::Sender<Seen>,
     /// Held from reading the records until what they say is told.
     looking: tokio::sync::Mutex<()>,
+    /// Held by whichever task of this instance does the region's work.
+    working: Arc<tokio::sync::Mutex<()>>,
     reach: Arc<Reach>,
     witness: Option<Witness>,
+    // A lock: taken out and put back, never held.
+    trim: std::sync::Mutex<Option<Trim>>,
+}
+
+/// What a region becomes: its record without since when and by whom.
+struct Next {
+    role: Role,
+    epoch: u64,
+    level: bool,
+    promotion: Option<Promotion>,
+}
+
+impl Next {
+    fn of(record: &Record) -> Next {
+        let Record { role, epoch, level, promotion, .. } = record.clone();
+        Next { role, epoch, level, promotion }
+    }
+
+    /// It has everything of its own: nothing was written elsewhere under this epoch.
+    fn active(epoch: u64) -> Next {
+        Next { role: Role::Active, epoch, level: true, promotion: None }
+    }
+
+    /// It was active and lets go; it goes on having everything until its pair goes on.
+    fn let_go(epoch: u64) -> Next {
+        Next { role: Role::Fenced, ..Next::active(epoch) }
+    }
+
+    /// It was overtaken, so that its pair has what it has not.
+    fn overtaken(epoch: u64) -> Next {
+        Next { role: Role::Fenced, epoch, level: false, promotion: None }
+    }
+
+    /// It begins to mirror under an epoch.
+    fn standby(epoch: u64) -> Next {
+        Next { role: Role::Standby, epoch, level: false, promotion: None }
+    }
 }
 
 /// What was read last.
@@ -219,6 +276,8 @@ impl Regions {
             epoch: watch::Sender::new(0),
             seen: watch::Sender::default(),
             looking: tokio::sync::Mutex::default(),
+            working: Arc::default(),
+            trim: std::sync::Mutex::default(),
             settings,
         };
         inner.here.book.make(inner.settings.replicas).await.map_err(RegionError::Here)?;
@@ -234,6 +293,13 @@ impl Regions {
     /// Whether this region is active: its instances hold partitions only while it is.
     pub fn active(&self) -> watch::Receiver<bool> {
         self.inner.active.subscribe()
+    }
+
+    /// Whether the streams here are the region's own by its record, as far as was seen last: they may be made and
+    /// checked. With a witness it works only when it has the lease, too.
+    pub fn has_own_streams(&self) -> bool {
+        let seen = self.inner.seen.borrow();
+        !seen.overtaken && seen.here.as_ref().is_some_and(|here| here.role == Role::Active)
     }
 
     /// The region's epoch, for the header of calls.
@@ -269,7 +335,8 @@ impl Regions {
         self.inner.upkeep(true).await
     }
 
-    /// Makes this region let go of everything. Nobody is active until one of the two is promoted.
+    /// Makes this region let go of everything: its instances first, which may take a while. Without a witness nobody is
+    /// active until one of the two is promoted.
     pub async fn demote(&self) -> Result<(), RegionError> {
         self.inner.demote().await
     }
@@ -284,8 +351,32 @@ impl Inner {
         format!("{}/{}", self.settings.name, self.settings.instance)
     }
 
+    /// Takes the work of a region, and waits for whoever is at it: what is done all the time is soon done.
+    async fn wait_for_work(&self, seat: &Seat) -> Result<WorkClaim, RegionError> {
+        let deadline = Instant::now() + self.settings.patience;
+        loop {
+            let turn = timeout_at(deadline, self.working.clone().lock_owned()).await;
+            let taken = match turn {
+                Ok(turn) => self.take_work_in(turn, seat).await,
+                Err(_) => Err(RegionError::Busy { region: seat.name.clone(), by: self.by() }),
+            };
+            match taken {
+                Err(RegionError::Busy { .. }) if Instant::now() < deadline => sleep(WORK_EVERY).await,
+                taken => return taken,
+            }
+        }
+    }
+
+    /// Takes the work of a region, unless somebody is at it.
     async fn take_work(&self, seat: &Seat) -> Result<WorkClaim, RegionError> {
-        let claim = seat.book.take_work(&self.by(), now_ms()).await;
+        match self.working.clone().try_lock_owned() {
+            Ok(turn) => self.take_work_in(turn, seat).await,
+            Err(_) => Err(RegionError::Busy { region: seat.name.clone(), by: self.by() }),
+        }
+    }
+
+    async fn take_work_in(&self, turn: OwnedMutexGuard<()>, seat: &Seat) -> Result<WorkClaim, RegionError> {
+        let claim = seat.book.take_work(&self.by(), self.settings.work, turn).await;
         claim.map_err(|error| self.work_error(seat, error))
     }
 
@@ -340,37 +431,21 @@ impl Inner {
     }
 
     async fn demote(&self) -> Result<(), RegionError> {
-        let claim = self.take_work(&self.here).await?;
-        let (record, revision) = self.here.book.record().await.map_err(RegionError::Here)?;
-        if let Some(record) = record.filter(|record| record.role == Role::Active) {
-            self.write(&self.here, Role::Fenced, record.epoch, None, revision).await?;
-        }
-        self.fence_streams(&self.here).await?;
+        let claim = self.wait_for_work(&self.here).await?;
+        let fenced = self.fence(&self.here).await;
         claim.let_go().await;
+        fenced?;
         self.look().await
     }
 
     /// Writes the record of a region, if nobody has since that revision.
-    async fn write(
-        &self,
-        seat: &Seat,
-        role: Role,
-        epoch: u64,
-        promotion: Option<Promotion>,
-        revision: u64,
-    ) -> Result<u64, RegionError> {
-        let record = Record { role, epoch, since_ms: now_ms(), by: self.by(), promotion };
+    async fn write(&self, seat: &Seat, next: Next, revision: u64) -> Result<u64, RegionError> {
+        let Next { role, epoch, level, promotion } = next;
+        let record = Record { role, epoch, since_ms: now_ms(), by: self.by(), level, promotion };
         let written = seat.book.set_record(&record, revision).await;
         let revision = written.map_err(|error| self.seat_error(seat, error))?;
         tracing::info!(region = seat.name, %role, epoch, "region changed");
         Ok(revision)
-    }
-
-    /// Moves the subjects of all streams of a region away.
-    async fn fence_streams(&self, seat: &Seat) -> Result<(), RegionError> {
-        let streams = self.shared_streams(seat).await?;
-        let domain = &seat.domain;
-        self.each(seat, &streams, |stream| async move { mirrors::fence(domain, &stream).await }).await
     }
 
     async fn shared_streams(&self, seat: &Seat) -> Result<Vec<String>, RegionError> {

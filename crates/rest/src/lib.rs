@@ -42,6 +42,6 @@ pub use error::{CODES, Code};
 pub use pages::{Ask, Asking, Pages, PagesAnswer};
 pub use passage::{FORWARDED, NoPassage, PassError, Passage, Passing};
 pub use peer::{PEER, PeerSecret};
-pub use region::{Asked, RegionDesk, RegionRefusal, StandingBy};
+pub use region::{Asked, Force, RegionDesk, RegionRefusal, StandingBy};
 pub use serve::{Server, serve};
 pub use services::SHELF as SERVICES_SHELF;

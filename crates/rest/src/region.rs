@@ -20,10 +20,19 @@ pub enum RegionRefusal {
     Unavailable(String),
 }
 
+/// Whether a promotion waits for the pair.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Force {
+    No,
+    Yes,
+    /// Even if the region has never had everything.
+    Incomplete,
+}
+
 /// The regions of an installation.
 pub trait RegionDesk: Send + Sync {
     fn status(&self) -> Asked<'_, RegionView>;
-    fn promote(&self, force: bool) -> Asked<'_, PromotedView>;
+    fn promote(&self, force: Force) -> Asked<'_, PromotedView>;
     fn demote(&self) -> Asked<'_, RegionView>;
     fn drill(&self, switch: bool) -> Asked<'_, DrillView>;
 
@@ -67,7 +76,7 @@ mod tests {
         fn status(&self) -> Asked<'_, RegionView> {
             Box::pin(async { Err(RegionRefusal::Unavailable(String::new())) })
         }
-        fn promote(&self, _force: bool) -> Asked<'_, PromotedView> {
+        fn promote(&self, _force: Force) -> Asked<'_, PromotedView> {
             Box::pin(async { Err(RegionRefusal::Unavailable(String::new())) })
         }
         fn demote(&self) -> Asked<'_, RegionView> {

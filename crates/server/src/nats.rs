@@ -58,17 +58,23 @@ impl Nats {
         layout::check_region(&client, &settings.installation, settings.replicas).await?;
         let is_active = regions.as_ref().is_none_or(|regions| *regions.active().borrow());
         let (active, shown_active) = watch::channel(is_active);
-        if is_active {
-            layout::ensure(&client, &settings.installation, settings.replicas).await?;
-        }
         let context = async_nats::jetstream::new(client.nats().clone());
         let cluster = &config.cluster;
         let register =
             NatsRegister::start(context.clone(), &cluster.name, cluster.replicas, shown_active).await?;
         let journal = loop {
-            match open_journal(config, &settings, &client, &context, regions.as_ref()).await {
+            // Whether the streams are this region's own is asked each time: with a witness it may be active at any
+            // moment, and its pair may have been made so instead.
+            let own = regions.as_ref().is_none_or(Regions::has_own_streams);
+            let opened = async {
+                if own {
+                    layout::ensure(&client, &settings.installation, settings.replicas).await?;
+                }
+                open_journal(config, &settings, &client, &context, regions.as_ref(), own).await
+            };
+            match opened.await {
                 // A standby that has never seen its pair mirrors nothing yet.
-                Err(error) if regions.as_ref().is_some_and(|regions| !*regions.active().borrow()) => {
+                Err(error) if !own => {
                     tracing::info!(%error, "waiting for what the active region has");
                     tokio::time::sleep(LOOK_EVERY).await;
                 }
@@ -119,6 +125,7 @@ async fn open_journal(
     client: &Client,
     context: &async_nats::jetstream::Context,
     regions: Option<&Regions>,
+    own: bool,
 ) -> Result<AnyJournal, NatsError> {
     let cluster = &config.cluster;
     let bucket = names::snapshot_bucket(&cluster.name);
@@ -126,7 +133,7 @@ async fn open_journal(
         "nats" => {
             // Of a standby this is a mirror, which is not to be made here.
             let made = context.get_stream(format!("OBJ_{bucket}")).await.is_ok();
-            if !made && regions.is_some_and(|regions| !*regions.active().borrow()) {
+            if !made && !own {
                 return Err(NatsError::NotMirrored { bucket });
             }
             AnyStore::Bucket(Box::new(Bucket::open(context, &bucket, cluster.replicas).await?))

@@ -1,9 +1,9 @@
 //! The regions of the API: what NATS knows of them, in the words of the API.
 
 use journal_nats::regions::{
-    Drill, MirrorStatus, Mode, Promoted, Record, RegionError, Regions, Status, Step, Tail,
+    Drill, MirrorStatus, Mode, Promoted, Record, RegionError, Regions, Role, Status, Step, Tail,
 };
-use rest::{Asked, RegionDesk, RegionRefusal, StandingBy};
+use rest::{Asked, Force, RegionDesk, RegionRefusal, StandingBy};
 use wire::{
     CheckView, DrillView, MirrorView, PromotedView, RegionView, SideView, StreamTailView, TailView, Time,
 };
@@ -25,8 +25,12 @@ impl RegionDesk for Desk {
         Box::pin(async { self.regions.status().await.map(region_view).map_err(refusal) })
     }
 
-    fn promote(&self, force: bool) -> Asked<'_, PromotedView> {
-        let mode = if force { Mode::Forced } else { Mode::Planned };
+    fn promote(&self, force: Force) -> Asked<'_, PromotedView> {
+        let mode = match force {
+            Force::No => Mode::Planned,
+            Force::Yes => Mode::Forced,
+            Force::Incomplete => Mode::ForcedIncomplete,
+        };
         let regions = self.regions.clone();
         // Whoever asked may go away; what has begun goes on.
         let promoting = host::spawn("promotion", async move { regions.promote(mode).await });
@@ -73,9 +77,11 @@ fn refusal(error: RegionError) -> RegionRefusal {
         | RegionError::Pair { .. }
         | RegionError::PairUnreachable { .. }
         | RegionError::Witness(_)
-        | RegionError::Keep(_) => RegionRefusal::Unavailable(text),
+        | RegionError::Keep(_)
+        | RegionError::Store(_) => RegionRefusal::Unavailable(text),
         RegionError::Busy { .. }
         | RegionError::NotPromotable { .. }
+        | RegionError::Incomplete { .. }
         | RegionError::Behind(_)
         | RegionError::Changed
         | RegionError::LinkCarries { .. }
@@ -97,7 +103,7 @@ fn region_view(status: Status) -> RegionView {
 fn side_view(region: String, record: Option<Record>) -> SideView {
     let Some(record) = record else {
         let role = "unknown".to_owned();
-        return SideView { region, role, epoch: None, since: None, by: None, promotion: None };
+        return SideView { region, role, epoch: None, since: None, by: None, level: None, promotion: None };
     };
     let step = |step| match step {
         Step::Fence => "fence",
@@ -110,6 +116,7 @@ fn side_view(region: String, record: Option<Record>) -> SideView {
         epoch: Some(record.epoch),
         since: Some(time(record.since_ms)),
         by: Some(record.by),
+        level: (record.role == Role::Standby).then_some(record.level),
         promotion: record.promotion.map(|promotion| step(promotion.step).to_owned()),
     }
 }
@@ -135,6 +142,7 @@ fn tail_view(tail: Tail) -> TailView {
         overtaken_by: tail.overtaken_by,
         instance: tail.instance,
         folder: tail.folder,
+        bucket: tail.bucket,
         streams: streams.collect(),
     }
 }

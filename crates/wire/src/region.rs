@@ -34,6 +34,9 @@ pub struct SideView {
     pub since: Option<Time>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<String>,
+    /// Of a standby: whether its mirrors have had everything once. Until then it is not promoted, unless that is meant.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub level: Option<bool>,
     /// What a promotion that has begun is doing: fence, catch_up or open.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub promotion: Option<String>,
@@ -64,6 +67,9 @@ pub struct TailView {
     /// The instance on whose disk it is, and the folder there.
     pub instance: String,
     pub folder: String,
+    /// The bucket of objects in the region's NATS where it is, too.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bucket: Option<String>,
     pub streams: Vec<StreamTailView>,
 }
 
@@ -88,6 +94,8 @@ pub struct StreamTailView {
 pub struct PromoteRequest {
     /// Without the pair: what the mirrors do not have is lost.
     pub force: bool,
+    /// With force: even if this region was never level, or was overtaken. What it does not have is lost.
+    pub incomplete: bool,
 }
 
 /// A promotion that has ended.

@@ -14,6 +14,7 @@ pub fn status(region: &RegionView, screen: &Screen) -> String {
         Column::number("EPOCH"),
         Column::whole("SINCE (UTC)"),
         Column::text("BY"),
+        Column::whole("LEVEL"),
         Column::text("PROMOTION"),
     ]);
     for side in [&region.here, &region.pair] {
@@ -22,6 +23,10 @@ pub fn status(region: &RegionView, screen: &Screen) -> String {
     let mut text = sides.render(screen);
     if !region.pair_reachable {
         text.push_str(&format!("{} does not answer.\n", clean(&region.pair.region)));
+    }
+    for side in [&region.here, &region.pair].into_iter().filter(|side| side.level == Some(false)) {
+        let name = clean(&side.region);
+        text.push_str(&format!("{name} has not had everything yet: it is not promoted by itself.\n"));
     }
     if region.active.is_none() {
         text.push_str("Nobody is active. Make one so with: sortie region promote\n");
@@ -40,7 +45,7 @@ pub fn status(region: &RegionView, screen: &Screen) -> String {
     text
 }
 
-fn side_row(side: &SideView) -> [Cell; 6] {
+fn side_row(side: &SideView) -> [Cell; 7] {
     let tone = match side.role.as_str() {
         "active" => Tone::Good,
         "standby" => Tone::Plain,
@@ -52,6 +57,11 @@ fn side_row(side: &SideView) -> [Cell; 6] {
         Cell::new(side.epoch.map(|epoch| epoch.to_string()).unwrap_or_default()),
         Cell::new(side.since.map(when::second).unwrap_or_default()),
         Cell::new(side.by.as_deref().unwrap_or_default()),
+        match side.level {
+            None => Cell::new(""),
+            Some(true) => Cell::toned(Tone::Good, "yes"),
+            Some(false) => Cell::toned(Tone::Attention, "not yet"),
+        },
         Cell::toned(Tone::Attention, side.promotion.as_deref().unwrap_or_default()),
     ]
 }
@@ -125,13 +135,19 @@ pub fn tail(region: &RegionView, screen: &Screen) -> String {
         return format!("{} was never overtaken with a divergent tail.\n", clean(&region.here.region));
     };
     let mut text = format!(
-        "Written under epoch {}, overtaken by epoch {}, kept at {} by {} in {}\n\n",
+        "Written under epoch {}, overtaken by epoch {}, kept at {} by {} in {}\n",
         tail.epoch,
         tail.overtaken_by,
         when::second(tail.kept_at),
         clean(&tail.instance),
         clean(&tail.folder)
     );
+    if let Some(bucket) = &tail.bucket {
+        let bucket = clean(bucket);
+        let line =
+            format!("and in the region's NATS: nats object ls {bucket}, nats object get {bucket} NAME\n");
+        text.push_str(&line);
+    }
     let mut table = Table::new([
         Column::whole("STREAM"),
         Column::number("FROM"),
@@ -150,6 +166,7 @@ pub fn tail(region: &RegionView, screen: &Screen) -> String {
             Cell::toned(Tone::Attention, stream.whole.as_deref().unwrap_or_default()),
         ]);
     }
+    text.push('\n');
     text.push_str(&table.render(screen));
     for stream in &tail.streams {
         text.push_str(&format!("\n{}\n", clean(&stream.stream)));
@@ -169,14 +186,15 @@ mod tests {
     #[test]
     fn a_status_shows_both_sides_and_how_far_the_mirrors_are() {
         let json = r#"{"here":{"region":"westeurope","role":"active","epoch":3,"since":"2026-03-01T12:00:00Z",
-            "by":"westeurope/a"},"pair":{"region":"northeurope","role":"standby","epoch":3},"pair_reachable":true,
+            "by":"westeurope/a"},"pair":{"region":"northeurope","role":"standby","epoch":3,"level":false},"pair_reachable":true,
             "active":"westeurope","mirrors":[{"stream":"sortie_JRN_00000","last":9,"origin_last":10,"lag":1},
             {"stream":"sortie_JRN_00001"}]}"#;
         let region: RegionView = serde_json::from_str(json).unwrap();
         expect![[r#"
-            REGION       ROLE     EPOCH  SINCE (UTC)          BY
+            REGION       ROLE     EPOCH  SINCE (UTC)          BY            LEVEL
             westeurope   active       3  2026-03-01 12:00:00  westeurope/a
-            northeurope  standby      3
+            northeurope  standby      3                                     not yet
+            northeurope has not had everything yet: it is not promoted by itself.
 
             MIRROR            LAST  ORIGIN  LAG
             sortie_JRN_00000     9      10    1
@@ -198,6 +216,27 @@ mod tests {
               the pair mirrors it as soon as it can
         "#]]
         .assert_eq(&promoted(&view));
+    }
+
+    #[test]
+    fn a_tail_says_where_it_is_and_what_is_in_it() {
+        let json = r#"{"here":{"region":"east","role":"standby","epoch":2,"level":true},"pair":{"region":"west",
+            "role":"active","epoch":2},"pair_reachable":true,"mirrors":[],"tail":{"kept_at":"2026-03-01T12:00:00Z",
+            "epoch":1,"overtaken_by":2,"instance":"a","folder":"/data/divergent/epoch-1","bucket":"sortie_divergent",
+            "streams":[{"stream":"sortie_ING_00000","from":11,"through":13,"messages":3,"bytes":36,
+            "contents":["run d-1"]}]}}"#;
+        let region: RegionView = serde_json::from_str(json).unwrap();
+        expect![[r#"
+            Written under epoch 1, overtaken by epoch 2, kept at 2026-03-01 12:00:00 by a in /data/divergent/epoch-1
+            and in the region's NATS: nats object ls sortie_divergent, nats object get sortie_divergent NAME
+
+            STREAM            FROM  THROUGH  MESSAGES  BYTES
+            sortie_ING_00000    11       13         3     36
+
+            sortie_ING_00000
+              run d-1
+        "#]]
+        .assert_eq(&tail(&region, &PLAIN));
     }
 
     #[test]

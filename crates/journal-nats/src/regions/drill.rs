@@ -87,6 +87,8 @@ impl Inner {
             epoch: watch::Sender::new(0),
             seen: watch::Sender::default(),
             looking: tokio::sync::Mutex::default(),
+            working: Arc::default(),
+            trim: std::sync::Mutex::default(),
             reach: Reach::new(self.here.domain.clone(), settings.reach),
             witness,
             settings,
@@ -135,6 +137,13 @@ impl Inner {
             });
             told.collect::<Vec<_>>().join(", ")
         });
+        let standby = [(&status.region, &status.record), (&status.pair, &status.pair_record)];
+        let partial = standby.into_iter().find(|(_, record)| {
+            record.as_ref().is_some_and(|record| record.role == Role::Standby && !record.level)
+        });
+        let level = check("the standby has had everything", partial.is_none(), "", || {
+            format!("{} was not level yet", partial.map_or("it", |(region, _)| region))
+        });
         let link = match self.check_link().await {
             Ok(()) => check("the link keeps them apart", true, "", String::new),
             Err(error) => check("the link keeps them apart", false, "", || error.to_string()),
@@ -143,7 +152,7 @@ impl Inner {
         let configs = check("the streams would open as they are", changed.is_empty(), "", || {
             format!("not noted yet how {} is configured", changed.join(", "))
         });
-        Ok(vec![reachable, active, current, link, configs])
+        Ok(vec![reachable, active, current, level, link, configs])
     }
 
     /// The streams of the active region whose configuration the other one has not noted as it is.

@@ -4,9 +4,9 @@ use std::sync::Weak;
 use std::time::Duration;
 
 use super::record::Record;
-use super::role::{Move, Role, Standing, first_standing, on_pair};
+use super::role::{Move, Role, first_standing, on_pair};
 use super::witness::Witness;
-use super::{Inner, RegionError, Seen};
+use super::{Inner, Next, RegionError, Seen};
 
 /// How soon an instance notices that its region has another role.
 const LOOK_EVERY: Duration = Duration::from_millis(500);
@@ -53,15 +53,15 @@ impl Inner {
         match next {
             Move::Stay => Ok(()),
             Move::Fence => {
-                self.write(&self.here, Role::Fenced, here.epoch, None, revision).await?;
+                self.write(&self.here, Next::overtaken(here.epoch), revision).await?;
                 self.fence_streams(&self.here).await
             }
             // A promotion was begun here, and then the pair was promoted instead: some mirrors are streams by now,
             // and become mirrors again as those of any region that was overtaken.
             Move::Note { .. } if here.promotion.is_some() => {
-                self.write(&self.here, Role::Fenced, here.epoch, None, revision).await.map(drop)
+                self.write(&self.here, Next::overtaken(here.epoch), revision).await.map(drop)
             }
-            Move::Note { epoch } => self.write(&self.here, here.role, epoch, None, revision).await.map(drop),
+            Move::Note { epoch } => self.write(&self.here, Next::standby(epoch), revision).await.map(drop),
             Move::Rejoin { epoch } => match self.rejoin_here(epoch).await {
                 Err(RegionError::Busy { .. }) => Ok(()),
                 done => done,
@@ -77,8 +77,11 @@ impl Inner {
         }
         let home = self.settings.home == self.settings.name;
         let first = first_standing(self.side, home, pair.as_ref().map(Record::standing));
-        let Standing { role, epoch } = first;
-        match self.write(&self.here, role, epoch, None, 0).await {
+        let next = match first.role {
+            Role::Active => Next::active(first.epoch),
+            Role::Standby | Role::Fenced => Next::standby(first.epoch),
+        };
+        match self.write(&self.here, next, 0).await {
             // Another instance was first, with the same.
             Ok(_) | Err(RegionError::Changed) => {}
             Err(error) => return Err(error),
@@ -108,24 +111,32 @@ impl Inner {
         self.active.send_if_modified(|known| std::mem::replace(known, active) != active);
     }
 
-    /// A standby mirrors what is new at its pair.
+    /// A standby mirrors what is new at its pair, and sees when it has had everything.
     pub(super) async fn upkeep(&self, thoroughly: bool) -> Result<(), RegionError> {
         let seen = self.seen.borrow().clone();
         let (Some(here), Some(pair)) = (seen.here, seen.pair) else { return Ok(()) };
         let mirrors = here.role == Role::Standby && here.promotion.is_none() && pair.role == Role::Active;
-        if !mirrors || !thoroughly && self.all_mirrored().await? {
+        if !mirrors || !thoroughly && here.level && self.all_mirrored().await? {
             return Ok(());
         }
         let claim = match self.take_work(&self.here).await {
             Err(RegionError::Busy { .. }) => return Ok(()),
             claim => claim?,
         };
-        let mut kept = self.keep_mirrors().await;
-        if thoroughly && kept.is_ok() {
-            kept = self.trim_mirrors().await;
-        }
+        let kept = self.care(thoroughly).await;
         claim.let_go().await;
         kept
+    }
+
+    /// What upkeep does once nobody else is at it.
+    async fn care(&self, thoroughly: bool) -> Result<(), RegionError> {
+        // What was seen may be old: streams of a promotion that has begun must not become mirrors again.
+        let (here, _) = self.here.book.record().await.map_err(RegionError::Here)?;
+        let Some(here) = here.filter(|here| here.role == Role::Standby && here.promotion.is_none()) else {
+            return Ok(());
+        };
+        self.keep_level().await?;
+        if thoroughly { self.trim_mirrors(here.epoch).await } else { Ok(()) }
     }
 
     /// Whether there is a noted stream here for each that the pair has.

@@ -6,12 +6,10 @@ use std::time::{Duration, Instant};
 use serde::{Deserialize, Serialize};
 use tokio::time::sleep;
 
-use super::domain::DomainError;
 use super::mirrors::{self, MirrorStatus};
-use super::record::{Points, Promotion, Step};
+use super::record::{Points, Promotion, Record, Step};
 use super::role::{self, Role, Standing};
-use super::{Inner, RegionError, now_ms};
-use crate::names;
+use super::{Inner, Next, RegionError, now_ms};
 
 /// How a promotion treats the pair.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,6 +18,14 @@ pub enum Mode {
     Planned,
     /// The pair is left alone: what the mirrors have not got is lost to this region.
     Forced,
+    /// Forced, even if this region has never had everything.
+    ForcedIncomplete,
+}
+
+impl Mode {
+    pub(super) fn is_forced(self) -> bool {
+        matches!(self, Mode::Forced | Mode::ForcedIncomplete)
+    }
 }
 
 /// A promotion that has ended.
@@ -48,7 +54,7 @@ const POLL: Duration = Duration::from_millis(100);
 impl Inner {
     pub(super) async fn promote(&self, mode: Mode) -> Result<Promoted, RegionError> {
         let begun = Instant::now();
-        let claim = self.take_work(&self.here).await?;
+        let claim = self.wait_for_work(&self.here).await?;
         let mut promoted = self.promote_claimed(mode, begun).await;
         for _ in 0..AGAIN_MAX {
             // What it read was old, or it was cut short before: it reads again, and goes on.
@@ -77,6 +83,7 @@ impl Inner {
             let region = self.settings.name.clone();
             return Err(RegionError::NotPromotable { region, reason: reason.to_owned() });
         }
+        self.require_level(&here, pair, mode).await?;
         let known = here.epoch.max(pair.map(|pair| pair.epoch).unwrap_or_default());
         // What was begun goes on under the epoch that it had, unless the pair has gone past it.
         let begun_epoch = here.promotion.as_ref().map(|promotion| promotion.epoch);
@@ -86,26 +93,26 @@ impl Inner {
             promotion.epoch == epoch && promotion.step == Step::Open && !promotion.forced
         });
         let step = if caught_up { Step::Open } else { Step::Fence };
-        let mut promotion = Promotion { epoch, forced: mode == Mode::Forced, step, begun_ms: now_ms() };
+        let mut promotion = Promotion { epoch, forced: mode.is_forced(), step, begun_ms: now_ms() };
         let standing = here.standing();
-        let mut revision = self.step(standing, &promotion, revision).await?;
+        let mut revision = self.step(&here, &promotion, revision).await?;
         let streams = self.streams_to_open(standing, mode, caught_up).await?;
         let mirrors = mirrors::status(&self.here.domain, &self.there.domain, streams.clone()).await;
         let mut lag = mirrors.map_err(RegionError::Here)?;
         if mode == Mode::Planned && !caught_up {
-            self.fence_pair().await?;
+            self.fence(&self.there).await?;
             promotion.step = Step::CatchUp;
-            revision = self.step(standing, &promotion, revision).await?;
+            revision = self.step(&here, &promotion, revision).await?;
             if standing.role == Role::Standby {
                 lag = self.catch_up(&streams).await?;
             }
         }
         self.lease_for(epoch, mode).await?;
         promotion.step = Step::Open;
-        let revision = self.step(standing, &promotion, revision).await?;
+        let revision = self.step(&here, &promotion, revision).await?;
         self.open(epoch, &streams).await?;
         self.fill_inboxes(&streams).await?;
-        self.write(&self.here, Role::Active, epoch, None, revision).await?;
+        self.write(&self.here, Next::active(epoch), revision).await?;
         Ok(promoted(epoch, promotion.forced, begun, lag))
     }
 
@@ -113,7 +120,7 @@ impl Inner {
     async fn pair_standing(&self, mode: Mode) -> Result<Option<Standing>, RegionError> {
         match self.there.book.record().await {
             Ok((record, _)) => Ok(record.map(|record| record.standing())),
-            Err(_) if mode == Mode::Forced => Ok(None),
+            Err(_) if mode.is_forced() => Ok(None),
             Err(error) => Err(RegionError::PairUnreachable {
                 pair: self.settings.pair.clone(),
                 cause: error.to_string(),
@@ -121,14 +128,9 @@ impl Inner {
         }
     }
 
-    async fn step(
-        &self,
-        standing: Standing,
-        promotion: &Promotion,
-        revision: u64,
-    ) -> Result<u64, RegionError> {
-        let promotion = Some(promotion.clone());
-        self.write(&self.here, standing.role, standing.epoch, promotion, revision).await
+    async fn step(&self, here: &Record, promotion: &Promotion, revision: u64) -> Result<u64, RegionError> {
+        let next = Next { promotion: Some(promotion.clone()), ..Next::of(here) };
+        self.write(&self.here, next, revision).await
     }
 
     /// All streams that the active region had, as it was last seen. One that is not here would be a hole.
@@ -156,45 +158,6 @@ impl Inner {
             return Ok(known);
         };
         Err(RegionError::NotPromotable { region: self.settings.name.clone(), reason })
-    }
-
-    /// Tells the pair to let go, waits until its instances have, and moves its subjects away.
-    async fn fence_pair(&self) -> Result<(), RegionError> {
-        let (record, revision) = self.there.book.record().await.map_err(|error| self.pair_error(error))?;
-        let active = record.filter(|record| record.role == Role::Active);
-        if let Some(record) = active {
-            self.write(&self.there, Role::Fenced, record.epoch, None, revision).await?;
-        }
-        let deadline = Instant::now() + self.settings.patience;
-        while Instant::now() < deadline {
-            match self.pair_holds().await {
-                // Without the bucket nobody holds anything.
-                Ok(0) | Err(DomainError::Missing) => break,
-                Ok(_) | Err(DomainError::Unreachable { .. }) => sleep(POLL).await,
-                Err(error) => return Err(self.pair_error(error)),
-            }
-        }
-        self.fence_streams(&self.there).await
-    }
-
-    /// How many partitions the pair's instances hold, dead ones not counted.
-    async fn pair_holds(&self) -> Result<usize, DomainError> {
-        let there = &self.there.domain;
-        let bucket = names::partition_bucket(&self.settings.installation);
-        let held = there.info_of_subjects(&format!("KV_{bucket}"), &format!("$KV.{bucket}.>")).await?;
-        let members = names::instance_bucket(&self.settings.installation);
-        let living = there.info_of_subjects(&format!("KV_{members}"), &format!("$KV.{members}.>")).await;
-        let living = living.map(|info| info.subjects).unwrap_or_default();
-        let mut count = 0;
-        for subject in held.subjects.keys() {
-            let Some(key) = subject.strip_prefix(&format!("$KV.{bucket}.")) else { continue };
-            let Some(value) = there.value(&bucket, key).await? else { continue };
-            let holding: Option<cluster::Holding> = serde_json::from_slice(&value.data).ok();
-            let holder = holding.and_then(|holding| holding.holder);
-            let lives = |holder: &cluster::InstanceId| living.keys().any(|key| key.ends_with(&holder.0));
-            count += usize::from(holder.as_ref().is_some_and(lives));
-        }
-        Ok(count)
     }
 
     /// Waits until every mirror ends where its origin does, which nobody writes to any more.

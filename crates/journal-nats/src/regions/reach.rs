@@ -89,7 +89,9 @@ impl Reach {
         loop {
             if let Ok(info) = self.pair.info(stream).await {
                 mirror.send_modify(|mirror| {
-                    mirror.last = mirror.last.max(info.last);
+                    // What is no mirror is the pair's own, with other messages under the same numbers. And a mirror
+                    // that was made anew has lost what was seen of the one before.
+                    mirror.last = if info.is_mirror() { info.last } else { 0 };
                     mirror.given_up_until = None;
                 });
             }
@@ -129,6 +131,9 @@ impl Regions {
         let Inner { here, there, settings, .. } = &*self.inner;
         let missing = |error: DomainError| format!("{} cannot be asked what it has: {error}", settings.pair);
         let mirror = there.domain.info(stream).await.map_err(missing)?;
+        if !mirror.is_mirror() {
+            return Err(format!("{} does not mirror {stream}", settings.pair));
+        }
         if mirror.last + 1 < first {
             return Err(format!("{} has {stream} only through {}", settings.pair, mirror.last));
         }

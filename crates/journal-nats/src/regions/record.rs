@@ -1,18 +1,24 @@
 //! What the bucket of a region says: its role, how far a promotion has got, and what its streams are like.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
+use tokio::sync::{Mutex, OwnedMutexGuard};
+use tokio::task::AbortHandle;
 
 use super::domain::{Domain, DomainError};
+use super::now_ms;
 use super::role::{Role, Standing};
 use crate::names;
 
 const ROLE: &str = "role";
 const WORK: &str = "work";
 const TAIL: &str = "tail";
+const GOAL: &str = "goal";
 
 /// The role of a region as it is written down.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -23,6 +29,10 @@ pub struct Record {
     pub since_ms: u64,
     /// The region and instance that wrote it.
     pub by: String,
+    /// Whether it has had everything that was there under this epoch: it was active, or its mirrors were level once.
+    /// What is not level is a copy of some of it, and nobody makes that the active region by mistake.
+    #[serde(default)]
+    pub level: bool,
     /// A promotion of this region that has begun and has not ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub promotion: Option<Promotion>,
@@ -68,15 +78,20 @@ pub(crate) struct Point {
     pub(crate) check: Option<u32>,
 }
 
+/// Where the streams of the active region ended when a region began to mirror them under an epoch: once its mirrors
+/// have come that far, it is level.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Goal {
+    pub(crate) epoch: u64,
+    pub(crate) streams: BTreeMap<String, u64>,
+}
+
 /// Who does the work of a region that must not be done by two at once.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct Work {
     by: Option<String>,
     until_ms: u64,
 }
-
-/// How long a worker is believed in without a word of it.
-const WORK_MS: u64 = 30_000;
 
 /// The bucket `<i>_region` of one domain.
 #[derive(Debug, Clone)]
@@ -156,17 +171,33 @@ impl Book {
         self.write(TAIL, tail, None).await.map(drop)
     }
 
+    pub(crate) async fn goal(&self) -> Result<Option<Goal>, DomainError> {
+        Ok(self.read(GOAL).await?.0)
+    }
+
+    pub(crate) async fn set_goal(&self, goal: &Goal) -> Result<(), DomainError> {
+        self.write(GOAL, goal, None).await.map(drop)
+    }
+
     /// Takes the work of this region, or says who has it.
-    pub(crate) async fn take_work(&self, by: &str, now_ms: u64) -> Result<WorkClaim, WorkError> {
+    pub(crate) async fn take_work(
+        &self,
+        by: &str,
+        lives: Duration,
+        turn: OwnedMutexGuard<()>,
+    ) -> Result<WorkClaim, WorkError> {
         let (work, revision): (Option<Work>, u64) = self.read(WORK).await?;
         if let Some(Work { by: Some(other), until_ms }) = work
             && other != by
-            && now_ms < until_ms
+            && now_ms() < until_ms
         {
             return Err(WorkError::Taken(other));
         }
-        let claim = WorkClaim { book: self.clone(), by: by.to_owned(), revision };
-        claim.again(now_ms).await
+        let (book, by, revision) = (self.clone(), by.to_owned(), Mutex::new(revision));
+        let held = Arc::new(Held { book, by, lives, revision });
+        held.again().await?;
+        let renewing = host::spawn("region's work", renew(held.clone())).abort_handle();
+        Ok(WorkClaim { held, renewing, _turn: turn })
     }
 
     async fn read<T: DeserializeOwned>(&self, key: &str) -> Result<(Option<T>, u64), DomainError> {
@@ -187,12 +218,24 @@ impl Book {
     }
 }
 
-/// The work of a region is ours, as long as [`WorkClaim::again`] says so.
+/// The work of a region is ours, as long as [`WorkClaim::again`] says so. It is renewed until this goes: some of it takes
+/// longer than a worker is believed in.
 #[derive(Debug)]
 pub(crate) struct WorkClaim {
+    held: Arc<Held>,
+    renewing: AbortHandle,
+    /// The tasks of an instance share its name, and take turns.
+    _turn: OwnedMutexGuard<()>,
+}
+
+#[derive(Debug)]
+struct Held {
     book: Book,
     by: String,
-    revision: u64,
+    /// How long a worker is believed in without a word of it.
+    lives: Duration,
+    // Held while it is written: one renewal after the other.
+    revision: Mutex<u64>,
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -205,20 +248,48 @@ pub(crate) enum WorkError {
 
 impl WorkClaim {
     /// Makes sure that nobody has taken it meanwhile. To be called before each step that cannot be taken back.
-    pub(crate) async fn again(mut self, now_ms: u64) -> Result<WorkClaim, WorkError> {
-        let work = Work { by: Some(self.by.clone()), until_ms: now_ms + WORK_MS };
-        match self.book.write(WORK, &work, Some(self.revision)).await {
-            Ok(revision) => self.revision = revision,
-            Err(DomainError::Changed) => return Err(WorkError::Taken("another instance".to_owned())),
-            Err(error) => return Err(error.into()),
-        }
-        Ok(self)
+    pub(crate) async fn again(&self) -> Result<(), WorkError> {
+        self.held.again().await
     }
 
     pub(crate) async fn let_go(self) {
+        // A renewal that is under way ends first: whoever breaks it off does not know the revision.
+        let revision = self.held.revision.lock().await;
         let work = Work { by: None, until_ms: 0 };
         // It ends by itself when this fails.
-        let _ = self.book.write(WORK, &work, Some(self.revision)).await;
+        let _ = self.held.book.write(WORK, &work, Some(*revision)).await;
+    }
+}
+
+impl Drop for WorkClaim {
+    fn drop(&mut self) {
+        self.renewing.abort();
+    }
+}
+
+impl Held {
+    async fn again(&self) -> Result<(), WorkError> {
+        let mut revision = self.revision.lock().await;
+        let lives_ms = u64::try_from(self.lives.as_millis()).unwrap_or(u64::MAX);
+        let work = Work { by: Some(self.by.clone()), until_ms: now_ms().saturating_add(lives_ms) };
+        match self.book.write(WORK, &work, Some(*revision)).await {
+            Ok(written) => *revision = written,
+            Err(DomainError::Changed) => return Err(WorkError::Taken("another instance".to_owned())),
+            Err(error) => return Err(error.into()),
+        }
+        Ok(())
+    }
+}
+
+/// Says that the worker is at it, until somebody else is.
+async fn renew(held: Arc<Held>) {
+    loop {
+        tokio::time::sleep(held.lives / 3).await;
+        match held.again().await {
+            // The worker finds out by itself, before it does what cannot be taken back.
+            Err(WorkError::Taken(_)) => return,
+            Ok(()) | Err(WorkError::Domain(_)) => {}
+        }
     }
 }
 

@@ -4,8 +4,9 @@ use super::domain::DomainError;
 use super::mirrors;
 use super::record::{Point, Points, WorkClaim};
 use super::role::{Move, on_pair};
-use super::tail::{StreamTail, Tail, keep};
-use super::{Inner, RegionError, Role, Seat, now_ms};
+use super::tail::{StreamTail, Tail, file_of, keep, store};
+use super::{Inner, Next, RegionError, Seat, now_ms};
+use crate::names;
 
 /// What of a stream the pair never got.
 struct Divergent {
@@ -42,11 +43,12 @@ impl Inner {
         &self,
         seat: &Seat,
         origin: &Seat,
-        mut claim: WorkClaim,
+        claim: WorkClaim,
         epoch: u64,
         place: Keep,
     ) -> Result<(), RegionError> {
-        let (record, revision) = seat.book.record().await.map_err(|error| self.seat_error(seat, error))?;
+        let (record, mut revision) =
+            seat.book.record().await.map_err(|error| self.seat_error(seat, error))?;
         let (active, _) = origin.book.record().await.map_err(|error| self.seat_error(origin, error))?;
         let (Some(record), Some(active)) = (record, active) else { return Err(RegionError::Changed) };
         if on_pair(record.standing(), active.standing()) != (Move::Rejoin { epoch }) {
@@ -66,15 +68,20 @@ impl Inner {
         if !divergent.is_empty() {
             self.keep_tail(seat, record.epoch, epoch, divergent).await?;
         }
+        // From the first stream that goes until the mirrors are level this is a copy of some of it.
+        if record.level {
+            claim.again().await.map_err(|error| self.work_error(seat, error))?;
+            revision = self.write(seat, Next::overtaken(record.epoch), revision).await?;
+        }
         for stream in self.shared_streams(seat).await? {
             let info = seat.domain.info(&stream).await.map_err(|error| self.seat_error(seat, error))?;
             if !info.is_mirror() {
-                claim = claim.again(now_ms()).await.map_err(|error| self.work_error(seat, error))?;
+                claim.again().await.map_err(|error| self.work_error(seat, error))?;
                 seat.domain.delete(&stream).await.map_err(|error| self.seat_error(seat, error))?;
             }
         }
         self.mirror_all(seat, origin).await?;
-        self.write(seat, Role::Standby, epoch, None, revision).await?;
+        self.write(seat, Next::standby(epoch), revision).await?;
         claim.let_go().await;
         Ok(())
     }
@@ -167,8 +174,8 @@ impl Inner {
         overtaken_by: u64,
         divergent: Vec<Divergent>,
     ) -> Result<(), RegionError> {
-        let kept_ms = now_ms();
-        let folder = self.settings.data.join("divergent").join(format!("{kept_ms}-epoch-{epoch}"));
+        // One folder for all goes: the streams of an earlier one may be gone.
+        let folder = self.settings.data.join("divergent").join(format!("epoch-{epoch}"));
         let mut streams: Vec<StreamTail> = Vec::new();
         for part in divergent {
             let kept = keep(&seat.domain, &folder, &part.stream, part.from, part.through).await?;
@@ -177,15 +184,23 @@ impl Inner {
         }
         let messages: u64 = streams.iter().map(|stream| stream.messages).sum();
         tracing::warn!(region = seat.name, messages, folder = %folder.display(), "a divergent tail was kept");
+        let files: Vec<String> = streams.iter().map(|kept| file_of(&kept.stream)).collect();
+        let bucket = names::divergent_bucket(&self.settings.installation);
+        let earlier = seat.book.tail().await.map_err(|error| self.seat_error(seat, error))?;
         let tail = Tail {
-            kept_ms,
+            kept_ms: now_ms(),
             epoch,
             overtaken_by,
             instance: self.settings.instance.clone(),
             folder: folder.display().to_string(),
+            bucket: Some(bucket.clone()),
             streams,
-        };
+        }
+        .with_earlier(earlier);
         super::tail::finish(&folder, &tail).await?;
+        // The disk of an instance may go with it; what was acknowledged stays where the streams were.
+        let context = async_nats::jetstream::new(self.client.clone());
+        store(&context, &bucket, self.settings.replicas, &folder, &files).await?;
         seat.book.set_tail(&tail).await.map_err(|error| self.seat_error(seat, error))
     }
 
@@ -207,7 +222,7 @@ impl Inner {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Keep {
-    /// In files of this instance.
+    /// In files of this instance and in the NATS of its region.
     Here,
     /// Whatever would have to be kept stops it.
     Nothing,

@@ -109,5 +109,15 @@ pub fn may_promote(here: Standing, pair: Option<Standing>) -> Result<(), &'stati
     }
 }
 
+/// Whether a region may be promoted only when it is known to have had everything. One that was active last has, if its
+/// pair can be asked that nobody was active since.
+pub fn must_be_level(here: Standing, pair: Option<Standing>) -> bool {
+    match here.role {
+        Role::Active => false,
+        Role::Standby => true,
+        Role::Fenced => pair.is_none(),
+    }
+}
+
 #[cfg(test)]
 mod tests;

@@ -15,7 +15,7 @@ use super::domain::{Domain, DomainError};
 use super::promote::Mode;
 use super::record::bucket_config;
 use super::role::Role;
-use super::{Inner, RegionError, Settings};
+use super::{Inner, Next, RegionError, Settings};
 
 const LOOK_EVERY: Duration = Duration::from_millis(500);
 const KEY: &str = "lease";
@@ -93,28 +93,45 @@ impl Witness {
         if granted > epoch {
             return Ok(Said::Overtaken(granted));
         }
-        let found = self.domain.value(&self.leases, KEY).await?;
-        let lease: Option<Lease> = found.as_ref().and_then(|found| serde_json::from_slice(&found.data).ok());
+        let (lease, revision) = self.lease().await?;
         if let Some(lease) = lease
             && hold == Hold::MineOrFree
             && lease.region != self.region
         {
             return Ok(Said::HeldBy(lease.region));
         }
-        let revision = found.map(|found| found.sequence).unwrap_or_default();
         let lease = json!({ "region": self.region, "epoch": epoch }).to_string().into_bytes();
         match self.domain.put(&self.leases, KEY, lease, Some(revision)).await {
             Ok(_) => {}
-            // Another instance was faster, perhaps one of ours: the next renewal will tell.
-            Err(DomainError::Changed) => return Ok(Said::HeldBy("another instance".to_owned())),
+            // Another instance was faster. If it is one of ours, it has renewed for all of us, and later than this began.
+            Err(DomainError::Changed) => match self.lease().await?.0 {
+                Some(lease) if lease.region == self.region && lease.epoch == epoch => {}
+                Some(lease) => return Ok(Said::HeldBy(lease.region)),
+                None => return Ok(Said::HeldBy("nobody any more".to_owned())),
+            },
             Err(error) => return Err(error),
         }
         if granted < epoch {
             let grant = epoch.to_string().into_bytes();
-            self.domain.put(&self.grants, "epoch", grant, Some(grant_revision)).await?;
+            match self.domain.put(&self.grants, "epoch", grant, Some(grant_revision)).await {
+                Ok(_) => {}
+                Err(DomainError::Changed) => match self.granted().await?.0 {
+                    granted if granted > epoch => return Ok(Said::Overtaken(granted)),
+                    granted if granted < epoch => return Err(DomainError::Changed),
+                    // One of ours has written the same.
+                    _ => {}
+                },
+                Err(error) => return Err(error),
+            }
         }
         *self.held_until.lock().unwrap_or_else(PoisonError::into_inner) = Some(begun + self.hold());
         Ok(Said::Yes)
+    }
+
+    /// Who has the lease, with its revision.
+    async fn lease(&self) -> Result<(Option<Lease>, u64), DomainError> {
+        let Some(found) = self.domain.value(&self.leases, KEY).await? else { return Ok((None, 0)) };
+        Ok((serde_json::from_slice(&found.data).ok(), found.sequence))
     }
 
     /// The highest epoch that was ever granted, with its revision.
@@ -193,6 +210,12 @@ impl Inner {
                 if !stands_in {
                     return Ok(());
                 }
+                if !here.level {
+                    // The mirrors may be empty. What the pair has may be all there is: a person decides.
+                    let pair = &self.settings.pair;
+                    tracing::error!(pair, "the pair's lease has run out, and this region was never level");
+                    return Ok(());
+                }
                 let mode = if self.seen.borrow().pair_reachable { Mode::Planned } else { Mode::Forced };
                 tracing::warn!(pair = self.settings.pair, "the pair's lease has run out; standing in for it");
                 self.promote(mode).await.map(drop)
@@ -204,7 +227,7 @@ impl Inner {
     async fn fence_here(&self, epoch: u64) -> Result<(), RegionError> {
         let (record, revision) = self.here.book.record().await.map_err(RegionError::Here)?;
         if record.is_some_and(|record| record.role == Role::Active && record.epoch == epoch) {
-            self.write(&self.here, Role::Fenced, epoch, None, revision).await?;
+            self.write(&self.here, Next::overtaken(epoch), revision).await?;
         }
         self.fence_streams(&self.here).await
     }
@@ -228,5 +251,36 @@ impl Inner {
                 }
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures_util::future::join_all;
+    use peers::{NatsCluster, NatsSettings};
+
+    use super::*;
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn instances_that_renew_at_the_same_moment_all_hold_the_lease() {
+        let third = NatsCluster::start_with(NatsSettings { servers: 1, ..NatsSettings::default() }).unwrap();
+        let settings = Settings::new("east", "west", "east", "sortie");
+        let mut siblings = Vec::new();
+        for _ in 0..6 {
+            let client = async_nats::connect(&third.urls()[0]).await.unwrap();
+            siblings.push(Witness::new(client, &settings));
+        }
+        siblings[0].make().await.unwrap();
+        for epoch in [1, 1, 3, 3] {
+            let said = join_all(siblings.iter().map(|one| one.ask_for(epoch, Hold::MineOrFree))).await;
+            assert_eq!(said, vec![Ok(Said::Yes); 6], "epoch {epoch}");
+            assert!(siblings.iter().all(Witness::holds));
+        }
+        let west = Settings::new("west", "east", "east", "sortie");
+        let west = Witness::new(async_nats::connect(&third.urls()[0]).await.unwrap(), &west);
+        assert_eq!(west.ask_for(4, Hold::MineOrFree).await, Ok(Said::HeldBy("east".to_owned())));
+        assert!(!west.holds());
+        assert_eq!(west.ask_for(4, Hold::Anybodys).await, Ok(Said::Yes));
+        assert_eq!(siblings[0].ask_for(3, Hold::MineOrFree).await, Ok(Said::Overtaken(4)));
     }
 }

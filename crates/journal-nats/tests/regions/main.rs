@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used)]
 
+mod levels;
 mod proxy;
 mod stage;
 mod switches;

@@ -18,8 +18,8 @@ pub struct Stage {
     pub link: Proxy,
     pub data: TempDir,
     // The servers end before the wire does.
-    _east: NatsCluster,
-    _west: NatsCluster,
+    east_servers: NatsCluster,
+    _west_servers: NatsCluster,
     pub east: Client,
     pub west: Client,
 }
@@ -49,7 +49,7 @@ impl Stage {
         let west = NatsCluster::start_with(settings("west", vec![remote])).unwrap();
         let (east_client, west_client) = (connect(&east.urls()[0]).await, connect(&west.urls()[0]).await);
         let data = TempDir::new().unwrap();
-        Stage { link, data, _east: east, _west: west, east: east_client, west: west_client }
+        Stage { link, data, east_servers: east, _west_servers: west, east: east_client, west: west_client }
     }
 
     pub fn settings(&self, name: &str) -> Settings {
@@ -70,6 +70,14 @@ impl Stage {
         if name == "east" { self.east.clone() } else { self.west.clone() }
     }
 
+    /// Another way to the east's own server, which can be made long.
+    pub async fn way_to_east(&self) -> (Proxy, Client) {
+        let port: u16 = self.east_servers.urls()[0].rsplit(':').next().unwrap().parse().unwrap();
+        let way = Proxy::start(port).await;
+        let client = connect(&format!("nats://127.0.0.1:{}", way.port)).await;
+        (way, client)
+    }
+
     /// Both regions, east active with the streams of one partition.
     pub async fn joined(&self) -> (Regions, Regions) {
         make_streams(&self.east).await;
@@ -78,7 +86,8 @@ impl Stage {
         until("east is active and west mirrors", async || {
             let status = west.status().await.ok()?;
             let mirrored = status.mirrors.len() == 2 && status.mirrors.iter().all(|m| m.last.is_some());
-            (role(&status.pair_record) == Some(Role::Active) && mirrored).then_some(())
+            let level = status.record.is_some_and(|record| record.level);
+            (role(&status.pair_record) == Some(Role::Active) && mirrored && level).then_some(())
         })
         .await;
         (east, west)

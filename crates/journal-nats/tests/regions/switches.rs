@@ -4,7 +4,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use journal_nats::regions::{Mode, RegionError, Role, Step};
+use journal_nats::regions::{Mode, RegionError, Regions, Role, Settings, Step};
+
+use tokio::io::AsyncReadExt;
 
 use crate::stage::{Stage, contents, denied, make_streams, publish, role, until, until_status};
 
@@ -40,6 +42,38 @@ async fn a_mirror_forgets_what_its_origin_has_forgotten_once_it_has_the_rest() {
         (contents(&stage.west, "ING").await == kept).then_some(())
     })
     .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_mirror_that_is_never_quite_there_is_trimmed_all_the_same() {
+    let stage = Stage::start().await;
+    let (_east, west) = stage.joined().await;
+    // Whoever looks from the west sees an origin that is ahead.
+    stage.link.delay(Duration::from_millis(100));
+    let stop = Arc::new(AtomicBool::new(false));
+    let (client, stopped) = (stage.east.clone(), stop.clone());
+    let writer = tokio::spawn(async move {
+        while !stopped.load(Ordering::Relaxed) {
+            publish(&client, "ing", "more").await.unwrap();
+        }
+    });
+    until("there is something", async || (ends(&stage.west).await.1 > 400).then_some(())).await;
+    let js = async_nats::jetstream::new(stage.east.clone());
+    js.get_stream("sortie_ING_00000").await.unwrap().purge().sequence(390).await.unwrap();
+    until("the mirror is trimmed", async || {
+        west.tidy().await.ok()?;
+        (ends(&stage.west).await.0 >= 390).then_some(())
+    })
+    .await;
+    stop.store(true, Ordering::Relaxed);
+    writer.await.unwrap();
+}
+
+/// The first and the last sequence of the inbox.
+async fn ends(client: &async_nats::Client) -> (u64, u64) {
+    let js = async_nats::jetstream::new(client.clone());
+    let state = js.get_stream("sortie_ING_00000").await.unwrap().cached_info().state.clone();
+    (state.first_sequence, state.last_sequence)
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -127,7 +161,81 @@ async fn a_forced_switch_goes_on_and_the_old_region_keeps_its_tail_and_mirrors()
     assert_eq!((inbox.from, inbox.through, inbox.messages, &inbox.whole), (11, 13, 3, &None));
     let kept = std::fs::read_to_string(format!("{}/{}.jsonl", tail.folder, inbox.stream)).unwrap();
     assert_eq!(kept.lines().count(), 3);
+    // The disk of an instance may go with it, and its streams are mirrors by now.
+    std::fs::remove_dir_all(&tail.folder).unwrap();
+    assert_eq!(object(&stage.east, &format!("epoch-1/{}.jsonl", inbox.stream)).await, kept);
+    assert!(object(&stage.east, "epoch-1/tail.json").await.contains(&inbox.stream));
     assert_eq!(contents(&stage.east, "ING").await, contents(&stage.west, "ING").await);
+}
+
+/// What the region keeps under a name.
+async fn object(client: &async_nats::Client, name: &str) -> String {
+    let objects =
+        async_nats::jetstream::new(client.clone()).get_object_store("sortie_divergent").await.unwrap();
+    let mut text = String::new();
+    objects.get(name).await.unwrap().read_to_string(&mut text).await.unwrap();
+    text
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_long_tail_is_kept_once_by_whoever_began_it() {
+    let stage = Stage::start().await;
+    let (way, far) = stage.way_to_east().await;
+    make_streams(&stage.east).await;
+    let east = |instance: &str| Settings {
+        instance: instance.to_owned(),
+        data: stage.data.path().join(instance),
+        work: Duration::from_secs(2),
+        ..stage.settings("east")
+    };
+    let first = Regions::join(far.clone(), east("first")).await.unwrap();
+    let _second = Regions::join(far.clone(), east("second")).await.unwrap();
+    let west = stage.join("west").await.unwrap();
+    until_status(&west, "west is level", |status| status.record.as_ref().is_some_and(|here| here.level))
+        .await;
+    stage.link.cut();
+    for number in 1..=120 {
+        publish(&stage.east, "ing", &format!("only east {number}")).await.unwrap();
+    }
+    west.promote(Mode::Forced).await.unwrap();
+
+    // Each question takes so long that the whole tail takes longer than an instance is believed in.
+    way.delay(Duration::from_millis(25));
+    stage.link.mend();
+    let status =
+        until_status(&first, "east mirrors west", |status| role(&status.record) == Some(Role::Standby)).await;
+    assert_eq!(status.tail.unwrap().streams[0].messages, 120);
+    let kept =
+        ["first", "second"].map(|instance| stage.data.path().join(instance).join("divergent").exists());
+    assert!(kept[0] != kept[1], "both have begun to keep it");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_demoted_region_can_write_until_its_instances_have_let_go() {
+    let stage = Stage::start().await;
+    let (east, _west) = stage.joined().await;
+    let js = async_nats::jetstream::new(stage.east.clone());
+    let bucket = async |name: &str| {
+        let config =
+            async_nats::jetstream::kv::Config { bucket: format!("sortie_{name}"), ..Default::default() };
+        js.create_key_value(config).await.unwrap()
+    };
+    let (living, held) = (bucket("inst").await, bucket("part").await);
+    living.put("inst.a", "alive".into()).await.unwrap();
+    held.put("00000", r#"{"holder":"a","epoch":1}"#.into()).await.unwrap();
+    let demoting = tokio::spawn({
+        let east = east.clone();
+        async move { east.demote().await }
+    });
+    until_status(&east, "east is told to let go", |status| role(&status.record) == Some(Role::Fenced)).await;
+    for number in 1..=20 {
+        let outcome = publish(&stage.east, "jrn", "what became of a call").await;
+        assert_eq!(outcome, Ok(number), "its holder still works");
+    }
+    assert!(!demoting.is_finished());
+    held.put("00000", r#"{"holder":null,"epoch":1}"#.into()).await.unwrap();
+    demoting.await.unwrap().unwrap();
+    assert!(publish(&stage.east, "jrn", "too late").await.is_err());
 }
 
 /// A claim whose owner had taken up the inbox through a sequence.
@@ -177,6 +285,35 @@ async fn an_interrupted_promotion_goes_on_where_it_was() {
     until_status(&east, "east mirrors west", |status| role(&status.record) == Some(Role::Standby)).await;
     until("all is there", async || (contents(&stage.east, "ING").await == ["one", "two"]).then_some(()))
         .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_care_of_mirrors_leaves_a_promotion_alone() {
+    let stage = Stage::start().await;
+    let (east, west) = stage.joined().await;
+    let stop = Arc::new(AtomicBool::new(false));
+    let carer = tokio::spawn({
+        let (regions, stopped) = ([east.clone(), west.clone()], stop.clone());
+        async move {
+            while !stopped.load(Ordering::Relaxed) {
+                for region in &regions {
+                    // One that is busy or not to be cared for says so.
+                    let _ = region.tidy().await;
+                }
+            }
+        }
+    });
+    // Nothing was ever written: an empty stream looks like one that was made before it was mirrored.
+    for (name, region) in [("west", &west), ("east", &east), ("west", &west)] {
+        until("the region is promoted", async || region.promote(Mode::Planned).await.ok()).await;
+        let js = async_nats::jetstream::new(stage.client(name));
+        for stream in ["sortie_ING_00000", "sortie_JRN_00000"] {
+            let config = js.get_stream(stream).await.unwrap().cached_info().config.clone();
+            assert!(config.mirror.is_none() && !config.subjects.is_empty(), "{name}: {config:?}");
+        }
+    }
+    stop.store(true, Ordering::Relaxed);
+    carer.await.unwrap();
 }
 
 #[tokio::test(flavor = "multi_thread")]

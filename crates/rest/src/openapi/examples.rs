@@ -385,6 +385,7 @@ fn regions_are_as_described() {
         epoch: Some(3),
         since: Some(TIME),
         by: some("oslo/a"),
+        level: Some(true),
         promotion: some("catch_up"),
     };
     check("RegionSide", From::Server, side.clone());
@@ -412,6 +413,7 @@ fn regions_are_as_described() {
         overtaken_by: 4,
         instance: text("a"),
         folder: text("tails/4"),
+        bucket: some("sortie_divergent"),
         streams: vec![stream],
     };
     check("RegionTail", From::Server, tail.clone());
@@ -437,7 +439,7 @@ fn regions_are_as_described() {
     let passed = CheckView { check: text("mirrors"), passed: true, detail: text("all there") };
     check("DrillCheck", From::Server, passed.clone());
     check("Drill", From::Server, DrillView { ready: true, checks: vec![passed], switches: vec![promoted] });
-    check("PromoteDraft", From::Client, PromoteRequest { force: true });
+    check("PromoteDraft", From::Client, PromoteRequest { force: true, incomplete: true });
     check("DrillDraft", From::Client, DrillRequest { switch: true });
 }
 

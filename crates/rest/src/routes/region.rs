@@ -12,7 +12,7 @@ use super::json;
 use crate::access::Permission;
 use crate::api::Api;
 use crate::error::ApiError;
-use crate::region::RegionDesk;
+use crate::region::{Force, RegionDesk};
 
 pub(super) async fn show<J: Journal>(
     State(api): State<Api<J>>,
@@ -28,8 +28,16 @@ pub(super) async fn promote<J: Journal>(
     body: Bytes,
 ) -> Result<Response, ApiError> {
     let by = api.allow(&headers, Permission::Administer)?;
-    let PromoteRequest { force } = read(&body)?;
-    tracing::warn!(by, force, "a promotion was asked for");
+    let PromoteRequest { force, incomplete } = read(&body)?;
+    tracing::warn!(by, force, incomplete, "a promotion was asked for");
+    let force = match (force, incomplete) {
+        (false, false) => Force::No,
+        (true, false) => Force::Yes,
+        (true, true) => Force::Incomplete,
+        (false, true) => {
+            return Err(ApiError::BadRequest("incomplete is for a promotion with force".to_owned()));
+        }
+    };
     Ok(json(&desk(&api)?.promote(force).await?))
 }
 

@@ -28,5 +28,6 @@ mod restart;
 mod stopped;
 mod told;
 mod topics;
+mod witnessed;
 mod workflows;
 mod world;

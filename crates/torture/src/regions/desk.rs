@@ -40,7 +40,7 @@ impl Desk {
         self.status().await?["here"]["epoch"].as_u64().context("a region has an epoch")
     }
 
-    /// Waits until it stands by and its mirrors have everything.
+    /// Waits until it stands by, its mirrors have had everything, and have nearly everything now.
     pub async fn standing_by(&self) -> anyhow::Result<()> {
         let began = Instant::now();
         loop {
@@ -48,7 +48,12 @@ impl Desk {
             // Under load the last messages are always on their way.
             let level = |mirror: &Value| mirror["lag"].as_u64().is_some_and(|lag| lag < 50);
             let mirrors = status["mirrors"].as_array().map_or(&[][..], Vec::as_slice);
-            if status["here"]["role"] == "standby" && !mirrors.is_empty() && mirrors.iter().all(level) {
+            let here = &status["here"];
+            if here["role"] == "standby"
+                && here["level"] == true
+                && !mirrors.is_empty()
+                && mirrors.iter().all(level)
+            {
                 return Ok(());
             }
             ensure!(began.elapsed() < LEVEL, "{} does not stand by within {LEVEL:?}: {status}", self.name);

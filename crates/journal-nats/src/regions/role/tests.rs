@@ -167,3 +167,11 @@ fn epochs_alternate_between_the_sides() {
         [1, 2, 3, 5]
     );
 }
+
+#[test]
+fn who_cannot_know_of_its_pair_must_have_had_everything() {
+    let standing = |role| Standing { role, epoch: 2 };
+    assert!(must_be_level(standing(Role::Standby), Some(standing(Role::Active))));
+    assert!(must_be_level(standing(Role::Fenced), None), "it may have been overtaken");
+    assert!(!must_be_level(standing(Role::Fenced), Some(standing(Role::Standby))));
+}

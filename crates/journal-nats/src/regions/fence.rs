@@ -1,0 +1,65 @@
+//! How a region is made to let go: first its instances, then the subjects of its streams.
+
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+use tokio::time::sleep;
+
+use super::domain::DomainError;
+use super::role::Role;
+use super::{Inner, Next, RegionError, Seat, mirrors};
+use crate::names;
+
+const POLL: Duration = Duration::from_millis(100);
+
+impl Inner {
+    /// Tells a region to let go, waits until its instances have, and moves its subjects away. Until then they can write
+    /// down what became of their calls; without that the calls would be made again.
+    pub(super) async fn fence(&self, seat: &Seat) -> Result<(), RegionError> {
+        let record = seat.book.record().await;
+        let (record, revision) = record.map_err(|error| self.seat_error(seat, error))?;
+        if let Some(record) = record.filter(|record| record.role == Role::Active) {
+            self.write(seat, Next::let_go(record.epoch), revision).await?;
+        }
+        let deadline = Instant::now() + self.settings.patience;
+        while Instant::now() < deadline {
+            match self.held_at(seat).await {
+                // Without the bucket nobody holds anything.
+                Ok(0) | Err(DomainError::Missing) => break,
+                Ok(_) | Err(DomainError::Unreachable { .. }) => sleep(POLL).await,
+                Err(error) => return Err(self.seat_error(seat, error)),
+            }
+        }
+        self.fence_streams(seat).await
+    }
+
+    /// How many partitions the instances of a region hold, dead ones not counted.
+    async fn held_at(&self, seat: &Seat) -> Result<usize, DomainError> {
+        let domain = &seat.domain;
+        let bucket = names::partition_bucket(&self.settings.installation);
+        let held = domain.info_of_subjects(&format!("KV_{bucket}"), &format!("$KV.{bucket}.>")).await?;
+        let members = names::instance_bucket(&self.settings.installation);
+        let living = domain.info_of_subjects(&format!("KV_{members}"), &format!("$KV.{members}.>")).await;
+        let living = match living {
+            Err(DomainError::Missing) => BTreeMap::new(),
+            living => living?.subjects,
+        };
+        let mut count = 0;
+        for subject in held.subjects.keys() {
+            let Some(key) = subject.strip_prefix(&format!("$KV.{bucket}.")) else { continue };
+            let Some(value) = domain.value(&bucket, key).await? else { continue };
+            let holding: Option<cluster::Holding> = serde_json::from_slice(&value.data).ok();
+            let holder = holding.and_then(|holding| holding.holder);
+            let lives = |holder: &cluster::InstanceId| living.keys().any(|key| key.ends_with(&holder.0));
+            count += usize::from(holder.as_ref().is_some_and(lives));
+        }
+        Ok(count)
+    }
+
+    /// Moves the subjects of all streams of a region away.
+    pub(super) async fn fence_streams(&self, seat: &Seat) -> Result<(), RegionError> {
+        let streams = self.shared_streams(seat).await?;
+        let domain = &seat.domain;
+        self.each(seat, &streams, |stream| async move { mirrors::fence(domain, &stream).await }).await
+    }
+}

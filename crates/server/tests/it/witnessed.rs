@@ -1,0 +1,80 @@
+//! A region with a witness on real nats-servers: it starts with nothing, and starts again only on streams that are fit.
+
+use std::time::Duration;
+
+use async_nats::jetstream;
+use async_nats::jetstream::stream::DiscardPolicy;
+use http::Method;
+use peers::{NatsCluster, NatsSettings};
+use server::Config;
+use tempfile::TempDir;
+
+use crate::client::{call, request};
+
+struct Places {
+    east: NatsCluster,
+    _west: NatsCluster,
+    third: NatsCluster,
+    data: TempDir,
+}
+
+impl Places {
+    fn start() -> Places {
+        let denied = ["sortie.ing.>", "sortie.jrn.>", "$KV.>", "$O.>"].map(str::to_owned);
+        let one = |domain: &str, remotes| NatsSettings {
+            servers: 1,
+            domain: Some(domain.to_owned()),
+            remotes,
+            remotes_deny: denied.to_vec(),
+            ..NatsSettings::default()
+        };
+        let east = NatsCluster::start_with(one("east", Vec::new())).unwrap();
+        let west = NatsCluster::start_with(one("west", east.leaf_urls())).unwrap();
+        let third = NatsCluster::start_with(NatsSettings { servers: 1, ..NatsSettings::default() }).unwrap();
+        Places { east, _west: west, third, data: tempfile::tempdir().unwrap() }
+    }
+
+    /// An instance of the east, which is at home.
+    fn config(&self) -> Config {
+        let mut config = Config::dev(self.data.path().join("data"), 0);
+        config.partitions = 1;
+        config.secrets.key = Some("7".repeat(64));
+        config.cluster.nats = self.east.urls();
+        config.cluster.monitor = self.east.monitor_urls();
+        config.cluster.replicas = 1;
+        config.cluster.secret = Some("between the instances".to_owned());
+        config.region.name = Some("east".to_owned());
+        config.region.pair = Some("west".to_owned());
+        config.region.witness = self.third.urls();
+        config
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_new_installation_with_a_witness_starts_and_only_fit_streams_are_taken() {
+    let places = Places::start();
+    let running = server::start(places.config()).await.unwrap();
+    let address = running.address();
+    // A minute in all, on a machine however slow.
+    for _ in 0..1200 {
+        if call(address, request(Method::GET, "/readyz", "")).await.status == 200 {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    call(address, request(Method::GET, "/readyz", "")).await.expect(200);
+    let region = call(address, request(Method::GET, "/v1/region", "")).await.expect(200).json();
+    assert_eq!((&region["active"], &region["here"]["role"]), (&"east".into(), &"active".into()));
+    running.stop().await;
+
+    let client = async_nats::connect(&places.east.urls()[0]).await.unwrap();
+    let streams = jetstream::new(client);
+    let mut inbox = streams.get_stream("sortie_ING_00000").await.unwrap().cached_info().config.clone();
+    inbox.discard = DiscardPolicy::Old;
+    streams.update_stream(inbox).await.unwrap();
+    let refused =
+        server::start(places.config()).await.err().map(|error| (error.exit_code(), error.to_string()));
+    let (code, text) = refused.expect("a stream that forgets what is acknowledged is not fit");
+    assert_eq!(code, 78, "{text}");
+    assert!(text.contains("discard"), "{text}");
+}
