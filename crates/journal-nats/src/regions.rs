@@ -36,7 +36,7 @@ pub use mirrors::MirrorStatus;
 pub use promote::{Mode, Promoted};
 pub use reach::Paired;
 pub use record::{Promotion, Record, Step};
-pub use role::{Move, Role, Side, Standing, may_promote, on_pair};
+pub use role::{Move, Role, Side, Standing, may_promote, must_be_level, on_pair};
 pub use tail::{StreamTail, Tail};
 
 use crate::snapshots::store::StoreError;

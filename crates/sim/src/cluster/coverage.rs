@@ -43,6 +43,7 @@ sometimes! {
     Undone "a run was undone",
     Switched "regions were switched and nothing was lost",
     Usurped "a region became active while its pair went on",
+    NotLevel "a region that never had everything was not made active",
     TailLost "the pair never got the last messages of a region that was lost",
     Rejoined "a region came back and mirrored",
 }

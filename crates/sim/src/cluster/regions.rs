@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use journal_nats::regions::{Move, Role, Side, Standing, may_promote, on_pair};
+use journal_nats::regions::{Move, Role, Side, Standing, may_promote, must_be_level, on_pair};
 use kernel::Request;
 use words::PartitionId;
 
@@ -64,12 +64,16 @@ pub fn act(stage: &Arc<Stage>, deed: &Deed) {
     }
 }
 
-/// A person makes a region active with what it has.
+/// A person makes a region active with what it has, unless it never had everything.
 fn force(stage: &Stage, region: usize) {
     let now = stage.sim.now();
     let mut world = stage.sim.world();
-    let here = world.regions[region].standing;
-    if may_promote(here, None).is_ok() && !world.regions[region].lost {
+    let Region { standing: here, level, lost, .. } = world.regions[region];
+    if must_be_level(here, None) && !level {
+        world.coverage.note(Sometimes::NotLevel);
+        return;
+    }
+    if may_promote(here, None).is_ok() && !lost {
         let epoch = side(region).epoch_above(here.epoch);
         world.open(now, region, epoch);
     }
@@ -206,9 +210,11 @@ impl World {
                 self.stored(now, to, &name, last + 1, None);
             }
         }
-        if self.plan.uneven_mirrors || self.mirrors_are_current(to) {
+        let current = self.mirrors_are_current(to);
+        if self.plan.uneven_mirrors || current {
             self.regions[to].shelves = self.regions[1 - to].shelves.clone();
         }
+        self.regions[to].level |= current;
     }
 
     fn mirrors_are_current(&self, region: usize) -> bool {
@@ -229,6 +235,7 @@ impl World {
         here.points = here.streams.iter().map(|(name, stream)| (name.clone(), stream.last())).collect();
         here.streams.values_mut().for_each(|stream| stream.closed = false);
         here.standing = Standing { role: Role::Active, epoch };
+        here.level = true;
     }
 
     /// A region that was overtaken lists what its pair never got, and becomes a mirror.

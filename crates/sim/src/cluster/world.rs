@@ -56,6 +56,8 @@ pub struct Region {
     pub rolls: Rolls,
     pub shelves: Shelves,
     pub standing: Standing,
+    /// Since it became a mirror it has once had everything; who was active has.
+    pub level: bool,
     /// Nobody there answers.
     pub lost: bool,
     /// How often it began anew as a mirror.
@@ -277,6 +279,7 @@ impl Region {
             rolls: Rolls::default(),
             shelves: Shelves::default(),
             standing: Standing { role, epoch: 1 },
+            level: role == Role::Active,
             lost: false,
             term: 0,
             points: BTreeMap::new(),
