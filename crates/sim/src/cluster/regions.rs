@@ -274,6 +274,7 @@ impl World {
         here.term = old.term + 1;
         here.rolls = old.rolls;
         here.standing = Standing { role: Role::Standby, epoch };
+        here.level = false;
         here.close();
         self.judge.forget(region);
     }
