@@ -32,7 +32,6 @@ impl Outbound {
         descriptors: Descriptors,
         vault: Arc<Vault>,
         starter: Arc<WorkflowStarter>,
-        others: Option<Others>,
         region_epoch: Arc<AtomicU64>,
         clock: Clock,
     ) -> Result<Outbound, ConfigError> {
@@ -43,6 +42,7 @@ impl Outbound {
             ..Default::default()
         });
         let brokers = Brokers::new(Arc::new(config.egress()?));
+        let others = starter.others.clone();
         let postman = Postman::new(config.partitions, others.clone());
         let sender = Sender::new(client.clone(), brokers.clone(), Arc::new(postman.clone()), clock.clone());
         let settings = config.job_settings();

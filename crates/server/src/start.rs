@@ -103,11 +103,10 @@ pub async fn start_with_clock(config: Config, clock: Clock) -> Result<Running, S
     let ingest = door(&config, memory, &journal, &view, &ids, &clock, &mut metrics);
     let neighbours = membership.as_ref().map_or_else(Neighbours::none, Membership::neighbours);
     let (others, catalogs) = (neighbours.others(config.partitions), control.catalogs().clone());
-    let starter = Arc::new(WorkflowStarter { ingest: ingest.clone(), catalogs, others: others.clone() });
+    let starter = Arc::new(WorkflowStarter { ingest: ingest.clone(), catalogs, others });
     let region_epoch = nats::region_epoch(regions.as_ref());
     let region = RegionState::of(regions.as_ref());
-    let outbound =
-        Outbound::new(&config, descriptors, vault.clone(), starter, others, region_epoch, clock.clone())?;
+    let outbound = Outbound::new(&config, descriptors, vault.clone(), starter, region_epoch, clock.clone())?;
     // Before any call is made again: a service that is held open gets none.
     let by_hand = ByHand::in_force(outbound.performer.services(), control.documents());
     let engine = Engine::new(
@@ -157,9 +156,8 @@ pub async fn start_with_clock(config: Config, clock: Clock) -> Result<Running, S
         pages: Some(Arc::new(Front::default())),
     });
     let server = rest::serve(listener, api.clone()).await.map_err(|source| unheard(&config, source))?;
-    let keeper =
-        housekeeping::Keeper { survey, ..keeper(&config, &journal, &view, ids, &engine, gauges, clock) };
-    let housekeeping = host::spawn("housekeeping", keeper.run());
+    let keeper = keeper(&config, &journal, &view, ids, &engine, gauges, clock);
+    let housekeeping = host::spawn("housekeeping", housekeeping::Keeper { survey, ..keeper }.run());
     let sources = Sources::start(sources);
     let joined =
         membership.map(|membership| membership.join(engine.clone(), control, journal.clone(), region));
