@@ -145,6 +145,8 @@ fn look(world: &mut World, now: u64, region: usize) -> bool {
         Move::Fence => {
             world.say(now, || format!("region {region} was overtaken"));
             world.regions[region].standing.role = Role::Fenced;
+            // What its pair has done since is not here.
+            world.regions[region].level = false;
             world.regions[region].close();
         }
         Move::Rejoin { epoch } => {
