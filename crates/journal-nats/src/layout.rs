@@ -50,19 +50,24 @@ pub async fn check_region(
     replicas: usize,
 ) -> Result<(), OpenError> {
     let name = format!("KV_{}", names::region_bucket(&installation.name));
-    let Some(found) = find(client, &name).await? else { return Ok(()) };
+    let Some(found) = told(client, &name).await? else { return Ok(()) };
     let found = parse(&name, &found)?;
     let wanted = config(name, String::new(), replicas);
     check_kept(&wanted, &found)
 }
 
-/// Whether there is a stream of this name; asked until somebody says.
+/// Whether there is a stream of this name.
 pub(crate) async fn exists(client: &Client, stream: &str) -> Result<bool, OpenError> {
+    Ok(told(client, stream).await?.is_some())
+}
+
+/// The configuration of a stream, if there is one; asked until somebody says. While servers start it has no leader.
+async fn told(client: &Client, stream: &str) -> Result<Option<Map<String, Value>>, OpenError> {
     let mut pauses = Pauses::new();
     let mut unanswered = WireError(String::new());
     for _ in 0..TRIES_MAX {
         match find(client, stream).await {
-            Ok(found) => return Ok(found.is_some()),
+            Ok(found) => return Ok(found),
             Err(error) => unanswered = error,
         }
         pauses.wait().await;

@@ -55,7 +55,9 @@ impl Nats {
         let client = Client::connect(&settings).await?;
         preflight::check(&settings, &client).await?;
         let regions = join_regions(config, &client).await?;
-        layout::check_region(&client, &settings.installation, settings.replicas).await?;
+        if regions.is_some() {
+            layout::check_region(&client, &settings.installation, settings.replicas).await?;
+        }
         let is_active = regions.as_ref().is_none_or(|regions| *regions.active().borrow());
         let (active, shown_active) = watch::channel(is_active);
         let context = async_nats::jetstream::new(client.nats().clone());
