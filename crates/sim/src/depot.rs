@@ -134,8 +134,12 @@ impl Stock {
                     held.fold(*no, *at, fact, since);
                 }
             }
-            // Only what is out of its window anyway.
-            QueueFact::IdsForgotten { .. } => {}
+            // What is out of its window by then stays forgotten, also when the clock is set back later.
+            QueueFact::IdsForgotten { name, at } => {
+                if let Some(named) = self.named.get_mut(name) {
+                    named.ids.retain(|_, seen| at.since(*seen) < named.window);
+                }
+            }
         }
     }
 
