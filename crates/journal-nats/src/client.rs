@@ -264,7 +264,7 @@ impl Wire for Client {
         let what = format!("STREAM.INFO.{stream}");
         match self.ask::<api::Info>(api::PREFIX, &what, &(), ANSWER_MAX).await? {
             Answer::Refused { error } => Err(refused(&what, &error)),
-            Answer::Done(info) => Ok(info.state.bounds()),
+            Answer::Done(info) => Ok(info.bounds(&self.installation)),
         }
     }
 

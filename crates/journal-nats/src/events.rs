@@ -14,7 +14,7 @@ use words::{Epoch, PartitionId, Seq};
 
 use crate::fetch::{self, Lost, fetch};
 use crate::frame::{Message, Position};
-use crate::guarded::{self, Fate, SendError};
+use crate::guarded::{self, Fate, Place, SendError};
 use crate::limits::SHORT_MAX;
 use crate::names;
 use crate::nonce::Nonces;
@@ -49,6 +49,8 @@ struct Owned {
     epoch: Epoch,
     /// The last frame when it was claimed.
     since: Seq,
+    /// The region's epoch under which the stream was open then.
+    opened: u64,
     /// The last message.
     last: Position,
     append: Append,
@@ -100,13 +102,19 @@ impl Events {
 
     /// Writes a claim behind the last message, however often another one comes first.
     pub(crate) async fn claim<W: Wire>(&self, wire: &W, nonces: &Nonces) -> Result<Claim, AppendError> {
+        let mut pauses = Pauses::new();
         loop {
             let bounds = self.whole_bounds(wire).await?;
+            let Some(opened) = bounds.opened else {
+                // Not in an active region: whoever wants it goes away, or the region becomes active.
+                pauses.wait().await;
+                continue;
+            };
             let before = self.last_position(wire, bounds.last).await?;
             let claim = Message::claim(self.partition, &before, nonces.make());
             let payload = claim.encode();
             let last = claim.position(checksum_of(&payload));
-            let sending = guarded::send(wire, &self.stream, &self.subject, bounds.last, payload);
+            let sending = guarded::send(wire, self.place(opened), bounds.last, payload);
             let sent = if planted::is(Bug::ClaimNotAwaited) {
                 let moment = std::time::Duration::from_millis(1);
                 tokio::time::timeout(moment, sending).await.unwrap_or(Ok(Fate::Stored))
@@ -123,7 +131,7 @@ impl Events {
             if state.owned.is_none_or(|owned| owned.epoch < claim.epoch) {
                 state.places.clear();
                 let since = claim.number;
-                state.owned = Some(Owned { epoch: claim.epoch, since, last, append: Append::Idle });
+                state.owned = Some(Owned { epoch: claim.epoch, since, opened, last, append: Append::Idle });
             }
             return Ok(Claim { epoch: claim.epoch, events_tail: claim.number });
         }
@@ -195,12 +203,12 @@ impl Events {
         if bytes > RECORD_BYTES_MAX {
             return Err(AppendError::TooLarge { bytes, bytes_max: RECORD_BYTES_MAX });
         }
-        let before = self.begin(epoch, expected_tail)?;
+        let (before, opened) = self.begin(epoch, expected_tail)?;
         let under_way = UnderWay { events: self, epoch, outcome: Append::Open };
         let message = Message::frame(partition, &before, nonces.make(), inbox, frame);
         let payload = message.encode();
         let last = message.position(checksum_of(&payload));
-        let sent = guarded::send(wire, &self.stream, &self.subject, before.sequence(), payload).await;
+        let sent = guarded::send(wire, self.place(opened), before.sequence(), payload).await;
         match sent {
             Ok(Fate::Stored) => {
                 self.learn(last.sequence());
@@ -220,8 +228,12 @@ impl Events {
         }
     }
 
-    /// The message that the next frame comes behind.
-    fn begin(&self, epoch: Epoch, expected_tail: Seq) -> Result<Position, AppendError> {
+    fn place(&self, opened: u64) -> Place<'_> {
+        Place { stream: &self.stream, subject: &self.subject, opened }
+    }
+
+    /// The message that the next frame comes behind, and the region's epoch in which it was claimed.
+    fn begin(&self, epoch: Epoch, expected_tail: Seq) -> Result<(Position, u64), AppendError> {
         let partition = self.partition;
         let mut state = self.lock();
         let Some(owned) = state.owned.as_mut().filter(|owned| owned.epoch == epoch) else {
@@ -239,7 +251,7 @@ impl Events {
             return Err(AppendError::Conflict { partition, tail: owned.last.number });
         }
         owned.append = Append::UnderWay;
-        Ok(owned.last)
+        Ok((owned.last, owned.opened))
     }
 
     fn refusal(&self, error: SendError, bytes: usize) -> AppendError {

@@ -5,6 +5,7 @@ use planted::Bug;
 
 use crate::frame::checked;
 use crate::limits::{REPLICA_TRIES, SHORT_MAX};
+use crate::names;
 use crate::pause::Pauses;
 use crate::wire::{Outgoing, PublishError, Source, Wire};
 
@@ -12,7 +13,7 @@ use crate::wire::{Outgoing, PublishError, Source, Wire};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Fate {
     Stored,
-    /// Another message has the sequence that it asked for.
+    /// Another message has the sequence that it asked for, or will have it.
     Refused,
 }
 
@@ -24,17 +25,26 @@ pub(crate) enum SendError {
     Damaged(String),
 }
 
+/// Where a message goes: a stream, and where it was open when its end was looked at.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Place<'a> {
+    pub(crate) stream: &'a str,
+    pub(crate) subject: &'a str,
+    /// The region's epoch.
+    pub(crate) opened: u64,
+}
+
 /// Sends a message that expects the stream to end at `last`; answers when it knows whether it is there.
 ///
 /// The same bytes with the same expectation may be sent as often as it takes: only one message can have the next
 /// sequence, and whose it is can be read.
 pub(crate) async fn send<W: Wire>(
     wire: &W,
-    stream: &str,
-    subject: &str,
+    place: Place<'_>,
     last: u64,
     payload: Bytes,
 ) -> Result<Fate, SendError> {
+    let stream = place.stream;
     let (mut last, mut sequence) = (last, last + 1);
     let mut pauses = Pauses::new();
     let mut open = false;
@@ -42,7 +52,7 @@ pub(crate) async fn send<W: Wire>(
     loop {
         let sent = wire.publish(Outgoing {
             stream: stream.to_owned(),
-            subject: subject.to_owned(),
+            subject: names::subject_in(place.subject, place.opened),
             expected_last: (!planted::is(Bug::ClaimNotGuarded) || payload[5] != 1).then_some(last),
             message_id: None,
             payload: payload.clone(),
@@ -66,7 +76,7 @@ pub(crate) async fn send<W: Wire>(
             last = wire.bounds(stream).await.map_or(last, |bounds| bounds.last);
             sequence = last + 1;
         }
-        match look(wire, stream, sequence, &payload).await {
+        match look(wire, place, sequence, &payload).await {
             Seen::Ours => return Ok(Fate::Stored),
             Seen::Others => return Ok(Fate::Refused),
             Seen::EndsBefore(ends) if ends < last => short += 1,
@@ -98,7 +108,8 @@ enum Seen {
     Nothing,
 }
 
-async fn look<W: Wire>(wire: &W, stream: &str, sequence: u64, ours: &Bytes) -> Seen {
+async fn look<W: Wire>(wire: &W, place: Place<'_>, sequence: u64, ours: &Bytes) -> Seen {
+    let stream = place.stream;
     let whose = |found: &Bytes| match checked(found) {
         Ok(_) if found == ours || planted::is(Bug::NonceNotCompared) => Some(Seen::Ours),
         Ok(_) => Some(Seen::Others),
@@ -111,6 +122,8 @@ async fn look<W: Wire>(wire: &W, stream: &str, sequence: u64, ours: &Bytes) -> S
             }
         }
         Ok(None) => match wire.bounds(stream).await {
+            // A change of regions has opened it anew: nothing that was sent before it gets there any more.
+            Ok(bounds) if bounds.opened.is_some_and(|opened| opened != place.opened) => return Seen::Others,
             Ok(bounds) if bounds.last < sequence => return Seen::EndsBefore(bounds.last),
             // Whoever purged it has taken the partition and gone on.
             Ok(bounds) if bounds.first > sequence => return Seen::Others,

@@ -17,12 +17,14 @@ use crate::limits::{INBOX_IN_FLIGHT_MAX, INBOX_PATIENCE, INBOX_WAITING_KIB_MAX};
 use crate::names;
 use crate::nonce::Nonces;
 use crate::pause::Pauses;
-use crate::wire::{Outgoing, PublishError, Wire};
+use crate::wire::{Bounds, Outgoing, PublishError, Wire};
 
 pub(crate) struct Inbox {
     partition: PartitionId,
     stream: String,
     subject: String,
+    /// The region's epoch under which the stream was open when it was last asked.
+    opened: AtomicU64,
     /// The last record that is known to be durable.
     tail: watch::Sender<Seq>,
     /// The last message that was read here.
@@ -53,12 +55,13 @@ struct Waiting {
 }
 
 impl Inbox {
-    pub(crate) fn new(installation: &str, partition: PartitionId, last: u64) -> Inbox {
+    pub(crate) fn new(installation: &str, partition: PartitionId, bounds: &Bounds) -> Inbox {
         Inbox {
             partition,
             stream: names::inbox_stream(installation, partition),
             subject: names::inbox_subject(installation, partition),
-            tail: watch::Sender::new(batch::last_number(last)),
+            tail: watch::Sender::new(batch::last_number(bounds.last)),
+            opened: AtomicU64::new(bounds.opened.unwrap_or_default()),
             read: AtomicU64::new(0),
             state: Mutex::default(),
             room: Semaphore::new(INBOX_WAITING_KIB_MAX),
@@ -159,7 +162,7 @@ impl Inbox {
         loop {
             let sent = wire.publish(Outgoing {
                 stream: self.stream.clone(),
-                subject: self.subject.clone(),
+                subject: names::subject_in(&self.subject, self.opened.load(Ordering::Relaxed)),
                 expected_last: None,
                 message_id: Some(nonce.to_string()),
                 payload: payload.clone(),
@@ -172,7 +175,13 @@ impl Inbox {
                 }
                 Err(PublishError::Full) if !open => return Err(AppendError::Full),
                 Err(PublishError::Full) => {}
-                Err(PublishError::WrongLast | PublishError::Unknown(_)) => open = true,
+                Err(PublishError::WrongLast | PublishError::Unknown(_)) => {
+                    open = true;
+                    // A change of regions opens it elsewhere.
+                    if let Ok(bounds) = wire.bounds(&self.stream).await {
+                        self.note_opened(&bounds);
+                    }
+                }
             }
             if begun.elapsed() >= INBOX_PATIENCE {
                 return Err(AppendError::Unknown { partition });
@@ -216,8 +225,16 @@ impl Inbox {
         self.tail.subscribe()
     }
 
-    /// Begins anew with a stream that was replaced and ends here.
-    pub(crate) fn forget<W: Wire>(self: &Arc<Self>, wire: &Arc<W>, last: u64) {
+    /// While nothing is taken anywhere, it is sent where it was taken before.
+    fn note_opened(&self, bounds: &Bounds) {
+        if let Some(opened) = bounds.opened {
+            self.opened.store(opened, Ordering::Relaxed);
+        }
+    }
+
+    /// Begins anew with a stream that was replaced and is like this.
+    pub(crate) fn forget<W: Wire>(self: &Arc<Self>, wire: &Arc<W>, bounds: &Bounds) {
+        self.note_opened(bounds);
         let followed = {
             let mut state = self.lock();
             state.allowed = Seq::ZERO;
@@ -225,7 +242,7 @@ impl Inbox {
             std::mem::take(&mut state.follows)
         };
         self.read.store(0, Ordering::Relaxed);
-        self.tail.send_replace(batch::last_number(last));
+        self.tail.send_replace(batch::last_number(bounds.last));
         if followed {
             self.tail(wire);
         }

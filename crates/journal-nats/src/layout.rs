@@ -204,7 +204,7 @@ async fn find_or_make(
             return Ok(Err(refused));
         }
         // A mirror takes what there is, and a stream that is fenced is about to become one.
-        let is_open = config.mirror.is_none() && config.subjects == wanted.subjects;
+        let is_open = config.mirror.is_none() && is_opened_as(&config, wanted);
         if is_open && config.max_bytes != wanted.max_bytes {
             set_limit(client, wanted, found).await?;
         }
@@ -330,10 +330,19 @@ fn check_kept(wanted: &Config, found: &Config) -> Result<(), OpenError> {
     Ok(())
 }
 
+/// Whether a stream takes messages where it should: as it was made, or as a promotion has opened it.
+fn is_opened_as(found: &Config, wanted: &Config) -> bool {
+    let ([found], [wanted]) = (&found.subjects[..], &wanted.subjects[..]) else { return false };
+    let rest = found.strip_prefix(wanted.as_str());
+    rest.is_some_and(|rest| {
+        rest.is_empty() || rest.strip_prefix('.').is_some_and(|epoch| epoch.parse::<u64>().is_ok())
+    })
+}
+
 /// What a mirror does not have.
 fn check_writable(wanted: &Config, found: &Config, limit: Limit) -> Result<(), OpenError> {
-    let fenced: Vec<_> = wanted.subjects.iter().map(|subject| format!("fenced.{subject}")).collect();
-    if found.subjects != wanted.subjects && found.subjects != fenced {
+    let is_fenced = found.subjects.iter().all(|subject| subject.starts_with("fenced."));
+    if !is_fenced && !is_opened_as(found, wanted) {
         return differs(wanted, "subjects", found.subjects.join(", "), wanted.subjects.join(", "), EDIT);
     }
     if found.discard != wanted.discard {

@@ -23,6 +23,35 @@ pub fn events_subject(installation: &str, partition: PartitionId) -> String {
     format!("{installation}.jrn.{}", number(partition))
 }
 
+/// Where a stream takes messages while its region is active under an epoch; 0 before any change of regions. Each promotion
+/// opens it elsewhere, so that what was sent before the stream was replaced finds nobody.
+pub fn subject_in(subject: &str, region_epoch: u64) -> String {
+    if region_epoch == 0 { subject.to_owned() } else { format!("{subject}.{region_epoch}") }
+}
+
+/// The region's epoch under which a stream takes messages at a subject; none when that is fenced, or not a stream's own.
+pub(crate) fn opened_at(installation: &str, subject: &str) -> Option<u64> {
+    let own = subject.strip_prefix(installation)?.strip_prefix('.')?;
+    let mut words = own.split('.');
+    let (Some("ing" | "jrn"), Some(_)) = (words.next(), words.next()) else { return None };
+    match (words.next(), words.next()) {
+        (None, _) => Some(0),
+        (Some(epoch), None) => epoch.parse().ok(),
+        (Some(_), Some(_)) => None,
+    }
+}
+
+/// The subject of a partition's stream before any change of regions; none when it is another stream.
+pub(crate) fn subject_of(installation: &str, stream: &str) -> Option<String> {
+    let own = stream.strip_prefix(installation)?.strip_prefix('_')?;
+    let (kind, number) = own.split_once('_')?;
+    match kind {
+        "ING" => Some(format!("{installation}.ing.{number}")),
+        "JRN" => Some(format!("{installation}.jrn.{number}")),
+        _ => None,
+    }
+}
+
 /// The bucket of objects that snapshots are kept in, when they are kept in NATS.
 pub fn snapshot_bucket(installation: &str) -> String {
     format!("{installation}_snap")
@@ -57,4 +86,33 @@ pub(crate) fn inbox_of(installation: &str, stream: &str) -> Option<PartitionId> 
 /// A partition in names: five digits, so that they sort.
 pub fn number(partition: PartitionId) -> String {
     if partition == PartitionId::CONTROL { CONTROL.to_owned() } else { format!("{:05}", partition.0) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_subject_tells_the_epoch_that_its_stream_was_opened_in() {
+        for partition in [PartitionId(7), PartitionId::CONTROL] {
+            for subject in [inbox_subject("i", partition), events_subject("i", partition)] {
+                for epoch in [0, 1, 12] {
+                    let opened = subject_in(&subject, epoch);
+                    assert_eq!(opened_at("i", &opened), Some(epoch), "{opened}");
+                    assert_eq!(opened_at("i", &format!("fenced.{opened}")), None);
+                    assert_eq!(opened_at("other", &opened), None);
+                }
+            }
+        }
+        assert_eq!(opened_at("i", "i.jrn.probe.east"), None);
+        assert_eq!(opened_at("fenced", "fenced.fenced.jrn.00000"), None);
+    }
+
+    #[test]
+    fn streams_have_their_subjects() {
+        let one = PartitionId(1);
+        assert_eq!(subject_of("i", &inbox_stream("i", one)), Some(inbox_subject("i", one)));
+        assert_eq!(subject_of("i", &events_stream("i", one)), Some(events_subject("i", one)));
+        assert_eq!(subject_of("i", "OBJ_i_snap"), None);
+    }
 }

@@ -69,8 +69,8 @@ impl<W: Wire, S: Snapshots> NatsJournal<W, S> {
             let wire = &wire;
             async move {
                 let stream = crate::names::inbox_stream(name, partition);
-                let last = first_bounds(&**wire, &stream).await?.last;
-                let inbox = Arc::new(Inbox::new(name, partition, last));
+                let bounds = first_bounds(&**wire, &stream).await?;
+                let inbox = Arc::new(Inbox::new(name, partition, &bounds));
                 Ok((partition, Partition { events: Events::new(name, partition), inbox }))
             }
         });
@@ -109,8 +109,8 @@ impl<W: Wire, S: Snapshots> NatsJournal<W, S> {
     pub async fn forget(&self) -> Result<(), WireError> {
         for partition in self.partitions.values() {
             partition.events.forget();
-            let last = self.wire.bounds(partition.inbox.stream()).await?.last;
-            partition.inbox.forget(&self.wire, last);
+            let bounds = self.wire.bounds(partition.inbox.stream()).await?;
+            partition.inbox.forget(&self.wire, &bounds);
         }
         Ok(())
     }

@@ -44,6 +44,8 @@ pub struct Bounds {
     pub first: u64,
     pub last: u64,
     pub bytes: u64,
+    /// The region's epoch under which it takes messages; none when it takes none, as a mirror or one that is fenced.
+    pub opened: Option<u64>,
 }
 
 /// What everything together takes on the servers.

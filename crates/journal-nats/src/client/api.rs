@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::names;
 use crate::wire::{Bounds, PublishError};
 
 pub(crate) const PREFIX: &str = "$JS.API";
@@ -103,7 +104,23 @@ impl Stored {
 
 #[derive(Debug, Deserialize)]
 pub(super) struct Info {
-    pub(super) state: State,
+    state: State,
+    config: InfoConfig,
+}
+
+#[derive(Debug, Deserialize)]
+struct InfoConfig {
+    #[serde(default)]
+    subjects: Vec<String>,
+}
+
+impl Info {
+    pub(super) fn bounds(&self, installation: &str) -> Bounds {
+        let State { messages, bytes, first_seq, last_seq } = self.state;
+        let first = if messages == 0 { last_seq + 1 } else { first_seq };
+        let opened = self.config.subjects.first().and_then(|subject| names::opened_at(installation, subject));
+        Bounds { first, last: last_seq, bytes, opened }
+    }
 }
 
 /// How a stream of the other region is configured.
@@ -139,18 +156,11 @@ impl Mirrored {
 }
 
 #[derive(Debug, Deserialize)]
-pub(super) struct State {
+struct State {
     messages: u64,
     bytes: u64,
     first_seq: u64,
     last_seq: u64,
-}
-
-impl State {
-    pub(super) fn bounds(&self) -> Bounds {
-        let first = if self.messages == 0 { self.last_seq + 1 } else { self.first_seq };
-        Bounds { first, last: self.last_seq, bytes: self.bytes }
-    }
 }
 
 #[derive(Debug, Deserialize)]

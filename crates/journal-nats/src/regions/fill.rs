@@ -9,17 +9,17 @@ use crate::frame::Message;
 use crate::{batch, names};
 
 impl Inner {
-    pub(super) async fn fill_inboxes(&self, streams: &[String]) -> Result<(), RegionError> {
+    pub(super) async fn fill_inboxes(&self, epoch: u64, streams: &[String]) -> Result<(), RegionError> {
         let installation = &self.settings.installation;
         let inboxes: Vec<String> = streams
             .iter()
             .filter(|stream| names::inbox_of(installation, stream).is_some())
             .cloned()
             .collect();
-        self.each(&self.here, &inboxes, |inbox| async move { self.fill(&inbox).await }).await
+        self.each(&self.here, &inboxes, |inbox| async move { self.fill(epoch, &inbox).await }).await
     }
 
-    async fn fill(&self, inbox: &str) -> Result<(), DomainError> {
+    async fn fill(&self, epoch: u64, inbox: &str) -> Result<(), DomainError> {
         let (installation, domain) = (&self.settings.installation, &self.here.domain);
         let partition = names::inbox_of(installation, inbox).expect("only inboxes are filled");
         let events = names::events_stream(installation, partition);
@@ -39,7 +39,8 @@ impl Inner {
         }
         while last < taken_up {
             let nothing = batch::nothing(partition);
-            last = domain.publish(names::inbox_subject(installation, partition), nothing).await?;
+            let subject = names::subject_in(&names::inbox_subject(installation, partition), epoch);
+            last = domain.publish(subject, nothing).await?;
         }
         Ok(())
     }

@@ -168,10 +168,19 @@ pub(crate) fn check_of(data: &[u8], time: &str) -> u32 {
     crc32c::crc32c_append(crc32c::crc32c(data), time.as_bytes())
 }
 
-/// Gives a stream its subjects.
-pub(crate) async fn open(here: &Domain, book: &Book, stream: &str) -> Result<(), DomainError> {
+/// Gives a stream its subjects: those of a partition are this epoch's, where nothing arrives that was sent before.
+pub(crate) async fn open(
+    here: &Domain,
+    book: &Book,
+    (installation, epoch): (&str, u64),
+    stream: &str,
+) -> Result<(), DomainError> {
     let info = here.info(stream).await?;
-    let config = book.config(stream).await?.unwrap_or_else(|| open_config(&info, replicas_of(&info)));
+    let config = book.config(stream).await?;
+    let mut config = config.unwrap_or_else(|| open_config(&info, replicas_of(&info)));
+    if let Some(subject) = names::subject_of(installation, stream) {
+        config.insert("subjects".to_owned(), json!([names::subject_in(&subject, epoch)]));
+    }
     if info.config_subjects() == subjects_of(&config) {
         return Ok(());
     }

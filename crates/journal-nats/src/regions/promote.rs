@@ -111,7 +111,7 @@ impl Inner {
         promotion.step = Step::Open;
         let revision = self.step(&here, &promotion, revision).await?;
         self.open(epoch, &streams).await?;
-        self.fill_inboxes(&streams).await?;
+        self.fill_inboxes(epoch, &streams).await?;
         self.write(&self.here, Next::active(epoch), revision).await?;
         Ok(promoted(epoch, promotion.forced, begun, lag))
     }
@@ -191,8 +191,13 @@ impl Inner {
             .await?;
         let points = Points { streams: ends.into_iter().collect() };
         book.set_points(epoch, &points).await.map_err(RegionError::Here)?;
-        self.each(&self.here, streams, |stream| async move { mirrors::open(domain, book, &stream).await })
-            .await
+        let opened = (self.settings.installation.as_str(), epoch);
+        self.each(
+            &self.here,
+            streams,
+            |stream| async move { mirrors::open(domain, book, opened, &stream).await },
+        )
+        .await
     }
 }
 

@@ -116,7 +116,10 @@ async fn nothing_is_lost_when_leaders_die_and_freeze_and_the_quorum_goes() {
     sleep(Duration::from_secs(1)).await;
     let without_quorum = load.count();
     sleep(Duration::from_secs(2)).await;
-    assert_eq!(load.count(), without_quorum, "one server of three acknowledges nothing");
+    // The one of each that was under way may have been stored before, and be found only now.
+    let (frames_found, requests_found) = load.count();
+    let found = (frames_found - without_quorum.0).max(requests_found - without_quorum.1);
+    assert!(found <= 1, "one server of three acknowledges nothing, and {found} were");
     cluster.start_again(0).unwrap();
     cluster.start_again(1).unwrap();
     load.goes_on().await;

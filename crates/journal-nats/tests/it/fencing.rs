@@ -1,10 +1,11 @@
 //! One owner at a time, whoever sleeps and whoever hurries.
 
 use journal::{AppendError, Journal as _};
+use journal_nats::{Client, layout};
 use tokio::task::JoinSet;
 use words::{PartitionId, Seq};
 
-use crate::cluster::{bytes, frames, open, settings, shared};
+use crate::cluster::{bytes, frames, open, requests, settings, shared};
 
 const ONE: PartitionId = PartitionId(0);
 
@@ -26,6 +27,32 @@ async fn an_owner_that_slept_is_refused_and_counted() {
     assert_eq!(again, Err(AppendError::Fenced { partition: ONE }));
     assert_eq!(frames(&next, ONE).await, ["a", "b"]);
     assert_eq!(frames(&sleeper, ONE).await, ["a", "b"]);
+}
+
+#[tokio::test]
+async fn an_owner_whose_region_was_opened_anew_is_refused_and_may_claim_again() {
+    let settings = settings(shared());
+    let (journal, client) = (open(&settings).await, Client::connect(&settings).await.unwrap());
+    let before = journal.claim(ONE).await.unwrap();
+    journal.append(ONE, before.epoch, Seq(0), bytes("a")).await.unwrap();
+    journal.inbox_append(ONE, vec![bytes("a")]).await.unwrap();
+    for mut config in layout::stream_configs(&settings.installation, settings.replicas) {
+        let promoted = format!("{}.3", config["subjects"][0].as_str().unwrap());
+        config["subjects"] = serde_json::json!([promoted]);
+        let update = format!("$JS.API.STREAM.UPDATE.{}", config["name"].as_str().unwrap());
+        let answer = client.nats().request(update, config.to_string().into()).await.unwrap();
+        assert!(!String::from_utf8_lossy(&answer.payload).contains("error"), "{answer:?}");
+    }
+
+    let refused = journal.append(ONE, before.epoch, Seq(1), bytes("of before")).await;
+    assert_eq!(refused, Err(AppendError::Fenced { partition: ONE }));
+    let after = journal.claim(ONE).await.unwrap();
+    assert_eq!(after.events_tail, Seq(1));
+    journal.append(ONE, after.epoch, Seq(1), bytes("b")).await.unwrap();
+    journal.inbox_append(ONE, vec![bytes("b")]).await.unwrap();
+    let other = open(&settings).await;
+    assert_eq!(frames(&other, ONE).await, ["a", "b"]);
+    assert_eq!(requests(&other, ONE, Seq(1)).await, ["a", "b"]);
 }
 
 #[tokio::test]

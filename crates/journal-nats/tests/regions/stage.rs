@@ -123,10 +123,19 @@ pub async fn make_streams(client: &Client) {
     }
 }
 
-/// Publishes and waits for the sequence.
+/// Where a stream of the partition takes messages, if it does.
+pub async fn subject(client: &Client, kind: &str) -> Result<String, String> {
+    let name = format!("{I}_{}_00000", kind.to_uppercase());
+    let stream = jetstream::new(client.clone()).get_stream(name).await.map_err(|error| error.to_string())?;
+    let subjects = &stream.cached_info().config.subjects;
+    let open = subjects.iter().find(|subject| subject.starts_with(&format!("{I}.{kind}.00000")));
+    open.cloned().ok_or_else(|| format!("open at {subjects:?}"))
+}
+
+/// Publishes where the stream says, and waits for the sequence.
 pub async fn publish(client: &Client, kind: &str, text: &str) -> Result<u64, String> {
     let js = jetstream::new(client.clone());
-    let ack = js.publish(format!("{I}.{kind}.00000"), text.to_owned().into()).await;
+    let ack = js.publish(subject(client, kind).await?, text.to_owned().into()).await;
     let ack = ack.map_err(|error| error.to_string())?;
     ack.await.map(|ack| ack.sequence).map_err(|error| error.to_string())
 }

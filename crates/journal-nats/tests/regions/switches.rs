@@ -8,7 +8,7 @@ use journal_nats::regions::{Mode, RegionError, Regions, Role, Settings, Step};
 
 use tokio::io::AsyncReadExt;
 
-use crate::stage::{Stage, contents, denied, make_streams, publish, role, until, until_status};
+use crate::stage::{Stage, contents, denied, make_streams, publish, role, subject, until, until_status};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_standby_mirrors_what_its_pair_has() {
@@ -175,6 +175,30 @@ async fn object(client: &async_nats::Client, name: &str) -> String {
     let mut text = String::new();
     objects.get(name).await.unwrap().read_to_string(&mut text).await.unwrap();
     text
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_was_on_its_way_when_its_stream_was_replaced_is_stored_nowhere() {
+    let stage = Stage::start().await;
+    let (east, west) = stage.joined().await;
+    let before = subject(&stage.east, "ing").await.unwrap();
+    publish(&stage.east, "ing", "shared").await.unwrap();
+    until_status(&west, "the mirror has it", |status| status.mirrors.iter().any(|m| m.last == Some(1))).await;
+    stage.link.cut();
+    publish(&stage.east, "ing", "only east").await.unwrap();
+    west.promote(Mode::Forced).await.unwrap();
+    publish(&stage.west, "ing", "only west").await.unwrap();
+    stage.link.mend();
+    until_status(&east, "east mirrors west", |status| role(&status.record) == Some(Role::Standby)).await;
+    until("east is promoted again", async || east.promote(Mode::Planned).await.ok()).await;
+
+    // An owner of long ago had seen two messages, and there are two.
+    let js = async_nats::jetstream::new(stage.east.clone());
+    let late = async_nats::jetstream::message::PublishMessage::build().expected_last_sequence(2);
+    let late = js.send_publish(before, late.payload("too late".into())).await.unwrap();
+    assert!(late.await.is_err());
+    assert_eq!(contents(&stage.east, "ING").await, ["shared", "only west"]);
+    assert_eq!(publish(&stage.east, "ing", "now").await, Ok(3));
 }
 
 #[tokio::test(flavor = "multi_thread")]

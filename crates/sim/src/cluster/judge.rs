@@ -23,12 +23,22 @@ pub struct Judge {
     pub pasts: Vec<Past>,
     /// What clients were told, with the region that told them.
     pub acked: BTreeMap<RunId, u64>,
-    /// The epochs under which instances were told that they own partitions, and how often their region had begun anew.
-    claims: BTreeMap<(u32, PartitionId), (u64, u32)>,
+    /// What instances were told of partitions that they own.
+    claims: BTreeMap<(u32, PartitionId), Told>,
     /// Requests, and runs that had events, that the pair of a lost region never got.
     pub lost: BTreeSet<RunId>,
     pub touched: BTreeSet<RunId>,
     catalog: Arc<Catalog>,
+}
+
+/// An instance was told that it owns a partition.
+#[derive(Debug, Clone, Copy)]
+pub struct Told {
+    pub epoch: u64,
+    /// How often its region had begun anew.
+    pub term: u32,
+    /// Its region's epoch.
+    pub region_epoch: u64,
 }
 
 /// Who ordered a call.
@@ -114,15 +124,9 @@ impl Judge {
     }
 
     /// An instance is told that it owns a partition.
-    pub fn claimed(
-        &mut self,
-        (life, term): (u32, u32),
-        region: usize,
-        partition: PartitionId,
-        epoch: u64,
-        tail: Seq,
-    ) {
-        self.claims.insert((life, partition), (epoch, term));
+    pub fn claimed(&mut self, life: u32, region: usize, partition: PartitionId, told: Told, tail: Seq) {
+        let epoch = told.epoch;
+        self.claims.insert((life, partition), told);
         let chain = self.chain(region, partition);
         match chain.claims.get(&epoch) {
             Some((by, number)) if by.is_none_or(|by| by == life) && *number == tail.0 => {}
@@ -146,10 +150,18 @@ impl Judge {
         }
     }
 
-    /// An instance is told that another owns its partition. True when it had to be told.
-    pub fn fenced(&mut self, region: usize, partition: PartitionId, epoch: u64) {
+    /// An instance is told that its partition is no longer its own: another owns it, or its region has been opened anew.
+    pub fn fenced(
+        &mut self,
+        life: u32,
+        (region, region_epoch): (usize, u64),
+        partition: PartitionId,
+        epoch: u64,
+    ) {
         let newest = self.chain(region, partition).epoch;
-        if newest <= epoch {
+        let told = self.claims.get(&(life, partition)).filter(|told| told.epoch == epoch);
+        let opened_anew = told.is_some_and(|told| told.region_epoch < region_epoch);
+        if newest <= epoch && !opened_anew {
             self.accuse(
                 "E4",
                 format!("epoch {epoch} of partition {partition} was refused, {newest} is the newest"),
@@ -189,7 +201,7 @@ impl Judge {
     /// An instance orders a call.
     pub fn order(&mut self, life: u32, region: usize, term: u32, sighting: &Sighting) -> Ordered {
         let Sighting::Ordered { run, key, .. } = sighting else { return Ordered::Stranger };
-        let is_old = |(by, claim): (&(u32, PartitionId), &(u64, u32))| by.0 == life && claim.1 < term;
+        let is_old = |(by, told): (&(u32, PartitionId), &Told)| by.0 == life && told.term < term;
         if self.claims.iter().any(is_old) && !self.pasts[region].homes.contains_key(run) {
             return Ordered::Stranger;
         }
@@ -199,14 +211,14 @@ impl Judge {
             return Ordered::Stranger;
         };
         let newest = past.chains.get(&partition).map_or(0, |chain| chain.epoch);
-        let Some((epoch, claimed)) = self.claims.get(&(life, partition)).copied() else {
+        let Some(told) = self.claims.get(&(life, partition)).copied() else {
             self.accuse("E6", format!("{life} calls {key} and never owned partition {partition}"));
             return Ordered::Stranger;
         };
-        if claimed < term {
+        if told.term < term {
             return Ordered::Stranger;
         }
-        let zombie = epoch < newest;
+        let zombie = told.epoch < newest;
         let past = &mut self.pasts[region];
         past.anybody.see(sighting);
         if !zombie {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
+use journal_nats::regions::Role;
 use journal_nats::{Bounds, Outgoing, PublishError, Source, Wire, WireError};
 use tokio::sync::{oneshot, watch};
 
@@ -202,6 +203,10 @@ impl Wire for Link {
         let pair = 1 - self.region;
         if world.regions.len() < 2 || world.link_cut_until > self.sim.now() || world.regions[pair].lost {
             return Err(WireError("the pair does not answer".to_owned()));
+        }
+        if world.regions[pair].standing.role != Role::Standby {
+            // It has a history of its own.
+            return Ok(None);
         }
         let stream = world.regions[pair].streams.get_mut(stream).expect("a stream of the installation");
         Ok(stream.get(sequence, source))

@@ -26,6 +26,8 @@ pub struct Stream {
     pub full: bool,
     /// Its subject was taken away: publishers find nobody, mirrors are filled.
     pub closed: bool,
+    /// The region's epoch that its subject names, once it was opened by a promotion.
+    pub opened: u64,
     injuries: Vec<Injury>,
     /// Who was asked last, when whoever wants to answers.
     asked: u8,
@@ -60,6 +62,7 @@ impl Stream {
             leaderless_until: 0,
             full: false,
             closed: false,
+            opened: 0,
             injuries: Vec::new(),
             asked: 0,
         }
@@ -75,12 +78,13 @@ impl Stream {
 
     pub fn bounds(&self) -> Bounds {
         let bytes = self.kept[self.first as usize - 1..].iter().map(|message| message.len() as u64).sum();
-        Bounds { first: self.first, last: self.last(), bytes }
+        let opened = (!self.closed).then_some(self.opened);
+        Bounds { first: self.first, last: self.last(), bytes, opened }
     }
 
     /// Stores a message, or says why not. True when it was not there before.
     pub fn store(&mut self, message: &Outgoing, now: u64) -> Result<(u64, bool), PublishError> {
-        if self.closed {
+        if self.closed || epoch_of(&message.subject) != self.opened {
             return Err(PublishError::Unknown("no responders".to_owned()));
         }
         let known = message.message_id.as_ref().and_then(|id| self.ids.get(id));
@@ -170,6 +174,11 @@ impl Stream {
         }
         Some(message)
     }
+}
+
+/// A subject is `sim.<kind>.<partition>`, and with a region's epoch behind that after a promotion.
+fn epoch_of(subject: &str) -> u64 {
+    subject.split('.').nth(3).map_or(0, |epoch| epoch.parse().expect("an epoch is a number"))
 }
 
 fn flipped(message: &Bytes) -> Bytes {

@@ -235,7 +235,9 @@ impl World {
         }
         let here = &mut self.regions[region];
         here.points = here.streams.iter().map(|(name, stream)| (name.clone(), stream.last())).collect();
-        here.streams.values_mut().for_each(|stream| stream.closed = false);
+        for stream in here.streams.values_mut() {
+            (stream.closed, stream.opened) = (false, epoch);
+        }
         here.standing = Standing { role: Role::Active, epoch };
         here.level = true;
     }

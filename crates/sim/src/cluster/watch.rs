@@ -9,6 +9,7 @@ use tokio::sync::watch;
 use words::{Epoch, PartitionId, Seq};
 
 use super::coverage::Sometimes;
+use super::judge::Told;
 use super::world::{Sim, World};
 use super::{events, inbox, message};
 
@@ -49,7 +50,9 @@ impl<J: Journal> Journal for Watched<J> {
             if let Some(gone) = before.map(|life| life.dead) {
                 world.coverage.note(if gone { Sometimes::TakenOver } else { Sometimes::HandedOver });
             }
-            world.judge.claimed((self.life, term), self.region, partition, epoch, claim.events_tail);
+            let region_epoch = world.regions[self.region].standing.epoch;
+            let told = Told { epoch, term, region_epoch };
+            world.judge.claimed(self.life, self.region, partition, told, claim.events_tail);
         }
         Ok(claim)
     }
@@ -77,7 +80,8 @@ impl<J: Journal> Journal for Watched<J> {
                 if world.lives[&self.life].frozen_until > 0 {
                     world.coverage.note(Sometimes::FrozenFenced);
                 }
-                world.judge.fenced(self.region, partition, epoch.0);
+                let region = (self.region, world.regions[self.region].standing.epoch);
+                world.judge.fenced(self.life, region, partition, epoch.0);
             }
             Err(AppendError::Full) => {}
             Err(error) => {
