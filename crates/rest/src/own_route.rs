@@ -6,14 +6,14 @@
 
 use axum::body::Body;
 use bytes::Bytes;
-use engine::{Catalog, Entry};
+use engine::{Catalog, CommandError, Entry};
 use http::header::CONTENT_TYPE;
 use http::{HeaderValue, Method, Request, Response, StatusCode};
 use ingest::limits::BODY_BYTES_MAX;
 use journal::Journal;
-use kernel::Command;
+use kernel::{Command, Rejection};
 use serde_json::{Map, Value};
-use words::RunId;
+use words::{PartitionId, RunId};
 
 use crate::access::Permission;
 use crate::api::Api;
@@ -131,12 +131,31 @@ impl<J: Journal> Api<J> {
             };
         };
         let command = Command::Cancel { pending: entry.durable };
-        Ok(self.engine.command(entry.partition, id.clone(), by.to_owned(), command).await?)
+        self.command(entry.partition, id, by, command).await
+    }
+
+    /// Hands a command to a run that was found there.
+    pub(crate) async fn command(
+        &self,
+        partition: PartitionId,
+        id: &RunId,
+        by: &str,
+        command: Command,
+    ) -> Result<(), ApiError> {
+        let answer = self.engine.command(partition, id.clone(), by.to_owned(), command).await;
+        if let Err(CommandError::Rejected(Rejection::NotFound)) = &answer
+            && let Some(found) = self.find(id).await?
+            && found.status().is_final()
+        {
+            // It ended since it was found.
+            return Err(kernel_ended(found.status()));
+        }
+        Ok(answer?)
     }
 }
 
 fn kernel_ended(status: words::RunStatus) -> ApiError {
-    engine::CommandError::Rejected(kernel::Rejection::Ended(status)).into()
+    CommandError::Rejected(Rejection::Ended(status)).into()
 }
 
 /// The body with a field set, when it is an object and the field has a name; else as it is.

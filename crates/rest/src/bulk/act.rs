@@ -69,7 +69,9 @@ impl<J: Journal> Desk<J> {
             // The holder before may still be at the same page, and may have been faster.
             StatusCode::CONFLICT => match self.detail(view, id).await {
                 Ok(run) if had_its_turn(bulk, &run) => Tried::Acted(Acted::Done),
-                _ => sort(&answer),
+                // Nobody says at the moment whether it was.
+                Err(later @ Tried::Later { .. }) => later,
+                Ok(_) | Err(Tried::Acted(_)) => sort(&answer),
             },
             _ => sort(&answer),
         }

@@ -129,7 +129,7 @@ pub(super) async fn decide<J: Journal>(
         }
     };
     let command = Command::Decide { decision, note: asked.note };
-    api.engine.command(partition, id.clone(), by, command).await?;
+    api.command(partition, &id, &by, command).await?;
     Ok(own_route::json(StatusCode::OK, api.show(&id).await?))
 }
 

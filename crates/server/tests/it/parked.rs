@@ -1,6 +1,7 @@
 //! Runs that only a person can help.
 
 use drone_delivery::Service;
+use futures_util::future::join_all;
 use http::Method;
 use serde_json::{Value, json};
 
@@ -65,6 +66,21 @@ async fn a_person_can_skip_do_by_hand_call_instead_or_give_up() {
     let run = world.wait("d-9", "undone").await;
     let package = run["steps"].as_array().unwrap().iter().find(|step| step["name"] == "package").unwrap();
     assert_eq!(package["by"], "instead");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn of_many_who_decide_at_once_one_does_and_the_others_are_told() {
+    let world = World::start().await;
+    for round in 0..10 {
+        let id = format!("d-{round}");
+        park(&world, &id).await;
+        let decision = json!({ "decision": "give_up", "note": "too old" });
+        let decided = (0..8).map(|_| decide(&world, &id, decision.clone()));
+        let statuses: Vec<u16> =
+            join_all(decided).await.into_iter().map(|answer| answer.status.as_u16()).collect();
+        let count = |wanted: u16| statuses.iter().filter(|status| **status == wanted).count();
+        assert_eq!((count(200), count(409)), (1, 7), "{statuses:?}");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
