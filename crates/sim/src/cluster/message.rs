@@ -12,6 +12,8 @@ pub struct Event {
     /// The checksum of the message before, and its own.
     pub before: u32,
     pub checksum: u32,
+    /// The last message of the inbox that its owners may have taken up.
+    pub inbox: u64,
     /// None of a claim.
     pub frame: Option<Bytes>,
 }
@@ -30,6 +32,7 @@ impl Event {
             number: u64_at(16),
             before: u32_at(&body, 24),
             checksum,
+            inbox: u64_at(44),
             frame: match body[5] {
                 1 => None,
                 2 => Some(body.slice(52..)),
@@ -37,6 +40,16 @@ impl Event {
             },
         })
     }
+}
+
+/// A message of the inbox without records.
+pub fn nothing(partition: PartitionId) -> Bytes {
+    let mut bytes = b"SrtI\x01\x00".to_vec();
+    bytes.extend(partition.0.to_le_bytes());
+    bytes.extend([0; 20]);
+    let checksum = crc32c::crc32c(&bytes);
+    bytes.extend(checksum.to_le_bytes());
+    bytes.into()
 }
 
 /// The records of a message of the inbox, with their numbers.

@@ -23,9 +23,7 @@ pub struct Plan {
     pub paired: u8,
     pub snapshot_after_bytes: u64,
     /// Whether the mirror of an inbox may be behind that of the events that tell of its requests, and that of the events
-    /// behind that of a snapshot. When a region becomes active like that, new requests get numbers that count as taken,
-    /// and an owner begins with a state that its events do not lead to. The product fills inboxes and passes such
-    /// snapshots over; the modelled promotion does not fill, so it is not drawn.
+    /// behind that of a snapshot.
     pub uneven_mirrors: bool,
     pub weather: Weather,
     pub fates: Fates,
@@ -165,7 +163,7 @@ impl Plan {
             instances,
             paired,
             snapshot_after_bytes: dice.pick(&[1 << 10, 4 << 10, 1 << 20]),
-            uneven_mirrors: false,
+            uneven_mirrors: Dice::new(seed, "mirrors").one_in(2),
             weather: weather(&mut dice),
             fates: fates(&mut dice),
             wall_ms: WALL_MS,

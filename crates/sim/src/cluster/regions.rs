@@ -240,6 +240,23 @@ impl World {
         }
         here.standing = Standing { role: Role::Active, epoch };
         here.level = true;
+        self.fill_inboxes(region);
+    }
+
+    /// Inboxes go on behind all that their events have taken up.
+    fn fill_inboxes(&mut self, region: usize) {
+        for partition in (0..self.plan.partitions).map(PartitionId) {
+            let streams = &mut self.regions[region].streams;
+            let newest = streams[&events(partition)].kept.last().and_then(message::Event::read);
+            let inbox = streams.get_mut(&inbox(partition)).expect("every partition has one");
+            let taken_up = newest.map_or(0, |newest| newest.inbox);
+            if inbox.last() < taken_up {
+                self.coverage.note(Sometimes::InboxFilled);
+            }
+            while inbox.last() < taken_up {
+                inbox.add(message::nothing(partition));
+            }
+        }
     }
 
     /// A region that was overtaken lists what its pair never got, and becomes a mirror.
