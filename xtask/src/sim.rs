@@ -24,7 +24,7 @@ pub fn run(root: &Path, arguments: &[OsString]) -> anyhow::Result<()> {
     command::run(command::with(sim, arguments))
 }
 
-/// The small round that is part of the tests, and its canary. What it came to.
+/// The small round that is part of the tests, the pace, and the canaries. What it came to.
 pub fn short(root: &Path) -> anyhow::Result<String> {
     let built = command::build_all(root)?;
     let sim = || {
@@ -41,6 +41,7 @@ pub fn short(root: &Path) -> anyhow::Result<String> {
             }
         })?;
     }
+    command::run(command::with(sim(), ["--pace"]))?;
     for canary in [CANARY, CLUSTER_CANARY] {
         command::run(command::with(sim(), ["--bug", canary, "--seeds", "100"]))?;
     }

@@ -8,22 +8,23 @@ mod batch;
 mod import;
 mod jobs;
 pub(crate) mod queues;
+mod requests;
 mod snapshot;
 mod window;
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
 use host::Clock;
-use journal::{AppendError, Journal, Record};
+use journal::{AppendError, Journal};
 use kernel::job::{Job, JobRejection};
 use kernel::queue::{QueueNo, Queues};
 use kernel::{Command, Event, Input, Rejection, RunNo, State};
 use planted::Bug;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
-use tokio::sync::{oneshot, watch};
+use tokio::sync::oneshot;
 use view::{Ids, View};
 use words::{
     BodyHash, Epoch, JobRef, Outcome, PartitionId, RunId, RunStatus, Seq, Span, Uid, Work, WorkflowName,
@@ -31,13 +32,14 @@ use words::{
 
 use crate::engine::Settings;
 use crate::jobs::{JobAnswer, JobCommand};
-use crate::limits::{ENTERING_MAX, INBOX_READ_BYTES, ROOM_LOOK, SPIKE_LOOK};
+use crate::limits::{ENTERING_MAX, ROOM_LOOK, SPIKE_LOOK};
 use crate::order::Stop;
 use crate::queues::QueueCommand;
 use crate::recovery::{self, RecoveryError};
 use crate::{Catalogs, Effects, Metrics};
 
 use batch::Batch;
+use requests::Requests;
 
 /// What reaches a partition from the rest of the process. The channel has no bound of its own: outcomes are
 /// bounded by the calls under way, commands and queries by the connections that wait for them.
@@ -121,12 +123,7 @@ pub(crate) struct Partition<J> {
     tail: Seq,
     tx: UnboundedSender<Message>,
     rx: UnboundedReceiver<Message>,
-    /// The durable end of the inbox.
-    inbox_tail: watch::Receiver<Seq>,
-    /// Requests that were read but did not fit into the batch.
-    inbox: VecDeque<Record>,
-    /// Through here the inbox has nothing to read: numbers may be left out.
-    inbox_empty_through: Seq,
+    requests: Requests,
     /// Bytes of the requests of all runs in memory.
     live_bytes: usize,
     /// Calls that were started and not answered.
@@ -166,7 +163,7 @@ impl<J: Journal> Partition<J> {
         }
         Ok(Partition {
             id,
-            inbox_tail: shared.journal.inbox_tail(id),
+            requests: Requests::open(&shared.journal, id, recovered.state.inbox_through()),
             shared,
             live_bytes: recovered.state.runs().map(|run| run.request.body.len()).sum(),
             state: recovered.state,
@@ -174,8 +171,6 @@ impl<J: Journal> Partition<J> {
             tail: recovered.claim.events_tail,
             tx,
             rx,
-            inbox: VecDeque::new(),
-            inbox_empty_through: Seq::ZERO,
             calls: BTreeMap::new(),
             draining: false,
             calls_wanted: false,
@@ -239,7 +234,7 @@ impl<J: Journal> Partition<J> {
         let has_work = (self.is_hungry() && self.has_requests())
             || (may_fire && self.window.is_due(batch.wall))
             || self.can_serve();
-        let message = if has_work { None } else { self.next_message(may_fire).await };
+        let message = if has_work { None } else { self.next_message(may_fire).await? };
         // Whatever else is ready to run goes first: what it brings rides in the same frame.
         tokio::task::yield_now().await;
         (batch.now, batch.wall) = (self.shared.clock.now(), self.shared.clock.wall());
@@ -250,7 +245,7 @@ impl<J: Journal> Partition<J> {
     }
 
     /// Waits for a message, or until there may be something else to do.
-    async fn next_message(&mut self, may_fire: bool) -> Option<Message> {
+    async fn next_message(&mut self, may_fire: bool) -> Result<Option<Message>, AppendError> {
         let hungry = self.is_hungry();
         // Capped, so that a wake-up that a suspended machine slept through is late by a second at most.
         let run_nap = self.state.wake_at().map(|at| at.since(self.shared.clock.now()));
@@ -264,21 +259,13 @@ impl<J: Journal> Partition<J> {
         tokio::select! {
             // Outcomes first: they end work that is under way, before new work is taken.
             biased;
-            message = self.rx.recv() => message,
-            _ = self.inbox_tail.changed(), if hungry => None,
-            () = tokio::time::sleep(nap) => None,
+            message = self.rx.recv() => Ok(message),
+            come = self.requests.come(), if hungry => match come {
+                Ok(()) => Ok(None),
+                Err(error) => Err(self.damaged(&error.to_string())),
+            },
+            () = tokio::time::sleep(nap) => Ok(None),
         }
-    }
-
-    /// Whether a request must wait: another instance has seen its version of the workflow applied, this one not yet.
-    fn waits(&mut self, request: &kernel::Request) -> bool {
-        let (workflow, version) = (&request.workflow, request.version);
-        let known = self.shared.catalogs.load().version(workflow, version).is_some();
-        if !known {
-            tracing::warn!(partition = %self.id, run = %request.id, %workflow, version, "requests wait for a version of their workflow");
-        }
-        self.version_to_come = (!known).then(|| (workflow.clone(), version));
-        !known
     }
 
     /// Whether another request may be taken: calls under way and runs in memory are bounded, the inbox is on
@@ -302,10 +289,6 @@ impl<J: Journal> Partition<J> {
     fn gives_way(&self) -> bool {
         let Shared { ids, settings, .. } = &*self.shared;
         ids.entering() > ENTERING_MAX && ids.len() < settings.spike_unfinished_max
-    }
-
-    fn has_requests(&self) -> bool {
-        *self.inbox_tail.borrow() > self.state.inbox_through().max(self.inbox_empty_through)
     }
 
     fn take(&mut self, batch: &mut Batch, message: Message) -> Result<(), AppendError> {
@@ -355,29 +338,6 @@ impl<J: Journal> Partition<J> {
         for stop in self.calls.values() {
             stop.raise();
         }
-    }
-
-    async fn take_requests(&mut self, batch: &mut Batch) -> Result<(), AppendError> {
-        while self.is_hungry() && !batch.is_full() && self.has_requests() {
-            if self.inbox.is_empty() {
-                let (from, tail) = (self.state.inbox_through().next(), *self.inbox_tail.borrow());
-                let read = self.shared.journal.inbox_read(self.id, from, INBOX_READ_BYTES).await;
-                let records = read.map_err(|error| self.damaged(&error.to_string()))?;
-                if records.is_empty() {
-                    self.inbox_empty_through = tail;
-                }
-                self.inbox.extend(records);
-            }
-            let Some(record) = self.inbox.pop_front() else { return Ok(()) };
-            let request: kernel::Request = journal::codec::decode(&record.bytes)
-                .map_err(|error| self.damaged(&format!("request {} of the inbox: {error}", record.seq)))?;
-            if self.waits(&request) {
-                self.inbox.push_front(record);
-                return Ok(());
-            }
-            self.take_request(batch, record.seq, request)?;
-        }
-        Ok(())
     }
 
     fn take_request(

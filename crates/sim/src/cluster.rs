@@ -10,6 +10,7 @@ mod judge;
 mod link;
 mod message;
 mod nats;
+mod pace;
 mod plan;
 mod play;
 mod regions;
@@ -24,6 +25,7 @@ mod world;
 use words::PartitionId;
 
 pub use campaign::{catch, play, replay};
+pub use pace::measure;
 
 /// The name of the simulated installation.
 const NAME: &str = "sim";

@@ -63,6 +63,9 @@ struct Arguments {
     /// Situations that are never met are no failure; for few seeds.
     #[arg(long)]
     lenient: bool,
+    /// Measure clusters at a steady pace in simulated time, and hold them against the sums of docs/operating/scale.md.
+    #[arg(long)]
+    pace: bool,
     /// Wake every planted bug, one after another, and count those that are caught.
     #[arg(long)]
     mutants: bool,
@@ -111,6 +114,9 @@ fn run(arguments: &Arguments) -> anyhow::Result<bool> {
             return cluster::replay(plan, arguments.trace, arguments.shrink, &arguments.out);
         }
         return regressions::replay(plan, arguments.trace, arguments.shrink, &arguments.out);
+    }
+    if arguments.pace {
+        return cluster::measure();
     }
     if arguments.mutants {
         return mutants::catch_all(campaign);

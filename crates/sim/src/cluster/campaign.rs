@@ -169,7 +169,7 @@ pub fn play_plan(plan: &Plan, catalogs: &Catalogs, print: bool) -> anyhow::Resul
 }
 
 /// The workflows that every instance has. How they get there is left to another simulation.
-fn catalogs() -> anyhow::Result<Catalogs> {
+pub(super) fn catalogs() -> anyhow::Result<Catalogs> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build()?;
     runtime.block_on(async {
         let journal = Arc::new(MemoryJournal::new());

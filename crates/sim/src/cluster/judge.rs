@@ -10,6 +10,7 @@ use words::{PartitionId, RunId, Seq, Timestamp};
 
 use super::coverage::{Coverage, Sometimes};
 use super::message;
+use super::report::Tempo;
 use crate::book::Book;
 use crate::checkers::{Checkers, Violation};
 use crate::depot::Depot;
@@ -65,6 +66,7 @@ pub struct Past {
     taken: BTreeMap<RunId, u64>,
     /// The last epoch in which each job was fired.
     fired: BTreeMap<String, u64>,
+    pub tempo: Tempo,
 }
 
 /// One partition's events so far.
@@ -263,6 +265,7 @@ impl Past {
             homes: BTreeMap::new(),
             taken: BTreeMap::new(),
             fired: BTreeMap::new(),
+            tempo: Tempo::default(),
         }
     }
 
@@ -276,8 +279,11 @@ impl Past {
         wall: Timestamp,
         coverage: &mut Coverage,
     ) {
+        self.tempo.frames += 1;
+        self.tempo.last = wall;
         for (event, run) in self.history.keep(partition, seq, frame, catalog) {
             self.note(epoch, &event, run.as_ref(), coverage);
+            self.time(&event, run.as_ref(), wall);
             if let (Event::Accepted(_) | Event::Fired(_), Some(run)) = (&event, &run)
                 && self.homes.insert(run.clone(), partition).is_some()
             {
@@ -288,6 +294,16 @@ impl Past {
             self.owners.see_event(&durable);
             self.anybody.see_event(&durable);
             self.book.fold(&event, run.as_ref());
+        }
+    }
+
+    fn time(&mut self, event: &Event, run: Option<&RunId>, wall: Timestamp) {
+        self.tempo.events += 1;
+        if let Event::Run { fact: Fact::Completed | Fact::Undone | Fact::GivenUp, .. } = event
+            && let Some(run) = run.and_then(|run| self.history.run(run))
+        {
+            self.tempo.ended += 1;
+            self.tempo.took_ms += wall.0.saturating_sub(run.request.accepted_at.0).max(0) as u64;
         }
     }
 

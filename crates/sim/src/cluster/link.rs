@@ -253,8 +253,8 @@ impl Wire for Link {
             loop {
                 let lag_ms = {
                     let mut world = sim.world();
-                    let most = if world.healed { 5 } else { 10 * world.weather().way_ms + 50 };
-                    world.draw(life, &name) % most
+                    let most = world.weather().told_ms;
+                    world.draw(life, &name) % (most + 1)
                 };
                 pass(lag_ms).await;
                 sim.gate(life).await;

@@ -9,7 +9,7 @@ use crate::plan::Fates;
 const LENGTH_MS: u64 = 40_000;
 
 /// 2026-03-01 00:00 UTC.
-const WALL_MS: i64 = 1_772_323_200_000;
+pub const WALL_MS: i64 = 1_772_323_200_000;
 
 /// What happens in one simulation of a cluster.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -50,6 +50,9 @@ pub struct Weather {
     pub sight_ms: u64,
     /// The longest that a mirror is behind, in ms.
     pub mirror_ms: u64,
+    /// The longest until somebody who follows a stream is told of a message, in ms.
+    #[serde(default)]
+    pub told_ms: u64,
 }
 
 /// Something that happens at a time, in ms since the beginning.
@@ -196,7 +199,7 @@ impl Plan {
 
 fn weather(dice: &mut Dice) -> Weather {
     let mut rate = |most: u64| if dice.one_in(2) { dice.between(1, most) as u16 } else { 0 };
-    Weather {
+    let mut weather = Weather {
         request_lost: rate(40),
         answer_lost: rate(60),
         answer_late: rate(40),
@@ -206,7 +209,10 @@ fn weather(dice: &mut Dice) -> Weather {
         way_ms: dice.pick(&[1, 5, 40]),
         sight_ms: dice.pick(&[50, 500, 3000]),
         mirror_ms: dice.pick(&[5, 200, 3000]),
-    }
+        told_ms: 0,
+    };
+    weather.told_ms = 10 * weather.way_ms + 50;
+    weather
 }
 
 fn fates(dice: &mut Dice) -> Fates {

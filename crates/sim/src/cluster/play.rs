@@ -70,6 +70,7 @@ pub fn play(plan: &Plan, directory: &Path, catalogs: &Catalogs, print: bool) -> 
     Report {
         figures: world.figures,
         coverage: world.coverage,
+        tempo: world.judge.pasts[world.active()].tempo,
         violations: world.judge.found.clone(),
         trace: world.trace(),
     }

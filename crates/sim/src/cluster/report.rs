@@ -1,5 +1,7 @@
 //! What simulations of clusters came to.
 
+use words::Timestamp;
+
 use super::coverage::Coverage;
 use crate::checkers::Violation;
 
@@ -42,11 +44,25 @@ impl Figures {
     }
 }
 
+/// How fast the work of the active region went.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Tempo {
+    pub frames: u64,
+    /// Events in those frames.
+    pub events: u64,
+    /// Runs that have ended, and how long they took together, in ms.
+    pub ended: u64,
+    pub took_ms: u64,
+    /// What the clock on the wall showed at the last frame.
+    pub last: Timestamp,
+}
+
 /// What one simulation came to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Report {
     pub figures: Figures,
     pub coverage: Coverage,
+    pub tempo: Tempo,
     pub violations: Vec<Violation>,
     pub trace: u64,
 }

@@ -223,7 +223,7 @@ impl World {
     /// The way to NATS at the moment.
     pub fn weather(&self) -> Weather {
         if self.healed {
-            Weather { way_ms: 1, sight_ms: 50, mirror_ms: 5, ..Weather::default() }
+            Weather { way_ms: 1, sight_ms: 50, mirror_ms: 5, told_ms: 5, ..Weather::default() }
         } else {
             self.plan.weather
         }
