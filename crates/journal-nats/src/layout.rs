@@ -12,7 +12,7 @@ use crate::client::{Answer, CREATE_MAX, Client, PREFIX};
 use crate::names;
 use crate::nats_journal::Installation;
 use crate::open::OpenError;
-use crate::pause::Pauses;
+use crate::pause::ask_again;
 use crate::wire::WireError;
 
 /// Streams that are made at once. Each elects a leader.
@@ -63,16 +63,7 @@ pub(crate) async fn exists(client: &Client, stream: &str) -> Result<bool, OpenEr
 
 /// The configuration of a stream, if there is one; asked until somebody says. While servers start it has no leader.
 async fn told(client: &Client, stream: &str) -> Result<Option<Map<String, Value>>, OpenError> {
-    let mut pauses = Pauses::new();
-    let mut unanswered = WireError(String::new());
-    for _ in 0..TRIES_MAX {
-        match find(client, stream).await {
-            Ok(found) => return Ok(found),
-            Err(error) => unanswered = error,
-        }
-        pauses.wait().await;
-    }
-    Err(OpenError::Unanswered(unanswered))
+    Ok(ask_again(TRIES_MAX, || find(client, stream)).await?)
 }
 
 /// The streams of an installation as they must be, in the words of the API: what a mirror becomes when it is promoted.
@@ -180,16 +171,7 @@ struct Made {
 
 /// What is there already, else what was made.
 async fn ensure_stream(client: &Client, wanted: Config, limit: Limit) -> Result<(), OpenError> {
-    let mut pauses = Pauses::new();
-    let mut unanswered = WireError(String::new());
-    for _ in 0..TRIES_MAX {
-        match find_or_make(client, &wanted, limit).await {
-            Ok(ensured) => return ensured,
-            Err(error) => unanswered = error,
-        }
-        pauses.wait().await;
-    }
-    Err(OpenError::Unanswered(unanswered))
+    ask_again(TRIES_MAX, || find_or_make(client, &wanted, limit)).await?
 }
 
 async fn find_or_make(

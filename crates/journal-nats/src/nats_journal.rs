@@ -16,7 +16,7 @@ use crate::events::Events;
 use crate::inbox::Inbox;
 use crate::limits::{OPEN_TRIES_MAX, ROOM_PERIOD};
 use crate::nonce::Nonces;
-use crate::pause::Pauses;
+use crate::pause::ask_again;
 use crate::room::Rooms;
 use crate::snapshots::Snapshots;
 use crate::wire::{Bounds, Wire, WireError};
@@ -123,14 +123,7 @@ impl<W: Wire, S: Snapshots> NatsJournal<W, S> {
 
 /// What a stream holds that others may have made a moment ago: not every server knows it yet.
 async fn first_bounds<W: Wire>(wire: &W, stream: &str) -> Result<Bounds, WireError> {
-    let mut pauses = Pauses::new();
-    for _ in 1..OPEN_TRIES_MAX {
-        if let Ok(bounds) = wire.bounds(stream).await {
-            return Ok(bounds);
-        }
-        pauses.wait().await;
-    }
-    wire.bounds(stream).await
+    ask_again(OPEN_TRIES_MAX, || wire.bounds(stream)).await
 }
 
 /// The state behind the checksum of the frame that it goes through: by that it is known which history it is of.

@@ -27,3 +27,18 @@ impl Pauses {
         self.tries >= 8 && self.tries.is_multiple_of(8)
     }
 }
+
+/// Asks so often, with pauses between, until it is answered.
+pub(crate) async fn ask_again<T, E, F>(tries: u32, mut ask: impl FnMut() -> F) -> Result<T, E>
+where
+    F: Future<Output = Result<T, E>>,
+{
+    let mut pauses = Pauses::new();
+    for _ in 1..tries {
+        if let Ok(answer) = ask().await {
+            return Ok(answer);
+        }
+        pauses.wait().await;
+    }
+    ask().await
+}
