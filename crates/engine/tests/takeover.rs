@@ -43,6 +43,8 @@ steps:
 struct SharedJournal {
     memory: MemoryJournal,
     tables: PathBuf,
+    /// While it is, nobody answers who reads the inbox.
+    inbox_silent: watch::Sender<bool>,
 }
 
 impl SharedJournal {
@@ -85,6 +87,7 @@ impl Journal for SharedJournal {
         from: Seq,
         bytes_max: usize,
     ) -> Result<Vec<Record>, ReadError> {
+        self.inbox_silent.subscribe().wait_for(|silent| !silent).await.unwrap();
         self.memory.inbox_read(partition, from, bytes_max).await
     }
 
@@ -161,7 +164,8 @@ struct Machine {
 }
 
 async fn machine(memory: MemoryJournal, tables: &Path, directory: tempfile::TempDir) -> Machine {
-    let journal = Arc::new(SharedJournal { memory, tables: tables.to_owned() });
+    let inbox_silent = watch::Sender::new(false);
+    let journal = Arc::new(SharedJournal { memory, tables: tables.to_owned(), inbox_silent });
     let view = View::open(directory.path(), view::Settings::default()).unwrap();
     let clock = Clock::start();
     let control = Control::open(journal.clone(), clock.clone()).await.unwrap();
@@ -347,6 +351,20 @@ async fn first(tables: &Path) -> Machine {
     }
     first.complete(&first.receive(1).await[0]).await;
     first
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_under_way_does_not_wait_for_an_inbox_that_is_silent() {
+    let tables = tempfile::tempdir().unwrap();
+    let machine = machine(MemoryJournal::new(), tables.path(), tempfile::tempdir().unwrap()).await;
+    machine.journal.inbox_silent.send_replace(true);
+    machine.hand_in(1).await;
+    let answered = tokio::time::timeout(Duration::from_secs(60), machine.ask(collection()));
+    answered.await.expect("a job is kept meanwhile");
+    assert!(machine.ended(1..2).is_empty());
+    machine.journal.inbox_silent.send_replace(false);
+    machine.all_end(1..2).await;
+    machine.leave().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
