@@ -7,7 +7,9 @@ mod range;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use async_nats::{ConnectOptions, HeaderMap, Message, Request, RequestErrorKind};
+use async_nats::{
+    ConnectError, ConnectErrorKind, ConnectOptions, HeaderMap, Message, Request, RequestErrorKind, ServerAddr,
+};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
@@ -170,15 +172,15 @@ pub(crate) async fn connect(
     login: &Login,
     tls: &Tls,
 ) -> Result<async_nats::Client, OpenError> {
-    let addresses: Result<Vec<async_nats::ServerAddr>, _> =
-        servers.0.iter().map(|server| server.parse()).collect();
-    let unreachable = |why: String| OpenError::Unreachable { servers: servers.to_string(), why };
-    let addresses = addresses.map_err(|error| unreachable(error.to_string()))?;
+    let addresses = servers.addresses()?;
+    // Servers that are learnt later have no scheme: what was asked of one is asked of all.
+    let required = tls.required || addresses.iter().any(ServerAddr::tls_required);
     let mut options = ConnectOptions::new()
         .name("sortie")
         .ping_interval(PING_EVERY)
         .connection_timeout(CONNECT_MAX)
-        .require_tls(tls.required)
+        .require_tls(required)
+        .tls_client_config(crate::tls::config(tls)?)
         .reconnect_delay_callback(|attempts| {
             RECONNECT_MAX.min(Duration::from_millis(50) * u32::try_from(attempts).unwrap_or(u32::MAX).min(20))
         });
@@ -193,21 +195,19 @@ pub(crate) async fn connect(
             })?
         }
     };
-    let files =
-        tls.ca_file.iter().chain(tls.certificate.iter().flat_map(|(certificate, key)| [certificate, key]));
-    for file in files {
-        // Said here: the connection would only fail.
-        let opened = std::fs::File::open(file);
-        opened
-            .map_err(|error| OpenError::File { path: file.display().to_string(), why: error.to_string() })?;
+    options.connect(addresses).await.map_err(|error| unconnected(servers, login, tls, &error))
+}
+
+fn unconnected(servers: &Servers, login: &Login, tls: &Tls, error: &ConnectError) -> OpenError {
+    match error.kind() {
+        ConnectErrorKind::AuthorizationViolation | ConnectErrorKind::Authentication => {
+            OpenError::Login { servers: servers.to_string(), who: login.to_string() }
+        }
+        _ => crate::tls::disagreement(servers, tls, error).unwrap_or_else(|| OpenError::Unreachable {
+            servers: servers.to_string(),
+            why: error.to_string(),
+        }),
     }
-    if let Some(file) = &tls.ca_file {
-        options = options.add_root_certificates(file.clone());
-    }
-    if let Some((certificate, key)) = &tls.certificate {
-        options = options.add_client_certificate(certificate.clone(), key.clone());
-    }
-    options.connect(addresses).await.map_err(|error| unreachable(error.to_string()))
 }
 
 fn refused(what: &str, error: &ApiError) -> WireError {

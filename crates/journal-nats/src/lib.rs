@@ -21,6 +21,7 @@ mod register;
 mod room;
 mod settings;
 pub mod snapshots;
+mod tls;
 mod wire;
 
 pub use client::Client;

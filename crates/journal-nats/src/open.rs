@@ -14,6 +14,11 @@ pub enum OpenError {
     Unreachable { servers: String, why: String },
     #[error("{address} is no address: {why}")]
     Address { address: String, why: String },
+    /// One of the two does not trust the other, or does not speak TLS.
+    #[error("no TLS with NATS at {servers}: {why}; {fix}")]
+    Tls { servers: String, why: String, fix: String },
+    #[error("NATS at {servers} does not let in {who}; check user and password, or credentials")]
+    Login { servers: String, who: String },
     #[error("{path} cannot be used: {why}")]
     File { path: String, why: String },
     /// A server that would lose what it acknowledged, or refuse what it must take.

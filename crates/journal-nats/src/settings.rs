@@ -1,9 +1,12 @@
 //! How the servers of NATS are reached, and what is expected of them.
 
-use std::fmt;
 use std::path::PathBuf;
+use std::{fmt, io};
+
+use async_nats::ServerAddr;
 
 use crate::nats_journal::Installation;
+use crate::open::OpenError;
 
 /// What a journal on NATS is opened with.
 #[derive(Debug, Clone)]
@@ -22,6 +25,19 @@ pub struct Settings {
 /// `nats://host:port` or `tls://host:port` of one server or several; the others are learnt from these.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Servers(pub Vec<String>);
+
+impl Servers {
+    pub(crate) fn addresses(&self) -> Result<Vec<ServerAddr>, OpenError> {
+        let parse = |server: &String| {
+            let parsed = server.parse();
+            // Shown without who logs in.
+            let address = || Servers(vec![server.clone()]).to_string();
+            parsed
+                .map_err(|error: io::Error| OpenError::Address { address: address(), why: error.to_string() })
+        };
+        self.0.iter().map(parse).collect()
+    }
+}
 
 impl fmt::Display for Servers {
     /// Without who logs in: an address may hold a password.
@@ -54,6 +70,17 @@ pub enum Login {
     Credentials(PathBuf),
 }
 
+impl fmt::Display for Login {
+    /// Whom the servers see.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Login::Nobody => f.write_str("this client"),
+            Login::Password { user, .. } => write!(f, "the user {user:?}"),
+            Login::Credentials(file) => write!(f, "the user of {}", file.display()),
+        }
+    }
+}
+
 impl fmt::Debug for Login {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -66,7 +93,7 @@ impl fmt::Debug for Login {
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Tls {
-    /// Nothing is sent to a server without TLS.
+    /// Nothing is sent to a server without TLS. One address with `tls://` among the servers asks for the same.
     pub required: bool,
     /// Certificates of authorities beside those of the system.
     pub ca_file: Option<PathBuf>,

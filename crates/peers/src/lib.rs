@@ -1,6 +1,7 @@
 //! Programs of others that tests talk to: each is started on free ports of this machine, with data of its own, and
 //! ends with what holds it, or with the process when that dies first.
 
+mod authority;
 mod azurite;
 mod installed;
 mod kafka;
@@ -9,6 +10,7 @@ mod nats_cluster;
 mod process;
 mod rabbitmq;
 
+pub use authority::{Authority, Certificate};
 pub use azurite::Azurite;
 pub use installed::{nats_server, node, python};
 pub use kafka::KafkaMock;

@@ -10,3 +10,4 @@ mod fencing;
 mod full;
 mod lossy;
 mod preflight;
+mod tls;

@@ -36,6 +36,34 @@ async fn fit_servers_pass_by_either_proof() {
 }
 
 #[tokio::test]
+async fn who_is_not_let_in_is_told_so_for_good_and_an_address_that_is_none_too() {
+    let login = || Login::Password { user: "somebody".to_owned(), password: "something wrong".to_owned() };
+    let asked = settings(shared());
+    for settings in [
+        Settings { login: login(), ..asked.clone() },
+        Settings { proof: Proof::SystemAccount(login()), ..asked.clone() },
+    ] {
+        let error = NatsJournal::open(&settings, MemorySnapshots::default()).await.map(drop).unwrap_err();
+        assert!(error.is_of_settings(), "{error}");
+        let error = error.to_string();
+        assert!(
+            error.contains("does not let in the user \"somebody\"") && !error.contains("wrong"),
+            "{error}"
+        );
+    }
+    let unusable = settings(vec!["http://me:hidden@127.0.0.1:4222".to_owned()]);
+    let error = Client::connect(&unusable).await.map(drop).unwrap_err();
+    assert!(error.is_of_settings(), "{error}");
+    assert_eq!(
+        error.to_string(),
+        "http://127.0.0.1:4222 is no address: invalid scheme for NATS server URL: http"
+    );
+    let away = settings(vec!["nats://127.0.0.1:1".to_owned()]);
+    let error = Client::connect(&away).await.map(drop).unwrap_err();
+    assert!(!error.is_of_settings(), "{error}");
+}
+
+#[tokio::test]
 async fn without_a_proof_of_all_servers_it_is_refused() {
     let missing = refused(&Settings { proof: Proof::Missing, ..settings(shared()) }).await;
     assert!(missing.contains("system_user") && missing.contains("trust_servers"), "{missing}");

@@ -222,7 +222,7 @@ fn cluster(config: &Config) -> Vec<Setting> {
         row(
             "cluster.tls_ca_file",
             said("none"),
-            "a file in PEM with authorities to trust beside those of the machine; with it, or with a certificate, servers without TLS are refused",
+            "a file in PEM with authorities to trust beside those of the machine; with it, a certificate or a `tls://` address, servers without TLS are refused",
         ),
         row("cluster.tls_certificate_file", said("none"), "the certificate in PEM that this instance shows"),
         row("cluster.tls_key_file", said("none"), "its key in PEM"),
