@@ -251,7 +251,8 @@ async fn set_limit(
     Ok(())
 }
 
-const EDIT: &str = "change it with `nats stream edit`, after a look at why it differs";
+pub(crate) const EDIT: &str = "change it with `nats stream edit`, after a look at why it differs";
+pub(crate) const MADE_SO: &str = "it cannot be changed: restore into a new installation";
 
 fn differs(
     wanted: &Config,
@@ -300,13 +301,7 @@ fn check_kept(wanted: &Config, found: &Config) -> Result<(), OpenError> {
         [("storage", &found.storage, &wanted.storage), ("retention", &found.retention, &wanted.retention)];
     for (field, found, asked) in texts {
         if found != asked {
-            return differs(
-                wanted,
-                field,
-                found,
-                asked,
-                "it cannot be changed: restore into a new installation",
-            );
+            return differs(wanted, field, found, asked, MADE_SO);
         }
     }
     Ok(())

@@ -1,5 +1,8 @@
 //! Opening the journal on real servers: connect, have it proven that they are fit, make the streams or check them.
 
+use async_nats::jetstream::ErrorCode;
+use async_nats::jetstream::context::{CreateStreamError, CreateStreamErrorKind};
+
 use crate::client::Client;
 use crate::nats_journal::{Installation, NatsJournal};
 use crate::settings::Settings;
@@ -48,6 +51,21 @@ pub enum OpenError {
 }
 
 impl OpenError {
+    /// Why a bucket could not be made: JetStream said no, or may yet say yes.
+    pub(crate) fn of_making(stream: &str, error: &CreateStreamError) -> OpenError {
+        match error.kind() {
+            // While servers start there is no leader, or too few of them; and others may have made it meanwhile.
+            CreateStreamErrorKind::JetStream(said)
+                if said.code() != 503
+                    && said.kind() != ErrorCode::STREAM_NAME_EXIST
+                    && said.kind() != ErrorCode::CLUSTER_NO_PEERS =>
+            {
+                OpenError::Refused { stream: stream.to_owned(), why: said.to_string() }
+            }
+            _ => OpenError::Unanswered(WireError(format!("making {stream}: {error}"))),
+        }
+    }
+
     /// Whether trying again helps only after somebody has changed something.
     pub fn is_of_settings(&self) -> bool {
         !matches!(self, OpenError::Unreachable { .. } | OpenError::Unanswered(_) | OpenError::TooFew { .. })

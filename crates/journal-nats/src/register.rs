@@ -15,6 +15,7 @@ use tokio::time::sleep;
 use words::PartitionId;
 
 use crate::names;
+use crate::open::OpenError;
 use bucket::Bucket;
 use follow::Follower;
 
@@ -39,7 +40,7 @@ impl NatsRegister {
         installation: &str,
         replicas: usize,
         active: watch::Receiver<bool>,
-    ) -> Result<NatsRegister, RegisterError> {
+    ) -> Result<NatsRegister, OpenError> {
         let lives = Some((LIFETIME, MARKERS_KEPT));
         let instances =
             Bucket::open(&jetstream, names::instance_bucket(installation), replicas, lives).await?;

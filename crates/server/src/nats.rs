@@ -7,7 +7,6 @@ use std::time::Duration;
 use journal_nats::regions::{Paired, RegionError, Regions};
 use journal_nats::snapshots::address::{AddressError, AnyStore};
 use journal_nats::snapshots::bucket::Bucket;
-use journal_nats::snapshots::store::StoreError;
 use journal_nats::snapshots::stored::StoredSnapshots;
 use journal_nats::{
     Client, Installation, Login, NatsJournal, NatsRegister, OpenError, Proof, Servers, Settings, Tls, layout,
@@ -32,12 +31,20 @@ pub enum NatsError {
     Region(#[from] RegionError),
     #[error(transparent)]
     Address(#[from] AddressError),
-    #[error(transparent)]
-    Store(#[from] StoreError),
     #[error("the bucket {bucket} of the active region is not mirrored yet")]
     NotMirrored { bucket: String },
-    #[error(transparent)]
-    Register(#[from] cluster::RegisterError),
+}
+
+impl NatsError {
+    /// Whether trying again helps only after somebody has changed something.
+    pub(crate) fn is_of_settings(&self) -> bool {
+        match self {
+            NatsError::Config(_) | NatsError::Address(_) => true,
+            NatsError::Open(error) => error.is_of_settings(),
+            NatsError::Region(error) => matches!(error, RegionError::LinkCarries { .. }),
+            NatsError::NotMirrored { .. } => false,
+        }
+    }
 }
 
 /// What an instance has of NATS.
@@ -208,5 +215,18 @@ fn proof(cluster: &ClusterConfig) -> Proof {
         (None, _) if !cluster.monitor.is_empty() => Proof::Monitoring(cluster.monitor.clone()),
         (None, _) if cluster.trust_servers => Proof::Trusted,
         (None, _) => Proof::Missing,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_link_that_carries_too_much_is_mended_by_a_person_and_a_pair_that_is_away_by_itself() {
+        let pair = || "west".to_owned();
+        let carries = RegionError::LinkCarries { subject: "$KV.>".to_owned(), pair: pair() };
+        let away = RegionError::PairUnreachable { pair: pair(), cause: "no answer".to_owned() };
+        assert_eq!([carries, away].map(|error| NatsError::from(error).is_of_settings()), [true, false]);
     }
 }

@@ -80,8 +80,7 @@ impl StartError {
             StartError::Journal(OpenError::Version { .. } | OpenError::Fixed { .. }) => 78,
             StartError::Control(_) => 65,
             StartError::Journal(OpenError::InUse { .. } | OpenError::Io { .. }) => 75,
-            StartError::Nats(NatsError::Config(_) | NatsError::Address(_)) => 78,
-            StartError::Nats(NatsError::Open(error)) if error.is_of_settings() => 78,
+            StartError::Nats(error) if error.is_of_settings() => 78,
             StartError::Nats(_) => 75,
             StartError::View(_) | StartError::Listen { .. } => 75,
         }

@@ -137,9 +137,9 @@ pub(super) async fn store(
     folder: &Path,
     files: &[String],
 ) -> Result<(), StoreError> {
-    // Made as the buckets of snapshots are; files may be larger than what those take at once.
-    Bucket::open(context, bucket, replicas).await?;
     let failed = |error: &dyn Display| StoreError::new("opening the bucket", bucket, error);
+    // Made as the buckets of snapshots are; files may be larger than what those take at once.
+    Bucket::open(context, bucket, replicas).await.map_err(|error| failed(&error))?;
     let objects = context.get_object_store(bucket).await.map_err(|error| failed(&error))?;
     let under = folder.file_name().unwrap_or_default().to_string_lossy();
     for file in files.iter().map(String::as_str).chain([LIST]) {

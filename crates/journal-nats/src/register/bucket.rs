@@ -1,9 +1,11 @@
 //! One bucket of keys in JetStream.
 
+use std::error::Error;
 use std::time::Duration;
 
 use async_nats::Client;
 use async_nats::jetstream::Context;
+use async_nats::jetstream::context::CreateKeyValueError;
 use async_nats::jetstream::kv::{Config, Entry, Operation, Store, Watch};
 use async_nats::jetstream::stream::LastRawMessageErrorKind;
 use cluster::RegisterError;
@@ -13,6 +15,8 @@ use tokio::time::{sleep, timeout};
 use tracing::warn;
 
 use super::table::News;
+use crate::open::OpenError;
+use crate::wire::WireError;
 
 const OPEN_TRIES: u32 = 5;
 const OPEN_PAUSE: Duration = Duration::from_secs(1);
@@ -36,7 +40,7 @@ impl Bucket {
         name: String,
         replicas: usize,
         lives: Option<(Duration, Duration)>,
-    ) -> Result<Bucket, RegisterError> {
+    ) -> Result<Bucket, OpenError> {
         let config = Config {
             bucket: name.clone(),
             history: 1,
@@ -56,9 +60,7 @@ impl Bucket {
             // Several instances that start at once make it at once; a cluster that starts has no leader yet.
             match jetstream.create_or_update_key_value(config.clone()).await {
                 Ok(store) => return Ok(Bucket { client: jetstream.client(), store }),
-                Err(error) if attempt == OPEN_TRIES => {
-                    return Err(failed("making the bucket", &name, &error));
-                }
+                Err(error) if attempt == OPEN_TRIES => return Err(unopened(&name, &error)),
                 Err(error) => warn!(bucket = name, %error, "making a bucket failed; it is tried again"),
             }
             attempt += 1;
@@ -154,6 +156,13 @@ impl Bucket {
             parsed.inspect_err(|error| warn!(bucket = self.store.name, key, %error, "not readable")).ok()
         });
         News { key: key.to_owned(), revision, value }
+    }
+}
+
+fn unopened(name: &str, error: &CreateKeyValueError) -> OpenError {
+    match error.source().and_then(|source| source.downcast_ref()) {
+        Some(error) => OpenError::of_making(name, error),
+        None => OpenError::Unanswered(WireError(format!("making the bucket {name}: {error}"))),
     }
 }
 

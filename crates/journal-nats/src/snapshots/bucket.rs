@@ -15,6 +15,9 @@ use futures_util::TryStreamExt;
 use tokio::io::AsyncReadExt;
 
 use super::store::{Store, StoreError};
+use crate::layout::{EDIT, MADE_SO};
+use crate::open::OpenError;
+use crate::wire::WireError;
 
 /// The longest that an object may take to be stored: 64 MiB at half a megabyte a second.
 const PUT_PATIENCE: Duration = Duration::from_secs(120);
@@ -38,8 +41,7 @@ impl Bucket {
         context: &jetstream::Context,
         name: &str,
         replicas: usize,
-    ) -> Result<Bucket, StoreError> {
-        let failed = |error: &dyn std::fmt::Display| StoreError::new("opening the bucket", name, error);
+    ) -> Result<Bucket, OpenError> {
         let stream_name = format!("OBJ_{name}");
         let config = Config {
             name: stream_name.clone(),
@@ -53,10 +55,14 @@ impl Bucket {
         };
         let stream = match context.get_stream(&stream_name).await {
             Ok(stream) => stream,
-            Err(_) => context.get_or_create_stream(config).await.map_err(|error| failed(&error))?,
+            Err(_) => {
+                let made = context.get_or_create_stream(config).await;
+                made.map_err(|error| OpenError::of_making(&stream_name, &error))?
+            }
         };
-        check(&stream.cached_info().config, replicas).map_err(|why| failed(&why))?;
-        let objects = context.get_object_store(name).await.map_err(|error| failed(&error))?;
+        check(&stream.cached_info().config, replicas)?;
+        let objects = context.get_object_store(name).await;
+        let objects = objects.map_err(|error| WireError(format!("opening the bucket {name}: {error}")))?;
         Ok(Bucket { name: name.to_owned(), objects, stream })
     }
 
@@ -87,20 +93,15 @@ impl Bucket {
 }
 
 /// What is there counts, and not what was asked for.
-fn check(found: &Config, replicas: usize) -> Result<(), String> {
-    let name = &found.name;
+fn check(found: &Config, replicas: usize) -> Result<(), OpenError> {
+    let stream = found.name.clone();
     if found.storage != StorageType::File {
-        return Err(format!(
-            "stream {name} keeps objects in memory, it must be in files; it cannot be changed: restore into a new \
-             installation"
-        ));
+        let (found, asked) = ("memory".to_owned(), "file".to_owned());
+        return Err(OpenError::Stream { stream, field: "storage", found, asked, fix: MADE_SO.to_owned() });
     }
     if found.num_replicas != replicas {
-        let has = found.num_replicas;
-        return Err(format!(
-            "stream {name} has num_replicas {has}, it must be {replicas}; change it with `nats stream edit`, after a look \
-             at why it differs"
-        ));
+        let (found, asked) = (found.num_replicas.to_string(), replicas.to_string());
+        return Err(OpenError::Stream { stream, field: "num_replicas", found, asked, fix: EDIT.to_owned() });
     }
     Ok(())
 }

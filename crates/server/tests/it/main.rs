@@ -24,6 +24,7 @@ mod pages_signed_in;
 mod parked;
 mod queues;
 mod queues_refused;
+mod refused_nats;
 mod restart;
 mod stopped;
 mod told;

@@ -1,5 +1,6 @@
 //! A region with a witness on real nats-servers: it starts with nothing, and starts again only on streams that are fit.
 
+use std::net::SocketAddr;
 use std::time::Duration;
 
 use async_nats::jetstream;
@@ -11,7 +12,7 @@ use tempfile::TempDir;
 
 use crate::client::{call, request};
 
-struct Places {
+pub struct Places {
     east: NatsCluster,
     _west: NatsCluster,
     third: NatsCluster,
@@ -20,6 +21,11 @@ struct Places {
 
 impl Places {
     fn start() -> Places {
+        Places::start_with(String::new())
+    }
+
+    /// With these lines in the configuration of the servers that an instance of the east speaks to.
+    pub fn start_with(lines: String) -> Places {
         let denied = ["sortie.ing.>", "sortie.jrn.>", "$KV.>", "$O.>"].map(str::to_owned);
         let one = |domain: &str, remotes| NatsSettings {
             servers: 1,
@@ -28,14 +34,16 @@ impl Places {
             remotes_deny: denied.to_vec(),
             ..NatsSettings::default()
         };
-        let east = NatsCluster::start_with(one("east", Vec::new())).unwrap();
+        let east = NatsSettings { more: lines.clone(), ..one("east", Vec::new()) };
+        let east = NatsCluster::start_with(east).unwrap();
         let west = NatsCluster::start_with(one("west", east.leaf_urls())).unwrap();
-        let third = NatsCluster::start_with(NatsSettings { servers: 1, ..NatsSettings::default() }).unwrap();
+        let third = NatsSettings { servers: 1, more: lines, ..NatsSettings::default() };
+        let third = NatsCluster::start_with(third).unwrap();
         Places { east, _west: west, third, data: tempfile::tempdir().unwrap() }
     }
 
     /// An instance of the east, which is at home.
-    fn config(&self) -> Config {
+    pub fn config(&self) -> Config {
         let mut config = Config::dev(self.data.path().join("data"), 0);
         config.partitions = 1;
         config.secrets.key = Some("7".repeat(64));
@@ -50,19 +58,24 @@ impl Places {
     }
 }
 
+/// Waits until an instance answers that it is ready.
+pub async fn ready(address: SocketAddr) {
+    // A minute in all, on a machine however slow.
+    for _ in 0..1200 {
+        if call(address, request(Method::GET, "/readyz", "")).await.status == 200 {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    call(address, request(Method::GET, "/readyz", "")).await.expect(200);
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_new_installation_with_a_witness_starts_and_only_fit_streams_are_taken() {
     let places = Places::start();
     let running = server::start(places.config()).await.unwrap();
     let address = running.address();
-    // A minute in all, on a machine however slow.
-    for _ in 0..1200 {
-        if call(address, request(Method::GET, "/readyz", "")).await.status == 200 {
-            break;
-        }
-        tokio::time::sleep(Duration::from_millis(50)).await;
-    }
-    call(address, request(Method::GET, "/readyz", "")).await.expect(200);
+    ready(address).await;
     let region = call(address, request(Method::GET, "/v1/region", "")).await.expect(200).json();
     assert_eq!((&region["active"], &region["here"]["role"]), (&"east".into(), &"active".into()));
     running.stop().await;
