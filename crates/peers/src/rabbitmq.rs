@@ -4,6 +4,7 @@ use std::process::Command;
 
 use anyhow::{Context, ensure};
 
+use crate::authority::Certificate;
 use crate::installed;
 use crate::process::{Folder, Process, free_port, local};
 
@@ -17,6 +18,7 @@ pub struct RabbitMq {
 
 struct Ports {
     client: u16,
+    tls: u16,
     names: u16,
     nodes: u16,
 }
@@ -24,8 +26,30 @@ struct Ports {
 impl RabbitMq {
     /// Starts one, and waits until it takes connections.
     pub fn start() -> anyhow::Result<RabbitMq> {
+        RabbitMq::start_with(|_| String::new())
+    }
+
+    /// Starts one that takes connections with TLS too, and shows this certificate there.
+    pub fn start_with_tls(shown: &Certificate) -> anyhow::Result<RabbitMq> {
+        let Certificate { file, key_file } = shown;
+        let mut rabbit = RabbitMq::start_with(|ports| {
+            format!(
+                "listeners.ssl.1 = 127.0.0.1:{}\nssl_options.certfile = {}\nssl_options.keyfile = {}\n\
+                 ssl_options.verify = verify_none\n",
+                ports.tls,
+                file.display(),
+                key_file.display()
+            )
+        })?;
+        let port = rabbit.ports.tls;
+        rabbit.server.as_mut().context("just started")?.listens(local(port))?;
+        Ok(rabbit)
+    }
+
+    fn start_with(lines: impl FnOnce(&Ports) -> String) -> anyhow::Result<RabbitMq> {
         let folder = Folder::new()?;
-        let ports = Ports { client: free_port()?, names: free_port()?, nodes: free_port()? };
+        let ports =
+            Ports { client: free_port()?, tls: free_port()?, names: free_port()?, nodes: free_port()? };
         // Its own name server: one that a node starts by itself stays when the node is gone.
         let mut epmd = Command::new(installed::program("epmd", &[])?);
         epmd.args(["-port", &ports.names.to_string(), "-address", "127.0.0.1"]);
@@ -34,8 +58,9 @@ impl RabbitMq {
         folder.write("enabled_plugins", "[rabbitmq_amqp1_0].\n")?;
         // The second: what is kept for others on this disk is no affair of a test.
         let settings = format!(
-            "listeners.tcp.1 = 127.0.0.1:{}\ndisk_free_limit.absolute = 1MB\nlog.console = true\nlog.file = false\n",
-            ports.client
+            "listeners.tcp.1 = 127.0.0.1:{}\ndisk_free_limit.absolute = 1MB\nlog.console = true\nlog.file = false\n{}",
+            ports.client,
+            lines(&ports)
         );
         folder.write("rabbitmq.conf", &settings)?;
         let mut rabbit = RabbitMq { server: None, _names: names, folder, ports };
@@ -46,6 +71,11 @@ impl RabbitMq {
     /// `amqp://127.0.0.1:port`, for both protocols.
     pub fn url(&self) -> String {
         format!("amqp://127.0.0.1:{}", self.ports.client)
+    }
+
+    /// `amqps://127.0.0.1:port`, for both protocols; only with TLS.
+    pub fn tls_url(&self) -> String {
+        format!("amqps://127.0.0.1:{}", self.ports.tls)
     }
 
     pub fn port(&self) -> u16 {

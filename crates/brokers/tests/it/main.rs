@@ -7,3 +7,4 @@ mod kafka;
 mod nats;
 mod rabbit;
 mod shared;
+mod tls;

@@ -8,7 +8,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use brokers::{Anywhere, Brokers, Destination, Guard, Login, SendError};
-use peers::{NatsServer, RabbitMq};
+use peers::{Authority, NatsServer, RabbitMq};
 use serde_json::Value;
 use words::{Message, Property, Span, Timestamp};
 
@@ -23,10 +23,16 @@ pub fn guest() -> Option<Login> {
     Some(Login { username: "guest".to_owned(), password: "guest".to_owned() })
 }
 
+/// Who has signed the certificate of [`rabbit`].
+pub fn authority() -> &'static Authority {
+    static AUTHORITY: OnceLock<Authority> = OnceLock::new();
+    AUTHORITY.get_or_init(|| Authority::new().unwrap())
+}
+
 /// One for all tests that do it no harm. It ends with the process.
 pub fn rabbit() -> &'static RabbitMq {
     static RABBIT: OnceLock<RabbitMq> = OnceLock::new();
-    RABBIT.get_or_init(|| RabbitMq::start().unwrap())
+    RABBIT.get_or_init(|| RabbitMq::start_with_tls(&authority().issue("127.0.0.1").unwrap()).unwrap())
 }
 
 pub fn nats() -> &'static NatsServer {
