@@ -95,7 +95,10 @@ impl Inner {
         let step = if caught_up { Step::Open } else { Step::Fence };
         let mut promotion = Promotion { epoch, forced: mode.is_forced(), step, begun_ms: now_ms() };
         let standing = here.standing();
-        let mut revision = self.step(&here, &promotion, revision).await?;
+        let mut revision = revision;
+        if mode == Mode::Planned {
+            revision = self.step(&here, &promotion, revision).await?;
+        }
         let streams = self.streams_to_open(standing, mode, caught_up).await?;
         let mirrors = mirrors::status(&self.here.domain, &self.there.domain, streams.clone()).await;
         let mut lag = mirrors.map_err(RegionError::Here)?;
@@ -108,6 +111,7 @@ impl Inner {
             }
         }
         self.lease_for(epoch, mode).await?;
+        // One by force is noted only here: a region to which it is refused goes on mirroring as if nobody had asked.
         promotion.step = Step::Open;
         let revision = self.step(&here, &promotion, revision).await?;
         self.open(epoch, &streams).await?;

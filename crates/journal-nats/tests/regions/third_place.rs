@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use journal_nats::regions::{Mode, Regions, Role, Settings};
+use journal_nats::regions::{Mode, RegionError, Regions, Role, Settings};
 use peers::{NatsCluster, NatsSettings};
 
 use crate::proxy::Proxy;
@@ -47,6 +47,45 @@ async fn a_region_cut_off_from_the_witness_lets_go_and_its_pair_stands_in() {
     stage.link.mend();
     until_status(&east, "east mirrors west", |status| role(&status.record) == Some(Role::Standby)).await;
     assert!(*west.active().borrow() && !*east.active().borrow());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_standby_to_which_the_witness_says_no_goes_on_mirroring() {
+    let stage = Stage::start().await;
+    make_streams(&stage.east).await;
+    let third = NatsCluster::start_with(NatsSettings { servers: 1, ..NatsSettings::default() }).unwrap();
+    let witness = connect(&third.urls()[0]).await;
+    let settings = |name: &str| Settings {
+        witness: Some(witness.clone()),
+        lease: Duration::from_secs(6),
+        ..stage.settings(name)
+    };
+    let east = Regions::join(stage.east.clone(), settings("east")).await.unwrap();
+    let west = Regions::join(stage.west.clone(), settings("west")).await.unwrap();
+    until("east has the lease", async || east.active().borrow().then_some(())).await;
+    until_status(&west, "west is level", |status| status.record.as_ref().is_some_and(|record| record.level))
+        .await;
+
+    stage.link.cut();
+    until_status(&west, "the link is down", |status| !status.pair_reachable).await;
+    let refused = west.promote(Mode::Forced).await;
+    assert!(matches!(refused, Err(RegionError::WitnessRefuses(_))), "{refused:?}");
+    let record = west.status().await.unwrap().record.unwrap();
+    assert_eq!((record.role, record.promotion), (Role::Standby, None));
+
+    stage.link.mend();
+    let new = async_nats::jetstream::stream::Config {
+        name: format!("{I}_ING_00007"),
+        subjects: vec![format!("{I}.ing.00007")],
+        ..Default::default()
+    };
+    async_nats::jetstream::new(stage.east.clone()).create_stream(new).await.unwrap();
+    until_status(&west, "what is new is mirrored", |status| {
+        let new = status.mirrors.iter().find(|mirror| mirror.stream.ends_with("_ING_00007"));
+        new.is_some_and(|mirror| mirror.last.is_some())
+    })
+    .await;
+    assert!(*east.active().borrow() && !*west.active().borrow());
 }
 
 #[tokio::test(flavor = "multi_thread")]
