@@ -411,11 +411,14 @@ impl Inner {
             let mut streams = mirrors::shared_streams(&standby.domain, installation)
                 .await
                 .map_err(|error| self.seat_error(standby, error))?;
-            // Those that are not mirrored yet count, too.
-            streams.extend(mirrors::shared_streams(&origin.domain, installation).await.unwrap_or_default());
-            streams.sort_unstable();
-            streams.dedup();
-            let status = mirrors::status(&standby.domain, &origin.domain, streams).await;
+            let origin = pair_reachable.then_some(&origin.domain);
+            if let Some(origin) = origin {
+                // Those that are not mirrored yet count, too.
+                streams.extend(mirrors::shared_streams(origin, installation).await.unwrap_or_default());
+                streams.sort_unstable();
+                streams.dedup();
+            }
+            let status = mirrors::status(&standby.domain, origin, streams).await;
             status.map_err(|error| self.seat_error(standby, error))?
         };
         let tail = self.here.book.tail().await.map_err(RegionError::Here)?;

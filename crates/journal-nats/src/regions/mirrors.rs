@@ -42,20 +42,25 @@ pub(crate) async fn shared_streams(domain: &Domain, installation: &str) -> Resul
     Ok(streams)
 }
 
-/// How far each mirror is, of all streams that either side has.
+/// How far each mirror is, of all streams that either side has. An origin that was silent a moment ago is none: each
+/// question to it would take as long as an answer may.
 pub(crate) async fn status(
     here: &Domain,
-    origin: &Domain,
+    origin: Option<&Domain>,
     streams: Vec<String>,
 ) -> Result<Vec<MirrorStatus>, DomainError> {
     let asked = stream::iter(streams).map(|stream| async move {
-        let (mirror, origin) = tokio::join!(here.info(&stream), origin.info(&stream));
+        let at_origin = async {
+            let origin = origin?;
+            origin.info(&stream).await.ok()
+        };
+        let (mirror, origin) = tokio::join!(here.info(&stream), at_origin);
         let mirror = match mirror {
             Ok(info) => info.is_mirror().then_some(info),
             Err(DomainError::Missing) => None,
             Err(error) => return Err(error),
         };
-        let origin_last = origin.ok().map(|info| info.last);
+        let origin_last = origin.map(|info| info.last);
         let last = mirror.as_ref().map(|info| info.last);
         let counted = origin_last.map(|origin| origin.saturating_sub(last.unwrap_or_default()));
         let lag = counted.or_else(|| mirror.as_ref().and_then(|info| info.mirror_lag));

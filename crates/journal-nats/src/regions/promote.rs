@@ -100,7 +100,8 @@ impl Inner {
             revision = self.step(&here, &promotion, revision).await?;
         }
         let streams = self.streams_to_open(standing, mode, caught_up).await?;
-        let mirrors = mirrors::status(&self.here.domain, &self.there.domain, streams.clone()).await;
+        let origin = pair.is_some().then_some(&self.there.domain);
+        let mirrors = mirrors::status(&self.here.domain, origin, streams.clone()).await;
         let mut lag = mirrors.map_err(RegionError::Here)?;
         if mode == Mode::Planned && !caught_up {
             self.fence(&self.there).await?;
@@ -168,7 +169,7 @@ impl Inner {
     async fn catch_up(&self, streams: &[String]) -> Result<Vec<MirrorStatus>, RegionError> {
         let deadline = Instant::now() + self.settings.patience;
         loop {
-            let status = mirrors::status(&self.here.domain, &self.there.domain, streams.to_vec()).await;
+            let status = mirrors::status(&self.here.domain, Some(&self.there.domain), streams.to_vec()).await;
             let status = status.map_err(RegionError::Here)?;
             let behind = status.iter().filter(|mirror| {
                 mirror.origin_last.is_none() || mirror.last.is_none() || mirror.lag != Some(0)
