@@ -128,7 +128,11 @@ impl Regions {
     /// Whether the pair can do without what is below a sequence: it has that itself, and the snapshots that were
     /// stored before. If not, why.
     async fn covers(&self, stream: &str, first: u64) -> Result<(), String> {
-        let Inner { here, there, settings, .. } = &*self.inner;
+        let Inner { here, there, settings, seen, .. } = &*self.inner;
+        if !seen.borrow().pair_reachable {
+            // Asked now, a pair behind a line that is cut would keep a partition waiting that is just being taken.
+            return Err(format!("{} did not answer when it was last asked", settings.pair));
+        }
         let missing = |error: DomainError| format!("{} cannot be asked what it has: {error}", settings.pair);
         let mirror = there.domain.info(stream).await.map_err(missing)?;
         if !mirror.is_mirror() {
