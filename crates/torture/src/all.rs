@@ -25,7 +25,7 @@ const FAULTS: [(&str, &str, Short); 14] = [
     ("firings", "--n 30 --jobs 100", Short::With("--n 3 --jobs 50")),
     ("queue", "--n 100", Short::With("--n 6")),
     ("cluster", "--n 24", Short::With("--short")),
-    ("region", "", Short::Beside("--seconds 2")),
+    ("region", "", Short::Beside("--seconds 1 --only switches,cut-link")),
 ];
 
 /// What becomes of a fault in a short round.

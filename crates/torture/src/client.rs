@@ -42,6 +42,11 @@ impl Client {
         Client { address, token: token.map(str::to_owned), patience: ANSWER_TIMEOUT, connection: None }
     }
 
+    /// The server that it asks.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
     /// The same, for a server that may be frozen or cut off: nobody closes such a connection.
     pub fn within(mut self, patience: Duration) -> Client {
         self.patience = patience;

@@ -1,6 +1,6 @@
 //! Three nats-servers and three instances under load: killed, frozen, cut off, and one disk filled; then an audit.
 
-mod chain;
+pub mod chain;
 mod faults;
 mod full_disk;
 pub mod jobs;

@@ -32,6 +32,8 @@ impl Pace {
     pub const BULKY: Pace = Pace { clients: 8, pause: Duration::from_millis(20), padding_bytes: 12 << 10 };
     /// Some 80 posts a second: six processes and five services share the machine.
     pub const GENTLE: Pace = Pace { clients: 6, pause: Duration::from_millis(60), padding_bytes: 0 };
+    /// Some 20 posts a second, beside others.
+    pub const FAINT: Pace = Pace { clients: 3, pause: Duration::from_millis(120), padding_bytes: 0 };
     /// More than is taken: some must be refused.
     pub const FLOOD: Pace = Pace { clients: 150, pause: Duration::from_millis(20), padding_bytes: 0 };
 }
@@ -58,13 +60,25 @@ impl Load {
         posts: &Arc<Posts>,
         dice: &mut Dice,
     ) -> Load {
+        Load::start_within(addresses, addresses.len(), token, pace, posts, dice)
+    }
+
+    /// As [`Load::start`], but they begin within the first `near` and know the rest only for the case that they fail.
+    pub fn start_within(
+        addresses: &[SocketAddr],
+        near: usize,
+        token: &str,
+        pace: Pace,
+        posts: &Arc<Posts>,
+        dice: &mut Dice,
+    ) -> Load {
         let (stop, stopped) = watch::channel(false);
         let mut posters = JoinSet::new();
         for number in 0..pace.clients as usize {
             let clients: Vec<_> =
                 addresses.iter().map(|address| Client::new(*address, Some(token))).collect();
             let poster = Poster {
-                at: number % clients.len(),
+                at: number % near,
                 clients,
                 pace,
                 posts: posts.clone(),
@@ -125,7 +139,7 @@ impl Poster {
             let post = self.client().send(Method::POST, workflow::RUNS, "application/json", body.clone());
             let sent = post.await;
             match sent.map(|answer| meaning(id, &answer)) {
-                Ok(Meaning::Yes) => break self.posts.acknowledge(id),
+                Ok(Meaning::Yes) => break self.posts.acknowledge(id, self.clients[self.at].address()),
                 Ok(Meaning::Wrong(what)) => return self.posts.accuse(id, what),
                 Ok(Meaning::Later) => {
                     self.posts.refusals.fetch_add(1, Ordering::Relaxed);

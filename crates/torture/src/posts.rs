@@ -1,8 +1,10 @@
 //! What the clients sent and what they were told: the other side of every promise.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::net::SocketAddr;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard};
+use std::time::Instant;
 
 use crate::dice::Dice;
 
@@ -16,11 +18,21 @@ pub struct Posts {
     pub refusals: AtomicU64,
 }
 
+/// A yes of a server.
+#[derive(Debug, Clone)]
+pub struct Yes {
+    pub id: String,
+    /// Who said it.
+    pub by: SocketAddr,
+    /// When the client heard it.
+    pub at: Instant,
+}
+
 #[derive(Default)]
 struct Book {
     sent: u64,
-    /// In the order they were acknowledged.
-    acknowledged: Vec<String>,
+    /// In the order they were heard.
+    acknowledged: Vec<Yes>,
     unanswered: BTreeSet<String>,
     wrong: BTreeMap<String, String>,
 }
@@ -45,10 +57,10 @@ impl Posts {
     }
 
     /// The server said yes.
-    pub fn acknowledge(&self, id: &str) {
+    pub fn acknowledge(&self, id: &str, by: SocketAddr) {
         let mut book = self.book();
         book.unanswered.remove(id);
-        book.acknowledged.push(id.to_owned());
+        book.acknowledged.push(Yes { id: id.to_owned(), by, at: Instant::now() });
     }
 
     /// The server said what it must not say.
@@ -59,6 +71,11 @@ impl Posts {
     }
 
     pub fn acknowledged(&self) -> Vec<String> {
+        self.book().acknowledged.iter().map(|yes| yes.id.clone()).collect()
+    }
+
+    /// Who acknowledged what and when, in the order it was heard.
+    pub fn answers(&self) -> Vec<Yes> {
         self.book().acknowledged.clone()
     }
 
@@ -71,7 +88,7 @@ impl Posts {
         let book = self.book();
         let count = book.acknowledged.len() as u64;
         let draws = if count == 0 { 0 } else { most };
-        (0..draws).map(|_| book.acknowledged[dice.range(0, count) as usize].clone()).collect()
+        (0..draws).map(|_| book.acknowledged[dice.range(0, count) as usize].id.clone()).collect()
     }
 
     /// Ids that were sent and never answered; the server may have heard of them or not.

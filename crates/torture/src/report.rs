@@ -18,7 +18,9 @@ pub enum Verdict {
 /// The closing line in the making. `torture all` reads it again: a count and its noun, commas between.
 pub struct Closing {
     fault: &'static str,
-    counts: Vec<String>,
+    /// The round that is under way, for those who have several.
+    round: Option<String>,
+    counts: Vec<(u64, String)>,
     broken: Vec<String>,
     left_out: Vec<String>,
     began: Instant,
@@ -28,17 +30,29 @@ impl Closing {
     /// From now on the seconds are counted.
     pub fn new(fault: &'static str) -> Closing {
         let (counts, broken, left_out) = (Vec::new(), Vec::new(), Vec::new());
-        Closing { fault, counts, broken, left_out, began: Instant::now() }
+        Closing { fault, round: None, counts, broken, left_out, began: Instant::now() }
     }
 
+    /// What is accused from now on is of this round.
+    pub fn begin_round(&mut self, round: &str) {
+        self.round = Some(round.to_owned());
+    }
+
+    /// What is counted in several rounds is added up.
     pub fn count(&mut self, count: impl TryInto<u64>, noun: &str) {
         let count = count.try_into().unwrap_or(u64::MAX);
-        self.counts.push(format!("{} {noun}", grouped(count)));
+        match self.counts.iter_mut().find(|(_, known)| known == noun) {
+            Some((sum, _)) => *sum += count,
+            None => self.counts.push((count, noun.to_owned())),
+        }
     }
 
     /// A promise was not kept.
     pub fn accuse(&mut self, what: String) {
-        self.broken.push(what);
+        self.broken.push(match &self.round {
+            Some(round) => format!("{round}: {what}"),
+            None => what,
+        });
     }
 
     /// Something cannot be tried on this machine: neither kept nor broken.
@@ -53,7 +67,7 @@ impl Closing {
         self.count(findings.invented.len() as u64, "phantom");
         self.count(findings.doubled.len() as u64, "double effects");
         self.count(findings.left_behind.len() as u64, "left behind");
-        self.broken.extend(accusations(findings));
+        accusations(findings).into_iter().for_each(|what| self.accuse(what));
     }
 
     /// Prints it all, the closing line last but for the command that does it again.
@@ -64,7 +78,9 @@ impl Closing {
         for what in self.broken.iter().take(PRINTED_MAX) {
             println!("BROKEN: {what}");
         }
-        let Closing { fault, counts, broken, left_out, began } = self;
+        let Closing { fault, counts, broken, left_out, began, .. } = self;
+        let counts: Vec<String> =
+            counts.iter().map(|(count, noun)| format!("{} {noun}", grouped(*count))).collect();
         println!(
             "torture {fault}: {}, {} findings, {} left out, {:.1} s, seed {seed}",
             counts.join(", "),
@@ -144,6 +160,18 @@ mod tests {
     #[test]
     fn thousands_stand_apart() {
         assert_eq!([0, 999, 1000, 1_234_567].map(grouped), ["0", "999", "1,000", "1,234,567"]);
+    }
+
+    #[test]
+    fn what_several_rounds_count_is_added_up_and_what_they_accuse_is_told_apart() {
+        let mut closing = Closing::new("region");
+        closing.begin_round("switches");
+        closing.count(2u64, "lost");
+        closing.begin_round("cut-link");
+        closing.count(3u64, "lost");
+        closing.accuse("nobody works".to_owned());
+        assert_eq!(closing.counts, [(5, "lost".to_owned())]);
+        assert_eq!(closing.broken, ["cut-link: nobody works"]);
     }
 
     #[test]

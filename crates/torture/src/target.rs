@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 use std::convert::Infallible;
-use std::net::{Ipv4Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::{Arc, Mutex};
+use std::time::Instant;
 
 use bytes::Bytes;
 use http_body_util::Full;
@@ -18,8 +19,18 @@ use crate::dice::Dice;
 /// Calls in a hundred that are answered with an error.
 const FAILED_PERCENT: u64 = 5;
 
-/// The calls that came in: by path, then by key, how often.
+/// The calls that were taken: by path, then by key, how often.
 pub type Calls = BTreeMap<String, BTreeMap<String, u32>>;
+
+/// What a call says of its region, with whom it came from and when.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Caller {
+    pub from: IpAddr,
+    pub at: Instant,
+    pub epoch: Option<u64>,
+    /// It was of a region that had been replaced, and was not taken.
+    pub refused: bool,
+}
 
 /// A target that lives as long as this program.
 pub struct Target {
@@ -29,6 +40,10 @@ pub struct Target {
 
 struct Book {
     calls: Calls,
+    /// In the order they came in.
+    callers: Vec<Caller>,
+    /// The highest epoch of a region that was seen.
+    epoch: u64,
     dice: Dice,
 }
 
@@ -40,22 +55,32 @@ impl Target {
     pub async fn start_at(address: Ipv4Addr, seed: u64) -> anyhow::Result<Target> {
         let listener = TcpListener::bind((address, 0)).await?;
         let address = listener.local_addr()?;
-        let book = Arc::new(Mutex::new(Book { calls: Calls::new(), dice: Dice::new(seed) }));
+        let book = Arc::new(Mutex::new(Book {
+            calls: Calls::new(),
+            callers: Vec::new(),
+            epoch: 0,
+            dice: Dice::new(seed),
+        }));
         tokio::spawn(accept(listener, book.clone()));
         Ok(Target { address, book })
     }
 
-    /// All that came in so far.
+    /// All that were taken so far.
     pub fn calls(&self) -> Calls {
         self.book.lock().expect("nobody panics while holding the book").calls.clone()
+    }
+
+    /// Who called, in their order, with those that were refused.
+    pub fn callers(&self) -> Vec<Caller> {
+        self.book.lock().expect("nobody panics while holding the book").callers.clone()
     }
 }
 
 async fn accept(listener: TcpListener, book: Arc<Mutex<Book>>) {
-    while let Ok((stream, _)) = listener.accept().await {
+    while let Ok((stream, from)) = listener.accept().await {
         let book = book.clone();
         let service = service_fn(move |request| {
-            let answer = answer(&book, &request);
+            let answer = answer(&book, from.ip(), &request);
             async move { Ok::<_, Infallible>(answer) }
         });
         let connection =
@@ -65,12 +90,22 @@ async fn accept(listener: TcpListener, book: Arc<Mutex<Book>>) {
     }
 }
 
-fn answer(book: &Mutex<Book>, request: &Request<Incoming>) -> Response<Full<Bytes>> {
-    let key = request.headers().get("idempotency-key").and_then(|value| value.to_str().ok()).unwrap_or("");
-    let mut book = book.lock().expect("nobody panics while holding the book");
-    let path = request.uri().path().to_owned();
-    *book.calls.entry(path).or_default().entry(key.to_owned()).or_default() += 1;
+/// A call of a region that was replaced is refused, as any service may do that reads the region's epoch.
+fn answer(book: &Mutex<Book>, from: IpAddr, request: &Request<Incoming>) -> Response<Full<Bytes>> {
+    let header = |name: &str| request.headers().get(name).and_then(|value| value.to_str().ok());
+    let epoch: Option<u64> = header("sortie-region-epoch").and_then(|epoch| epoch.parse().ok());
     let mut response = Response::new(Full::default());
+    let mut book = book.lock().expect("nobody panics while holding the book");
+    let refused = epoch.is_some_and(|epoch| epoch < book.epoch);
+    book.callers.push(Caller { from, at: Instant::now(), epoch, refused });
+    if refused {
+        *response.status_mut() = StatusCode::CONFLICT;
+        return response;
+    }
+    book.epoch = epoch.unwrap_or_default().max(book.epoch);
+    let path = request.uri().path().to_owned();
+    let key = header("idempotency-key").unwrap_or("").to_owned();
+    *book.calls.entry(path).or_default().entry(key).or_default() += 1;
     if book.dice.hits_percent(FAILED_PERCENT) {
         *response.status_mut() = StatusCode::INTERNAL_SERVER_ERROR;
     }

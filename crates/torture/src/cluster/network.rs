@@ -1,10 +1,11 @@
 //! A network in which members can be cut off: a namespace for each, joined by a bridge, and an island for those cut off.
 
+use std::io::Write;
 use std::net::Ipv4Addr;
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Stdio};
 
-use anyhow::{Context, bail};
+use anyhow::{Context, bail, ensure};
 
 use crate::report::Closing;
 use crate::tools;
@@ -28,9 +29,18 @@ pub struct Place {
     pub ip: Ipv4Addr,
     /// What a program is started through, to be there.
     pub through: Vec<String>,
-    /// Its interface on the bridge.
-    port: Option<String>,
+    /// Its namespace, and its interface on the bridge.
+    space: Option<Space>,
 }
+
+#[derive(Clone)]
+struct Space {
+    name: String,
+    port: String,
+}
+
+/// Where nobody listens on the bridge: what is sent there is lost without a word, as on a line that is cut.
+const NOBODY: &str = "02:00:00:00:00:ff";
 
 /// The network that members' addresses are of, for those who allow calls by it.
 pub const NETWORK: &str = "10.77.0.0/16";
@@ -70,7 +80,7 @@ impl Network {
             Network::Spaces(spaces) => spaces.place(number),
             Network::Loopback { subnet } => {
                 let ip = Ipv4Addr::new(127, 77, *subnet, number);
-                Ok(Place { ip, through: Vec::new(), port: None })
+                Ok(Place { ip, through: Vec::new(), space: None })
             }
         }
     }
@@ -87,8 +97,37 @@ impl Network {
 
     fn join(&self, places: &[&Place], bridge: &str) -> anyhow::Result<()> {
         let Network::Spaces(spaces) = self else { bail!("nobody can be cut off on the loopback") };
-        for port in places.iter().filter_map(|place| place.port.as_ref()) {
+        for Space { port, .. } in places.iter().filter_map(|place| place.space.as_ref()) {
             ip(&format!("link set {port} master {}", spaces.name(bridge)))?;
+        }
+        Ok(())
+    }
+
+    /// From now on nobody of these reaches any of those, nor the other way; everybody else reaches all of them.
+    pub fn sever(&self, these: &[&Place], those: &[&Place]) -> anyhow::Result<()> {
+        let line =
+            |other: &Place| format!("neigh replace {} lladdr {NOBODY} nud permanent dev eth0\n", other.ip);
+        self.between(these, those, line)
+    }
+
+    /// They reach each other again.
+    pub fn mend(&self, these: &[&Place], those: &[&Place]) -> anyhow::Result<()> {
+        self.between(these, those, |other| format!("neigh del {} dev eth0\n", other.ip))
+    }
+
+    /// Tells each on one side something of each on the other.
+    fn between(
+        &self,
+        these: &[&Place],
+        those: &[&Place],
+        line: impl Fn(&Place) -> String,
+    ) -> anyhow::Result<()> {
+        ensure!(self.can_cut(), "nobody can be cut off on the loopback");
+        for (places, others) in [(these, those), (those, these)] {
+            let lines: String = others.iter().map(|other| line(other)).collect();
+            for Space { name, .. } in places.iter().filter_map(|place| place.space.as_ref()) {
+                ip_lines(name, &lines)?;
+            }
         }
         Ok(())
     }
@@ -114,7 +153,7 @@ impl Spaces {
         ip(&format!("-n {space} link set eth0 up"))?;
         ip(&format!("-n {space} link set lo up"))?;
         let through = ["ip", "netns", "exec", &space].map(str::to_owned).to_vec();
-        Ok(Place { ip: address, through, port: Some(port) })
+        Ok(Place { ip: address, through, space: Some(Space { name: space, port }) })
     }
 
     fn ip(&self, number: u8) -> Ipv4Addr {
@@ -168,6 +207,24 @@ fn ip(words: &str) -> anyhow::Result<()> {
     let output = Command::new("ip").args(words.split(' ')).output().context("starting ip")?;
     if !output.status.success() {
         bail!("ip {words}: {}", String::from_utf8_lossy(&output.stderr).trim());
+    }
+    Ok(())
+}
+
+/// Several commands within a namespace.
+fn ip_lines(space: &str, lines: &str) -> anyhow::Result<()> {
+    let mut child = Command::new("ip")
+        .args(["-n", space, "-batch", "-"])
+        .stdin(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .context("starting ip")?;
+    let mut input = child.stdin.take().context("the input was asked for")?;
+    input.write_all(lines.as_bytes()).context("telling ip")?;
+    drop(input);
+    let output = child.wait_with_output().context("waiting for ip")?;
+    if !output.status.success() {
+        bail!("ip -n {space}, {lines:?}: {}", String::from_utf8_lossy(&output.stderr).trim());
     }
     Ok(())
 }

@@ -42,6 +42,11 @@ pub async fn all_take_requests(
     Some(slowest)
 }
 
+/// What is posted in a round, one in each partition.
+pub fn ids(round: usize) -> Vec<String> {
+    (0..PARTITIONS).map(|partition| id_in(partition, round)).collect()
+}
+
 /// An id whose run belongs to this partition.
 fn id_in(partition: u16, round: usize) -> String {
     let ids = (0..).map(|n| format!("p-{round}-{partition}-{n}"));
@@ -65,7 +70,7 @@ impl Probe {
             let sent = client.send(Method::POST, workflow::RUNS, "application/json", body.clone()).await;
             match sent.map(|answer| meaning(&self.id, &answer)) {
                 Ok(Meaning::Yes) => {
-                    self.posts.acknowledge(&self.id);
+                    self.posts.acknowledge(&self.id, *address);
                     return Some(fault.elapsed());
                 }
                 Ok(Meaning::Wrong(what)) => {

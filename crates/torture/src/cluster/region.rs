@@ -57,8 +57,18 @@ impl Layout {
     }
 
     pub fn nats_urls(&self) -> Vec<String> {
-        self.nats.iter().map(|place| format!("nats://{}:{NATS_PORT}", place.ip)).collect()
+        self.nats.iter().map(nats_url).collect()
     }
+
+    /// All of them.
+    pub fn places(&self) -> Vec<&Place> {
+        self.nats.iter().chain(&self.instances).collect()
+    }
+}
+
+/// Where the nats-server at a place is reached.
+pub fn nats_url(place: &Place) -> String {
+    format!("nats://{}:{NATS_PORT}", place.ip)
 }
 
 /// The members of a region.
@@ -151,6 +161,35 @@ fn make_folder(directory: &Path, name: &str) -> anyhow::Result<PathBuf> {
     let folder = directory.join(name);
     fs::create_dir_all(&folder).with_context(|| format!("making {}", folder.display()))?;
     Ok(folder)
+}
+
+/// A nats-server by itself, for the leases of regions; it is started.
+pub fn start_witness(place: &Place, programs: &Programs, directory: &Path) -> anyhow::Result<Member> {
+    let name = "witness";
+    let folder = make_folder(directory, name)?;
+    let file = folder.join("nats.conf");
+    fs::write(&file, witness_text(name, place, &folder.join("streams")))
+        .context("writing a configuration")?;
+    let arguments = vec!["-c".into(), file.into()];
+    let log = folder.join("nats.log");
+    let mut witness = Member::new(name, Kind::Nats, place.clone(), programs.nats.clone(), arguments, log);
+    witness.start()?;
+    Ok(witness)
+}
+
+fn witness_text(name: &str, place: &Place, store: &Path) -> String {
+    let ip = place.ip;
+    format!(
+        "server_name: {name}
+listen: \"{ip}:{NATS_PORT}\"
+http: \"{ip}:{MONITOR_PORT}\"
+jetstream {{ store_dir: \"{}\", sync_interval: always, max_file_store: 1GB }}
+accounts {{
+  APP: {{ jetstream: enabled, users: [ {{ user: {NATS_USER}, password: \"{NATS_PASSWORD}\" }} ] }}
+}}
+",
+        store.display()
+    )
 }
 
 /// The configuration that docs/operating/cluster.md asks for.

@@ -67,6 +67,11 @@ impl Trial {
         Load::start(addresses, TOKEN, Pace::GENTLE, &self.posts, dice)
     }
 
+    /// Clients that begin within the first `near`.
+    pub fn load_within(&self, addresses: &[SocketAddr], near: usize, pace: Pace, dice: &mut Dice) -> Load {
+        Load::start_within(addresses, near, TOKEN, pace, &self.posts, dice)
+    }
+
     /// Acknowledged runs, drawn, must be known at every instance when all is well again.
     pub async fn spot_check(
         &self,

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, ensure};
 use bytes::Bytes;
-use hyper::Method;
+use hyper::{Method, StatusCode};
 use serde_json::{Value, json};
 
 use crate::client::Client;
@@ -36,6 +36,16 @@ impl Desk {
         asked.await.with_context(|| format!("asking {} what it is", self.name))
     }
 
+    /// Whether it works, as a balancer asks it.
+    pub async fn active(&self) -> anyhow::Result<bool> {
+        let asked = settle::asked(&self.addresses, async |client: &mut Client| {
+            let answer = client.get("/v1/cluster").await?.success()?;
+            let cluster: Value = serde_json::from_slice(&answer.body)?;
+            cluster["active"].as_bool().context("a cluster says whether it is active")
+        });
+        asked.await.with_context(|| format!("asking {} whether it works", self.name))
+    }
+
     pub async fn epoch(&self) -> anyhow::Result<u64> {
         self.status().await?["here"]["epoch"].as_u64().context("a region has an epoch")
     }
@@ -59,6 +69,15 @@ impl Desk {
             ensure!(began.elapsed() < LEVEL, "{} does not stand by within {LEVEL:?}: {status}", self.name);
             tokio::time::sleep(PAUSE).await;
         }
+    }
+
+    /// Asks once to make it the active one by force, which somebody must refuse; what was said, or none if it was done.
+    pub async fn refused_by_force(&self) -> anyhow::Result<Option<String>> {
+        let body = Bytes::from(json!({ "force": true }).to_string());
+        let address = self.addresses.first().context("nobody can be asked")?;
+        let mut client = Client::new(*address, Some(TOKEN)).within(PROMOTION);
+        let answer = client.send(Method::POST, "/v1/region:promote", "application/json", body).await?;
+        Ok((answer.status == StatusCode::CONFLICT).then(|| answer.text()))
     }
 
     /// Makes it the active one; what it says of it.

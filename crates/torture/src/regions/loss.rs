@@ -1,0 +1,90 @@
+//! What a change by force has cost, the return of the region that was overtaken, and runs that both have worked on.
+
+use std::collections::BTreeSet;
+use std::time::{Duration, Instant};
+
+use anyhow::ensure;
+
+use crate::cluster::{pulse, settle};
+use crate::regions::Play;
+use crate::regions::tail::Tail;
+use crate::trial::Statuses;
+
+/// A run that began this long before a cut has ended by then; later ones may be open in both regions.
+const OPEN_AT_MOST: Duration = Duration::from_secs(20);
+/// From a cut until nothing is mirrored any more.
+const MIRRORED_YET: Duration = Duration::from_secs(2);
+/// How long it may take until what was taken is listed: far beyond what partitions need to take up their inboxes.
+const LISTED: Duration = Duration::from_secs(120);
+const PAUSE: Duration = Duration::from_millis(250);
+
+/// What only the overtaken region had.
+#[derive(Default)]
+pub struct Loss {
+    /// Acknowledged by it, and unknown where work goes on.
+    pub lost: BTreeSet<String>,
+    /// How runs stood there that may have been open in both.
+    pub apart: Statuses,
+}
+
+impl Play<'_> {
+    /// What one region acknowledged since then and the other does not know; of how many. The other one has taken the
+    /// requests of a pulse: in each partition it has listed all before it once it lists that.
+    pub async fn lost_by(
+        &self,
+        overtaken: usize,
+        since: Instant,
+        pulse: usize,
+    ) -> anyhow::Result<(BTreeSet<String>, usize)> {
+        let addresses = self.stage.addresses(1 - overtaken);
+        let began = Instant::now();
+        let stored = loop {
+            let stored = settle::stored(&addresses).await?;
+            if pulse::ids(pulse).iter().all(|id| stored.contains(id)) {
+                break stored;
+            }
+            ensure!(began.elapsed() < LISTED, "requests that were taken are not listed within {LISTED:?}");
+            tokio::time::sleep(PAUSE).await;
+        };
+        let answers = self.stage.answers_of(overtaken, since);
+        let count = answers.len();
+        let lost = answers.into_iter().map(|yes| yes.id).filter(|id| !stored.contains(id)).collect();
+        Ok((lost, count))
+    }
+
+    /// Asks a region that will be overtaken how those runs stand that the other one may have open, too.
+    pub async fn apart(&self, overtaken: usize, cut: Instant) -> anyhow::Result<Statuses> {
+        let since = cut.checked_sub(OPEN_AT_MOST).unwrap_or(cut);
+        let mut answers = self.stage.answers_of(overtaken, since);
+        // What was heard a moment later may have been mirrored, too.
+        answers.retain(|yes| yes.at < cut + MIRRORED_YET);
+        let ids: Vec<String> = answers.into_iter().map(|yes| yes.id).collect();
+        settle::statuses(&self.stage.addresses(overtaken), &ids).await
+    }
+
+    /// Starts a region that was killed, and sees it stand by.
+    pub async fn returns(&mut self, region: usize) -> anyhow::Result<Tail> {
+        let killed = &mut self.stage.regions[region];
+        killed.start_nats()?;
+        killed.nats_well().await?;
+        killed.start_instances()?;
+        let began = Instant::now();
+        for instance in &mut killed.instances {
+            instance.answers("/livez").await?;
+        }
+        self.stands_by(region, began).await
+    }
+
+    /// A region that was overtaken fences itself, keeps what only it has, and mirrors. What it kept.
+    pub async fn stands_by(&mut self, region: usize, began: Instant) -> anyhow::Result<Tail> {
+        let (name, pair) = (self.stage.name(region), self.stage.name(1 - region));
+        self.stage.desks[region].standing_by().await?;
+        println!("  {name} stands by, level with {pair} after {:.1} s", began.elapsed().as_secs_f64());
+        let status = self.stage.desks[region].status().await?;
+        let epoch = self.stage.desks[1 - region].epoch().await?;
+        if status["active"] != pair || status["here"]["epoch"] != epoch {
+            self.closing.accuse(format!("{pair} is active under epoch {epoch}, and {name} says {status}"));
+        }
+        Tail::of(&status)
+    }
+}

@@ -1,0 +1,125 @@
+//! What is there all through a round: two regions, perhaps a witness, the services, and the clients' book.
+
+use std::net::{IpAddr, SocketAddr};
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use anyhow::Context;
+
+use crate::cluster::member::Member;
+use crate::cluster::pulse;
+use crate::cluster::region::{Region, nats_url, start_witness};
+use crate::cluster::trial::Trial;
+use crate::dice::Dice;
+use crate::load::{Load, Pace};
+use crate::posts::Yes;
+use crate::regions::desk::Desk;
+use crate::regions::grounds::Grounds;
+use crate::rig::Rig;
+
+/// The places of the regions in every list of both. East is at home.
+pub const EAST: usize = 0;
+pub const WEST: usize = 1;
+
+/// How both regions are set up.
+#[derive(Debug, Clone, Copy)]
+pub struct Setup {
+    pub semi_sync: bool,
+    pub witness: bool,
+}
+
+pub struct Stage<'a> {
+    pub grounds: &'a Grounds,
+    pub regions: [Region; 2],
+    /// It lives as long as this.
+    _witness: Option<Member>,
+    pub trial: Trial,
+    pub desks: [Desk; 2],
+}
+
+impl<'a> Stage<'a> {
+    pub async fn open(
+        rig: &Rig,
+        seed: u64,
+        directory: &Path,
+        grounds: &'a Grounds,
+        setup: Setup,
+    ) -> anyhow::Result<Stage<'a>> {
+        let mut more = String::new();
+        if setup.semi_sync {
+            more.push_str("semi_sync = true\n");
+        }
+        let mut witness = None;
+        if setup.witness {
+            more.push_str(&format!("witness = [{:?}]\n", nats_url(&grounds.third)));
+            let mut started = start_witness(&grounds.third, &grounds.programs, directory)?;
+            started.well().await?;
+            witness = Some(started);
+        }
+        let [mut east, mut west] = start(grounds, &more, directory).await?;
+        east.well().await?;
+        for instance in &mut west.instances {
+            instance.answers("/livez").await?;
+        }
+        let trial = Trial::start(rig, seed, directory, &grounds.network).await?;
+        trial.apply(&east.addresses()).await?;
+        let desks = [Desk::new("east", east.addresses()), Desk::new("west", west.addresses())];
+        desks[WEST].standing_by().await?;
+        Ok(Stage { grounds, regions: [east, west], _witness: witness, trial, desks })
+    }
+
+    pub fn name(&self, region: usize) -> &'static str {
+        self.grounds.layouts[region].name
+    }
+
+    pub fn addresses(&self, region: usize) -> Vec<SocketAddr> {
+        self.regions[region].addresses()
+    }
+
+    /// Whether somebody is of a region.
+    pub fn is_of(&self, region: usize, ip: IpAddr) -> bool {
+        self.regions[region].addresses().iter().any(|address| address.ip() == ip)
+    }
+
+    /// What a region has acknowledged since then, in the order it was heard.
+    pub fn answers_of(&self, region: usize, since: Instant) -> Vec<Yes> {
+        let mut answers = self.trial.posts.answers();
+        answers.retain(|yes| yes.at >= since && self.is_of(region, yes.by.ip()));
+        answers
+    }
+
+    /// Clients that begin at one region, and go to the other one when they are refused.
+    pub fn load(&self, region: usize, pace: Pace, dice: &mut Dice) -> Load {
+        let near = self.addresses(region);
+        let all = [near.clone(), self.addresses(1 - region)].concat();
+        self.trial.load_within(&all, near.len(), pace, dice)
+    }
+
+    /// How long it took from then until every partition of a region has taken a request; none if one never does.
+    pub async fn takes_requests(&self, region: usize, number: usize, since: Instant) -> Option<Duration> {
+        pulse::all_take_requests(&self.addresses(region), &self.trial.posts, number, since).await
+    }
+}
+
+/// NATS in both regions first: a region that has never been anything waits for a word of its pair. Then one instance of
+/// each: when several make the first streams of an installation at the same moment, NATS may answer none of them, and
+/// all wait for that.
+async fn start(grounds: &Grounds, more: &str, directory: &Path) -> anyhow::Result<[Region; 2]> {
+    let [east, west] = &grounds.layouts;
+    let mut regions = Vec::new();
+    for (here, pair) in [(east, west), (west, east)] {
+        let mut region = Region::new(here, Some((pair, more)), &grounds.programs, directory, None)?;
+        region.start_nats()?;
+        regions.push(region);
+    }
+    for region in &mut regions {
+        region.nats_well().await?;
+        region.instances.first_mut().context("a region has instances")?.start()?;
+    }
+    for region in &mut regions {
+        let mut instances = region.instances.iter_mut();
+        instances.next().context("a region has instances")?.answers("/livez").await?;
+        instances.try_for_each(Member::start)?;
+    }
+    regions.try_into().ok().context("two were made")
+}

@@ -1,0 +1,147 @@
+//! A witness at a third place decides when the two regions do not see each other.
+
+use std::time::{Duration, Instant};
+
+use anyhow::ensure;
+
+use crate::load::Pace;
+use crate::regions::loss::Loss;
+use crate::regions::stage::{EAST, WEST};
+use crate::regions::{Play, calls, told};
+
+/// What is acknowledged between the cut and the loss of a region: it is lost with it.
+const UNMIRRORED: usize = 20;
+/// How long that may take.
+const PATIENCE: Duration = Duration::from_secs(60);
+/// From the cut to a look at the runs of a region that will be overtaken: those that were open have ended.
+const RUNS_END: Duration = Duration::from_secs(6);
+
+impl Play<'_> {
+    /// Both see the witness: the active region goes on, and nobody can make the other one active.
+    pub async fn witness_cut_link(&mut self) -> anyhow::Result<usize> {
+        let load = self.stage.load(EAST, Pace::FAINT, self.dice);
+        self.pause().await;
+        let epoch = self.stage.desks[EAST].epoch().await?;
+        let cut = Instant::now();
+        self.stage.grounds.cut_link()?;
+        // It waits for longer than the lease lives before it gives up.
+        match self.stage.desks[WEST].refused_by_force().await? {
+            Some(said) => println!("  a change by force was refused after {}: {said}", ago(cut)),
+            None => self.closing.accuse("a change by force was not refused by the witness".to_owned()),
+        }
+        let refused = Instant::now();
+        let back = self.stage.takes_requests(EAST, 1, refused).await;
+        let (east, west) = (self.stage.answers_of(EAST, cut).len(), self.stage.answers_of(WEST, cut).len());
+        println!("  the line was cut for {}: east acknowledged {east}, west {west}", ago(cut));
+        if back.is_none() {
+            self.closing.accuse("the active region did not go on while the line was cut".to_owned());
+        }
+        let status = self.stage.desks[WEST].status().await?;
+        let here = &status["here"];
+        if here["role"] != "standby" || here["epoch"] != epoch || west > 0 {
+            self.closing.accuse(format!("west was promoted although the active region lives: {status}"));
+        }
+        if !here["promotion"].is_null() {
+            self.closing.accuse(format!("a promotion that was refused is under way: {status}"));
+        }
+        self.stage.grounds.mend_link()?;
+        self.planned_switch(WEST, 2).await?;
+        self.pause().await;
+        load.stop().await;
+        self.audit(WEST, &Loss::default()).await?;
+        Ok(WEST)
+    }
+
+    /// The active region is killed after a moment in which nothing was mirrored: the other one takes over by itself.
+    pub async fn witness_loss(&mut self) -> anyhow::Result<usize> {
+        let begun = Instant::now();
+        let load = self.stage.load(EAST, Pace::FAINT, self.dice);
+        self.pause().await;
+        let cut = Instant::now();
+        self.stage.grounds.cut_link()?;
+        while self.stage.answers_of(EAST, cut).len() < UNMIRRORED {
+            ensure!(cut.elapsed() < PATIENCE, "east does not go on while the line is cut");
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+        let apart = self.apart(EAST, cut).await?;
+        self.stage.regions[EAST].kill_all()?;
+        let killed = Instant::now();
+        let back = self.stage.takes_requests(WEST, 1, killed).await;
+        let (lost, acknowledged) = self.lost_by(EAST, begun, 1).await?;
+        println!(
+            "  east lost {:.1} s after the line; west promoted itself: RTO {}, RPO {} of {acknowledged} acknowledged",
+            (killed - cut).as_secs_f64(),
+            told(back),
+            lost.len()
+        );
+        if back.is_none() {
+            self.closing.accuse("the standby did not take over by itself".to_owned());
+        }
+        if lost.is_empty() {
+            self.closing.accuse("nothing was lost: what was not mirrored was not tried".to_owned());
+        }
+        // Not before: the kernel goes on sending for a process that was killed, as that of a lost machine does not.
+        self.stage.grounds.mend_link()?;
+        let tail = self.returns(EAST).await?;
+        tail.check(&lost, self.closing);
+        self.pause().await;
+        load.stop().await;
+        self.audit(WEST, &Loss { lost, apart }).await?;
+        Ok(WEST)
+    }
+
+    /// The active region is well, and sees neither its pair nor the witness: it stops before the other one begins.
+    pub async fn witness_cut_off(&mut self) -> anyhow::Result<usize> {
+        let begun = Instant::now();
+        let load = self.stage.load(EAST, Pace::FAINT, self.dice);
+        self.pause().await;
+        let cut = Instant::now();
+        self.stage.grounds.cut_link()?;
+        self.stage.grounds.cut_witness(EAST)?;
+        tokio::time::sleep(RUNS_END).await;
+        let apart = self.apart(EAST, cut).await?;
+        let back = self.stage.takes_requests(WEST, 1, cut).await;
+        if back.is_none() {
+            self.closing.accuse("the standby did not take over by itself".to_owned());
+        }
+        println!("  east cut off from its pair and the witness; west promoted itself: RTO {}", told(back));
+        // Clients press on both for a while.
+        self.pause().await;
+        self.check_one_after_the_other(cut);
+        let mended = Instant::now();
+        self.stage.grounds.mend_witness(EAST)?;
+        self.stage.grounds.mend_link()?;
+        let tail = self.stands_by(EAST, mended).await?;
+        let (lost, acknowledged) = self.lost_by(EAST, begun, 1).await?;
+        println!("  RPO {} of {acknowledged} acknowledged by east", lost.len());
+        tail.check(&lost, self.closing);
+        self.pause().await;
+        self.check_one_after_the_other(cut);
+        load.stop().await;
+        self.audit(WEST, &Loss { lost, apart }).await?;
+        Ok(WEST)
+    }
+
+    /// There is no moment at which both acknowledge, nor one at which both call.
+    fn check_one_after_the_other(&mut self, cut: Instant) {
+        let answered = [EAST, WEST].map(|region| {
+            self.stage.answers_of(region, cut).into_iter().map(|yes| yes.at).collect::<Vec<_>>()
+        });
+        let called = [EAST, WEST].map(|region| calls::times(&self.stage, region));
+        for (what, [east, west]) in [("acknowledged", answered), ("called", called)] {
+            let (last, first) = (east.last().copied(), west.first().copied());
+            let after = |at: Option<Instant>| told(at.map(|at| at.saturating_duration_since(cut)));
+            println!("  after the cut east {what} until {}, west from {}", after(last), after(first));
+            if let (Some(last), Some(first)) = (last, first)
+                && last >= first
+            {
+                let overlap = (last - first).as_secs_f64();
+                self.closing.accuse(format!("east {what} for {overlap:.1} s after west had begun to"));
+            }
+        }
+    }
+}
+
+fn ago(since: Instant) -> String {
+    told(Some(since.elapsed()))
+}
