@@ -13,7 +13,7 @@ mod tail;
 mod witness;
 
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::Context;
 use clap::{Args, ValueEnum};
@@ -86,7 +86,7 @@ impl Round {
     fn job_seconds(self, pause: u64) -> u64 {
         match self {
             Round::Switches => 5 * pause + 2 * switches::JOB_DUE_SECS,
-            Round::CutLink => 4 * pause + 12,
+            Round::CutLink => 4 * pause + 20,
             Round::SemiSync => 2 * pause + 12,
             Round::WitnessCutLink | Round::WitnessLoss | Round::WitnessCutOff => 2 * pause + 50,
         }
@@ -95,6 +95,7 @@ impl Round {
 
 /// A round under way.
 struct Play<'a> {
+    begun: Instant,
     stage: Stage<'a>,
     pause: Duration,
     dice: &'a mut Dice,
@@ -119,7 +120,11 @@ impl Regions {
             let directory = directory.join(round.name());
             std::fs::create_dir(&directory).context("making a directory")?;
             let played = self.play(round, seed, &directory, &grounds, &mut dice, &mut closing).await;
-            played.with_context(|| round.name())?;
+            if let Err(error) = played {
+                // What was found before it broke off may be why.
+                closing.print_findings();
+                return Err(error).with_context(|| round.name());
+            }
         }
         Ok(closing.print(seed))
     }
@@ -142,7 +147,8 @@ impl Regions {
         println!("{}: two regions are there", round.name());
         let target = stage.trial.target.address;
         let jobs = Jobs::start(JOBS, round.job_seconds(self.seconds), &stage.addresses(EAST), target).await?;
-        let mut play = Play { stage, pause: Duration::from_secs(self.seconds), dice, closing };
+        let pause = Duration::from_secs(self.seconds);
+        let mut play = Play { begun: Instant::now(), stage, pause, dice, closing };
         let active = match round {
             Round::Switches => play.switches().await?,
             Round::CutLink => play.cut_link().await?,

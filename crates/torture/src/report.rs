@@ -70,14 +70,19 @@ impl Closing {
         accusations(findings).into_iter().for_each(|what| self.accuse(what));
     }
 
-    /// Prints it all, the closing line last but for the command that does it again.
-    pub fn print(self, seed: u64) -> Verdict {
+    /// Prints what was found so far.
+    pub fn print_findings(&self) {
         for what in &self.left_out {
             println!("LEFT OUT: {what}");
         }
         for what in self.broken.iter().take(PRINTED_MAX) {
             println!("BROKEN: {what}");
         }
+    }
+
+    /// Prints it all, the closing line last but for the command that does it again.
+    pub fn print(self, seed: u64) -> Verdict {
+        self.print_findings();
         let Closing { fault, counts, broken, left_out, began, .. } = self;
         let counts: Vec<String> =
             counts.iter().map(|(count, noun)| format!("{} {noun}", grouped(*count))).collect();

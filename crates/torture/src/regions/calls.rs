@@ -44,6 +44,15 @@ pub fn judge(stage: &Stage<'_>, overtaken: Overtaken, closing: &mut Closing) {
     }
 }
 
+/// Calls of an overtaken region that came after the first of the other one: how many, and how many of them a service
+/// could not tell by their epoch.
+pub fn after_the_other(stage: &Stage<'_>, overtaken: usize) -> (usize, usize) {
+    let callers = stage.trial.target.callers();
+    let others = callers.iter().skip_while(|caller| !stage.is_of(1 - overtaken, caller.from));
+    let late: Vec<_> = others.filter(|caller| stage.is_of(overtaken, caller.from)).collect();
+    (late.len(), late.iter().filter(|caller| !caller.refused).count())
+}
+
 /// When calls of a region came in.
 pub fn times(stage: &Stage<'_>, region: usize) -> Vec<Instant> {
     let callers = stage.trial.target.callers();

@@ -14,7 +14,6 @@ const APART: Duration = Duration::from_secs(4);
 
 impl Play<'_> {
     pub async fn cut_link(&mut self) -> anyhow::Result<usize> {
-        let begun = Instant::now();
         let east_load = self.stage.load(EAST, Pace::FAINT, self.dice);
         self.pause().await;
         let cut = Instant::now();
@@ -29,8 +28,8 @@ impl Play<'_> {
         self.stage.grounds.mend_link()?;
         let tail = self.stands_by(EAST, mended).await?;
         let settled = Instant::now();
-        let (lost, acknowledged) = self.lost_by(EAST, begun, 1).await?;
-        self.tell_of_east(switched, mended);
+        let (lost, acknowledged) = self.lost_by(EAST, 1).await?;
+        self.check_east(switched, mended);
         println!("  RPO {} of {acknowledged} acknowledged by east", lost.len());
         tail.check(&lost, self.closing);
         self.pause().await;
@@ -74,16 +73,19 @@ impl Play<'_> {
         }
     }
 
-    /// How long the overtaken region went on, for those who read it.
-    fn tell_of_east(&self, switched: Instant, mended: Instant) {
-        let calls = calls::times(&self.stage, EAST);
-        let called = calls.iter().filter(|at| **at >= switched).count();
+    /// How long the overtaken region went on, and whether a service could know its calls.
+    fn check_east(&mut self, switched: Instant, mended: Instant) {
+        let (called, passed) = calls::after_the_other(&self.stage, EAST);
+        if passed > 0 {
+            self.closing.accuse(format!("{passed} calls of east could not be told from those of west"));
+        }
         let last = self.stage.answers_of(EAST, switched).last().map(|yes| yes.at);
         let last = last.map(|at| at.saturating_duration_since(mended));
         println!(
-            "  east acknowledged for the last time {} after the line was mended, and made {called} calls of jobs after \
-             west was active",
-            told(last)
+            "  east acknowledged for the last time {} after the line was mended; of its calls {called} came after west's \
+             first, and a service could refuse {}",
+            told(last),
+            called - passed
         );
     }
 

@@ -28,14 +28,9 @@ pub struct Loss {
 }
 
 impl Play<'_> {
-    /// What one region acknowledged since then and the other does not know; of how many. The other one has taken the
-    /// requests of a pulse: in each partition it has listed all before it once it lists that.
-    pub async fn lost_by(
-        &self,
-        overtaken: usize,
-        since: Instant,
-        pulse: usize,
-    ) -> anyhow::Result<(BTreeSet<String>, usize)> {
+    /// What one region acknowledged and the other does not know; of how many. The other one has taken the requests of a
+    /// pulse: once it lists that of a partition, it has listed everything before it.
+    pub async fn lost_by(&self, overtaken: usize, pulse: usize) -> anyhow::Result<(BTreeSet<String>, usize)> {
         let addresses = self.stage.addresses(1 - overtaken);
         let began = Instant::now();
         let stored = loop {
@@ -46,7 +41,7 @@ impl Play<'_> {
             ensure!(began.elapsed() < LISTED, "requests that were taken are not listed within {LISTED:?}");
             tokio::time::sleep(PAUSE).await;
         };
-        let answers = self.stage.answers_of(overtaken, since);
+        let answers = self.stage.answers_of(overtaken, self.begun);
         let count = answers.len();
         let lost = answers.into_iter().map(|yes| yes.id).filter(|id| !stored.contains(id)).collect();
         Ok((lost, count))

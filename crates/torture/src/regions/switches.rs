@@ -60,12 +60,11 @@ impl Play<'_> {
     /// Kills all of the active region, and brings the other one to work by force.
     pub async fn lose(&mut self, active: usize, number: usize) -> anyhow::Result<Loss> {
         let other = 1 - active;
-        let lived = Instant::now().checked_sub(Duration::from_secs(3600)).context("an hour ago")?;
         self.stage.regions[active].kill_all()?;
         let began = Instant::now();
         let said = self.stage.desks[other].promote(true).await?;
         let back = self.stage.takes_requests(other, number, began).await;
-        let (lost, acknowledged) = self.lost_by(active, lived, number).await?;
+        let (lost, acknowledged) = self.lost_by(active, number).await?;
         println!(
             "  {} lost, forced switch to {}: {said}; RTO {}, RPO {} of {acknowledged} acknowledged there",
             self.stage.name(active),
