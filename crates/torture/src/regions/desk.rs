@@ -59,7 +59,9 @@ impl Desk {
             let level = |mirror: &Value| mirror["lag"].as_u64().is_some_and(|lag| lag < 50);
             let mirrors = status["mirrors"].as_array().map_or(&[][..], Vec::as_slice);
             let here = &status["here"];
+            // A pair that cannot be asked may have anything: what was last known of it does not count.
             if here["role"] == "standby"
+                && status["pair_reachable"] == true
                 && here["level"] == true
                 && !mirrors.is_empty()
                 && mirrors.iter().all(level)
