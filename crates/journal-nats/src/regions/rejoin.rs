@@ -22,7 +22,10 @@ impl Inner {
     /// This region was overtaken: its streams become mirrors of the pair's.
     pub(super) async fn rejoin_here(&self, epoch: u64) -> Result<(), RegionError> {
         let claim = self.take_work(&self.here).await?;
-        self.rejoin(&self.here, &self.there, claim, epoch, Keep::Here).await
+        let rejoined = self.rejoin(&self.here, &self.there, &claim, epoch, Keep::Here).await;
+        // Also when it was cut short: another instance need not wait until this one is believed in no more.
+        claim.let_go().await;
+        rejoined
     }
 
     /// Makes the pair a mirror of this region, if it has nothing that is not here. What it has to keep, it keeps
@@ -30,7 +33,9 @@ impl Inner {
     pub(super) async fn rejoin_pair(&self) -> bool {
         let Ok(claim) = self.take_work(&self.there).await else { return false };
         let epoch = *self.epoch.borrow();
-        match self.rejoin(&self.there, &self.here, claim, epoch, Keep::Nothing).await {
+        let rejoined = self.rejoin(&self.there, &self.here, &claim, epoch, Keep::Nothing).await;
+        claim.let_go().await;
+        match rejoined {
             Ok(()) => true,
             Err(error) => {
                 tracing::info!(pair = self.settings.pair, %error, "the pair is left to mirror by itself");
@@ -43,7 +48,7 @@ impl Inner {
         &self,
         seat: &Seat,
         origin: &Seat,
-        claim: WorkClaim,
+        claim: &WorkClaim,
         epoch: u64,
         place: Keep,
     ) -> Result<(), RegionError> {
@@ -52,14 +57,12 @@ impl Inner {
         let (active, _) = origin.book.record().await.map_err(|error| self.seat_error(origin, error))?;
         let (Some(record), Some(active)) = (record, active) else { return Err(RegionError::Changed) };
         if on_pair(record.standing(), active.standing()) != (Move::Rejoin { epoch }) {
-            claim.let_go().await;
             return Ok(());
         }
         self.fence_streams(seat).await?;
         let points = self.points_above(origin, record.epoch, active.epoch).await?;
         let divergent = self.divergent(seat, origin, &points).await?;
         if place == Keep::Nothing && !divergent.is_empty() {
-            claim.let_go().await;
             return Err(RegionError::NotPromotable {
                 region: seat.name.clone(),
                 reason: "it has a divergent tail".to_owned(),
@@ -81,9 +84,7 @@ impl Inner {
             }
         }
         self.mirror_all(seat, origin).await?;
-        self.write(seat, Next::standby(epoch), revision).await?;
-        claim.let_go().await;
-        Ok(())
+        self.write(seat, Next::standby(epoch), revision).await.map(drop)
     }
 
     /// Where the streams ended when the pair was first promoted past this epoch.

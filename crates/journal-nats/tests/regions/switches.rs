@@ -235,6 +235,31 @@ async fn a_long_tail_is_kept_once_by_whoever_began_it() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn an_instance_that_cannot_keep_the_tail_leaves_it_to_another() {
+    let stage = Stage::start().await;
+    make_streams(&stage.east).await;
+    let east = |instance: &str| Settings {
+        instance: instance.to_owned(),
+        data: stage.data.path().join(instance),
+        ..stage.settings("east")
+    };
+    std::fs::write(stage.data.path().join("unable"), "where its folder should be").unwrap();
+    let unable = Regions::join(stage.east.clone(), east("unable")).await.unwrap();
+    let west = stage.join("west").await.unwrap();
+    until_status(&west, "west is level", |status| status.record.as_ref().is_some_and(|here| here.level))
+        .await;
+    stage.link.cut();
+    publish(&stage.east, "ing", "only east").await.unwrap();
+    west.promote(Mode::Forced).await.unwrap();
+    stage.link.mend();
+    until_status(&unable, "east is fenced", |status| role(&status.record) == Some(Role::Fenced)).await;
+    let able = Regions::join(stage.east.clone(), east("able")).await.unwrap();
+    let status =
+        until_status(&able, "east mirrors west", |status| role(&status.record) == Some(Role::Standby)).await;
+    assert_eq!(status.tail.unwrap().instance, "able");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_demoted_region_can_write_until_its_instances_have_let_go() {
     let stage = Stage::start().await;
     let (east, _west) = stage.joined().await;
