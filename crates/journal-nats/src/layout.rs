@@ -18,7 +18,7 @@ use crate::wire::WireError;
 /// Streams that are made at once. Each elects a leader.
 const AT_ONCE: usize = 8;
 /// How often a stream is asked for, with what lies between some half a minute at most.
-const TRIES_MAX: u32 = 20;
+pub(crate) const TRIES_MAX: u32 = 20;
 /// How long the inbox knows what it has stored.
 const DUPLICATE_WINDOW: Duration = Duration::from_secs(120);
 /// Where the number of partitions is written, which never changes.

@@ -3,7 +3,7 @@
 use async_nats::jetstream::ErrorCode;
 use async_nats::jetstream::context::{CreateStreamError, CreateStreamErrorKind};
 
-use crate::client::Client;
+use crate::client::{CREATE_MAX, Client};
 use crate::nats_journal::{Installation, NatsJournal};
 use crate::settings::Settings;
 use crate::snapshots::Snapshots;
@@ -63,6 +63,23 @@ impl OpenError {
                 OpenError::Refused { stream: stream.to_owned(), why: said.to_string() }
             }
             _ => OpenError::Unanswered(WireError(format!("making {stream}: {error}"))),
+        }
+    }
+
+    /// What somebody made, or a refusal for good; else somebody may make it yet. Of several who make the same at once, one
+    /// is answered.
+    pub(crate) async fn made<T, E>(
+        stream: &str,
+        making: impl Future<Output = Result<T, E>>,
+        refused: impl FnOnce(&E) -> OpenError,
+    ) -> Result<Result<T, OpenError>, OpenError> {
+        match tokio::time::timeout(CREATE_MAX, making).await {
+            Err(_) => Err(OpenError::Unanswered(WireError(format!("making {stream}: no answer")))),
+            Ok(Ok(made)) => Ok(Ok(made)),
+            Ok(Err(error)) => match refused(&error) {
+                unanswered @ OpenError::Unanswered(_) => Err(unanswered),
+                refused => Ok(Err(refused)),
+            },
         }
     }
 

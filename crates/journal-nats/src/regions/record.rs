@@ -14,7 +14,9 @@ use super::domain::{Domain, DomainError};
 use super::now_ms;
 use super::role::{Role, Standing};
 use crate::names;
+use crate::pause::ask_again;
 
+const MAKE_TRIES: u32 = 3;
 const ROLE: &str = "role";
 const WORK: &str = "work";
 const TAIL: &str = "tail";
@@ -105,8 +107,12 @@ impl Book {
         Book { domain, bucket: names::region_bucket(installation) }
     }
 
-    /// Makes the bucket, unless it is there.
+    /// Makes the bucket, unless it is there. Of several who make it at once, one is answered.
     pub(crate) async fn make(&self, replicas: usize) -> Result<(), DomainError> {
+        ask_again(MAKE_TRIES, || self.make_once(replicas)).await
+    }
+
+    async fn make_once(&self, replicas: usize) -> Result<(), DomainError> {
         let config = bucket_config(&self.bucket, replicas);
         match self.domain.info(&format!("KV_{}", self.bucket)).await {
             Ok(_) => Ok(()),

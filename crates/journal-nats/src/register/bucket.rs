@@ -11,15 +11,15 @@ use async_nats::jetstream::stream::LastRawMessageErrorKind;
 use cluster::RegisterError;
 use futures_util::StreamExt;
 use serde::de::DeserializeOwned;
-use tokio::time::{sleep, timeout};
+use tokio::time::timeout;
 use tracing::warn;
 
 use super::table::News;
+use crate::layout::TRIES_MAX;
 use crate::open::OpenError;
+use crate::pause::ask_again;
 use crate::wire::WireError;
 
-const OPEN_TRIES: u32 = 5;
-const OPEN_PAUSE: Duration = Duration::from_secs(1);
 /// From one message of an answer to the next.
 const ANSWER_WITHIN: Duration = Duration::from_secs(2);
 const OPERATION: &str = "KV-Operation";
@@ -49,23 +49,19 @@ impl Bucket {
             limit_markers: lives.map(|(_, markers)| markers),
             ..Config::default()
         };
-        let mut attempt = 1;
         // The copy of another region's bucket stays one: to ask for anything else would cut it off.
         if let Ok(store) = jetstream.get_key_value(&name).await
             && store.stream.cached_info().config.mirror.is_some()
         {
             return Ok(Bucket { client: jetstream.client(), store });
         }
-        loop {
-            // Several instances that start at once make it at once; a cluster that starts has no leader yet.
-            match jetstream.create_or_update_key_value(config.clone()).await {
-                Ok(store) => return Ok(Bucket { client: jetstream.client(), store }),
-                Err(error) if attempt == OPEN_TRIES => return Err(unopened(&name, &error)),
-                Err(error) => warn!(bucket = name, %error, "making a bucket failed; it is tried again"),
-            }
-            attempt += 1;
-            sleep(OPEN_PAUSE).await;
-        }
+        // Several instances that start at once make it at once; a cluster that starts has no leader yet.
+        let made = ask_again(TRIES_MAX, || {
+            let making = jetstream.create_or_update_key_value(config.clone());
+            OpenError::made(&name, making, |error| unopened(&name, error))
+        });
+        let store = made.await??;
+        Ok(Bucket { client: jetstream.client(), store })
     }
 
     pub(super) async fn put(&self, key: &str, value: Vec<u8>) -> Result<(), RegisterError> {

@@ -15,8 +15,9 @@ use futures_util::TryStreamExt;
 use tokio::io::AsyncReadExt;
 
 use super::store::{Store, StoreError};
-use crate::layout::{EDIT, MADE_SO};
+use crate::layout::{EDIT, MADE_SO, TRIES_MAX};
 use crate::open::OpenError;
+use crate::pause::ask_again;
 use crate::wire::WireError;
 
 /// The longest that an object may take to be stored: 64 MiB at half a megabyte a second.
@@ -53,13 +54,11 @@ impl Bucket {
             allow_direct: false,
             ..Config::default()
         };
-        let stream = match context.get_stream(&stream_name).await {
-            Ok(stream) => stream,
-            Err(_) => {
-                let made = context.get_or_create_stream(config).await;
-                made.map_err(|error| OpenError::of_making(&stream_name, &error))?
-            }
-        };
+        let found_or_made = ask_again(TRIES_MAX, || {
+            let making = context.get_or_create_stream(config.clone());
+            OpenError::made(&stream_name, making, |error| OpenError::of_making(&stream_name, error))
+        });
+        let stream = found_or_made.await??;
         check(&stream.cached_info().config, replicas)?;
         let objects = context.get_object_store(name).await;
         let objects = objects.map_err(|error| WireError(format!("opening the bucket {name}: {error}")))?;
