@@ -121,8 +121,10 @@ async fn read_ahead<J: Journal>(
         }
     };
     tokio::select! {
-        () = reading => {}
+        // In one order: a simulation goes the same way each time.
+        biased;
         () = tx.closed() => {}
+        () = reading => {}
     }
 }
 
