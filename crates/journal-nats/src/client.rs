@@ -19,6 +19,7 @@ use tokio::sync::watch;
 use tokio::task::AbortHandle;
 use tokio::time::timeout;
 
+use crate::names;
 use crate::open::OpenError;
 use crate::preflight::Survey;
 use crate::settings::{Login, Servers, Settings, Tls};
@@ -264,7 +265,10 @@ impl Wire for Client {
         let what = format!("STREAM.INFO.{stream}");
         match self.ask::<api::Info>(api::PREFIX, &what, &(), ANSWER_MAX).await? {
             Answer::Refused { error } => Err(refused(&what, &error)),
-            Answer::Done(info) => Ok(info.bounds(&self.installation)),
+            Answer::Done(info) => {
+                let subject = names::subject_of(&self.installation, stream);
+                Ok(info.bounds(&subject.unwrap_or_default()))
+            }
         }
     }
 

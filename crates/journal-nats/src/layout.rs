@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 use words::PartitionId;
 
 use crate::client::{Answer, CREATE_MAX, Client, PREFIX};
-use crate::names;
+use crate::names::{self, FENCED};
 use crate::nats_journal::Installation;
 use crate::open::OpenError;
 use crate::pause::ask_again;
@@ -186,7 +186,7 @@ async fn find_or_make(
             return Ok(Err(refused));
         }
         // A mirror takes what there is, and a stream that is fenced is about to become one.
-        let is_open = config.mirror.is_none() && is_opened_as(&config, wanted);
+        let is_open = config.mirror.is_none() && is_opened_as(&config.subjects, &wanted.subjects);
         if is_open && config.max_bytes != wanted.max_bytes {
             set_limit(client, wanted, found).await?;
         }
@@ -308,18 +308,16 @@ fn check_kept(wanted: &Config, found: &Config) -> Result<(), OpenError> {
 }
 
 /// Whether a stream takes messages where it should: as it was made, or as a promotion has opened it.
-fn is_opened_as(found: &Config, wanted: &Config) -> bool {
-    let ([found], [wanted]) = (&found.subjects[..], &wanted.subjects[..]) else { return false };
-    let rest = found.strip_prefix(wanted.as_str());
-    rest.is_some_and(|rest| {
-        rest.is_empty() || rest.strip_prefix('.').is_some_and(|epoch| epoch.parse::<u64>().is_ok())
-    })
+fn is_opened_as(found: &[String], wanted: &[String]) -> bool {
+    let ([found], [wanted]) = (found, wanted) else { return false };
+    names::opened_at(wanted, found).is_some()
 }
 
 /// What a mirror does not have.
 fn check_writable(wanted: &Config, found: &Config, limit: Limit) -> Result<(), OpenError> {
-    let is_fenced = found.subjects.iter().all(|subject| subject.starts_with("fenced."));
-    if !is_fenced && !is_opened_as(found, wanted) {
+    let unfenced = |subject: &String| subject.strip_prefix(FENCED).unwrap_or(subject).to_owned();
+    let subjects: Vec<String> = found.subjects.iter().map(unfenced).collect();
+    if !is_opened_as(&subjects, &wanted.subjects) {
         return differs(wanted, "subjects", found.subjects.join(", "), wanted.subjects.join(", "), EDIT);
     }
     if found.discard != wanted.discard {

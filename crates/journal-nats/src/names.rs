@@ -29,16 +29,14 @@ pub fn subject_in(subject: &str, region_epoch: u64) -> String {
     if region_epoch == 0 { subject.to_owned() } else { format!("{subject}.{region_epoch}") }
 }
 
-/// The region's epoch under which a stream takes messages at a subject; none when that is fenced, or not a stream's own.
-pub(crate) fn opened_at(installation: &str, subject: &str) -> Option<u64> {
-    let own = subject.strip_prefix(installation)?.strip_prefix('.')?;
-    let mut words = own.split('.');
-    let (Some("ing" | "jrn"), Some(_)) = (words.next(), words.next()) else { return None };
-    match (words.next(), words.next()) {
-        (None, _) => Some(0),
-        (Some(epoch), None) => epoch.parse().ok(),
-        (Some(_), Some(_)) => None,
-    }
+/// What stands before the subjects of a stream that nobody may write to.
+pub(crate) const FENCED: &str = "fenced.";
+
+/// The region's epoch under which a stream takes messages at `opened`, when `subject` is its own before any change of
+/// regions; none when that is fenced, or another's.
+pub(crate) fn opened_at(subject: &str, opened: &str) -> Option<u64> {
+    let rest = opened.strip_prefix(subject)?;
+    if rest.is_empty() { Some(0) } else { rest.strip_prefix('.')?.parse().ok() }
 }
 
 /// The subject of a partition's stream before any change of regions; none when it is another stream.
@@ -98,14 +96,15 @@ mod tests {
             for subject in [inbox_subject("i", partition), events_subject("i", partition)] {
                 for epoch in [0, 1, 12] {
                     let opened = subject_in(&subject, epoch);
-                    assert_eq!(opened_at("i", &opened), Some(epoch), "{opened}");
-                    assert_eq!(opened_at("i", &format!("fenced.{opened}")), None);
-                    assert_eq!(opened_at("other", &opened), None);
+                    assert_eq!(opened_at(&subject, &opened), Some(epoch), "{opened}");
+                    assert_eq!(opened_at(&subject, &format!("{FENCED}{opened}")), None);
+                    assert_eq!(opened_at(&format!("other.{subject}"), &opened), None);
                 }
             }
         }
-        assert_eq!(opened_at("i", "i.jrn.probe.east"), None);
-        assert_eq!(opened_at("fenced", "fenced.fenced.jrn.00000"), None);
+        assert_eq!(opened_at("i.jrn.00000", "i.jrn.probe.east"), None);
+        assert_eq!(opened_at("i.jrn.00000", "i.jrn.00000.east"), None);
+        assert_eq!(opened_at("fenced.jrn.00000", "fenced.fenced.jrn.00000"), None);
     }
 
     #[test]

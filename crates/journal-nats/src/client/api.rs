@@ -115,10 +115,11 @@ struct InfoConfig {
 }
 
 impl Info {
-    pub(super) fn bounds(&self, installation: &str) -> Bounds {
+    /// `subject` is the stream's own before any change of regions.
+    pub(super) fn bounds(&self, subject: &str) -> Bounds {
         let State { messages, bytes, first_seq, last_seq } = self.state;
         let first = if messages == 0 { last_seq + 1 } else { first_seq };
-        let opened = self.config.subjects.first().and_then(|subject| names::opened_at(installation, subject));
+        let opened = self.config.subjects.first().and_then(|opened| names::opened_at(subject, opened));
         Bounds { first, last: last_seq, bytes, opened }
     }
 }

@@ -7,12 +7,10 @@ use serde_json::{Map, Value, json};
 
 use super::domain::{Domain, DomainError, Info, name_of};
 use super::record::{Book, Point};
-use crate::names;
+use crate::names::{self, FENCED};
 
 /// Streams that are asked about or changed at once.
 pub(crate) const SIDE_BY_SIDE: usize = 16;
-
-const FENCED: &str = "fenced.";
 
 /// How far the mirror of a stream is.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -172,3 +172,20 @@ async fn streams_that_are_not_as_asked_are_refused() {
     let OpenError::Stream { stream, field, found, .. } = error else { panic!("{error}") };
     assert_eq!((stream, field, found), (name, "max_age", "3600000000000".to_owned()));
 }
+
+#[tokio::test]
+async fn a_stream_with_the_subjects_of_another_is_refused_fenced_or_not() {
+    for subject in ["other.jrn.00000", "fenced.other.jrn.00000"] {
+        let asked = settings(shared());
+        let client = Client::connect(&asked).await.unwrap();
+        let mut config = layout::stream_configs(&asked.installation, asked.replicas).remove(1);
+        let name = config["name"].as_str().unwrap().to_owned();
+        let other = format!("{subject}.{}", asked.installation.name);
+        config["subjects"] = serde_json::json!([other]);
+        let made = client.nats().request(format!("$JS.API.STREAM.CREATE.{name}"), config.to_string().into());
+        assert!(!String::from_utf8_lossy(&made.await.unwrap().payload).contains("error"));
+        let error = NatsJournal::open(&asked, MemorySnapshots::default()).await.map(|_| ()).unwrap_err();
+        let OpenError::Stream { stream, field, found, .. } = error else { panic!("{error}") };
+        assert_eq!((stream, field, found), (name, "subjects", other));
+    }
+}
