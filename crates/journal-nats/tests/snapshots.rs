@@ -313,12 +313,12 @@ async fn in_a_directory_damage_is_named() {
     damage_is_named(&directory().1).await;
 }
 
-/// In memory, unless `SORTIE_CLOUD_STORE` names a store that may be written to.
+/// In memory, unless `TEST_CLOUD_STORE` names a store that may be written to.
 #[cfg(feature = "cloud")]
 #[tokio::test(flavor = "multi_thread")]
 async fn a_cloud_keeps_snapshots_like_a_directory() {
     use journal_nats::snapshots::cloud::Cloud;
-    let address = std::env::var("SORTIE_CLOUD_STORE").unwrap_or_else(|_| "memory:///below".to_owned());
+    let address = std::env::var("TEST_CLOUD_STORE").unwrap_or_else(|_| "memory:///below".to_owned());
     objects_are_kept(&Cloud::open(&format!("{address}/objects")).unwrap()).await;
     another_machine_goes_on(&Cloud::open(&format!("{address}/on")).unwrap()).await;
     old_ones_are_cleaned(&Cloud::open(&format!("{address}/cleaned")).unwrap()).await;
