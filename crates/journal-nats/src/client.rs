@@ -64,13 +64,32 @@ impl Client {
     /// Connects to one of the servers; later to another one, whenever that is lost.
     pub async fn connect(settings: &Settings) -> Result<Client, OpenError> {
         let nats = connect(&settings.servers, &settings.login, &settings.tls).await?;
-        Ok(Client {
+        Ok(Client::over(nats, settings))
+    }
+
+    /// Connects to one of the servers, now or whenever one is there. What it is asked before finds nobody.
+    pub async fn connect_whenever(settings: &Settings) -> Result<Client, OpenError> {
+        match Client::connect(settings).await {
+            Err(OpenError::Unreachable { servers, why }) => {
+                tracing::warn!(servers, why, "connecting as soon as one of them is there");
+                let Settings { servers, login, tls, .. } = settings;
+                let options = options(servers, login, tls).await?.retry_on_initial_connect();
+                let nats = options.connect(servers.addresses()?).await;
+                let nats = nats.map_err(|error| unconnected(servers, login, tls, &error))?;
+                Ok(Client::over(nats, settings))
+            }
+            connected => connected,
+        }
+    }
+
+    fn over(nats: async_nats::Client, settings: &Settings) -> Client {
+        Client {
             nats,
             installation: settings.installation.name.clone(),
             pair: settings.pair_domain.as_ref().map(|domain| format!("$JS.{domain}.API")),
             followers: Arc::default(),
             surveys: Arc::default(),
-        })
+        }
     }
 
     /// The connection, for what is kept beside the journal.
@@ -173,10 +192,16 @@ pub(crate) async fn connect(
     login: &Login,
     tls: &Tls,
 ) -> Result<async_nats::Client, OpenError> {
+    let options = options(servers, login, tls).await?;
+    let connected = options.connect(servers.addresses()?).await;
+    connected.map_err(|error| unconnected(servers, login, tls, &error))
+}
+
+async fn options(servers: &Servers, login: &Login, tls: &Tls) -> Result<ConnectOptions, OpenError> {
     let addresses = servers.addresses()?;
     // Servers that are learnt later have no scheme: what was asked of one is asked of all.
     let required = tls.required || addresses.iter().any(ServerAddr::tls_required);
-    let mut options = ConnectOptions::new()
+    let options = ConnectOptions::new()
         .name("sortie")
         .ping_interval(PING_EVERY)
         .connection_timeout(CONNECT_MAX)
@@ -185,18 +210,14 @@ pub(crate) async fn connect(
         .reconnect_delay_callback(|attempts| {
             RECONNECT_MAX.min(Duration::from_millis(50) * u32::try_from(attempts).unwrap_or(u32::MAX).min(20))
         });
-    options = match login {
-        Login::Nobody => options,
-        Login::Password { user, password } => options.user_and_password(user.clone(), password.clone()),
+    match login {
+        Login::Nobody => Ok(options),
+        Login::Password { user, password } => Ok(options.user_and_password(user.clone(), password.clone())),
         Login::Credentials(file) => {
             let read = options.credentials_file(file).await;
-            read.map_err(|error| OpenError::File {
-                path: file.display().to_string(),
-                why: error.to_string(),
-            })?
+            read.map_err(|error| OpenError::File { path: file.display().to_string(), why: error.to_string() })
         }
-    };
-    options.connect(addresses).await.map_err(|error| unconnected(servers, login, tls, &error))
+    }
 }
 
 fn unconnected(servers: &Servers, login: &Login, tls: &Tls, error: &ConnectError) -> OpenError {

@@ -3,11 +3,14 @@
 //! Each region is a NATS domain of its own, joined to the other by leaf nodes. What a region is stands in its bucket
 //! `<i>_region`; every instance of it follows that, and one at a time does the work that it asks for.
 
+mod attend;
+mod consent;
 mod domain;
 mod drill;
 mod fence;
 mod fill;
 mod follow;
+mod lease;
 mod level;
 mod mirrors;
 mod probe;
@@ -40,11 +43,11 @@ pub use role::{Move, Role, Side, Standing, may_promote, must_be_level, on_pair};
 pub use tail::{StreamTail, Tail};
 
 use crate::snapshots::store::StoreError;
+use attend::Leases;
 use domain::Domain;
 use reach::Reach;
 use record::{Book, WorkClaim, WorkError};
 use trim::Trim;
-use witness::Witness;
 
 /// How often somebody who waits for the work of a region looks whether it is free.
 const WORK_EVERY: Duration = Duration::from_millis(100);
@@ -174,7 +177,7 @@ struct Inner {
     /// Held by whichever task of this instance does the region's work.
     working: Arc<tokio::sync::Mutex<()>>,
     reach: Arc<Reach>,
-    witness: Option<Witness>,
+    leases: Option<Leases>,
     // A lock: taken out and put back, never held.
     trim: std::sync::Mutex<Option<Trim>>,
 }
@@ -263,11 +266,9 @@ impl Regions {
         };
         let here = Domain::here(client.clone(), settings.answer);
         let there = Domain::there(client.clone(), &settings.pair_domain, settings.answer);
-        let witness = settings.witness.clone();
-        let witness = witness.map(|client| Witness::new(client, &settings));
         let inner = Inner {
             reach: Reach::new(there.clone(), settings.reach),
-            witness,
+            leases: Leases::of(&settings, &here, &there),
             side: Side::of(&settings.name, &settings.pair),
             client,
             here: seat(&settings.name, &settings.domain, here),
@@ -281,12 +282,15 @@ impl Regions {
             settings,
         };
         inner.here.book.make(inner.settings.replicas).await.map_err(RegionError::Here)?;
+        if let Some(leases) = &inner.leases {
+            leases.make(inner.settings.replicas).await.map_err(RegionError::Here)?;
+        }
         inner.check_link().await?;
         let regions = Regions { inner: Arc::new(inner) };
         // The first look comes before anybody is told anything: an active region that was overtaken never acts.
         regions.inner.look().await?;
         host::spawn("region", follow::follow(Arc::downgrade(&regions.inner)));
-        host::spawn("region's lease", witness::attend(Arc::downgrade(&regions.inner)));
+        host::spawn("region's lease", attend::attend(Arc::downgrade(&regions.inner)));
         Ok(regions)
     }
 

@@ -161,7 +161,7 @@ async fn join_regions(config: &Config, client: &Client) -> Result<Option<Regions
     settings.instance = host::new_run_id().to_string();
     if !config.region.witness.is_empty() {
         let witness = Settings { servers: Servers(config.region.witness.clone()), ..self::settings(config) };
-        settings.witness = Some(Client::connect(&witness).await?.nats().clone());
+        settings.witness = Some(Client::connect_whenever(&witness).await?.nats().clone());
     }
     loop {
         match Regions::join(client.nats().clone(), settings.clone()).await {

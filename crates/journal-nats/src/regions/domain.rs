@@ -10,6 +10,7 @@ use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
+use tokio::time::timeout;
 
 /// Why JetStream did not do what it was asked for.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -194,21 +195,22 @@ impl Domain {
         value: Vec<u8>,
         expected: Option<u64>,
     ) -> Result<u64, DomainError> {
-        let mut request = Request::new().payload(value.into()).timeout(Some(self.patience));
+        let mut request = Request::new().payload(value.into());
         if let Some(expected) = expected {
             let mut headers = HeaderMap::new();
             headers.insert("Nats-Expected-Last-Subject-Sequence", expected.to_string().as_str());
             request = request.headers(headers);
         }
-        let answer = self.send(format!("{}$KV.{bucket}.{key}", self.kv), request).await?;
+        let subject = format!("{}$KV.{bucket}.{key}", self.kv);
+        let answer = self.send(subject, request, self.patience).await?;
         let ack: AckAnswer = parse(answer)?;
         Ok(ack.seq)
     }
 
     /// Stores a message and gives its sequence.
     pub(crate) async fn publish(&self, subject: String, payload: Bytes) -> Result<u64, DomainError> {
-        let request = Request::new().payload(payload).timeout(Some(self.patience));
-        let ack: AckAnswer = parse(self.send(subject, request).await?)?;
+        let request = Request::new().payload(payload);
+        let ack: AckAnswer = parse(self.send(subject, request, self.patience).await?)?;
         Ok(ack.seq)
     }
 
@@ -228,17 +230,25 @@ impl Domain {
     ) -> Result<Value, DomainError> {
         let question =
             serde_json::to_vec(question).map_err(|error| DomainError::Unclear(error.to_string()))?;
-        let request = Request::new().payload(question.into()).timeout(Some(patience));
-        self.send(format!("{}.{what}", self.prefix), request).await
+        let request = Request::new().payload(question.into());
+        self.send(format!("{}.{what}", self.prefix), request, patience).await
     }
 
-    async fn send(&self, subject: String, request: Request) -> Result<Value, DomainError> {
-        let answer = self.client.send_request(subject, request).await.map_err(|error| {
-            let cause = match error.kind() {
+    async fn send(
+        &self,
+        subject: String,
+        request: Request,
+        patience: Duration,
+    ) -> Result<Value, DomainError> {
+        let unreachable = |cause: String| DomainError::Unreachable { prefix: self.prefix.clone(), cause };
+        // Around everything: while there is no connection, even handing over the request may wait.
+        let sent = timeout(patience, self.client.send_request(subject, request.timeout(None))).await;
+        let answer = sent.map_err(|_| unreachable("it took too long".to_owned()))?;
+        let answer = answer.map_err(|error| {
+            unreachable(match error.kind() {
                 RequestErrorKind::NoResponders => "nobody is there".to_owned(),
                 _ => error.to_string(),
-            };
-            DomainError::Unreachable { prefix: self.prefix.clone(), cause }
+            })
         })?;
         let answer: Value = serde_json::from_slice(&answer.payload)
             .map_err(|error| DomainError::Unclear(error.to_string()))?;

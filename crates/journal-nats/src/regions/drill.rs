@@ -7,11 +7,11 @@ use serde::{Deserialize, Serialize};
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep};
 
+use super::attend::Leases;
 use super::mirrors::{self, MirrorStatus};
 use super::promote::{Mode, Promoted};
 use super::reach::Reach;
 use super::role::Role;
-use super::witness::Witness;
 use super::{Inner, RegionError, Regions, Settings, Side, Status};
 
 const LOOK_EVERY: Duration = Duration::from_millis(500);
@@ -77,7 +77,6 @@ impl Inner {
             pair_domain: domain,
             ..self.settings.clone()
         };
-        let witness = settings.witness.clone().map(|client| Witness::new(client, &settings));
         Inner {
             side: Side::of(&settings.name, &settings.pair),
             client: self.client.clone(),
@@ -90,7 +89,7 @@ impl Inner {
             working: Arc::default(),
             trim: std::sync::Mutex::default(),
             reach: Reach::new(self.here.domain.clone(), settings.reach),
-            witness,
+            leases: Leases::of(&settings, &self.there.domain, &self.here.domain),
             settings,
         }
     }

@@ -3,9 +3,9 @@
 use std::sync::Weak;
 use std::time::Duration;
 
+use super::attend::Leases;
 use super::record::Record;
 use super::role::{Move, Role, first_standing, on_pair};
-use super::witness::Witness;
 use super::{Inner, Next, RegionError, Seen};
 
 /// How soon an instance notices that its region has another role.
@@ -102,11 +102,11 @@ impl Inner {
         self.tell_active();
     }
 
-    /// Says whether this region is active, by what was seen last and what the witness says.
+    /// Says whether this region is active, by what was seen last and what leases it has.
     pub(super) fn tell_active(&self) {
         let seen = self.seen.borrow();
         let role = seen.here.as_ref().map(|here| here.role);
-        let leased = self.witness.as_ref().is_none_or(Witness::holds);
+        let leased = self.leases.as_ref().is_none_or(Leases::hold);
         let active = role == Some(Role::Active) && !seen.overtaken && leased;
         self.active.send_if_modified(|known| std::mem::replace(known, active) != active);
     }

@@ -84,6 +84,7 @@ impl Inner {
             return Err(RegionError::NotPromotable { region, reason: reason.to_owned() });
         }
         self.require_level(&here, pair, mode).await?;
+        self.require_witness().await?;
         let known = here.epoch.max(pair.map(|pair| pair.epoch).unwrap_or_default());
         // What was begun goes on under the epoch that it had, unless the pair has gone past it.
         let begun_epoch = here.promotion.as_ref().map(|promotion| promotion.epoch);
@@ -115,6 +116,7 @@ impl Inner {
         // One by force is noted only here: a region to which it is refused goes on mirroring as if nobody had asked.
         promotion.step = Step::Open;
         let revision = self.step(&here, &promotion, revision).await?;
+        self.take_back_consent(epoch, mode).await?;
         self.open(epoch, &streams).await?;
         self.fill_inboxes(epoch, &streams).await?;
         self.write(&self.here, Next::active(epoch), revision).await?;

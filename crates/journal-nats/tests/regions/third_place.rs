@@ -49,22 +49,109 @@ async fn a_region_cut_off_from_the_witness_lets_go_and_its_pair_stands_in() {
     assert!(*west.active().borrow() && !*east.active().borrow());
 }
 
+/// A witness to which both regions have a way that can be cut, with the settings of each.
+struct Third {
+    ways: [Proxy; 2],
+    witness: [async_nats::Client; 2],
+    _servers: NatsCluster,
+}
+
+impl Third {
+    async fn start() -> Third {
+        let servers =
+            NatsCluster::start_with(NatsSettings { servers: 1, ..NatsSettings::default() }).unwrap();
+        let port: u16 = servers.urls()[0].rsplit(':').next().unwrap().parse().unwrap();
+        let ways = [Proxy::start(port).await, Proxy::start(port).await];
+        let urls = ways.each_ref().map(|way| format!("nats://127.0.0.1:{}", way.port));
+        let witness = [connect(&urls[0]).await, connect(&urls[1]).await];
+        Third { ways, witness, _servers: servers }
+    }
+
+    /// Both regions, east active and west level.
+    async fn joined(&self, stage: &Stage) -> [Regions; 2] {
+        make_streams(&stage.east).await;
+        let settings = |name: &str, number: usize| Settings {
+            witness: Some(self.witness[number].clone()),
+            lease: LEASE,
+            ..stage.settings(name)
+        };
+        let east = Regions::join(stage.east.clone(), settings("east", 0)).await.unwrap();
+        let west = Regions::join(stage.west.clone(), settings("west", 1)).await.unwrap();
+        until("east has the lease", async || east.active().borrow().then_some(())).await;
+        until_status(&west, "west is level", |status| {
+            status.record.as_ref().is_some_and(|record| record.level)
+        })
+        .await;
+        [east, west]
+    }
+}
+
+const LEASE: Duration = Duration::from_secs(6);
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_witness_that_is_lost_stops_nobody_while_the_two_see_each_other() {
+    let stage = Stage::start().await;
+    let third = Third::start().await;
+    let [east, west] = third.joined(&stage).await;
+    third.ways.iter().for_each(Proxy::cut);
+    // Nobody who is believed in by the witness alone would be left after this.
+    let begun = std::time::Instant::now();
+    while begun.elapsed() < LEASE * 3 {
+        assert!(*east.active().borrow(), "east has its pair's consent");
+        assert!(!*west.active().borrow());
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+    assert_eq!(publish(&stage.east, "ing", "one").await, Ok(1));
+
+    let refused = west.promote(Mode::Planned).await;
+    assert!(matches!(refused, Err(RegionError::Witness(_))), "{refused:?}");
+    assert!(*east.active().borrow(), "what cannot be finished is not begun");
+
+    stage.link.cut();
+    until("east lets go", async || (!*east.active().borrow()).then_some(())).await;
+    tokio::time::sleep(LEASE * 2).await;
+    assert!(!*west.active().borrow(), "alone it cannot know");
+
+    third.ways[1].mend();
+    until("west stands in", async || west.active().borrow().then_some(())).await;
+    assert!(!*east.active().borrow());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_region_that_alone_cannot_see_the_witness_goes_on() {
+    let stage = Stage::start().await;
+    let third = Third::start().await;
+    let [east, west] = third.joined(&stage).await;
+    third.ways[0].cut();
+    let begun = std::time::Instant::now();
+    while begun.elapsed() < LEASE * 3 {
+        assert!(*east.active().borrow() && !*west.active().borrow(), "its pair has consented");
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_promotion_by_itself_that_was_cut_short_goes_on_by_itself() {
+    let stage = Stage::start().await;
+    let third = Third::start().await;
+    let [east, west] = third.joined(&stage).await;
+    // As an instance leaves it that ends when it has been granted the next epoch.
+    let buckets = async_nats::jetstream::new(third.witness[1].clone());
+    let granted = buckets.get_key_value(format!("{I}_granted")).await.unwrap();
+    granted.put("epoch", "2".into()).await.unwrap();
+    until_status(&east, "east learns it from the witness", |status| {
+        role(&status.record) == Some(Role::Fenced)
+    })
+    .await;
+    until("west stands in", async || west.active().borrow().then_some(())).await;
+    assert_eq!(west.status().await.unwrap().record.unwrap().epoch, 2);
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_standby_to_which_the_witness_says_no_goes_on_mirroring() {
     let stage = Stage::start().await;
-    make_streams(&stage.east).await;
-    let third = NatsCluster::start_with(NatsSettings { servers: 1, ..NatsSettings::default() }).unwrap();
-    let witness = connect(&third.urls()[0]).await;
-    let settings = |name: &str| Settings {
-        witness: Some(witness.clone()),
-        lease: Duration::from_secs(6),
-        ..stage.settings(name)
-    };
-    let east = Regions::join(stage.east.clone(), settings("east")).await.unwrap();
-    let west = Regions::join(stage.west.clone(), settings("west")).await.unwrap();
-    until("east has the lease", async || east.active().borrow().then_some(())).await;
-    until_status(&west, "west is level", |status| status.record.as_ref().is_some_and(|record| record.level))
-        .await;
+    let third = Third::start().await;
+    let [east, west] = third.joined(&stage).await;
 
     stage.link.cut();
     until_status(&west, "the link is down", |status| !status.pair_reachable).await;
