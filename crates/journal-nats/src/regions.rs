@@ -131,6 +131,9 @@ pub enum RegionError {
     Behind(String),
     #[error("its role was changed meanwhile; look at the status and decide again")]
     Changed,
+    /// It was made to let go, and somebody promoted it before it had.
+    #[error("{region} was promoted meanwhile; look at the status and decide again")]
+    Overruled { region: String },
     /// The leaf link carries what it must not.
     #[error(
         "what is published on {subject} here is stored in {pair}, too: add it to deny_imports and deny_exports of \
@@ -380,8 +383,20 @@ impl Inner {
     }
 
     async fn take_work_in(&self, turn: OwnedMutexGuard<()>, seat: &Seat) -> Result<WorkClaim, RegionError> {
-        let claim = seat.book.take_work(&self.by(), self.settings.work, turn).await;
+        let claim = seat.book.take_work(&self.by(), self.settings.work, Some(turn)).await;
         claim.map_err(|error| self.work_error(seat, error))
+    }
+
+    /// Takes the work of the pair beside that of this region, which only a promotion does: nobody can promote the pair
+    /// while it is being made to let go.
+    async fn take_pairs_work(&self) -> Result<WorkClaim, RegionError> {
+        let deadline = Instant::now() + self.settings.patience;
+        loop {
+            match self.there.book.take_work(&self.by(), self.settings.work, None).await {
+                Err(WorkError::Taken(_)) if Instant::now() < deadline => sleep(WORK_EVERY).await,
+                taken => return taken.map_err(|error| self.work_error(&self.there, error)),
+            }
+        }
     }
 
     fn work_error(&self, seat: &Seat, error: WorkError) -> RegionError {

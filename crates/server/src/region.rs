@@ -84,6 +84,7 @@ fn refusal(error: RegionError) -> RegionRefusal {
         | RegionError::Incomplete { .. }
         | RegionError::Behind(_)
         | RegionError::Changed
+        | RegionError::Overruled { .. }
         | RegionError::LinkCarries { .. }
         | RegionError::WitnessRefuses(_) => RegionRefusal::Conflict(text),
     }

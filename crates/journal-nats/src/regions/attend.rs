@@ -122,9 +122,7 @@ impl Inner {
     /// Whether the pair knows of no epoch above this one, nor is about to make one.
     async fn pair_stands_by(&self, epoch: u64) -> Result<bool, DomainError> {
         let (pair, _) = self.there.book.record().await?;
-        Ok(pair.is_some_and(|pair| {
-            pair.role == Role::Standby && pair.promotion.is_none() && pair.epoch <= epoch
-        }))
+        Ok(pair.is_some_and(|pair| pair.role == Role::Standby && !pair.opens() && pair.epoch <= epoch))
     }
 
     async fn stand_in(&self, leases: &Leases, here: &Record) -> Result<(), RegionError> {

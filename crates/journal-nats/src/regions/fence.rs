@@ -1,6 +1,5 @@
 //! How a region is made to let go: first its instances, then the subjects of its streams.
 
-use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use tokio::time::sleep;
@@ -18,9 +17,10 @@ impl Inner {
     pub(super) async fn fence(&self, seat: &Seat) -> Result<(), RegionError> {
         let record = seat.book.record().await;
         let (record, revision) = record.map_err(|error| self.seat_error(seat, error))?;
-        if let Some(record) = record.filter(|record| record.role == Role::Active) {
-            self.write(seat, Next::let_go(record.epoch), revision).await?;
-        }
+        let revision = match record.filter(|record| record.role == Role::Active) {
+            Some(record) => self.write(seat, Next::let_go(record.epoch), revision).await?,
+            None => revision,
+        };
         let deadline = Instant::now() + self.settings.patience;
         while Instant::now() < deadline {
             match self.held_at(seat).await {
@@ -29,6 +29,11 @@ impl Inner {
                 Ok(_) | Err(DomainError::Unreachable { .. }) => sleep(POLL).await,
                 Err(error) => return Err(self.seat_error(seat, error)),
             }
+        }
+        // Somebody may have promoted it meanwhile, and then its streams are open for good reason.
+        let (_, now) = seat.book.record().await.map_err(|error| self.seat_error(seat, error))?;
+        if now != revision {
+            return Err(RegionError::Overruled { region: seat.name.clone() });
         }
         self.fence_streams(seat).await
     }
@@ -39,21 +44,35 @@ impl Inner {
         let bucket = names::partition_bucket(&self.settings.installation);
         let held = domain.info_of_subjects(&format!("KV_{bucket}"), &format!("$KV.{bucket}.>")).await?;
         let members = names::instance_bucket(&self.settings.installation);
-        let living = domain.info_of_subjects(&format!("KV_{members}"), &format!("$KV.{members}.>")).await;
-        let living = match living {
-            Err(DomainError::Missing) => BTreeMap::new(),
-            living => living?.subjects,
-        };
+        let living = self.living_at(seat, &members).await?;
         let mut count = 0;
         for subject in held.subjects.keys() {
             let Some(key) = subject.strip_prefix(&format!("$KV.{bucket}.")) else { continue };
             let Some(value) = domain.value(&bucket, key).await? else { continue };
             let holding: Option<cluster::Holding> = serde_json::from_slice(&value.data).ok();
             let holder = holding.and_then(|holding| holding.holder);
-            let lives = |holder: &cluster::InstanceId| living.keys().any(|key| key.ends_with(&holder.0));
+            let lives = |holder: &cluster::InstanceId| living.iter().any(|key| key.ends_with(&holder.0));
             count += usize::from(holder.as_ref().is_some_and(lives));
         }
         Ok(count)
+    }
+
+    /// The keys of the instances that live. One that has ended leaves a marker for a while, which says nothing.
+    async fn living_at(&self, seat: &Seat, bucket: &str) -> Result<Vec<String>, DomainError> {
+        let prefix = format!("$KV.{bucket}.");
+        let noted = seat.domain.info_of_subjects(&format!("KV_{bucket}"), &format!("{prefix}>")).await;
+        let noted = match noted {
+            Err(DomainError::Missing) => return Ok(Vec::new()),
+            noted => noted?.subjects,
+        };
+        let mut living = Vec::new();
+        for key in noted.keys().filter_map(|subject| subject.strip_prefix(&prefix)) {
+            let value = seat.domain.value(bucket, key).await?;
+            if value.is_some_and(|value| !value.data.is_empty()) {
+                living.push(key.to_owned());
+            }
+        }
+        Ok(living)
     }
 
     /// Moves the subjects of all streams of a region away.

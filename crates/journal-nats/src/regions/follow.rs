@@ -58,7 +58,7 @@ impl Inner {
             }
             // A promotion was begun here, and then the pair was promoted instead: some mirrors are streams by now,
             // and become mirrors again as those of any region that was overtaken.
-            Move::Note { .. } if here.promotion.is_some() => {
+            Move::Note { .. } if here.opens() => {
                 self.write(&self.here, Next::overtaken(here.epoch), revision).await.map(drop)
             }
             Move::Note { epoch } => self.write(&self.here, Next::standby(epoch), revision).await.map(drop),
@@ -115,8 +115,9 @@ impl Inner {
     pub(super) async fn upkeep(&self, thoroughly: bool) -> Result<(), RegionError> {
         let seen = self.seen.borrow().clone();
         let (Some(here), Some(pair)) = (seen.here, seen.pair) else { return Ok(()) };
-        let mirrors = here.role == Role::Standby && here.promotion.is_none() && pair.role == Role::Active;
-        if !mirrors || !thoroughly && here.level && self.all_mirrored().await? {
+        let mirrors = here.role == Role::Standby && !here.opens() && pair.role == Role::Active;
+        let given_up = here.promotion.is_some();
+        if !mirrors || !thoroughly && !given_up && here.level && self.all_mirrored().await? {
             return Ok(());
         }
         let claim = match self.take_work(&self.here).await {
@@ -131,10 +132,14 @@ impl Inner {
     /// What upkeep does once nobody else is at it.
     async fn care(&self, thoroughly: bool) -> Result<(), RegionError> {
         // What was seen may be old: streams of a promotion that has begun must not become mirrors again.
-        let (here, _) = self.here.book.record().await.map_err(RegionError::Here)?;
-        let Some(here) = here.filter(|here| here.role == Role::Standby && here.promotion.is_none()) else {
+        let (here, revision) = self.here.book.record().await.map_err(RegionError::Here)?;
+        let Some(here) = here.filter(|here| here.role == Role::Standby && !here.opens()) else {
             return Ok(());
         };
+        // Whoever promotes has the work that is ours now, so nobody does: it was given up while the pair works on.
+        if here.promotion.is_some() {
+            self.write(&self.here, Next { promotion: None, ..Next::of(&here) }, revision).await?;
+        }
         self.keep_level().await?;
         if thoroughly { self.trim_mirrors(here.epoch).await } else { Ok(()) }
     }

@@ -11,7 +11,7 @@ use tokio::time::sleep;
 
 use super::domain::DomainError;
 use super::promote::Mode;
-use super::record::{Goal, Record, Step};
+use super::record::{Goal, Record};
 use super::role::{Role, Standing, must_be_level};
 use super::{Inner, RegionError};
 
@@ -51,8 +51,7 @@ impl Inner {
         mode: Mode,
     ) -> Result<(), RegionError> {
         // With streams that are open already it was seen to before.
-        let opens = here.promotion.as_ref().is_some_and(|promotion| promotion.step == Step::Open);
-        if here.level || opens || !must_be_level(here.standing(), pair) {
+        if here.level || here.opens() || !must_be_level(here.standing(), pair) {
             return Ok(());
         }
         match mode {

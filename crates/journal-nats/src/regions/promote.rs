@@ -79,12 +79,44 @@ impl Inner {
             return Ok(promoted(here.epoch, false, begun, Vec::new()));
         }
         let pair = self.pair_standing(mode).await?;
-        if let Err(reason) = role::may_promote(here.standing(), pair) {
-            let region = self.settings.name.clone();
-            return Err(RegionError::NotPromotable { region, reason: reason.to_owned() });
-        }
+        self.require_promotable(&here, pair, mode)?;
         self.require_level(&here, pair, mode).await?;
         self.require_witness().await?;
+        if mode.is_forced() || pair.is_none() {
+            return self.change_places(&here, revision, pair, mode, begun).await;
+        }
+        let claim = self.take_pairs_work().await?;
+        let promoted = self.change_places(&here, revision, pair, mode, begun).await;
+        claim.let_go().await;
+        promoted
+    }
+
+    fn require_promotable(
+        &self,
+        here: &Record,
+        pair: Option<Standing>,
+        mode: Mode,
+    ) -> Result<(), RegionError> {
+        let reason = match role::may_promote(here.standing(), pair) {
+            Err(reason) => reason,
+            // Some mirrors are streams by now, which would never become level, while the pair has let go for them.
+            Ok(()) if mode == Mode::Planned && here.role == Role::Standby && here.opens_by_force() => {
+                "a promotion by force has begun here and has turned mirrors into streams; finish it with --force, or \
+                 demote and promote the pair"
+            }
+            Ok(()) => return Ok(()),
+        };
+        Err(RegionError::NotPromotable { region: self.settings.name.clone(), reason: reason.to_owned() })
+    }
+
+    async fn change_places(
+        &self,
+        here: &Record,
+        mut revision: u64,
+        pair: Option<Standing>,
+        mode: Mode,
+        begun: Instant,
+    ) -> Result<Promoted, RegionError> {
         let known = here.epoch.max(pair.map(|pair| pair.epoch).unwrap_or_default());
         // What was begun goes on under the epoch that it had, unless the pair has gone past it.
         let begun_epoch = here.promotion.as_ref().map(|promotion| promotion.epoch);
@@ -93,21 +125,18 @@ impl Inner {
         let caught_up = here.promotion.as_ref().is_some_and(|promotion| {
             promotion.epoch == epoch && promotion.step == Step::Open && !promotion.forced
         });
-        let step = if caught_up { Step::Open } else { Step::Fence };
-        let mut promotion = Promotion { epoch, forced: mode.is_forced(), step, begun_ms: now_ms() };
+        let mut promotion =
+            Promotion { epoch, forced: mode.is_forced(), step: Step::Fence, begun_ms: now_ms() };
         let standing = here.standing();
-        let mut revision = revision;
-        if mode == Mode::Planned {
-            revision = self.step(&here, &promotion, revision).await?;
-        }
         let streams = self.streams_to_open(standing, mode, caught_up).await?;
         let origin = pair.is_some().then_some(&self.there.domain);
         let mirrors = mirrors::status(&self.here.domain, origin, streams.clone()).await;
         let mut lag = mirrors.map_err(RegionError::Here)?;
         if mode == Mode::Planned && !caught_up {
+            revision = self.step(here, &promotion, revision).await?;
             self.fence(&self.there).await?;
             promotion.step = Step::CatchUp;
-            revision = self.step(&here, &promotion, revision).await?;
+            revision = self.step(here, &promotion, revision).await?;
             if standing.role == Role::Standby {
                 lag = self.catch_up(&streams).await?;
             }
@@ -115,7 +144,7 @@ impl Inner {
         self.lease_for(epoch, mode).await?;
         // One by force is noted only here: a region to which it is refused goes on mirroring as if nobody had asked.
         promotion.step = Step::Open;
-        let revision = self.step(&here, &promotion, revision).await?;
+        let revision = self.step(here, &promotion, revision).await?;
         self.take_back_consent(epoch, mode).await?;
         self.open(epoch, &streams).await?;
         self.fill_inboxes(epoch, &streams).await?;

@@ -44,6 +44,17 @@ impl Record {
     pub fn standing(&self) -> Standing {
         Standing { role: self.role, epoch: self.epoch }
     }
+
+    /// Whether a promotion has begun to turn mirrors into streams. One that has not got so far changes nothing here, and
+    /// may have been given up.
+    pub(crate) fn opens(&self) -> bool {
+        self.promotion.as_ref().is_some_and(|promotion| promotion.step == Step::Open)
+    }
+
+    /// Whether a promotion that opens streams here goes on without the pair.
+    pub(crate) fn opens_by_force(&self) -> bool {
+        self.opens() && self.promotion.as_ref().is_some_and(|promotion| promotion.forced)
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -185,12 +196,13 @@ impl Book {
         self.write(GOAL, goal, None).await.map(drop)
     }
 
-    /// Takes the work of this region, or says who has it.
+    /// Takes the work of this region, or says who has it. The tasks of an instance share its name, and take turns unless
+    /// only one of them can want it.
     pub(crate) async fn take_work(
         &self,
         by: &str,
         lives: Duration,
-        turn: OwnedMutexGuard<()>,
+        turn: Option<OwnedMutexGuard<()>>,
     ) -> Result<WorkClaim, WorkError> {
         let (work, revision): (Option<Work>, u64) = self.read(WORK).await?;
         if let Some(Work { by: Some(other), until_ms }) = work
@@ -230,8 +242,7 @@ impl Book {
 pub(crate) struct WorkClaim {
     held: Arc<Held>,
     renewing: AbortHandle,
-    /// The tasks of an instance share its name, and take turns.
-    _turn: OwnedMutexGuard<()>,
+    _turn: Option<OwnedMutexGuard<()>>,
 }
 
 #[derive(Debug)]

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used)]
 
+mod given_up;
 mod levels;
 mod proxy;
 mod stage;
