@@ -19,6 +19,7 @@ mod reach;
 mod record;
 mod rejoin;
 mod role;
+mod status;
 mod tail;
 mod trim;
 mod witness;
@@ -29,10 +30,10 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use async_nats::Client;
 use futures_util::{StreamExt, stream};
-use serde::{Deserialize, Serialize};
 use tokio::sync::{OwnedMutexGuard, watch};
 use tokio::time::{Instant, sleep, timeout_at};
 
+pub use attend::Held;
 pub use domain::DomainError;
 pub use drill::{Check, Drill};
 pub use mirrors::MirrorStatus;
@@ -40,6 +41,7 @@ pub use promote::{Mode, Promoted};
 pub use reach::Paired;
 pub use record::{Promotion, Record, Step};
 pub use role::{Move, Role, Side, Standing, may_promote, must_be_level, on_pair};
+pub use status::Status;
 pub use tail::{StreamTail, Tail};
 
 use crate::snapshots::store::StoreError;
@@ -230,34 +232,6 @@ struct Seen {
     overtaken: bool,
 }
 
-/// Where a pair of regions stands.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Status {
-    pub region: String,
-    pub pair: String,
-    pub record: Option<Record>,
-    pub pair_record: Option<Record>,
-    pub pair_reachable: bool,
-    /// The mirrors of whichever of the two is the standby.
-    pub mirrors: Vec<MirrorStatus>,
-    /// What was kept when this region was last overtaken.
-    pub tail: Option<Tail>,
-}
-
-impl Status {
-    /// The region that is active, as far as is known here.
-    pub fn active(&self) -> Option<&str> {
-        let is_active = |record: &Option<Record>| {
-            record.as_ref().filter(|record| record.role == Role::Active).map(|record| record.epoch)
-        };
-        match (is_active(&self.record), is_active(&self.pair_record)) {
-            (None, None) => None,
-            (Some(here), pair) if pair.is_none_or(|pair| pair < here) => Some(&self.region),
-            _ => Some(&self.pair),
-        }
-    }
-}
-
 impl Regions {
     /// Joins the region: makes its bucket, checks the link, and follows both sides from now on.
     pub async fn join(client: Client, settings: Settings) -> Result<Regions, RegionError> {
@@ -412,44 +386,6 @@ impl Inner {
             error if seat.name == self.settings.name => RegionError::Here(error),
             error => self.pair_error(error),
         }
-    }
-
-    async fn status(&self) -> Result<Status, RegionError> {
-        let (record, _) = self.here.book.record().await.map_err(RegionError::Here)?;
-        let pair = self.there.book.record().await;
-        let pair_reachable = pair.is_ok();
-        let pair_record = pair.ok().and_then(|(record, _)| record);
-        // The standby's mirrors are counted against the other one, whoever of the two asks.
-        let mirrored_there = record.as_ref().is_some_and(|record| record.role == Role::Active);
-        let (standby, origin) =
-            if mirrored_there { (&self.there, &self.here) } else { (&self.here, &self.there) };
-        let mirrors = if mirrored_there && !pair_reachable {
-            Vec::new()
-        } else {
-            let installation = &self.settings.installation;
-            let mut streams = mirrors::shared_streams(&standby.domain, installation)
-                .await
-                .map_err(|error| self.seat_error(standby, error))?;
-            let origin = pair_reachable.then_some(&origin.domain);
-            if let Some(origin) = origin {
-                // Those that are not mirrored yet count, too.
-                streams.extend(mirrors::shared_streams(origin, installation).await.unwrap_or_default());
-                streams.sort_unstable();
-                streams.dedup();
-            }
-            let status = mirrors::status(&standby.domain, origin, streams).await;
-            status.map_err(|error| self.seat_error(standby, error))?
-        };
-        let tail = self.here.book.tail().await.map_err(RegionError::Here)?;
-        Ok(Status {
-            region: self.settings.name.clone(),
-            pair: self.settings.pair.clone(),
-            record,
-            pair_record,
-            pair_reachable,
-            mirrors,
-            tail,
-        })
     }
 
     async fn demote(&self) -> Result<(), RegionError> {

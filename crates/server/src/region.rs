@@ -1,11 +1,12 @@
 //! The regions of the API: what NATS knows of them, in the words of the API.
 
 use journal_nats::regions::{
-    Drill, MirrorStatus, Mode, Promoted, Record, RegionError, Regions, Role, Status, Step, Tail,
+    Drill, Held, MirrorStatus, Mode, Promoted, Record, RegionError, Regions, Role, Status, Step, Tail,
 };
 use rest::{Asked, Force, RegionDesk, RegionRefusal, StandingBy};
 use wire::{
-    CheckView, DrillView, MirrorView, PromotedView, RegionView, SideView, StreamTailView, TailView, Time,
+    CheckView, DrillView, LeasesView, MirrorView, PromotedView, RegionView, SideView, StreamTailView,
+    TailView, Time,
 };
 use words::Timestamp;
 
@@ -97,6 +98,8 @@ fn region_view(status: Status) -> RegionView {
         pair: side_view(status.pair, status.pair_record),
         pair_reachable: status.pair_reachable,
         mirrors: status.mirrors.into_iter().map(mirror_view).collect(),
+        leases: status.leases.map(|Held { witness, pair }| LeasesView { witness, pair }),
+        follows: status.follows,
         tail: status.tail.map(tail_view),
     }
 }

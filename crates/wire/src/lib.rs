@@ -31,8 +31,8 @@ pub use queue::{
     CountsView, DeadView, FilterView, MessagePage, MessageView, Moved, NamePage, QueueView, TopicView,
 };
 pub use region::{
-    CheckView, DrillRequest, DrillView, MirrorView, PromoteRequest, PromotedView, RegionView, SideView,
-    StreamTailView, TailView,
+    CheckView, DrillRequest, DrillView, LeasesView, MirrorView, PromoteRequest, PromotedView, RegionView,
+    SideView, StreamTailView, TailView,
 };
 pub use run::{
     AcceptedRun, BatchAnswer, DecisionKind, DecisionRequest, MomentView, RunDetail, RunPage, RunSummary,

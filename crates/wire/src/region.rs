@@ -17,9 +17,25 @@ pub struct RegionView {
     pub active: Option<String>,
     /// How far the mirrors of the standby are.
     pub mirrors: Vec<MirrorView>,
+    /// With a witness, of a region that is active by its record: what it has to be so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub leases: Option<LeasesView>,
+    /// With a witness, of a region that stands by: whether it has had nearly everything of late. If not, it does not take
+    /// over by itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub follows: Option<bool>,
     /// What was kept when this region was last overtaken.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tail: Option<TailView>,
+}
+
+/// What a region with a witness must have one of to work.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LeasesView {
+    /// The lease at the witness.
+    pub witness: bool,
+    /// The consent of the pair.
+    pub pair: bool,
 }
 
 /// One of the two.

@@ -1,6 +1,6 @@
 //! Regions for people.
 
-use wire::{DrillView, PromotedView, RegionView, SideView};
+use wire::{DrillView, LeasesView, PromotedView, RegionView, SideView};
 
 use crate::screen::{Screen, Tone};
 use crate::table::{Cell, Column, Table, clean};
@@ -28,8 +28,24 @@ pub fn status(region: &RegionView, screen: &Screen) -> String {
         let name = clean(&side.region);
         text.push_str(&format!("{name} has not had everything yet: it is not promoted by itself.\n"));
     }
-    if region.active.is_none() {
-        text.push_str("Nobody is active. Make one so with: sortie region promote\n");
+    let (here, pair) = (clean(&region.here.region), clean(&region.pair.region));
+    if region.follows == Some(false) {
+        text.push_str(&format!(
+            "{here} has not followed {pair} closely of late: it does not take over by itself.\n"
+        ));
+    }
+    match region.leases {
+        Some(LeasesView { witness: false, pair: false }) => text.push_str(&format!(
+            "{here} does not work: neither the witness nor {pair} lets it. It goes on when one of them answers.\n"
+        )),
+        Some(LeasesView { witness: false, pair: true }) => text.push_str(&format!(
+            "The witness does not answer: {here} works by the consent of {pair}, and nothing takes over by itself.\n"
+        )),
+        Some(LeasesView { witness: true, .. }) => {}
+        None if region.active.is_none() => {
+            text.push_str("Nobody is active. Make one so with: sortie region promote\n");
+        }
+        None => {}
     }
     if !region.mirrors.is_empty() {
         text.push('\n');

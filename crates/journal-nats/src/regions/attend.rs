@@ -1,13 +1,15 @@
 //! The leases of a pair with a witness: the active region renews them, and a standby stands in when they have run out.
 
-use std::sync::Weak;
+use std::sync::{Mutex, PoisonError, Weak};
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
 use tokio::time::{Instant, sleep};
 
 use super::consent::Consent;
 use super::domain::{Domain, DomainError};
 use super::lease::{Hold, Said};
+use super::mirrors::{self, MirrorStatus};
 use super::promote::Mode;
 use super::record::Record;
 use super::role::Role;
@@ -21,6 +23,18 @@ pub(super) struct Leases {
     witness: Witness,
     consent: Consent,
     lives: Duration,
+    /// When this region was last seen to follow its pair closely.
+    // A lock: one moment, read and written in passing.
+    followed: Mutex<Option<Instant>>,
+}
+
+/// Which of them a region has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Held {
+    /// The lease at the witness.
+    pub witness: bool,
+    /// The consent of the pair.
+    pub pair: bool,
 }
 
 impl Leases {
@@ -29,12 +43,18 @@ impl Leases {
         let witness = Witness::at(settings.witness.clone()?, settings);
         let Settings { installation, name, lease: lives, .. } = settings;
         let consent = Consent::new(here.clone(), there.clone(), installation, name, *lives);
-        Some(Leases { witness, consent, lives: *lives })
+        Some(Leases { witness, consent, lives: *lives, followed: Mutex::default() })
+    }
+
+    /// Which of them were renewed lately enough.
+    pub(super) fn held(&self) -> Held {
+        Held { witness: self.witness.holds(), pair: self.consent.holds() }
     }
 
     /// Whether one of them was renewed lately enough.
     pub(super) fn hold(&self) -> bool {
-        self.witness.holds() || self.consent.holds()
+        let Held { witness, pair } = self.held();
+        witness || pair
     }
 
     /// Makes this region's consent, unless it is there.
@@ -44,6 +64,13 @@ impl Leases {
 
     fn renew_every(&self) -> Duration {
         self.lives / 6
+    }
+
+    /// Whether this region had nearly everything not much longer ago than it takes until a lease has run out. Nobody
+    /// would decide by itself to go on without the work of hours.
+    pub(super) fn followed_lately(&self) -> bool {
+        let followed = *self.followed.lock().unwrap_or_else(PoisonError::into_inner);
+        followed.is_some_and(|followed| followed.elapsed() < self.lives * 2)
     }
 
     /// When a lease that nobody renews from now on has run out.
@@ -128,27 +155,48 @@ impl Inner {
     async fn stand_in(&self, leases: &Leases, here: &Record) -> Result<(), RegionError> {
         let witness = &leases.witness;
         if witness.held_by_another().await.map_err(RegionError::Witness)?.is_some() {
-            return Ok(());
+            return self.note_following(leases, here).await;
         }
         let granted = witness.highest().await.map_err(RegionError::Witness)?;
         // A region that does not know of the last epoch does not have what was written under it. The next one of its
         // own is no news: it was granted to a promotion here that was cut short.
-        let known = granted <= here.epoch || granted == self.side.epoch_above(here.epoch);
-        if granted == 0 || !known {
+        let begun = granted == self.side.epoch_above(here.epoch);
+        if granted == 0 || granted > here.epoch && !begun {
             return Ok(());
         }
         if leases.consent.given_to().await.map_err(RegionError::Here)?.is_some() {
-            return Ok(());
+            return self.note_following(leases, here).await;
         }
+        let pair = &self.settings.pair;
+        let by_force = here.opens_by_force() || !self.seen.borrow().pair_reachable;
+        // What a promotion would lose is for a person to weigh: the mirrors may be empty, or hours old.
         if !here.level {
-            // The mirrors may be empty. What the pair has may be all there is: a person decides.
-            let pair = &self.settings.pair;
             tracing::error!(pair, "the pair's lease has run out, and this region was never level");
             return Ok(());
         }
-        let mode = if self.seen.borrow().pair_reachable { Mode::Planned } else { Mode::Forced };
-        tracing::warn!(pair = self.settings.pair, "the pair's lease has run out; standing in for it");
-        self.promote(mode).await.map(drop)
+        if by_force && !begun && !here.opens_by_force() && !leases.followed_lately() {
+            tracing::error!(pair, "the pair's lease has run out, and this region is far behind it");
+            return Ok(());
+        }
+        tracing::warn!(pair, "the pair's lease has run out; standing in for it");
+        let promoted = self.promote(if by_force { Mode::Forced } else { Mode::Planned }).await?;
+        let (epoch, lost_messages) = (promoted.epoch, promoted.lost());
+        tracing::warn!(epoch, lost_messages, took_ms = promoted.took_ms, "this region is active now");
+        Ok(())
+    }
+
+    /// Sees whether this region has nearly all that its pair has.
+    async fn note_following(&self, leases: &Leases, here: &Record) -> Result<(), RegionError> {
+        if !here.level || !self.seen.borrow().pair_reachable {
+            return Ok(());
+        }
+        let begun = Instant::now();
+        let streams = self.here.book.streams().await.map_err(RegionError::Here)?;
+        let mirrors = mirrors::status(&self.here.domain, None, streams).await.map_err(RegionError::Here)?;
+        if !mirrors.iter().any(MirrorStatus::is_behind) {
+            *leases.followed.lock().unwrap_or_else(PoisonError::into_inner) = Some(begun);
+        }
+        Ok(())
     }
 
     /// Fences this region if it still has the epoch that was overtaken.

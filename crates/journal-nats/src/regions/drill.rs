@@ -8,7 +8,7 @@ use tokio::sync::watch;
 use tokio::time::{Instant, sleep};
 
 use super::attend::Leases;
-use super::mirrors::{self, MirrorStatus};
+use super::mirrors;
 use super::promote::{Mode, Promoted};
 use super::reach::Reach;
 use super::role::Role;
@@ -127,7 +127,7 @@ impl Inner {
             check("one is active and one stands by", one, status.active().unwrap_or_default(), || {
                 format!("{} is {}, {} is {}", status.region, word(roles.0), status.pair, word(roles.1))
             });
-        let behind: Vec<_> = status.mirrors.iter().filter(|mirror| is_behind(mirror)).collect();
+        let behind: Vec<_> = status.mirrors.iter().filter(|mirror| mirror.is_behind()).collect();
         let counted = format!("{} streams", status.mirrors.len());
         let current = check("the mirrors are there and current", behind.is_empty(), &counted, || {
             let told = behind.iter().map(|mirror| match mirror.lag {
@@ -171,13 +171,6 @@ impl Inner {
         }
         Ok(changed)
     }
-}
-
-/// A mirror that moves on while it is looked at is never quite there.
-const BEHIND_MAX: u64 = 1_000;
-
-fn is_behind(mirror: &MirrorStatus) -> bool {
-    mirror.last.is_none() || mirror.lag.is_none_or(|lag| lag > BEHIND_MAX)
 }
 
 fn role_of(status: &Status, here: bool) -> Option<Role> {

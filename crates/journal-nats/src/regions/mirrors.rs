@@ -26,6 +26,16 @@ pub struct MirrorStatus {
     pub newest: Option<String>,
 }
 
+/// A mirror that moves on while it is looked at is never quite there.
+const BEHIND_MAX: u64 = 1_000;
+
+impl MirrorStatus {
+    /// Whether more is missing than is on its way.
+    pub(crate) fn is_behind(&self) -> bool {
+        self.last.is_none() || self.lag.is_none_or(|lag| lag > BEHIND_MAX)
+    }
+}
+
 /// Whether a stream belongs to what a pair shares.
 pub(crate) fn is_shared(installation: &str, stream: &str) -> bool {
     let starts = |kind: &str| stream.starts_with(&format!("{installation}_{kind}_"));
@@ -53,14 +63,17 @@ pub(crate) async fn status(
             origin.info(&stream).await.ok()
         };
         let (mirror, origin) = tokio::join!(here.info(&stream), at_origin);
-        let mirror = match mirror {
-            Ok(info) => info.is_mirror().then_some(info),
+        let stream_here = match mirror {
+            Ok(info) => Some(info),
             Err(DomainError::Missing) => None,
             Err(error) => return Err(error),
         };
         let origin_last = origin.map(|info| info.last);
+        // What was a mirror, and is a stream by now, has what it had.
+        let had = stream_here.as_ref().map(|info| info.last).unwrap_or_default();
+        let counted = origin_last.map(|origin| origin.saturating_sub(had));
+        let mirror = stream_here.filter(Info::is_mirror);
         let last = mirror.as_ref().map(|info| info.last);
-        let counted = origin_last.map(|origin| origin.saturating_sub(last.unwrap_or_default()));
         let lag = counted.or_else(|| mirror.as_ref().and_then(|info| info.mirror_lag));
         let newest = mirror.filter(|info| info.last > 0).map(|info| info.newest);
         Ok(MirrorStatus { stream, last, origin_last, lag, newest })

@@ -75,8 +75,10 @@ impl Inner {
         let (here, revision) = self.here.book.record().await.map_err(RegionError::Here)?;
         let here = here.ok_or(RegionError::Changed)?;
         if here.role == Role::Active {
-            // Nothing is left to do here, but perhaps the pair was not told yet.
-            return Ok(promoted(here.epoch, false, begun, Vec::new()));
+            // Nothing is left to do here, but perhaps the pair was not told yet. Whoever asks again is told what it cost.
+            let before = self.here.book.promoted().await.map_err(RegionError::Here)?;
+            let before = before.filter(|before: &Promoted| before.epoch == here.epoch);
+            return Ok(before.unwrap_or_else(|| promoted(here.epoch, false, begun, Vec::new())));
         }
         let pair = self.pair_standing(mode).await?;
         self.require_promotable(&here, pair, mode)?;
@@ -148,8 +150,10 @@ impl Inner {
         self.take_back_consent(epoch, mode).await?;
         self.open(epoch, &streams).await?;
         self.fill_inboxes(epoch, &streams).await?;
+        let promoted = promoted(epoch, promotion.forced, begun, lag);
+        self.here.book.set_promoted(&promoted).await.map_err(RegionError::Here)?;
         self.write(&self.here, Next::active(epoch), revision).await?;
-        Ok(promoted(epoch, promotion.forced, begun, lag))
+        Ok(promoted)
     }
 
     /// The pair's standing. It must be known for a planned promotion; a forced one takes it if it is there.

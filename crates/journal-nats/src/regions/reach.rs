@@ -9,6 +9,7 @@ use bytes::Bytes;
 use tokio::sync::watch;
 use tokio::time::{Instant, timeout_at};
 
+use super::attend::Leases;
 use super::domain::{Domain, DomainError};
 use super::{Inner, Regions};
 use crate::names;
@@ -18,6 +19,7 @@ use crate::wire::{Bounds, Outgoing, PublishError, Source, Storage, Wire, WireErr
 const LOOK_EVERY: Duration = Duration::from_millis(2);
 
 const PAIR_BEHIND: &str = "the paired region does not have it yet";
+const NO_LEASE: &str = "the leases of this region have run out";
 
 /// How far the mirrors are, for whoever waits. One look answers all who wait for the same stream.
 pub(super) struct Reach {
@@ -119,6 +121,11 @@ impl Reach {
 }
 
 impl Regions {
+    /// Whether this region has what it must have to be active; without a witness that is nothing.
+    pub fn is_leased(&self) -> bool {
+        self.inner.leases.as_ref().is_none_or(Leases::hold)
+    }
+
     /// Waits until the pair has a message, and says whether it has. Once it was waited for in vain, nobody waits for a
     /// while: refusals come at once then.
     pub async fn reached(&self, stream: &str, sequence: u64) -> bool {
@@ -181,12 +188,16 @@ impl<W: Wire> Paired<W> {
 
 impl<W: Wire> Wire for Paired<W> {
     async fn publish(&self, message: Outgoing) -> Result<u64, PublishError> {
-        let stream = message.stream.clone();
+        let (stream, answers) = (message.stream.clone(), message.expected_last.is_none());
         let sequence = self.wire.publish(message).await?;
-        if self.reached(&stream, sequence).await {
-            return Ok(sequence);
+        if !self.reached(&stream, sequence).await {
+            return Err(PublishError::Unknown(PAIR_BEHIND.to_owned()));
         }
-        Err(PublishError::Unknown(PAIR_BEHIND.to_owned()))
+        // A request is acknowledged as soon as it is stored. Whoever was held up on the way may have been replaced.
+        if answers && self.regions.as_ref().is_some_and(|regions| !regions.is_leased()) {
+            return Err(PublishError::Unknown(NO_LEASE.to_owned()));
+        }
+        Ok(sequence)
     }
 
     async fn bounds(&self, stream: &str) -> Result<Bounds, WireError> {

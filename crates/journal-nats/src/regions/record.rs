@@ -21,6 +21,7 @@ const ROLE: &str = "role";
 const WORK: &str = "work";
 const TAIL: &str = "tail";
 const GOAL: &str = "goal";
+const PROMOTED: &str = "promoted";
 
 /// The role of a region as it is written down.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -186,6 +187,15 @@ impl Book {
 
     pub(crate) async fn set_tail<T: Serialize>(&self, tail: &T) -> Result<(), DomainError> {
         self.write(TAIL, tail, None).await.map(drop)
+    }
+
+    /// What the last promotion of this region came to.
+    pub(crate) async fn promoted<T: DeserializeOwned>(&self) -> Result<Option<T>, DomainError> {
+        Ok(self.read(PROMOTED).await?.0)
+    }
+
+    pub(crate) async fn set_promoted<T: Serialize>(&self, promoted: &T) -> Result<(), DomainError> {
+        self.write(PROMOTED, promoted, None).await.map(drop)
     }
 
     pub(crate) async fn goal(&self) -> Result<Option<Goal>, DomainError> {

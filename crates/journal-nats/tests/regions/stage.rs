@@ -70,6 +70,10 @@ impl Stage {
         if name == "east" { self.east.clone() } else { self.west.clone() }
     }
 
+    pub fn east_url(&self) -> String {
+        self.east_servers.urls()[0].clone()
+    }
+
     /// Another way to the east's own server, which can be made long.
     pub async fn way_to_east(&self) -> (Proxy, Client) {
         let port: u16 = self.east_servers.urls()[0].rsplit(':').next().unwrap().parse().unwrap();

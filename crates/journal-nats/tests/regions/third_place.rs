@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use journal_nats::regions::{Mode, RegionError, Regions, Role, Settings};
+use journal_nats::regions::{Held, Mode, Paired, RegionError, Regions, Role, Settings};
+use journal_nats::{Client, Installation, Login, Outgoing, Proof, PublishError, Servers, Tls, Wire};
 use peers::{NatsCluster, NatsSettings};
 
 use crate::proxy::Proxy;
@@ -27,8 +28,7 @@ async fn a_region_cut_off_from_the_witness_lets_go_and_its_pair_stands_in() {
     until("east has the lease", async || east.active().borrow().then_some(())).await;
     publish(&stage.east, "ing", "one").await.unwrap();
     until_status(&west, "the mirror has all", |status| {
-        let level = status.record.as_ref().is_some_and(|record| record.level);
-        level && status.mirrors.iter().any(|mirror| mirror.last == Some(1))
+        status.follows == Some(true) && status.mirrors.iter().any(|mirror| mirror.last == Some(1))
     })
     .await;
 
@@ -78,10 +78,7 @@ impl Third {
         let east = Regions::join(stage.east.clone(), settings("east", 0)).await.unwrap();
         let west = Regions::join(stage.west.clone(), settings("west", 1)).await.unwrap();
         until("east has the lease", async || east.active().borrow().then_some(())).await;
-        until_status(&west, "west is level", |status| {
-            status.record.as_ref().is_some_and(|record| record.level)
-        })
-        .await;
+        until_status(&west, "west follows", |status| status.follows == Some(true)).await;
         [east, west]
     }
 }
@@ -102,6 +99,8 @@ async fn a_witness_that_is_lost_stops_nobody_while_the_two_see_each_other() {
         tokio::time::sleep(Duration::from_millis(100)).await;
     }
     assert_eq!(publish(&stage.east, "ing", "one").await, Ok(1));
+    let status = east.status().await.unwrap();
+    assert_eq!((status.leases, status.active()), (Some(Held { witness: false, pair: true }), Some("east")));
 
     let refused = west.promote(Mode::Planned).await;
     assert!(matches!(refused, Err(RegionError::Witness(_))), "{refused:?}");
@@ -109,12 +108,64 @@ async fn a_witness_that_is_lost_stops_nobody_while_the_two_see_each_other() {
 
     stage.link.cut();
     until("east lets go", async || (!*east.active().borrow()).then_some(())).await;
+    assert!(!east.is_leased());
+    let status = east.status().await.unwrap();
+    assert_eq!((status.leases, status.active()), (Some(Held { witness: false, pair: false }), None));
     tokio::time::sleep(LEASE * 2).await;
     assert!(!*west.active().borrow(), "alone it cannot know");
+}
 
-    third.ways[1].mend();
-    until("west stands in", async || west.active().borrow().then_some(())).await;
-    assert!(!*east.active().borrow());
+#[tokio::test(flavor = "multi_thread")]
+async fn a_standby_that_has_not_followed_for_long_takes_over_only_when_it_is_told_to() {
+    let stage = Stage::start().await;
+    let third = Third::start().await;
+    let [east, west] = third.joined(&stage).await;
+    stage.link.cut();
+    // East works on by the witness, and what it acknowledges is not mirrored any more.
+    tokio::time::sleep(LEASE * 3).await;
+    assert!(*east.active().borrow());
+    third.ways[0].cut();
+    until("east lets go", async || (!*east.active().borrow()).then_some(())).await;
+    tokio::time::sleep(LEASE * 2).await;
+    assert!(!*west.active().borrow(), "it would lose all that it has not got");
+    assert_eq!(west.status().await.unwrap().follows, Some(false));
+
+    let promoted = west.promote(Mode::Forced).await.unwrap();
+    assert_eq!(promoted.epoch, 2);
+    until("west is active", async || west.active().borrow().then_some(())).await;
+    let again = west.promote(Mode::Planned).await.unwrap();
+    assert!(again.forced, "whoever asks again is told what it was");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_stored_when_the_leases_have_run_out_is_not_acknowledged() {
+    let stage = Stage::start().await;
+    let third = Third::start().await;
+    let [east, _west] = third.joined(&stage).await;
+    let settings = journal_nats::Settings {
+        servers: Servers(vec![stage.east_url()]),
+        login: Login::Nobody,
+        tls: Tls::default(),
+        installation: Installation { name: I.to_owned(), partitions: 1, inbox_bytes_max: None },
+        replicas: 1,
+        pair_domain: None,
+        proof: Proof::Trusted,
+    };
+    let client = Client::connect(&settings).await.unwrap();
+    let wire = Paired::new(client, Some(east.clone()), false);
+    let request = || Outgoing {
+        stream: format!("{I}_ING_00000"),
+        subject: format!("{I}.ing.00000"),
+        expected_last: None,
+        message_id: None,
+        payload: "a request".into(),
+    };
+    assert_eq!(wire.publish(request()).await, Ok(1));
+    third.ways[0].cut();
+    stage.link.cut();
+    until("east has nothing any more", async || (!east.is_leased()).then_some(())).await;
+    let answer = wire.publish(request()).await;
+    assert!(matches!(answer, Err(PublishError::Unknown(_))), "{answer:?}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

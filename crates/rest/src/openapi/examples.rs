@@ -12,8 +12,8 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 use wire::{
     AppliedView, BatchAnswer, ByHandView, CheckView, ClusterView, CountsView, DeadView, DecisionKind,
-    DecisionRequest, DrillRequest, DrillView, FieldError, FilterView, HoldingView, InstanceView, Limits,
-    MessagePage, MessageView, MirrorView, MomentView, Moved, NamePage, PartitionView, Problem,
+    DecisionRequest, DrillRequest, DrillView, FieldError, FilterView, HoldingView, InstanceView, LeasesView,
+    Limits, MessagePage, MessageView, MirrorView, MomentView, Moved, NamePage, PartitionView, Problem,
     PromoteRequest, PromotedView, QueueView, ReceivedMessage, ReceivedProperties, RegionView, RunDetail,
     RunPage, RunSummary, SentMessage, SentProperties, ServiceRequest, ServiceView, SideView, StepOutline,
     StepView, StreamTailView, TailView, Time, TopicView, WorkflowList, WorkflowView,
@@ -417,12 +417,16 @@ fn regions_are_as_described() {
         streams: vec![stream],
     };
     check("RegionTail", From::Server, tail.clone());
+    let leases = LeasesView { witness: true, pair: false };
+    check("RegionLeases", From::Server, leases);
     let region = RegionView {
         here: side.clone(),
         pair: side,
         pair_reachable: true,
         active: some("oslo"),
         mirrors: vec![mirror.clone()],
+        leases: Some(leases),
+        follows: Some(true),
         tail: Some(tail),
     };
     check("Region", From::Server, region);
