@@ -64,7 +64,12 @@ enum Round {
     WitnessLoss,
     /// With a witness: the active region is cut off from everybody but its clients, and stops before the standby works.
     WitnessCutOff,
+    /// With a witness: it is lost itself, and the active region goes on by the consent of its pair.
+    WitnessGone,
 }
+
+const WITNESSED: [Round; 4] =
+    [Round::WitnessCutLink, Round::WitnessLoss, Round::WitnessCutOff, Round::WitnessGone];
 
 impl Round {
     fn name(self) -> String {
@@ -72,14 +77,11 @@ impl Round {
     }
 
     fn cuts(self) -> bool {
-        self != Round::Switches
+        !matches!(self, Round::Switches | Round::WitnessGone)
     }
 
     fn setup(self) -> Setup {
-        Setup {
-            semi_sync: self == Round::SemiSync,
-            witness: matches!(self, Round::WitnessCutLink | Round::WitnessLoss | Round::WitnessCutOff),
-        }
+        Setup { semi_sync: self == Round::SemiSync, witness: WITNESSED.contains(&self) }
     }
 
     /// How long jobs fire: through all switches of the round.
@@ -88,7 +90,9 @@ impl Round {
             Round::Switches => 5 * pause + 2 * switches::JOB_DUE_SECS,
             Round::CutLink => 4 * pause + 20,
             Round::SemiSync => 2 * pause + 12,
-            Round::WitnessCutLink | Round::WitnessLoss | Round::WitnessCutOff => 2 * pause + 50,
+            Round::WitnessCutLink | Round::WitnessLoss | Round::WitnessCutOff | Round::WitnessGone => {
+                2 * pause + 50
+            }
         }
     }
 }
@@ -156,6 +160,7 @@ impl Regions {
             Round::WitnessCutLink => play.witness_cut_link().await?,
             Round::WitnessLoss => play.witness_loss().await?,
             Round::WitnessCutOff => play.witness_cut_off().await?,
+            Round::WitnessGone => play.witness_gone().await?,
         };
         let Play { stage, closing, .. } = play;
         jobs.judge(&stage.addresses(active), &stage.trial.target, closing).await?;

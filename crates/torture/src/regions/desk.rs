@@ -73,13 +73,14 @@ impl Desk {
         }
     }
 
-    /// Asks once to make it the active one by force, which somebody must refuse; what was said, or none if it was done.
-    pub async fn refused_by_force(&self) -> anyhow::Result<Option<String>> {
-        let body = Bytes::from(json!({ "force": true }).to_string());
+    /// Asks once to make it the active one, which somebody must refuse; what was said, or none if it was done.
+    pub async fn refused(&self, force: bool) -> anyhow::Result<Option<String>> {
+        let body = Bytes::from(json!({ "force": force }).to_string());
         let address = self.addresses.first().context("nobody can be asked")?;
         let mut client = Client::new(*address, Some(TOKEN)).within(PROMOTION);
         let answer = client.send(Method::POST, "/v1/region:promote", "application/json", body).await?;
-        Ok((answer.status == StatusCode::CONFLICT).then(|| answer.text()))
+        let refused = [StatusCode::CONFLICT, StatusCode::SERVICE_UNAVAILABLE].contains(&answer.status);
+        Ok(refused.then(|| answer.text()))
     }
 
     /// Makes it the active one; what it says of it.

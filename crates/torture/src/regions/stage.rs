@@ -31,8 +31,7 @@ pub struct Setup {
 pub struct Stage<'a> {
     pub grounds: &'a Grounds,
     pub regions: [Region; 2],
-    /// It lives as long as this.
-    _witness: Option<Member>,
+    pub witness: Option<Member>,
     pub trial: Trial,
     pub desks: [Desk; 2],
 }
@@ -65,7 +64,7 @@ impl<'a> Stage<'a> {
         trial.apply(&east.addresses()).await?;
         let desks = [Desk::new("east", east.addresses()), Desk::new("west", west.addresses())];
         desks[WEST].standing_by().await?;
-        Ok(Stage { grounds, regions: [east, west], _witness: witness, trial, desks })
+        Ok(Stage { grounds, regions: [east, west], witness, trial, desks })
     }
 
     pub fn name(&self, region: usize) -> &'static str {

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use anyhow::ensure;
+use anyhow::{Context, ensure};
 
 use crate::load::Pace;
 use crate::regions::loss::Loss;
@@ -15,6 +15,8 @@ const UNMIRRORED: usize = 20;
 const PATIENCE: Duration = Duration::from_secs(60);
 /// From the cut to a look at the runs of a region that will be overtaken: those that were open have ended.
 const RUNS_END: Duration = Duration::from_secs(6);
+/// Whoever could not renew a lease for so long would not work any more.
+const LEASES_RUN_OUT: Duration = Duration::from_secs(40);
 
 impl Play<'_> {
     /// Both see the witness: the active region goes on, and nobody can make the other one active.
@@ -25,7 +27,7 @@ impl Play<'_> {
         let cut = Instant::now();
         self.stage.grounds.cut_link()?;
         // It waits for longer than the lease lives before it gives up.
-        match self.stage.desks[WEST].refused_by_force().await? {
+        match self.stage.desks[WEST].refused(true).await? {
             Some(said) => println!("  a change by force was refused after {}: {said}", ago(cut)),
             None => self.closing.accuse("a change by force was not refused by the witness".to_owned()),
         }
@@ -116,6 +118,48 @@ impl Play<'_> {
         self.check_one_after_the_other(cut);
         load.stop().await;
         self.audit(WEST, &Loss { lost, apart }).await?;
+        Ok(WEST)
+    }
+
+    /// The witness is lost: the active region goes on by its pair's consent, and so does an instance that is started then.
+    pub async fn witness_gone(&mut self) -> anyhow::Result<usize> {
+        let load = self.stage.load(EAST, Pace::FAINT, self.dice);
+        self.pause().await;
+        let killed = Instant::now();
+        self.stage.witness.as_mut().context("the round has a witness")?.kill()?;
+        let instance = &mut self.stage.regions[EAST].instances[0];
+        instance.kill()?;
+        instance.start()?;
+        tokio::time::sleep(LEASES_RUN_OUT).await;
+        instance.well().await?;
+        let later = Instant::now();
+        let back = self.stage.takes_requests(EAST, 1, later).await;
+        let answers = self.stage.answers_of(EAST, killed);
+        let silence = answers.windows(2).map(|pair| pair[1].at - pair[0].at).max();
+        let west = self.stage.answers_of(WEST, killed).len();
+        println!(
+            "  without a witness for {}: east acknowledged {}, silent for {} at most; west {west}",
+            ago(killed),
+            answers.len(),
+            told(silence)
+        );
+        if back.is_none() || west > 0 {
+            self.closing.accuse("the active region did not go on without the witness".to_owned());
+        }
+        match self.stage.desks[WEST].refused(false).await? {
+            Some(said) => println!("  a planned switch was refused: {said}"),
+            None => self.closing.accuse("there was a switch without the witness".to_owned()),
+        }
+        if !self.stage.desks[EAST].active().await? {
+            self.closing.accuse("a switch that was refused stopped the active region".to_owned());
+        }
+        let witness = self.stage.witness.as_mut().context("the round has a witness")?;
+        witness.start()?;
+        witness.well().await?;
+        self.planned_switch(WEST, 2).await?;
+        self.pause().await;
+        load.stop().await;
+        self.audit(WEST, &Loss::default()).await?;
         Ok(WEST)
     }
 
