@@ -5,7 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use tokio::time::Instant;
 use words::{Epoch, PartitionId};
 
-use crate::{Holding, Member, Settings, Sight, desired};
+use crate::assignment::{Owners, assign};
+use crate::{Holding, Member, Settings, Sight};
 
 /// Something to be done with a partition.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -55,8 +56,9 @@ pub struct Decision {
 /// Decides about all partitions.
 pub fn decide(settings: &Settings, outlook: &Outlook<'_>) -> Decision {
     let mut decision = Decision::default();
+    let desired = Desired::of(settings, outlook);
     for partition in settings.all().filter(|partition| !outlook.busy.contains(partition)) {
-        match of_partition(settings, outlook, partition) {
+        match of_partition(settings, outlook, &desired, partition) {
             Verdict::Leave => {}
             Verdict::Do(action) => decision.actions.push(action),
             Verdict::LookAgain(at) => decision.look_again(at),
@@ -75,6 +77,36 @@ impl Decision {
     }
 }
 
+/// Who should own each partition.
+struct Desired<'a> {
+    /// Among those that are seen to live.
+    seen: Owners<'a>,
+    /// Among those and this instance. It counts itself among the living even when its own sign of life is not to be seen
+    /// for a moment: to give everything away and take it back is worse than to be overtaken.
+    with_me: Option<Owners<'a>>,
+}
+
+impl<'a> Desired<'a> {
+    fn of(settings: &Settings, outlook: &Outlook<'a>) -> Desired<'a> {
+        let Outlook { sight, me, .. } = *outlook;
+        let among = |members: &mut dyn Iterator<Item = &'a Member>| {
+            assign(members, settings.ordinals, settings.all())
+        };
+        let seen = among(&mut sight.members.values());
+        let with_me =
+            (!sight.members.contains_key(&me.id)).then(|| among(&mut sight.members.values().chain([me])));
+        Desired { seen, with_me }
+    }
+
+    fn to_take(&self, me: &Member, partition: PartitionId) -> bool {
+        self.seen.get(&partition) == Some(&&me.id)
+    }
+
+    fn to_keep(&self, me: &Member, partition: PartitionId) -> bool {
+        self.with_me.as_ref().unwrap_or(&self.seen).get(&partition) == Some(&&me.id)
+    }
+}
+
 enum Verdict {
     /// All is as it should be, or none of our concern.
     Leave,
@@ -83,26 +115,29 @@ enum Verdict {
     Wait(Wait, Instant),
 }
 
-fn of_partition(settings: &Settings, outlook: &Outlook<'_>, partition: PartitionId) -> Verdict {
+fn of_partition(
+    settings: &Settings,
+    outlook: &Outlook<'_>,
+    desired: &Desired<'_>,
+    partition: PartitionId,
+) -> Verdict {
     let held = outlook.held.get(&partition).copied();
     let must_go = outlook.leaving || (outlook.sight.known && !outlook.sight.active);
     match held {
         Some(_) if must_go => Verdict::Do(Action::Release(partition)),
         // Whoever is not heard sees the past: it neither gives away nor grabs by that.
         _ if !outlook.sight.known || outlook.trust_from.is_none() => Verdict::Leave,
-        Some(epoch) => of_held(settings, outlook, partition, epoch),
-        None => of_missing(settings, outlook, partition, must_go),
+        Some(_) if !desired.to_keep(outlook.me, partition) => Verdict::Do(Action::Release(partition)),
+        Some(epoch) => of_held(outlook, partition, epoch),
+        None => {
+            let wanted = !must_go && desired.to_take(outlook.me, partition);
+            of_missing(settings, outlook, partition, wanted)
+        }
     }
 }
 
-fn of_held(settings: &Settings, outlook: &Outlook<'_>, partition: PartitionId, epoch: Epoch) -> Verdict {
+fn of_held(outlook: &Outlook<'_>, partition: PartitionId, epoch: Epoch) -> Verdict {
     let Outlook { sight, me, .. } = outlook;
-    // An instance counts itself among the living even when its own sign of life is not to be seen for a moment: to
-    // give everything away and take it back is worse than to be overtaken.
-    let others = sight.members.values().filter(|member| member.id != me.id);
-    if desired(others.chain([*me]), settings.ordinals, partition) != Some(&me.id) {
-        return Verdict::Do(Action::Release(partition));
-    }
     match sight.holdings.get(&partition) {
         Some(noted) if noted.is_of(&me.id, epoch) => Verdict::Leave,
         // Another has it since; the journal refuses what is done here, but does not say so while nothing is done.
@@ -111,11 +146,10 @@ fn of_held(settings: &Settings, outlook: &Outlook<'_>, partition: PartitionId, e
     }
 }
 
-fn of_missing(settings: &Settings, outlook: &Outlook<'_>, partition: PartitionId, must_go: bool) -> Verdict {
+fn of_missing(settings: &Settings, outlook: &Outlook<'_>, partition: PartitionId, wanted: bool) -> Verdict {
     let Outlook { sight, me, now, .. } = outlook;
     let noted = sight.holdings.get(&partition);
     let holder = noted.and_then(|noted| noted.holder.as_ref());
-    let wanted = !must_go && desired(sight.members.values(), settings.ordinals, partition) == Some(&me.id);
     match (wanted, holder, noted) {
         // Calls for it would be sent here in vain.
         (false, Some(holder), Some(noted)) if *holder == me.id => {

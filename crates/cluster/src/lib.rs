@@ -15,7 +15,7 @@ mod pulse;
 mod register;
 mod settings;
 
-pub use assignment::desired;
+pub use assignment::{Owners, assign};
 pub use decide::{Action, Decision, Outlook, Wait, decide};
 pub use directory::{Directory, Place};
 pub use holder::Holder;

@@ -11,7 +11,7 @@ use words::{Epoch, PartitionId};
 
 use crate::{
     High, Holder, Holding, InstanceId, Keeper, Member, Metrics, Register, RegisterError, Roles, Settings,
-    Sight, desired,
+    Sight, assign,
 };
 
 const PARTITIONS: u16 = 32;
@@ -368,8 +368,9 @@ impl Fleet {
             })
             .collect();
         let world = self.world.lock().unwrap();
+        let owners = assign(&living, None, self.settings.all());
         for partition in self.settings.all() {
-            let owner = desired(&living, None, partition).expect("somebody lives");
+            let owner = *owners.get(&partition).expect("somebody lives");
             let epoch = Epoch(world.epochs.get(&partition).copied().unwrap_or_default());
             let noted = world.holdings.get(&partition);
             if !noted.is_some_and(|noted| noted.is_of(owner, epoch)) {

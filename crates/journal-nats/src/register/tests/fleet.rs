@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use cluster::{High, Holder, InstanceId, Keeper, Member, Metrics, Register, Settings, desired};
+use cluster::{High, Holder, InstanceId, Keeper, Member, Metrics, Register, Settings, assign};
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep};
 use words::{Epoch, PartitionId};
@@ -117,8 +117,9 @@ impl Fleet {
 
     fn is_settled(&self) -> bool {
         let living: Vec<Member> = self.crew.values().map(|crew| crew.member.clone()).collect();
+        let owners = assign(&living, None, self.settings.all());
         self.settings.all().all(|partition| {
-            let owner = desired(&living, None, partition).expect("somebody lives");
+            let owner = *owners.get(&partition).expect("somebody lives");
             self.crew.values().all(|crew| {
                 let noted = crew.register.watch().borrow().holdings.get(&partition).cloned();
                 let holds = crew.holder.held().contains_key(&partition);
