@@ -263,6 +263,7 @@ impl Regions {
             leases.make(inner.settings.replicas).await.map_err(RegionError::Here)?;
         }
         inner.check_link().await?;
+        inner.recall_follower().await.map_err(RegionError::Here)?;
         let regions = Regions { inner: Arc::new(inner) };
         // The first look comes before anybody is told anything: an active region that was overtaken never acts.
         regions.inner.look().await?;

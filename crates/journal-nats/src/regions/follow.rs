@@ -48,8 +48,9 @@ impl Inner {
         };
         // Told before anything is done about it: what was overtaken lets go at once.
         let overtaken = next == Move::Fence;
-        self.tell(here.clone(), pair, pair_reachable, overtaken);
+        self.tell(here.clone(), pair.clone(), pair_reachable, overtaken);
         drop(looking);
+        self.note_followed(&here, pair.as_ref()).await.map_err(RegionError::Here)?;
         match next {
             Move::Stay => Ok(()),
             Move::Fence => {

@@ -1,7 +1,7 @@
 //! Waiting until the pair has what was stored here: for answers that promise that no region's loss undoes them.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -11,6 +11,9 @@ use tokio::time::{Instant, timeout_at};
 
 use super::attend::Leases;
 use super::domain::{Domain, DomainError};
+use super::promote::Promoted;
+use super::record::Record;
+use super::role::Role;
 use super::{Inner, Regions};
 use crate::names;
 use crate::wire::{Bounds, Outgoing, PublishError, Source, Storage, Wire, WireError};
@@ -30,6 +33,8 @@ pub(super) struct Reach {
     mirrors: Mutex<BTreeMap<String, watch::Sender<Mirror>>>,
     /// Whether the pair stands by, as far as was seen; until then it counts as if it did.
     follows: AtomicBool,
+    /// The epoch for which it is noted that the pair stands by.
+    noted: AtomicU64,
 }
 
 #[derive(Debug, Clone, Copy, Default)]
@@ -42,12 +47,23 @@ struct Mirror {
 
 impl Reach {
     pub(super) fn new(pair: Domain, patience: Duration) -> Arc<Reach> {
-        Arc::new(Reach { pair, patience, mirrors: Mutex::default(), follows: AtomicBool::new(true) })
+        Arc::new(Reach {
+            pair,
+            patience,
+            mirrors: Mutex::default(),
+            follows: AtomicBool::new(true),
+            noted: AtomicU64::new(0),
+        })
     }
 
     /// Whether the pair stood by when it was seen last.
     pub(super) fn note_follower(&self, follows: bool) {
-        self.follows.store(follows, Ordering::Relaxed);
+        if self.follows.swap(follows, Ordering::Relaxed) != follows {
+            tracing::warn!(
+                follows,
+                "whether the pair stands by has changed; semi-sync waits only while it does"
+            );
+        }
     }
 
     async fn reached(self: &Arc<Reach>, stream: &str, sequence: u64) -> bool {
@@ -117,6 +133,38 @@ impl Reach {
             let until = Instant::now() + self.patience;
             mirror.send_modify(|mirror| mirror.given_up_until = Some(until));
         }
+    }
+}
+
+impl Inner {
+    /// A pair that was left behind by force, and has not stood by since, has nothing to be waited for: a restart does not
+    /// change that.
+    pub(super) async fn recall_follower(&self) -> Result<(), DomainError> {
+        let book = &self.here.book;
+        let (record, _) = book.record().await?;
+        let Some(here) = record.filter(|record| record.role == Role::Active) else { return Ok(()) };
+        let promoted: Option<Promoted> = book.promoted().await?;
+        let by_force = promoted.is_some_and(|promoted| promoted.epoch == here.epoch && promoted.forced);
+        if by_force && book.followed().await? != Some(here.epoch) {
+            self.reach.note_follower(false);
+        }
+        Ok(())
+    }
+
+    /// Notes that the pair stands by under this region's epoch, once.
+    pub(super) async fn note_followed(
+        &self,
+        here: &Record,
+        pair: Option<&Record>,
+    ) -> Result<(), DomainError> {
+        let follows = pair.is_some_and(|pair| pair.role == Role::Standby && pair.epoch == here.epoch);
+        let noted = &self.reach.noted;
+        if here.role != Role::Active || !follows || noted.load(Ordering::Relaxed) == here.epoch {
+            return Ok(());
+        }
+        self.here.book.set_followed(here.epoch).await?;
+        noted.store(here.epoch, Ordering::Relaxed);
+        Ok(())
     }
 }
 

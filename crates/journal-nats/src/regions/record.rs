@@ -22,6 +22,7 @@ const WORK: &str = "work";
 const TAIL: &str = "tail";
 const GOAL: &str = "goal";
 const PROMOTED: &str = "promoted";
+const FOLLOWED: &str = "followed";
 
 /// The role of a region as it is written down.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -196,6 +197,15 @@ impl Book {
 
     pub(crate) async fn set_promoted<T: Serialize>(&self, promoted: &T) -> Result<(), DomainError> {
         self.write(PROMOTED, promoted, None).await.map(drop)
+    }
+
+    /// The last epoch of this region under which its pair has stood by.
+    pub(crate) async fn followed(&self) -> Result<Option<u64>, DomainError> {
+        Ok(self.read(FOLLOWED).await?.0)
+    }
+
+    pub(crate) async fn set_followed(&self, epoch: u64) -> Result<(), DomainError> {
+        self.write(FOLLOWED, &epoch, None).await.map(drop)
     }
 
     pub(crate) async fn goal(&self) -> Result<Option<Goal>, DomainError> {

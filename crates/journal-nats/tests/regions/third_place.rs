@@ -265,6 +265,27 @@ async fn without_a_witness_nothing_is_promoted_by_itself() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn nobody_waits_for_a_pair_that_was_lost_by_force_until_it_has_stood_by() {
+    let stage = Stage::start().await;
+    let (_east, west) = stage.joined().await;
+    let stream = format!("{I}_ING_00000");
+    stage.link.cut();
+    west.promote(Mode::Forced).await.unwrap();
+    let sequence = publish(&stage.west, "ing", "one").await.unwrap();
+    let started_again = stage.join("west").await.unwrap();
+    assert!(started_again.reached(&stream, sequence).await, "it has nobody to wait for");
+
+    stage.link.mend();
+    until_status(&west, "east stands by", |status| role(&status.pair_record) == Some(Role::Standby)).await;
+    until("east has it", async || west.reached(&stream, sequence).await.then_some(())).await;
+    stage.link.cut();
+    until_status(&west, "the link is down", |status| !status.pair_reachable).await;
+    let sequence = publish(&stage.west, "ing", "two").await.unwrap();
+    let started_again = stage.join("west").await.unwrap();
+    assert!(!started_again.reached(&stream, sequence).await, "its pair stands by, and does not have it");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn who_waits_for_the_pair_knows_whether_it_has_it() {
     let stage = Stage::start().await;
     let (east, _west) = stage.joined().await;
