@@ -20,6 +20,8 @@ pub use keys::KeyConfig;
 /// Variables that begin like settings but belong to the command line.
 const NOT_SETTINGS: [&str; 5] =
     ["SORTIE_URL", "SORTIE_TOKEN", "SORTIE_LOG", "SORTIE_LOG_FORMAT", "SORTIE_NATS_SERVER"];
+/// Variables that Kubernetes makes of a Service with the name of the installation, in every pod of its namespace.
+const OF_A_SERVICE: [&str; 2] = ["SORTIE_PORT_", "SORTIE_SERVICE_"];
 /// Settings that stand in the file alone: a list of tables is no text for a variable.
 const IN_THE_FILE: &str = "keys";
 /// Those that hold the secrets of workflows' services.
@@ -250,15 +252,12 @@ impl Config {
         // Read on its own first, so that an error names the file's line and not a variable.
         toml::from_str::<Config>(text).map_err(file_error)?;
         let table: Table = toml::from_str(text).map_err(file_error)?;
-        let settings = |(name, _): &(String, String)| {
-            let other = name.starts_with(SECRETS) || NOT_SETTINGS.contains(&name.as_str());
-            name.starts_with("SORTIE_") && !other
-        };
-        let variables: Vec<_> = variables.filter(settings).collect();
+        let variables: Vec<_> = variables.filter(|(name, _)| is_setting(name)).collect();
         if let Some((name, _)) = variables.iter().find(|(name, _)| variable(IN_THE_FILE) == section(name)) {
             let text = format!("{name}: keys stand in the file as [[keys]], and cannot be set by a variable");
             return Err(ConfigError::Setting(text));
         }
+        refuse_unknown(&variables)?;
         let config = merged(&table, variables.iter()).map_err(|error| {
             // The variable to blame is the one without which the rest can be read.
             let culprit = variables
@@ -402,6 +401,34 @@ impl TokenConfig {
 /// The variable that overrides a key.
 pub(crate) fn variable(key: &str) -> String {
     format!("SORTIE_{}", key.replace('.', "__").to_uppercase())
+}
+
+/// Whether a variable is meant as a setting.
+fn is_setting(name: &str) -> bool {
+    let of_a_service = name == "SORTIE_PORT" || OF_A_SERVICE.iter().any(|prefix| name.starts_with(prefix));
+    let other = name.starts_with(SECRETS) || NOT_SETTINGS.contains(&name) || of_a_service;
+    name.starts_with("SORTIE_") && !other
+}
+
+/// All of them at once: whoever mends the first one should not have to start again to hear of the next.
+fn refuse_unknown(variables: &[(String, String)]) -> Result<(), ConfigError> {
+    let settings = reference::settings();
+    let is_known = |name: &str| settings.iter().any(|setting| covers(name, setting.key));
+    let names = variables.iter().map(|(name, _)| name.as_str());
+    let mut unknown: Vec<&str> = names.filter(|name| !is_known(name)).collect();
+    if unknown.is_empty() {
+        return Ok(());
+    }
+    unknown.sort_unstable();
+    let (names, set) = (unknown.join(", "), if unknown.len() == 1 { "sets" } else { "set" });
+    Err(ConfigError::Setting(format!("{names}: {set} nothing; docs/reference/config.md has all variables")))
+}
+
+/// Whether a variable sets a key, or the section that it stands in; `NAME` in a key is any name.
+fn covers(name: &str, key: &str) -> bool {
+    let wanted = variable(key);
+    let (mut wanted, mut parts) = (wanted.split("__"), name.split("__"));
+    parts.all(|part| wanted.next().is_some_and(|it| it == "NAME" || it.eq_ignore_ascii_case(part)))
 }
 
 /// The part of a variable that names a section.

@@ -301,7 +301,7 @@ mod tests {
     use std::collections::BTreeSet;
     use std::path::{Path, PathBuf};
 
-    use super::super::{NOT_SETTINGS, SECRETS, has_variable, variable};
+    use super::super::{NOT_SETTINGS, SECRETS, covers, has_variable, variable};
     use super::*;
 
     /// The keys that a section takes, by the error that an unknown one gets.
@@ -342,13 +342,8 @@ mod tests {
         files.chain(folders.iter().flat_map(|folder| pages(folder))).collect()
     }
 
-    /// Whether a variable sets a key; `NAME` in a key is any name.
     fn sets(name: &str, key: &str) -> bool {
-        let wanted = variable(key);
-        let (wanted, parts): (Vec<&str>, Vec<&str>) =
-            (wanted.split("__").collect(), name.split("__").collect());
-        wanted.len() == parts.len()
-            && wanted.iter().zip(parts).all(|(wanted, part)| *wanted == "NAME" || *wanted == part)
+        covers(name, key) && name.split("__").count() == variable(key).split("__").count()
     }
 
     #[test]

@@ -27,11 +27,25 @@ fn an_unknown_key_is_refused_with_its_line() {
 #[test]
 fn an_unknown_variable_is_refused_by_its_name() {
     check_refused(TOKEN, &[("SORTIE_LISTN", "x")], "SORTIE_LISTN");
+    let several = [("SORTIE_LISTN", "x"), ("SORTIE_LISTEN", "127.0.0.1:2"), ("SORTIE_JOURNAL__SINK", "data")];
+    check_refused(TOKEN, &several, "SORTIE_JOURNAL__SINK, SORTIE_LISTN: set nothing");
     check_refused(TOKEN, &[("SORTIE_JOURNAL__SYNC", "sometimes")], "SORTIE_JOURNAL__SYNC");
     for name in ["SORTIE_KEYS", "SORTIE_KEYS__NAME"] {
         let refused = format!("{name}: keys stand in the file");
         check_refused(TOKEN, &[(name, "[]")], &refused);
     }
+}
+
+#[test]
+fn what_kubernetes_says_of_a_service_named_sortie_is_passed_over() {
+    let variables = [
+        ("SORTIE_PORT", "tcp://10.96.0.10:7070"),
+        ("SORTIE_PORT_7070_TCP_ADDR", "10.96.0.10"),
+        ("SORTIE_SERVICE_HOST", "10.96.0.10"),
+        ("SORTIE_SERVICE_PORT_HTTP", "7070"),
+    ];
+    parse(TOKEN, &variables).unwrap_or_else(|error| panic!("{error}"));
+    check_refused(TOKEN, &[("SORTIE_PORTS", "1")], "SORTIE_PORTS");
 }
 
 #[test]
