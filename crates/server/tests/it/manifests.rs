@@ -19,56 +19,95 @@ fn fenced(text: &str, heading: &str) -> String {
     block.split_once('\n').expect("a block has lines").1.to_owned()
 }
 
-/// The value of a key that is written as a block, without its indent.
-fn block(text: &str, key: &str) -> String {
-    let mut lines = text.lines().skip_while(|line| line.trim() != format!("{key}: |")).skip(1).peekable();
-    let indent = lines.peek().map_or(0, |line| line.len() - line.trim_start().len());
-    let inside = lines.take_while(|line| line.trim().is_empty() || line.starts_with(&" ".repeat(indent)));
-    inside.map(|line| format!("{}\n", line.get(indent..).unwrap_or(""))).collect()
+/// All files below a folder whose names end like this, with their text.
+fn files(folder: &Path, end: &str) -> Vec<(PathBuf, String)> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            found.extend(files(&path, end));
+        } else if path.extension().is_some_and(|extension| extension == end) {
+            let text = std::fs::read_to_string(&path).unwrap();
+            found.push((path, text));
+        }
+    }
+    found
 }
 
 /// What the server says of this configuration, if it refuses it.
-fn refused(configuration: &str) -> Option<String> {
+fn refused(configuration: &str, leaf: &str) -> Option<String> {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("nats.conf");
     std::fs::write(&file, configuration).unwrap();
+    std::fs::write(folder.path().join("leaf.conf"), leaf).unwrap();
     let mut server = Command::new(peers::nats_server().unwrap());
-    server.arg("-t").arg("-c").arg(&file).env("POD_NAME", "nats-0");
+    server.arg("-t").arg("-c").arg(&file).env("NATS_SERVER", "east-nats-0").env("NATS_REGION", "east");
     server.env("NATS_PASSWORD", "p1e5").env("NATS_SYSTEM_PASSWORD", "p2");
+    server.env("NATS_LEAF_URL", leaf_url().replace("$(NATS_PASSWORD)", "p1e5"));
     let output = server.output().unwrap();
     (!output.status.success()).then(|| String::from_utf8_lossy(&output.stderr).into_owned())
 }
 
-#[test]
-fn every_manifest_is_yaml() {
-    let mut seen = 0;
-    for entry in std::fs::read_dir(root().join("deploy/kubernetes")).unwrap() {
-        let path = entry.unwrap().path();
-        let text = std::fs::read_to_string(&path).unwrap();
-        for event in granit_parser::Parser::new_from_str(&text) {
-            event.unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-        }
-        seen += 1;
-    }
-    assert!(seen >= 4, "only {seen} files");
+/// Where the second region connects, as its manifest says.
+fn leaf_url() -> String {
+    let manifest = read("deploy/kubernetes/regions/west/nats.yaml");
+    let (before, behind) = manifest.split_once("name: NATS_LEAF_URL, value: '").expect("the variable is set");
+    // Kubernetes puts into a value only what was set before it.
+    assert!(before.contains("name: NATS_PASSWORD"), "{before}");
+    behind.split('\'').next().expect("it has a value").to_owned()
 }
 
 #[test]
-fn a_real_server_takes_the_configuration_of_the_manifests() {
-    let configuration = block(&read("deploy/kubernetes/nats.yaml"), "nats.conf");
+fn every_manifest_is_yaml() {
+    let manifests = files(&root().join("deploy"), "yaml");
+    for (path, text) in &manifests {
+        for event in granit_parser::Parser::new_from_str(text) {
+            event.unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+        }
+    }
+    assert!(manifests.len() >= 14, "only {} files", manifests.len());
+}
+
+#[test]
+fn no_pod_gets_variables_of_services() {
+    let mut pods = 0;
+    for (path, text) in files(&root().join("deploy/kubernetes"), "yaml") {
+        for document in text.split("\n---\n").filter(|document| document.contains(" image: ")) {
+            let alone = document.lines().any(|line| line.trim() == "enableServiceLinks: false");
+            assert!(alone, "{}: a Service named sortie would set SORTIE_PORT there", path.display());
+            pods += 1;
+        }
+    }
+    assert_eq!(pods, 4, "instances, NATS, and two for people");
+}
+
+#[test]
+fn a_real_server_takes_the_configurations_of_the_manifests() {
+    let configuration = read("deploy/kubernetes/base/nats.conf");
     assert!(configuration.contains("sync_interval: always"), "{configuration}");
-    assert_eq!(refused(&configuration), None);
-    let misspelt = configuration.replace("sync_interval", "sync_intervall");
-    assert!(refused(&misspelt).is_some(), "a server that takes anything proves nothing");
+    for leaf in ["base", "regions/east", "regions/west"] {
+        let leaf = read(&format!("deploy/kubernetes/{leaf}/leaf.conf"));
+        assert_eq!(refused(&configuration, &leaf), None, "{leaf}");
+    }
+    for (configuration, leaf) in [
+        (configuration.replace("sync_interval", "sync_intervall"), ""),
+        (configuration, "leafnodes { listeen: \"0.0.0.0:7422\" }"),
+    ] {
+        assert!(refused(&configuration, leaf).is_some(), "a server that takes anything proves nothing");
+    }
 }
 
 #[test]
 fn a_real_server_takes_the_configurations_of_the_pages() {
     let one = fenced(&read("docs/operating/cluster.md"), "## The configuration of NATS");
-    assert_eq!(refused(&one), None);
+    assert_eq!(refused(&one, ""), None);
     let leaves = fenced(&read("docs/operating/regions.md"), "## NATS");
     let (east, west) = leaves.split_once("# west").expect("both regions are shown");
     for leaf in [east, west] {
-        assert_eq!(refused(&format!("{one}{leaf}")), None, "{leaf}");
+        assert_eq!(refused(&format!("{one}{leaf}"), ""), None, "{leaf}");
     }
+    // What the page says about the link is what the manifest does.
+    let lists =
+        |text: &str| text.lines().filter(|line| line.contains("deny_")).map(str::trim).collect::<String>();
+    assert_eq!(lists(west), lists(&read("deploy/kubernetes/regions/west/leaf.conf")));
 }

@@ -1,14 +1,11 @@
 //! The settings in the manifests of `deploy/` are settings that a server knows.
 
 use super::parse;
+use crate::config::{Config, NOT_SETTINGS};
 
-/// The value of a key that is written as a block, without its indent.
-fn block(text: &str, key: &str) -> String {
-    let mut lines = text.lines().skip_while(|line| line.trim() != format!("{key}: |")).skip(1).peekable();
-    let indent = lines.peek().map_or(0, |line| line.len() - line.trim_start().len());
-    assert!(indent > 0, "{key} is not there");
-    let inside = lines.take_while(|line| line.trim().is_empty() || line.starts_with(&" ".repeat(indent)));
-    inside.map(|line| format!("{}\n", line.get(indent..).unwrap_or(""))).collect()
+fn read(path: &str) -> String {
+    let path = format!("{}/../../deploy/kubernetes/{path}", env!("CARGO_MANIFEST_DIR"));
+    std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{path}: {error}"))
 }
 
 /// The variables that begin like settings: one that has a value gets it, one from a secret gets some.
@@ -26,18 +23,42 @@ fn variables(text: &str) -> Vec<(String, String)> {
     found
 }
 
-#[test]
-fn the_manifests_for_kubernetes_have_settings_that_work() {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../deploy/kubernetes/sortie.yaml");
-    let text = std::fs::read_to_string(path).unwrap();
-    let (toml, variables) = (block(&text, "sortie.toml"), variables(&text));
-    assert_eq!(variables.len(), 7, "{variables:?}");
+/// What an instance is started with, if a patch is laid over the manifest.
+fn settings(toml: &str, patch: &str) -> Result<Config, String> {
+    let variables = variables(&format!("{}{patch}", read("base/sortie.yaml")));
     let variables: Vec<(&str, &str)> =
         variables.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
-    let config = parse(&toml, &variables).unwrap_or_else(|error| panic!("{error}"));
+    parse(toml, &variables)
+}
+
+#[test]
+fn the_manifests_for_kubernetes_have_settings_that_work() {
+    let toml = read("base/sortie.toml");
+    let known = variables(&read("base/sortie.yaml"));
+    let settings_alone = known.iter().filter(|(name, _)| !NOT_SETTINGS.contains(&name.as_str()));
+    assert_eq!(settings_alone.count(), 9, "{known:?}");
+    let config = settings(&toml, "").unwrap_or_else(|error| panic!("{error}"));
     assert!(config.cluster.is_on());
     assert_eq!(config.cluster.nats.len(), 3);
     assert_eq!(config.cluster.advertise.as_deref(), Some("http://$(POD_NAME).sortie-instances:7070"));
+    assert_eq!(config.tokens["viewer"].role, "viewer");
+    assert_eq!(config.egress.names, ["*.svc.cluster.local"]);
     let misspelt = toml.replace("replicas", "replicsa");
-    assert!(parse(&misspelt, &variables).unwrap_err().contains("replicsa"));
+    assert!(settings(&misspelt, "").unwrap_err().contains("replicsa"));
+}
+
+#[test]
+fn the_manifests_of_two_regions_name_each_other() {
+    let toml = read("base/sortie.toml");
+    let region = |name: &str| {
+        let patch = read(&format!("regions/{name}/sortie.yaml"));
+        let config = settings(&toml, &patch).unwrap_or_else(|error| panic!("{name}: {error}"));
+        let region = config.region_settings().unwrap().expect("there is a region");
+        // Their NATS has the domain that the other one asks for.
+        let nats = read(&format!("regions/{name}/nats.yaml"));
+        assert!(nats.contains(&format!("{{ name: NATS_REGION, value: {} }}", region.domain)), "{nats}");
+        (region.name, region.pair, region.home)
+    };
+    let names = |name: &str, pair: &str| (name.to_owned(), pair.to_owned(), "east".to_owned());
+    assert_eq!([region("east"), region("west")], [names("east", "west"), names("west", "east")]);
 }
