@@ -1,5 +1,6 @@
 //! What `deploy/` and the pages on operating give people to copy: it is well formed, and a real nats-server takes it.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -65,7 +66,7 @@ fn every_manifest_is_yaml() {
             event.unwrap_or_else(|error| panic!("{}: {error}", path.display()));
         }
     }
-    assert!(manifests.len() >= 14, "only {} files", manifests.len());
+    assert!(manifests.len() >= 16, "only {} files", manifests.len());
 }
 
 #[test]
@@ -110,4 +111,38 @@ fn a_real_server_takes_the_configurations_of_the_pages() {
     let lists =
         |text: &str| text.lines().filter(|line| line.contains("deny_")).map(str::trim).collect::<String>();
     assert_eq!(lists(west), lists(&read("deploy/kubernetes/regions/west/leaf.conf")));
+}
+
+/// The names under which the series of all metrics are found, by the page that is made of the metrics themselves.
+fn series() -> BTreeSet<String> {
+    let page = read("docs/reference/metrics.md");
+    let rows = page.lines().filter_map(|line| line.strip_prefix("| sortie_")?.split_once(" | "));
+    rows.flat_map(|(name, rest)| {
+        let ends: &[&str] = match rest.split(' ').next() {
+            Some("counter") => &["_total"],
+            Some("gauge") => &[""],
+            Some("histogram") => &["_bucket", "_count", "_sum"],
+            kind => panic!("sortie_{name} is of no known kind: {kind:?}"),
+        };
+        ends.iter().map(|end| format!("sortie_{name}{end}")).collect::<Vec<_>>()
+    })
+    .collect()
+}
+
+#[test]
+fn every_alert_is_about_a_metric_that_there_is() {
+    let (rules, series) = (read("deploy/prometheus/rules.yaml"), series());
+    let mut alerts = 0;
+    for expression in rules.lines().filter_map(|line| line.trim().strip_prefix("expr: ")) {
+        let words = expression.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
+        let names: Vec<&str> = words.filter(|word| word.starts_with("sortie_")).collect();
+        assert!(!names.is_empty(), "{expression} asks for nothing of ours");
+        for name in names {
+            assert!(series.contains(name), "{name} is not in docs/reference/metrics.md");
+        }
+        alerts += 1;
+    }
+    assert_eq!(alerts, rules.matches("- alert: ").count(), "each alert has its expression in one line");
+    let partitions = read("deploy/kubernetes/base/sortie.toml").contains("partitions = 32\n");
+    assert!(partitions && rules.contains("sum(sortie_partitions_held) < 33"), "and control is one more");
 }
