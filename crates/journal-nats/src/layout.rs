@@ -56,6 +56,16 @@ pub async fn check_region(
     check_kept(&wanted, &found)
 }
 
+/// Refuses another number of partitions than the installation was made with. A mirror has it from the active region: a
+/// standby that were set up otherwise would look for requests where they are not once it is promoted. Before it has that
+/// mirror nobody can tell.
+pub async fn check_partitions(client: &Client, installation: &Installation) -> Result<(), OpenError> {
+    let wanted = events_config(installation, PartitionId::CONTROL, 1);
+    let found = told(client, &wanted.name).await?;
+    let found = found.ok_or_else(|| WireError(format!("{} is not mirrored yet", wanted.name)))?;
+    check_made_with(&wanted, &parse(&wanted.name, &found)?)
+}
+
 /// Whether there is a stream of this name.
 pub(crate) async fn exists(client: &Client, stream: &str) -> Result<bool, OpenError> {
     Ok(told(client, stream).await?.is_some())
@@ -281,15 +291,20 @@ fn check(wanted: &Config, found: &Config, limit: Limit) -> Result<(), OpenError>
     if let Some(mode) = found.persist_mode.as_ref().filter(|mode| *mode != "default") {
         return differs(wanted, "persist_mode", mode, "default", EDIT);
     }
-    let made_with = found.metadata.get(PARTITIONS);
-    let asked = wanted.metadata.get(PARTITIONS);
-    if let (Some(made_with), Some(asked)) = (made_with, asked)
-        && made_with != asked
-    {
-        let fix = "the number of partitions is fixed when an installation is made";
-        return differs(wanted, "partitions", made_with, asked, fix);
-    }
+    check_made_with(wanted, found)?;
     if found.mirror.is_some() { Ok(()) } else { check_writable(wanted, found, limit) }
+}
+
+/// How many partitions there were when the stream was made, where it says so.
+fn check_made_with(wanted: &Config, found: &Config) -> Result<(), OpenError> {
+    let (made_with, asked) = (found.metadata.get(PARTITIONS), wanted.metadata.get(PARTITIONS));
+    match (made_with, asked) {
+        (Some(made_with), Some(asked)) if made_with != asked => {
+            let fix = "the number of partitions is fixed when an installation is made";
+            differs(wanted, "partitions", made_with, asked, fix)
+        }
+        _ => Ok(()),
+    }
 }
 
 /// On how many servers it is kept, and on what.

@@ -78,12 +78,14 @@ impl Nats {
             let opened = async {
                 if own {
                     layout::ensure(&client, &settings.installation, settings.replicas).await?;
+                } else {
+                    layout::check_partitions(&client, &settings.installation).await?;
                 }
                 open_journal(config, &settings, &client, &context, regions.as_ref(), own).await
             };
             match opened.await {
                 // A standby that has never seen its pair mirrors nothing yet.
-                Err(error) if !own => {
+                Err(error) if !own && !error.is_of_settings() => {
                     tracing::info!(%error, "waiting for what the active region has");
                     tokio::time::sleep(LOOK_EVERY).await;
                 }

@@ -158,6 +158,9 @@ async fn streams_that_are_not_as_asked_are_refused() {
     more.installation.partitions = 2;
     let error = refused(&more).await;
     assert!(error.contains("partitions 1, it must be 2"), "{error}");
+    layout::check_partitions(&client, &asked.installation).await.unwrap();
+    let error = layout::check_partitions(&client, &more.installation).await.unwrap_err().to_string();
+    assert!(error.contains("partitions 1, it must be 2"), "{error}");
 
     let asked = settings(shared());
     let name = format!("{}_JRN_00000", asked.installation.name);

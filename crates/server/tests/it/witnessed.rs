@@ -14,7 +14,7 @@ use crate::client::{call, request};
 
 pub struct Places {
     east: NatsCluster,
-    _west: NatsCluster,
+    west: NatsCluster,
     third: NatsCluster,
     data: TempDir,
 }
@@ -39,7 +39,7 @@ impl Places {
         let west = NatsCluster::start_with(one("west", east.leaf_urls())).unwrap();
         let third = NatsSettings { servers: 1, more: lines, ..NatsSettings::default() };
         let third = NatsCluster::start_with(third).unwrap();
-        Places { east, _west: west, third, data: tempfile::tempdir().unwrap() }
+        Places { east, west, third, data: tempfile::tempdir().unwrap() }
     }
 
     /// An instance of the east, which is at home.
@@ -54,6 +54,17 @@ impl Places {
         config.region.name = Some("east".to_owned());
         config.region.pair = Some("west".to_owned());
         config.region.witness = self.third.urls();
+        config
+    }
+
+    /// An instance of the west, which stands by.
+    fn standby(&self) -> Config {
+        let mut config = self.config();
+        config.data = self.data.path().join("west");
+        config.cluster.nats = self.west.urls();
+        config.cluster.monitor = self.west.monitor_urls();
+        config.region.name = Some("west".to_owned());
+        config.region.pair = Some("east".to_owned());
         config
     }
 }
@@ -90,4 +101,15 @@ async fn a_new_installation_with_a_witness_starts_and_only_fit_streams_are_taken
     let (code, text) = refused.expect("a stream that forgets what is acknowledged is not fit");
     assert_eq!(code, 78, "{text}");
     assert!(text.contains("discard"), "{text}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_standby_with_another_number_of_partitions_does_not_start() {
+    let places = Places::start();
+    let running = server::start(Config { partitions: 2, ..places.config() }).await.unwrap();
+    ready(running.address()).await;
+    let Err(error) = server::start(places.standby()).await else { panic!("it has a partition less") };
+    assert!(error.to_string().contains("partitions 2, it must be 1"), "{error}");
+    assert_eq!(error.exit_code(), 78);
+    running.stop().await;
 }
