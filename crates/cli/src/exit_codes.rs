@@ -16,7 +16,8 @@ pub const TEXT: &str =
   10  `run tail` of one run: it was undone
   11  `run tail` of one run: it was given up
   64  the command line cannot be read, or an option's value makes no sense
-  65  a definition or a file of jobs has problems; each has a line with its place
+  65  a definition or a file of jobs has problems, each has a line with its place; or a server that
+      starts finds its data damaged
   69  no server answers
   75  reading or writing failed, or a server that starts must be started again later
   77  the token is missing, unknown, or its role does not allow it

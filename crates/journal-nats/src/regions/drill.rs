@@ -151,7 +151,14 @@ impl Inner {
         let configs = check("the streams would open as they are", changed.is_empty(), "", || {
             format!("not noted yet how {} is configured", changed.join(", "))
         });
-        Ok(vec![reachable, active, current, level, link, configs])
+        let mut checks = vec![reachable, active, current, level, link, configs];
+        if self.leases.is_some() {
+            let witness = self.require_witness().await;
+            checks.push(check("the witness answers", witness.is_ok(), "", || {
+                witness.err().map(|error| error.to_string()).unwrap_or_default()
+            }));
+        }
+        Ok(checks)
     }
 
     /// The streams of the active region whose configuration the other one has not noted as it is.

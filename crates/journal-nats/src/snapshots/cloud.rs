@@ -12,6 +12,9 @@ use object_store::{Error, ObjectStore, ObjectStoreExt};
 
 use super::store::{Store, StoreError};
 
+/// What the names of variables begin with that are meant for a store.
+const CLOUDS: [&str; 3] = ["AWS_", "AZURE_", "GOOGLE_"];
+
 /// Objects in a bucket or container, below a prefix.
 #[derive(Debug, Clone)]
 pub struct Cloud {
@@ -27,7 +30,10 @@ impl Cloud {
         let _ = rustls::crypto::ring::default_provider().install_default();
         let failed = |error: &dyn std::fmt::Display| StoreError::new("opening the store", address, error);
         let address = url::Url::parse(address).map_err(|error| failed(&error))?;
-        let opened = object_store::parse_url_opts(&address, std::env::vars());
+        // It would take `TOKEN`, `REGION` or `ENDPOINT` for its own, too, which belong to anybody.
+        let variables =
+            std::env::vars().filter(|(name, _)| CLOUDS.iter().any(|cloud| name.starts_with(cloud)));
+        let opened = object_store::parse_url_opts(&address, variables);
         let (objects, path) = opened.map_err(|error| failed(&error))?;
         let prefix = if path.as_ref().is_empty() { String::new() } else { format!("{path}/") };
         Ok(Cloud { objects: objects.into(), prefix })
