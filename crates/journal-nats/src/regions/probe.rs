@@ -17,13 +17,15 @@ impl Inner {
     /// Sends a message on a reserved subject of each kind while the pair stores it, if it gets there.
     pub(super) async fn check_link(&self) -> Result<(), RegionError> {
         let (i, name) = (&self.settings.installation, &self.settings.name);
-        // The region's own: its pair may be asking the same the other way at this moment.
-        let subjects = [
-            format!("{i}.ing.probe.{name}"),
-            format!("{i}.jrn.probe.{name}"),
-            format!("$KV.{i}_probe.{name}"),
-            format!("$O.{i}_probe.C.{name}"),
+        // The region's own: its pair may be asking the same the other way at this moment. Each with what a link must deny
+        // so that it does not get through; `>` stands for whole tokens alone.
+        let probes = [
+            (format!("{i}.ing.probe.{name}"), format!("{i}.ing.>")),
+            (format!("{i}.jrn.probe.{name}"), format!("{i}.jrn.>")),
+            (format!("$KV.{i}_probe.{name}"), "$KV.>".to_owned()),
+            (format!("$O.{i}_probe.C.{name}"), "$O.>".to_owned()),
         ];
+        let subjects: Vec<_> = probes.iter().map(|(subject, _)| subject).collect();
         let stream = format!("{i}_PROBE_{name}");
         let config = json!({
             "name": stream,
@@ -41,26 +43,26 @@ impl Inner {
             Err(DomainError::Unreachable { .. }) => return Ok(()),
             Err(error) => return Err(self.pair_error(error)),
         }
-        let carried = self.carried(&subjects).await;
+        let carried = self.carried(&probes).await;
         // One that is left over is in nobody's way.
         let _ = self.there.domain.delete(&stream).await;
         match carried {
             None => Ok(()),
-            Some(subject) => Err(RegionError::LinkCarries {
-                subject: subject.split_once("probe").map_or(subject, |(kind, _)| kind).to_owned() + ">",
-                pair: self.settings.pair.clone(),
-            }),
+            Some(denied) => {
+                let (subject, pair) = (denied.to_owned(), self.settings.pair.clone());
+                Err(RegionError::LinkCarries { subject, pair })
+            }
         }
     }
 
-    /// The first subject on which somebody answers.
-    async fn carried<'s>(&self, subjects: &'s [String]) -> Option<&'s str> {
+    /// What would have had to be denied for the first subject on which somebody answers.
+    async fn carried<'p>(&self, probes: &'p [(String, String)]) -> Option<&'p str> {
         for _ in 0..TRIES {
             sleep(BETWEEN).await;
-            for subject in subjects {
+            for (subject, denied) in probes {
                 let request = Request::new().timeout(Some(BETWEEN)).payload("probe".into());
                 if self.client.send_request(subject.clone(), request).await.is_ok() {
-                    return Some(subject);
+                    return Some(denied);
                 }
             }
         }
