@@ -15,6 +15,8 @@ use crate::watch::Watch;
 /// How long a promotion may take beyond an ordinary call: the pair's instances let go, then its mirrors catch up.
 const PROMOTION: Duration = Duration::from_secs(120);
 const JSON: &str = "application/json";
+/// How long a drill with a switch and one back may take: everything is copied anew in between.
+const SWITCH_AND_BACK: Duration = Duration::from_secs(2 * 60 * 60);
 
 /// See which region is active, and make the other one so
 ///
@@ -90,7 +92,8 @@ impl Region {
             }
             Region::Drill(Drill { switch }) => {
                 let body = serde_json::json!({ "switch": switch }).to_string();
-                let call = Call::post("/v1/region:drill", JSON, body).waiting(PROMOTION * 2);
+                let patience = if switch { SWITCH_AND_BACK } else { PROMOTION };
+                let call = Call::post("/v1/region:drill", JSON, body).waiting(patience);
                 let answer = session.client.send(call).await?;
                 let drill: DrillView = answer.value()?;
                 session.show(&answer, || Ok(render::drill(&drill, &session.screen)))?;

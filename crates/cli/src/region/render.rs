@@ -141,7 +141,15 @@ pub fn drill(drill: &DrillView, screen: &Screen) -> String {
     for switch in &drill.switches {
         text.push_str(&promoted(switch));
     }
-    text.push_str(if drill.ready { "A switch works.\n" } else { "A switch would not work.\n" });
+    match (drill.ready, drill.switches.last()) {
+        (true, _) => text.push_str("A switch works.\n"),
+        (false, None) => text.push_str("A switch would not work.\n"),
+        (false, Some(made)) => text.push_str(&format!(
+            "The way back was not made: {} stays active. When the other region is level, ask one of its servers: \
+             sortie region promote\n",
+            clean(&made.region)
+        )),
+    }
     text
 }
 
@@ -264,6 +272,23 @@ mod tests {
             ok   the pair answers
             FAIL the mirrors are there and current: a is 2000 behind
             A switch would not work.
+        "#]]
+        .assert_eq(&drill(&view, &PLAIN));
+    }
+
+    #[test]
+    fn a_drill_without_a_way_back_says_who_is_active() {
+        let json = r#"{"ready":false,"switches":[{"region":"west","epoch":2,"forced":false,"took_ms":1240,
+            "lost_messages":0,"pair_mirrors":true,"mirrors":[]}],"checks":[{"check":"the pair answers","passed":true,
+            "detail":""},{"check":"the standby has had everything","passed":false,"detail":"east was not level yet"}]}"#;
+        let view: DrillView = serde_json::from_str(json).unwrap();
+        expect![[r#"
+            ok   the pair answers
+            FAIL the standby has had everything: east was not level yet
+            west is active under epoch 2 (planned)
+              RTO 1.24s from the call until it was active
+              RPO 0: the mirrors had everything
+            The way back was not made: west stays active. When the other region is level, ask one of its servers: sortie region promote
         "#]]
         .assert_eq(&drill(&view, &PLAIN));
     }

@@ -1,5 +1,6 @@
 //! Trying out whether a switch would work, and making one there and back.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -8,9 +9,10 @@ use tokio::sync::watch;
 use tokio::time::{Instant, sleep};
 
 use super::attend::Leases;
-use super::mirrors;
+use super::mirrors::{self, MirrorStatus};
 use super::promote::{Mode, Promoted};
 use super::reach::Reach;
+use super::record::Record;
 use super::role::Role;
 use super::{Inner, RegionError, Regions, Settings, Side, Status};
 
@@ -57,11 +59,19 @@ impl Regions {
             false => (&self.inner, &other),
         };
         for target in [away, back] {
-            self.inner.wait_until_ready().await?;
-            let promoted = target.promote(Mode::Planned).await?;
-            drill.switches.push((target.settings.name.clone(), promoted));
+            match self.inner.switch_to(target).await {
+                Ok(promoted) => drill.switches.push((target.settings.name.clone(), promoted)),
+                // A switch that was made is told all the same: whoever asked must know who is active now.
+                Err(failed) => {
+                    let Check { check, detail, .. } = &failed;
+                    tracing::error!(to = target.settings.name, check, detail, "a drill could not switch");
+                    drill.checks.push(failed);
+                    break;
+                }
+            }
         }
-        self.inner.look().await?;
+        // Looked at again soon, whatever comes of this one.
+        let _ = self.inner.look().await;
         Ok(drill)
     }
 }
@@ -94,31 +104,57 @@ impl Inner {
         }
     }
 
-    /// Waits until a switch would work: the region that was active before takes a moment until it mirrors.
-    async fn wait_until_ready(&self) -> Result<(), RegionError> {
-        let deadline = Instant::now() + self.settings.patience * 2;
+    /// Makes the planned switch to one of the two, once it would work.
+    async fn switch_to(&self, target: &Inner) -> Result<Promoted, Check> {
+        self.wait_until_ready().await?;
+        let promoted = target.promote(Mode::Planned).await;
+        promoted.map_err(|error| {
+            check(&format!("{} is promoted", target.settings.name), false, "", || error.to_string())
+        })
+    }
+
+    /// Waits until a switch would work: the region that was active before fetches everything anew. That takes as long as
+    /// there is something to fetch, so what ends the wait is that nothing comes any more.
+    async fn wait_until_ready(&self) -> Result<(), Check> {
+        let mut fetched = Fetched::default();
+        let mut deadline = Instant::now() + self.settings.patience * 2;
         loop {
-            let failed = self.checks().await?.into_iter().find(|check| !check.passed);
+            let failed = match self.look_over().await {
+                Ok((status, checks)) => {
+                    if fetched.comes_nearer(&status) {
+                        deadline = Instant::now() + self.settings.patience * 2;
+                    }
+                    checks.into_iter().find(|check| !check.passed)
+                }
+                Err(error) => Some(check("both regions say how they are", false, "", || error.to_string())),
+            };
             match failed {
                 None => return Ok(()),
                 Some(_) if Instant::now() < deadline => sleep(LOOK_EVERY).await,
-                Some(check) => {
-                    let reason = format!("{}: {}", check.check, check.detail);
-                    return Err(RegionError::NotPromotable { region: self.settings.pair.clone(), reason });
-                }
+                Some(check) => return Err(check),
             }
         }
     }
 
     async fn checks(&self) -> Result<Vec<Check>, RegionError> {
+        Ok(self.look_over().await?.1)
+    }
+
+    /// Where the two stand, and what follows for a switch.
+    async fn look_over(&self) -> Result<(Status, Vec<Check>), RegionError> {
         let status = self.status().await?;
+        let checks = self.checks_of(&status).await?;
+        Ok((status, checks))
+    }
+
+    async fn checks_of(&self, status: &Status) -> Result<Vec<Check>, RegionError> {
         let reachable = check("the pair answers", status.pair_reachable, "", || {
             format!("{} does not answer through the leaf link", status.pair)
         });
         if !status.pair_reachable {
             return Ok(vec![reachable]);
         }
-        let roles = (role_of(&status, true), role_of(&status, false));
+        let roles = (role_of(status, true), role_of(status, false));
         let one = matches!(
             roles,
             (Some(Role::Active), Some(Role::Standby)) | (Some(Role::Standby), Some(Role::Active))
@@ -147,7 +183,7 @@ impl Inner {
             Ok(()) => check("the link keeps them apart", true, "", String::new),
             Err(error) => check("the link keeps them apart", false, "", || error.to_string()),
         };
-        let changed = self.changed_configs(&status).await?;
+        let changed = self.changed_configs(status).await?;
         let configs = check("the streams would open as they are", changed.is_empty(), "", || {
             format!("not noted yet how {} is configured", changed.join(", "))
         });
@@ -180,6 +216,48 @@ impl Inner {
     }
 }
 
+/// How much a standby has fetched of what its pair had when it was first looked at: what is written meanwhile has no end.
+#[derive(Debug, Default)]
+struct Fetched {
+    /// Where each stream of the active region ended then.
+    goals: BTreeMap<String, u64>,
+    least: Option<Left>,
+}
+
+/// What is left to do: regions that are neither active nor level, streams without a mirror, messages.
+type Left = (usize, usize, u64);
+
+impl Fetched {
+    /// Whether less is left to do than ever before.
+    fn comes_nearer(&mut self, status: &Status) -> bool {
+        // Nobody knows what there is to do while the active region does not say what it has.
+        if !status.pair_reachable || status.mirrors.iter().any(|mirror| mirror.origin_last.is_none()) {
+            return false;
+        }
+        let sides = [&status.record, &status.pair_record].into_iter();
+        let unsettled = sides.filter(|record| !record.as_ref().is_some_and(is_settled)).count();
+        let unmirrored = status.mirrors.iter().filter(|mirror| mirror.last.is_none()).count();
+        let missing = status.mirrors.iter().map(|mirror| self.missing(mirror)).sum();
+        let left = (unsettled, unmirrored, missing);
+        let nearer = self.least.is_none_or(|least| left < least);
+        if nearer {
+            self.least = Some(left);
+        }
+        nearer
+    }
+
+    fn missing(&mut self, mirror: &MirrorStatus) -> u64 {
+        let known = self.goals.get(&mirror.stream).copied();
+        let Some(goal) = known.or(mirror.origin_last) else { return 0 };
+        self.goals.insert(mirror.stream.clone(), goal);
+        goal.saturating_sub(mirror.last.unwrap_or_default())
+    }
+}
+
+fn is_settled(record: &Record) -> bool {
+    record.role == Role::Active || record.role == Role::Standby && record.level
+}
+
 fn role_of(status: &Status, here: bool) -> Option<Role> {
     let record = if here { &status.record } else { &status.pair_record };
     record.as_ref().map(|record| record.role)
@@ -192,4 +270,46 @@ fn word(role: Option<Role>) -> String {
 fn check(name: &str, passed: bool, good: &str, bad: impl FnOnce() -> String) -> Check {
     let detail = if passed { good.to_owned() } else { bad() };
     Check { check: name.to_owned(), passed, detail }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn status(level: bool, mirrored: &[(u64, u64)]) -> Status {
+        let record = |role, level| {
+            let (since_ms, by) = (0, String::new());
+            Some(Record { role, epoch: 2, since_ms, by, level, promotion: None })
+        };
+        let mirrors = mirrored.iter().enumerate().map(|(number, (last, origin_last))| MirrorStatus {
+            stream: number.to_string(),
+            last: Some(*last),
+            origin_last: Some(*origin_last),
+            lag: Some(origin_last - last),
+            newest: None,
+        });
+        Status {
+            region: "east".to_owned(),
+            pair: "west".to_owned(),
+            record: record(Role::Standby, level),
+            pair_record: record(Role::Active, true),
+            pair_reachable: true,
+            mirrors: mirrors.collect(),
+            tail: None,
+        }
+    }
+
+    #[test]
+    fn a_standby_that_still_fetches_comes_nearer_and_one_that_only_follows_does_not() {
+        let mut fetched = Fetched::default();
+        let mut seen = |level, mirrored: &[(u64, u64)]| fetched.comes_nearer(&status(level, mirrored));
+        assert!(seen(false, &[(0, 1_000), (0, 10)]), "the first look");
+        assert!(!seen(false, &[(0, 2_000), (0, 10)]), "nothing has come");
+        assert!(seen(false, &[(1, 3_000), (0, 10)]), "it lags more, and has more");
+        assert!(seen(false, &[(1_000, 4_000), (10, 10)]));
+        assert!(!seen(false, &[(2_000, 5_000), (10, 10)]), "what is written meanwhile does not count");
+        assert!(seen(true, &[(2_000, 5_000), (10, 10)]), "it became level");
+        let away = Status { pair_reachable: false, ..status(true, &[]) };
+        assert!(!fetched.comes_nearer(&away));
+    }
 }

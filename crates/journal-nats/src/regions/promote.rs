@@ -64,7 +64,10 @@ impl Inner {
         }
         claim.let_go().await;
         let mut promoted = promoted?;
-        self.look().await?;
+        // It was made, whatever comes of looking; everybody looks again soon.
+        if let Err(error) = self.look().await {
+            tracing::warn!(%error, "looking at the regions after a promotion");
+        }
         if mode == Mode::Planned {
             promoted.pair_mirrors = self.rejoin_pair().await;
         }

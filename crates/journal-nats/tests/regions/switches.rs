@@ -419,6 +419,28 @@ async fn a_drill_switches_there_and_back_from_either_side() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_drill_whose_way_back_fails_tells_of_the_switch_that_was_made() {
+    let stage = Stage::start().await;
+    make_streams(&stage.east).await;
+    let _east = stage.join("east").await.unwrap();
+    let settings = Settings { patience: Duration::from_secs(3), ..stage.settings("west") };
+    let west = Regions::join(stage.west.clone(), settings).await.unwrap();
+    until("all is well", async || west.check().await.ok().filter(|drill| drill.ready())).await;
+    let mut active = west.active();
+    let cut = async {
+        active.wait_for(|active| *active).await.unwrap();
+        stage.link.cut();
+    };
+    let (drill, ()) = tokio::join!(west.switch_and_back(), cut);
+    let drill = drill.unwrap();
+    assert!(!drill.ready());
+    assert_eq!(drill.checks.last().unwrap().check, "the pair answers");
+    let to: Vec<_> = drill.switches.iter().map(|(region, _)| region.as_str()).collect();
+    assert_eq!(to, ["west"]);
+    assert!(*west.active().borrow());
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_link_that_carries_the_subjects_is_refused() {
     // Between two domains NATS keeps buckets of keys apart by itself.
     for carried in denied().into_iter().filter(|subject| subject != "$KV.>") {
