@@ -27,6 +27,8 @@ enum Part {
     Metrics,
     /// Those of one instance among several
     MetricsCluster,
+    /// Those of one in a region with a pair
+    MetricsRegions,
     /// Every code of a problem
     Errors,
     /// Bounds that people meet
@@ -40,6 +42,7 @@ impl Reference {
             Part::Config => tables::config(),
             Part::Metrics => tables::metrics(&server::reference::metrics()),
             Part::MetricsCluster => tables::metrics(&server::reference::cluster_metrics()),
+            Part::MetricsRegions => tables::metrics(&server::reference::region_metrics()),
             Part::Errors => tables::errors(),
             Part::Limits => limits::render(),
         };

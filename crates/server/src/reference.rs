@@ -4,6 +4,7 @@ use prometheus_client::encoding::text::encode_registry;
 use prometheus_client::registry::Registry;
 
 use crate::gauges::Gauges;
+use crate::region;
 
 pub use crate::config::reference::{Setting, settings};
 
@@ -21,6 +22,13 @@ pub fn metrics() -> String {
 pub fn cluster_metrics() -> String {
     text(|registry| {
         cluster::Metrics::register(registry);
+    })
+}
+
+/// Those that an instance has beside these in one of two regions, with a witness.
+pub fn region_metrics() -> String {
+    text(|registry| {
+        region::Gauges::register(registry, true);
     })
 }
 

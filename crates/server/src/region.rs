@@ -1,5 +1,7 @@
 //! The regions of the API: what NATS knows of them, in the words of the API.
 
+mod gauges;
+
 use journal_nats::regions::{
     Drill, Held, MirrorStatus, Mode, Promoted, Record, RegionError, Regions, Role, Status, Step, Tail,
 };
@@ -9,6 +11,8 @@ use wire::{
     TailView, Time,
 };
 use words::Timestamp;
+
+pub(crate) use gauges::Gauges;
 
 /// The desk over the regions of an installation.
 pub struct Desk {

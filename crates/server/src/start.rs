@@ -208,6 +208,9 @@ impl Ground {
             None => (None, None, None),
             Some((register, regions, survey)) => {
                 let address = listener.local_addr().map_err(|source| unheard(config, source))?;
+                if let Some(regions) = &regions {
+                    region::Gauges::start(regions, &mut metrics);
+                }
                 (Some(Membership::new(config, register, address, &mut metrics)?), regions, Some(survey))
             }
         };

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use journal_nats::regions::{Mode, RegionError, Regions, Role, Settings, Step};
+use journal_nats::regions::{Mode, Reading, RegionError, Regions, Role, Settings, Step};
 
 use tokio::io::AsyncReadExt;
 
@@ -24,6 +24,11 @@ async fn a_standby_mirrors_what_its_pair_has() {
     })
     .await;
     assert_eq!(status.active(), Some("east"));
+    let reading = Reading { active: true, level: true, epoch: 1, pair_reachable: true, leased: None };
+    assert_eq!(east.meter().read(), Some(reading));
+    let standby = Reading { active: false, ..reading };
+    until("it is seen", async || west.meter().read().filter(|seen| *seen == standby)).await;
+    until("the mirrors know it", async || west.meter().mirror_lag().await.ok().filter(|lag| *lag == 0)).await;
     assert_eq!(contents(&stage.west, "ING").await, contents(&stage.east, "ING").await);
 }
 

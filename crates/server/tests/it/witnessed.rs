@@ -81,6 +81,29 @@ pub async fn ready(address: SocketAddr) {
     call(address, request(Method::GET, "/readyz", "")).await.expect(200);
 }
 
+const GAUGES_OF_THE_ACTIVE: [&str; 6] = [
+    "sortie_region_active 1",
+    "sortie_region_level 1",
+    "sortie_region_epoch 1",
+    "sortie_region_pair_reachable 1",
+    "sortie_mirror_lag_messages 0",
+    "sortie_region_leased 1",
+];
+
+/// The lines about regions once the gauges have seen that the region is active.
+async fn gauges_of_regions(address: SocketAddr) -> Vec<String> {
+    for _ in 0..1200 {
+        let text = call(address, request(Method::GET, "/metrics", "")).await.expect(200).text;
+        let about = |line: &&str| line.starts_with("sortie_region_") || line.starts_with("sortie_mirror_");
+        let lines: Vec<_> = text.lines().filter(about).map(str::to_owned).collect();
+        if lines.iter().any(|line| line == GAUGES_OF_THE_ACTIVE[0]) {
+            return lines;
+        }
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    panic!("the gauges do not say that the region is active");
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_new_installation_with_a_witness_starts_and_only_fit_streams_are_taken() {
     let places = Places::start();
@@ -89,6 +112,7 @@ async fn a_new_installation_with_a_witness_starts_and_only_fit_streams_are_taken
     ready(address).await;
     let region = call(address, request(Method::GET, "/v1/region", "")).await.expect(200).json();
     assert_eq!((&region["active"], &region["here"]["role"]), (&"east".into(), &"active".into()));
+    assert_eq!(gauges_of_regions(address).await, GAUGES_OF_THE_ACTIVE);
     running.stop().await;
 
     let client = async_nats::connect(&places.east.urls()[0]).await.unwrap();

@@ -1,0 +1,95 @@
+//! Gauges of the regions, kept as they are for as long as the regions are there.
+
+use std::time::Duration;
+
+use journal_nats::regions::{Meter, Reading, Regions};
+use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::registry::Registry;
+
+const EVERY: Duration = Duration::from_secs(2);
+/// Every so many looks the mirrors are asked how far they are behind: each has to be asked, and there are two for each
+/// partition.
+const LAG_EVERY: u32 = 5;
+
+#[derive(Clone, Default)]
+pub(crate) struct Gauges {
+    active: Gauge,
+    level: Gauge,
+    epoch: Gauge,
+    pair_reachable: Gauge,
+    mirror_lag: Gauge,
+    leased: Gauge,
+}
+
+impl Gauges {
+    /// Measures these regions from now on.
+    pub fn start(regions: &Regions, registry: &mut Registry) {
+        let meter = regions.meter();
+        let Some(first) = meter.read() else { return };
+        let gauges = Gauges::register(registry, first.leased.is_some());
+        gauges.show(first);
+        host::spawn("gauges of the regions", gauges.keep(meter));
+    }
+
+    pub fn register(registry: &mut Registry, with_witness: bool) -> Gauges {
+        let gauges = Gauges::default();
+        let all = [
+            (
+                "sortie_region_active",
+                "1 while this region is active; alert when it is not 1 in exactly one of the two",
+                &gauges.active,
+            ),
+            (
+                "sortie_region_level",
+                "1 when this region has had everything: it is active, or its mirrors were level once. Alert when a standby stays at 0",
+                &gauges.level,
+            ),
+            ("sortie_region_epoch", "The epoch of the region, which every switch raises", &gauges.epoch),
+            (
+                "sortie_region_pair_reachable",
+                "1 while the other region answers through the leaf nodes",
+                &gauges.pair_reachable,
+            ),
+            (
+                "sortie_mirror_lag_messages",
+                "Messages that all mirrors here together are behind, by their own word, every 10 s; 0 in the active region",
+                &gauges.mirror_lag,
+            ),
+        ];
+        for (name, help, gauge) in all {
+            registry.register(name, help, gauge.clone());
+        }
+        if with_witness {
+            let help = "1 while the witness or the pair lets this region be active; only with region.witness";
+            registry.register("sortie_region_leased", help, gauges.leased.clone());
+        }
+        gauges
+    }
+
+    async fn keep(self, meter: Meter) {
+        let mut turn = 0;
+        while let Some(reading) = meter.read() {
+            self.show(reading);
+            if turn % LAG_EVERY == 0 {
+                match meter.mirror_lag().await {
+                    Ok(lag) => {
+                        self.mirror_lag.set(i64::try_from(lag).unwrap_or(i64::MAX));
+                    }
+                    // What was known last stays: whether NATS answers is measured elsewhere.
+                    Err(error) => tracing::debug!(%error, "asking the mirrors how far they are"),
+                }
+            }
+            turn = (turn + 1) % LAG_EVERY;
+            tokio::time::sleep(EVERY).await;
+        }
+    }
+
+    fn show(&self, reading: Reading) {
+        let Reading { active, level, epoch, pair_reachable, leased } = reading;
+        self.active.set(active.into());
+        self.level.set(level.into());
+        self.epoch.set(i64::try_from(epoch).unwrap_or(i64::MAX));
+        self.pair_reachable.set(pair_reachable.into());
+        self.leased.set(leased.unwrap_or_default().into());
+    }
+}
