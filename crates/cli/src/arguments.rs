@@ -265,6 +265,8 @@ mod tests {
             "region demote",
             "region drill --switch",
             "region tail --json",
+            "region tail --requests",
+            "run start --lines -",
             "service list",
             "simulate --workflow w.yaml --request {} --services s.yaml --from 2026-03-01 --seed 2 --quiet",
             "simulate --job j.yaml --from 2026-03-01T12:00:00Z --to +14d --services s.yaml --json",

@@ -36,7 +36,13 @@ impl Client {
 
     /// Sends a request and gives its answer if it is a success, else the problem that it tells.
     pub async fn send(&mut self, call: Call) -> anyhow::Result<Answer> {
-        self.try_send(call).await?.success().map_err(failure)
+        let answer = self.try_send(call).await?;
+        self.check(answer)
+    }
+
+    /// An answer if it is a success, else the problem that it tells.
+    pub fn check(&self, answer: Answer) -> anyhow::Result<Answer> {
+        answer.success().map_err(failure)
     }
 
     /// Sends a request and gives its answer, whatever its status.

@@ -1,6 +1,7 @@
 //! `sortie region`: which region is active, and how the two change places.
 
 mod render;
+mod requests;
 
 use std::process::ExitCode;
 use std::time::Duration;
@@ -14,9 +15,9 @@ use crate::watch::Watch;
 
 /// How long a promotion may take beyond an ordinary call: the pair's instances let go, then its mirrors catch up.
 const PROMOTION: Duration = Duration::from_secs(120);
-const JSON: &str = "application/json";
 /// How long a drill with a switch and one back may take: everything is copied anew in between.
 const SWITCH_AND_BACK: Duration = Duration::from_secs(2 * 60 * 60);
+const JSON: &str = "application/json";
 
 /// See which region is active, and make the other one so
 ///
@@ -29,9 +30,7 @@ pub enum Region {
     #[command(after_help = "Example:\n  sortie region demote --url http://east-1:7070")]
     Demote,
     Drill(Drill),
-    /// List what this region had when it was overtaken, and its pair never got
-    #[command(after_help = "Example:\n  sortie region tail")]
-    Tail,
+    Tail(Tail),
 }
 
 /// Show this region and its pair, and how far the mirrors are
@@ -56,6 +55,17 @@ pub struct Promote {
     incomplete: bool,
 }
 
+/// List what this region had when it was overtaken, and its pair never got
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  sortie region tail\n  \
+                        sortie region tail --requests --url http://east-1:7070 > tail.jsonl\n  \
+                        sortie run start --lines tail.jsonl --url http://west-1:7070     hands them in again")]
+pub struct Tail {
+    /// Print its requests, one in a line, to be handed in again; needs the role admin
+    #[arg(long)]
+    requests: bool,
+}
+
 /// Check that a switch would work
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  sortie region drill\n  sortie region drill --switch")]
@@ -74,7 +84,8 @@ impl Region {
     pub async fn run(self, mut session: Session) -> anyhow::Result<ExitCode> {
         match self {
             Region::Status(status) => status.watch.each(session, show).await?,
-            Region::Tail => {
+            Region::Tail(Tail { requests: true }) => return requests::print(&mut session).await,
+            Region::Tail(Tail { requests: false }) => {
                 let region: RegionView = session.client.get("/v1/region").await?;
                 session.show_value(&region.tail, || render::tail(&region, &session.screen))?;
             }

@@ -42,7 +42,7 @@ pub enum Run {
 impl Run {
     pub async fn run(self, session: Session) -> anyhow::Result<ExitCode> {
         match self {
-            Run::Start(start) => start.run(session).await?,
+            Run::Start(start) => return start.run(session).await,
             Run::List(list) => list.run(session).await?,
             Run::Show(show) => show.run(session).await?,
             Run::Wait(wait) => return wait.run(session).await,

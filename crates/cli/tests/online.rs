@@ -278,3 +278,25 @@ fn queues_and_topics_are_made_filled_read_and_emptied() {
     check(url, "queue show orders", 1, &["no queue or topic is called orders"]);
     assert_eq!(dev.stop().0, Some(0));
 }
+
+#[test]
+fn lines_are_handed_in_once_and_what_is_refused_is_told() {
+    let dev = Process::dev();
+    let line = |id: &str, member: &str, body: &str| {
+        format!(r#"{{"stream":"s","sequence":1,"workflow":"drone-delivery","id":"{id}","{member}":{body}}}"#)
+    };
+    let in_lines = serde_json::to_string(&format!("\n{}\n", dev.request("delivery-2"))).unwrap();
+    let good =
+        [line("delivery-1", "body", &dev.request("delivery-1")), line("delivery-2", "text", &in_lines)]
+            .join("\n");
+    let bad = line("delivery-3", "body", &dev.request("delivery-4"));
+    let (code, text) = client(&dev.url, "run start --lines -", &format!("{good}\n\n{bad}\nno line\n"));
+    assert_eq!(code, 1, "{text}");
+    for said in ["run delivery-1 is accepted", "run delivery-2 is accepted", "line 4: ", "line 5: "] {
+        assert!(text.contains(said), "no {said:?} in {text}");
+    }
+    assert!(text.contains("2 accepted, 0 accepted before, 2 refused"), "{text}");
+    let (code, text) = client(&dev.url, "run start --lines -", &good);
+    assert!(code == 0 && text.contains("0 accepted, 2 accepted before, 0 refused"), "{text}");
+    check(&dev.url, "run wait delivery-2 --timeout 1m", 0, &["run delivery-2 is completed"]);
+}

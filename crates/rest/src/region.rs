@@ -2,7 +2,8 @@
 
 use std::pin::Pin;
 
-use wire::{DrillView, PromotedView, RegionView};
+use tokio::sync::mpsc;
+use wire::{DrillView, PromotedView, RegionView, TailRequestView};
 
 use crate::error::ApiError;
 
@@ -35,6 +36,8 @@ pub trait RegionDesk: Send + Sync {
     fn promote(&self, force: Force) -> Asked<'_, PromotedView>;
     fn demote(&self) -> Asked<'_, RegionView>;
     fn drill(&self, switch: bool) -> Asked<'_, DrillView>;
+    /// The requests that an inbox of the newest divergent tail holds; none when there is no such inbox in it.
+    fn tail_requests(&self, stream: String) -> Asked<'_, Option<mpsc::Receiver<TailRequestView>>>;
 
     /// `None` while this region is active; else the region that is, if it is known.
     fn standing_by(&self) -> Option<StandingBy>;
@@ -84,6 +87,9 @@ mod tests {
         }
         fn drill(&self, _switch: bool) -> Asked<'_, DrillView> {
             Box::pin(async { Err(RegionRefusal::Unavailable(String::new())) })
+        }
+        fn tail_requests(&self, _stream: String) -> Asked<'_, Option<mpsc::Receiver<TailRequestView>>> {
+            Box::pin(async { Ok(None) })
         }
         fn standing_by(&self) -> Option<StandingBy> {
             Some(StandingBy { region: "west".to_owned(), active: Some("east".to_owned()) })

@@ -82,6 +82,7 @@ pub(crate) fn router<J: Journal>(api: Api<J>) -> Router {
         .route("/v1/region:promote", post(region::promote::<J>))
         .route("/v1/region:demote", post(region::demote::<J>))
         .route("/v1/region:drill", post(region::drill::<J>))
+        .route("/v1/region:requests", get(region::tail_requests::<J>))
         .route("/v1/services", get(services::list::<J>))
         .route("/v1/services/{name}", get(services::show::<J>).put(services::put::<J>))
         .route("/v1/limits", get(health::limits::<J>))

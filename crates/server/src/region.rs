@@ -1,14 +1,16 @@
 //! The regions of the API: what NATS knows of them, in the words of the API.
 
 mod gauges;
+mod requests;
 
 use journal_nats::regions::{
     Drill, Held, MirrorStatus, Mode, Promoted, Record, RegionError, Regions, Role, Status, Step, Tail,
 };
 use rest::{Asked, Force, RegionDesk, RegionRefusal, StandingBy};
+use tokio::sync::mpsc;
 use wire::{
     CheckView, DrillView, LeasesView, MirrorView, PromotedView, RegionView, SideView, StreamTailView,
-    TailView, Time,
+    TailRequestView, TailView, Time,
 };
 use words::Timestamp;
 
@@ -63,6 +65,13 @@ impl RegionDesk for Desk {
         Box::pin(async {
             let drill = drilling.await.map_err(|error| RegionRefusal::Unavailable(error.to_string()))?;
             drill.map(drill_view).map_err(refusal)
+        })
+    }
+
+    fn tail_requests(&self, stream: String) -> Asked<'_, Option<mpsc::Receiver<TailRequestView>>> {
+        Box::pin(async move {
+            let requests = self.regions.tail_requests(&stream).await.map_err(refusal)?;
+            Ok(requests.map(|requests| requests::shown(stream, requests)))
         })
     }
 

@@ -32,7 +32,7 @@ pub use queue::{
 };
 pub use region::{
     CheckView, DrillRequest, DrillView, LeasesView, MirrorView, PromoteRequest, PromotedView, RegionView,
-    SideView, StreamTailView, TailView,
+    SideView, StreamTailView, TailRequestView, TailView,
 };
 pub use run::{
     AcceptedRun, BatchAnswer, DecisionKind, DecisionRequest, MomentView, RunDetail, RunPage, RunSummary,

@@ -1,6 +1,7 @@
 //! Regions as the API shows them.
 
 use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
 
 use crate::Time;
 
@@ -102,6 +103,29 @@ pub struct StreamTailView {
     pub whole: Option<String>,
     /// What is in it: runs that were asked for, frames.
     pub contents: Vec<String>,
+}
+
+/// A request of a divergent tail, as it can be handed in again. Of `body` and `text` one is there, or else `problem`.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct TailRequestView {
+    /// The stream and the message in it that it was kept from.
+    pub stream: String,
+    pub sequence: u64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub workflow: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub id: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub accepted_at: Option<Time>,
+    /// The body, byte by byte as it came.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub body: Option<Box<RawValue>>,
+    /// In its place, when it cannot stand in a line as it came: with space around it or lines in it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub text: Option<String>,
+    /// Why it cannot be read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub problem: Option<String>,
 }
 
 /// What a promotion is asked for with.

@@ -1,7 +1,10 @@
-//! `sortie run start`: hands in a request.
+//! `sortie run start`: hands in a request, or many.
+
+mod lines;
 
 use std::io::{IsTerminal, Read};
 use std::path::{Path, PathBuf};
+use std::process::ExitCode;
 
 use anyhow::Context;
 use clap::Args;
@@ -15,13 +18,16 @@ use crate::session::Session;
 ///
 /// The request is JSON, from a file or from standard input. The same request under the same id starts nothing
 /// new: it shows the run that there is.
+///
+/// With --lines it hands in the requests of a file, each for the workflow and under the id that its line names.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Example:\n  sortie run start drone-delivery --file delivery.json\n  echo '{…}' | sortie run start drone-delivery --id delivery-7 -"
+    after_help = "Example:\n  sortie run start drone-delivery --file delivery.json\n  echo '{…}' | sortie run start drone-delivery --id delivery-7 -\n  sortie run start --lines tail.jsonl"
 )]
 pub struct Start {
     /// The name of the workflow
-    workflow: String,
+    #[arg(required_unless_present = "lines")]
+    workflow: Option<String>,
     /// The id of the run; without it the workflow takes it from the request or one is made
     #[arg(long)]
     id: Option<String>,
@@ -31,19 +37,26 @@ pub struct Start {
     /// `-` reads the request from standard input
     #[arg(value_name = "-", value_parser = ["-"])]
     standard_input: Option<String>,
+    /// A file with one request in each line, as `sortie region tail --requests` prints them; `-` is standard input
+    #[arg(long, value_name = "F", conflicts_with_all = ["workflow", "id", "file", "standard_input"])]
+    lines: Option<PathBuf>,
 }
 
 impl Start {
-    pub async fn run(self, mut session: Session) -> anyhow::Result<()> {
+    pub async fn run(self, mut session: Session) -> anyhow::Result<ExitCode> {
+        let workflow = match (&self.workflow, &self.lines) {
+            (Some(workflow), _) => workflow,
+            (None, Some(file)) => return lines::hand_in(file, session).await,
+            (None, None) => return Err(Failure::Usage("name the workflow".to_owned()).into()),
+        };
         let body = self.body()?;
         let call = match &self.id {
-            None => Call::post(client::path("/v1/workflows/{}/runs", &[&self.workflow]), JSON, body),
-            Some(id) => {
-                Call::put(client::path("/v1/workflows/{}/runs/{}", &[&self.workflow, id]), JSON, body)
-            }
+            None => Call::post(client::path("/v1/workflows/{}/runs", &[workflow]), JSON, body),
+            Some(id) => Call::put(client::path("/v1/workflows/{}/runs/{}", &[workflow, id]), JSON, body),
         };
         let answer = session.client.send(call).await?;
-        session.show(&answer, || Ok(describe(&answer.value()?, is_repeat(&answer), &session.program())))
+        session.show(&answer, || Ok(describe(&answer.value()?, is_repeat(&answer), &session.program())))?;
+        Ok(ExitCode::SUCCESS)
     }
 
     fn body(&self) -> anyhow::Result<Vec<u8>> {

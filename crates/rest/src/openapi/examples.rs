@@ -16,7 +16,7 @@ use wire::{
     Limits, MessagePage, MessageView, MirrorView, MomentView, Moved, NamePage, PartitionView, Problem,
     PromoteRequest, PromotedView, QueueView, ReceivedMessage, ReceivedProperties, RegionView, RunDetail,
     RunPage, RunSummary, SentMessage, SentProperties, ServiceRequest, ServiceView, SideView, StepOutline,
-    StepView, StreamTailView, TailView, Time, TopicView, WorkflowList, WorkflowView,
+    StepView, StreamTailView, TailRequestView, TailView, Time, TopicView, WorkflowList, WorkflowView,
 };
 use words::{RunStatus, Span, Timestamp};
 
@@ -445,6 +445,21 @@ fn regions_are_as_described() {
     check("Drill", From::Server, DrillView { ready: true, checks: vec![passed], switches: vec![promoted] });
     check("PromoteDraft", From::Client, PromoteRequest { force: true, incomplete: true });
     check("DrillDraft", From::Client, DrillRequest { switch: true });
+}
+
+#[test]
+fn requests_of_a_tail_are_as_described() {
+    let request = TailRequestView {
+        stream: text("inbox-0"),
+        sequence: 2,
+        workflow: some("drone-delivery"),
+        id: some("d-1"),
+        accepted_at: Some(TIME),
+        body: raw("{}"),
+        text: some("{}"),
+        problem: some("damaged"),
+    };
+    check("TailRequest", From::Server, request);
 }
 
 /// Of the types of the API, those without an example above, each with its reason.

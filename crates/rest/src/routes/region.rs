@@ -1,10 +1,14 @@
 //! The region that answers, and how it changes places with its pair.
 
-use axum::body::Bytes;
-use axum::extract::State;
+use axum::body::{Body, Bytes};
+use axum::extract::rejection::QueryRejection;
+use axum::extract::{Query, State};
 use axum::response::Response;
-use http::HeaderMap;
+use futures_util::stream;
+use http::header::CONTENT_TYPE;
+use http::{HeaderMap, HeaderValue};
 use journal::Journal;
+use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use wire::{DrillRequest, PromoteRequest};
 
@@ -58,6 +62,32 @@ pub(super) async fn drill<J: Journal>(
     api.allow(&headers, Permission::Administer)?;
     let DrillRequest { switch } = read(&body)?;
     Ok(json(&desk(&api)?.drill(switch).await?))
+}
+
+/// What requests of a tail are asked for with.
+#[derive(Debug, Deserialize)]
+pub(super) struct TailQuery {
+    stream: String,
+}
+
+/// Bodies may be secret to those who only look on: whoever may hand them in again sees them.
+pub(super) async fn tail_requests<J: Journal>(
+    State(api): State<Api<J>>,
+    headers: HeaderMap,
+    asked: Result<Query<TailQuery>, QueryRejection>,
+) -> Result<Response, ApiError> {
+    api.allow(&headers, Permission::Administer)?;
+    let Query(TailQuery { stream }) = asked.map_err(|error| ApiError::BadRequest(error.body_text()))?;
+    let missing = || ApiError::NotFound(format!("the newest divergent tail holds no inbox {stream}"));
+    let requests = desk(&api)?.tail_requests(stream.clone()).await?.ok_or_else(missing)?;
+    let lines = stream::unfold(requests, async |mut requests| {
+        let request = requests.recv().await?;
+        let line = serde_json::to_string(&request).map(|line| line + "\n");
+        Some((line, requests))
+    });
+    let mut response = Response::new(Body::from_stream(lines));
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/x-ndjson"));
+    Ok(response)
 }
 
 fn desk<J: Journal>(api: &Api<J>) -> Result<&dyn RegionDesk, ApiError> {

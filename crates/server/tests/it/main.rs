@@ -27,6 +27,7 @@ mod queues_refused;
 mod refused_nats;
 mod restart;
 mod stopped;
+mod tail;
 mod told;
 mod topics;
 mod witnessed;
