@@ -21,6 +21,7 @@ mod record;
 mod rejoin;
 mod requests;
 mod role;
+mod secrets;
 mod status;
 mod tail;
 mod trim;

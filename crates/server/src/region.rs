@@ -8,6 +8,7 @@ use journal_nats::regions::{
 };
 use rest::{Asked, Force, RegionDesk, RegionRefusal, StandingBy};
 use tokio::sync::mpsc;
+use vault::Vault;
 use wire::{
     CheckView, DrillView, LeasesView, MirrorView, PromotedView, RegionView, SideView, StreamTailView,
     TailRequestView, TailView, Time,
@@ -81,6 +82,18 @@ impl RegionDesk for Desk {
             region: self.regions.name().to_owned(),
             active: self.regions.active_elsewhere(),
         })
+    }
+}
+
+/// Notes which keys this region has for secrets. Jobs whose secrets cannot be opened fail after a switch, and only then.
+pub(crate) async fn note_keys(regions: &Regions, vault: &Vault) {
+    match regions.note_keys(&vault.key_ids()).await {
+        Ok(None) => {}
+        Ok(Some(problem)) => {
+            tracing::error!(%problem, "the regions have different secrets.key: give both the same");
+        }
+        // Whoever starts later compares them, and so does every drill.
+        Err(error) => tracing::info!(%error, "comparing the keys of the regions"),
     }
 }
 

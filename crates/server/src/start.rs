@@ -210,6 +210,7 @@ impl Ground {
                 let address = listener.local_addr().map_err(|source| unheard(config, source))?;
                 if let Some(regions) = &regions {
                     region::Gauges::start(regions, &mut metrics);
+                    region::note_keys(regions, &vault).await;
                 }
                 (Some(Membership::new(config, register, address, &mut metrics)?), regions, Some(survey))
             }

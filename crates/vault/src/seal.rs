@@ -67,6 +67,11 @@ impl Vault {
         Vault { newest: Lock::new(key), older: Vec::new() }
     }
 
+    /// The names of the keys that it opens secrets with, first that of the one it seals with.
+    pub fn key_ids(&self) -> Vec<String> {
+        std::iter::once(&self.newest).chain(&self.older).map(|lock| lock.id.clone()).collect()
+    }
+
     /// Also opens what was sealed under these keys; nothing new is sealed under them.
     #[must_use]
     pub fn with_old_keys(mut self, keys: impl IntoIterator<Item = Key>) -> Vault {

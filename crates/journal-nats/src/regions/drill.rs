@@ -187,7 +187,11 @@ impl Inner {
         let configs = check("the streams would open as they are", changed.is_empty(), "", || {
             format!("not noted yet how {} is configured", changed.join(", "))
         });
-        let mut checks = vec![reachable, active, current, level, link, configs];
+        let differ = self.keys_differ().await?;
+        let keys = check("each region opens the secrets of the other", differ.is_none(), "", || {
+            differ.unwrap_or_default()
+        });
+        let mut checks = vec![reachable, active, current, level, link, configs, keys];
         if self.leases.is_some() {
             let witness = self.require_witness().await;
             checks.push(check("the witness answers", witness.is_ok(), "", || {

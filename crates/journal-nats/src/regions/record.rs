@@ -23,6 +23,7 @@ const TAIL: &str = "tail";
 const GOAL: &str = "goal";
 const PROMOTED: &str = "promoted";
 const FOLLOWED: &str = "followed";
+const KEYS: &str = "keys";
 
 /// The role of a region as it is written down.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -214,6 +215,15 @@ impl Book {
 
     pub(crate) async fn set_goal(&self, goal: &Goal) -> Result<(), DomainError> {
         self.write(GOAL, goal, None).await.map(drop)
+    }
+
+    /// The names of the keys that the region opens secrets with.
+    pub(crate) async fn keys(&self) -> Result<Option<Vec<String>>, DomainError> {
+        Ok(self.read(KEYS).await?.0)
+    }
+
+    pub(crate) async fn set_keys(&self, keys: &[String]) -> Result<(), DomainError> {
+        self.write(KEYS, &keys, None).await.map(drop)
     }
 
     /// Takes the work of this region, or says who has it. The tasks of an instance share its name, and take turns unless

@@ -6,6 +6,7 @@ mod given_up;
 mod levels;
 mod pair_given_up;
 mod proxy;
+mod secrets;
 mod stage;
 mod switches;
 mod third_place;
