@@ -299,6 +299,8 @@ mod tests {
             pair_record: record(Role::Active, true),
             pair_reachable: true,
             mirrors: mirrors.collect(),
+            leases: None,
+            follows: None,
             tail: None,
         }
     }
