@@ -36,14 +36,21 @@ pub fn decode_pair<A: DeserializeOwned, B: DeserializeOwned + Default>(
     if rest.is_empty() {
         return Ok((first, B::default()));
     }
-    let second = postcard::from_bytes(rest).map_err(|_| unreadable(Some(VERSION)))?;
-    Ok((first, second))
+    Ok((first, whole(rest)?))
 }
 
 pub fn decode<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Unreadable> {
     match bytes.split_first() {
-        Some((&VERSION, rest)) => postcard::from_bytes(rest).map_err(|_| Unreadable { found: Some(VERSION) }),
+        Some((&VERSION, rest)) => whole(rest),
         other => Err(Unreadable { found: other.map(|(version, _)| *version) }),
+    }
+}
+
+/// The value that is all of these bytes. What is left over was written by somebody who knows more of it.
+fn whole<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Unreadable> {
+    match postcard::take_from_bytes(bytes) {
+        Ok((value, [])) => Ok(value),
+        Ok(_) | Err(_) => Err(Unreadable { found: Some(VERSION) }),
     }
 }
 
@@ -59,6 +66,15 @@ mod tests {
         assert_eq!(decode_pair(&both), Ok((("a".to_owned(), 7u32), "b".to_owned())));
         assert!(decode_pair::<(String, u32), String>(&both[..both.len() - 1]).is_err(), "cut off");
         assert!(decode_pair::<String, String>(&[]).is_err());
+    }
+
+    #[test]
+    fn what_is_appended_to_a_value_is_refused() {
+        let unreadable = Unreadable { found: Some(VERSION) };
+        let longer = encode(&("a", 7u32, 1u8));
+        assert_eq!(decode::<(String, u32)>(&longer), Err(unreadable.clone()));
+        let longer = encode_pair(&("a", 7u32), &("b", 1u8));
+        assert_eq!(decode_pair::<(String, u32), String>(&longer), Err(unreadable));
     }
 
     #[test]

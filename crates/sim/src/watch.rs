@@ -6,6 +6,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use journal::{AppendError, Claim, Journal, ReadError, Record, Room, Snapshot};
 use journal_disk::{DiskJournal, Hands};
+use kernel::queue::Queues;
 use kernel::{Request, State};
 use tokio::sync::watch;
 use words::{Epoch, PartitionId, Seq};
@@ -163,8 +164,8 @@ impl Journal for Watched {
         let stored = self.inner.snapshot_put(partition, snapshot.clone()).await;
         self.sim.look_for_death();
         stored?;
-        let inbox_through = match journal::codec::decode::<State>(&snapshot.bytes) {
-            Ok(state) if partition != PartitionId::CONTROL => state.inbox_through(),
+        let inbox_through = match journal::codec::decode_pair::<State, Queues>(&snapshot.bytes) {
+            Ok((state, _)) if partition != PartitionId::CONTROL => state.inbox_through(),
             _ => Seq::ZERO,
         };
         let (through, hash) = (snapshot.through, hash(&snapshot.bytes));
