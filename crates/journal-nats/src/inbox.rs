@@ -1,5 +1,6 @@
 //! The inbox of one partition: requests that wait together go together, and each message is stored once.
 
+mod gap;
 mod read;
 
 use std::collections::VecDeque;
@@ -19,10 +20,14 @@ use crate::nonce::Nonces;
 use crate::pause::Pauses;
 use crate::wire::{Bounds, Outgoing, PublishError, Wire};
 
+pub(crate) use gap::Shortness;
+
 pub(crate) struct Inbox {
     partition: PartitionId,
     stream: String,
     subject: String,
+    /// The stream of the partition's events, which say what was taken up.
+    events: String,
     /// The region's epoch under which the stream was open when it was last asked.
     opened: AtomicU64,
     /// The last record that is known to be durable.
@@ -33,6 +38,22 @@ pub(crate) struct Inbox {
     state: Mutex<State>,
     /// In KiB, what may wait.
     room: Semaphore,
+    /// Counts how often the stream ended before what was taken out of it.
+    gaps: Gaps,
+}
+
+/// A count that all inboxes share.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Gaps(Arc<AtomicU64>);
+
+impl Gaps {
+    pub(crate) fn count(&self) -> u64 {
+        self.0.load(Ordering::Relaxed)
+    }
+
+    fn inc(&self) {
+        self.0.fetch_add(1, Ordering::Relaxed);
+    }
 }
 
 #[derive(Default)]
@@ -55,16 +76,18 @@ struct Waiting {
 }
 
 impl Inbox {
-    pub(crate) fn new(installation: &str, partition: PartitionId, bounds: &Bounds) -> Inbox {
+    pub(crate) fn new(installation: &str, partition: PartitionId, bounds: &Bounds, gaps: Gaps) -> Inbox {
         Inbox {
             partition,
             stream: names::inbox_stream(installation, partition),
             subject: names::inbox_subject(installation, partition),
+            events: names::events_stream(installation, partition),
             tail: watch::Sender::new(batch::last_number(bounds.last)),
             opened: AtomicU64::new(bounds.opened.unwrap_or_default()),
             read: AtomicU64::new(0),
             state: Mutex::default(),
             room: Semaphore::new(INBOX_WAITING_KIB_MAX),
+            gaps,
         }
     }
 
@@ -151,8 +174,27 @@ impl Inbox {
         Some(together)
     }
 
-    /// Sends one message until it is answered; the server knows it by its nonce and stores it once.
+    /// Stores the requests behind all that is known to have been there.
     async fn send<W: Wire>(&self, wire: &W, nonces: &Nonces, records: &[Bytes]) -> Result<u64, AppendError> {
+        loop {
+            let (known, history) = (batch::sequence_of(*self.tail.borrow()), self.lock().history);
+            let sequence = self.send_once(wire, nonces, records).await?;
+            if sequence > known || self.lock().history != history {
+                return Ok(sequence);
+            }
+            // The stream was replaced, and an owner may have passed this number. If it has not, it drops those that
+            // come twice by their ids.
+            self.close_gap(wire, Shortness::Seen).await?;
+        }
+    }
+
+    /// Sends one message until it is answered; the server knows it by its nonce and stores it once.
+    async fn send_once<W: Wire>(
+        &self,
+        wire: &W,
+        nonces: &Nonces,
+        records: &[Bytes],
+    ) -> Result<u64, AppendError> {
         let partition = self.partition;
         let nonce = nonces.make();
         let payload = batch::encode(partition, nonce, records);

@@ -28,6 +28,11 @@ pub(crate) const INBOX_WAITING_KIB_MAX: usize = 64 << 10;
 /// stream knows what it has stored.
 pub(crate) const INBOX_PATIENCE: Duration = Duration::from_secs(30);
 
+/// Numbers of an inbox that are used up by messages, each some milliseconds; a stream that ends further back is moved on
+/// at once, and what it still has is dropped. More than an owner can have read behind what it took up, twice 256 KiB of
+/// requests with a hundred bytes each: so far back, all was taken up.
+pub(crate) const GAP_FILLED_MAX: u64 = 8192;
+
 /// Places up to which reads have come and that are remembered; more readers than that search for theirs.
 pub(crate) const PLACES_MAX: usize = 16;
 

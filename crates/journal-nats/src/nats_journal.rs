@@ -13,8 +13,9 @@ use words::{Epoch, PartitionId, Seq};
 
 use crate::batch;
 use crate::events::Events;
-use crate::inbox::Inbox;
+use crate::inbox::{Gaps, Inbox, Shortness};
 use crate::limits::{OPEN_TRIES_MAX, ROOM_PERIOD};
+use crate::names;
 use crate::nonce::Nonces;
 use crate::pause::ask_again;
 use crate::room::Rooms;
@@ -47,6 +48,7 @@ pub struct NatsJournal<W: Wire, S: Snapshots> {
     partitions: BTreeMap<PartitionId, Partition>,
     rooms: Arc<Rooms>,
     fenced: AtomicU64,
+    gaps: Gaps,
 }
 
 struct Partition {
@@ -64,19 +66,17 @@ impl<W: Wire, S: Snapshots> NatsJournal<W, S> {
         process: u64,
     ) -> Result<NatsJournal<W, S>, WireError> {
         let name = &installation.name;
-        let wire = Arc::new(wire);
+        let (wire, gaps) = (Arc::new(wire), Gaps::default());
         let opened = installation.all_partitions().map(|partition| {
-            let wire = &wire;
+            let (wire, gaps) = (&wire, &gaps);
             async move {
-                let stream = crate::names::inbox_stream(name, partition);
-                let bounds = first_bounds(&**wire, &stream).await?;
-                let inbox = Arc::new(Inbox::new(name, partition, &bounds));
+                let inbox = Arc::new(open_inbox(&**wire, name, partition, gaps).await?);
                 Ok((partition, Partition { events: Events::new(name, partition), inbox }))
             }
         });
         let partitions: BTreeMap<_, _> = try_join_all(opened).await?.into_iter().collect();
         let rooms = Arc::new(Rooms::new());
-        let inboxes: Vec<_> = partitions.values().map(|held| held.inbox.stream().to_owned()).collect();
+        let inboxes: Vec<_> = partitions.values().map(|held| held.inbox.clone()).collect();
         let watched = (Arc::downgrade(&wire), Arc::downgrade(&rooms));
         host::spawn("room", watch_room(watched.0, watched.1, inboxes, installation.inbox_bytes_max));
         Ok(NatsJournal {
@@ -86,12 +86,18 @@ impl<W: Wire, S: Snapshots> NatsJournal<W, S> {
             partitions,
             rooms,
             fenced: AtomicU64::new(0),
+            gaps,
         })
     }
 
     /// How many frames were refused because another owner had taken the partition.
     pub fn fenced(&self) -> u64 {
         self.fenced.load(Ordering::Relaxed)
+    }
+
+    /// How often an inbox ended before what was taken out of it.
+    pub fn gaps(&self) -> u64 {
+        self.gaps.count()
     }
 
     /// From now on a partition is not claimed whose events end before this message: it was noted to be durable.
@@ -121,6 +127,25 @@ impl<W: Wire, S: Snapshots> NatsJournal<W, S> {
     }
 }
 
+/// An inbox that takes requests behind all that the events have taken up.
+async fn open_inbox<W: Wire>(
+    wire: &W,
+    installation: &str,
+    partition: PartitionId,
+    gaps: &Gaps,
+) -> Result<Inbox, WireError> {
+    let (inbox, events) =
+        (names::inbox_stream(installation, partition), names::events_stream(installation, partition));
+    let bounds = first_bounds(wire, &inbox).await?;
+    first_bounds(wire, &events).await?;
+    let inbox = Inbox::new(installation, partition, &bounds, gaps.clone());
+    if let Err(error) = inbox.close_gap(wire, Shortness::Supposed).await {
+        // The others can go on; this one takes no requests either, for want of room.
+        tracing::error!(%partition, %error, "the inbox ends before what was taken out of it");
+    }
+    Ok(inbox)
+}
+
 /// What a stream holds that others may have made a moment ago: not every server knows it yet.
 async fn first_bounds<W: Wire>(wire: &W, stream: &str) -> Result<Bounds, WireError> {
     ask_again(OPEN_TRIES_MAX, || wire.bounds(stream)).await
@@ -140,11 +165,11 @@ fn unmarked(bytes: &Bytes) -> Option<(u32, Bytes)> {
 async fn watch_room<W: Wire>(
     wire: Weak<W>,
     rooms: Weak<Rooms>,
-    inboxes: Vec<String>,
+    inboxes: Vec<Arc<Inbox>>,
     inbox_bytes_max: Option<u64>,
 ) {
     while let (Some(wire), Some(rooms)) = (wire.upgrade(), rooms.upgrade()) {
-        let looked = rooms.look(&*wire, inboxes.iter().map(String::as_str), inbox_bytes_max).await;
+        let looked = rooms.look(&*wire, &inboxes, inbox_bytes_max).await;
         if let Err(error) = looked {
             tracing::debug!(%error, "the room in NATS is not known");
         }
@@ -155,7 +180,10 @@ async fn watch_room<W: Wire>(
 
 impl<W: Wire, S: Snapshots> Journal for NatsJournal<W, S> {
     async fn claim(&self, partition: PartitionId) -> Result<Claim, AppendError> {
-        self.partition(partition).events.claim(&*self.wire, &self.nonces).await
+        let Partition { events, inbox } = self.partition(partition);
+        let claim = events.claim(&*self.wire, &self.nonces).await?;
+        inbox.close_gap(&*self.wire, Shortness::Supposed).await?;
+        Ok(claim)
     }
 
     async fn append(

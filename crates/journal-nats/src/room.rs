@@ -1,10 +1,11 @@
 //! How much room there is, as it was when last looked at.
 
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 
 use journal::Room;
 
+use crate::inbox::Inbox;
 use crate::wire::{Storage, Wire, WireError};
 
 /// New requests are refused when less than this part of the storage is left: with it, what runs can be ended and undone,
@@ -48,7 +49,7 @@ impl Rooms {
     pub(crate) async fn look<W: Wire>(
         &self,
         wire: &W,
-        inboxes: impl Iterator<Item = &str>,
+        inboxes: &[Arc<Inbox>],
         inbox_bytes_max: Option<u64>,
     ) -> Result<(), WireError> {
         // What is stored while the servers are asked may be in their answer or not: it counts until the next look.
@@ -56,8 +57,10 @@ impl Rooms {
         let storage = wire.storage().await?;
         let (mut used, mut max) = (0u64, 0u64);
         if let Some(inbox_bytes_max) = inbox_bytes_max {
-            for stream in inboxes {
-                used += wire.bounds(stream).await?.bytes;
+            for inbox in inboxes {
+                let bounds = wire.bounds(inbox.stream()).await?;
+                inbox.see(wire, &bounds).await;
+                used += bounds.bytes;
                 max = max.saturating_add(inbox_bytes_max);
             }
         }

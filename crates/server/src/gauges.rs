@@ -11,6 +11,7 @@ pub(crate) struct Gauges {
     pub view_bytes: Gauge,
     pub unfinished: Gauge,
     pub frames_refused: Counter,
+    pub inbox_gaps: Counter,
     pub servers_unfit: Gauge,
     pub servers_silent: Gauge,
 }
@@ -30,6 +31,11 @@ impl Gauges {
             "sortie_frames_refused",
             "Frames that the journal refused, because another owner had taken the partition; 0 with a journal on disk",
             gauges.frames_refused.clone(),
+        );
+        registry.register(
+            "sortie_inbox_gaps",
+            "Inboxes that ended before what was taken out of them, and were made to go on behind it: their streams were restored from a backup or made anew. Alert when it grows without that",
+            gauges.inbox_gaps.clone(),
         );
         registry.register(
             "sortie_nats_servers_unfit",

@@ -40,8 +40,10 @@ impl Keeper {
         loop {
             let Some(journal) = self.journal.upgrade() else { return };
             let (room, refused, is_shared) = (journal.room(), journal.fenced(), journal.is_shared());
+            let gaps = journal.inbox_gaps();
             drop(journal);
             self.gauges.frames_refused.inc_by(refused - self.gauges.frames_refused.get());
+            self.gauges.inbox_gaps.inc_by(gaps - self.gauges.inbox_gaps.get());
             self.gauges.disk_free_bytes.set(signed(room.free_bytes));
             self.gauges.journal_bytes.set(signed(room.used_bytes));
             self.gauges.view_bytes.set(signed(self.view.sizes().disk_bytes));

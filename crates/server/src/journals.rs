@@ -54,6 +54,14 @@ impl AnyJournal {
         }
     }
 
+    /// Inboxes that ended before what was taken out of them.
+    pub fn inbox_gaps(&self) -> u64 {
+        match self {
+            AnyJournal::Disk(_) => 0,
+            AnyJournal::Nats(journal) => journal.gaps(),
+        }
+    }
+
     /// A partition whose events end before this message is not claimed from now on.
     pub fn expect(&self, partition: PartitionId, last: u64) {
         if let AnyJournal::Nats(journal) = self {

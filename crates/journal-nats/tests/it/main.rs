@@ -10,4 +10,5 @@ mod fencing;
 mod full;
 mod lossy;
 mod preflight;
+mod restored;
 mod tls;
