@@ -100,7 +100,7 @@ impl Holdings {
     }
 
     pub async fn take(self: &Arc<Self>, id: PartitionId) -> Result<Epoch, RecoveryError> {
-        self.forget(id);
+        self.clear(id);
         let bring_back = self.bring_back.read().expect("nobody panics while holding it").clone();
         let Some(bring_back) = bring_back else { return Err(AppendError::Closed.into()) };
         let (tx, rx) = mpsc::unbounded_channel();
@@ -126,7 +126,7 @@ impl Holdings {
                 holdings.lose(id, own, epoch, error);
             }
         });
-        self.write().insert(id, Handle { tx: tx.clone(), epoch, stopped: None, task: Some(task) });
+        self.put(id, Handle { tx: tx.clone(), epoch, stopped: None, task: Some(task) });
         self.ids.stand(id, Standing::Held);
         // Whoever let calls go again meanwhile did not know of this partition.
         let _ = tx.send(Message::MakeCalls);
@@ -181,16 +181,37 @@ impl Holdings {
         // Among others, somebody else may bring it back: what is asked of it is not refused here.
         let standing = if self.ids.is_shared() { Standing::Elsewhere } else { Standing::Stopped };
         self.ids.stand(id, standing);
-        self.metrics.stopped_partitions.inc();
-        self.write().insert(id, Handle { tx, epoch, stopped: Some(reason), task: None });
+        self.put(id, Handle { tx, epoch, stopped: Some(reason), task: None });
+    }
+
+    fn put(&self, id: PartitionId, handle: Handle) {
+        let mut held = self.write();
+        held.insert(id, handle);
+        self.count_stopped(&held);
     }
 
     /// What was known of a partition that is not held, or about to be taken anew.
     fn forget(&self, id: PartitionId) {
-        let before = self.write().remove(&id);
-        if before.is_some_and(|handle| handle.stopped.is_some()) {
-            self.metrics.stopped_partitions.dec();
-        }
+        let mut held = self.write();
+        held.remove(&id);
+        self.count_stopped(&held);
+        drop(held);
+        self.clear_caches(id);
+    }
+
+    /// What was known of a partition that is about to be taken anew. One that stopped is a stopped one until it runs:
+    /// whoever waits five minutes before an alarm would never hear of one that is tried every minute.
+    fn clear(&self, id: PartitionId) {
+        self.write().retain(|held, handle| *held != id || handle.stopped.is_some());
+        self.clear_caches(id);
+    }
+
+    fn count_stopped(&self, held: &BTreeMap<PartitionId, Handle>) {
+        let stopped = held.values().filter(|handle| handle.stopped.is_some()).count();
+        self.metrics.stopped_partitions.set(stopped as i64);
+    }
+
+    fn clear_caches(&self, id: PartitionId) {
         if self.ids.is_shared() {
             self.ids.stand(id, Standing::Elsewhere);
             self.ids.forget(id);

@@ -161,6 +161,7 @@ struct Machine {
     view: View,
     reader: JobReader,
     directory: tempfile::TempDir,
+    registry: Registry,
 }
 
 async fn machine(memory: MemoryJournal, tables: &Path, directory: tempfile::TempDir) -> Machine {
@@ -168,6 +169,7 @@ async fn machine(memory: MemoryJournal, tables: &Path, directory: tempfile::Temp
     let journal = Arc::new(SharedJournal { memory, tables: tables.to_owned(), inbox_silent });
     let view = View::open(directory.path(), view::Settings::default()).unwrap();
     let clock = Clock::start();
+    let mut registry = Registry::default();
     let control = Control::open(journal.clone(), clock.clone()).await.unwrap();
     control.apply(WORKFLOW, "test", None).await.unwrap();
     let engine = Engine::start(
@@ -178,10 +180,10 @@ async fn machine(memory: MemoryJournal, tables: &Path, directory: tempfile::Temp
         Arc::new(Willing),
         clock,
         Settings::for_partitions(PARTITIONS),
-        Metrics::register(&mut Registry::default()),
+        Metrics::register(&mut registry),
     )
     .await;
-    Machine { journal, engine, reader: JobReader::new(view.clone(), PARTITIONS), view, directory }
+    Machine { journal, engine, reader: JobReader::new(view.clone(), PARTITIONS), view, directory, registry }
 }
 
 impl Machine {
@@ -254,6 +256,14 @@ impl Machine {
 
     async fn snapshot_through(&self) -> Seq {
         self.journal.snapshot_get(P).await.unwrap().map_or(Seq::ZERO, |snapshot| snapshot.through)
+    }
+
+    /// What an alarm is made of.
+    fn stopped_partitions(&self) -> String {
+        let mut text = String::new();
+        prometheus_client::encoding::text::encode(&mut text, &self.registry).unwrap();
+        let line = text.lines().find_map(|line| line.strip_prefix("sortie_stopped_partitions "));
+        line.unwrap().to_owned()
     }
 
     /// Stops this one; another goes on from what all share.
@@ -422,6 +432,34 @@ async fn tables_that_are_missing_stop_the_partition_and_are_named() {
     let stopped = second.engine.partitions()[0].stopped.clone().expect("an empty view is served");
     assert!(stopped.contains("current"), "{stopped}");
     assert_eq!(second.engine.partitions().len(), 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_partition_that_stopped_is_a_stopped_one_until_a_take_succeeds() {
+    let tables = tempfile::tempdir().unwrap();
+    let first = first(tables.path()).await;
+    first.snapshot().await;
+    let kept = tables.path().join(format!("0-{}", first.snapshot_through().await.0));
+    let (memory, tables, first_disk) = first.leave().await;
+    let away = tables.join("away");
+    std::fs::rename(&kept, &away).unwrap();
+    let second = machine(memory, &tables, first_disk).await;
+    second.engine.take(P).await.expect_err("the tables are away");
+    assert_eq!(second.stopped_partitions(), "1");
+
+    std::fs::rename(&away, &kept).unwrap();
+    second.journal.inbox_silent.send_replace(true);
+    let engine = second.engine.clone();
+    let take = tokio::spawn(async move { engine.take(P).await });
+    // Only a take that has all but its inbox asks for that.
+    wait(async || second.journal.inbox_silent.receiver_count() > 0).await;
+    assert_eq!(second.stopped_partitions(), "1");
+    assert!(second.engine.partitions()[0].stopped.is_some());
+
+    second.journal.inbox_silent.send_replace(false);
+    take.await.unwrap().unwrap();
+    assert_eq!(second.stopped_partitions(), "0");
+    second.all_end(0..RUNS).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
