@@ -151,17 +151,12 @@ impl Events {
             ends = bounds.last;
             pauses.wait().await;
         }
-        let otherwise = if expected > known {
-            let (bucket, key) = (names::partition_bucket(&self.installation), names::number(self.partition));
-            format!(
-                "to go on with what is there, and without what is lost, delete the key {key} of the bucket {bucket}"
-            )
-        } else {
-            "if regions were changed by force, start this instance again".to_owned()
-        };
+        let (bucket, key) = (names::partition_bucket(&self.installation), names::number(self.partition));
         let detail = format!(
             "stream {} ends at message {ends}, and message {} was acknowledged; see which server lost its data and \
-             restore the stream from the paired region or a backup; {otherwise}",
+             restore the stream from the paired region or a newer backup; to go on with what is there, as after a \
+             restore from a backup, and without what is lost, delete the key {key} of the bucket {bucket} and start all \
+             instances again",
             self.stream,
             known.max(expected)
         );
