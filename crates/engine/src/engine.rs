@@ -165,6 +165,11 @@ impl Engine {
         self.0.hold_calls(held);
     }
 
+    /// Whether calls wait until they may be started again.
+    pub fn calls_are_held(&self) -> bool {
+        self.0.calls_are_held()
+    }
+
     /// Gives a command to the partition of a run and waits until it is durable.
     pub async fn command(
         &self,

@@ -190,7 +190,7 @@ impl Holdings {
         self.count_stopped(&held);
     }
 
-    /// What was known of a partition that is not held, or about to be taken anew.
+    /// What was known of a partition that is not held.
     fn forget(&self, id: PartitionId) {
         let mut held = self.write();
         held.remove(&id);
@@ -238,6 +238,10 @@ impl Holdings {
         if before && !held {
             self.tell_all(|| Message::MakeCalls);
         }
+    }
+
+    pub fn calls_are_held(&self) -> bool {
+        self.calls_held.load(Ordering::Acquire)
     }
 
     pub fn tell_all(&self, message: impl Fn() -> Message) {

@@ -25,6 +25,7 @@ use crate::overview::Records;
 use crate::pages::Pages;
 use crate::passage::Passage;
 use crate::peer::PeerSecret;
+use crate::readiness::End;
 use crate::region::RegionDesk;
 use crate::show;
 
@@ -79,6 +80,7 @@ pub struct Api<J> {
     /// but the API changes them.
     pub(crate) changing_queues: Arc<tokio::sync::Mutex<()>>,
     pub(crate) records: Arc<Records>,
+    pub(crate) end: End,
 }
 
 impl<J> Clone for Api<J> {
@@ -89,6 +91,7 @@ impl<J> Clone for Api<J> {
             bulks: self.bulks.clone(),
             changing_queues: self.changing_queues.clone(),
             records: self.records.clone(),
+            end: self.end.clone(),
         }
     }
 }
@@ -121,7 +124,14 @@ impl<J: Journal> Api<J> {
     pub fn new(mut parts: Parts<J>) -> Api<J> {
         let inner = parts.peer.clone().unwrap_or_else(PeerSecret::fresh);
         let bulks = Bulks::register(&mut parts.metrics);
-        Api { parts: Arc::new(parts), inner, bulks, changing_queues: Arc::default(), records: Arc::default() }
+        Api {
+            parts: Arc::new(parts),
+            inner,
+            bulks,
+            changing_queues: Arc::default(),
+            records: Arc::default(),
+            end: End::default(),
+        }
     }
 
     /// Who asks, if they may.

@@ -28,6 +28,7 @@ mod passage;
 mod patience;
 mod peer;
 mod queues;
+mod readiness;
 mod region;
 mod routes;
 mod serve;

@@ -245,6 +245,7 @@ impl Running {
 
     /// Stops listening, lets calls under way end, and closes the data.
     pub async fn stop(self) {
+        self.api.begin_to_end();
         self.housekeeping.abort();
         self.following.abort();
         if tokio::time::timeout(SOURCES_PATIENCE, self.sources.stop()).await.is_err() {

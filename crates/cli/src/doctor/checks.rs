@@ -145,13 +145,41 @@ pub async fn server(client: &mut Client) -> Finding {
         Ok(answer) => answer,
         Err(_) => return found("server", Level::Note, format!("none answers at {url}")),
     };
-    match answer.success() {
-        Ok(_) => found("server", Level::Ok, format!("{url} is ready")),
-        Err(error) => {
-            let text = format!("{url} is not ready: {}", clean(&error.to_string()));
-            found("server", Level::Warning, text)
-        }
+    let (level, text) = judge_server(serde_json::from_slice(&answer.body).unwrap_or_default());
+    found("server", level, format!("{url} {}", clean(&text)))
+}
+
+/// What `/readyz` says, which is ready also when it cannot take everything.
+fn judge_server(said: Readiness) -> (Level, String) {
+    if !said.ready {
+        let why = said.detail.unwrap_or_else(|| "it does not say why".to_owned());
+        return (Level::Warning, format!("is not ready: {why}"));
     }
+    if let [first, ..] = &said.stopped[..] {
+        let (count, Stopped { partition, reason }) = (said.stopped.len(), first);
+        return (Level::Warning, format!("has {count} stopped partitions; {partition}: {reason}"));
+    }
+    if !said.disk_accepts {
+        return (Level::Warning, "takes no requests: the disk is nearly used up".to_owned());
+    }
+    (Level::Ok, "is ready".to_owned())
+}
+
+#[derive(Debug, Default, serde::Deserialize)]
+struct Readiness {
+    ready: bool,
+    #[serde(default)]
+    detail: Option<String>,
+    #[serde(default)]
+    disk_accepts: bool,
+    #[serde(default)]
+    stopped: Vec<Stopped>,
+}
+
+#[derive(Debug, serde::Deserialize)]
+struct Stopped {
+    partition: u32,
+    reason: String,
 }
 
 fn found(what: &'static str, level: Level, text: String) -> Finding {
@@ -166,6 +194,24 @@ mod tests {
     fn a_sync_that_is_too_fast_or_slow_is_a_warning() {
         let level = |micros| judge_sync(Duration::from_micros(micros)).0;
         assert_eq!([level(12), level(400), level(30_000)], [Level::Warning, Level::Ok, Level::Warning]);
+    }
+
+    #[test]
+    fn a_server_that_is_ready_may_still_lack_something() {
+        let judge = |said: &str| judge_server(serde_json::from_str(said).unwrap());
+        let (level, _) = judge(r#"{"ready":true,"disk_accepts":true,"stopped":[]}"#);
+        assert_eq!(level, Level::Ok);
+        for (said, text) in [
+            (r#"{"ready":true,"disk_accepts":false,"stopped":[]}"#, "nearly used up"),
+            (r#"{"ready":true,"disk_accepts":true,"stopped":[{"partition":7,"reason":"torn"}]}"#, "7: torn"),
+            (
+                r#"{"ready":false,"reason":"ending","detail":"it ends","disk_accepts":true,"stopped":[]}"#,
+                "it ends",
+            ),
+        ] {
+            let (level, found) = judge(said);
+            assert!(level == Level::Warning && found.contains(text), "{found}");
+        }
     }
 
     #[test]

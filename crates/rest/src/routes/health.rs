@@ -79,19 +79,19 @@ pub(super) async fn livez() -> &'static str {
     "ok\n"
 }
 
-/// The process can take work: every partition runs and the disk has room.
+/// The process can answer clients usefully; what it cannot take is told in any case.
 pub(super) async fn readyz<J: Journal>(State(api): State<Api<J>>) -> Response {
-    let stopped: Vec<_> = api.engine.partitions().into_iter().filter(|info| info.stopped.is_some()).collect();
-    let accepts = api.journal.room().accepts;
-    if stopped.is_empty() && accepts {
-        return json(&object!({ "ready": true }));
-    }
-    let reasons = stopped.iter().map(|info| object!({ "partition": info.id.0, "reason": info.stopped }));
-    let body = object!({
-        "ready": false,
-        "disk_accepts": accepts,
-        "stopped": reasons.collect::<Vec<_>>(),
+    let stopped = api.engine.partitions().into_iter().filter(|info| info.stopped.is_some());
+    let stopped = stopped.map(|info| object!({ "partition": info.id.0, "reason": info.stopped }));
+    let mut body = object!({
+        "ready": true,
+        "disk_accepts": api.journal.room().accepts,
+        "stopped": stopped.collect::<Vec<_>>(),
     });
+    let Some(unready) = api.unready() else { return json(&body) };
+    body["ready"] = false.into();
+    body["reason"] = unready.code().into();
+    body["detail"] = unready.detail().into();
     (StatusCode::SERVICE_UNAVAILABLE, axum::Json(body)).into_response()
 }
 

@@ -276,3 +276,21 @@ async fn every_instance_shows_the_others_and_what_they_hold() {
         assert_eq!(holders, expected.chain(["instance-1".to_owned()]).collect::<Vec<_>>());
     }
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_instance_is_ready_while_it_is_heard_whatever_it_can_take() {
+    let world = World::start().await;
+    let ready = world.get(0, "/readyz").await.expect(200).json();
+    assert_eq!(ready, serde_json::json!({ "ready": true, "disk_accepts": true, "stopped": [] }));
+
+    let instance = &world.instances[0];
+    instance.engine.hold_calls(true);
+    let silent = world.get(0, "/readyz").await.expect(503).json();
+    assert_eq!((&silent["ready"], &silent["reason"]), (&false.into(), &"unheard".into()));
+    world.get(1, "/readyz").await.expect(200);
+    instance.engine.hold_calls(false);
+    world.get(0, "/readyz").await.expect(200);
+
+    world.change(|sight| drop(sight.members.remove(&instance.id)));
+    assert_eq!(world.get(0, "/readyz").await.expect(503).json()["reason"], "unheard", "it has just started");
+}

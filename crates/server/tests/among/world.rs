@@ -175,7 +175,7 @@ impl World {
         self.change(|sight| drop(sight.holdings.insert(partition, Holding::new(holder, epoch))));
     }
 
-    fn change(&self, change: impl FnOnce(&mut Sight)) {
+    pub fn change(&self, change: impl FnOnce(&mut Sight)) {
         self.sight.send_modify(|sight| change(Arc::make_mut(sight)));
     }
 

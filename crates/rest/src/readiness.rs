@@ -1,0 +1,63 @@
+//! Whether this process can answer clients usefully.
+//!
+//! A full disk and a stopped partition do not count: each call that they concern is refused with its reason, and metrics
+//! raise the alarm. If they counted, all instances would be taken out of service at once, and nobody would be told why.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use journal::Journal;
+
+use crate::api::Api;
+
+/// Why it cannot.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Unready {
+    /// The others do not know of it: it has just started, or it does not reach NATS.
+    Unheard,
+    /// It hands over what it has.
+    Ending,
+}
+
+impl Unready {
+    pub(crate) fn code(self) -> &'static str {
+        match self {
+            Unready::Unheard => "unheard",
+            Unready::Ending => "ending",
+        }
+    }
+
+    pub(crate) fn detail(self) -> &'static str {
+        match self {
+            Unready::Unheard => {
+                "NATS has not heard this instance yet, or not for some seconds; see whether NATS answers, and the log"
+            }
+            Unready::Ending => "this instance hands over what it has, and ends",
+        }
+    }
+}
+
+/// Whether the process is about to end. Cheap to clone.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct End(Arc<AtomicBool>);
+
+impl<J: Journal> Api<J> {
+    /// From now on clients should go to others; whoever comes is still answered.
+    pub fn begin_to_end(&self) {
+        self.end.0.store(true, Ordering::Relaxed);
+    }
+
+    pub(crate) fn unready(&self) -> Option<Unready> {
+        let seen = match (self.directory.sight(), self.directory.me()) {
+            (Some(sight), Some(me)) => sight.members.contains_key(me),
+            _ => true,
+        };
+        if self.end.0.load(Ordering::Relaxed) {
+            Some(Unready::Ending)
+        } else if !seen || self.engine.calls_are_held() {
+            Some(Unready::Unheard)
+        } else {
+            None
+        }
+    }
+}
