@@ -13,6 +13,7 @@ use words::{Epoch, PartitionId};
 
 use crate::pauses::Pauses;
 use crate::pulse::Phase;
+use crate::versions::Versions;
 use crate::{
     Action, Decision, Holder, Holding, Member, Metrics, Outlook, Register, Settings, Sight, Wait, decide,
 };
@@ -42,6 +43,7 @@ pub(crate) struct Hands<R, H> {
     taking: usize,
     waiting: BTreeMap<PartitionId, Wait>,
     pauses: Pauses,
+    versions: Versions,
     /// What was held at the last look: whatever is missing since then was lost.
     kept: BTreeMap<PartitionId, Epoch>,
     /// When it is noted next how far events are durable.
@@ -80,6 +82,7 @@ impl<R: Register, H: Holder> Hands<R, H> {
             taking: 0,
             waiting: BTreeMap::new(),
             pauses: Pauses::default(),
+            versions: Versions::default(),
             kept: BTreeMap::new(),
             high_at: Instant::now() + HIGH_EVERY,
         }
@@ -115,6 +118,9 @@ impl<R: Register, H: Holder> Hands<R, H> {
         let held = self.holder.held();
         self.count_losses(&held, now);
         let sight = Arc::clone(&self.sight.borrow_and_update());
+        if let Some(versions) = self.versions.mixed(&sight) {
+            warn!(versions, "instances of several versions live side by side; finish the upgrade");
+        }
         let trust_from = *self.trust_from.borrow_and_update();
         let outlook = Outlook {
             sight: &sight,

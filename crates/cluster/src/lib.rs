@@ -14,6 +14,7 @@ mod pauses;
 mod pulse;
 mod register;
 mod settings;
+mod versions;
 
 pub use assignment::{Owners, assign};
 pub use decide::{Action, Decision, Outlook, Wait, decide};

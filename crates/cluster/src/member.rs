@@ -23,6 +23,9 @@ pub struct Member {
     pub roles: Roles,
     /// Its fixed place among the instances, when assignment goes by ordinals.
     pub ordinal: Option<u32>,
+    /// The version of its program; older ones do not tell it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub version: Option<String>,
 }
 
 /// What an instance does.

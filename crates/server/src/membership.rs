@@ -67,6 +67,7 @@ impl Membership {
             address: cluster.advertise.clone().unwrap_or_else(|| format!("http://{address}")),
             roles: cluster.roles(),
             ordinal,
+            version: Some(env!("CARGO_PKG_VERSION").to_owned()),
         };
         let settings =
             cluster::Settings { ordinals: cluster.ordinals, ..cluster::Settings::new(config.partitions) };

@@ -163,6 +163,7 @@ mod tests {
             address,
             roles: cluster::Roles::ALL,
             ordinal: None,
+            version: None,
         };
         let request = Request::builder().uri("/livez").body(Bytes::new()).unwrap();
         let passed = HttpPassage::new().pass(&member, request, Duration::from_secs(30)).await;

@@ -26,6 +26,9 @@ pub struct InstanceView {
     pub roles: Vec<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ordinal: Option<u32>,
+    /// The version of its program; older ones do not tell it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub version: Option<String>,
 }
 
 /// Who holds a partition.

@@ -38,6 +38,7 @@ fn render(cluster: &ClusterView, screen: &Screen) -> String {
     let mut table = Table::new([
         Column::whole("INSTANCE"),
         Column::text("ADDRESS"),
+        Column::text("VERSION").minor(),
         Column::text("ROLES").minor(),
         Column::number("HOLDS").major(),
         Column::text("PARTITIONS").minor(),
@@ -48,6 +49,7 @@ fn render(cluster: &ClusterView, screen: &Screen) -> String {
         table.row([
             Cell::toned(if instance.id == *own { Tone::Strong } else { Tone::Plain }, &instance.id),
             Cell::new(&instance.address),
+            Cell::new(instance.version.as_deref().unwrap_or("-")),
             Cell::new(instance.roles.join(" ")),
             Cell::new(held.len().to_string()),
             Cell::new(held.join(" ")),
@@ -79,15 +81,15 @@ mod tests {
     #[test]
     fn instances_say_what_they_hold() {
         let json = r#"{"instance":"east-1","known":true,"active":true,"instances":[
-            {"id":"east-1","address":"127.0.0.1:7070","roles":["ingest","engine","rest"]},
+            {"id":"east-1","address":"127.0.0.1:7070","version":"0.2.0","roles":["ingest","engine","rest"]},
             {"id":"east-2","address":"127.0.0.1:7071","roles":["engine"]}],
             "partitions":[{"partition":"control","holder":"east-1","epoch":1},{"partition":"0","holder":"east-2","epoch":2},
             {"partition":"1","epoch":2}]}"#;
         let cluster: ClusterView = serde_json::from_str(json).unwrap();
         expect![[r#"
-            INSTANCE  ADDRESS         ROLES               HOLDS  PARTITIONS
-            east-1    127.0.0.1:7070  ingest engine rest      1  control
-            east-2    127.0.0.1:7071  engine                  1  0
+            INSTANCE  ADDRESS         VERSION  ROLES               HOLDS  PARTITIONS
+            east-1    127.0.0.1:7070  0.2.0    ingest engine rest      1  control
+            east-2    127.0.0.1:7071  -        engine                  1  0
             Held by nobody: 1
             east-1 answers.
         "#]]

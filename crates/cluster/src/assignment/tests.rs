@@ -9,7 +9,7 @@ use crate::{InstanceId, Member, Roles};
 
 fn member(name: &str) -> Member {
     let id = InstanceId(name.to_owned());
-    Member { id, address: format!("http://{name}:7070"), roles: Roles::ALL, ordinal: None }
+    Member { id, address: format!("http://{name}:7070"), roles: Roles::ALL, ordinal: None, version: None }
 }
 
 fn at(name: &str, ordinal: u32) -> Member {

@@ -28,7 +28,7 @@ struct Story {
 
 fn member(name: &str, ordinal: u32) -> Member {
     let id = InstanceId(name.to_owned());
-    Member { id, address: String::new(), roles: Roles::ALL, ordinal: Some(ordinal) }
+    Member { id, address: String::new(), roles: Roles::ALL, ordinal: Some(ordinal), version: None }
 }
 
 /// `me` and `you` live; nobody holds anything; partition 0 is mine, control (an odd number) yours.

@@ -30,7 +30,7 @@ async fn register(server: &NatsCluster) -> NatsRegister {
 
 fn member(name: &str) -> Member {
     let id = InstanceId(name.to_owned());
-    Member { id, address: format!("http://{name}:7070"), roles: Roles::ALL, ordinal: None }
+    Member { id, address: format!("http://{name}:7070"), roles: Roles::ALL, ordinal: None, version: None }
 }
 
 fn held_by(name: &str, epoch: u64) -> Holding {

@@ -325,8 +325,13 @@ fn messages_on_their_way_are_as_described() {
 
 #[test]
 fn what_an_installation_shows_of_itself_is_as_described() {
-    let instance =
-        InstanceView { id: text("a"), address: text("a:7071"), roles: vec![text("rest")], ordinal: Some(0) };
+    let instance = InstanceView {
+        id: text("a"),
+        address: text("a:7071"),
+        roles: vec![text("rest")],
+        ordinal: Some(0),
+        version: some("0.1.0"),
+    };
     check("Instance", From::Server, instance.clone());
     let holding = HoldingView { partition: text("control"), holder: some("a"), epoch: 4 };
     check("Holding", From::Server, holding.clone());

@@ -57,5 +57,6 @@ fn instance(member: &Member) -> InstanceView {
         address: member.address.clone(),
         roles: roles.into_iter().filter(|(has, _)| *has).map(|(_, name)| name.to_owned()).collect(),
         ordinal: member.ordinal,
+        version: member.version.clone(),
     }
 }

@@ -218,7 +218,7 @@ impl World {
 impl Instance {
     fn member(&self) -> Member {
         let address = format!("http://{}", self.address);
-        Member { id: self.id.clone(), address, roles: self.roles, ordinal: None }
+        Member { id: self.id.clone(), address, roles: self.roles, ordinal: None, version: None }
     }
 
     async fn start(

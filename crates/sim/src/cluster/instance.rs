@@ -68,7 +68,13 @@ impl Instance {
             engine::Metrics::register(&mut Registry::default()),
         );
         let id = InstanceId(format!("i{life}"));
-        let member = Member { id, address: format!("http://i{life}"), roles: Roles::ALL, ordinal: None };
+        let member = Member {
+            id,
+            address: format!("http://i{life}"),
+            roles: Roles::ALL,
+            ordinal: None,
+            version: None,
+        };
         let known = tokio::sync::Mutex::new(known);
         let (control, own) = (AtomicBool::new(false), journal.clone());
         let holder = Arc::new(Hold {

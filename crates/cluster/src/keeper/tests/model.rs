@@ -224,7 +224,13 @@ impl Fleet {
     pub(super) fn join(&mut self) {
         self.joined += 1;
         let me = InstanceId(format!("sortie-{}", self.joined));
-        let member = Member { id: me.clone(), address: String::new(), roles: Roles::ALL, ordinal: None };
+        let member = Member {
+            id: me.clone(),
+            address: String::new(),
+            roles: Roles::ALL,
+            ordinal: None,
+            version: None,
+        };
         let link = Arc::new(Link {
             world: Arc::clone(&self.world),
             me,
@@ -365,6 +371,7 @@ impl Fleet {
                 address: String::new(),
                 roles: Roles::ALL,
                 ordinal: None,
+                version: None,
             })
             .collect();
         let world = self.world.lock().unwrap();
