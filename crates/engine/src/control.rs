@@ -15,7 +15,7 @@ use words::{Epoch, PartitionId, Seq, WorkflowName};
 use self::book::{Book, ControlEvent};
 pub use self::documents::{Document, Documents, Expected, Shelves};
 use crate::limits::{DOCUMENT_BYTES_MAX, DOCUMENT_NAME_BYTES_MAX, DOCUMENTS_MAX, RECOVERY_READ_BYTES};
-use crate::recovery::snapshot_lost;
+use crate::recovery::{Kept, snapshot_lost};
 use crate::{Catalog, Catalogs, Entry};
 
 /// The control partition, as its owner or one of those who follow it. Cheap to clone.
@@ -99,8 +99,8 @@ pub enum ControlError {
     Read(#[from] ReadError),
     #[error("the control partition could be read through {tail} only, and ends at {events_tail}")]
     Short { tail: Seq, events_tail: Seq },
-    #[error("{}", snapshot_lost(PartitionId::CONTROL, *found, *first))]
-    SnapshotLost { found: Seq, first: Seq },
+    #[error("{}", snapshot_lost(PartitionId::CONTROL, *found, *first, *kept))]
+    SnapshotLost { found: Seq, first: Seq, kept: Kept },
     #[error(
         "event {seq} of the control partition cannot be read; it was written by a newer version of Sortie"
     )]
@@ -356,7 +356,10 @@ impl<J: Journal> Inner<J> {
         let snapshot = self.journal.snapshot_get(PartitionId::CONTROL).await?;
         let found = snapshot.as_ref().map_or(Seq::ZERO, |snapshot| snapshot.through);
         match snapshot.filter(|snapshot| snapshot.through > book.tail && snapshot.through.next() >= first) {
-            None => Err(ControlError::SnapshotLost { found: found.max(book.tail), first }),
+            None => {
+                let (found, kept) = (found.max(book.tail), Kept::by(&*self.journal));
+                Err(ControlError::SnapshotLost { found, first, kept })
+            }
             Some(snapshot) => {
                 book.restore(&snapshot.bytes, found).map_err(|_| ControlError::Decode { seq: found })
             }

@@ -22,4 +22,4 @@ pub use control::{
 pub use engine::{CommandError, Engine, PartitionInfo, Settings};
 pub use metrics::{Metrics, Reading};
 pub use order::{Context, Effects, Order, Reply, Stop, Subject, idempotency_key};
-pub use recovery::RecoveryError;
+pub use recovery::{Kept, RecoveryError};

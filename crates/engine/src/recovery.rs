@@ -38,8 +38,8 @@ pub enum RecoveryError {
     Request { seq: Seq, source: Unreadable },
     #[error("the snapshot: {source}")]
     Snapshot { source: Unreadable },
-    #[error("{}", snapshot_lost(*partition, *found, *first))]
-    SnapshotLost { partition: PartitionId, found: Seq, first: Seq },
+    #[error("{}", snapshot_lost(*partition, *found, *first, *kept))]
+    SnapshotLost { partition: PartitionId, found: Seq, first: Seq, kept: Kept },
     /// Its events never came here, or were lost: what is appended now would contradict it.
     #[error(
         "the newest snapshot goes through {snapshot}, the events end at {tail}: it belongs to a history that was lost; \
@@ -93,7 +93,7 @@ pub(crate) async fn recover<J: Journal>(
     let mut bytes_since_snapshot = 0;
     while seq < claim.events_tail {
         let records = journal.read(partition, seq.next(), RECOVERY_READ_BYTES).await;
-        for record in records.map_err(|error| behind_snapshot(error, snapshot_through))? {
+        for record in records.map_err(|error| behind_snapshot(error, snapshot_through, Kept::by(journal)))? {
             // Written by another owner since: with it the state would be ahead of the tail that it counts for.
             if record.seq > claim.events_tail {
                 return Err(AppendError::Fenced { partition }.into());
@@ -161,22 +161,44 @@ async fn claim<J: Journal>(journal: &J, partition: PartitionId) -> Result<Claim,
 }
 
 /// Events are trimmed only up to a snapshot that is durable: when they begin later, one is gone.
-fn behind_snapshot(error: ReadError, found: Seq) -> RecoveryError {
+fn behind_snapshot(error: ReadError, found: Seq, kept: Kept) -> RecoveryError {
     match error {
         ReadError::Trimmed { partition, first, .. } => {
-            RecoveryError::SnapshotLost { partition, found, first }
+            RecoveryError::SnapshotLost { partition, found, first, kept }
         }
         error => RecoveryError::Read(error),
     }
 }
 
+/// Where snapshots are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kept {
+    /// With the data of this process.
+    Here,
+    /// In a store that several instances share.
+    Shared,
+}
+
+impl Kept {
+    pub(crate) fn by<J: Journal>(journal: &J) -> Kept {
+        if journal.is_shared() { Kept::Shared } else { Kept::Here }
+    }
+
+    fn fix(self) -> &'static str {
+        match self {
+            Kept::Here => "restore the snapshots directory from a backup",
+            Kept::Shared => {
+                "see that cluster.snapshots names the store that they were written to, and restore that store from a backup"
+            }
+        }
+    }
+}
+
 /// What is said of a partition whose newest snapshot is not the one that its events follow.
-pub(crate) fn snapshot_lost(partition: PartitionId, found: Seq, first: Seq) -> String {
+pub(crate) fn snapshot_lost(partition: PartitionId, found: Seq, first: Seq, kept: Kept) -> String {
     let missing = first.0.saturating_sub(1);
-    format!(
-        "snapshot {missing} of partition {partition} is missing, the newest is {found}: \
-         restore the snapshots directory from a backup"
-    )
+    let fix = kept.fix();
+    format!("snapshot {missing} of partition {partition} is missing, the newest is {found}: {fix}")
 }
 
 /// The ids of requests that still wait in the inbox are known again before anybody can ask. Answers with the time

@@ -1,5 +1,7 @@
 //! The streams of an installation: made when they are missing, refused when they are not what the journal needs.
 
+mod noted;
+
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -14,6 +16,8 @@ use crate::nats_journal::Installation;
 use crate::open::OpenError;
 use crate::pause::ask_again;
 use crate::wire::WireError;
+
+pub use noted::note_snapshots;
 
 /// Streams that are made at once. Each elects a leader.
 const AT_ONCE: usize = 8;

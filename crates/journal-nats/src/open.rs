@@ -44,6 +44,13 @@ pub enum OpenError {
     /// A stream that is not what the journal needs.
     #[error("stream {stream} has {field} {found}, it must be {asked}; {fix}")]
     Stream { stream: String, field: &'static str, found: String, asked: String, fix: String },
+    /// Snapshots are looked for elsewhere than where they are.
+    #[error(
+        "cluster.snapshots is {asked}, and the snapshots of this installation are in {noted}: set cluster.snapshots to \
+         {noted}; or, to move them, stop all instances, copy all there is from {noted} to {asked}, set the metadata {key} \
+         of the stream {stream} to {asked}, and start them again"
+    )]
+    Snapshots { noted: String, asked: String, stream: String, key: String },
     #[error("{stream}: NATS refused to make the stream: {why}")]
     Refused { stream: String, why: String },
     #[error("NATS did not answer: {0}")]

@@ -5,7 +5,7 @@ use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use journal_nats::regions::{Paired, RegionError, Regions};
-use journal_nats::snapshots::address::{AddressError, AnyStore};
+use journal_nats::snapshots::address::{AddressError, AnyStore, without_secrets};
 use journal_nats::snapshots::bucket::Bucket;
 use journal_nats::snapshots::stored::StoredSnapshots;
 use journal_nats::{
@@ -78,6 +78,9 @@ impl Nats {
             let opened = async {
                 if own {
                     layout::ensure(&client, &settings.installation, settings.replicas).await?;
+                    let (region, place) =
+                        (config.region.name.as_deref(), without_secrets(&cluster.snapshots));
+                    layout::note_snapshots(&client, &settings.installation, region, &place).await?;
                 } else {
                     layout::check_partitions(&client, &settings.installation).await?;
                 }

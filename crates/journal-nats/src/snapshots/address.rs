@@ -35,6 +35,15 @@ pub enum AddressError {
     Store(#[from] StoreError),
 }
 
+/// An address as it may be shown and compared: without what somebody signs in with.
+pub fn without_secrets(address: &str) -> String {
+    let Some((scheme, rest)) = address.split_once("://") else { return address.to_owned() };
+    let rest = rest.split(['?', '#']).next().unwrap_or_default();
+    let (authority, path) = rest.split_once('/').map_or((rest, ""), |(authority, path)| (authority, path));
+    let host = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
+    format!("{scheme}://{host}/{path}").trim_end_matches('/').to_owned()
+}
+
 impl AnyStore {
     /// `s3://bucket/prefix`, `az://container/prefix`, `gs://bucket/prefix` or `file:///directory`.
     pub fn at(address: &str) -> Result<AnyStore, AddressError> {
@@ -100,6 +109,18 @@ impl Store for AnyStore {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_address_is_compared_without_its_secrets() {
+        for (address, shown) in [
+            ("nats", "nats"),
+            ("file:///mnt/shared/", "file:///mnt/shared"),
+            ("s3://bucket", "s3://bucket"),
+            ("s3://key:secret@bucket/prefix/?token=x", "s3://bucket/prefix"),
+        ] {
+            assert_eq!(without_secrets(address), shown);
+        }
+    }
 
     #[test]
     fn addresses_name_a_store_or_say_what_to_write() {

@@ -192,3 +192,26 @@ async fn a_stream_with_the_subjects_of_another_is_refused_fenced_or_not() {
         assert_eq!((stream, field, found), (name, "subjects", other));
     }
 }
+
+#[tokio::test]
+async fn another_place_of_snapshots_is_refused_in_the_same_region_alone() {
+    let settings = settings(shared());
+    let client = Client::connect(&settings).await.unwrap();
+    layout::ensure(&client, &settings.installation, settings.replicas).await.unwrap();
+    let note =
+        async |region, place| layout::note_snapshots(&client, &settings.installation, region, place).await;
+    note(None, "nats").await.unwrap();
+    note(None, "nats").await.unwrap();
+    let refused = note(None, "s3://bucket").await.unwrap_err();
+    assert!(refused.is_of_settings());
+    let text = refused.to_string();
+    for part in ["cluster.snapshots is s3://bucket", "are in nats", "sortie.snapshots", "_JRN_ctl"] {
+        assert!(text.contains(part), "{text}");
+    }
+    // What is noted goes with the stream to the pair, which may have a store of its own.
+    note(Some("east"), "s3://east").await.unwrap();
+    note(Some("west"), "s3://west").await.unwrap();
+    assert!(note(Some("east"), "s3://west").await.is_err());
+    // The streams are still as they must be.
+    layout::ensure(&client, &settings.installation, settings.replicas).await.unwrap();
+}
