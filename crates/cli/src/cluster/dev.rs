@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, bail, ensure};
 use clap::Args;
 use drone_delivery::{Durability, Fleet, Settings, workflows};
+use http::StatusCode;
 
 use super::child::Child;
 use super::keys::{Keys, write_private};
@@ -21,6 +22,8 @@ use crate::signals::Signals;
 const START_MAX: Duration = Duration::from_secs(120);
 /// Longer than an instance takes to let go of what it has.
 const STOP_MAX: Duration = Duration::from_secs(45);
+/// Longer than the holder of a partition that is gone is waited for.
+const APPLY_MAX: Duration = Duration::from_secs(60);
 const ASK_MAX: Duration = Duration::from_secs(2);
 const POLL: Duration = Duration::from_millis(200);
 
@@ -253,7 +256,16 @@ impl Members {
     }
 }
 
+/// Applies a workflow. Partitions may still change hands, above all after members were killed: then it is tried again.
 async fn apply(region: &Region, keys: &Keys, source: String) -> anyhow::Result<()> {
     let mut client = Client::new(&region.instances[0].url(), Some(&keys.token))?;
-    client.send(Call::post("/v1/workflows", "application/yaml", source)).await.map(drop)
+    let began = Instant::now();
+    loop {
+        let call = Call::post("/v1/workflows", "application/yaml", source.clone());
+        let answer = client.try_send(call).await?;
+        if answer.status != StatusCode::SERVICE_UNAVAILABLE || began.elapsed() >= APPLY_MAX {
+            return Ok(answer.success().map(drop)?);
+        }
+        tokio::time::sleep(POLL).await;
+    }
 }
