@@ -136,7 +136,7 @@ impl<J: Journal> Control<J> {
             return Err(ControlError::Short { tail: book.tail, events_tail: claim.events_tail });
         }
         inner.owned.send_replace(Some(claim.epoch));
-        inner.snapshot(&book).await;
+        inner.snapshot(&book, claim.epoch).await;
         Ok(claim.epoch)
     }
 
@@ -323,7 +323,7 @@ impl<J: Journal> Inner<J> {
             }
         }
         book.push(event);
-        self.snapshot(book).await;
+        self.snapshot(book, epoch).await;
         Ok(())
     }
 
@@ -368,13 +368,13 @@ impl<J: Journal> Inner<J> {
 
     /// Keeps the book in a snapshot and lets the journal forget its frames: one log holds all partitions, and
     /// the oldest frame that anybody needs keeps everything behind it.
-    async fn snapshot(&self, book: &Book) {
+    async fn snapshot(&self, book: &Book, epoch: Epoch) {
         if book.tail == Seq::ZERO {
             return;
         }
         let snapshot = Snapshot { through: book.tail, bytes: book.snapshot() };
-        let stored = match self.journal.snapshot_put(PartitionId::CONTROL, snapshot).await {
-            Ok(()) => self.journal.trim(PartitionId::CONTROL, book.tail.next(), Seq(1)).await,
+        let stored = match self.journal.snapshot_put(PartitionId::CONTROL, epoch, snapshot).await {
+            Ok(()) => self.journal.trim(PartitionId::CONTROL, epoch, book.tail.next(), Seq(1)).await,
             Err(error) => Err(error),
         };
         if let Err(error) = stored {

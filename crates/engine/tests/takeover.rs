@@ -95,18 +95,29 @@ impl Journal for SharedJournal {
         self.memory.inbox_tail(partition)
     }
 
-    async fn snapshot_put(&self, partition: PartitionId, snapshot: Snapshot) -> Result<(), AppendError> {
+    async fn snapshot_put(
+        &self,
+        partition: PartitionId,
+        epoch: Epoch,
+        snapshot: Snapshot,
+    ) -> Result<(), AppendError> {
         let kept = self.kept(partition, snapshot.through).exists() || partition == PartitionId::CONTROL;
         assert!(kept, "the tables come first");
-        self.memory.snapshot_put(partition, snapshot).await
+        self.memory.snapshot_put(partition, epoch, snapshot).await
     }
 
     async fn snapshot_get(&self, partition: PartitionId) -> Result<Option<Snapshot>, ReadError> {
         self.memory.snapshot_get(partition).await
     }
 
-    async fn trim(&self, partition: PartitionId, events: Seq, inbox: Seq) -> Result<(), AppendError> {
-        self.memory.trim(partition, events, inbox).await
+    async fn trim(
+        &self,
+        partition: PartitionId,
+        epoch: Epoch,
+        events: Seq,
+        inbox: Seq,
+    ) -> Result<(), AppendError> {
+        self.memory.trim(partition, epoch, events, inbox).await
     }
 
     fn is_shared(&self) -> bool {
@@ -116,6 +127,7 @@ impl Journal for SharedJournal {
     async fn tables_put(
         &self,
         partition: PartitionId,
+        _epoch: Epoch,
         through: Seq,
         dir: PathBuf,
     ) -> Result<(), AppendError> {
@@ -469,7 +481,7 @@ async fn a_snapshot_of_events_that_are_not_there_is_refused() {
     first.snapshot().await;
     let (memory, tables, first_disk) = first.leave().await;
     let ahead = Snapshot { through: Seq(100_000), ..memory.snapshot_get(P).await.unwrap().unwrap() };
-    memory.snapshot_put(P, ahead).await.unwrap();
+    memory.snapshot_put(P, Epoch(1), ahead).await.unwrap();
     let second = machine(memory, &tables, first_disk).await;
     let stopped = second.engine.partitions()[0].stopped.clone().expect("two histories are mixed");
     assert!(stopped.contains("100000"), "{stopped}");

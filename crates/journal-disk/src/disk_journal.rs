@@ -175,7 +175,12 @@ impl Journal for DiskJournal {
         self.index.inbox_tail(self.index.slot(partition))
     }
 
-    async fn snapshot_put(&self, partition: PartitionId, snapshot: Snapshot) -> Result<(), AppendError> {
+    async fn snapshot_put(
+        &self,
+        partition: PartitionId,
+        _epoch: Epoch,
+        snapshot: Snapshot,
+    ) -> Result<(), AppendError> {
         let slot = self.index.slot(partition);
         let snapshots = Arc::clone(&self.snapshots);
         host::run_blocking(move || snapshots.put(slot, &snapshot)).await
@@ -187,7 +192,13 @@ impl Journal for DiskJournal {
         host::run_blocking(move || snapshots.get(slot)).await
     }
 
-    async fn trim(&self, partition: PartitionId, events: Seq, inbox: Seq) -> Result<(), AppendError> {
+    async fn trim(
+        &self,
+        partition: PartitionId,
+        _epoch: Epoch,
+        events: Seq,
+        inbox: Seq,
+    ) -> Result<(), AppendError> {
         self.ask(partition, Ask::Trim { events, inbox }, 0).await.map(|_| ())
     }
 

@@ -77,10 +77,10 @@ impl Events {
         }
     }
 
-    /// The epoch that this process holds the partition under; fenced when it knows that it does not.
-    pub(crate) fn epoch(&self) -> Result<Epoch, AppendError> {
-        let owned = self.lock().owned;
-        owned.map(|owned| owned.epoch).ok_or(AppendError::Fenced { partition: self.partition })
+    /// Whether this process holds the partition under this epoch; fenced when it knows that it does not.
+    pub(crate) fn check_epoch(&self, epoch: Epoch) -> Result<(), AppendError> {
+        let owned = self.lock().owned.is_some_and(|owned| owned.epoch == epoch);
+        owned.then_some(()).ok_or(AppendError::Fenced { partition: self.partition })
     }
 
     /// Begins anew with a stream that was replaced.

@@ -234,9 +234,14 @@ impl<W: Wire, S: Snapshots> Journal for NatsJournal<W, S> {
         batch::NUMBERS
     }
 
-    async fn snapshot_put(&self, partition: PartitionId, snapshot: Snapshot) -> Result<(), AppendError> {
+    async fn snapshot_put(
+        &self,
+        partition: PartitionId,
+        epoch: Epoch,
+        snapshot: Snapshot,
+    ) -> Result<(), AppendError> {
         let events = &self.partition(partition).events;
-        let epoch = events.epoch()?;
+        events.check_epoch(epoch)?;
         let mark = events.mark(&*self.wire, snapshot.through).await.map_err(|error| {
             tracing::warn!(%partition, %error, "the history of a snapshot could not be looked at");
             AppendError::Unknown { partition }
@@ -262,7 +267,13 @@ impl<W: Wire, S: Snapshots> Journal for NatsJournal<W, S> {
         Ok(None)
     }
 
-    async fn trim(&self, partition: PartitionId, events: Seq, inbox: Seq) -> Result<(), AppendError> {
+    async fn trim(
+        &self,
+        partition: PartitionId,
+        epoch: Epoch,
+        events: Seq,
+        inbox: Seq,
+    ) -> Result<(), AppendError> {
         let held = self.partition(partition);
         let trimmed = async {
             held.events.trim(&*self.wire, events).await?;
@@ -272,7 +283,7 @@ impl<W: Wire, S: Snapshots> Journal for NatsJournal<W, S> {
             tracing::warn!(%partition, %error, "trimming is left to the next snapshot");
             AppendError::Unknown { partition }
         })?;
-        if let Ok(epoch) = held.events.epoch() {
+        if held.events.check_epoch(epoch).is_ok() {
             self.snapshots.clean(partition, epoch).await;
         }
         Ok(())
@@ -285,10 +296,11 @@ impl<W: Wire, S: Snapshots> Journal for NatsJournal<W, S> {
     async fn tables_put(
         &self,
         partition: PartitionId,
+        epoch: Epoch,
         through: Seq,
         dir: PathBuf,
     ) -> Result<(), AppendError> {
-        let epoch = self.partition(partition).events.epoch()?;
+        self.partition(partition).events.check_epoch(epoch)?;
         self.snapshots.tables_put(partition, epoch, through, dir).await
     }
 

@@ -104,10 +104,11 @@ pub trait Journal: Send + Sync + 'static {
         1
     }
 
-    /// Stores a snapshot durably; older ones may go.
+    /// Stores a snapshot durably, as the owner of this epoch; older ones may go.
     fn snapshot_put(
         &self,
         partition: PartitionId,
+        epoch: Epoch,
         snapshot: Snapshot,
     ) -> impl Future<Output = Result<(), AppendError>> + Send;
 
@@ -118,10 +119,12 @@ pub trait Journal: Send + Sync + 'static {
     ) -> impl Future<Output = Result<Option<Snapshot>, ReadError>> + Send;
 
     /// Allows the journal to forget frames below `events` and requests below `inbox`. What was allowed once
-    /// stays allowed; what lies behind the tail is not touched.
+    /// stays allowed; what lies behind the tail is not touched. The epoch is that of the owner whose snapshot stands
+    /// for what is forgotten: one that is late takes nothing from its successor.
     fn trim(
         &self,
         partition: PartitionId,
+        epoch: Epoch,
         events: Seq,
         inbox: Seq,
     ) -> impl Future<Output = Result<(), AppendError>> + Send;
@@ -137,10 +140,11 @@ pub trait Journal: Send + Sync + 'static {
     fn tables_put(
         &self,
         partition: PartitionId,
+        epoch: Epoch,
         through: Seq,
         dir: PathBuf,
     ) -> impl Future<Output = Result<(), AppendError>> + Send {
-        let _ = (partition, through, dir);
+        let _ = (partition, epoch, through, dir);
         async { Ok(()) }
     }
 

@@ -208,7 +208,12 @@ impl Journal for MemoryJournal {
         self.lock().partition(partition).inbox_tail.subscribe()
     }
 
-    async fn snapshot_put(&self, partition: PartitionId, snapshot: Snapshot) -> Result<(), AppendError> {
+    async fn snapshot_put(
+        &self,
+        partition: PartitionId,
+        _epoch: Epoch,
+        snapshot: Snapshot,
+    ) -> Result<(), AppendError> {
         let mut state = self.open(AppendError::Closed)?;
         let held = state.partition(partition);
         if held.snapshot.as_ref().is_none_or(|kept| kept.through <= snapshot.through) {
@@ -225,6 +230,7 @@ impl Journal for MemoryJournal {
     async fn tables_put(
         &self,
         partition: PartitionId,
+        _epoch: Epoch,
         through: Seq,
         dir: PathBuf,
     ) -> Result<(), AppendError> {
@@ -247,7 +253,13 @@ impl Journal for MemoryJournal {
         Ok(self.open(ReadError::Closed)?.partition(partition).snapshot.clone())
     }
 
-    async fn trim(&self, partition: PartitionId, events: Seq, inbox: Seq) -> Result<(), AppendError> {
+    async fn trim(
+        &self,
+        partition: PartitionId,
+        _epoch: Epoch,
+        events: Seq,
+        inbox: Seq,
+    ) -> Result<(), AppendError> {
         let mut state = self.open(AppendError::Closed)?;
         let held = state.partition(partition);
         held.events.trim(events);

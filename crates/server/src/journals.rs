@@ -148,16 +148,27 @@ impl Journal for AnyJournal {
         ask!(self, journal => journal.inbox_step())
     }
 
-    async fn snapshot_put(&self, partition: PartitionId, snapshot: Snapshot) -> Result<(), AppendError> {
-        ask!(self, journal => journal.snapshot_put(partition, snapshot).await)
+    async fn snapshot_put(
+        &self,
+        partition: PartitionId,
+        epoch: Epoch,
+        snapshot: Snapshot,
+    ) -> Result<(), AppendError> {
+        ask!(self, journal => journal.snapshot_put(partition, epoch, snapshot).await)
     }
 
     async fn snapshot_get(&self, partition: PartitionId) -> Result<Option<Snapshot>, ReadError> {
         ask!(self, journal => journal.snapshot_get(partition).await)
     }
 
-    async fn trim(&self, partition: PartitionId, events: Seq, inbox: Seq) -> Result<(), AppendError> {
-        ask!(self, journal => journal.trim(partition, events, inbox).await)
+    async fn trim(
+        &self,
+        partition: PartitionId,
+        epoch: Epoch,
+        events: Seq,
+        inbox: Seq,
+    ) -> Result<(), AppendError> {
+        ask!(self, journal => journal.trim(partition, epoch, events, inbox).await)
     }
 
     fn is_shared(&self) -> bool {
@@ -167,10 +178,11 @@ impl Journal for AnyJournal {
     async fn tables_put(
         &self,
         partition: PartitionId,
+        epoch: Epoch,
         through: Seq,
         dir: PathBuf,
     ) -> Result<(), AppendError> {
-        ask!(self, journal => journal.tables_put(partition, through, dir).await)
+        ask!(self, journal => journal.tables_put(partition, epoch, through, dir).await)
     }
 
     async fn tables_get(&self, partition: PartitionId, through: Seq, dir: PathBuf) -> Result<(), ReadError> {

@@ -160,8 +160,13 @@ impl Journal for Watched {
         self.inner.inbox_tail(partition)
     }
 
-    async fn snapshot_put(&self, partition: PartitionId, snapshot: Snapshot) -> Result<(), AppendError> {
-        let stored = self.inner.snapshot_put(partition, snapshot.clone()).await;
+    async fn snapshot_put(
+        &self,
+        partition: PartitionId,
+        epoch: Epoch,
+        snapshot: Snapshot,
+    ) -> Result<(), AppendError> {
+        let stored = self.inner.snapshot_put(partition, epoch, snapshot.clone()).await;
         self.sim.look_for_death();
         stored?;
         let inbox_through = match journal::codec::decode_pair::<State, Queues>(&snapshot.bytes) {
@@ -185,9 +190,15 @@ impl Journal for Watched {
         Ok(snapshot)
     }
 
-    async fn trim(&self, partition: PartitionId, events: Seq, inbox: Seq) -> Result<(), AppendError> {
+    async fn trim(
+        &self,
+        partition: PartitionId,
+        epoch: Epoch,
+        events: Seq,
+        inbox: Seq,
+    ) -> Result<(), AppendError> {
         self.see(Sighting::Trimmed { partition, events, inbox });
-        self.inner.trim(partition, events, inbox).await
+        self.inner.trim(partition, epoch, events, inbox).await
     }
 
     fn room(&self) -> Room {

@@ -6,7 +6,7 @@
 
 use journal::{Journal, Snapshot};
 use planted::Bug;
-use words::{PartitionId, Seq};
+use words::{Epoch, PartitionId, Seq};
 
 use super::{Message, Partition, Shared};
 
@@ -54,7 +54,8 @@ impl<J: Journal> Partition<J> {
         if !self.snapshots.is_due(self.tail, self.shared.settings.snapshot_after_bytes) {
             return;
         }
-        let (id, through, inbox) = (self.id, self.tail, self.state.inbox_through());
+        let (id, epoch, through) = (self.id, self.epoch, self.tail);
+        let inbox = self.state.inbox_through();
         let bytes = journal::codec::encode_pair(&self.state, &self.queues);
         self.snapshots = Schedule {
             through: self.snapshots.through,
@@ -65,7 +66,7 @@ impl<J: Journal> Partition<J> {
         };
         let (shared, tx) = (self.shared.clone(), self.tx.clone());
         host::spawn("snapshot", async move {
-            let stored = store(&shared, id, Snapshot { through, bytes }, inbox).await;
+            let stored = store(&shared, id, epoch, Snapshot { through, bytes }, inbox).await;
             // Let go first: whoever learns that the snapshot is done may close the journal.
             drop(shared);
             if let Err(error) = &stored {
@@ -85,24 +86,30 @@ impl<J: Journal> Partition<J> {
 async fn store<J: Journal>(
     shared: &Shared<J>,
     id: PartitionId,
+    epoch: Epoch,
     snapshot: Snapshot,
     inbox: Seq,
 ) -> Result<(), String> {
     let through = snapshot.through;
     if planted::is(Bug::TrimBeforeSnapshot) {
-        let trimmed = shared.journal.trim(id, through.next(), inbox.next()).await;
+        let trimmed = shared.journal.trim(id, epoch, through.next(), inbox.next()).await;
         trimmed.map_err(|error| error.to_string())?;
     }
     if !planted::is(Bug::ViewNotFlushed) {
-        keep_view(shared, id, through).await?;
+        keep_view(shared, id, epoch, through).await?;
     }
-    shared.journal.snapshot_put(id, snapshot).await.map_err(|error| error.to_string())?;
+    shared.journal.snapshot_put(id, epoch, snapshot).await.map_err(|error| error.to_string())?;
     let inbox = if planted::is(Bug::TrimTooFar) { inbox.next() } else { inbox };
-    shared.journal.trim(id, through.next(), inbox.next()).await.map_err(|error| error.to_string())
+    shared.journal.trim(id, epoch, through.next(), inbox.next()).await.map_err(|error| error.to_string())
 }
 
 /// Makes all that the view holds through here durable, where the next owner finds it.
-async fn keep_view<J: Journal>(shared: &Shared<J>, id: PartitionId, through: Seq) -> Result<(), String> {
+async fn keep_view<J: Journal>(
+    shared: &Shared<J>,
+    id: PartitionId,
+    epoch: Epoch,
+    through: Seq,
+) -> Result<(), String> {
     let view = shared.view.clone();
     if !shared.journal.is_shared() {
         let flushed = host::run_blocking(move || view.flush(id, through)).await;
@@ -114,7 +121,7 @@ async fn keep_view<J: Journal>(shared: &Shared<J>, id: PartitionId, through: Seq
         Ok(staging)
     };
     let staging = host::run_blocking(checkpoint).await.map_err(|error: view::Error| error.to_string())?;
-    let put = shared.journal.tables_put(id, through, staging.path().to_owned()).await;
+    let put = shared.journal.tables_put(id, epoch, through, staging.path().to_owned()).await;
     host::run_blocking(move || drop(staging)).await;
     put.map_err(|error| error.to_string())
 }

@@ -180,7 +180,7 @@ async fn trimmed_segments_are_removed_and_the_rest_is_served() {
     for _ in 0..100 {
         journal.inbox_append(ONE, vec![record.clone()]).await.unwrap();
     }
-    journal.trim(ONE, Seq(1), Seq(96)).await.unwrap();
+    journal.trim(ONE, Epoch(1), Seq(1), Seq(96)).await.unwrap();
     let has = |number| disk.files().iter().any(|(path, _)| *path == crate::segment::path(number));
     until("the first segment is gone", || !has(1)).await;
     assert_eq!(journal.inbox_read(ONE, Seq(96), 100_000).await.unwrap().len(), 5);

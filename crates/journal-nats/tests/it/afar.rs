@@ -138,7 +138,7 @@ async fn a_snapshot_of_a_history_that_was_replaced_is_passed_over() {
         journal.append(ONE, claim.epoch, Seq(before), bytes("old")).await.unwrap();
     }
     let snapshot = Snapshot { through: Seq(3), bytes: bytes("state of old") };
-    journal.snapshot_put(ONE, snapshot.clone()).await.unwrap();
+    journal.snapshot_put(ONE, claim.epoch, snapshot.clone()).await.unwrap();
     assert_eq!(journal.snapshot_get(ONE).await.unwrap(), Some(snapshot));
 
     let client = Client::connect(&settings).await.unwrap();

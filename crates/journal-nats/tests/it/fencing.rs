@@ -1,7 +1,9 @@
 //! One owner at a time, whoever sleeps and whoever hurries.
 
-use journal::{AppendError, Journal as _};
-use journal_nats::{Client, layout};
+use journal::{AppendError, Journal as _, Snapshot};
+use journal_nats::snapshots::directory::Directory;
+use journal_nats::snapshots::stored::StoredSnapshots;
+use journal_nats::{Client, NatsJournal, layout};
 use tokio::task::JoinSet;
 use words::{PartitionId, Seq};
 
@@ -97,4 +99,45 @@ async fn a_frame_is_found_among_many_epochs() {
         assert_eq!((found[0].seq, &found[0].bytes[..]), (Seq(from), format!("{from}").as_bytes()));
     }
     assert_eq!(open(&settings).await.read(ONE, tail.next(), 1).await, Ok(vec![]));
+}
+
+#[tokio::test]
+async fn a_snapshot_of_an_earlier_term_takes_nothing_from_the_next_one() {
+    let (settings, dir) = (settings(shared()), tempfile::tempdir().unwrap());
+    let open = async || {
+        let store = Directory::new(dir.path().join("store"));
+        let snapshots = StoredSnapshots::new(store, &settings.installation.name);
+        NatsJournal::open(&settings, snapshots).await.unwrap()
+    };
+    let tables = |name: &str| {
+        let tables = dir.path().join(name);
+        std::fs::create_dir(&tables).unwrap();
+        // Large enough for an object of its own.
+        std::fs::write(tables.join("table"), name.repeat(10_000)).unwrap();
+        tables
+    };
+    let snapshot = |through| Snapshot { through, bytes: bytes("state") };
+    let journal = open().await;
+    let early = journal.claim(ONE).await.unwrap().epoch;
+    let tail = journal.append(ONE, early, Seq(0), bytes("a")).await.unwrap();
+    journal.tables_put(ONE, early, tail, tables("early")).await.unwrap();
+    journal.snapshot_put(ONE, early, snapshot(tail)).await.unwrap();
+    let late_trim = journal.trim(ONE, early, tail.next(), Seq(1));
+
+    // The same process has the partition once more, and a snapshot under way.
+    let next = journal.claim(ONE).await.unwrap().epoch;
+    assert_eq!(journal.snapshot_get(ONE).await.unwrap(), Some(snapshot(tail)));
+    let tail = journal.append(ONE, next, tail, bytes("b")).await.unwrap();
+    journal.tables_put(ONE, next, tail, tables("next")).await.unwrap();
+    late_trim.await.unwrap();
+    let fenced = Err(AppendError::Fenced { partition: ONE });
+    assert_eq!(journal.snapshot_put(ONE, early, snapshot(tail)).await, fenced);
+    assert_eq!(journal.tables_put(ONE, early, tail, tables("late")).await, fenced);
+    journal.snapshot_put(ONE, next, snapshot(tail)).await.unwrap();
+
+    let other = open().await;
+    assert_eq!(other.snapshot_get(ONE).await.unwrap(), Some(snapshot(tail)));
+    let fetched = tempfile::tempdir().unwrap();
+    other.tables_get(ONE, tail, fetched.path().to_owned()).await.unwrap();
+    assert_eq!(std::fs::read(fetched.path().join("table")).unwrap(), "next".repeat(10_000).as_bytes());
 }

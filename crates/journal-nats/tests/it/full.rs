@@ -37,7 +37,7 @@ async fn a_full_inbox_refuses_and_goes_on_after_a_trim() {
 
     let claim = journal.claim(ONE).await.unwrap();
     journal.append(ONE, claim.epoch, Seq(0), bytes("events have room")).await.unwrap();
-    journal.trim(ONE, Seq(1), last.next()).await.unwrap();
+    journal.trim(ONE, claim.epoch, Seq(1), last.next()).await.unwrap();
     let next = journal.inbox_append(ONE, vec![bytes("next")]).await.unwrap();
     assert!(next > last);
     assert_eq!(requests(&journal, ONE, last.next()).await, ["next"]);
@@ -92,8 +92,8 @@ async fn requests_are_refused_before_a_server_is_full_and_room_comes_by_snapshot
         tail = journal.append(ONE, claim.epoch, tail, frame).await.expect("what runs goes on");
     }
     let snapshot = Snapshot { through: tail, bytes: vec![9; 1 << 20].into() };
-    journal.snapshot_put(ONE, snapshot).await.expect("there is room for a snapshot");
-    journal.trim(ONE, tail, last.next()).await.unwrap();
+    journal.snapshot_put(ONE, claim.epoch, snapshot).await.expect("there is room for a snapshot");
+    journal.trim(ONE, claim.epoch, tail, last.next()).await.unwrap();
     accepts(true).await;
     journal.inbox_append(ONE, vec![bytes("next")]).await.unwrap();
 }

@@ -15,12 +15,12 @@ pub async fn the_newest_snapshot_wins<F: Factory>(factory: &mut F) {
             journal.append(partition, epoch, Seq(number), bytes("event")).await.expect("appended");
         }
         for (through, text) in [(2, "two"), (9, "nine"), (10, "ten")] {
-            journal.snapshot_put(partition, snapshot(through, text)).await.expect("stored");
+            journal.snapshot_put(partition, epoch, snapshot(through, text)).await.expect("stored");
             assert_eq!(journal.snapshot_get(partition).await, Ok(Some(snapshot(through, text))));
         }
-        journal.snapshot_put(partition, snapshot(11, "")).await.expect("stored");
+        journal.snapshot_put(partition, epoch, snapshot(11, "")).await.expect("stored");
         assert_eq!(journal.snapshot_get(partition).await, Ok(Some(snapshot(11, ""))), "it may be empty");
-        journal.snapshot_put(partition, snapshot(3, "three")).await.expect("stored");
+        journal.snapshot_put(partition, epoch, snapshot(3, "three")).await.expect("stored");
     }
     journal = factory.reopen(journal).await;
     for partition in ALL {
@@ -43,8 +43,8 @@ pub async fn trimmed_reads_say_so<F: Factory>(factory: &mut F) {
     let before = if F::INBOX_IS_DENSE { Seq(two.0 - 1) } else { two };
     let other = journal.inbox_append(OTHER, vec![bytes("other")]).await.expect("accepted");
     assert_counted::<F>(kept, 3);
-    journal.trim(ONE, Seq(4), kept).await.expect("trimmed");
-    journal.trim(ONE, Seq(2), Seq(1)).await.expect("a lower trim changes nothing");
+    journal.trim(ONE, epoch, Seq(4), kept).await.expect("trimmed");
+    journal.trim(ONE, epoch, Seq(2), Seq(1)).await.expect("a lower trim changes nothing");
     for _ in 0..2 {
         let gone = |from, first| Err(ReadError::Trimmed { partition: ONE, from, first });
         assert_eq!(journal.read(ONE, Seq(3), 100).await, gone(Seq(3), Seq(4)));
@@ -69,7 +69,7 @@ pub async fn trimming_is_bounded_by_the_tail<F: Factory>(factory: &mut F) {
     journal.append(ONE, epoch, Seq::ZERO, bytes("a")).await.expect("appended");
     let tail = journal.inbox_append(ONE, vec![bytes("a"), bytes("b")]).await.expect("accepted");
     assert_counted::<F>(tail, 2);
-    journal.trim(ONE, Seq(100), Seq(tail.0 + 100)).await.expect("trimmed");
+    journal.trim(ONE, epoch, Seq(100), Seq(tail.0 + 100)).await.expect("trimmed");
     for _ in 0..2 {
         assert_eq!(journal.read(ONE, Seq(2), 100).await, Ok(vec![]));
         assert_eq!(journal.inbox_read(ONE, tail.next(), 100).await, Ok(vec![]));

@@ -150,9 +150,14 @@ impl<J: Journal> Journal for Watched<J> {
         self.inner.inbox_tail(partition)
     }
 
-    async fn snapshot_put(&self, partition: PartitionId, snapshot: Snapshot) -> Result<(), AppendError> {
+    async fn snapshot_put(
+        &self,
+        partition: PartitionId,
+        epoch: Epoch,
+        snapshot: Snapshot,
+    ) -> Result<(), AppendError> {
         self.sim.say(|| format!("{} puts a snapshot of {partition} through {}", self.life, snapshot.through));
-        self.inner.snapshot_put(partition, snapshot).await
+        self.inner.snapshot_put(partition, epoch, snapshot).await
     }
 
     async fn snapshot_get(&self, partition: PartitionId) -> Result<Option<Snapshot>, ReadError> {
@@ -171,8 +176,14 @@ impl<J: Journal> Journal for Watched<J> {
         Ok(snapshot)
     }
 
-    async fn trim(&self, partition: PartitionId, events: Seq, inbox: Seq) -> Result<(), AppendError> {
-        self.inner.trim(partition, events, inbox).await
+    async fn trim(
+        &self,
+        partition: PartitionId,
+        epoch: Epoch,
+        events: Seq,
+        inbox: Seq,
+    ) -> Result<(), AppendError> {
+        self.inner.trim(partition, epoch, events, inbox).await
     }
 
     fn is_shared(&self) -> bool {
@@ -182,10 +193,11 @@ impl<J: Journal> Journal for Watched<J> {
     async fn tables_put(
         &self,
         partition: PartitionId,
+        epoch: Epoch,
         through: Seq,
         dir: PathBuf,
     ) -> Result<(), AppendError> {
-        self.inner.tables_put(partition, through, dir).await
+        self.inner.tables_put(partition, epoch, through, dir).await
     }
 
     async fn tables_get(&self, partition: PartitionId, through: Seq, dir: PathBuf) -> Result<(), ReadError> {

@@ -78,16 +78,27 @@ impl Journal for SlowInbox {
         self.journal.inbox_tail(partition)
     }
 
-    async fn snapshot_put(&self, partition: PartitionId, snapshot: Snapshot) -> Result<(), AppendError> {
-        self.journal.snapshot_put(partition, snapshot).await
+    async fn snapshot_put(
+        &self,
+        partition: PartitionId,
+        epoch: Epoch,
+        snapshot: Snapshot,
+    ) -> Result<(), AppendError> {
+        self.journal.snapshot_put(partition, epoch, snapshot).await
     }
 
     async fn snapshot_get(&self, partition: PartitionId) -> Result<Option<Snapshot>, ReadError> {
         self.journal.snapshot_get(partition).await
     }
 
-    async fn trim(&self, partition: PartitionId, events: Seq, inbox: Seq) -> Result<(), AppendError> {
-        self.journal.trim(partition, events, inbox).await
+    async fn trim(
+        &self,
+        partition: PartitionId,
+        epoch: Epoch,
+        events: Seq,
+        inbox: Seq,
+    ) -> Result<(), AppendError> {
+        self.journal.trim(partition, epoch, events, inbox).await
     }
 
     fn room(&self) -> Room {
