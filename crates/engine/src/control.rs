@@ -14,8 +14,10 @@ use words::{Epoch, PartitionId, Seq, WorkflowName};
 
 use self::book::{Book, ControlEvent};
 pub use self::documents::{Document, Documents, Expected, Shelves};
-use crate::limits::{DOCUMENT_BYTES_MAX, DOCUMENT_NAME_BYTES_MAX, DOCUMENTS_MAX, RECOVERY_READ_BYTES};
-use crate::recovery::{Kept, snapshot_lost};
+use crate::limits::{
+    CLAIM_PATIENCE, DOCUMENT_BYTES_MAX, DOCUMENT_NAME_BYTES_MAX, DOCUMENTS_MAX, RECOVERY_READ_BYTES,
+};
+use crate::recovery::{Kept, in_time, snapshot_lost};
 use crate::{Catalog, Catalogs, Entry};
 
 /// The control partition, as its owner or one of those who follow it. Cheap to clone.
@@ -95,6 +97,8 @@ pub enum KeepError {
 pub enum ControlError {
     #[error("claiming the control partition: {0}")]
     Claim(#[from] AppendError),
+    #[error("the journal has not answered the claim of the control partition for {} s", CLAIM_PATIENCE.as_secs())]
+    Unanswered,
     #[error("reading the control partition: {0}")]
     Read(#[from] ReadError),
     #[error("the control partition could be read through {tail} only, and ends at {events_tail}")]
@@ -128,7 +132,8 @@ impl<J: Journal> Control<J> {
     pub async fn take(&self) -> Result<Epoch, ControlError> {
         let inner = &self.0;
         let mut book = inner.book.lock().await;
-        let claim = inner.journal.claim(PartitionId::CONTROL).await?;
+        let claimed = in_time(&*inner.journal, inner.journal.claim(PartitionId::CONTROL)).await;
+        let claim = claimed.map_err(|_| ControlError::Unanswered)??;
         // From the beginning: what was followed may be of a history that another region has replaced by force.
         *book = Book::default();
         inner.catch_up(&mut book).await?;

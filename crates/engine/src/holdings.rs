@@ -26,8 +26,6 @@ pub(crate) struct Holdings {
     bring_back: RwLock<Option<BringBack>>,
     // Every command looks in here; only taking and giving up change it.
     held: RwLock<BTreeMap<PartitionId, Handle>>,
-    /// Recoveries are work: not all at once.
-    turns: Semaphore,
     ids: Arc<Ids>,
     view: View,
     metrics: Metrics,
@@ -71,10 +69,12 @@ impl Holdings {
             ids.hold_none();
         }
         let shared = Arc::new(shared);
+        // Recoveries are work: not all at once.
+        let turns = Arc::new(Semaphore::new(RECOVERIES_MAX));
         let bring_back: BringBack = Arc::new(move |id, tx, rx| {
-            let shared = shared.clone();
+            let (shared, turns) = (shared.clone(), turns.clone());
             Box::pin(async move {
-                let partition = Partition::recover(id, shared, tx, rx).await?;
+                let partition = Partition::recover(id, shared, &turns, tx, rx).await?;
                 Ok(Back { epoch: partition.epoch(), run: Box::pin(partition.run()) })
             })
         });
@@ -82,7 +82,6 @@ impl Holdings {
             count,
             bring_back: RwLock::new(Some(bring_back)),
             held: RwLock::default(),
-            turns: Semaphore::new(RECOVERIES_MAX),
             ids,
             view,
             metrics,
@@ -104,15 +103,19 @@ impl Holdings {
         let bring_back = self.bring_back.read().expect("nobody panics while holding it").clone();
         let Some(bring_back) = bring_back else { return Err(AppendError::Closed.into()) };
         let (tx, rx) = mpsc::unbounded_channel();
-        let back = {
-            let _turn = self.turns.acquire().await.expect("the semaphore is never closed");
-            bring_back(id, tx.clone(), rx).await
-        };
+        let back = bring_back(id, tx.clone(), rx).await;
         drop(bring_back);
         let Back { epoch, run } = match back {
             Ok(back) => back,
             Err(error) => {
-                self.note_stop(id, tx, Epoch::default(), error.to_string());
+                match &error {
+                    RecoveryError::Claim(AppendError::Fenced { .. }) if self.ids.is_shared() => {
+                        self.be_overtaken(id);
+                    }
+                    // Nothing is wrong with it: whoever takes it tries again.
+                    RecoveryError::Unanswered { .. } => {}
+                    error => self.note_stop(id, tx, Epoch::default(), error.to_string()),
+                }
                 return Err(error);
             }
         };
@@ -166,14 +169,16 @@ impl Holdings {
             return; // It was taken anew, and that is another one.
         }
         match error {
-            AppendError::Fenced { .. } if self.ids.is_shared() => {
-                tracing::warn!(partition = %id, epoch = epoch.0, "another owner has taken the partition");
-                self.metrics.fenced.inc();
-                self.forget(id);
-            }
+            AppendError::Fenced { .. } if self.ids.is_shared() => self.be_overtaken(id),
             error => self.note_stop(id, tx, epoch, error.to_string()),
         }
         self.lost.send_modify(|count| *count += 1);
+    }
+
+    fn be_overtaken(&self, id: PartitionId) {
+        tracing::warn!(partition = %id, "another owner has taken the partition");
+        self.metrics.fenced.inc();
+        self.forget(id);
     }
 
     fn note_stop(&self, id: PartitionId, tx: UnboundedSender<Message>, epoch: Epoch, reason: String) {

@@ -58,6 +58,10 @@ pub const INBOX_READ_BYTES: usize = 256 << 10;
 /// Bytes of events read at once while recovering; a frame of up to 4 MiB is read whole.
 pub const RECOVERY_READ_BYTES: usize = 1 << 20;
 
+/// How long a claim is waited for where the journal is elsewhere: a leader is elected within 9 s, and one that was just
+/// elected gets half a minute to read what it has.
+pub const CLAIM_PATIENCE: Duration = Duration::from_secs(45);
+
 /// Partitions that are brought back at once: each holds what it reads, and what comes of it, for a moment.
 pub const RECOVERIES_MAX: usize = 4;
 

@@ -18,13 +18,13 @@ use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
 use host::Clock;
-use journal::{AppendError, Journal};
+use journal::{AppendError, Journal, ReadError};
 use kernel::job::{Job, JobRejection};
 use kernel::queue::{QueueNo, Queues};
 use kernel::{Command, Event, Input, Rejection, RunNo, State};
 use planted::Bug;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
-use tokio::sync::oneshot;
+use tokio::sync::{Semaphore, oneshot};
 use view::{Ids, View};
 use words::{
     BodyHash, Epoch, JobRef, Outcome, PartitionId, RunId, RunStatus, Seq, Span, Uid, Work, WorkflowName,
@@ -153,11 +153,12 @@ impl<J: Journal> Partition<J> {
     pub(crate) async fn recover(
         id: PartitionId,
         shared: Arc<Shared<J>>,
+        turns: &Semaphore,
         tx: UnboundedSender<Message>,
         rx: UnboundedReceiver<Message>,
     ) -> Result<Partition<J>, RecoveryError> {
-        let catalog = shared.catalogs.load();
-        let recovered = recovery::recover(&*shared.journal, id, &catalog, &shared.view, &shared.ids).await?;
+        let Shared { journal, catalogs, view, ids, .. } = &*shared;
+        let recovered = recovery::recover(&**journal, id, catalogs, view, ids, turns).await?;
         if !planted::is(Bug::ClockGoesBack) {
             shared.clock.catch_up(recovered.latest);
         }
@@ -262,7 +263,7 @@ impl<J: Journal> Partition<J> {
             message = self.rx.recv() => Ok(message),
             come = self.requests.come(), if hungry => match come {
                 Ok(()) => Ok(None),
-                Err(error) => Err(self.damaged(&error.to_string())),
+                Err(error) => Err(self.unread(&error)),
             },
             () = tokio::time::sleep(nap) => Ok(None),
         }
@@ -419,6 +420,17 @@ impl<J: Journal> Partition<J> {
         metrics.frames.inc();
         metrics.events.inc_by(events.len() as u64);
         Ok(())
+    }
+
+    /// What it means that requests cannot be read. Where there are other owners, requests are gone that this one has not
+    /// taken only when the next one has.
+    fn unread(&self, error: &ReadError) -> AppendError {
+        match error {
+            ReadError::Trimmed { .. } if self.shared.journal.is_shared() => {
+                AppendError::Fenced { partition: self.id }
+            }
+            error => self.damaged(&error.to_string()),
+        }
     }
 
     fn damaged(&self, detail: &str) -> AppendError {

@@ -1,17 +1,20 @@
 //! How a partition comes back: the newest snapshot, then every frame since. Then it acts on what is owed.
 
 use journal::codec::{self, Unreadable};
-use journal::{AppendError, Claim, Journal, ReadError};
+use journal::{AppendError, Claim, Journal, ReadError, Snapshot};
 use kernel::queue::Queues;
 use kernel::{Event, Request, State, UnknownPlan};
 use planted::Bug;
+use tokio::sync::Semaphore;
+use tokio::time::error::Elapsed;
+use tokio::time::timeout;
 use view::{Ids, View};
 use words::{PartitionId, Seq, Timestamp};
 
 use crate::jobs::record;
-use crate::limits::{RECOVERY_READ_BYTES, ROOM_LOOK};
+use crate::limits::{CLAIM_PATIENCE, RECOVERY_READ_BYTES, ROOM_LOOK};
 use crate::partition::queues;
-use crate::{Catalog, archive};
+use crate::{Catalog, Catalogs, archive};
 
 /// What a partition has in hand when it has come back.
 pub(crate) struct Recovered {
@@ -40,12 +43,9 @@ pub enum RecoveryError {
     Snapshot { source: Unreadable },
     #[error("{}", snapshot_lost(*partition, *found, *first, *kept))]
     SnapshotLost { partition: PartitionId, found: Seq, first: Seq, kept: Kept },
-    /// Its events never came here, or were lost: what is appended now would contradict it.
-    #[error(
-        "the newest snapshot goes through {snapshot}, the events end at {tail}: it belongs to a history that was lost; \
-         remove its manifest from the store of snapshots, so that the one before it is taken"
-    )]
-    SnapshotAhead { snapshot: Seq, tail: Seq },
+    /// Whoever holds the journal may come back: it is tried again.
+    #[error("the journal has not answered the claim of partition {partition} for {} s", CLAIM_PATIENCE.as_secs())]
+    Unanswered { partition: PartitionId },
     #[error(transparent)]
     Plan(#[from] UnknownPlan),
     #[error("the view: {0}")]
@@ -60,20 +60,61 @@ pub enum RecoveryError {
 pub(crate) async fn recover<J: Journal>(
     journal: &J,
     partition: PartitionId,
-    catalog: &Catalog,
+    catalogs: &Catalogs,
     view: &View,
     ids: &Ids,
+    turns: &Semaphore,
 ) -> Result<Recovered, RecoveryError> {
     // On one machine a view that cannot be opened is found before anybody's epoch ends.
     if !journal.is_shared() {
         view.open_partition(partition)?;
     }
-    let claim = claim(journal, partition).await?;
-    let snapshot = journal.snapshot_get(partition).await?;
+    let claimed = in_time(journal, claim(journal, partition)).await;
+    let claim = claimed.map_err(|_| RecoveryError::Unanswered { partition })??;
+    // Only now: a claim that is waited for is no work, and keeps nobody else from coming back.
+    let _turn = turns.acquire().await.expect("the semaphore is never closed");
+    let catalog = catalogs.load();
+    let mut lost = None;
+    loop {
+        let snapshot = journal.snapshot_get(partition).await?;
+        let through = snapshot.as_ref().map_or(Seq::ZERO, |snapshot| snapshot.through);
+        if let Some((found, error)) = lost.take()
+            && through <= found
+        {
+            return Err(error);
+        }
+        match replay(journal, partition, &catalog, view, ids, claim, snapshot).await {
+            // The owner before may have ended its last snapshot meanwhile, and trimmed up to that.
+            Err(error @ RecoveryError::SnapshotLost { .. }) => lost = Some((through, error)),
+            recovered => return recovered,
+        }
+    }
+}
+
+/// Waits for a claim; when the journal is elsewhere, not for ever: a stream without a leader must not keep whoever takes
+/// partitions from all others. A claim that is stored after that is an epoch without frames, which the next one follows.
+pub(crate) async fn in_time<J: Journal, T>(
+    journal: &J,
+    claim: impl Future<Output = T>,
+) -> Result<T, Elapsed> {
+    if journal.is_shared() { timeout(CLAIM_PATIENCE, claim).await } else { Ok(claim.await) }
+}
+
+/// Brings back what a snapshot holds, and every frame from there to the claim.
+async fn replay<J: Journal>(
+    journal: &J,
+    partition: PartitionId,
+    catalog: &Catalog,
+    view: &View,
+    ids: &Ids,
+    claim: Claim,
+    snapshot: Option<Snapshot>,
+) -> Result<Recovered, RecoveryError> {
     if journal.is_shared() {
         let through = snapshot.as_ref().map(|snapshot| snapshot.through);
-        if let Some(snapshot) = through.filter(|through| *through > claim.events_tail) {
-            return Err(RecoveryError::SnapshotAhead { snapshot, tail: claim.events_tail });
+        // Snapshots are of the history that the events have: whoever went further has claimed since.
+        if through.is_some_and(|through| through > claim.events_tail) {
+            return Err(AppendError::Fenced { partition }.into());
         }
         take_tables(journal, partition, view, through).await?;
     }
@@ -122,7 +163,7 @@ pub(crate) async fn recover<J: Journal>(
         latest = run.timeline.last().map_or(latest, |moment| latest.max(moment.at));
     }
     if !planted::is(Bug::WaitingForgotten) {
-        latest = latest.max(restore_waiting(journal, partition, &state, ids).await?);
+        latest = latest.max(restore_waiting(journal, partition, claim, &state, ids).await?);
     }
     Ok(Recovered { state, queues, claim, snapshot_through, bytes_since_snapshot, latest })
 }
@@ -206,13 +247,19 @@ pub(crate) fn snapshot_lost(partition: PartitionId, found: Seq, first: Seq, kept
 async fn restore_waiting<J: Journal>(
     journal: &J,
     partition: PartitionId,
+    claim: Claim,
     state: &State,
     ids: &Ids,
 ) -> Result<Timestamp, RecoveryError> {
     let mut seq = state.inbox_through();
     let mut latest = Timestamp(0);
     loop {
-        let records = journal.inbox_read(partition, seq.next(), RECOVERY_READ_BYTES).await?;
+        let records = match journal.inbox_read(partition, seq.next(), RECOVERY_READ_BYTES).await {
+            Err(ReadError::Trimmed { .. }) if goes_on(journal, partition, claim).await? => {
+                return Err(AppendError::Fenced { partition }.into());
+            }
+            records => records?,
+        };
         let Some(last) = records.last() else { return Ok(latest) };
         seq = last.seq;
         for record in &records {
@@ -221,5 +268,14 @@ async fn restore_waiting<J: Journal>(
             ids.restore(&request.id, request.body_hash, partition);
             latest = latest.max(request.accepted_at);
         }
+    }
+}
+
+/// Whether another owner has written behind a claim.
+async fn goes_on<J: Journal>(journal: &J, partition: PartitionId, claim: Claim) -> Result<bool, ReadError> {
+    match journal.read(partition, claim.events_tail.next(), 1).await {
+        Ok(records) => Ok(!records.is_empty()),
+        Err(ReadError::Trimmed { .. }) => Ok(true),
+        Err(error) => Err(error),
     }
 }

@@ -3,22 +3,25 @@
 
 #![allow(clippy::unwrap_used)]
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use bytes::Bytes;
 use engine::jobs::{JobCommand, JobReader, partition_of as partition_of_jobs};
+use engine::limits::{CLAIM_PATIENCE, RECOVERIES_MAX};
 use engine::queues::{
     Mode, Outgoing, QueueAnswer, QueueCommand, Receive, Received, partition_of as partition_of_queue,
 };
-use engine::{Control, Effects, Engine, Metrics, Order, Settings};
+use engine::{Control, Effects, Engine, Metrics, Order, RecoveryError, Settings};
 use host::Clock;
 use journal::memory::MemoryJournal;
 use journal::{AppendError, Claim, Journal, ReadError, Record, Room, Snapshot};
-use kernel::Request;
 use kernel::job::{CollectionDraft, Draft, Expect, Manner};
 use kernel::queue::{QueueRef, Settle, Shelf};
+use kernel::{Event, Request};
 use prometheus_client::registry::Registry;
 use tokio::sync::watch;
 use view::{EndedRun, Ids, View};
@@ -43,8 +46,18 @@ steps:
 struct SharedJournal {
     memory: MemoryJournal,
     tables: PathBuf,
-    /// While it is, nobody answers who reads the inbox.
-    inbox_silent: watch::Sender<bool>,
+    silent: watch::Sender<Silent>,
+    /// Snapshots that are found before those that came meanwhile.
+    older: Mutex<Vec<Snapshot>>,
+    /// Whether another owner comes right behind the next claim, and takes every request.
+    overtaken: AtomicBool,
+}
+
+/// What nobody answers.
+#[derive(Default)]
+struct Silent {
+    inbox: bool,
+    claims: BTreeSet<PartitionId>,
 }
 
 impl SharedJournal {
@@ -55,7 +68,16 @@ impl SharedJournal {
 
 impl Journal for SharedJournal {
     async fn claim(&self, partition: PartitionId) -> Result<Claim, AppendError> {
-        self.memory.claim(partition).await
+        self.silent.subscribe().wait_for(|silent| !silent.claims.contains(&partition)).await.unwrap();
+        let claim = self.memory.claim(partition).await?;
+        if partition == P && self.overtaken.swap(false, Ordering::Relaxed) {
+            let next = self.memory.claim(P).await?;
+            let nothing = journal::codec::encode(&Vec::<Event>::new());
+            self.memory.append(P, next.epoch, next.events_tail, nothing).await?;
+            let end = self.memory.inbox_tail(P).borrow().next();
+            self.memory.trim(P, next.epoch, Seq(1), end).await?;
+        }
+        Ok(claim)
     }
 
     async fn append(
@@ -87,7 +109,7 @@ impl Journal for SharedJournal {
         from: Seq,
         bytes_max: usize,
     ) -> Result<Vec<Record>, ReadError> {
-        self.inbox_silent.subscribe().wait_for(|silent| !silent).await.unwrap();
+        self.silent.subscribe().wait_for(|silent| !silent.inbox).await.unwrap();
         self.memory.inbox_read(partition, from, bytes_max).await
     }
 
@@ -107,7 +129,8 @@ impl Journal for SharedJournal {
     }
 
     async fn snapshot_get(&self, partition: PartitionId) -> Result<Option<Snapshot>, ReadError> {
-        self.memory.snapshot_get(partition).await
+        let older = if partition == P { self.older.lock().unwrap().pop() } else { None };
+        if older.is_some() { Ok(older) } else { self.memory.snapshot_get(partition).await }
     }
 
     async fn trim(
@@ -176,9 +199,25 @@ struct Machine {
     registry: Registry,
 }
 
+impl SharedJournal {
+    fn new(memory: MemoryJournal, tables: &Path) -> SharedJournal {
+        let (older, overtaken) = (Mutex::default(), AtomicBool::new(false));
+        SharedJournal {
+            memory,
+            tables: tables.to_owned(),
+            silent: watch::Sender::default(),
+            older,
+            overtaken,
+        }
+    }
+}
+
 async fn machine(memory: MemoryJournal, tables: &Path, directory: tempfile::TempDir) -> Machine {
-    let inbox_silent = watch::Sender::new(false);
-    let journal = Arc::new(SharedJournal { memory, tables: tables.to_owned(), inbox_silent });
+    machine_on(SharedJournal::new(memory, tables), directory).await
+}
+
+async fn machine_on(journal: SharedJournal, directory: tempfile::TempDir) -> Machine {
+    let journal = Arc::new(journal);
     let view = View::open(directory.path(), view::Settings::default()).unwrap();
     let clock = Clock::start();
     let mut registry = Registry::default();
@@ -276,6 +315,13 @@ impl Machine {
         prometheus_client::encoding::text::encode(&mut text, &self.registry).unwrap();
         let line = text.lines().find_map(|line| line.strip_prefix("sortie_stopped_partitions "));
         line.unwrap().to_owned()
+    }
+
+    /// Another owner has the partition: nothing is damaged, and nothing is stopped.
+    async fn is_overtaken(&self) {
+        let taken = self.engine.take(P).await;
+        let fenced = matches!(taken, Err(RecoveryError::Claim(AppendError::Fenced { .. })));
+        assert!(fenced && self.engine.partitions().is_empty(), "{taken:?} {:?}", self.engine.partitions());
     }
 
     /// Stops this one; another goes on from what all share.
@@ -379,12 +425,12 @@ async fn first(tables: &Path) -> Machine {
 async fn what_is_under_way_does_not_wait_for_an_inbox_that_is_silent() {
     let tables = tempfile::tempdir().unwrap();
     let machine = machine(MemoryJournal::new(), tables.path(), tempfile::tempdir().unwrap()).await;
-    machine.journal.inbox_silent.send_replace(true);
+    machine.journal.silent.send_modify(|silent| silent.inbox = true);
     machine.hand_in(1).await;
     let answered = tokio::time::timeout(Duration::from_secs(60), machine.ask(collection()));
     answered.await.expect("a job is kept meanwhile");
     assert!(machine.ended(1..2).is_empty());
-    machine.journal.inbox_silent.send_replace(false);
+    machine.journal.silent.send_modify(|silent| silent.inbox = false);
     machine.all_end(1..2).await;
     machine.leave().await;
 }
@@ -460,22 +506,22 @@ async fn a_partition_that_stopped_is_a_stopped_one_until_a_take_succeeds() {
     assert_eq!(second.stopped_partitions(), "1");
 
     std::fs::rename(&away, &kept).unwrap();
-    second.journal.inbox_silent.send_replace(true);
+    second.journal.silent.send_modify(|silent| silent.inbox = true);
     let engine = second.engine.clone();
     let take = tokio::spawn(async move { engine.take(P).await });
     // Only a take that has all but its inbox asks for that.
-    wait(async || second.journal.inbox_silent.receiver_count() > 0).await;
+    wait(async || second.journal.silent.receiver_count() > 0).await;
     assert_eq!(second.stopped_partitions(), "1");
     assert!(second.engine.partitions()[0].stopped.is_some());
 
-    second.journal.inbox_silent.send_replace(false);
+    second.journal.silent.send_modify(|silent| silent.inbox = false);
     take.await.unwrap().unwrap();
     assert_eq!(second.stopped_partitions(), "0");
     second.all_end(0..RUNS).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_snapshot_of_events_that_are_not_there_is_refused() {
+async fn whoever_finds_a_snapshot_of_more_than_it_claimed_is_overtaken() {
     let tables = tempfile::tempdir().unwrap();
     let first = first(tables.path()).await;
     first.snapshot().await;
@@ -483,6 +529,87 @@ async fn a_snapshot_of_events_that_are_not_there_is_refused() {
     let ahead = Snapshot { through: Seq(100_000), ..memory.snapshot_get(P).await.unwrap().unwrap() };
     memory.snapshot_put(P, Epoch(1), ahead).await.unwrap();
     let second = machine(memory, &tables, first_disk).await;
-    let stopped = second.engine.partitions()[0].stopped.clone().expect("two histories are mixed");
-    assert!(stopped.contains("100000"), "{stopped}");
+    second.is_overtaken().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_last_snapshot_of_the_owner_before_is_gone_on_from() {
+    let tables = tempfile::tempdir().unwrap();
+    let first = first(tables.path()).await;
+    first.snapshot().await;
+    let older = first.journal.snapshot_get(P).await.unwrap().unwrap();
+    for number in RUNS..RUNS + 50 {
+        first.hand_in(number).await;
+    }
+    first.all_end(RUNS..RUNS + 50).await;
+    first.snapshot().await;
+    wait(async || first.journal.read(P, older.through.next(), 1).await.is_err()).await;
+    let (memory, tables, first_disk) = first.leave().await;
+
+    // Found twice, it is the newest, and what follows it is lost.
+    let journal = SharedJournal::new(memory, &tables);
+    *journal.older.lock().unwrap() = vec![older.clone(), older.clone()];
+    let second = machine_on(journal, first_disk).await;
+    let stopped = second.engine.partitions()[0].stopped.clone().expect("events are lost");
+    assert!(stopped.contains("is missing"), "{stopped}");
+
+    // The last one came after the first look.
+    *second.journal.older.lock().unwrap() = vec![older];
+    second.engine.take(P).await.unwrap();
+    assert_eq!(second.ended(0..RUNS + 50).len() as u32, RUNS + 50);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn requests_that_another_owner_has_taken_are_no_damage() {
+    let tables = tempfile::tempdir().unwrap();
+    let first = first(tables.path()).await;
+    let mut lost = first.engine.lost();
+    first.journal.silent.send_modify(|silent| silent.inbox = true);
+    first.hand_in(RUNS).await;
+    let end = first.journal.inbox_tail(P).borrow().next();
+    first.journal.trim(P, Epoch(1), Seq(1), end).await.unwrap();
+    first.journal.silent.send_modify(|silent| silent.inbox = false);
+    lost.wait_for(|count| *count > 0).await.unwrap();
+    assert_eq!(first.engine.partitions(), []);
+
+    // As much while it is taken: here the events tell whether there is another owner.
+    first.engine.take(P).await.unwrap_err();
+    let stopped = first.engine.partitions()[0].stopped.clone().expect("nobody has taken them");
+    assert!(stopped.contains("is gone"), "{stopped}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn whoever_is_overtaken_while_it_comes_back_is_no_damage() {
+    let tables = tempfile::tempdir().unwrap();
+    let first = first(tables.path()).await;
+    first.snapshot().await;
+    let (memory, tables, first_disk) = first.leave().await;
+    let second = machine(memory, &tables, first_disk).await;
+    second.engine.release(P, Duration::from_secs(30)).await;
+    second.hand_in(RUNS).await;
+    second.journal.overtaken.store(true, Ordering::Relaxed);
+    second.is_overtaken().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_claim_that_nobody_answers_is_given_up_and_keeps_no_other_from_coming_back() {
+    let (tables, disk) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let machine = machine(MemoryJournal::shared(), tables.path(), disk).await;
+    let unheard: Vec<_> = (10..10 + RECOVERIES_MAX as u16).map(PartitionId).collect();
+    machine.journal.silent.send_modify(|silent| silent.claims.extend(&unheard));
+    let begun = tokio::time::Instant::now();
+    let takes = unheard.iter().map(|id| (machine.engine.clone(), *id));
+    let takes: Vec<_> =
+        takes.map(|(engine, id)| tokio::spawn(async move { engine.take(id).await })).collect();
+    tokio::task::yield_now().await;
+    machine.engine.take(PartitionId(1)).await.unwrap();
+    assert!(begun.elapsed() < CLAIM_PATIENCE);
+    for take in takes {
+        let failed = take.await.unwrap();
+        assert!(matches!(failed, Err(RecoveryError::Unanswered { .. })), "{failed:?}");
+    }
+    assert_eq!(machine.engine.held().into_keys().collect::<Vec<_>>(), [P, PartitionId(1)]);
+    assert_eq!(machine.engine.partitions().len(), 2, "those are not stopped");
+    machine.journal.silent.send_modify(|silent| silent.claims.clear());
+    machine.engine.take(unheard[0]).await.unwrap();
 }

@@ -148,7 +148,7 @@ impl<J: Journal> Partition<J> {
         while self.is_hungry() && !batch.is_full() && self.has_requests() {
             let through = self.state.inbox_through();
             let next = self.requests.next(&*self.shared.journal, self.id, through).await;
-            let Some(record) = next.map_err(|error| self.damaged(&error.to_string()))? else {
+            let Some(record) = next.map_err(|error| self.unread(&error))? else {
                 return Ok(());
             };
             let request: kernel::Request = journal::codec::decode(&record.bytes)

@@ -95,9 +95,13 @@ impl Events {
         if frame == Seq::ZERO {
             return Ok(true);
         }
-        match self.locate(wire, frame).await {
-            Ok(Located::NotYet) => Ok(false),
-            Ok(Located::Behind(_) | Located::First(_)) => Ok(self.mark(wire, frame).await? == mark),
+        let found = match self.locate(wire, frame).await {
+            Ok(Located::NotYet) => return Ok(false),
+            Ok(Located::Behind(_) | Located::First(_)) => self.mark(wire, frame).await,
+            Err(error) => Err(error),
+        };
+        match found {
+            Ok(found) => Ok(found == mark),
             // Events are trimmed up to a snapshot of their own history: one that ends earlier is of no use.
             Err(ReadError::Trimmed { first, .. }) => Ok(frame.next() >= first),
             Err(error) => Err(error),
