@@ -22,6 +22,8 @@ use crate::wire::WireError;
 
 /// From one message of an answer to the next.
 const ANSWER_WITHIN: Duration = Duration::from_secs(2);
+/// Keys that are read at once.
+const PAGE_MAX: u64 = 512;
 const OPERATION: &str = "KV-Operation";
 const MARKER: &str = "Nats-Marker-Reason";
 
@@ -105,24 +107,45 @@ impl Bucket {
         watch.map_err(|error| failed("watching", &self.store.name, &error))
     }
 
-    /// All keys with their last values, from whichever replica answers.
+    /// All keys with their last values, from whichever replicas answer. The stream has one message of each key, so that
+    /// they are read in its order, a page after another: a key that is written meanwhile comes later.
     pub(super) async fn read<T: DeserializeOwned>(&self) -> Result<Vec<News<T>>, RegisterError> {
+        let (mut reading, mut next) = (Vec::new(), Some(1));
+        while let Some(from) = next {
+            next = self.read_page(from, &mut reading).await?;
+        }
+        Ok(reading)
+    }
+
+    /// Reads on from a sequence; answers with the next one, if there is more.
+    async fn read_page<T: DeserializeOwned>(
+        &self,
+        from: u64,
+        reading: &mut Vec<News<T>>,
+    ) -> Result<Option<u64>, RegisterError> {
         let name = &self.store.name;
         let inbox = self.client.new_inbox();
         let mut answers =
             self.client.subscribe(inbox.clone()).await.map_err(|e| failed("reading", name, &e))?;
-        let request = serde_json::json!({ "multi_last": [format!("{}>", self.store.prefix)] }).to_string();
+        let keys = format!("{}>", self.store.prefix);
+        let request = serde_json::json!({ "seq": from, "next_by_subj": keys, "batch": PAGE_MAX }).to_string();
         let subject = format!("$JS.API.DIRECT.GET.{}", self.store.stream_name);
         let asked = self.client.publish_with_reply(subject, inbox, request.into()).await;
         asked.map_err(|error| failed("reading", name, &error))?;
-        let mut reading = Vec::new();
+        let mut last = None;
         loop {
             let answer = timeout(ANSWER_WITHIN, answers.next()).await;
             let Ok(Some(message)) = answer else { return Err(no_answer("reading", name)) };
             match message.status.map(|status| status.as_u16()) {
-                None => reading.extend(self.parse(&message)),
-                // The end, and nothing at all.
-                Some(204 | 404) => return Ok(reading),
+                None => {
+                    last = number(&message, "Nats-Sequence").or(last);
+                    reading.extend(self.parse(&message));
+                }
+                // The end of the page, and nothing at all.
+                Some(204 | 404) => {
+                    let is_last = number(&message, "Nats-Num-Pending").unwrap_or(0) == 0;
+                    return Ok(last.filter(|_| !is_last).map(|last| last + 1));
+                }
                 Some(status) => {
                     let said = message.description.unwrap_or_default();
                     return Err(RegisterError(format!("reading {name}: {status} {said}")));
@@ -134,7 +157,7 @@ impl Bucket {
     fn parse<T: DeserializeOwned>(&self, message: &async_nats::Message) -> Option<News<T>> {
         let headers = message.headers.as_ref()?;
         let key = headers.get("Nats-Subject")?.as_str().strip_prefix(&self.store.prefix)?;
-        let revision = headers.get("Nats-Sequence")?.as_str().parse().ok()?;
+        let revision = number(message, "Nats-Sequence")?;
         let gone = headers.get(OPERATION).is_some() || headers.get(MARKER).is_some();
         Some(self.news(key, revision, (!gone).then_some(&message.payload)))
     }
@@ -153,6 +176,10 @@ impl Bucket {
         });
         News { key: key.to_owned(), revision, value }
     }
+}
+
+fn number(message: &async_nats::Message, header: &str) -> Option<u64> {
+    message.headers.as_ref()?.get(header)?.as_str().parse().ok()
 }
 
 fn unopened(name: &str, error: &CreateKeyValueError) -> OpenError {

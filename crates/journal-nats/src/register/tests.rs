@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use cluster::{High, Holding, InstanceId, Member, Register, Roles, Sight};
+use futures_util::{StreamExt, TryStreamExt, stream};
 use peers::{NatsCluster, NatsSettings};
 use tokio::sync::watch;
 use tokio::time::{Instant, timeout};
@@ -120,6 +121,20 @@ async fn how_far_events_are_durable_stays_noted() {
         let expected = noted(&note, expected);
         until(&theirs, "the higher one", |sight| sight.holdings.get(&p) == Some(&expected)).await;
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn more_keys_than_the_server_sends_at_once_are_read() {
+    let server = server();
+    let ours = register(&server).await;
+    let count = 1100;
+    let notes = (0..count).map(|number| ours.note(PartitionId(number), held_by("a", 1)));
+    stream::iter(notes).buffer_unordered(64).try_collect::<Vec<_>>().await.unwrap();
+    let mut read = ours.partitions.read::<Holding>().await.unwrap();
+    read.sort_by(|a, b| a.key.cmp(&b.key));
+    let (keys, values): (Vec<_>, Vec<_>) = read.into_iter().map(|news| (news.key, news.value)).unzip();
+    assert_eq!(keys, (0..count).map(|number| names::number(PartitionId(number))).collect::<Vec<_>>());
+    assert!(values.iter().all(|value| *value == Some(held_by("a", 1))));
 }
 
 #[tokio::test(flavor = "multi_thread")]
