@@ -29,8 +29,16 @@ pub(super) struct Table<T> {
 struct Entry<T> {
     revision: u64,
     value: Option<T>,
+    /// Left out by the last reading, although nobody has said that it is gone.
+    left_out: bool,
     /// When, by the clock of this machine alone, its revision was first seen.
     at: Instant,
+}
+
+impl<T> Entry<T> {
+    fn shown(&self) -> Option<&T> {
+        self.value.as_ref().filter(|_| !self.left_out)
+    }
 }
 
 impl<T: Clone> Table<T> {
@@ -45,7 +53,7 @@ impl<T: Clone> Table<T> {
     }
 
     pub(super) fn values(&self) -> impl Iterator<Item = (&String, &T)> {
-        self.entries.iter().filter_map(|(key, entry)| Some((key, entry.value.as_ref()?)))
+        self.entries.iter().filter_map(|(key, entry)| Some((key, entry.shown()?)))
     }
 
     /// Takes one word from the watcher; whether it was new.
@@ -54,7 +62,7 @@ impl<T: Clone> Table<T> {
         if self.entries.get(&key).is_some_and(|entry| entry.revision >= revision) {
             return false;
         }
-        self.entries.insert(key, Entry { revision, value, at: now });
+        self.entries.insert(key, Entry { revision, value, left_out: false, at: now });
         true
     }
 
@@ -65,10 +73,10 @@ impl<T: Clone> Table<T> {
         let silent = |entry: &Entry<T>, factor: u32| now - entry.at > lifetime * factor;
         for (key, entry) in &mut self.entries {
             let read = reading.iter().any(|news| news.key == *key);
-            // The word that it ran out was missed; or whoever was asked is stuck, and so is all that it says.
-            if (!read && silent(entry, 1)) || (self.kept_alive && silent(entry, 2)) {
-                entry.value = None;
-            }
+            // The word that it ran out was missed; or whoever was asked is stuck, and so is all that it says. What stays
+            // is back with the next one who has it: a replica may have been cut short.
+            let stuck = self.kept_alive && (entry.left_out || silent(entry, 2));
+            entry.left_out = stuck || (!read && silent(entry, 1));
         }
         // Revisions begin anew when a bucket is made anew, and then the old ones mean nothing.
         let made_anew = |entry: &Entry<T>, news: &News<T>| news.revision < entry.revision && silent(entry, 2);
@@ -76,7 +84,7 @@ impl<T: Clone> Table<T> {
             reading.iter().filter(|news| self.entries.get(&news.key).is_some_and(|e| made_anew(e, news)));
         let anew: Vec<String> = anew.map(|news| news.key.clone()).collect();
         self.entries.retain(|key, entry| {
-            !anew.contains(key) && (entry.value.is_some() || now - entry.at < GONE_KEPT)
+            !anew.contains(key) && (entry.shown().is_some() || now - entry.at < GONE_KEPT)
         });
         // All of them are heard: nothing ends at the first that is new.
         reading.into_iter().filter(|news| self.hear(news.clone(), now)).count() > 0
@@ -132,6 +140,25 @@ mod tests {
         table.hear(news("a", 1, Some(1)), now);
         table.compare(vec![news("a", 1, Some(1))], now + 13 * SECOND);
         assert_eq!(shown(&table), []);
+    }
+
+    #[test]
+    fn what_one_reading_leaves_out_is_back_with_the_next() {
+        let (mut table, now) = (Table::of_what_stays(LIFETIME), Instant::now());
+        let whole = || vec![news("a", 1, Some(1)), news("b", 2, Some(2))];
+        table.compare(whole(), now);
+        table.compare(vec![news("a", 1, Some(1))], now + 7 * SECOND);
+        assert_eq!(shown(&table), [("a", 1)]);
+        assert!(!table.compare(whole(), now + 10 * SECOND), "that is nothing new");
+        assert_eq!(shown(&table), [("a", 1), ("b", 2)]);
+        // Who has to say again and again that it lives is not brought back by what is old.
+        let mut living = Table::of_the_living(LIFETIME);
+        living.compare(whole(), now);
+        living.compare(Vec::new(), now + 7 * SECOND);
+        living.compare(whole(), now + 8 * SECOND);
+        assert_eq!(shown(&living), []);
+        living.compare(vec![news("a", 3, Some(3))], now + 9 * SECOND);
+        assert_eq!(shown(&living), [("a", 3)]);
     }
 
     #[test]
