@@ -110,7 +110,8 @@ impl Events {
                 pauses.wait().await;
                 continue;
             };
-            let before = self.last_position(wire, bounds.last).await?;
+            // Others have gone on and trimmed it meanwhile: the end is elsewhere.
+            let Some(before) = self.last_position(wire, bounds.last).await? else { continue };
             let claim = Message::claim(self.partition, &before, nonces.make());
             let payload = claim.encode();
             let last = claim.position(checksum_of(&payload));
@@ -163,23 +164,21 @@ impl Events {
         Err(AppendError::Damaged { partition: self.partition, detail })
     }
 
-    async fn last_position<W: Wire>(&self, wire: &W, last: u64) -> Result<Position, AppendError> {
+    /// The message at the end, or none when it was trimmed, and others have come behind it.
+    async fn last_position<W: Wire>(&self, wire: &W, last: u64) -> Result<Option<Position>, AppendError> {
         if last == 0 {
-            return Ok(Position::START);
+            return Ok(Some(Position::START));
         }
-        let found = fetch(wire, &self.stream, last, |bytes| self.check(bytes, last)).await;
-        let partition = self.partition;
-        found.map(|(message, checksum)| message.position(checksum)).map_err(|lost| match lost {
-            Lost::Damaged(detail) => AppendError::Damaged { partition, detail },
-            Lost::Trimmed(bounds) => AppendError::Damaged {
-                partition,
-                detail: format!(
-                    "stream {} was emptied: it starts at {} and ends at {}; restore it from the paired region or a \
-                     backup",
-                    self.stream, bounds.first, bounds.last
-                ),
-            },
-        })
+        let detail = match fetch(wire, &self.stream, last, |bytes| self.check(bytes, last)).await {
+            Ok((message, checksum)) => return Ok(Some(message.position(checksum))),
+            Err(Lost::Trimmed(bounds)) if bounds.first <= bounds.last => return Ok(None),
+            Err(Lost::Trimmed(bounds)) => format!(
+                "stream {} was emptied: it starts at {} and ends at {}; restore it from the paired region or a backup",
+                self.stream, bounds.first, bounds.last
+            ),
+            Err(Lost::Damaged(detail)) => detail,
+        };
+        Err(AppendError::Damaged { partition: self.partition, detail })
     }
 
     /// Appends a frame of an owner that has read the inbox through `inbox`; `fenced` counts what was refused because of another owner.

@@ -24,7 +24,11 @@ impl Events {
                     return Ok(());
                 }
                 let tail = self.last_position(wire, last).await;
-                let tail = tail.map_err(|error| WireError(error.to_string()))?.number;
+                let Some(tail) = tail.map_err(|error| WireError(error.to_string()))? else {
+                    // Others have trimmed further.
+                    return Ok(());
+                };
+                let tail = tail.number;
                 if tail >= first {
                     // It was written meanwhile, and others behind it: they must not go with those before it.
                     return Box::pin(self.trim(wire, first)).await;

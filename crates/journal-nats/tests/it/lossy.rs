@@ -34,6 +34,8 @@ struct Faults {
     silent: AtomicU64,
     /// What the pair has under the name of ours.
     pair: Option<String>,
+    /// Where a stream is said to end when that is asked next, if not 0.
+    ended: AtomicU64,
     /// Never answers a publish.
     mute: bool,
     sent: Notify,
@@ -73,7 +75,9 @@ impl Wire for Lossy {
     }
 
     async fn bounds(&self, stream: &str) -> Result<Bounds, WireError> {
-        self.client.bounds(stream).await
+        let bounds = self.client.bounds(stream).await?;
+        let ended = self.faults.ended.swap(0, Ordering::Relaxed);
+        Ok(if ended > 0 { Bounds { last: ended, ..bounds } } else { bounds })
     }
 
     async fn get(&self, stream: &str, sequence: u64, source: Source) -> Result<Option<Bytes>, WireError> {
@@ -181,6 +185,21 @@ async fn after_an_append_was_given_up_nothing_is_appended_without_a_claim() {
     assert_eq!(appended, Ok(again.events_tail.next()));
     let found = frames(&journal, ONE).await;
     assert!(found == ["c"] || found == ["open", "c"], "{found:?}");
+}
+
+#[tokio::test]
+async fn a_claim_behind_what_others_have_trimmed_meanwhile_looks_again() {
+    let settings = settings(shared());
+    let next = open(&settings).await;
+    let claim = next.claim(ONE).await.unwrap();
+    for tail in 0..4 {
+        next.append(ONE, claim.epoch, Seq(tail), bytes("event")).await.unwrap();
+    }
+    next.trim(ONE, claim.epoch, Seq(4), Seq(1)).await.unwrap();
+    let (journal, faults) = lossy(&settings, Faults::default()).await;
+    // As it was before.
+    faults.ended.store(2, Ordering::Relaxed);
+    assert_eq!(journal.claim(ONE).await.unwrap().events_tail, Seq(4));
 }
 
 #[tokio::test]
