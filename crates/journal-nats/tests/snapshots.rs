@@ -5,8 +5,10 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
+use std::time::Duration;
 
 use bytes::Bytes;
+use futures_util::TryStreamExt;
 use journal::{AppendError, ReadError, Snapshot};
 use journal_nats::Snapshots;
 use journal_nats::snapshots::bucket::Bucket;
@@ -18,6 +20,7 @@ use words::{Epoch, PartitionId, Seq};
 
 const P: PartitionId = PartitionId(3);
 const LARGE: usize = 10_000_000;
+const HOUR: Duration = Duration::from_secs(3600);
 
 type Tree = BTreeMap<&'static str, Vec<u8>>;
 
@@ -313,6 +316,20 @@ async fn in_a_directory_damage_is_named() {
     damage_is_named(&directory().1).await;
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn in_a_directory_what_was_never_finished_goes_after_a_while() {
+    let (dir, store) = directory();
+    store.sweep(HOUR).await.unwrap();
+    store.put("a/b", "x".into()).await.unwrap();
+    let unfinished = dir.path().join("not/made/yet/.unfinished");
+    fs::write(unfinished.join("of a process that died"), "half").unwrap();
+    store.sweep(HOUR).await.unwrap();
+    assert_eq!(read(&unfinished).len(), 1, "it may be under way");
+    store.sweep(Duration::ZERO).await.unwrap();
+    assert_eq!(read(&unfinished).len(), 0);
+    assert_eq!(store.get("a/b").await.unwrap(), Some("x".into()));
+}
+
 /// In memory, unless `TEST_CLOUD_STORE` names a store that may be written to.
 #[cfg(feature = "cloud")]
 #[tokio::test(flavor = "multi_thread")]
@@ -353,4 +370,32 @@ async fn nats_keeps_snapshots_like_a_directory() {
     let messages = stream.get_info().await.unwrap().state.messages;
     let objects = cleaned.list("shop/").await.unwrap().len() as u64;
     assert!(messages <= 3 * objects, "{messages} messages for {objects} objects");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn in_nats_parts_of_no_object_go_after_a_while() {
+    let settings = NatsSettings { servers: 1, ..NatsSettings::default() };
+    let server = NatsCluster::start_with(settings).unwrap();
+    let client = async_nats::connect(server.urls()).await.unwrap();
+    let context = async_nats::jetstream::new(client);
+    let store = Bucket::open(&context, "parts", 1).await.unwrap();
+    for name in ["a/1", "a/2"] {
+        store.put(name, name.to_owned().into()).await.unwrap();
+    }
+    let stream = context.get_stream("OBJ_parts").await.unwrap();
+    let strays = async || {
+        let parts = stream.info_with_subjects("$O.parts.C.*").await.unwrap();
+        let parts: Vec<(String, usize)> = parts.try_collect().await.unwrap();
+        parts.iter().filter(|(subject, _)| subject.ends_with("stray")).count()
+    };
+    for _ in 0..2 {
+        let stored = context.publish("$O.parts.C.stray", "half".into()).await.unwrap();
+        stored.await.unwrap();
+    }
+    store.sweep(HOUR).await.unwrap();
+    assert_eq!(strays().await, 1, "they may be of an object that is being stored");
+    store.sweep(Duration::ZERO).await.unwrap();
+    assert_eq!(strays().await, 0);
+    assert_eq!(store.get("a/1").await.unwrap(), Some("a/1".into()));
+    assert_eq!(store.get("a/2").await.unwrap(), Some("a/2".into()));
 }

@@ -3,10 +3,12 @@
 //! Everything that decides is asked of the stream's leader: a replica that lags behind would show an older manifest as
 //! the newest, so nothing is read directly and names are listed from the leader's subjects.
 
-use std::time::Duration;
+use std::collections::BTreeSet;
+use std::time::{Duration, UNIX_EPOCH};
 
+use async_nats::jetstream::message::StreamMessage;
 use async_nats::jetstream::object_store::{InfoErrorKind, ObjectStore};
-use async_nats::jetstream::stream::{Config, DiscardPolicy, StorageType, Stream};
+use async_nats::jetstream::stream::{Config, DiscardPolicy, LastRawMessageErrorKind, StorageType, Stream};
 use async_nats::jetstream::{self, object_store};
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE;
@@ -67,7 +69,11 @@ impl Bucket {
 
     /// The subject of what is said about an object.
     fn meta(&self, name: &str) -> String {
-        format!("$O.{}.M.{}", self.name, URL_SAFE.encode(name))
+        self.meta_of(&URL_SAFE.encode(name))
+    }
+
+    fn meta_of(&self, encoded: &str) -> String {
+        format!("$O.{}.M.{encoded}", self.name)
     }
 
     async fn info(&self, name: &str) -> Result<Option<object_store::ObjectInfo>, StoreError> {
@@ -76,6 +82,48 @@ impl Bucket {
             Err(error) if error.kind() == InfoErrorKind::NotFound => Ok(None),
             Err(error) => Err(StoreError::new("looking for", name, error)),
         }
+    }
+
+    /// The subjects below one, by what comes behind it, as the leader has them.
+    async fn below(&self, subject: &str) -> Result<Vec<String>, StoreError> {
+        let failed = |error: &dyn std::fmt::Display| StoreError::new("listing", subject, error);
+        let subjects = self.stream.info_with_subjects(format!("{subject}>")).await;
+        let subjects: Vec<(String, usize)> =
+            subjects.map_err(|error| failed(&error))?.try_collect().await.map_err(|error| failed(&error))?;
+        Ok(subjects.iter().filter_map(|(found, _)| found.strip_prefix(subject)).map(str::to_owned).collect())
+    }
+
+    /// The last message of a subject, as the leader has it, if there is one.
+    async fn last(&self, subject: &str) -> Result<Option<StreamMessage>, StoreError> {
+        match self.stream.get_last_raw_message_by_subject(subject).await {
+            Ok(message) => Ok(Some(message)),
+            Err(error) if error.kind() == LastRawMessageErrorKind::NoMessageFound => Ok(None),
+            Err(error) => Err(StoreError::new("looking for", subject, error)),
+        }
+    }
+
+    /// The parts of objects that belong to none.
+    async fn strays(&self) -> Result<BTreeSet<String>, StoreError> {
+        // Parts first: what is said of an object comes last.
+        let mut strays: BTreeSet<_> = self.below(&self.parts("")).await?.into_iter().collect();
+        let objects = self.below(&self.meta_of("")).await?;
+        // Every object has parts, so that there is nothing to be looked for most of the time.
+        if strays.len() <= objects.len() {
+            return Ok(BTreeSet::new());
+        }
+        for object in objects {
+            let Some(said) = self.last(&self.meta_of(&object)).await? else { continue };
+            // What cannot be read may name any of them.
+            let info: object_store::ObjectInfo = serde_json::from_slice(&said.payload)
+                .map_err(|error| StoreError::new("reading what is said of", &object, error))?;
+            strays.remove(&info.nuid);
+        }
+        Ok(strays)
+    }
+
+    /// The subject of the parts of an object.
+    fn parts(&self, nuid: &str) -> String {
+        format!("$O.{}.C.{nuid}", self.name)
     }
 
     async fn read(&self, name: &str, size: usize) -> Result<Bytes, StoreError> {
@@ -122,26 +170,38 @@ impl Store for Bucket {
     }
 
     async fn list(&self, prefix: &str) -> Result<Vec<String>, StoreError> {
-        let failed = |error: &dyn std::fmt::Display| StoreError::new("listing", prefix, error);
-        let below = format!("$O.{}.M.", self.name);
-        let subjects = self.stream.info_with_subjects(format!("{below}>")).await;
-        let subjects: Vec<(String, usize)> =
-            subjects.map_err(|error| failed(&error))?.try_collect().await.map_err(|error| failed(&error))?;
-        let decode = |subject: &str| {
-            let name = URL_SAFE.decode(subject.strip_prefix(&below)?).ok()?;
+        let decode = |encoded: String| {
+            let name = URL_SAFE.decode(encoded).ok()?;
             String::from_utf8(name).ok().filter(|name| name.starts_with(prefix))
         };
-        Ok(subjects.iter().filter_map(|(subject, _)| decode(subject)).collect())
+        Ok(self.below(&self.meta_of("")).await?.into_iter().filter_map(decode).collect())
     }
 
-    /// What is said about it goes first and leaves no trace, so that names do not pile up; then its parts.
+    /// What is said about it goes first and leaves no trace, so that names do not pile up; then its parts. So whoever
+    /// finds an object finds it whole; parts that stay, because this is cut short, are swept away.
     async fn delete(&self, name: &str) -> Result<(), StoreError> {
         let failed = |error: &dyn std::fmt::Display| StoreError::new("deleting", name, error);
         let info = self.info(name).await?;
         self.stream.purge().filter(self.meta(name)).await.map_err(|error| failed(&error))?;
         if let Some(info) = info {
-            let parts = format!("$O.{}.C.{}", self.name, info.nuid);
+            let parts = self.parts(&info.nuid);
             self.stream.purge().filter(parts).await.map_err(|error| failed(&error))?;
+        }
+        Ok(())
+    }
+
+    /// An object that is being stored has young parts.
+    async fn sweep(&self, age: Duration) -> Result<(), StoreError> {
+        for stray in self.strays().await? {
+            let parts = self.parts(&stray);
+            let Some(last) = self.last(&parts).await? else { continue };
+            let stored = UNIX_EPOCH + Duration::from_secs(last.time.unix_timestamp().unsigned_abs());
+            if stored.elapsed().unwrap_or_default() < age {
+                continue;
+            }
+            tracing::info!(bucket = self.name, nuid = stray, "parts of an object that was never finished go");
+            let purged = self.stream.purge().filter(parts).await;
+            purged.map_err(|error| StoreError::new("sweeping", &stray, error))?;
         }
         Ok(())
     }

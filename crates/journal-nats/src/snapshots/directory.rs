@@ -4,6 +4,7 @@ use std::fs::{self, File};
 use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, SystemTime};
 
 use bytes::Bytes;
 
@@ -63,6 +64,12 @@ impl Store for Directory {
             _ => Ok(()),
         }
     }
+
+    async fn sweep(&self, age: Duration) -> Result<(), StoreError> {
+        let dir = self.root.join(UNFINISHED);
+        let swept = host::run_blocking(move || sweep(&dir, age)).await;
+        swept.map_err(|error| StoreError::new("sweeping", UNFINISHED, error))
+    }
 }
 
 fn put(root: &Path, path: &Path, bytes: &[u8]) -> io::Result<()> {
@@ -73,7 +80,7 @@ fn put(root: &Path, path: &Path, bytes: &[u8]) -> io::Result<()> {
     make_dir(&unfinished)?;
     let number = NUMBER.fetch_add(1, Ordering::Relaxed);
     // Several machines write here: the name of a file that is not finished is one process's alone.
-    let started = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    let started = SystemTime::now().duration_since(std::time::UNIX_EPOCH);
     let nanos = started.map_or(0, |since| since.as_nanos());
     let written = unfinished.join(format!("{}-{nanos}-{number}", std::process::id()));
     let stored = File::create_new(&written).and_then(|mut file| {
@@ -87,6 +94,24 @@ fn put(root: &Path, path: &Path, bytes: &[u8]) -> io::Result<()> {
         let _ = fs::remove_file(&written);
     }
     stored
+}
+
+/// Deletes the files in a directory that were last written to longer ago than this.
+fn sweep(dir: &Path, age: Duration) -> io::Result<()> {
+    let entries = match fs::read_dir(dir) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
+        entries => entries?,
+    };
+    for entry in entries {
+        let path = entry?.path();
+        // One that is gone meanwhile was finished.
+        let is_old =
+            |file: fs::Metadata| Some(SystemTime::now().duration_since(file.modified().ok()?).ok()? >= age);
+        if fs::metadata(&path).ok().and_then(is_old) == Some(true) {
+            fs::remove_file(&path)?;
+        }
+    }
+    Ok(())
 }
 
 /// Makes a directory and its parents, each durable in its own.

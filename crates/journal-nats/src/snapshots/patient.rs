@@ -48,6 +48,11 @@ impl<S: Store> Store for Patient<S> {
     async fn delete(&self, name: &str) -> Result<(), StoreError> {
         self.0.delete(name).await
     }
+
+    /// Once, as above.
+    async fn sweep(&self, age: Duration) -> Result<(), StoreError> {
+        self.0.sweep(age).await
+    }
 }
 
 struct Tries {

@@ -1,5 +1,7 @@
 //! What snapshots ask of a store of objects, and no more: a directory, a bucket in NATS, a cloud's.
 
+use std::time::Duration;
+
 use bytes::Bytes;
 
 /// An object could not be put, read, listed or deleted now; asking again may help.
@@ -29,4 +31,10 @@ pub trait Store: Send + Sync + 'static {
 
     /// Deletes an object; one that is not there is as good.
     fn delete(&self, name: &str) -> impl Future<Output = Result<(), StoreError>> + Send;
+
+    /// Deletes what was begun, or nearly deleted, longer ago than this, and is no object: whoever was at it has died.
+    fn sweep(&self, age: Duration) -> impl Future<Output = Result<(), StoreError>> + Send {
+        let _ = age;
+        async { Ok(()) }
+    }
 }

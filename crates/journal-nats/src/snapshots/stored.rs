@@ -11,10 +11,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Mutex;
+use std::time::Duration;
 
 use bytes::Bytes;
 use futures_util::{StreamExt, TryStreamExt, stream};
 use journal::{AppendError, ReadError, Snapshot};
+use tokio::time::Instant;
 use words::{Epoch, PartitionId, Seq};
 
 use super::files::{self, Found, Identity};
@@ -27,12 +29,18 @@ use super::{Snapshots, Version};
 /// Objects under way at once, each of which is in memory: four tables of 16 MiB.
 const UNDER_WAY_MAX: usize = 4;
 
+/// How often what was never finished is looked for, and how old it must be: no object takes as long to be stored.
+const SWEEP_EVERY: Duration = Duration::from_secs(3600);
+const UNFINISHED_AGE: Duration = Duration::from_secs(3600);
+
 /// The snapshots of an installation in a store of objects.
 pub struct StoredSnapshots<S> {
     store: Patient<S>,
     installation: String,
     /// What is remembered of each partition; never held over a wait.
     partitions: Mutex<BTreeMap<PartitionId, Remembered>>,
+    /// When what was never finished was last looked for, wherever it was begun.
+    swept: Mutex<Instant>,
 }
 
 impl<S: Store> StoredSnapshots<S> {
@@ -41,6 +49,7 @@ impl<S: Store> StoredSnapshots<S> {
             store: Patient(store),
             installation: installation.to_owned(),
             partitions: Mutex::default(),
+            swept: Mutex::new(Instant::now()),
         }
     }
 
@@ -204,6 +213,17 @@ impl<S: Store> Snapshots for StoredSnapshots<S> {
     async fn clean(&self, partition: PartitionId, epoch: Epoch) {
         if let Err(error) = self.delete_old(partition, epoch).await {
             tracing::warn!(%partition, error, "old snapshots stay until the next one");
+        }
+        let is_due = {
+            let mut swept = self.swept.lock().expect("no panic under this lock");
+            let is_due = swept.elapsed() >= SWEEP_EVERY;
+            if is_due {
+                *swept = Instant::now();
+            }
+            is_due
+        };
+        if is_due && let Err(error) = self.store.sweep(UNFINISHED_AGE).await {
+            tracing::warn!(%error, "what was never finished stays in the store of snapshots");
         }
     }
 
