@@ -70,6 +70,20 @@ pub enum CommandError {
     /// Another instance has it, or nobody at this moment.
     #[error("partition {partition} is not held here")]
     NotHeld { partition: PartitionId },
+    /// It was lost, or let go, with the command under way.
+    #[error("partition {partition} changed hands before it answered: whether it was done is not known")]
+    Unknown { partition: PartitionId },
+}
+
+impl CommandError {
+    /// What is said of a partition that has ended in order, with nothing done.
+    pub(crate) fn of_end(partition: PartitionId, is_shared: bool) -> CommandError {
+        if is_shared {
+            CommandError::NotHeld { partition }
+        } else {
+            CommandError::Stopped { partition, reason: "the process is stopping".to_owned() }
+        }
+    }
 }
 
 /// Where a partition stands.
@@ -181,8 +195,8 @@ impl Engine {
         let (reply, answer) = oneshot::channel();
         self.send(partition, Message::Command { id, by, command, reply })?;
         match answer.await {
-            Ok(result) => result.map_err(CommandError::Rejected),
-            Err(_) => Err(self.stopped(partition)),
+            Ok(result) => result,
+            Err(_) => Err(self.0.unanswered(partition)),
         }
     }
 
@@ -191,8 +205,8 @@ impl Engine {
         let (reply, answer) = oneshot::channel();
         self.send(partition, Message::Job { command, reply }).map_err(JobError::of_stop)?;
         match answer.await {
-            Ok(result) => result.map_err(JobError::Rejected),
-            Err(_) => Err(JobError::of_stop(self.stopped(partition))),
+            Ok(result) => result,
+            Err(_) => Err(JobError::of_stop(self.0.unanswered(partition))),
         }
     }
 
@@ -212,7 +226,7 @@ impl Engine {
         self.send(partition, Message::Queue { command, reply }).map_err(QueueError::of_stop)?;
         match (&mut awaited.answer).await {
             Ok(result) => result,
-            Err(_) => Err(QueueError::of_stop(self.stopped(partition))),
+            Err(_) => Err(QueueError::of_stop(self.0.unanswered(partition))),
         }
     }
 

@@ -284,14 +284,21 @@ impl Holdings {
         }
     }
 
-    /// Why a partition gave no answer.
+    /// Why a partition takes no messages.
     pub fn stopped(&self, partition: PartitionId) -> CommandError {
         let held = self.read();
         let Some(handle) = held.get(&partition) else { return CommandError::NotHeld { partition } };
-        let reason = handle.stopped.clone();
-        CommandError::Stopped {
-            partition,
-            reason: reason.unwrap_or_else(|| "the process is stopping".to_owned()),
+        match handle.stopped.clone() {
+            Some(reason) => CommandError::Stopped { partition, reason },
+            None => CommandError::of_end(partition, self.ids.is_shared()),
+        }
+    }
+
+    /// Why a partition gave no answer to what had reached it: a frame of it may be stored all the same.
+    pub fn unanswered(&self, partition: PartitionId) -> CommandError {
+        match self.stopped(partition) {
+            CommandError::NotHeld { partition } => CommandError::Unknown { partition },
+            stopped => stopped,
         }
     }
 

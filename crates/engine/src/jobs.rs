@@ -66,6 +66,8 @@ pub enum JobError {
     Stopped { partition: PartitionId, reason: String },
     #[error("partition {partition} is not held here")]
     NotHeld { partition: PartitionId },
+    #[error("partition {partition} changed hands before it answered: whether it was done is not known")]
+    Unknown { partition: PartitionId },
 }
 
 impl JobError {
@@ -73,6 +75,7 @@ impl JobError {
         match error {
             CommandError::Stopped { partition, reason } => JobError::Stopped { partition, reason },
             CommandError::NotHeld { partition } => JobError::NotHeld { partition },
+            CommandError::Unknown { partition } => JobError::Unknown { partition },
             CommandError::Rejected(_) => unreachable!("sending rejects nothing"),
         }
     }

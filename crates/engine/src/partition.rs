@@ -19,7 +19,7 @@ use std::time::Instant;
 
 use host::Clock;
 use journal::{AppendError, Journal, ReadError};
-use kernel::job::{Job, JobRejection};
+use kernel::job::Job;
 use kernel::queue::{QueueNo, Queues};
 use kernel::{Command, Event, Input, Rejection, RunNo, State};
 use planted::Bug;
@@ -30,11 +30,11 @@ use words::{
     BodyHash, Epoch, JobRef, Outcome, PartitionId, RunId, RunStatus, Seq, Span, Uid, Work, WorkflowName,
 };
 
-use crate::engine::Settings;
-use crate::jobs::{JobAnswer, JobCommand};
+use crate::engine::{CommandError, Settings};
+use crate::jobs::{JobAnswer, JobCommand, JobError};
 use crate::limits::{ENTERING_MAX, ROOM_LOOK, SPIKE_LOOK};
 use crate::order::Stop;
-use crate::queues::QueueCommand;
+use crate::queues::{QueueCommand, QueueError};
 use crate::recovery::{self, RecoveryError};
 use crate::{Catalogs, Effects, Metrics};
 
@@ -60,11 +60,11 @@ pub(crate) enum Message {
         id: RunId,
         by: String,
         command: Command,
-        reply: oneshot::Sender<Result<(), Rejection>>,
+        reply: oneshot::Sender<Result<(), CommandError>>,
     },
     Job {
         command: JobCommand,
-        reply: oneshot::Sender<Result<JobAnswer, JobRejection>>,
+        reply: oneshot::Sender<Result<JobAnswer, JobError>>,
     },
     Query(Query),
     Queue {
@@ -222,6 +222,7 @@ impl<J: Journal> Partition<J> {
             self.snapshot_if_due();
             if self.draining && self.calls.is_empty() && !self.snapshots.is_under_way() {
                 if !std::mem::take(&mut self.leaves_snapshot) || !self.snapshots.has_news(self.tail) {
+                    self.refuse_rest();
                     return Ok(());
                 }
                 self.snapshots.ask();
@@ -305,7 +306,7 @@ impl<J: Journal> Partition<J> {
                     Some(status) => Err(Rejection::Ended(status)),
                     None => self.apply(batch, &Input::Command { id, by, command }),
                 };
-                batch.replies.push((reply, result));
+                batch.replies.push((reply, result.map_err(CommandError::Rejected)));
             }
             Message::Job { command, reply } => return self.take_job_command(batch, command, reply),
             Message::Query(query) => batch.queries.push(query),
@@ -329,6 +330,29 @@ impl<J: Journal> Partition<J> {
                 Outcome::Unknown { reason: "not sent: the run turned back before its turn came".to_owned() };
             // Stale only if the run has ended meanwhile.
             let _ = self.apply(batch, &Input::Outcome { run, work, attempt, outcome });
+        }
+    }
+
+    /// Whoever asked for something that was not begun is told so, and may ask the next owner.
+    fn refuse_rest(&mut self) {
+        self.rx.close();
+        let left = || CommandError::of_end(self.id, self.shared.journal.is_shared());
+        // Whoever has gone away needs no answer.
+        while let Ok(message) = self.rx.try_recv() {
+            match message {
+                Message::Command { reply, .. } => drop(reply.send(Err(left()))),
+                Message::Job { reply, .. } => drop(reply.send(Err(JobError::of_stop(left())))),
+                Message::Queue { reply, .. } => drop(reply.send(Err(QueueError::of_stop(left())))),
+                Message::Outcome { .. }
+                | Message::Withdrawn { .. }
+                | Message::Query(_)
+                | Message::QueueQuery(_)
+                | Message::QueueReleased { .. }
+                | Message::Snapshot
+                | Message::SnapshotDone { .. }
+                | Message::Drain { .. }
+                | Message::MakeCalls => {}
+            }
         }
     }
 

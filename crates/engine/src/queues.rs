@@ -152,6 +152,8 @@ pub enum QueueError {
     Stopped { partition: PartitionId, reason: String },
     #[error("partition {partition} is not held here")]
     NotHeld { partition: PartitionId },
+    #[error("partition {partition} changed hands before it answered: whether it was done is not known")]
+    Unknown { partition: PartitionId },
 }
 
 impl QueueError {
@@ -159,6 +161,7 @@ impl QueueError {
         match error {
             CommandError::Stopped { partition, reason } => QueueError::Stopped { partition, reason },
             CommandError::NotHeld { partition } => QueueError::NotHeld { partition },
+            CommandError::Unknown { partition } => QueueError::Unknown { partition },
             CommandError::Rejected(_) => unreachable!("sending rejects nothing"),
         }
     }

@@ -13,7 +13,8 @@ use bytes::Bytes;
 use engine::jobs::{JobCommand, JobReader, partition_of as partition_of_jobs};
 use engine::limits::{CLAIM_PATIENCE, RECOVERIES_MAX};
 use engine::queues::{
-    Mode, Outgoing, QueueAnswer, QueueCommand, Receive, Received, partition_of as partition_of_queue,
+    Mode, Outgoing, QueueAnswer, QueueCommand, QueueError, Receive, Received,
+    partition_of as partition_of_queue,
 };
 use engine::{Control, Effects, Engine, Metrics, Order, RecoveryError, Settings};
 use host::Clock;
@@ -57,6 +58,8 @@ struct SharedJournal {
 #[derive(Default)]
 struct Silent {
     inbox: bool,
+    /// Frames are stored all the same.
+    appends: bool,
     claims: BTreeSet<PartitionId>,
 }
 
@@ -87,7 +90,9 @@ impl Journal for SharedJournal {
         expected_tail: Seq,
         frame: Bytes,
     ) -> Result<Seq, AppendError> {
-        self.memory.append(partition, epoch, expected_tail, frame).await
+        let appended = self.memory.append(partition, epoch, expected_tail, frame).await;
+        self.silent.subscribe().wait_for(|silent| !silent.appends).await.unwrap();
+        appended
     }
 
     async fn read(
@@ -315,6 +320,11 @@ impl Machine {
         prometheus_client::encoding::text::encode(&mut text, &self.registry).unwrap();
         let line = text.lines().find_map(|line| line.strip_prefix("sortie_stopped_partitions "));
         line.unwrap().to_owned()
+    }
+
+    async fn tail(&self) -> Seq {
+        let frames = self.journal.read(P, self.snapshot_through().await.next(), usize::MAX).await.unwrap();
+        frames.last().map_or(Seq::ZERO, |last| last.seq)
     }
 
     /// Another owner has the partition: nothing is damaged, and nothing is stopped.
@@ -589,6 +599,28 @@ async fn whoever_is_overtaken_while_it_comes_back_is_no_damage() {
     second.hand_in(RUNS).await;
     second.journal.overtaken.store(true, Ordering::Relaxed);
     second.is_overtaken().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_let_go_in_mid_append_may_have_been_done_and_is_not_denied() {
+    let tables = tempfile::tempdir().unwrap();
+    let machine = first(tables.path()).await;
+    let partition = partition_of_queue(&queue(), PARTITIONS);
+    let before = machine.tail().await;
+    machine.journal.silent.send_modify(|silent| silent.appends = true);
+    let asked = tokio::spawn({
+        let engine = machine.engine.clone();
+        let message = Message::new("in doubt".to_owned(), "body".to_owned());
+        let messages = vec![Outgoing { message, own_id: true }];
+        async move { engine.queue(partition, QueueCommand::Send { to: queue(), messages }).await }
+    });
+    wait(async || machine.tail().await > before).await;
+    assert!(!machine.engine.release(partition, Duration::ZERO).await);
+    assert_eq!(asked.await.unwrap(), Err(QueueError::Unknown { partition }));
+    machine.journal.silent.send_modify(|silent| silent.appends = false);
+    machine.engine.take(partition).await.unwrap();
+    let received = machine.receive(100).await;
+    assert!(received.iter().any(|one| one.message.id == "in doubt"), "{received:?}");
 }
 
 #[tokio::test(start_paused = true)]

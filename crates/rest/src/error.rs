@@ -164,6 +164,7 @@ impl ApiError {
                 (StatusCode::SERVICE_UNAVAILABLE, "partition_stopped")
             }
             ApiError::Command(CommandError::NotHeld { .. }) => NOT_HELD_CODE,
+            ApiError::Command(CommandError::Unknown { .. }) => OUTCOME_UNKNOWN_CODE,
             ApiError::View(_) => (StatusCode::SERVICE_UNAVAILABLE, "view_unavailable"),
             ApiError::BadJob(_) => (StatusCode::BAD_REQUEST, "invalid_job"),
             ApiError::Job(rejection) => job_code(rejection),
@@ -179,7 +180,7 @@ impl ApiError {
                 (StatusCode::SERVICE_UNAVAILABLE, "region_unavailable")
             }
             ApiError::NotHeld { .. } => NOT_HELD_CODE,
-            ApiError::OutcomeUnknown { .. } => (StatusCode::BAD_GATEWAY, "outcome_unknown"),
+            ApiError::OutcomeUnknown { .. } => OUTCOME_UNKNOWN_CODE,
             ApiError::Unsure(_) => (StatusCode::SERVICE_UNAVAILABLE, "incomplete"),
             ApiError::WrongRole { .. } => (StatusCode::MISDIRECTED_REQUEST, "wrong_role"),
         }
@@ -254,6 +255,7 @@ impl ApiError {
 
 /// Another instance has the partition, or nobody at this moment: the same call finds it soon.
 const NOT_HELD_CODE: (StatusCode, &str) = (StatusCode::SERVICE_UNAVAILABLE, "not_held");
+const OUTCOME_UNKNOWN_CODE: (StatusCode, &str) = (StatusCode::BAD_GATEWAY, "outcome_unknown");
 
 fn keep_code(error: &KeepError) -> (StatusCode, &'static str) {
     match error {
@@ -338,6 +340,7 @@ fn queue_code(error: &QueueError) -> (StatusCode, &'static str) {
         QueueError::NoMemory => return (StatusCode::SERVICE_UNAVAILABLE, "memory_full"),
         QueueError::Stopped { .. } => return (StatusCode::SERVICE_UNAVAILABLE, "partition_stopped"),
         QueueError::NotHeld { .. } => return NOT_HELD_CODE,
+        QueueError::Unknown { .. } => return OUTCOME_UNKNOWN_CODE,
         QueueError::Rejected(rejection) => rejection,
     };
     match rejection {

@@ -279,7 +279,9 @@ fn check(expect: Expect, version: Result<u32, ApiError>) -> Result<(), ApiError>
         (
             _,
             Err(
-                error @ (ApiError::Queue(QueueError::Stopped { .. } | QueueError::NotHeld { .. })
+                error @ (ApiError::Queue(
+                    QueueError::Stopped { .. } | QueueError::NotHeld { .. } | QueueError::Unknown { .. },
+                )
                 | ApiError::Command(_)),
             ),
         ) => Err(error),

@@ -101,7 +101,7 @@ fn sorted(error: QueueError) -> PostError {
         | QueueError::NoMemory
         | QueueError::NotHeld { .. } => later(reason),
         QueueError::Rejected(_) => PostError::Refused(reason),
-        // It may have become durable before the partition stopped.
-        QueueError::Stopped { .. } => PostError::Unknown(reason),
+        // It may have become durable before the partition stopped, or changed hands.
+        QueueError::Stopped { .. } | QueueError::Unknown { .. } => PostError::Unknown(reason),
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use engine::jobs::{JobAnswer, JobCommand, partition_of};
+use engine::jobs::{JobAnswer, JobCommand, JobError, partition_of};
 use kernel::job::{Collection, CollectionDraft, Draft, Expect, Job, JobRejection, Manner};
 use words::{CollectionSpec, JobState, Span, Ticks, Timestamp, Uid};
 
@@ -96,7 +96,7 @@ pub async fn edit(sim: Arc<Sim>, process: Arc<Process>, n: u32) {
         Ok(JobAnswer::Deleted) => Verdict::Deleted,
         Ok(JobAnswer::Fired { run }) => Verdict::Fired { run },
         Ok(JobAnswer::Collection { .. } | JobAnswer::Imported) => Verdict::Other,
-        Err(engine::jobs::JobError::Rejected(rejection)) => match rejection {
+        Err(JobError::Rejected(rejection)) => match rejection {
             JobRejection::Changed { current } => {
                 world.coverage.note(Sometimes::IfMatchConflict);
                 Verdict::Changed { current }
@@ -109,7 +109,7 @@ pub async fn edit(sim: Arc<Sim>, process: Arc<Process>, n: u32) {
             }
             _ => Verdict::Other,
         },
-        Err(engine::jobs::JobError::Stopped { .. } | engine::jobs::JobError::NotHeld { .. }) => {
+        Err(JobError::Stopped { .. } | JobError::NotHeld { .. } | JobError::Unknown { .. }) => {
             drop(world);
             return again(&sim, n);
         }

@@ -1,20 +1,21 @@
 //! One batch: what a turn of the loop decided, held back until it is durable.
 
 use kernel::queue::{HOLDER_BYTES, MessageFact, QueueFact};
-use kernel::{Event, Fact, JobFact, Rejection, Run};
+use kernel::{Event, Fact, JobFact, Run};
 use tokio::sync::oneshot;
 use words::{Outcome, Timestamp};
 
 use super::jobs::Changes;
 use super::queues::Deliveries;
 use super::{Query, QueueQuery};
+use crate::engine::CommandError;
 use crate::limits::{BATCH_BYTES_MAX, BATCH_INPUTS_MAX, JOB_BYTES};
 
 /// Bytes of an event besides what a client or a service has sent: generous.
 const EVENT_BYTES: usize = 200;
 
 /// What a command came to.
-pub(crate) type Answer = Result<(), Rejection>;
+pub(crate) type Answer = Result<(), CommandError>;
 
 pub(crate) struct Batch {
     pub now: Timestamp,

@@ -10,11 +10,13 @@ use tokio::sync::oneshot;
 use words::{JobRef, Timestamp};
 
 use super::{Batch, Partition};
-use crate::jobs::{JobAnswer, JobCommand, record};
+use crate::jobs::{JobAnswer, JobCommand, JobError, record};
 use crate::limits::FIRINGS_PER_BATCH_MAX;
 
 /// What a command about jobs came to.
 pub(crate) type Answer = Result<JobAnswer, JobRejection>;
+/// The same, as whoever asked is told.
+type Replied = Result<JobAnswer, JobError>;
 
 /// What this batch makes of jobs and collections; in the view only when it is durable.
 #[derive(Default)]
@@ -25,7 +27,7 @@ pub(crate) struct Changes {
     /// When each occurrence that begins was due.
     pub fired: Vec<Timestamp>,
     collections: BTreeMap<String, Option<Collection>>,
-    pub replies: Vec<(oneshot::Sender<Answer>, Answer)>,
+    pub replies: Vec<(oneshot::Sender<Replied>, Replied)>,
 }
 
 impl<J: Journal> Partition<J> {
@@ -100,7 +102,7 @@ impl<J: Journal> Partition<J> {
         &mut self,
         batch: &mut Batch,
         command: JobCommand,
-        reply: oneshot::Sender<Answer>,
+        reply: oneshot::Sender<Replied>,
     ) -> Result<(), AppendError> {
         let answer = match command {
             JobCommand::PutCollection { draft, expect } => {
@@ -149,7 +151,7 @@ impl<J: Journal> Partition<J> {
                 Ok((_, job)) => self.run_job(batch, job),
             },
         };
-        batch.jobs.replies.push((reply, answer));
+        batch.jobs.replies.push((reply, answer.map_err(JobError::Rejected)));
         Ok(())
     }
 

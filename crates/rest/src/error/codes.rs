@@ -168,7 +168,7 @@ pub const CODES: &[Code] = &[
     Code::new(
         502,
         "outcome_unknown",
-        "the instance that the call was passed on to did not answer: it may have been done",
+        "the instance that has it did not answer, or lost the partition meanwhile: it may have been done",
         "look before you try again",
     ),
     Code::new(503, "disk_full", "the disk is nearly used up", "wait, or give it more"),

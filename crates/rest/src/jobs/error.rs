@@ -29,6 +29,9 @@ impl From<JobError> for JobsError {
             JobError::NotHeld { partition } => {
                 ApiError::Command(engine::CommandError::NotHeld { partition }).into()
             }
+            JobError::Unknown { partition } => {
+                ApiError::Command(engine::CommandError::Unknown { partition }).into()
+            }
         }
     }
 }

@@ -57,7 +57,12 @@ pub async fn visit(sim: Arc<Sim>, process: Arc<Process>, n: u32) {
             }
         }
         Some(Ok(_))
-        | Some(Err(QueueError::Rejected(_) | QueueError::Stopped { .. } | QueueError::NotHeld { .. }))
+        | Some(Err(
+            QueueError::Rejected(_)
+            | QueueError::Stopped { .. }
+            | QueueError::NotHeld { .. }
+            | QueueError::Unknown { .. },
+        ))
         | None => {}
         Some(Err(QueueError::NoRoom | QueueError::NoMemory)) => {
             world.accuse("L5", format!("{at} refuses consumers for room"))

@@ -85,7 +85,9 @@ fn again_ms(world: &mut World, n: u32, deed: &QueueDeed, error: &QueueError) -> 
             world.coverage.note(Sometimes::SendRefusedDisk);
             Some(AGAIN_MS * 4)
         }
-        QueueError::Stopped { .. } | QueueError::NotHeld { .. } => Some(AGAIN_MS),
+        QueueError::Stopped { .. } | QueueError::NotHeld { .. } | QueueError::Unknown { .. } => {
+            Some(AGAIN_MS)
+        }
         QueueError::Rejected(QueueRejection::NotFound(_)) => {
             let tries = world.traffic.askers.get(&n)?.tries;
             let waits = !matches!(deed, QueueDeed::Delete { .. }) && tries < TRIES_MAX;
