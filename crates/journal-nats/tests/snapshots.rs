@@ -392,6 +392,8 @@ async fn in_nats_parts_of_no_object_go_after_a_while() {
         let stored = context.publish("$O.parts.C.stray", "half".into()).await.unwrap();
         stored.await.unwrap();
     }
+    Bucket::open(&context, "parts", 1).await.unwrap().sweep(Duration::ZERO).await.unwrap();
+    assert_eq!(strays().await, 1, "the next leader may know whose they are");
     store.sweep(HOUR).await.unwrap();
     assert_eq!(strays().await, 1, "they may be of an object that is being stored");
     store.sweep(Duration::ZERO).await.unwrap();

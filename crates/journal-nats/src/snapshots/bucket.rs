@@ -4,6 +4,7 @@
 //! the newest, so nothing is read directly and names are listed from the leader's subjects.
 
 use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, UNIX_EPOCH};
 
 use async_nats::jetstream::message::StreamMessage;
@@ -35,6 +36,9 @@ pub struct Bucket {
     name: String,
     objects: ObjectStore,
     stream: Stream,
+    /// Parts that belonged to no object when it was last looked.
+    // A lock: taken out and put back, never held.
+    strays: Arc<Mutex<BTreeSet<String>>>,
 }
 
 impl Bucket {
@@ -64,7 +68,7 @@ impl Bucket {
         check(&stream.cached_info().config, replicas)?;
         let objects = context.get_object_store(name).await;
         let objects = objects.map_err(|error| WireError(format!("opening the bucket {name}: {error}")))?;
-        Ok(Bucket { name: name.to_owned(), objects, stream })
+        Ok(Bucket { name: name.to_owned(), objects, stream, strays: Arc::default() })
     }
 
     /// The subject of what is said about an object.
@@ -190,9 +194,13 @@ impl Store for Bucket {
         Ok(())
     }
 
-    /// An object that is being stored has young parts.
+    /// An object that is being stored has young parts. And what one leader does not know of may be known to the next, so
+    /// only what belonged to nobody twice goes.
     async fn sweep(&self, age: Duration) -> Result<(), StoreError> {
-        for stray in self.strays().await? {
+        let now = self.strays().await?;
+        let before =
+            std::mem::replace(&mut *self.strays.lock().unwrap_or_else(PoisonError::into_inner), now.clone());
+        for stray in now.into_iter().filter(|stray| before.contains(stray)) {
             let parts = self.parts(&stray);
             let Some(last) = self.last(&parts).await? else { continue };
             let stored = UNIX_EPOCH + Duration::from_secs(last.time.unix_timestamp().unsigned_abs());
