@@ -81,6 +81,9 @@ impl Leases {
 
 /// Renews while the region is active, and stands in for the pair when its leases have run out.
 pub(super) async fn attend(regions: Weak<Inner>) {
+    if regions.upgrade().is_none_or(|inner| inner.leases.is_none()) {
+        return;
+    }
     // Side by side: a witness that is silent keeps nobody from asking the pair, nor from seeing that time has run out.
     tokio::join!(
         often(&regions, async |inner, leases| inner.ask_witness(leases).await),
@@ -91,14 +94,24 @@ pub(super) async fn attend(regions: Weak<Inner>) {
 
 /// Does something as often as leases are renewed; what failed is done again soon, because there is little time.
 async fn often(regions: &Weak<Inner>, act: impl AsyncFn(&Inner, &Leases) -> Result<(), RegionError>) {
+    let mut failing = false;
     loop {
         let Some(inner) = regions.upgrade() else { return };
         let Some(leases) = &inner.leases else { return };
         let pause = match act(&inner, leases).await {
-            Ok(()) => leases.renew_every(),
+            Ok(()) => {
+                failing = false;
+                leases.renew_every()
+            }
             Err(error) => {
-                let held = leases.hold();
-                tracing::warn!(%error, held, "asking for the lease of this region");
+                // Whoever is away may be so for hours, and one of the two is enough.
+                let urgent = inner.is_active_by_record() && !leases.hold();
+                if failing && !urgent {
+                    tracing::debug!(%error, "asking for a lease of this region");
+                } else {
+                    tracing::warn!(%error, "asking for a lease of this region");
+                }
+                failing = true;
                 LOOK_EVERY
             }
         };
@@ -117,6 +130,10 @@ async fn watch_leases(regions: &Weak<Inner>) {
 }
 
 impl Inner {
+    fn is_active_by_record(&self) -> bool {
+        self.seen.borrow().here.as_ref().is_some_and(|here| here.role == Role::Active)
+    }
+
     async fn ask_witness(&self, leases: &Leases) -> Result<(), RegionError> {
         let Some(here) = self.seen.borrow().here.clone() else { return Ok(()) };
         if here.role == Role::Fenced {

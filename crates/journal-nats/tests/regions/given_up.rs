@@ -61,7 +61,8 @@ async fn whoever_was_promoted_meanwhile_keeps_its_streams() {
     let refused = promoting.await.unwrap();
     assert!(refused.is_err(), "{refused:?}");
     assert_eq!(publish(&stage.east, "ing", "one").await, Ok(1), "its streams are open");
-    assert!(*east.active().borrow() && !*west.active().borrow());
+    until("east is active", async || east.active().borrow().then_some(())).await;
+    assert!(!*west.active().borrow());
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -87,7 +88,7 @@ async fn what_was_begun_by_force_is_not_finished_as_planned() {
 
     let refused = west.promote(Mode::Planned).await;
     assert!(matches!(refused, Err(RegionError::NotPromotable { .. })), "{refused:?}");
-    assert!(*east.active().borrow(), "east goes on");
+    until("east goes on", async || east.active().borrow().then_some(())).await;
     assert_eq!(publish(&stage.east, "ing", "two").await, Ok(2));
 
     assert_eq!(west.promote(Mode::Forced).await.unwrap().epoch, 2);
