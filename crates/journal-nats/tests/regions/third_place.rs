@@ -272,6 +272,9 @@ async fn nobody_waits_for_a_pair_that_was_lost_by_force_until_it_has_stood_by() 
 
     stage.link.mend();
     until_status(&west, "east stands by", |status| role(&status.pair_record) == Some(Role::Standby)).await;
+    let record = async_nats::jetstream::new(stage.west.clone());
+    let record = record.get_key_value(format!("{I}_region")).await.unwrap();
+    until("west has noted it", async || record.get("followed").await.unwrap()).await;
     until("east has it", async || west.reached(&stream, sequence).await.then_some(())).await;
     stage.link.cut();
     until_status(&west, "the link is down", |status| !status.pair_reachable).await;
