@@ -28,7 +28,10 @@ pub fn who_holds(stage: &Stage) -> String {
 /// Something that still moves.
 pub async fn moving(stage: &Stage) -> Option<String> {
     for partition in (0..stage.partitions()).map(PartitionId) {
-        let owner = stage.owner(partition)?;
+        // One that was overtaken a moment ago is about to be taken.
+        let Some(owner) = stage.owner(partition) else {
+            return Some(format!("partition {partition} has no owner"));
+        };
         match owner.engine.query(partition, |state: &State| (state.live_count(), state.inbox_through())).await
         {
             Ok((0, through)) => {
