@@ -3,6 +3,7 @@
 use std::sync::{Arc, Weak};
 
 use super::attend::Leases;
+use super::mirrors;
 use super::role::Role;
 use super::{Inner, RegionError, Regions};
 
@@ -53,10 +54,7 @@ impl Meter {
             return Ok(0);
         }
         let streams = inner.shared_streams(&inner.here).await?;
-        let domain = &inner.here.domain;
-        let lags: Vec<Option<u64>> = inner
-            .each(&inner.here, &streams, |stream| async move { Ok(domain.info(&stream).await?.mirror_lag) })
-            .await?;
-        Ok(lags.into_iter().flatten().sum())
+        let mirrors = mirrors::status(&inner.here.domain, None, streams).await.map_err(RegionError::Here)?;
+        Ok(mirrors.iter().filter_map(|mirror| mirror.lag).sum())
     }
 }
