@@ -1,9 +1,9 @@
 // The documents at /docs: for everybody, without barriers, on any screen, found by words.
 
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
 
-import { barriers, openPage, startBrowser, startSortie } from "./world.mjs";
+import { after, before, test } from "./limits.mjs";
+import { barriers, leave, openPage, startBrowser, startSortie } from "./world.mjs";
 
 /** One of each shape: much code, anchors in a table, columns without names, a list, results, nothing. */
 const ADDRESSES = [
@@ -18,10 +18,11 @@ const ADDRESSES = [
 let sortie, browser;
 
 before(async () => {
-  [sortie, browser] = await Promise.all([startSortie(), startBrowser()]);
+  sortie = await startSortie();
+  browser = await startBrowser();
 });
 after(async () => {
-  await browser?.close();
+  await browser?.kill();
   await sortie?.stop();
 });
 
@@ -33,7 +34,7 @@ for (const address of ADDRESSES) {
       assert.deepEqual(await barriers(page), [], `${address} in ${colorScheme}`);
       const over = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
       assert.equal(over, 0, `${address} is ${over} pixels too wide`);
-      await page.context().close();
+      await leave(page);
     }
   });
 }
@@ -50,5 +51,5 @@ test("from the start page by the map, by the search and by the type of a problem
   const problem = await page.evaluate(async () => (await fetch("/v1/runs/nobody")).json());
   await page.goto(problem.type);
   assert.equal(await page.locator(":target").count(), 1, `${problem.type} leads to a place on the page`);
-  await page.context().close();
+  await leave(page);
 });

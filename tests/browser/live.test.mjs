@@ -1,22 +1,23 @@
 // What a person sees while work goes on: lists and figures that stay live, without a reload.
 
 import assert from "node:assert/strict";
-import { after, afterEach, before, test } from "node:test";
 
-import { deliver, openPage, PATIENCE, startBrowser, startSortie, turn } from "./world.mjs";
+import { after, afterEach, before, test } from "./limits.mjs";
+import { deliver, leave, openPage, PATIENCE, startBrowser, startSortie, turn } from "./world.mjs";
 
 let sortie, browser, page;
 
 before(async () => {
-  [sortie, browser] = await Promise.all([startSortie(), startBrowser()]);
+  sortie = await startSortie();
+  browser = await startBrowser();
 });
 after(async () => {
-  await browser?.close();
+  await browser?.kill();
   await sortie?.stop();
 });
 afterEach(async () => {
   assert.deepEqual(page.complaints, []);
-  await page.context().close();
+  await leave(page);
 });
 
 test("a delivery that is posted appears in the list that is open", async () => {

@@ -1,7 +1,7 @@
 // How heavy and how quick pages are, with many runs behind them.
 
 import { addressOf, live, PAGES } from "./story.mjs";
-import { call, delivery, openPage, startBrowser, startSortie, until } from "./world.mjs";
+import { call, delivery, leave, openPage, startBrowser, startSortie, until } from "./world.mjs";
 
 const RUNS = Number(process.argv[2] ?? 100_000);
 const BATCH = 1000;
@@ -47,7 +47,7 @@ async function visit(browser, sortie, address) {
   );
   const answered = await page.evaluate(() => performance.getEntriesByType("navigation")[0].responseEnd);
   const bytes = (await Promise.all(bodies)).reduce((sum, body) => sum + body.length, 0);
-  await page.context().close();
+  await leave(page);
   return { bytes, paint, answered };
 }
 
@@ -67,6 +67,6 @@ try {
     console.log(name.padEnd(22), (figure("bytes") / 1000).toFixed(1).padStart(8), figure("answered").toFixed(0).padStart(12), figure("paint").toFixed(0).padStart(15));
   }
 } finally {
-  await browser.close();
+  await browser.kill();
   await sortie.stop();
 }

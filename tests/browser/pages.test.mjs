@@ -1,10 +1,10 @@
 // What holds of every page: nobody is kept out, nothing complains, nothing is heavy, nothing is cut off on a phone.
 
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
 
+import { after, before, test } from "./limits.mjs";
 import { addressOf, live, PAGES } from "./story.mjs";
-import { barriers, openPage, startBrowser, startSortie } from "./world.mjs";
+import { barriers, leave, openPage, startBrowser, startSortie } from "./world.mjs";
 
 /** What a page may weigh with everything that it loads, in bytes. */
 const WEIGHT_MAX = 150_000;
@@ -12,11 +12,12 @@ const WEIGHT_MAX = 150_000;
 let sortie, browser;
 
 before(async () => {
-  [sortie, browser] = await Promise.all([startSortie(), startBrowser()]);
+  sortie = await startSortie();
+  browser = await startBrowser();
   await live(sortie);
 });
 after(async () => {
-  await browser?.close();
+  await browser?.kill();
   await sortie?.stop();
 });
 
@@ -37,7 +38,7 @@ for (const name of Object.keys(PAGES)) {
       assert.deepEqual(page.complaints, []);
       const weight = (await Promise.all(bodies)).reduce((sum, body) => sum + body.length, 0);
       assert.ok(weight > 1000 && weight < WEIGHT_MAX, `${address} weighs ${weight} bytes`);
-      await page.context().close();
+      await leave(page);
     }
   });
 }
@@ -50,7 +51,7 @@ test("on a phone nothing hangs over the edge", async () => {
     const over = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
     assert.equal(over, 0, `${address} is ${over} pixels too wide`);
   }
-  await page.context().close();
+  await leave(page);
 });
 
 test("every control can be reached by the keyboard, and shows that it was", async () => {
@@ -76,7 +77,7 @@ test("every control can be reached by the keyboard, and shows that it was", asyn
     }
     assert.ok(seen.size > 10, `${address}: only ${seen.size} controls`);
   }
-  await page.context().close();
+  await leave(page);
 });
 
 test("letters lead to pages", async () => {
@@ -88,5 +89,5 @@ test("letters lead to pages", async () => {
   await page.goto("/ui/runs");
   await page.keyboard.press("/");
   assert.equal(await page.evaluate(() => document.activeElement.form?.getAttribute("role")), "search");
-  await page.context().close();
+  await leave(page);
 });

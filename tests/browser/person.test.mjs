@@ -1,23 +1,24 @@
 // What a person does with the dashboard, from the post of a delivery to the end of a bulk.
 
 import assert from "node:assert/strict";
-import { after, afterEach, before, test } from "node:test";
 
+import { after, afterEach, before, test } from "./limits.mjs";
 import { park, refuse } from "./story.mjs";
-import { call, deliver, delivery, openPage, setSwitches, startBrowser, startSortie, waitForStatus } from "./world.mjs";
+import { call, deliver, delivery, leave, openPage, setSwitches, startBrowser, startSortie, waitForStatus } from "./world.mjs";
 
 let sortie, browser, page;
 
 before(async () => {
-  [sortie, browser] = await Promise.all([startSortie(), startBrowser()]);
+  sortie = await startSortie();
+  browser = await startBrowser();
 });
 after(async () => {
-  await browser?.close();
+  await browser?.kill();
   await sortie?.stop();
 });
 afterEach(async () => {
   assert.deepEqual(page.complaints, []);
-  await page.context().close();
+  await leave(page);
 });
 
 test("a run that was undone tells why, step by step", async () => {
@@ -60,7 +61,7 @@ test("what is there to be copied is copied, with the browser's clipboard and wit
       assert.equal(await field.inputValue(), text, `with a clipboard that is ${clipboard}`);
     }
     // The last one is closed after the test, as always.
-    if (clipboard !== "forbidden") await page.context().close();
+    if (clipboard !== "forbidden") await leave(page);
   }
 });
 

@@ -4,7 +4,7 @@ import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 
 import { addressOf, live, PAGES } from "./story.mjs";
-import { deliver, openPage, startBrowser, startSortie } from "./world.mjs";
+import { deliver, leave, openPage, startBrowser, startSortie } from "./world.mjs";
 
 const folder = process.argv[2];
 await mkdir(folder, { recursive: true });
@@ -24,10 +24,10 @@ try {
       await page.waitForTimeout(1500);
       await page.screenshot({ path: join(folder, `${name}-${colorScheme}.png`) });
     }
-    await page.context().close();
+    await leave(page);
   }
   console.log(`${2 * Object.keys(PAGES).length} pictures are in ${folder}`);
 } finally {
-  await browser.close();
+  await browser.kill();
   await sortie.stop();
 }

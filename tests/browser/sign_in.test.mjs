@@ -6,9 +6,9 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { after, before, test } from "node:test";
 
-import { openPage, startBrowser, turn, until } from "./world.mjs";
+import { after, before, test } from "./limits.mjs";
+import { leave, openPage, startBrowser, turn, until } from "./world.mjs";
 
 let server, folder, url, browser;
 
@@ -33,7 +33,7 @@ secret = "only-hand-in-requests"
   browser = await startBrowser();
 });
 after(async () => {
-  await browser?.close();
+  await browser?.kill();
   server?.kill("SIGKILL");
   await rm(folder, { recursive: true, force: true });
 });
@@ -84,7 +84,7 @@ test("a token of yesterday does not keep the one of today out, and lets nothing 
     await signIn(page, typed);
     await page.getByRole("heading").first().waitFor();
     assert.match(page.url(), into, `${typed} beside ${kept}`);
-    await page.context().close();
+    await leave(page);
   }
 });
 

@@ -26,20 +26,24 @@ class Sortie {
   async start(port) {
     const options = ["dev", "--port", port, "--drone-port-base", "0", "--data", this.data];
     this.child = spawn(process.env.TESTED_BINARY, options, { stdio: ["ignore", "pipe", "inherit"] });
-    this.url = null;
+    let ready = false;
+    const late = setTimeout(() => this.child.kill("SIGKILL"), PATIENCE);
     for await (const line of createInterface({ input: this.child.stdout })) {
       const api = line.match(/API\s+(http:\S+)\/v1/);
       const service = line.match(/\b(account|package|transport|drone|delivery)\s+(http:\S+)/);
       if (api) this.url = api[1];
       if (service) this.services[service[1]] = service[2];
-      if (/^\s*data\s/.test(line)) break;
+      ready = /^\s*data\s/.test(line);
+      if (ready) break;
     }
-    if (!this.url) throw new Error("sortie dev ended before it was ready");
+    clearTimeout(late);
+    if (!ready) throw new Error("sortie dev ended before it was ready, or was not ready in time");
     // Whatever it says later must not fill its pipe.
     this.child.stdout.resume();
   }
 
   async kill() {
+    if (this.child.exitCode !== null || this.child.signalCode !== null) return;
     const ended = new Promise((resolve) => this.child.once("exit", resolve));
     this.child.kill("SIGKILL");
     await ended;
@@ -63,9 +67,14 @@ export async function startSortie() {
   return sortie;
 }
 
-/** A browser that is the same wherever the tests run. */
-export function startBrowser() {
-  return chromium.launch({ executablePath: process.env.TESTED_BROWSER, args: ["--no-sandbox", "--disable-gpu"] });
+/** A browser that is the same wherever the tests run. It is ended by `kill`: one that is asked to close may never do. */
+export async function startBrowser() {
+  const executablePath = process.env.TESTED_BROWSER;
+  const args = ["--no-sandbox", "--disable-gpu"];
+  const server = await chromium.launchServer({ executablePath, args, timeout: PATIENCE });
+  const browser = await chromium.connect(server.wsEndpoint(), { timeout: PATIENCE });
+  browser.kill = () => server.kill();
+  return browser;
 }
 
 /** Calls the API; fails on anything but a success. */
@@ -128,6 +137,12 @@ export async function openPage(browser, sortie, options = {}) {
     if (response.status() >= 500) page.complaints.push(`${response.status()} of ${response.url()}`);
   });
   return page;
+}
+
+/** Closes a page with all that was kept for it. What the browser does not close in good time ends with the browser. */
+export async function leave(page) {
+  const enough = new Promise((resolve) => setTimeout(resolve, PATIENCE / 6).unref());
+  await Promise.race([page.context().close().catch(() => {}), enough]);
 }
 
 /** Makes a page believe that nobody sees it, or that somebody does again. */
