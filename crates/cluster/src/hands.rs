@@ -97,6 +97,8 @@ impl<R: Register, H: Holder> Hands<R, H> {
                 return;
             }
             tokio::select! {
+                // In one order: a simulation goes the same way each time.
+                biased;
                 Some(done) = self.work.join_next() => match done {
                     Ok(done) => self.finish(done),
                     // A half-done take is nothing to go on with: the process ends, as with every task that panics.

@@ -43,7 +43,7 @@ impl Link {
         question: impl FnOnce(&mut Stream, u64) -> T + Send + 'static,
     ) -> Result<T, WireError> {
         self.sim.gate(self.life).await;
-        let trip = self.sim.trip(self.life);
+        let trip = self.sim.trip(self.life, &format!("ask {stream}"));
         let (tx, rx) = oneshot::channel();
         if !trip.request_lost {
             let (sim, region, stream) = (self.sim.clone(), self.region, stream.to_owned());
@@ -167,7 +167,7 @@ impl World {
 impl Wire for Link {
     async fn publish(&self, message: Outgoing) -> Result<u64, PublishError> {
         self.sim.gate(self.life).await;
-        let trip = self.sim.trip(self.life);
+        let trip = self.sim.trip(self.life, &format!("tell {}", message.stream));
         let (tx, rx) = oneshot::channel();
         if trip.request_lost {
             // Dropped with nobody to answer.

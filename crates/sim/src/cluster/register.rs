@@ -58,7 +58,7 @@ impl Desk {
         lost: bool,
     ) -> Result<(), RegisterError> {
         self.sim.gate(self.life).await;
-        let trip = self.sim.trip(self.life);
+        let trip = self.sim.trip(self.life, "register");
         let gone = |reason: &str| Err(RegisterError(reason.to_owned()));
         tokio::time::sleep(Duration::from_millis(trip.there_ms)).await;
         self.sim.gate(self.life).await;

@@ -36,9 +36,9 @@ pub struct Shelf {
 }
 
 impl Shelf {
-    async fn reach(&self) {
+    async fn reach(&self, partition: PartitionId) {
         self.sim.gate(self.life).await;
-        let trip = self.sim.trip(self.life);
+        let trip = self.sim.trip(self.life, &format!("shelf {partition}"));
         tokio::time::sleep(Duration::from_millis(trip.there_ms)).await;
         self.sim.gate(self.life).await;
     }
@@ -50,7 +50,7 @@ impl Shelf {
 
 impl Snapshots for Shelf {
     async fn put(&self, partition: PartitionId, epoch: Epoch, snapshot: Snapshot) -> Result<(), AppendError> {
-        self.reach().await;
+        self.reach(partition).await;
         self.kept(partition, |kept| {
             let version = (epoch, snapshot.through);
             // As in the product: an owner that has begun anew does not finish what it began before.
@@ -75,7 +75,7 @@ impl Snapshots for Shelf {
         partition: PartitionId,
         before: Option<Version>,
     ) -> Result<Option<(Version, Snapshot)>, ReadError> {
-        self.reach().await;
+        self.reach(partition).await;
         Ok(self.kept(partition, |kept| {
             let mut older = kept.snapshots.iter().filter(|(at, _)| before.is_none_or(|before| **at < before));
             older.next_back().map(|(at, snapshot)| (*at, snapshot.clone()))
@@ -90,13 +90,13 @@ impl Snapshots for Shelf {
         dir: PathBuf,
     ) -> Result<(), AppendError> {
         let files = files_in(&dir, Path::new("")).expect("tables in memory can be read");
-        self.reach().await;
+        self.reach(partition).await;
         self.kept(partition, |kept| kept.tables.insert((epoch, through), files));
         Ok(())
     }
 
     async fn tables_get(&self, partition: PartitionId, through: Seq, dir: PathBuf) -> Result<(), ReadError> {
-        self.reach().await;
+        self.reach(partition).await;
         let files = self.kept(partition, |kept| {
             let at = kept.snapshots.keys().rfind(|(_, at)| *at == through)?;
             kept.tables.get(at).cloned()

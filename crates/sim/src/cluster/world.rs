@@ -170,11 +170,11 @@ impl Sim {
         Timestamp(world.plan.wall_ms + self.now() as i64 + set_ms)
     }
 
-    /// Draws how a question fares.
-    pub fn trip(&self, life: u32) -> Trip {
+    /// Draws how a question fares. Tasks that run in the same moment have no order; so what goes elsewhere has no say.
+    pub fn trip(&self, life: u32, to: &str) -> Trip {
         let now = self.now();
         let mut world = self.world();
-        let draw = world.draw(life, "trip");
+        let draw = world.draw(life, to);
         let weather = world.weather();
         let body = &world.lives[&life];
         let slow = if body.slow.0 > now { body.slow.1 } else { 0 };
