@@ -222,6 +222,11 @@ impl Events {
         }
     }
 
+    /// The region's epoch under which the stream was open when this process last claimed the partition.
+    pub(crate) fn opened(&self) -> Option<u64> {
+        self.lock().owned.map(|owned| owned.opened)
+    }
+
     fn place(&self, opened: u64) -> Place<'_> {
         Place { stream: &self.stream, subject: &self.subject, opened }
     }

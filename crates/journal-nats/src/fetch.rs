@@ -29,6 +29,20 @@ pub(crate) async fn bounds<W: Wire>(wire: &W, stream: &str) -> Bounds {
     }
 }
 
+/// Forgets the messages below a sequence, unless the stream is not open any more as it was when its owner claimed it: then
+/// it has another history, and sequences mean something else. Whoever slept for long learns it here.
+pub(crate) async fn purge<W: Wire>(
+    wire: &W,
+    stream: &str,
+    opened: Option<u64>,
+    sequence: u64,
+) -> Result<(), WireError> {
+    if opened.is_some() && wire.bounds(stream).await?.opened != opened {
+        return Err(WireError(format!("{stream} was replaced")));
+    }
+    wire.purge(stream, sequence).await
+}
+
 /// The message of a sequence that the stream has, as it passes `check`: from the leader, else from a replica, else
 /// from the pair. Waits for as long as the leader does not answer; the pair is asked only when the leader has said that
 /// it has none, because a pair that was promoted meanwhile may have another message there.

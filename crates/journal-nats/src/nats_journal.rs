@@ -275,9 +275,10 @@ impl<W: Wire, S: Snapshots> Journal for NatsJournal<W, S> {
         inbox: Seq,
     ) -> Result<(), AppendError> {
         let held = self.partition(partition);
+        let opened = held.events.opened();
         let trimmed = async {
-            held.events.trim(&*self.wire, events).await?;
-            held.inbox.trim(&*self.wire, inbox).await
+            held.events.trim(&*self.wire, opened, events).await?;
+            held.inbox.trim(&*self.wire, opened, inbox).await
         };
         trimmed.await.map_err(|error: WireError| {
             tracing::warn!(%partition, %error, "trimming is left to the next snapshot");

@@ -5,6 +5,7 @@
 
 mod attend;
 mod consent;
+mod cut;
 mod domain;
 mod drill;
 mod fence;

@@ -9,9 +9,15 @@ use crate::fetch;
 use crate::wire::{Wire, WireError};
 
 impl Events {
-    /// Forgets what lies below `first`. The last message stays in any case: the next claim takes the epoch, the number
+    /// Forgets what lies below `first`, for an owner that claimed its partition while the stream was open under this epoch
+    /// of the region. The last message stays in any case: the next claim takes the epoch, the number
     /// and the checksum from it.
-    pub(crate) async fn trim<W: Wire>(&self, wire: &W, first: Seq) -> Result<(), WireError> {
+    pub(crate) async fn trim<W: Wire>(
+        &self,
+        wire: &W,
+        opened: Option<u64>,
+        first: Seq,
+    ) -> Result<(), WireError> {
         if first <= self.lock().allowed.max(Seq(1)) {
             return Ok(());
         }
@@ -31,24 +37,29 @@ impl Events {
                 let tail = tail.number;
                 if tail >= first {
                     // It was written meanwhile, and others behind it: they must not go with those before it.
-                    return Box::pin(self.trim(wire, first)).await;
+                    return Box::pin(self.trim(wire, opened, first)).await;
                 }
-                return self.purge(wire, last, first.min(tail.next())).await;
+                return self.purge(wire, opened, (last, first.min(tail.next()))).await;
             }
             Err(ReadError::Trimmed { .. }) => return Ok(()),
             Err(error) => return Err(WireError(error.to_string())),
         };
-        self.purge(wire, sequence, first).await
+        self.purge(wire, opened, (sequence, first)).await
     }
 
     /// Forgets the messages below a sequence, and frames below `allowed`.
-    async fn purge<W: Wire>(&self, wire: &W, sequence: u64, allowed: Seq) -> Result<(), WireError> {
+    async fn purge<W: Wire>(
+        &self,
+        wire: &W,
+        opened: Option<u64>,
+        (sequence, allowed): (u64, Seq),
+    ) -> Result<(), WireError> {
         {
             let mut state = self.lock();
             state.allowed = state.allowed.max(allowed);
             state.places = state.places.split_off(&allowed);
         }
-        wire.purge(&self.stream, sequence).await
+        fetch::purge(wire, &self.stream, opened, sequence).await
     }
 
     /// The sequence of a frame, or `None` when it was not written yet.

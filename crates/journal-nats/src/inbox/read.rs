@@ -47,8 +47,14 @@ impl Inbox {
         Ok(records)
     }
 
-    /// Forgets the messages of which all requests lie below `first`.
-    pub(crate) async fn trim<W: Wire>(&self, wire: &W, first: Seq) -> Result<(), WireError> {
+    /// Forgets the messages of which all requests lie below `first`, for an owner that claimed its partition while the
+    /// streams were open under this epoch of the region.
+    pub(crate) async fn trim<W: Wire>(
+        &self,
+        wire: &W,
+        opened: Option<u64>,
+        first: Seq,
+    ) -> Result<(), WireError> {
         let first = {
             // What lies behind the tail is not touched.
             let tail = *self.tail.borrow();
@@ -60,7 +66,7 @@ impl Inbox {
             state.allowed = first;
             first
         };
-        wire.purge(&self.stream, batch::sequence_of(first)).await
+        fetch::purge(wire, &self.stream, opened, batch::sequence_of(first)).await
     }
 
     fn check(&self, bytes: &Bytes, sequence: u64) -> Result<Vec<Record>, String> {

@@ -4,7 +4,7 @@ use std::sync::Weak;
 use std::time::Duration;
 
 use super::attend::Leases;
-use super::record::Record;
+use super::record::{Record, WorkClaim};
 use super::role::{Move, Role, first_standing, on_pair};
 use super::{Inner, Next, RegionError, Seen};
 
@@ -125,13 +125,13 @@ impl Inner {
             Err(RegionError::Busy { .. }) => return Ok(()),
             claim => claim?,
         };
-        let kept = self.care(thoroughly).await;
+        let kept = self.care(&claim, thoroughly).await;
         claim.let_go().await;
         kept
     }
 
     /// What upkeep does once nobody else is at it.
-    async fn care(&self, thoroughly: bool) -> Result<(), RegionError> {
+    async fn care(&self, claim: &WorkClaim, thoroughly: bool) -> Result<(), RegionError> {
         // What was seen may be old: streams of a promotion that has begun must not become mirrors again.
         let (here, revision) = self.here.book.record().await.map_err(RegionError::Here)?;
         let Some(here) = here.filter(|here| here.role == Role::Standby && !here.opens()) else {
@@ -141,7 +141,7 @@ impl Inner {
         if here.promotion.is_some() {
             self.write(&self.here, Next { promotion: None, ..Next::of(&here) }, revision).await?;
         }
-        self.keep_level().await?;
+        self.keep_level(claim).await?;
         if thoroughly { self.trim_mirrors(here.epoch).await } else { Ok(()) }
     }
 

@@ -11,7 +11,7 @@ use tokio::time::sleep;
 
 use super::domain::DomainError;
 use super::promote::Mode;
-use super::record::{Goal, Record};
+use super::record::{Goal, Record, WorkClaim};
 use super::role::{Role, Standing, must_be_level};
 use super::{Inner, RegionError};
 
@@ -19,9 +19,10 @@ const LOOK_EVERY: Duration = Duration::from_millis(500);
 
 impl Inner {
     /// Mirrors what is new at the pair, and notes when everything has been here. Says which streams are still behind.
-    pub(super) async fn keep_level(&self) -> Result<Vec<String>, RegionError> {
+    pub(super) async fn keep_level(&self, claim: &WorkClaim) -> Result<Vec<String>, RegionError> {
         let (record, mut revision) = self.here.book.record().await.map_err(RegionError::Here)?;
         let mut record = record.filter(|record| record.role == Role::Standby).ok_or(RegionError::Changed)?;
+        self.drop_cut_mirrors(claim).await?;
         if record.level && self.misses_a_mirror().await? {
             tracing::warn!(region = self.settings.name, "mirrors are gone; they begin anew");
             record.level = false;
@@ -49,28 +50,33 @@ impl Inner {
         here: &Record,
         pair: Option<Standing>,
         mode: Mode,
+        claim: &WorkClaim,
     ) -> Result<(), RegionError> {
         // With streams that are open already it was seen to before.
-        if here.level || here.opens() || !must_be_level(here.standing(), pair) {
+        if here.opens() || !must_be_level(here.standing(), pair) {
             return Ok(());
         }
         match mode {
             Mode::ForcedIncomplete => Ok(()),
             Mode::Planned if here.role == Role::Standby => {
-                self.wait_until_level().await?;
+                if here.level && !self.drop_cut_mirrors(claim).await? {
+                    return Ok(());
+                }
+                self.wait_until_level(claim).await?;
                 // Its record says so now: it is to be read again.
                 Err(RegionError::Changed)
             }
+            Mode::Planned | Mode::Forced if here.level => Ok(()),
             Mode::Planned | Mode::Forced => {
                 Err(RegionError::Incomplete { region: self.settings.name.clone() })
             }
         }
     }
 
-    async fn wait_until_level(&self) -> Result<(), RegionError> {
+    async fn wait_until_level(&self, claim: &WorkClaim) -> Result<(), RegionError> {
         let deadline = Instant::now() + self.settings.patience;
         loop {
-            let behind = self.keep_level().await?;
+            let behind = self.keep_level(claim).await?;
             if behind.is_empty() {
                 return Ok(());
             }

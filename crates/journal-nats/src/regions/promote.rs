@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use tokio::time::sleep;
 
 use super::mirrors::{self, MirrorStatus};
-use super::record::{Points, Promotion, Record, Step};
+use super::record::{Points, Promotion, Record, Step, WorkClaim};
 use super::role::{self, Role, Standing};
 use super::{Inner, Next, RegionError, now_ms};
 
@@ -55,11 +55,11 @@ impl Inner {
     pub(super) async fn promote(&self, mode: Mode) -> Result<Promoted, RegionError> {
         let begun = Instant::now();
         let claim = self.wait_for_work(&self.here).await?;
-        let mut promoted = self.promote_claimed(mode, begun).await;
+        let mut promoted = self.promote_claimed(&claim, mode, begun).await;
         for _ in 0..AGAIN_MAX {
             // What it read was old, or it was cut short before: it reads again, and goes on.
             if matches!(promoted, Err(RegionError::Changed)) {
-                promoted = self.promote_claimed(mode, begun).await;
+                promoted = self.promote_claimed(&claim, mode, begun).await;
             }
         }
         claim.let_go().await;
@@ -74,7 +74,12 @@ impl Inner {
         Ok(promoted)
     }
 
-    async fn promote_claimed(&self, mode: Mode, begun: Instant) -> Result<Promoted, RegionError> {
+    async fn promote_claimed(
+        &self,
+        claim: &WorkClaim,
+        mode: Mode,
+        begun: Instant,
+    ) -> Result<Promoted, RegionError> {
         let (here, revision) = self.here.book.record().await.map_err(RegionError::Here)?;
         let here = here.ok_or(RegionError::Changed)?;
         if here.role == Role::Active {
@@ -85,7 +90,7 @@ impl Inner {
         }
         let pair = self.pair_standing(mode).await?;
         self.require_promotable(&here, pair, mode)?;
-        self.require_level(&here, pair, mode).await?;
+        self.require_level(&here, pair, mode, claim).await?;
         self.require_witness().await?;
         if mode.is_forced() || pair.is_none() {
             return self.change_places(&here, revision, pair, mode, begun).await;

@@ -1,9 +1,9 @@
 //! One owner at a time, whoever sleeps and whoever hurries.
 
-use journal::{AppendError, Journal as _, Snapshot};
+use journal::{AppendError, Journal as _, ReadError, Snapshot};
 use journal_nats::snapshots::directory::Directory;
 use journal_nats::snapshots::stored::StoredSnapshots;
-use journal_nats::{Client, NatsJournal, layout};
+use journal_nats::{Client, NatsJournal, Settings, layout};
 use tokio::task::JoinSet;
 use words::{PartitionId, Seq};
 
@@ -38,13 +38,7 @@ async fn an_owner_whose_region_was_opened_anew_is_refused_and_may_claim_again() 
     let before = journal.claim(ONE).await.unwrap();
     journal.append(ONE, before.epoch, Seq(0), bytes("a")).await.unwrap();
     journal.inbox_append(ONE, vec![bytes("a")]).await.unwrap();
-    for mut config in layout::stream_configs(&settings.installation, settings.replicas) {
-        let promoted = format!("{}.3", config["subjects"][0].as_str().unwrap());
-        config["subjects"] = serde_json::json!([promoted]);
-        let update = format!("$JS.API.STREAM.UPDATE.{}", config["name"].as_str().unwrap());
-        let answer = client.nats().request(update, config.to_string().into()).await.unwrap();
-        assert!(!String::from_utf8_lossy(&answer.payload).contains("error"), "{answer:?}");
-    }
+    open_anew(&settings, &client).await;
 
     let refused = journal.append(ONE, before.epoch, Seq(1), bytes("of before")).await;
     assert_eq!(refused, Err(AppendError::Fenced { partition: ONE }));
@@ -55,6 +49,39 @@ async fn an_owner_whose_region_was_opened_anew_is_refused_and_may_claim_again() 
     let other = open(&settings).await;
     assert_eq!(frames(&other, ONE).await, ["a", "b"]);
     assert_eq!(requests(&other, ONE, Seq(1)).await, ["a", "b"]);
+}
+
+/// Gives all streams the subjects of another epoch of the region, as a promotion does.
+async fn open_anew(settings: &Settings, client: &Client) {
+    for mut config in layout::stream_configs(&settings.installation, settings.replicas) {
+        let promoted = format!("{}.3", config["subjects"][0].as_str().unwrap());
+        config["subjects"] = serde_json::json!([promoted]);
+        let update = format!("$JS.API.STREAM.UPDATE.{}", config["name"].as_str().unwrap());
+        let answer = client.nats().request(update, config.to_string().into()).await.unwrap();
+        assert!(!String::from_utf8_lossy(&answer.payload).contains("error"), "{answer:?}");
+    }
+}
+
+#[tokio::test]
+async fn an_owner_whose_region_was_opened_anew_trims_nothing() {
+    let settings = settings(shared());
+    let (journal, client) = (open(&settings).await, Client::connect(&settings).await.unwrap());
+    let before = journal.claim(ONE).await.unwrap();
+    let mut tail = Seq(0);
+    for text in ["a", "b", "c"] {
+        tail = journal.append(ONE, before.epoch, tail, bytes(text)).await.unwrap();
+    }
+    let last = journal.inbox_append(ONE, vec![bytes("r")]).await.unwrap();
+    open_anew(&settings, &client).await;
+    let refused = journal.trim(ONE, before.epoch, tail, last.next()).await;
+    assert_eq!(refused, Err(AppendError::Unknown { partition: ONE }));
+    let other = open(&settings).await;
+    assert_eq!(frames(&other, ONE).await, ["a", "b", "c"]);
+    assert_eq!(requests(&other, ONE, Seq(1)).await, ["r"]);
+    let after = other.claim(ONE).await.unwrap();
+    other.trim(ONE, after.epoch, tail, last.next()).await.unwrap();
+    let left = open(&settings).await.inbox_read(ONE, Seq(1), 1000).await;
+    assert!(matches!(left, Err(ReadError::Trimmed { .. })), "who has claimed it since may: {left:?}");
 }
 
 #[tokio::test]

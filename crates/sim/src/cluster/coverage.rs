@@ -46,6 +46,7 @@ sometimes! {
     NotLevel "a region that never had everything was not made active",
     TailLost "the pair never got the last messages of a region that was lost",
     Rejoined "a region came back and mirrored",
+    MirrorCut "a purge that was late reached a mirror",
     InboxFilled "the inbox of a region that became active was behind its events",
 }
 

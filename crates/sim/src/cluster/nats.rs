@@ -114,6 +114,13 @@ impl Stream {
         self.first = self.first.max(first.min(self.last() + 1));
     }
 
+    /// A mirror begins where its origin does. Whether it had been cut, and is whole again.
+    pub fn fill(&mut self, origin_first: u64) -> bool {
+        let cut = self.first > origin_first;
+        self.first = self.first.min(origin_first);
+        cut
+    }
+
     pub fn get(&mut self, sequence: u64, source: Source) -> Option<Bytes> {
         let server = match source {
             Source::Leader => self.leader,

@@ -17,6 +17,9 @@ use super::{events, inbox, message};
 /// How often a region looks at its pair, in ms.
 const LOOK_MS: u64 = 500;
 
+/// How often mirrors are gone through, in ms.
+const TIDY_MS: u64 = 60_000;
+
 /// How long a planned promotion waits for instances to let go, and for mirrors, in ms.
 const PATIENCE_MS: u64 = 30_000;
 
@@ -89,6 +92,9 @@ async fn switch(stage: Arc<Stage>, region: usize) {
         if !world.is_joined(begun) || may_promote(here, Some(there)).is_err() {
             return;
         }
+        if here.role == Role::Standby {
+            world.fill_cut_mirrors(region);
+        }
         if there.role == Role::Active {
             world.regions[pair].standing.role = Role::Fenced;
         }
@@ -139,6 +145,9 @@ fn look(world: &mut World, now: u64, region: usize) -> bool {
         return false;
     }
     let (here, pair) = (world.regions[region].standing, world.regions[1 - region].standing);
+    if here.role == Role::Standby && now.is_multiple_of(TIDY_MS) {
+        world.fill_cut_mirrors(region);
+    }
     match on_pair(here, pair) {
         Move::Stay => {}
         Move::Note { epoch } => world.regions[region].standing.epoch = epoch,
@@ -199,7 +208,21 @@ impl World {
         late
     }
 
+    /// A purge of its old owner may reach a stream that has become a mirror meanwhile.
+    fn fill_cut_mirrors(&mut self, region: usize) {
+        for name in self.regions[region].streams.keys().cloned().collect::<Vec<_>>() {
+            let first = self.regions[1 - region].streams[&name].bounds().first;
+            let mirror = self.regions[region].streams.get_mut(&name).expect("named above");
+            if mirror.fill(first) {
+                self.coverage.note(Sometimes::MirrorCut);
+            }
+        }
+    }
+
     fn copy(&mut self, now: u64, to: usize) {
+        if !self.regions[to].level {
+            self.fill_cut_mirrors(to);
+        }
         let names: Vec<String> = self.regions[to].streams.keys().cloned().collect();
         for name in names {
             let uneven = self.plan.uneven_mirrors;
