@@ -1,6 +1,7 @@
 //! Tidy: what neither the compiler nor the linter looks at. Each check is a file of its own.
 
 mod arrows;
+mod examples;
 mod links;
 mod mask;
 mod names;
@@ -87,6 +88,7 @@ fn examine(files: &[File]) -> Vec<Finding> {
         }
     }
     findings.extend(arrows::check(files));
+    findings.extend(examples::check(files));
     findings
 }
 
