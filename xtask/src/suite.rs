@@ -67,7 +67,7 @@ fn run_tests(root: &Path) -> anyhow::Result<Counts> {
 
 /// Tests wait for servers and clocks more than they compute.
 fn threads() -> usize {
-    2 * std::thread::available_parallelism().map_or(1, NonZero::get)
+    4 * std::thread::available_parallelism().map_or(1, NonZero::get)
 }
 
 fn stage<T>(name: &str, work: impl FnOnce() -> anyhow::Result<T>) -> anyhow::Result<T> {
