@@ -5,7 +5,6 @@
 
 mod attend;
 mod consent;
-mod cut;
 mod domain;
 mod drill;
 mod fence;
@@ -13,6 +12,7 @@ mod fill;
 mod follow;
 mod lease;
 mod level;
+mod mend;
 mod meter;
 mod mirrors;
 mod probe;

@@ -112,22 +112,38 @@ impl Inner {
         self.active.send_if_modified(|known| std::mem::replace(known, active) != active);
     }
 
-    /// A standby mirrors what is new at its pair, and sees when it has had everything.
+    /// A standby mirrors what is new at its pair, and sees when it has had everything; an active region has all its streams
+    /// open.
     pub(super) async fn upkeep(&self, thoroughly: bool) -> Result<(), RegionError> {
         let seen = self.seen.borrow().clone();
+        if thoroughly && seen.here.as_ref().is_some_and(|here| here.role == Role::Active) {
+            // Looked at before the work is taken, which every instance would take once a minute for nothing.
+            if self.closed_streams().await?.is_empty() {
+                return Ok(());
+            }
+            return self.at_work(async |claim| self.open_closed_streams(claim).await).await;
+        }
         let (Some(here), Some(pair)) = (seen.here, seen.pair) else { return Ok(()) };
         let mirrors = here.role == Role::Standby && !here.opens() && pair.role == Role::Active;
         let given_up = here.promotion.is_some();
         if !mirrors || !thoroughly && !given_up && here.level && self.all_mirrored().await? {
             return Ok(());
         }
+        self.at_work(async |claim| self.care(claim, thoroughly).await).await
+    }
+
+    /// Does this, unless somebody else is at the region's work.
+    async fn at_work(
+        &self,
+        work: impl AsyncFnOnce(&WorkClaim) -> Result<(), RegionError>,
+    ) -> Result<(), RegionError> {
         let claim = match self.take_work(&self.here).await {
             Err(RegionError::Busy { .. }) => return Ok(()),
             claim => claim?,
         };
-        let kept = self.care(&claim, thoroughly).await;
+        let done = work(&claim).await;
         claim.let_go().await;
-        kept
+        done
     }
 
     /// What upkeep does once nobody else is at it.

@@ -22,8 +22,8 @@ impl Inner {
     pub(super) async fn keep_level(&self, claim: &WorkClaim) -> Result<Vec<String>, RegionError> {
         let (record, mut revision) = self.here.book.record().await.map_err(RegionError::Here)?;
         let mut record = record.filter(|record| record.role == Role::Standby).ok_or(RegionError::Changed)?;
-        self.drop_cut_mirrors(claim).await?;
-        if record.level && self.misses_a_mirror().await? {
+        let unfit = self.drop_unfit_mirrors(claim).await?;
+        if record.level && (unfit || self.misses_a_mirror().await?) {
             tracing::warn!(region = self.settings.name, "mirrors are gone; they begin anew");
             record.level = false;
             revision = self.note_level(&record, revision).await?;
@@ -59,7 +59,7 @@ impl Inner {
         match mode {
             Mode::ForcedIncomplete => Ok(()),
             Mode::Planned if here.role == Role::Standby => {
-                if here.level && !self.drop_cut_mirrors(claim).await? {
+                if here.level && !self.drop_unfit_mirrors(claim).await? {
                     return Ok(());
                 }
                 self.wait_until_level(claim).await?;

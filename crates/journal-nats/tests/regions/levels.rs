@@ -6,7 +6,7 @@ use journal_nats::regions::{Mode, RegionError, Regions, Role, Settings, Status};
 use peers::{NatsCluster, NatsSettings};
 
 use crate::proxy::Proxy;
-use crate::stage::{I, Stage, connect, contents, denied, make_streams, publish, role, until, until_status};
+use crate::stage::{I, Stage, connect, denied, make_streams, publish, role, until, until_status};
 
 /// Two regions over a link that carries questions and answers, but nothing to mirrors: they stay as empty as they were
 /// made, as if there were very much to fetch.
@@ -22,11 +22,11 @@ fn impatient(stage: &Stage, name: &str) -> Settings {
     Settings { patience: Duration::from_secs(2), ..stage.settings(name) }
 }
 
-fn mirrors_are_made(status: &Status) -> bool {
+pub fn mirrors_are_made(status: &Status) -> bool {
     status.mirrors.len() == 2 && status.mirrors.iter().all(|mirror| mirror.last.is_some())
 }
 
-fn is_level(status: &Status) -> bool {
+pub fn is_level(status: &Status) -> bool {
     status.record.as_ref().is_some_and(|record| record.level)
 }
 
@@ -96,45 +96,6 @@ async fn a_region_whose_mirrors_were_deleted_is_level_no_more() {
     mirrors.delete_stream(format!("{I}_ING_00000")).await.unwrap();
     until_status(&west, "the mirror is made anew, and empty", |status| {
         mirrors_are_made(status) && !is_level(status)
-    })
-    .await;
-}
-
-/// Two regions whose standby has all that there is, and was then cut: a purge was under way for long.
-async fn stage_with_a_cut_mirror() -> (Stage, Regions, Regions) {
-    let stage = Stage::start().await;
-    let (east, west) = stage.joined().await;
-    for number in 1..=20 {
-        publish(&stage.east, "ing", &number.to_string()).await.unwrap();
-    }
-    until_status(&west, "the mirror has all", |status| {
-        status.mirrors.iter().any(|mirror| mirror.last == Some(20))
-    })
-    .await;
-    let mirrors = async_nats::jetstream::new(stage.west.clone());
-    let mirror = mirrors.get_stream(format!("{I}_ING_00000")).await.unwrap();
-    mirror.purge().sequence(15).await.unwrap();
-    assert_eq!(contents(&stage.west, "ING").await.len(), 6);
-    (stage, east, west)
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_mirror_that_was_cut_begins_anew_before_its_region_is_promoted() {
-    let (stage, _east, west) = stage_with_a_cut_mirror().await;
-    let promoted = west.promote(Mode::Planned).await.unwrap();
-    assert_eq!(promoted.lost(), 0);
-    let whole: Vec<_> = (1..=20).map(|number| number.to_string()).collect();
-    assert_eq!(contents(&stage.west, "ING").await, whole);
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_mirror_that_was_cut_is_noticed_when_all_are_gone_through() {
-    let (stage, _east, west) = stage_with_a_cut_mirror().await;
-    west.tidy().await.unwrap();
-    let whole = contents(&stage.east, "ING").await;
-    until("it is whole again", async || {
-        let status = west.status().await.ok().filter(is_level)?;
-        (mirrors_are_made(&status) && contents(&stage.west, "ING").await == whole).then_some(())
     })
     .await;
 }

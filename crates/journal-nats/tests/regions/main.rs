@@ -4,6 +4,7 @@
 
 mod given_up;
 mod levels;
+mod mended;
 mod pair_given_up;
 mod proxy;
 mod secrets;
