@@ -90,6 +90,14 @@ impl Domain {
         self.info_with(stream, &json!({})).await
     }
 
+    /// None when there is no such stream.
+    pub(crate) async fn info_if_there(&self, stream: &str) -> Result<Option<Info>, DomainError> {
+        match self.info(stream).await {
+            Err(DomainError::Missing) => Ok(None),
+            info => info.map(Some),
+        }
+    }
+
     /// With how many messages there are on each of these subjects.
     pub(crate) async fn info_of_subjects(&self, stream: &str, filter: &str) -> Result<Info, DomainError> {
         self.info_with(stream, &json!({ "subjects_filter": filter })).await

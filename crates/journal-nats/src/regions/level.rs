@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use tokio::time::sleep;
 
-use super::domain::DomainError;
+use super::domain::Info;
 use super::promote::Mode;
 use super::record::{Goal, Record, WorkClaim};
 use super::role::{Role, Standing, must_be_level};
@@ -93,11 +93,8 @@ impl Inner {
         let domain = &self.here.domain;
         let lasts: Vec<Option<u64>> = self
             .each(&self.here, &streams, |stream| async move {
-                match domain.info(&stream).await {
-                    Ok(info) => Ok(info.is_mirror().then_some(info.last)),
-                    Err(DomainError::Missing) => Ok(None),
-                    Err(error) => Err(error),
-                }
+                let mirror = domain.info_if_there(&stream).await?.filter(Info::is_mirror);
+                Ok(mirror.map(|info| info.last))
             })
             .await?;
         let wanted = goal.iter().zip(lasts);

@@ -2,9 +2,7 @@
 //! another role may arrive when it has it: what a mirror loses then is gone here alone, and a mirror that was made a
 //! stream follows nobody. Such a mirror begins anew; a stream of an active region that was closed is opened.
 
-use serde_json::Value;
-
-use super::domain::{Domain, DomainError, Info};
+use super::domain::Info;
 use super::record::WorkClaim;
 use super::role::Role;
 use super::{Inner, RegionError, mirrors};
@@ -33,11 +31,13 @@ impl Inner {
     async fn unfit_mirrors(&self) -> Result<Vec<(String, Info)>, RegionError> {
         let streams = self.partition_streams().await?;
         let (here, there) = (&self.here.domain, &self.there.domain);
-        let mirrors: Vec<Option<Info>> =
-            self.each(&self.here, &streams, |stream| async move { found(here, &stream).await }).await?;
+        let mirrors: Vec<Option<Info>> = self
+            .each(&self.here, &streams, |stream| async move { here.info_if_there(&stream).await })
+            .await?;
         // Asked after the mirrors: they are trimmed as far as an origin was before, never further.
-        let origins: Vec<Option<Info>> =
-            self.each(&self.there, &streams, |stream| async move { found(there, &stream).await }).await?;
+        let origins: Vec<Option<Info>> = self
+            .each(&self.there, &streams, |stream| async move { there.info_if_there(&stream).await })
+            .await?;
         let both = streams.into_iter().zip(mirrors.into_iter().zip(origins));
         let unfit = both.filter_map(|(stream, both)| match both {
             (Some(mirror), Some(origin)) => {
@@ -67,10 +67,9 @@ impl Inner {
         for (stream, info) in self.closed_streams().await? {
             tracing::warn!(region = self.settings.name, stream, "a stream was closed; it is opened again");
             claim.again().await.map_err(|error| self.work_error(&self.here, error))?;
-            let subjects = info.config_subjects().into_iter();
-            let open = subjects.map(|subject| subject.trim_start_matches(FENCED).to_owned());
+            let open = mirrors::open_subjects(&info);
             let mut config = info.config;
-            config.insert("subjects".to_owned(), open.collect::<Value>());
+            config.insert("subjects".to_owned(), open);
             self.here.domain.update(&config).await.map_err(RegionError::Here)?;
         }
         Ok(())
@@ -91,12 +90,5 @@ impl Inner {
         let mut streams = self.shared_streams(&self.here).await?;
         streams.retain(|stream| names::subject_of(&self.settings.installation, stream).is_some());
         Ok(streams)
-    }
-}
-
-async fn found(domain: &Domain, stream: &str) -> Result<Option<Info>, DomainError> {
-    match domain.info(stream).await {
-        Err(DomainError::Missing) => Ok(None),
-        info => info.map(Some),
     }
 }

@@ -62,12 +62,8 @@ pub(crate) async fn status(
             let origin = origin?;
             origin.info(&stream).await.ok()
         };
-        let (mirror, origin) = tokio::join!(here.info(&stream), at_origin);
-        let stream_here = match mirror {
-            Ok(info) => Some(info),
-            Err(DomainError::Missing) => None,
-            Err(error) => return Err(error),
-        };
+        let (stream_here, origin) = tokio::join!(here.info_if_there(&stream), at_origin);
+        let stream_here = stream_here?;
         let origin_last = origin.map(|info| info.last);
         // What was a mirror, and is a stream by now, has what it had.
         let had = stream_here.as_ref().map(|info| info.last).unwrap_or_default();
@@ -93,12 +89,11 @@ pub(crate) async fn keep_mirror(
 ) -> Result<(), DomainError> {
     let config = open_config(&origin.info(stream).await?, replicas);
     book.set_config(stream, &config).await?;
-    match here.info(stream).await {
-        Ok(info) if info.is_mirror() || info.last > 0 => return Ok(()),
+    match here.info_if_there(stream).await? {
+        Some(info) if info.is_mirror() || info.last > 0 => return Ok(()),
         // Somebody made a stream here before it was mirrored, and nothing was ever in it.
-        Ok(_) => here.delete(stream).await?,
-        Err(DomainError::Missing) => {}
-        Err(error) => return Err(error),
+        Some(_) => here.delete(stream).await?,
+        None => {}
     }
     here.create(&mirror_config(&config, origin_api)).await
 }
@@ -106,12 +101,7 @@ pub(crate) async fn keep_mirror(
 /// The configuration of a stream as it is when its region is active, whether it is fenced now or not.
 pub(crate) fn open_config(info: &Info, replicas: usize) -> Map<String, Value> {
     let mut config = info.config.clone();
-    let subjects = info.config_subjects().into_iter();
-    let subjects = subjects.map(|subject| match subject.strip_prefix(FENCED) {
-        Some(open) => open.to_owned(),
-        None => subject,
-    });
-    config.insert("subjects".to_owned(), subjects.collect());
+    config.insert("subjects".to_owned(), open_subjects(info));
     config.insert("num_replicas".to_owned(), json!(replicas));
     // A mirror that may hold less than there is would forget the oldest, and a promotion must not be refused for want of
     // room that is only reserved: whoever starts in an active region sets the limit.
@@ -123,6 +113,12 @@ pub(crate) fn open_config(info: &Info, replicas: usize) -> Map<String, Value> {
         metadata.retain(|key, _| !key.starts_with("_nats."));
     }
     config
+}
+
+/// The subjects of a stream as they are when it is not fenced.
+pub(crate) fn open_subjects(info: &Info) -> Value {
+    let subjects = info.config_subjects().into_iter();
+    subjects.map(|subject| subject.strip_prefix(FENCED).unwrap_or(&subject).to_owned()).collect()
 }
 
 /// The same stream with its subjects out of everybody's way.
@@ -152,10 +148,7 @@ fn mirror_config(config: &Map<String, Value>, origin_api: &str) -> Map<String, V
 
 /// Moves the subjects of a stream away, so that whoever writes gets an error. A mirror has none.
 pub(crate) async fn fence(domain: &Domain, stream: &str) -> Result<(), DomainError> {
-    let info = match domain.info(stream).await {
-        Err(DomainError::Missing) => return Ok(()),
-        info => info?,
-    };
+    let Some(info) = domain.info_if_there(stream).await? else { return Ok(()) };
     let fenced = fenced_config(&info.config);
     if info.is_mirror() || info.config == fenced {
         return Ok(());
