@@ -3,10 +3,12 @@
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
+
+use crate::process::command;
 
 const RUNS: u64 = 100;
 
@@ -101,16 +103,6 @@ impl Drop for Dev {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
-}
-
-fn command(arguments: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_sortie"));
-    let ours = std::env::vars_os().map(|(name, _)| name);
-    for name in ours.filter(|name| name.to_string_lossy().starts_with("SORTIE_")) {
-        command.env_remove(name);
-    }
-    command.args(arguments);
-    command
 }
 
 /// Runs that are parked past their pivot, and are parked again whenever they are tried again.

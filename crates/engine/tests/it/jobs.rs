@@ -12,16 +12,13 @@ use host::Clock;
 use journal::Journal;
 use journal::memory::MemoryJournal;
 use kernel::Event;
-use kernel::job::{CollectionDraft, Draft, Expect, Manner};
 use prometheus_client::registry::Registry;
 use view::{Ids, View};
-use words::{
-    CollectionSpec, Gap, JobSpec, JobState, Missed, Outcome, Overlap, PartitionId, Recurrence, Repeat, Retry,
-    Rule, Seq, Span, Ticks, Timing, Uid,
-};
+use words::{JobState, Outcome, PartitionId, Recurrence, Rule, Seq, Span, Ticks, Uid};
+
+use crate::drafts::{COLLECTION, collection, job};
 
 const PARTITIONS: u16 = 3;
-const COLLECTION: &str = "s/g/c";
 
 /// What a target has seen: how often each key, and in which order.
 #[derive(Default)]
@@ -96,57 +93,6 @@ impl Life {
         let collection = self.reader.collection(COLLECTION).unwrap().unwrap();
         let jobs = self.reader.jobs(&collection, None, usize::MAX).unwrap();
         jobs.iter().map(|job| job.standing.state).collect()
-    }
-}
-
-fn collection() -> JobCommand {
-    let spec = CollectionSpec {
-        jobs_max: 10_000,
-        period_min: Span::from_secs(1),
-        authentication: true,
-        enabled: true,
-    };
-    let draft = CollectionDraft {
-        subscription: "s".to_owned(),
-        group: "g".to_owned(),
-        name: "c".to_owned(),
-        uid: Uid([7; 16]),
-        spec,
-        document: "{}".to_owned(),
-    };
-    JobCommand::PutCollection { draft, expect: Expect::Anything }
-}
-
-fn job(n: u8, start: Ticks, recurrence: Option<Recurrence>) -> JobCommand {
-    let timing = Timing {
-        start: Some(start),
-        recurrence,
-        zone: None,
-        gap: Gap::End,
-        repeat: Repeat::First,
-        jitter: Span::ZERO,
-    };
-    let spec = JobSpec {
-        timing,
-        retry: Retry::Fixed { delay: Span::from_ms(1), attempts: 100 },
-        alternative: None,
-        missed: Missed::All,
-        overlap: Overlap::Allow,
-        enabled: true,
-        authenticates: false,
-    };
-    let draft = Draft {
-        name: format!("j{n}"),
-        uid: Uid([n; 16]),
-        spec,
-        document: "{}".to_owned(),
-        delay: Span::ZERO,
-    };
-    JobCommand::PutJob {
-        collection: COLLECTION.to_owned(),
-        draft: Box::new(draft),
-        expect: Expect::Anything,
-        manner: Manner::Replace,
     }
 }
 

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a failed setup is a failed test")]
 
 mod crash;
+mod drafts;
 mod hand_over;
 mod jobs;
 mod queues;

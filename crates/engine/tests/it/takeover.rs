@@ -20,20 +20,17 @@ use host::Clock;
 use journal::memory::MemoryJournal;
 use journal::{AppendError, Journal, Snapshot};
 use kernel::Request;
-use kernel::job::{CollectionDraft, Draft, Expect, Manner};
 use kernel::queue::{QueueRef, Settle, Shelf};
 use prometheus_client::registry::Registry;
 use view::{EndedRun, Ids, View};
-use words::{
-    BodyHash, CollectionSpec, Epoch, Gap, JobSpec, Message, Missed, Outcome, Overlap, PartitionId, QueueName,
-    QueueSpec, Repeat, Retry, RunId, Seq, Span, Ticks, Timing, Uid,
-};
+use words::{BodyHash, Epoch, Message, Outcome, PartitionId, QueueName, QueueSpec, RunId, Seq, Span, Ticks};
 
 use shared_journal::SharedJournal;
 
+use crate::drafts::{COLLECTION, collection, job};
+
 const PARTITIONS: u16 = 1;
 const P: PartitionId = PartitionId(0);
-const COLLECTION: &str = "s/g/c";
 const RUNS: u32 = 200;
 
 const WORKFLOW: &str = "
@@ -207,53 +204,6 @@ fn queue() -> QueueName {
     QueueName::new("orders").unwrap()
 }
 
-fn collection() -> JobCommand {
-    let spec =
-        CollectionSpec { jobs_max: 100, period_min: Span::from_secs(1), authentication: true, enabled: true };
-    let draft = CollectionDraft {
-        subscription: "s".to_owned(),
-        group: "g".to_owned(),
-        name: "c".to_owned(),
-        uid: Uid([7; 16]),
-        spec,
-        document: "{}".to_owned(),
-    };
-    JobCommand::PutCollection { draft, expect: Expect::Anything }
-}
-
-fn job(number: u8, start: Ticks) -> JobCommand {
-    let timing = Timing {
-        start: Some(start),
-        recurrence: None,
-        zone: None,
-        gap: Gap::End,
-        repeat: Repeat::First,
-        jitter: Span::ZERO,
-    };
-    let spec = JobSpec {
-        timing,
-        retry: Retry::Fixed { delay: Span::from_ms(1), attempts: 100 },
-        alternative: None,
-        missed: Missed::All,
-        overlap: Overlap::Allow,
-        enabled: true,
-        authenticates: false,
-    };
-    let draft = Draft {
-        name: format!("j{number}"),
-        uid: Uid([number; 16]),
-        spec,
-        document: format!("{{\"number\":{number}}}"),
-        delay: Span::ZERO,
-    };
-    JobCommand::PutJob {
-        collection: COLLECTION.to_owned(),
-        draft: Box::new(draft),
-        expect: Expect::Anything,
-        manner: Manner::Replace,
-    }
-}
-
 /// A machine with runs that have ended, jobs that have fired and that will, and messages.
 async fn first(tables: &Path) -> Machine {
     let first = machine(MemoryJournal::new(), tables, tempfile::tempdir().unwrap()).await;
@@ -263,8 +213,8 @@ async fn first(tables: &Path) -> Machine {
     first.all_end(0..RUNS).await;
     first.ask(collection()).await;
     let now = Ticks::from(Clock::start().wall());
-    first.ask(job(1, now)).await;
-    first.ask(job(2, now + Span::from_secs(100_000))).await;
+    first.ask(job(1, now, None)).await;
+    first.ask(job(2, now + Span::from_secs(100_000), None)).await;
     wait(async || first.jobs().contains("Completed")).await;
     let put = QueueCommand::PutQueue { name: queue(), spec: QueueSpec::default() };
     first.engine.queue(partition_of_queue(&queue(), PARTITIONS), put).await.unwrap();
