@@ -14,7 +14,7 @@ from world import SUBSCRIPTION, SdkTest, call, never
 
 UTC = datetime.timezone.utc
 NOWHERE = "http://127.0.0.1:9/"
-FIXTURES = pathlib.Path(__file__).parents[2] / "crates/vault/tests/data"
+FIXTURES = pathlib.Path(__file__).parents[2] / "crates/storage/vault/tests/data"
 PASSWORD = "correct horse"
 # Far enough for nothing to happen, near enough to be allowed; the fraction shows that none is lost.
 LATER = datetime.datetime.now(UTC).replace(microsecond=250000) + datetime.timedelta(days=30)

@@ -7,8 +7,8 @@ mod start;
 
 use std::process::ExitCode;
 
+use api_types::{BulkAction, DecisionKind};
 use clap::{Args, Subcommand};
-use wire::{BulkAction, DecisionKind};
 
 use self::start::{Ended, Forward, Start};
 use crate::session::Session;

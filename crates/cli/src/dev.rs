@@ -129,8 +129,8 @@ pub fn program() -> String {
 
 #[cfg(test)]
 mod tests {
-    use definition::Definition;
     use drone_delivery::Addresses;
+    use workflow::Definition;
 
     use super::*;
 

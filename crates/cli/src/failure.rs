@@ -2,8 +2,8 @@
 
 use std::process::ExitCode;
 
+use api_types::{FieldError, Problem};
 use clap::error::ErrorKind;
-use wire::{FieldError, Problem};
 
 use crate::arguments::help_of_noun;
 use crate::roles;

@@ -1,9 +1,9 @@
 //! What there is on the server, for those who mistyped a name.
 
 use anyhow::Context;
-use definition::did_you_mean;
 use serde::Deserialize;
 use serde_json::Value;
+use workflow::did_you_mean;
 
 use crate::client::{self, Answer, Call};
 use crate::failure::{Failure, code_of};

@@ -2,8 +2,8 @@
 
 use std::process::ExitCode;
 
+use api_types::{RunDetail, RunSummary};
 use clap::{Args, Subcommand};
-use wire::{RunDetail, RunSummary};
 
 use crate::client;
 use crate::page::Amount;
@@ -61,7 +61,7 @@ impl List {
         for run in &listed {
             // A run that was decided on since the list was made has gone from it.
             let detail: RunDetail = session.client.get(&client::path("/v1/runs/{}", &[&run.id])).await?;
-            runs.extend((detail.summary.status == words::RunStatus::Parked).then_some(detail));
+            runs.extend((detail.summary.status == types::RunStatus::Parked).then_some(detail));
         }
         session.show_value(&found, || render(&runs, found.more, &session.program(), &session.screen))
     }

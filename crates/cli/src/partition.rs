@@ -2,9 +2,9 @@
 
 use std::process::ExitCode;
 
+use api_types::{ClusterView, PartitionView};
 use clap::{Args, Subcommand};
 use serde::{Deserialize, Serialize};
-use wire::{ClusterView, PartitionView};
 
 use crate::failure::Failure;
 use crate::page::Amount;

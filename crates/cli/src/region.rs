@@ -6,8 +6,8 @@ mod requests;
 use std::process::ExitCode;
 use std::time::Duration;
 
+use api_types::{DrillView, PromotedView, RegionView};
 use clap::{Args, Subcommand};
-use wire::{DrillView, PromotedView, RegionView};
 
 use crate::client::Call;
 use crate::session::Session;

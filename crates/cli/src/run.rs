@@ -17,7 +17,7 @@ use std::process::ExitCode;
 use clap::Subcommand;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
-use words::RunStatus;
+use types::RunStatus;
 
 pub use decide::ways_out;
 pub use wait::until_ended;

@@ -4,9 +4,9 @@ mod by_hand;
 
 use std::process::ExitCode;
 
+use api_types::ServiceView;
 use clap::{Args, Subcommand};
 use serde::Deserialize;
-use wire::ServiceView;
 
 use crate::failure::Failure;
 use crate::names::nearest;

@@ -13,8 +13,8 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
-use definition::Definition;
-use words::Timestamp;
+use types::Timestamp;
+use workflow::Definition;
 
 use self::call::Subject;
 use self::input::When;

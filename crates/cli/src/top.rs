@@ -7,11 +7,11 @@ mod terminal;
 use std::process::ExitCode;
 use std::time::Duration;
 
+use api_types::{OverviewView, RunSummary};
 use clap::Args;
 use serde::Deserialize;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::time::Instant;
-use wire::{OverviewView, RunSummary};
 
 use crate::client::{Answer, Call};
 use crate::failure::{Failure, code_of, describe};

@@ -2,10 +2,10 @@
 
 use std::process::ExitCode;
 
+use api_types::{NamePage, QueueView, TopicView};
 use clap::{Args, Subcommand};
 use serde_json::{Map, Value};
-use wire::{NamePage, QueueView, TopicView};
-use words::Span;
+use types::Span;
 
 use crate::client::{self, Call};
 use crate::names::Kind;

@@ -96,7 +96,7 @@ impl Picture {
 }
 
 fn heading(pause: Duration) -> String {
-    let at = when::second(wire::Time(when::now()));
+    let at = when::second(api_types::Time(when::now()));
     format!("At {at} UTC, every {}s; Ctrl-C ends it", pause.as_secs_f64())
 }
 

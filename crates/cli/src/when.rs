@@ -2,8 +2,8 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use wire::Time;
-use words::{Span, Timestamp};
+use api_types::Time;
+use types::{Span, Timestamp};
 
 /// The time on this machine's clock.
 pub fn now() -> Timestamp {

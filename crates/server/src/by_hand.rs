@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use effects::{BreakerState, Override, ServicePool};
+use api_types::{ServiceRequest, ServiceView};
 use engine::{Document, Documents};
+use outbound::{BreakerState, Override, ServicePool};
 use rest::SERVICES_SHELF;
-use wire::{ServiceRequest, ServiceView};
 
 /// The services of this process and what people say about them. Cheap to clone.
 #[derive(Clone)]
@@ -67,7 +67,7 @@ impl ByHand {
     /// How the services are doing, with what people have said put in force first.
     pub(crate) fn services(&self) -> Vec<ServiceView> {
         self.follow();
-        let view = |(service, snapshot): (String, effects::Snapshot)| ServiceView {
+        let view = |(service, snapshot): (String, outbound::Snapshot)| ServiceView {
             service,
             names: Vec::new(),
             limit: snapshot.limit as usize,

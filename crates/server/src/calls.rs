@@ -2,15 +2,15 @@
 
 use std::collections::BTreeMap;
 
+use api_types::{HeaderView, HttpView, SentMessageView, SentView};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
-use definition::SendTo;
-use effects::{Performer, Shown, ShownCall, ShownMessage};
 use engine::{Context, Subject};
+use outbound::{Performer, Shown, ShownCall, ShownMessage};
 use serde_json::Value;
-use wire::{HeaderView, HttpView, SentMessageView, SentView};
-use words::{Property, Work};
+use types::{Property, Work};
+use workflow::SendTo;
 
 pub(crate) fn show(
     performer: &Performer,

@@ -11,8 +11,8 @@ use std::path::{Path, PathBuf};
 use rest::{Access, Role, Token};
 use serde::Deserialize;
 use toml::{Table, Value};
+use types::Span;
 use vault::{KeyFileError, Vault};
-use words::Span;
 
 pub use cluster::{ClusterConfig, RegionConfig, Role as ClusterRole};
 pub use keys::KeyConfig;
@@ -193,8 +193,8 @@ impl Default for JournalConfig {
 
 impl Default for JobsConfig {
     fn default() -> JobsConfig {
-        let limits = jobs::Limits::default();
-        let settings = effects::JobSettings::default();
+        let limits = schedule::Limits::default();
+        let settings = outbound::JobSettings::default();
         JobsConfig {
             region: "local".to_owned(),
             timeout: Span::from_secs(60),
@@ -347,29 +347,29 @@ impl Config {
     }
 
     /// The bounds of jobs.
-    pub(crate) fn job_limits(&self) -> jobs::Limits {
-        jobs::Limits {
+    pub(crate) fn job_limits(&self) -> schedule::Limits {
+        schedule::Limits {
             retry_interval_min: self.jobs.retry_interval_min,
             retry_count_max: self.jobs.retry_count_max,
-            ..jobs::Limits::default()
+            ..schedule::Limits::default()
         }
     }
 
     /// How jobs are called.
-    pub(crate) fn job_settings(&self) -> effects::JobSettings {
-        effects::JobSettings {
+    pub(crate) fn job_settings(&self) -> outbound::JobSettings {
+        outbound::JobSettings {
             timeout: self.jobs.timeout.as_std(),
             calls_per_origin: self.jobs.calls_per_origin,
             authority: self.jobs.authority.clone(),
-            ..effects::JobSettings::default()
+            ..outbound::JobSettings::default()
         }
     }
 
-    pub(crate) fn egress(&self) -> Result<effects::Egress, ConfigError> {
+    pub(crate) fn egress(&self) -> Result<outbound::Egress, ConfigError> {
         let parse = |text: &String| {
             text.parse().map_err(|error| ConfigError::Setting(format!("egress.networks: {error}")))
         };
-        Ok(effects::Egress {
+        Ok(outbound::Egress {
             networks: self.egress.networks.iter().map(parse).collect::<Result<_, _>>()?,
             names: self.egress.names.clone(),
             loopback: self.egress.loopback,

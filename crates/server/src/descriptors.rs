@@ -34,7 +34,7 @@ impl Descriptors {
     fn of(limit: usize) -> Descriptors {
         let tables = view::Settings::default().open_files_max.min(limit / 8).max(LEAST);
         let connections = limit.saturating_sub(OWN + tables).max(2 * LEAST);
-        let outbound = effects::limits::CONNECTIONS_TOTAL.min(connections / 3).max(LEAST);
+        let outbound = outbound::limits::CONNECTIONS_TOTAL.min(connections / 3).max(LEAST);
         let inbound = rest::limits::CONNECTIONS_MAX.min(connections - outbound);
         Descriptors { inbound, outbound, tables }
     }

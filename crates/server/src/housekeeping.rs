@@ -8,8 +8,8 @@ use host::Clock;
 use journal::Journal;
 use journal_nats::preflight::Survey;
 use tokio::sync::watch;
+use types::{PartitionId, Span};
 use view::{Ids, View};
-use words::{PartitionId, Span};
 
 use crate::gauges::Gauges;
 use crate::journals::AnyJournal;

@@ -11,7 +11,7 @@ use journal_nats::snapshots::address::AnyStore;
 use journal_nats::snapshots::stored::StoredSnapshots;
 use journal_nats::{Client, NatsJournal};
 use tokio::sync::watch;
-use words::{Epoch, PartitionId, Seq};
+use types::{Epoch, PartitionId, Seq};
 
 use crate::config::{Config, SyncMode};
 use crate::memory::Memory;

@@ -10,7 +10,7 @@ use engine::queues::{Kind, partition_of};
 use http::{Request, Response, StatusCode, request};
 use rest::{PassError, Passage, PeerSecret};
 use sources::{HandedIn, Handing, HolderError, Holders};
-use words::{Message, PartitionId, QueueName};
+use types::{Message, PartitionId, QueueName};
 
 /// How long another instance may take to make something durable.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -102,6 +102,6 @@ fn id_in(answer: &[u8]) -> String {
 }
 
 fn reason_of(answer: &Response<Bytes>) -> String {
-    let problem = serde_json::from_slice::<wire::Problem>(answer.body()).ok();
+    let problem = serde_json::from_slice::<api_types::Problem>(answer.body()).ok();
     problem.map_or_else(|| answer.status().to_string(), |problem| problem.detail)
 }

@@ -4,10 +4,10 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
 use brokers::Brokers;
-use effects::{Client, JobCaller, JobOrders, Performer, Sender, sign_in};
 use engine::{Catalogs, Engine};
 use host::Clock;
 use ingest::Ingest;
+use outbound::{Client, JobCaller, JobOrders, Performer, Sender, sign_in};
 use prometheus_client::registry::Registry;
 use sources::Holders;
 use vault::Vault;
@@ -35,7 +35,7 @@ impl Outbound {
         region_epoch: Arc<AtomicU64>,
         clock: Clock,
     ) -> Result<Outbound, ConfigError> {
-        let client = Client::new(effects::Settings {
+        let client = Client::new(outbound::Settings {
             egress: config.egress()?,
             connections_total: descriptors.outbound,
             region_epoch,

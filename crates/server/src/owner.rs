@@ -7,7 +7,7 @@ use std::time::Duration;
 use cluster::{High, Holder};
 use engine::{Control, Engine};
 use tokio::sync::watch;
-use words::{Epoch, PartitionId};
+use types::{Epoch, PartitionId};
 
 use crate::journals::AnyJournal;
 

@@ -2,13 +2,13 @@
 
 use std::sync::{Arc, OnceLock};
 
-use effects::{Place, Post, PostError, Posting};
 use engine::Engine;
 use engine::queues::{Kind, QueueCommand, QueueError, partition_of};
 use http::StatusCode;
 use kernel::queue::QueueRejection;
+use outbound::{Place, Post, PostError, Posting};
 use rest::PassError;
-use words::{Message, QueueName};
+use types::{Message, QueueName};
 
 use crate::others::Others;
 
@@ -77,7 +77,7 @@ fn unsent(error: PassError) -> PostError {
 /// The refusal of another instance, sorted as one of the engine here. What does not succeed is tried again by the
 /// action itself.
 fn refused(status: StatusCode, body: &[u8]) -> PostError {
-    let problem = serde_json::from_slice::<wire::Problem>(body).ok();
+    let problem = serde_json::from_slice::<api_types::Problem>(body).ok();
     let (code, reason) = problem.map_or((String::new(), status.to_string()), |said| (said.code, said.detail));
     match code.as_str() {
         "unknown_queue" | "queue_full" | "disk_full" | "memory_full" | "not_held" => later(reason),

@@ -3,17 +3,17 @@
 mod gauges;
 mod requests;
 
+use api_types::{
+    CheckView, DrillView, LeasesView, MirrorView, PromotedView, RegionView, SideView, StreamTailView,
+    TailRequestView, TailView, Time,
+};
 use journal_nats::regions::{
     Drill, Held, MirrorStatus, Mode, Promoted, Record, RegionError, Regions, Role, Status, Step, Tail,
 };
 use rest::{Asked, Force, RegionDesk, RegionRefusal, StandingBy};
 use tokio::sync::mpsc;
+use types::Timestamp;
 use vault::Vault;
-use wire::{
-    CheckView, DrillView, LeasesView, MirrorView, PromotedView, RegionView, SideView, StreamTailView,
-    TailRequestView, TailView, Time,
-};
-use words::Timestamp;
 
 pub(crate) use gauges::Gauges;
 

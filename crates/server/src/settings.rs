@@ -1,7 +1,7 @@
 //! The settings in force, for people: what is nobody's secret, one by one, and of secrets only that they are set.
 
+use api_types::{SettingView, SettingsView, TokenView};
 use serde_json::{Value, json};
-use wire::{SettingView, SettingsView, TokenView};
 
 use crate::config::{self, ClusterRole, Config, SyncMode};
 

@@ -350,8 +350,8 @@ fn view_settings(descriptors: Descriptors, memory: Memory) -> view::Settings {
     }
 }
 
-fn wire_limits(config: &Config, descriptors: Descriptors) -> wire::Limits {
-    wire::Limits {
+fn wire_limits(config: &Config, descriptors: Descriptors) -> api_types::Limits {
+    api_types::Limits {
         partitions: config.partitions,
         body_bytes_max: ingest::limits::BODY_BYTES_MAX,
         batch_requests_max: ingest::limits::BATCH_REQUESTS_MAX,

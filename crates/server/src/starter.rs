@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use effects::{StartError, StartRequest, Starter, Starting};
 use engine::Catalogs;
 use ingest::{Ingest, Offer, SubmitError, Target};
+use outbound::{StartError, StartRequest, Starter, Starting};
 use sources::{HandedIn, Holders};
-use words::{RunId, Span, WorkflowName};
+use types::{RunId, Span, WorkflowName};
 
 use crate::journals::AnyJournal;
 use crate::others::Others;

@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use anyhow::{Context, ensure};
+use api_types::RunSummary;
 use serde::Serialize;
 use tokio::time::Instant;
-use wire::RunSummary;
 
 use super::backlog::STALL_MAX;
 use super::comparison::Side;

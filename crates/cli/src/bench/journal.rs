@@ -15,7 +15,7 @@ use journal_disk::{DiskJournal, Settings};
 use serde::Serialize;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
-use words::PartitionId;
+use types::PartitionId;
 
 use super::comparison::{Comparison, Side};
 use super::figures::{Figures, Setting, count};

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use anyhow::Context;
 use clap::Args;
-use peers::RabbitMq;
 use serde::Serialize;
+use test_brokers::RabbitMq;
 
 use super::comparison::Side;
 use super::figures::{Figures, Setting, thousands};

@@ -28,8 +28,8 @@ pub fn delivery(id: &str) -> Bytes {
 
 #[cfg(test)]
 mod tests {
-    use definition::Definition;
     use drone_delivery::{Addresses, Service};
+    use workflow::Definition;
 
     use super::*;
 

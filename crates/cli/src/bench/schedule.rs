@@ -11,9 +11,9 @@ use std::time::Duration;
 
 use anyhow::{Context, ensure};
 use clap::Args;
-use jobs::Date;
+use schedule::Date;
 use tokio::time::Instant;
-use words::{Ticks, Timestamp};
+use types::{Ticks, Timestamp};
 
 use self::lateness::Lateness;
 use self::load::{Load, check};

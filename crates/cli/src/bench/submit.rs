@@ -5,11 +5,11 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use anyhow::{Context, bail, ensure};
+use api_types::{BatchAnswer, Limits};
 use hyper::StatusCode;
 use indicatif::ProgressBar;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
-use wire::{BatchAnswer, Limits};
 
 use super::backlog::STALL_MAX;
 use super::request;

@@ -128,7 +128,7 @@ async fn now_or_later(request: Request<Incoming>) -> Result<Response<Empty<Bytes
 
 #[cfg(test)]
 mod tests {
-    use definition::Definition;
+    use workflow::Definition;
 
     use super::*;
 

@@ -1,12 +1,12 @@
 //! `sortie bench workflow`: how fast whole deliveries are made, durable at each step.
 
 use anyhow::ensure;
+use api_types::{Limits, RunPage, Time};
 use clap::Args;
 use indicatif::ProgressBar;
 use serde::Serialize;
 use tokio::time::Instant;
-use wire::{Limits, RunPage, Time};
-use words::RunStatus;
+use types::RunStatus;
 
 use super::alone::{self, Alone};
 use super::backlog::{Progress, wait_until_ended};

@@ -2,7 +2,7 @@
 
 use std::io::{BufRead, IsTerminal, Write};
 
-use wire::{BulkAction, BulkPreview, BulkRequest};
+use api_types::{BulkAction, BulkPreview, BulkRequest};
 
 use super::show;
 use crate::failure::Failure;

@@ -3,8 +3,8 @@
 use std::io::IsTerminal;
 use std::time::{Duration, Instant};
 
+use api_types::{BulkState, BulkView};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use wire::{BulkState, BulkView};
 
 use super::show;
 use crate::client::{self, Call};

@@ -1,7 +1,7 @@
 //! `sortie bulk list`, `show` and `stop`: what bulks have come to.
 
+use api_types::{BulkCount, BulkList, BulkPreview, BulkState, BulkView};
 use clap::Args;
-use wire::{BulkCount, BulkList, BulkPreview, BulkState, BulkView};
 
 use crate::client::{self, Call};
 use crate::run::tone_of;

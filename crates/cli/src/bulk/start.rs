@@ -1,8 +1,8 @@
 //! The beginning of a bulk: shown dry first, asked about, then followed to its end.
 
+use api_types::{BulkAction, BulkPreview, BulkRequest, BulkSelect, BulkView, DecisionKind, Time};
 use clap::Args;
-use wire::{BulkAction, BulkPreview, BulkRequest, BulkSelect, BulkView, DecisionKind, Time};
-use words::RunStatus;
+use types::RunStatus;
 
 use super::ask::{self, Agreed};
 use super::{follow, show};

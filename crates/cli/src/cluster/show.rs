@@ -2,8 +2,8 @@
 
 use std::process::ExitCode;
 
+use api_types::ClusterView;
 use clap::Args;
-use wire::ClusterView;
 
 use crate::client::Call;
 use crate::screen::{Screen, Tone};

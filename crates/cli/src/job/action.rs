@@ -2,10 +2,10 @@
 
 use clap::Args;
 use hyper::Method;
-use jobs::Target;
-use jobs::spelling::RetryType;
+use schedule::Target;
+use schedule::spelling::RetryType;
 use serde_json::{Map, Value, json};
-use words::Span;
+use types::Span;
 
 use super::view::Properties;
 use crate::failure::Failure;

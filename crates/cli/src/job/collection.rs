@@ -2,7 +2,7 @@
 
 use clap::{Args, Subcommand};
 use hyper::header::{HeaderValue, IF_NONE_MATCH};
-use jobs::Plan;
+use schedule::Plan;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
@@ -116,7 +116,7 @@ struct Item {
     jobs: u32,
     #[serde(default)]
     location: Option<String>,
-    properties: jobs::CollectionProperties,
+    properties: schedule::CollectionProperties,
 }
 
 /// What became of a collection, for answers that the API gives without a body.

@@ -7,7 +7,7 @@ use serde_json::json;
 use super::JSON;
 use super::definition::Definition;
 use super::place::Place;
-use super::schedule;
+use super::recurrence;
 use super::view::{JobItem, second};
 use crate::client::{self, Answer, Call};
 use crate::failure::{Failure, code_of};
@@ -81,7 +81,7 @@ async fn create_collection(session: &mut Session, collection: &str) -> anyhow::R
 
 fn describe(job: &JobItem, program: &str) -> String {
     let name = job.full_name();
-    let when = schedule::describe(&job.properties);
+    let when = recurrence::describe(&job.properties);
     let next = match (job.properties.status.next_execution_time, job.properties.state.as_str()) {
         (_, "disabled") => format!("it is disabled; enable it with: {program} job enable {name}"),
         (Some(next), _) => format!("it runs next at {} UTC", second(next)),

@@ -6,7 +6,7 @@ use anyhow::Context;
 use clap::Args;
 use serde_json::Value;
 
-use super::schedule::plural;
+use super::recurrence::plural;
 use crate::client::{self, Call};
 use crate::names::Kind;
 use crate::screen;

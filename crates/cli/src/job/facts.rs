@@ -1,10 +1,10 @@
 //! A job's definition as lines of a label and a fact: to be read, and to be compared.
 
-use jobs::action::{Call, RetryPolicy};
-use jobs::spelling::RetryType;
-use jobs::{Authentication, Target};
+use schedule::action::{Call, RetryPolicy};
+use schedule::spelling::RetryType;
+use schedule::{Authentication, Target};
 
-use super::schedule::{self, plural};
+use super::recurrence::{self, plural};
 use super::view::{Properties, second};
 use crate::json::one_line;
 
@@ -14,7 +14,7 @@ pub type Fact = (&'static str, String);
 pub fn definition(job: &Properties) -> Vec<Fact> {
     let call = &job.action.main;
     let mut facts = target(call);
-    facts.push(("schedule", schedule::describe(job)));
+    facts.push(("schedule", recurrence::describe(job)));
     let starts = job.start_time.filter(|_| job.recurrence.is_some());
     facts.extend(starts.map(|start| ("begins", format!("{} UTC", second(start)))));
     facts.push(("retries", retries(call.retry_policy.as_ref())));
@@ -128,18 +128,18 @@ fn retries(policy: Option<&RetryPolicy>) -> String {
     let kind = policy.and_then(|policy| policy.retry_type).unwrap_or(RetryType::Fixed);
     let usual = if policy.is_none() { ", as usual" } else { "" };
     match policy.unwrap_or(&none).retry() {
-        words::Retry::None => "none".to_owned(),
-        words::Retry::Fixed { delay, attempts } => {
+        types::Retry::None => "none".to_owned(),
+        types::Retry::Fixed { delay, attempts } => {
             let count = attempts.saturating_sub(1);
             format!("{count} {}, each after {delay}{usual}", plural(count, "more time"))
         }
-        words::Retry::Exponential { first, max, attempts, .. } => {
+        types::Retry::Exponential { first, max, attempts, .. } => {
             let count = attempts.saturating_sub(1);
             format!(
                 "{count} {}, after {first} and then twice as long, up to {max}",
                 plural(count, "more time")
             )
         }
-        words::Retry::Patient { .. } => format!("{kind}"),
+        types::Retry::Patient { .. } => format!("{kind}"),
     }
 }

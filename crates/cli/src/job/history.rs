@@ -1,7 +1,7 @@
 //! `sortie job history`: the attempts of a job, newest first.
 
 use clap::Args;
-use jobs::Date;
+use schedule::Date;
 use serde::Deserialize;
 
 use super::place::Place;

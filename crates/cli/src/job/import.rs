@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Args;
-use jobs::{CrontabOptions, read_crontab};
+use schedule::{CrontabOptions, read_crontab};
 use serde_json::{Value, json};
 
 use self::changes::Changes;
@@ -131,7 +131,7 @@ async fn export(session: &mut Session, collection: &str) -> anyhow::Result<Optio
 fn from_crontab(crontab: &Path, uri_template: Option<&str>) -> anyhow::Result<Value> {
     let text = file::read_text(crontab)?;
     let lines = read_crontab(&text, CrontabOptions { uri_template }).map_err(|problems| {
-        let line = |problem: &jobs::Problem| format!("{}: {problem}", crontab.display());
+        let line = |problem: &schedule::Problem| format!("{}: {problem}", crontab.display());
         Failure::Definition(problems.iter().map(line).collect())
     })?;
     let jobs =

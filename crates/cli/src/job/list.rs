@@ -3,7 +3,7 @@
 use clap::Args;
 use serde::Deserialize;
 
-use super::schedule::{self, plural};
+use super::recurrence::{self, plural};
 use super::view::{JobItem, second};
 use crate::client;
 use crate::names::Kind;
@@ -122,7 +122,7 @@ fn render(jobs: &[JobItem], program: &str, screen: &Screen) -> String {
             Cell::new(status.last_execution_time.map(second).unwrap_or_default()),
             Cell::new(status.execution_count.to_string()),
             Cell::toned(failed, status.failure_count.to_string()),
-            Cell::new(schedule::describe(&job.properties)),
+            Cell::new(recurrence::describe(&job.properties)),
         ]);
     }
     table.render(screen)

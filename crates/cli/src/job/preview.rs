@@ -1,11 +1,11 @@
 //! `sortie job preview`: when a job will fire, for one that exists and for one that does not yet.
 
+use api_types::Time;
 use clap::Args;
-use jobs::Date;
+use schedule::Date;
 use serde::Deserialize;
 use serde_json::json;
-use wire::Time;
-use words::Timestamp;
+use types::Timestamp;
 
 use super::JSON;
 use super::place::Place;

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use clap::Args;
 use serde::Deserialize;
-use words::Span;
+use types::Span;
 
 use super::place::Place;
 use crate::client::Call;

@@ -1,14 +1,14 @@
 //! `sortie job show`: one job in full, with its next firings and its last attempts.
 
 use clap::Args;
-use words::Timestamp;
+use types::Timestamp;
 
 use super::facts;
 use super::history::{self, Attempt};
 use super::list::tone_of;
 use super::place::Place;
 use super::preview::{self, Firings};
-use super::schedule::plural;
+use super::recurrence::plural;
 use super::view::{JobItem, second};
 use crate::client::{self, Call};
 use crate::page::RawPage;

@@ -3,9 +3,9 @@
 use std::str::FromStr;
 
 use clap::Args;
-use jobs::{Date, Moment};
+use schedule::{Date, Moment};
 use serde_json::{Value, json};
-use words::{Span, Ticks};
+use types::{Span, Ticks};
 
 use crate::when;
 

@@ -1,9 +1,9 @@
 //! Jobs as the API gives them.
 
-use jobs::timing::{ClockChange, Recurrence};
-use jobs::{Action, Date, Duration, Moment};
+use api_types::Time;
+use schedule::timing::{ClockChange, Recurrence};
+use schedule::{Action, Date, Duration, Moment};
 use serde::Deserialize;
-use wire::Time;
 
 use crate::when;
 

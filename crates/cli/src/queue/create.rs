@@ -4,7 +4,7 @@ use clap::Args;
 use hyper::header::{HeaderValue, IF_NONE_MATCH};
 use serde::Serialize;
 use serde_json::Value;
-use words::Span;
+use types::Span;
 
 use super::place::{Name, Place};
 use super::settings::Settings;

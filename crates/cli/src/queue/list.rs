@@ -1,7 +1,7 @@
 //! `sortie queue list`: queues with their counts.
 
+use api_types::{NamePage, QueueView};
 use clap::Args;
-use wire::{NamePage, QueueView};
 
 use crate::client::{self, Call};
 use crate::page::Amount;

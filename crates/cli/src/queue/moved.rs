@@ -1,8 +1,8 @@
 //! `sortie queue redrive` and `sortie queue purge`.
 
+use api_types::Moved;
 use clap::Args;
 use serde_json::{Map, Value};
-use wire::Moved;
 
 use super::create::JSON;
 use super::place::Place;

@@ -1,7 +1,7 @@
 //! `sortie queue peek`: messages that are looked at and stay where they are.
 
+use api_types::{MessagePage, MessageView};
 use clap::Args;
-use wire::{MessagePage, MessageView};
 
 use super::place::Place;
 use crate::client::{self, Call};

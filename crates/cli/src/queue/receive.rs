@@ -3,7 +3,7 @@
 use clap::Args;
 use serde::Deserialize;
 use serde_json::{Map, Value};
-use words::Span;
+use types::Span;
 
 use super::place::Place;
 use crate::client::{self, Call};
@@ -47,7 +47,7 @@ pub struct Receive {
 }
 
 fn wait(text: &str) -> Result<Span, String> {
-    let span: Span = text.parse().map_err(|error: words::time::InvalidSpan| error.to_string())?;
+    let span: Span = text.parse().map_err(|error: types::time::InvalidSpan| error.to_string())?;
     if span > Span::from_secs(300) {
         return Err("a server waits at most 5m".to_owned());
     }

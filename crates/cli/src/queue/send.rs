@@ -4,12 +4,12 @@ use std::io::{IsTerminal, Read};
 use std::path::Path;
 
 use anyhow::Context;
+use api_types::Time;
 use clap::Args;
 use hyper::header::{CONTENT_TYPE, HeaderName, HeaderValue};
 use serde::Serialize;
 use serde_json::{Map, Value};
-use wire::Time;
-use words::Span;
+use types::Span;
 
 use super::place::Name;
 use super::property::Property;

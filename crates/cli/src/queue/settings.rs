@@ -2,7 +2,7 @@
 
 use clap::Args;
 use serde_json::{Map, Value};
-use words::Span;
+use types::Span;
 
 #[derive(Debug, Default, Args)]
 pub struct Settings {

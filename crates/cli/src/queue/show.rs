@@ -1,7 +1,7 @@
 //! `sortie queue show`: a queue with its settings and its counts.
 
+use api_types::QueueView;
 use clap::Args;
-use wire::QueueView;
 
 use super::place::Place;
 use crate::client::Call;

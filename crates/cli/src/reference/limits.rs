@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use words::Span;
+use types::Span;
 
 use super::table;
 use crate::when;
@@ -35,15 +35,15 @@ fn requests() -> Vec<(&'static str, Bound)> {
     use ingest::limits as of;
     vec![
         ("bytes of a request's body", Bound::Bytes(of::BODY_BYTES_MAX)),
-        ("nesting of its JSON", Bound::Count(definition::limits::JSON_DEPTH_MAX)),
+        ("nesting of its JSON", Bound::Count(workflow::limits::JSON_DEPTH_MAX)),
         ("requests of one batch", Bound::Count(of::BATCH_REQUESTS_MAX)),
         ("bytes of one batch", Bound::Bytes(of::BATCH_BYTES_MAX)),
-        ("problems told of one body", Bound::Count(definition::limits::SCHEMA_PROBLEMS_MAX)),
+        ("problems told of one body", Bound::Count(workflow::limits::SCHEMA_PROBLEMS_MAX)),
     ]
 }
 
 fn workflows() -> Vec<(&'static str, Bound)> {
-    use definition::limits as of;
+    use workflow::limits as of;
     vec![
         ("bytes of a definition, with the files that it names", Bound::Bytes(of::SOURCE_BYTES_MAX)),
         ("steps", Bound::Count(of::STEPS_MAX)),
@@ -62,7 +62,7 @@ fn workflows() -> Vec<(&'static str, Bound)> {
 }
 
 fn calls() -> Vec<(&'static str, Bound)> {
-    use effects::limits as of;
+    use outbound::limits as of;
     vec![
         ("bytes of an answer that are read", Bound::Bytes(of::ANSWER_BYTES_MAX)),
         ("bytes of its status line and headers", Bound::Bytes(of::HEAD_BYTES_MAX)),
@@ -77,7 +77,7 @@ fn calls() -> Vec<(&'static str, Bound)> {
 }
 
 fn jobs() -> Vec<(&'static str, Bound)> {
-    let of = jobs::Limits::default();
+    let of = schedule::Limits::default();
     vec![
         ("bytes of a job as it is kept, secrets apart", Bound::Bytes(of.job_bytes_max)),
         ("bytes of a job as it is sent", Bound::Bytes(rest::limits::JOB_BYTES_MAX)),
@@ -90,7 +90,7 @@ fn jobs() -> Vec<(&'static str, Bound)> {
         ("delay between two attempts", Bound::Time(of.retry_interval_max.as_std())),
         ("time until its start", Bound::Time(of.start_ahead_max.as_std())),
         ("jitter", Bound::Time(of.jitter_max.as_std())),
-        ("characters of an answer in the history", Bound::Count(effects::limits::JOB_BODY_CHARS_MAX)),
+        ("characters of an answer in the history", Bound::Count(outbound::limits::JOB_BODY_CHARS_MAX)),
     ]
 }
 

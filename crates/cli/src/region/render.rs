@@ -1,6 +1,6 @@
 //! Regions for people.
 
-use wire::{DrillView, LeasesView, PromotedView, RegionView, SideView};
+use api_types::{DrillView, LeasesView, PromotedView, RegionView, SideView};
 
 use crate::screen::{Screen, Tone};
 use crate::table::{Cell, Column, Table, clean};

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 use std::time::Duration;
 
-use wire::{RegionView, TailRequestView};
+use api_types::{RegionView, TailRequestView};
 
 use crate::client::{self, Call};
 use crate::screen;

@@ -1,7 +1,7 @@
 //! Decisions on parked runs: sending one, and saying which there are.
 
-use wire::{DecisionRequest, RunDetail};
-use words::RunStatus;
+use api_types::{DecisionRequest, RunDetail};
+use types::RunStatus;
 
 use crate::client::{self, Call};
 use crate::names::Kind;

@@ -1,7 +1,7 @@
 //! `sortie run give-up`: ends a parked run as it is.
 
+use api_types::{DecisionKind, DecisionRequest};
 use clap::Args;
-use wire::{DecisionKind, DecisionRequest};
 
 use crate::run::decide::send;
 use crate::session::Session;

@@ -1,8 +1,8 @@
 //! `sortie run list`: runs, newest first.
 
+use api_types::{RunSummary, Time};
 use clap::Args;
-use wire::{RunSummary, Time};
-use words::RunStatus;
+use types::RunStatus;
 
 use crate::client;
 use crate::page::Amount;

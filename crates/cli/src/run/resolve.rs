@@ -1,8 +1,8 @@
 //! `sortie run resolve`: says what became of a step that waits for a person.
 
+use api_types::{DecisionKind, DecisionRequest};
 use clap::Args;
 use serde_json::value::RawValue;
-use wire::{DecisionKind, DecisionRequest};
 
 use crate::run::decide::send;
 use crate::session::Session;

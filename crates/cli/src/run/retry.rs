@@ -1,7 +1,7 @@
 //! `sortie run retry`: tries again what failed in a parked run.
 
+use api_types::{DecisionKind, DecisionRequest};
 use clap::Args;
-use wire::{DecisionKind, DecisionRequest};
 
 use crate::run::decide::send;
 use crate::session::Session;

@@ -3,9 +3,9 @@
 #[cfg(test)]
 mod tests;
 
+use api_types::{RunDetail, StepView, Time};
 use clap::Args;
-use wire::{RunDetail, StepView, Time};
-use words::Timestamp;
+use types::Timestamp;
 
 use crate::client::{self, Call};
 use crate::json::one_line;

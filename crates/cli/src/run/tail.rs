@@ -7,7 +7,7 @@ mod one;
 use std::process::ExitCode;
 
 use clap::Args;
-use words::RunStatus;
+use types::RunStatus;
 
 use crate::session::Session;
 

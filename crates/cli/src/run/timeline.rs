@@ -1,6 +1,6 @@
 //! A run's timeline as people read it: one line for each attempt, from its start to what it came to.
 
-use wire::{MomentView, Time};
+use api_types::{MomentView, Time};
 
 use crate::screen::{Screen, Tone};
 use crate::table::{Cell, Column, Table};

@@ -3,9 +3,9 @@
 use std::process::ExitCode;
 use std::time::Duration;
 
+use api_types::RunDetail;
 use clap::Args;
-use wire::RunDetail;
-use words::{RunStatus, Span};
+use types::{RunStatus, Span};
 
 use crate::client::{self, Call};
 use crate::failure::Failure;

@@ -3,8 +3,8 @@
 use std::num::NonZeroU32;
 use std::process::ExitCode;
 
+use api_types::{ByHandView, ServiceRequest, ServiceView};
 use clap::{Args, Subcommand};
-use wire::{ByHandView, ServiceRequest, ServiceView};
 
 use crate::client::{self, Call};
 use crate::session::Session;

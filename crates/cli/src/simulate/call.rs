@@ -1,13 +1,13 @@
 //! A call that would leave: made from the definition by the shipped rules, and judged by them.
 
 use bytes::Bytes;
-use definition::{Definition, Rendered, SendTo, Sending};
-use effects::outcome::{Judge, never_sent};
-use effects::{Answer, Fault, limits, sort};
 use engine::Context;
-use jobs::{JobDocument, Target};
 use kernel::Run;
-use words::{Outcome, Span, Timestamp, Work};
+use outbound::outcome::{Judge, never_sent};
+use outbound::{Answer, Fault, limits, sort};
+use schedule::{JobDocument, Target};
+use types::{Outcome, Span, Timestamp, Work};
+use workflow::{Definition, Rendered, SendTo, Sending};
 
 use super::script::Given;
 
@@ -167,9 +167,9 @@ fn job_call(document: &JobDocument, work: Work, step: String) -> Call {
 
 fn job_outcome(call: &Call, result: &Result<Answer, Fault>, now: Timestamp) -> Outcome {
     match call.method.as_str() {
-        "SEND" => effects::job::sent(&format!("Message to '{}'", call.url), sort(result, now)),
-        "START" => effects::job::sent(&format!("Start of '{}'", call.url), sort(result, now)),
-        _ => effects::job::answered(call.host(), result, now),
+        "SEND" => outbound::job::sent(&format!("Message to '{}'", call.url), sort(result, now)),
+        "START" => outbound::job::sent(&format!("Start of '{}'", call.url), sort(result, now)),
+        _ => outbound::job::answered(call.host(), result, now),
     }
 }
 

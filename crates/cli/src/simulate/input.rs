@@ -4,13 +4,13 @@ use std::path::Path;
 use std::str::FromStr;
 
 use bytes::Bytes;
-use definition::document::{self, Report};
-use definition::{BodyProblem, Definition};
 use jiff::tz::TimeZone;
-use jobs::{JobDocument, Limits};
 use kernel::Request;
+use schedule::{JobDocument, Limits};
 use serde_json::{Value, json};
-use words::{BodyHash, Key, RunId, Span, Timestamp};
+use types::{BodyHash, Key, RunId, Span, Timestamp};
+use workflow::document::{self, Report};
+use workflow::{BodyProblem, Definition};
 
 use super::job::without_secrets;
 use super::script::{self, Known, Script};
@@ -34,7 +34,7 @@ impl FromStr for When {
             return span
                 .parse()
                 .map(When::After)
-                .map_err(|error: words::time::InvalidSpan| error.to_string());
+                .map_err(|error: types::time::InvalidSpan| error.to_string());
         }
         let at = window::moment(text, &TimeZone::UTC);
         at.map(When::At)
@@ -90,7 +90,7 @@ pub fn read_job(file: &Path, now: Timestamp) -> anyhow::Result<(String, JobDocum
         Value::Object(members) if !members.contains_key("properties") => json!({ "properties": members }),
         body => body,
     };
-    let document = jobs::read_job(&body, &Limits::default(), now)
+    let document = schedule::read_job(&body, &Limits::default(), now)
         .map_err(|problems| wrong(file, &problems.iter().map(ToString::to_string).collect::<Vec<_>>()))?;
     let name = file.file_stem().map_or("job".to_owned(), |stem| stem.to_string_lossy().into_owned());
     Ok((name, without_secrets(document)))

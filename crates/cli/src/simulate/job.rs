@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 use std::convert::Infallible;
 
-use jobs::JobDocument;
 use kernel::job::{CollectionDraft, Draft, Expect, Job, JobRejection, Manner, put, put_collection};
 use kernel::recurrence;
-use words::{CollectionSpec, Span, Ticks, Timestamp, Timing, Uid};
+use schedule::JobDocument;
+use types::{CollectionSpec, Span, Ticks, Timestamp, Timing, Uid};
 
 /// Occurrences whose clock changes are looked for; as many as a preview lists.
 const PLANNED_MAX: usize = 1000;
@@ -73,7 +73,7 @@ pub fn without_secrets(mut document: JobDocument) -> JobDocument {
 
 /// An id that follows from the seed: jitter and delays are drawn from it.
 fn uid(seed: u64) -> Uid {
-    let halves = [words::retry::mix(seed), words::retry::mix(!seed)];
+    let halves = [types::retry::mix(seed), types::retry::mix(!seed)];
     let mut bytes = [0; 16];
     for (place, half) in halves.into_iter().enumerate() {
         bytes[place * 8..][..8].copy_from_slice(&half.to_be_bytes());

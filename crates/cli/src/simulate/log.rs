@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use kernel::{RunNo, Then};
-use words::{Outcome, Span, Timestamp, Work};
+use types::{Outcome, Span, Timestamp, Work};
 
 use super::call::Call;
 

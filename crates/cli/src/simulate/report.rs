@@ -3,9 +3,9 @@
 pub mod json;
 pub mod summary;
 
+use api_types::Time;
 use kernel::{RunNo, Then};
-use wire::Time;
-use words::{Outcome, Timestamp, Work};
+use types::{Outcome, Timestamp, Work};
 
 use super::call::{self, Call};
 use super::log::{Attempt, Entry, Firing, What, Why, numbers};

@@ -3,9 +3,9 @@
 mod read;
 
 use bytes::Bytes;
-use effects::{Answer, Fault, Stage};
 use http::HeaderMap;
-use words::{Span, Timestamp};
+use outbound::{Answer, Fault, Stage};
+use types::{Span, Timestamp};
 
 use super::call::Call;
 use super::window::Window;

@@ -2,8 +2,8 @@
 
 use jiff::civil;
 use jiff::tz::TimeZone;
-use jobs::Moment;
-use words::{Span, Timestamp};
+use schedule::Moment;
+use types::{Span, Timestamp};
 
 /// From a moment up to, and without, another.
 #[derive(Debug, Clone, PartialEq)]
@@ -88,7 +88,7 @@ fn end(text: &str, begin: Timestamp, zone: &TimeZone) -> Result<End, String> {
         return Ok(End::Open);
     }
     if let Some(span) = text.strip_prefix('+') {
-        let span: Span = span.parse().map_err(|error: words::time::InvalidSpan| error.to_string())?;
+        let span: Span = span.parse().map_err(|error: types::time::InvalidSpan| error.to_string())?;
         return Ok(End::At(begin + span));
     }
     if let Ok(time) = text.parse::<civil::Time>()

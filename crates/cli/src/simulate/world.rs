@@ -6,10 +6,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use effects::{Answer, Fault};
 use kernel::job::{self, Due, Job};
 use kernel::{Event, Fact, Input, Request, Run, RunNo, State, Try};
-use words::{Outcome, Plan, Seq, Timestamp, WorkflowName};
+use outbound::{Answer, Fault};
+use types::{Outcome, Plan, Seq, Timestamp, WorkflowName};
 
 use super::call::{Subject, assumed_done};
 use super::job::Planned;

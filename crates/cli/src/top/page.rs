@@ -3,7 +3,7 @@
 #[cfg(test)]
 mod tests;
 
-use wire::{FiringView, LatencyView, OverviewView, RunSummary, ServiceView, Time};
+use api_types::{FiringView, LatencyView, OverviewView, RunSummary, ServiceView, Time};
 
 use super::Picture;
 use crate::run::tone_of;

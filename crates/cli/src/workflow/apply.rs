@@ -2,9 +2,9 @@
 
 use std::path::PathBuf;
 
+use api_types::AppliedView;
 use clap::Args;
 use hyper::header::{HeaderValue, IF_MATCH};
-use wire::AppliedView;
 
 use crate::client::{Answer, Call};
 use crate::failure::{Failure, describe_field};

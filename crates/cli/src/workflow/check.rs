@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use definition::{Definition, InlineError, Problems};
 use serde::Serialize;
+use workflow::{Definition, InlineError, Problems};
 
 use crate::failure::Failure;
 use crate::file;
@@ -63,7 +63,7 @@ pub fn check_all(files: &[PathBuf]) -> anyhow::Result<Vec<Checked>> {
 
 fn check(file: &Path, text: &str) -> Result<Checked, Vec<String>> {
     let base = file.parent().unwrap_or(Path::new(""));
-    let source = definition::inline_files(text, base).map_err(|error| match error {
+    let source = workflow::inline_files(text, base).map_err(|error| match error {
         InlineError::Definition(problems) => lines(file, &problems),
         InlineError::Schema { path, problems } => lines(&path, &problems),
         InlineError::Read { line, path, source } => {
@@ -81,7 +81,7 @@ fn check(file: &Path, text: &str) -> Result<Checked, Vec<String>> {
 
 /// One line for each problem: `file:line: field: message`.
 pub fn lines(file: &Path, problems: &Problems) -> Vec<String> {
-    let line = |problem: &definition::Problem| {
+    let line = |problem: &workflow::Problem| {
         let line = problem.line.map(|line| format!(":{line}")).unwrap_or_default();
         let field = if problem.field.is_empty() { String::new() } else { format!(" {}:", problem.field) };
         clean(&format!("{}{line}:{field} {}", file.display(), problem.message))

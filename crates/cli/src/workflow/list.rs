@@ -1,7 +1,7 @@
 //! `sortie workflow list`: the workflows in force.
 
+use api_types::WorkflowView;
 use clap::Args;
-use wire::WorkflowView;
 
 use crate::page::Amount;
 use crate::screen::Screen;
@@ -62,7 +62,7 @@ fn render(workflows: &[WorkflowView], screen: &Screen) -> String {
 mod tests {
     use expect_test::expect;
 
-    use wire::WorkflowList;
+    use api_types::WorkflowList;
 
     use super::*;
 

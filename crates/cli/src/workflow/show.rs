@@ -1,7 +1,7 @@
 //! `sortie workflow show`: one workflow in outline, or its source.
 
+use api_types::WorkflowView;
 use clap::Args;
-use wire::WorkflowView;
 
 use crate::client::{self, Call};
 use crate::screen::{Screen, Tone};

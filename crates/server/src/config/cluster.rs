@@ -197,7 +197,7 @@ impl Config {
     pub(crate) fn region_settings(&self) -> Result<Option<journal_nats::regions::Settings>, ConfigError> {
         let RegionConfig { name, pair, home, domain, pair_domain, .. } = &self.region;
         let Some(name) = name else { return Ok(None) };
-        let Some(pair) = pair.clone().or_else(|| words::azure_pair(name).map(str::to_owned)) else {
+        let Some(pair) = pair.clone().or_else(|| types::azure_pair(name).map(str::to_owned)) else {
             return Err(ConfigError::Setting(format!(
                 "region.pair: name the region that stands in for {name}; it is no location of Azure with a pair"
             )));

@@ -1,10 +1,10 @@
 //! Requests of a divergent tail in the words of the API.
 
+use api_types::{TailRequestView, Time};
 use journal_nats::regions::TailRequests;
 use kernel::Request;
 use serde_json::value::RawValue;
 use tokio::sync::mpsc;
-use wire::{TailRequestView, Time};
 
 /// Each request as it is read. What could not be read is among them, and says so.
 pub(super) fn shown(stream: String, mut requests: TailRequests) -> mpsc::Receiver<TailRequestView> {

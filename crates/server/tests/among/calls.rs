@@ -3,7 +3,7 @@
 use cluster::Roles;
 use http::Method;
 use serde_json::{Value, json};
-use words::PartitionId;
+use types::PartitionId;
 
 use crate::client::{call, request};
 use crate::world::{PARTITIONS, SECRET, World, an_id_of_each, partition_of};
@@ -134,8 +134,8 @@ async fn whoever_waits_for_a_message_elsewhere_gets_it_when_it_comes() {
 async fn collections_and_jobs_are_reached_through_every_instance() {
     let world = World::start().await;
     let action = json!({ "type": "http", "request": { "method": "GET", "uri": "http://a.test/" } });
-    let next_month = words::Timestamp(host::Clock::start().wall().0 + 30 * 24 * 3600 * 1000);
-    let start = serde_json::to_value(wire::Time(next_month)).unwrap();
+    let next_month = types::Timestamp(host::Clock::start().wall().0 + 30 * 24 * 3600 * 1000);
+    let start = serde_json::to_value(api_types::Time(next_month)).unwrap();
     let body = json!({ "properties": { "action": action, "startTime": start } }).to_string();
     for number in 0..6 {
         let [a, b, c] = [0, 1, 2].map(|step| (number + step) % 3);
@@ -207,7 +207,7 @@ async fn what_was_passed_on_is_never_passed_on_again() {
 async fn only_instances_hand_over_messages_whole() {
     let world = World::start().await;
     world.put(0, "/v1/queues/posts", "{}").await.expect(201);
-    let mut message = words::Message::new("m-1", "text");
+    let mut message = types::Message::new("m-1", "text");
     message.label = Some("about".to_owned());
     let send = |secret: Option<&str>| {
         let mut request = request(Method::POST, "/posts/messages", journal::codec::encode(&message));
@@ -219,7 +219,7 @@ async fn only_instances_hand_over_messages_whole() {
         }
         request
     };
-    let name = words::QueueName::new("posts").unwrap();
+    let name = types::QueueName::new("posts").unwrap();
     let holder = usize::from(engine::queues::partition_of(&name, PARTITIONS).0) % 3;
     let receive = || world.send(1, Method::DELETE, "/posts/messages/head?timeout=30", "");
     let label = |answer: &crate::client::Answer| {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use words::PartitionId;
+use types::PartitionId;
 
 use crate::world::{PARTITIONS, World, an_id_of_each};
 

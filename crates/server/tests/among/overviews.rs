@@ -1,7 +1,7 @@
 //! How everything is doing, through every instance: of all of them together.
 
 use serde_json::{Value, json};
-use words::Timestamp;
+use types::Timestamp;
 
 use crate::world::{PARTITIONS, World, an_id_of_each};
 
@@ -12,7 +12,7 @@ async fn an_overview_is_of_all_instances_together_whichever_is_asked() {
     for n in 0..6 {
         world.put(n % 3, &format!("/v1/collections/c{n}"), "").await.expect(201);
         let start = Timestamp(host::Clock::start().wall().0 + (9 - n as i64) * 3_600_000);
-        let start = jobs::Date(start.into()).to_string();
+        let start = schedule::Date(start.into()).to_string();
         let job = json!({ "properties": { "startTime": start, "action": action } });
         world.put(n % 3, &format!("/v1/collections/c{n}/jobs/j"), &job.to_string()).await.expect(201);
     }

@@ -22,9 +22,9 @@ use server::{Neighbours, Others};
 use sources::Sources;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
+use types::{Epoch, Outcome, PartitionId, Span, StepIndex, Work};
 use vault::{Secret, Vault};
 use view::{Ids, View};
-use words::{Epoch, Outcome, PartitionId, Span, StepIndex, Work};
 
 use crate::client::{Answer, call, request};
 
@@ -270,11 +270,11 @@ impl Instance {
             access: Access::Open,
             metrics,
             services: Box::new(Vec::new),
-            calls: Box::new(|_, _, _, _| wire::SentView::Problem("no calls in this world".to_owned())),
+            calls: Box::new(|_, _, _, _| api_types::SentView::Problem("no calls in this world".to_owned())),
             limits: limits(),
-            settings: wire::SettingsView::default(),
+            settings: api_types::SettingsView::default(),
             jobs: JobReader::new(view, PARTITIONS),
-            job_limits: jobs::Limits::default(),
+            job_limits: schedule::Limits::default(),
             history_for: Span::from_secs(3600),
             vault: Arc::new(Vault::new([7; vault::Key::BYTES])),
             clock,
@@ -314,8 +314,8 @@ impl Instance {
     }
 }
 
-fn limits() -> wire::Limits {
-    wire::Limits {
+fn limits() -> api_types::Limits {
+    api_types::Limits {
         partitions: PARTITIONS,
         body_bytes_max: ingest::limits::BODY_BYTES_MAX,
         batch_requests_max: ingest::limits::BATCH_REQUESTS_MAX,
@@ -331,7 +331,7 @@ fn limits() -> wire::Limits {
 
 /// The partition that an id, when it is the key as well, belongs to.
 pub fn partition_of(id: &str) -> PartitionId {
-    PartitionId::of(&words::Key::from(words::RunId::new(id).unwrap()), PARTITIONS)
+    PartitionId::of(&types::Key::from(types::RunId::new(id).unwrap()), PARTITIONS)
 }
 
 /// Ids of every partition, by their number.

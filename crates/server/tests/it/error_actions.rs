@@ -9,9 +9,9 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use brokers::{Anywhere, Brokers, Login, Origin};
 use http::Method;
-use peers::{Azurite, NatsServer, RabbitMq};
 use serde_json::{Value, json};
-use words::Property;
+use test_brokers::{Azurite, NatsServer, RabbitMq};
+use types::Property;
 
 use crate::client::{call, request};
 use crate::jobs_target::nowhere;

@@ -250,8 +250,8 @@ async fn a_disabled_collection_fires_nothing() {
     let (world, target) = (with_collection().await, Target::start().await);
     world.put("/v1/collections/other", &json!({})).await.expect(201);
     let at = |ms: u64| {
-        let time = world.clock.wall() + words::Span::from_ms(ms);
-        jobs::Date(time.into()).to_string()
+        let time = world.clock.wall() + types::Span::from_ms(ms);
+        schedule::Date(time.into()).to_string()
     };
     let (soon, later) = (at(1500), at(2000));
     let mut body = job(call(&target.url("/not-yet"), "GET"));
@@ -368,8 +368,8 @@ async fn a_job_that_is_deleted_while_it_runs_stays_deleted() {
 async fn whoever_looks_while_occurrences_end_sees_each_once_and_none_lost() {
     let (world, target) = (with_collection().await, Target::start().await);
     let mut body = job(call(&target.url("/slow"), "GET"));
-    let later = world.clock.wall() + words::Span::from_secs(24 * 3600);
-    body["properties"]["startTime"] = jobs::Date(later.into()).to_string().into();
+    let later = world.clock.wall() + types::Span::from_secs(24 * 3600);
+    body["properties"]["startTime"] = schedule::Date(later.into()).to_string().into();
     world.put(JOB, &body).await.expect(201);
     let run = async {
         for _ in 0..60 {

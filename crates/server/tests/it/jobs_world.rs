@@ -8,7 +8,7 @@ use host::Clock;
 use http::{HeaderName, Method};
 use serde_json::{Value, json};
 use server::{Config, Running};
-use words::{Span, Ticks, Timestamp};
+use types::{Span, Ticks, Timestamp};
 
 use crate::client::{Answer, call, request};
 
@@ -127,7 +127,7 @@ async fn serve(directory: &tempfile::TempDir, clock: Clock, journal_bytes_max: u
 #[track_caller]
 pub fn ticks(text: &Value) -> Ticks {
     let text = text.as_str().unwrap_or_else(|| panic!("{text} is no date"));
-    text.parse::<jobs::Date>().unwrap_or_else(|error| panic!("{text}: {error}")).0
+    text.parse::<schedule::Date>().unwrap_or_else(|error| panic!("{text}: {error}")).0
 }
 
 /// Retries as short as these tests allow them.

@@ -41,7 +41,7 @@ fn refused(configuration: &str, leaf: &str) -> Option<String> {
     let file = folder.path().join("nats.conf");
     std::fs::write(&file, configuration).unwrap();
     std::fs::write(folder.path().join("leaf.conf"), leaf).unwrap();
-    let mut server = Command::new(peers::nats_server().unwrap());
+    let mut server = Command::new(test_brokers::nats_server().unwrap());
     server.arg("-t").arg("-c").arg(&file).env("NATS_SERVER", "east-nats-0").env("NATS_REGION", "east");
     server.env("NATS_PASSWORD", "p1e5").env("NATS_SYSTEM_PASSWORD", "p2");
     server.env("NATS_LEAF_URL", leaf_url().replace("$(NATS_PASSWORD)", "p1e5"));

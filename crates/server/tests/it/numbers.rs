@@ -6,7 +6,7 @@ use drone_delivery::Service;
 use http::Method;
 use serde_json::{Value, json};
 use server::{Config, TokenConfig};
-use words::Timestamp;
+use types::Timestamp;
 
 use crate::client::{Answer, call, request};
 use crate::world::World;
@@ -35,7 +35,7 @@ async fn the_overview_tells_what_comes_in_what_goes_out_and_what_is_left() {
     let action = json!({ "type": "Http", "request": { "uri": "http://127.0.0.1:9/", "method": "GET" } });
     for (job, hours) in [("later", 2), ("sooner", 1)] {
         let start = Timestamp(host::Clock::start().wall().0 + hours * 3_600_000);
-        let start = jobs::Date(start.into()).to_string();
+        let start = schedule::Date(start.into()).to_string();
         let job = (
             format!("/v1/collections/c/jobs/{job}"),
             json!({ "properties": { "startTime": start, "action": action } }),

@@ -179,7 +179,7 @@ async fn a_job_is_the_same_after_its_form_and_keeps_its_secret() {
     let page = call(scheduler.address, request(Method::GET, "/ui/jobs/~new", "")).await.expect(200).text;
     let mut filled = untouched(&page, "name=\"new_collection\"");
     let url = target.url("/report");
-    let later = wire::Time(scheduler.clock.wall() + words::Span::from_secs(30 * 24 * 3600)).to_string();
+    let later = api_types::Time(scheduler.clock.wall() + types::Span::from_secs(30 * 24 * 3600)).to_string();
     for (name, value) in [
         ("name", "report"),
         ("new_collection", "ops"),

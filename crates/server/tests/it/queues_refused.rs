@@ -3,8 +3,8 @@
 use http::Method;
 use serde_json::json;
 use server::{Config, KeyConfig, TokenConfig};
+use types::Timestamp;
 use vault::{Secret, sign_sas};
-use words::Timestamp;
 
 use crate::bus::Bus;
 

@@ -2,9 +2,9 @@
 
 use async_nats::jetstream;
 use async_nats::jetstream::stream::StorageType;
-use peers::{Authority, NatsCluster, NatsSettings};
 use server::Config;
 use tempfile::TempDir;
+use test_brokers::{Authority, NatsCluster, NatsSettings};
 
 use crate::witnessed::{Places, ready};
 

@@ -1,6 +1,6 @@
 //! Two regions in earnest, with an instance in each: what only the lost one had is handed in again.
 
-#[path = "../../../journal-nats/tests/regions/proxy.rs"]
+#[path = "../../../storage/journal-nats/tests/regions/proxy.rs"]
 #[expect(dead_code, reason = "the wire is cut here, and never made long")]
 mod proxy;
 
@@ -8,10 +8,10 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use http::Method;
-use peers::{NatsCluster, NatsSettings};
 use serde_json::{Value, json};
 use server::{Config, Running};
 use tempfile::TempDir;
+use test_brokers::{NatsCluster, NatsSettings};
 
 use crate::client::{Answer, call, request};
 use proxy::Proxy;

@@ -6,9 +6,9 @@ use std::time::Duration;
 use async_nats::jetstream;
 use async_nats::jetstream::stream::DiscardPolicy;
 use http::Method;
-use peers::{NatsCluster, NatsSettings};
 use server::Config;
 use tempfile::TempDir;
+use test_brokers::{NatsCluster, NatsSettings};
 
 use crate::client::{call, request};
 

@@ -1,10 +1,10 @@
 //! What a workflow can say beyond plain steps: alternatives, notices, time limits.
 
-use definition::Definition;
 use drone_delivery::{Service, workflows};
 use http::Method;
 use kernel::drill::drill_saga;
 use serde_json::{Value, json};
+use workflow::Definition;
 
 use crate::client::{call, request};
 use crate::world::World;

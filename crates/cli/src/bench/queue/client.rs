@@ -10,7 +10,7 @@ use brokers::{Anywhere, Brokers, Destination, Login, Origin, Receiver};
 use bytes::Bytes;
 use hyper::StatusCode;
 use hyper::header::{HeaderName, HeaderValue, LOCATION};
-use words::Message;
+use types::Message;
 
 use super::QUEUE;
 use super::measure::now_micros;

@@ -1,11 +1,11 @@
 //! What an import changes, as people read it.
 
-use jobs::{Dialect, Limits, Status, read_job};
+use schedule::{Dialect, Limits, Status, read_job};
 use serde::Deserialize;
 use serde_json::Value;
 
 use super::super::facts::differences;
-use super::super::schedule;
+use super::super::recurrence;
 use super::super::view::Properties;
 use crate::screen::{Screen, Tone};
 use crate::table::{Cell, Column, Table};
@@ -62,7 +62,7 @@ impl Changes {
         for job in self.jobs.iter().filter(|job| job.change != Change::Unchanged) {
             let after = find(wanted, &job.name).and_then(canonical);
             let how = match job.change {
-                Change::Created => after.map(|after| schedule::describe(&after)),
+                Change::Created => after.map(|after| recurrence::describe(&after)),
                 Change::Updated => {
                     let before = before.and_then(|before| find(before, &job.name)).and_then(canonical);
                     before.zip(after).map(|(before, after)| differences(&before, &after).join("; "))
@@ -106,7 +106,7 @@ fn find<'a>(document: &'a Value, name: &str) -> Option<&'a Value> {
 /// A job as the server would show it. `None` for one that lacks the secrets that an export leaves out.
 fn canonical(job: &Value) -> Option<Properties> {
     let document = read_job(job, &Limits::default(), when::now()).ok()?;
-    let state = if document.spec().enabled { words::JobState::Enabled } else { words::JobState::Disabled };
+    let state = if document.spec().enabled { types::JobState::Enabled } else { types::JobState::Disabled };
     let shown = document.render(&Status::new(state, None), Dialect::default());
     serde_json::from_value(serde_json::to_value(shown).ok()?).ok()
 }

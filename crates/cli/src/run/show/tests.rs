@@ -1,7 +1,7 @@
 //! Runs as `sortie run show` prints them.
 
 use expect_test::{Expect, expect};
-use words::Timestamp;
+use types::Timestamp;
 
 use crate::screen::Screen;
 

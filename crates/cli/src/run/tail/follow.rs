@@ -5,9 +5,9 @@ mod tests;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
+use api_types::{PartitionView, RunSummary, Time};
 use serde::Serialize;
-use wire::{PartitionView, RunSummary, Time};
-use words::{RunStatus, Timestamp};
+use types::{RunStatus, Timestamp};
 
 /// Requests get their time a little before they are in an inbox, and instances have clocks of their own.
 const MARGIN_MS: i64 = 5_000;

@@ -3,9 +3,9 @@
 use std::process::ExitCode;
 use std::time::Duration;
 
+use api_types::{PartitionView, RunPage, RunSummary, Time};
 use serde::Serialize;
-use wire::{PartitionView, RunPage, RunSummary, Time};
-use words::RunStatus;
+use types::RunStatus;
 
 use super::follow::{Event, Following, Look, What};
 use crate::client::{self, Call};

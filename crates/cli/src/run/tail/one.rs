@@ -3,9 +3,9 @@
 use std::process::ExitCode;
 use std::time::Duration;
 
+use api_types::{MomentView, RunDetail, Time};
 use serde::Serialize;
-use wire::{MomentView, RunDetail, Time};
-use words::RunStatus;
+use types::RunStatus;
 
 use crate::client::{self, Call};
 use crate::failure::code;

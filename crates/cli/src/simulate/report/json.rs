@@ -1,9 +1,9 @@
 //! What a simulation found, for machines: one line of JSON for each thing that would happen.
 
+use api_types::Time;
 use kernel::Then;
 use serde_json::{Map, Value, json};
-use wire::Time;
-use words::{Outcome, Timestamp, Work};
+use types::{Outcome, Timestamp, Work};
 
 use crate::simulate::call;
 use crate::simulate::log::{Attempt, Entry, What, Why, numbers};

@@ -1,10 +1,10 @@
 //! The close of a report: how it ended, what it took, and what a reader should know.
 
+use api_types::Time;
 use kernel::job::Job;
 use kernel::{Run, StepState};
 use serde_json::{Value, json};
-use wire::Time;
-use words::{JobState, Outcome, RunStatus, Timestamp};
+use types::{JobState, Outcome, RunStatus, Timestamp};
 
 use super::shown;
 use crate::screen::{Screen, Tone};

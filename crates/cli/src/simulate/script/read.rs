@@ -1,12 +1,12 @@
 //! Reads a script of services; every problem with its line, its field and the fix.
 
 use bytes::Bytes;
-use definition::document::{Field, Fields, Kind, Report, root};
-use definition::{Problems, did_you_mean, document};
-use effects::Answer;
 use http::{HeaderMap, HeaderName, HeaderValue};
 use jiff::tz::TimeZone;
-use words::Timestamp;
+use outbound::Answer;
+use types::Timestamp;
+use workflow::document::{Field, Fields, Kind, Report, root};
+use workflow::{Problems, did_you_mean, document};
 
 use super::{FAULTS, Glob, LATENCY, Pattern, Reply, Rounds, Rule, Said, Script, Window};
 

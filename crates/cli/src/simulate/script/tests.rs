@@ -1,7 +1,7 @@
 //! What a script answers to which call, and how a bad one is refused.
 
 use expect_test::{Expect, expect};
-use words::{StepIndex, Work};
+use types::{StepIndex, Work};
 
 use super::*;
 

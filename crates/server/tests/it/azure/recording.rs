@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
-use words::Timestamp;
+use types::Timestamp;
 
 use crate::jobs_world::ticks;
 

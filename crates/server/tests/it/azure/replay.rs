@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use http::Method;
 use serde_json::{Value, json};
-use words::{Span, Ticks};
+use types::{Span, Ticks};
 
 use super::recording::{Recording, differences, shape};
 use crate::client::Answer;
@@ -158,7 +158,7 @@ fn fill_in_certificate(step: &mut Value) {
     const AUTHENTICATION: &str = "/request/body/properties/action/request/authentication";
     let Some(authentication) = step.pointer_mut(AUTHENTICATION) else { return };
     assert_eq!(authentication["pfx"], "<base64 pfx redacted>");
-    authentication["pfx"] = base64(include_bytes!("../../../../vault/tests/data/modern.pfx")).into();
+    authentication["pfx"] = base64(include_bytes!("../../../../storage/vault/tests/data/modern.pfx")).into();
     authentication["password"] = "correct horse".into();
 }
 

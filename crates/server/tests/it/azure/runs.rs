@@ -2,7 +2,7 @@
 
 use http::Method;
 use serde_json::{Value, json};
-use words::{Span, Ticks, Timestamp};
+use types::{Span, Ticks, Timestamp};
 
 use super::recording::{Recording, differences, shape};
 use crate::jobs_target::Target;

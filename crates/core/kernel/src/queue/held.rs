@@ -1,0 +1,273 @@
+//! One queue or subscription: its messages, where each stands, and what can be received next.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use planted::Bug;
+use serde::{Deserialize, Serialize};
+use types::{QueueSpec, Timestamp, Uid};
+
+use super::seen::Seen;
+use super::{MessageNo, Shelf};
+
+/// A queue or a subscription.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Queue {
+    pub spec: QueueSpec,
+    pub version: u32,
+    pub created_at: Timestamp,
+    pub changed_at: Timestamp,
+    pub(super) slots: BTreeMap<MessageNo, Slot>,
+    pub(super) dead: BTreeMap<MessageNo, Dead>,
+    pub(super) seen: Seen,
+    #[serde(skip)]
+    pub(super) index: Index,
+}
+
+/// A message in a queue; its body is a row of the view.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Slot {
+    pub shelf: Shelf,
+    pub standing: Standing,
+    /// How often it was delivered.
+    pub deliveries: u32,
+    pub enqueued_at: Timestamp,
+    pub expires_at: Option<Timestamp>,
+    pub session: Option<Arc<str>>,
+    pub bytes: u32,
+}
+
+/// Where a message stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Standing {
+    Scheduled { at: Timestamp },
+    Ready,
+    Locked { token: Uid, until: Timestamp },
+}
+
+/// Why a message is a dead letter.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Dead {
+    pub at: Timestamp,
+    pub reason: String,
+    pub description: String,
+}
+
+/// How many messages a queue has, by where they stand.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Counts {
+    pub ready: usize,
+    pub locked: usize,
+    pub scheduled: usize,
+    pub dead: usize,
+    pub bytes: u64,
+}
+
+/// What is derived from the slots, to find them quickly.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Index {
+    /// What can be received next: every ready message, or with sessions the first of each that has none locked.
+    heads: BTreeSet<MessageNo>,
+    dead_heads: BTreeSet<MessageNo>,
+    /// Those of them that have a session. Dead letters of one may be received side by side.
+    dead_in_session: BTreeSet<(Arc<str>, MessageNo)>,
+    sessions: BTreeMap<Arc<str>, Session>,
+    locks: BTreeMap<Uid, MessageNo>,
+    counts: Counts,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+struct Session {
+    ready: BTreeSet<MessageNo>,
+    locked: usize,
+}
+
+impl Slot {
+    /// When it wants attention, if nothing comes in.
+    pub(super) fn wake_at(&self) -> Option<Timestamp> {
+        match self.standing {
+            Standing::Scheduled { at } => Some(at),
+            Standing::Locked { until, .. } => Some(until),
+            Standing::Ready => self.expires_at.filter(|_| self.shelf == Shelf::Main),
+        }
+    }
+}
+
+impl Queue {
+    pub(super) fn new(spec: QueueSpec, at: Timestamp) -> Queue {
+        Queue {
+            spec,
+            version: 1,
+            created_at: at,
+            changed_at: at,
+            slots: BTreeMap::new(),
+            dead: BTreeMap::new(),
+            seen: Seen::default(),
+            index: Index::default(),
+        }
+    }
+
+    /// Puts back what a snapshot leaves out.
+    pub(super) fn restore(&mut self) {
+        self.index = Index::default();
+        self.seen.restore();
+        for (no, slot) in &self.slots {
+            self.index.note(*no, slot, self.spec.sessions);
+        }
+    }
+
+    pub fn counts(&self) -> Counts {
+        self.index.counts
+    }
+
+    pub fn slot(&self, no: MessageNo) -> Option<&Slot> {
+        self.slots.get(&no)
+    }
+
+    /// The messages of a shelf from a number on, oldest first.
+    pub fn slots(&self, shelf: Shelf, from: MessageNo) -> impl Iterator<Item = (MessageNo, &Slot)> {
+        // Dead letters are few among many, and have a list of their own.
+        let dead =
+            (shelf == Shelf::Dead).then(|| self.dead.range(from..).map(|(no, _)| (no, &self.slots[no])));
+        let main = (shelf == Shelf::Main).then(|| self.slots.range(from..));
+        let main = main.into_iter().flatten().filter(|(_, slot)| slot.shelf == Shelf::Main);
+        dead.into_iter().flatten().chain(main).map(|(no, slot)| (*no, slot))
+    }
+
+    pub fn dead(&self, no: MessageNo) -> Option<&Dead> {
+        self.dead.get(&no)
+    }
+
+    /// What a consumer gets next: of one session, if it names one.
+    pub fn next(&self, shelf: Shelf, session: Option<&str>) -> Option<MessageNo> {
+        match (shelf, session) {
+            (Shelf::Dead, None) => self.index.dead_heads.first().copied(),
+            (Shelf::Dead, Some(session)) => self.index.dead_head_of(session),
+            (Shelf::Main, None) => self.index.heads.first().copied(),
+            (Shelf::Main, Some(session)) => self.index.head_of(session),
+        }
+    }
+
+    /// The message that a lock is about.
+    pub(super) fn locked(&self, token: Uid) -> Option<(MessageNo, &Slot)> {
+        let no = *self.index.locks.get(&token)?;
+        Some((no, &self.slots[&no]))
+    }
+
+    pub(super) fn insert(&mut self, no: MessageNo, slot: Slot) {
+        self.index.note(no, &slot, self.spec.sessions);
+        self.slots.insert(no, slot);
+    }
+
+    /// Changes a message and keeps the index in step.
+    pub(super) fn change(&mut self, no: MessageNo, change: impl FnOnce(&mut Slot)) {
+        let slot = self.slots.get_mut(&no).expect("a fact is about a message that is there");
+        self.index.forget(no, slot, self.spec.sessions);
+        change(slot);
+        self.index.note(no, slot, self.spec.sessions);
+    }
+
+    pub(super) fn remove(&mut self, no: MessageNo) -> Slot {
+        let slot = self.slots.remove(&no).expect("a fact is about a message that is there");
+        self.index.forget(no, &slot, self.spec.sessions);
+        self.dead.remove(&no);
+        slot
+    }
+}
+
+impl Index {
+    fn head_of(&self, session: &str) -> Option<MessageNo> {
+        let session = self
+            .sessions
+            .get(session)
+            .filter(|session| session.locked == 0 || planted::is(Bug::SessionOvertaken))?;
+        session.ready.first().copied()
+    }
+
+    fn dead_head_of(&self, session: &str) -> Option<MessageNo> {
+        let first = (Arc::from(session), MessageNo(0));
+        let (own, no) = self.dead_in_session.range(first..).next()?;
+        (**own == *session).then_some(*no)
+    }
+
+    fn note(&mut self, no: MessageNo, slot: &Slot, sessions: bool) {
+        *self.counts.of(slot) += 1;
+        self.counts.bytes += u64::from(slot.bytes);
+        if let Standing::Locked { token, .. } = slot.standing {
+            self.locks.insert(token, no);
+        }
+        match (slot.shelf, &slot.session) {
+            (Shelf::Dead, session) => {
+                if slot.standing == Standing::Ready {
+                    self.dead_heads.insert(no);
+                    self.dead_in_session.extend(session.clone().map(|session| (session, no)));
+                }
+            }
+            (Shelf::Main, Some(session)) if sessions => {
+                self.note_in_session(session, no, slot.standing, true)
+            }
+            (Shelf::Main, _) => {
+                if slot.standing == Standing::Ready {
+                    self.heads.insert(no);
+                }
+            }
+        }
+    }
+
+    /// Takes back what `note` did, before the message changes.
+    fn forget(&mut self, no: MessageNo, slot: &Slot, sessions: bool) {
+        *self.counts.of(slot) -= 1;
+        self.counts.bytes -= u64::from(slot.bytes);
+        if let Standing::Locked { token, .. } = slot.standing {
+            self.locks.remove(&token);
+        }
+        match (slot.shelf, &slot.session) {
+            (Shelf::Dead, session) => {
+                self.dead_heads.remove(&no);
+                if let Some(session) = session {
+                    self.dead_in_session.remove(&(session.clone(), no));
+                }
+            }
+            (Shelf::Main, Some(session)) if sessions => {
+                self.note_in_session(session, no, slot.standing, false)
+            }
+            (Shelf::Main, _) => {
+                self.heads.remove(&no);
+            }
+        }
+    }
+
+    fn note_in_session(&mut self, name: &Arc<str>, no: MessageNo, standing: Standing, enters: bool) {
+        if let Some(head) = self.head_of(name) {
+            self.heads.remove(&head);
+        }
+        let session = self.sessions.entry(name.clone()).or_default();
+        match (standing, enters) {
+            (Standing::Ready, true) => drop(session.ready.insert(no)),
+            (Standing::Ready, false) => drop(session.ready.remove(&no)),
+            (Standing::Locked { .. }, true) => session.locked += 1,
+            (Standing::Locked { .. }, false) => session.locked -= 1,
+            (Standing::Scheduled { .. }, _) => {}
+        }
+        if session.ready.is_empty() && session.locked == 0 {
+            self.sessions.remove(name);
+        }
+        self.heads.extend(self.head_of(name));
+    }
+}
+
+impl Counts {
+    fn of(&mut self, slot: &Slot) -> &mut usize {
+        match (slot.shelf, slot.standing) {
+            (Shelf::Dead, _) => &mut self.dead,
+            (Shelf::Main, Standing::Ready) => &mut self.ready,
+            (Shelf::Main, Standing::Locked { .. }) => &mut self.locked,
+            (Shelf::Main, Standing::Scheduled { .. }) => &mut self.scheduled,
+        }
+    }
+
+    /// All messages, whatever they wait for.
+    pub fn all(&self) -> usize {
+        self.ready + self.locked + self.scheduled + self.dead
+    }
+}

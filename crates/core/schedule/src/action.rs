@@ -1,0 +1,221 @@
+//! What a job does, in its canonical form: members in the order in which Azure Scheduler returns them.
+
+mod message;
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use types::{Retry, Span};
+
+use crate::authentication::{Authentication, Secret};
+use crate::duration::Duration;
+use crate::problem::below;
+use crate::spelling::{ActionType, RetryType};
+
+pub use self::message::{
+    AmqpMessage, BrokeredProperties, BusAuthentication, BusMessage, BusQueueMessage, BusTopicMessage,
+    Content, KafkaMessage, Login, NatsMessage, QueueMessage, QueuePost, RabbitMqMessage,
+};
+
+/// An action, and the one that runs when it has used up its retries.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Action {
+    #[serde(flatten)]
+    pub main: Call,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error_action: Option<Call>,
+}
+
+/// One call to the outside and how it is tried again.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Call {
+    #[serde(flatten)]
+    pub target: Target,
+    #[serde(rename = "type")]
+    pub kind: ActionType,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub retry_policy: Option<RetryPolicy>,
+}
+
+/// Where a call goes and what it carries.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Target {
+    Request(Request),
+    QueueMessage(QueueMessage),
+    ServiceBusQueueMessage(BusQueueMessage),
+    ServiceBusTopicMessage(BusTopicMessage),
+    Workflow(WorkflowStart),
+    Queue(QueuePost),
+    Topic(QueuePost),
+    Amqp(AmqpMessage),
+    RabbitMq(RabbitMqMessage),
+    Nats(NatsMessage),
+    Kafka(KafkaMessage),
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Request {
+    pub uri: String,
+    pub method: String,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub headers: BTreeMap<String, String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub body: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub authentication: Option<Authentication>,
+}
+
+/// The start of a workflow: an action of Sortie's own.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct WorkflowStart {
+    pub name: String,
+    /// The id of the run; made from the job and the occurrence when absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub id: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub body: Option<Value>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct RetryPolicy {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub retry_type: Option<RetryType>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub retry_interval: Option<Duration>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub retry_count: Option<u32>,
+    /// The longest delay of an exponential policy.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_retry_interval: Option<Duration>,
+}
+
+/// What a policy that names only its type does: four more times, after 30 seconds.
+const INTERVAL_DEFAULT: Span = Span::from_secs(30);
+const COUNT_DEFAULT: u32 = 4;
+/// Where the delays of an exponential policy stop growing unless it says otherwise.
+const GROWTH_MAX_DEFAULT: Span = Span::from_secs(3600);
+
+impl Action {
+    /// The action as it is kept, from [`crate::JobDocument::action_json`].
+    pub fn from_stored(text: &str) -> Result<Action, serde_json::Error> {
+        serde_json::from_str(text)
+    }
+
+    /// The retry policy of the main action.
+    pub fn retry(&self) -> Retry {
+        self.main.retry_policy.as_ref().map_or(Retry::JOB, RetryPolicy::retry)
+    }
+
+    /// The retry policy of the errorAction when there is one: its own, else that of the main action.
+    pub fn alternative(&self) -> Option<Retry> {
+        let call = self.error_action.as_ref()?;
+        Some(call.retry_policy.as_ref().map_or_else(|| self.retry(), RetryPolicy::retry))
+    }
+
+    /// Whether an http request of it signs in.
+    pub fn authenticates(&self) -> bool {
+        let signs_in = |call: &Call| match &call.target {
+            Target::Request(request) => request.authentication.is_some(),
+            _ => false,
+        };
+        signs_in(&self.main) || self.error_action.as_ref().is_some_and(signs_in)
+    }
+
+    /// Shows every secret that is there to `visit`, which may change it; stops at its first error.
+    pub(crate) fn visit_secrets<E>(
+        &mut self,
+        path: &str,
+        visit: &mut dyn FnMut(&str, &mut Secret) -> Result<(), E>,
+    ) -> Result<(), E> {
+        self.main.visit_secrets(path, visit)?;
+        match &mut self.error_action {
+            Some(call) => call.visit_secrets(&below(path, "errorAction"), visit),
+            None => Ok(()),
+        }
+    }
+
+    /// The authentications of its http requests, each with its path.
+    pub(crate) fn authentications_mut(&mut self, path: &str) -> Vec<(String, &mut Authentication)> {
+        let mut found = Vec::new();
+        found.extend(self.main.authentication_mut(path));
+        if let Some(call) = &mut self.error_action {
+            found.extend(call.authentication_mut(&below(path, "errorAction")));
+        }
+        found
+    }
+}
+
+impl Call {
+    fn authentication_mut(&mut self, path: &str) -> Option<(String, &mut Authentication)> {
+        match &mut self.target {
+            Target::Request(request) => {
+                Some((below(path, "request.authentication"), request.authentication.as_mut()?))
+            }
+            _ => None,
+        }
+    }
+
+    fn visit_secrets<E>(
+        &mut self,
+        path: &str,
+        visit: &mut dyn FnMut(&str, &mut Secret) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let mut show = |member: &str, secret: &mut Secret| visit(&below(path, member), secret);
+        match &mut self.target {
+            Target::Request(request) => match &mut request.authentication {
+                Some(Authentication::Basic { password, .. }) => {
+                    show("request.authentication.password", password)
+                }
+                Some(Authentication::ClientCertificate { pfx, password, .. }) => {
+                    show("request.authentication.pfx", pfx)?;
+                    show("request.authentication.password", password)
+                }
+                Some(Authentication::ActiveDirectoryOAuth { secret, .. }) => {
+                    show("request.authentication.secret", secret)
+                }
+                None => Ok(()),
+            },
+            Target::QueueMessage(message) => show("queueMessage.sasToken", &mut message.sas_token),
+            Target::ServiceBusQueueMessage(queue) => match &mut queue.message.authentication {
+                Some(authentication) => {
+                    show("serviceBusQueueMessage.authentication.sasKey", &mut authentication.sas_key)
+                }
+                None => Ok(()),
+            },
+            Target::ServiceBusTopicMessage(topic) => match &mut topic.message.authentication {
+                Some(authentication) => {
+                    show("serviceBusTopicMessage.authentication.sasKey", &mut authentication.sas_key)
+                }
+                None => Ok(()),
+            },
+            Target::Amqp(amqp) => show("amqp.password", &mut amqp.login.password),
+            Target::RabbitMq(rabbit) => show("rabbitMq.password", &mut rabbit.login.password),
+            Target::Nats(nats) => show("nats.password", &mut nats.login.password),
+            Target::Kafka(kafka) => show("kafka.password", &mut kafka.login.password),
+            Target::Workflow(_) | Target::Queue(_) | Target::Topic(_) => Ok(()),
+        }
+    }
+}
+
+impl RetryPolicy {
+    /// The policy as the kernel follows it. A count is of the attempts after the first.
+    pub fn retry(&self) -> Retry {
+        let delay = self.retry_interval.as_ref().map_or(INTERVAL_DEFAULT, Duration::span);
+        let attempts = self.retry_count.unwrap_or(COUNT_DEFAULT).saturating_add(1);
+        match self.retry_type.unwrap_or(RetryType::Fixed) {
+            RetryType::None => Retry::None,
+            RetryType::Fixed => Retry::Fixed { delay, attempts },
+            RetryType::Exponential => Retry::Exponential {
+                first: delay,
+                factor_percent: 200,
+                max: self.max_retry_interval.as_ref().map_or(GROWTH_MAX_DEFAULT.max(delay), Duration::span),
+                attempts,
+            },
+        }
+    }
+}

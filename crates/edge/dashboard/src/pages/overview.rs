@@ -1,0 +1,253 @@
+//! The overview: how everything is doing, and first of all what needs a person.
+
+mod attention;
+mod partitions;
+#[cfg(test)]
+mod tests;
+
+use api_types::{
+    ClusterView, FiringsView, OverviewView, PartitionView, RegionBrief, SeriesView, WorkflowList,
+};
+use maud::{Markup, html};
+
+use crate::page::{Page, Place};
+use crate::pages::services;
+use crate::pieces;
+use crate::pieces::chart::{self, Line};
+use crate::trouble::Trouble;
+use crate::visit::{Visit, encoded};
+
+/// Stretches that a chart has room for at least; with time it shows all that is known, fifteen minutes.
+const STRETCHES_MIN: usize = 12;
+
+#[derive(serde::Deserialize)]
+struct Partitions {
+    items: Vec<PartitionView>,
+}
+
+pub(super) async fn show(visit: &Visit) -> Result<Page, Trouble> {
+    let overview: OverviewView = visit.get("/v1/overview").await?;
+    let cluster: ClusterView = visit.get("/v1/cluster").await?;
+    let page = Page::new("Overview", Place::Overview);
+    if let Some(region) = overview.region.as_ref().filter(|region| region.role != "active") {
+        return Ok(page
+            .live("standing-by", standing_by(region))
+            .live("places", places(&overview, &[], &cluster)));
+    }
+    let Partitions { items } = visit.get("/v1/partitions").await?;
+    let WorkflowList { items: workflows } = visit.get("/v1/workflows").await?;
+    let is_new = workflows.is_empty() && overview.firings.next.is_empty() && overview.backlog.unfinished == 0;
+    Ok(page
+        .live("attention", attention::needed(&overview, &items))
+        .live(
+            "greeting",
+            if is_new {
+                greeting()
+            } else {
+                html! {}
+            },
+        )
+        .live("figures", figures(&overview))
+        .live("charts", charts(&overview.series))
+        .live("soon", soon(&overview))
+        .live("places", places(&overview, &items, &cluster)))
+}
+
+/// What to do first.
+fn greeting() -> Markup {
+    html! {
+        section.card aria-labelledby="greeting-title" {
+            h2 #greeting-title { "Nothing to do yet" }
+            p { "Sortie runs, and waits for its first workflow or job. Three ways to begin:" }
+            ol {
+                li { "Write a workflow, or take one of the examples, and put it in force:"
+                    (pieces::copyable("Apply a workflow", "sortie workflow apply workflow.yaml")) }
+                li { "Hand in a request for it, and watch its run on the page " a href="/ui/runs" { "Runs" } ":"
+                    (pieces::copyable("Start a run", "sortie run start NAME --body '{}'")) }
+                li { "Or let something happen at a time: make a job on the page " a href="/ui/jobs" { "Jobs" } "." }
+            }
+            p { a.button.primary href="/ui/workflows" { "To the workflows" } " " a.button href="/docs" { "Read the documents" } }
+        }
+    }
+}
+
+/// The numbers that say whether all is well.
+fn figures(overview: &OverviewView) -> Markup {
+    let OverviewView { rates, latency, backlog, firings, .. } = overview;
+    let times = |p50: Option<f64>, p99: Option<f64>| {
+        html! { div.figure { (quantile(p50)) } small { "p99 " (quantile(p99)) } }
+    };
+    html! {
+        div.cards.figures {
+            (figure("Accepted, fired", html! {
+                div.figure { (rate(rates.accepted)) }
+                small { @if rates.refused > 0.0 { (rate(rates.refused)) " refused" } @else { "none refused" } }
+            }))
+            (figure("Ended", html! {
+                div.figure { (rate(rates.ended)) }
+                small { (rate(rates.attempts)) " attempts" }
+            }))
+            (figure("Accepting, p50", times(latency.accept_p50_ms, latency.accept_p99_ms)))
+            (figure("A run, p50", times(latency.run_p50_ms, latency.run_p99_ms)))
+            (figure("Backlog", html! {
+                div.figure { (pieces::count(backlog.unfinished)) }
+                small {
+                    @match backlog.drain_seconds {
+                        Some(seconds) => { "empty in " (pieces::span(seconds as f64 * 1000.0)) }
+                        None => { (pieces::count(backlog.waiting)) " wait, " (pieces::count(backlog.live)) " live" }
+                    }
+                }
+            }))
+            (figure("Parked", html! {
+                div.figure { a href="/ui/parked" { (pieces::count(overview.parked)) } }
+                small { "wait for a person" }
+            }))
+            (figure("Late firings", html! {
+                div.figure { (pieces::count(firings.late)) }
+                small {
+                    @match firings.lateness_p99_ms {
+                        Some(ms) => { "p99 " (pieces::span(ms)) " late" }
+                        None => "none fired lately"
+                    }
+                }
+            }))
+        }
+    }
+}
+
+fn figure(name: &str, content: Markup) -> Markup {
+    html! { section.card { h2.name { (name) } (content) } }
+}
+
+fn charts(series: &SeriesView) -> Markup {
+    let line = |name, class, values: Vec<Option<f64>>| Line { name, class, values: padded(values) };
+    let some = |values: &[f64]| values.iter().copied().map(Some).collect::<Vec<_>>();
+    let shown = series.accepted.len().max(STRETCHES_MIN);
+    let unfinished = series.unfinished.iter().map(|count| Some(*count as f64)).collect();
+    html! {
+        h2 { "The last " (shown * series.every_seconds as usize / 60) " minutes" }
+        div.cards.charts {
+            div.card {
+                (chart::lines("Runs per second", &rate, &[
+                    line("accepted, fired", "first", some(&series.accepted)),
+                    line("ended", "second", some(&series.ended)),
+                ]))
+            }
+            div.card { (chart::lines("Time of a run, p99", &pieces::span, &[line("p99", "first", series.run_p99_ms.clone())])) }
+            div.card {
+                (chart::lines("Backlog", &|count| pieces::count(count as u64), &[line("unfinished", "first", unfinished)]))
+            }
+        }
+    }
+}
+
+/// A server that has just begun has not been there for all of the time that is shown.
+fn padded(values: Vec<Option<f64>>) -> Vec<Option<f64>> {
+    let missing = STRETCHES_MIN.saturating_sub(values.len());
+    std::iter::repeat_n(None, missing).chain(values).collect()
+}
+
+/// What comes next, and how those are doing who are called.
+fn soon(overview: &OverviewView) -> Markup {
+    html! {
+        div.columns {
+            section { h2 { "Next firings" } (firings(&overview.firings)) }
+            section {
+                h2 { a href="/ui/services" { "Services" } }
+                (services::brief(&overview.services))
+            }
+        }
+    }
+}
+
+fn firings(firings: &FiringsView) -> Markup {
+    if firings.next.is_empty() {
+        return pieces::empty(
+            "No job is to fire",
+            html! { a href="/ui/jobs" { "Jobs" } " do something at a time." },
+        );
+    }
+    html! {
+        div.scroll tabindex="0" role="region" aria-label="Next firings" {
+            table {
+                thead { tr { th { "Job" } th { "Collection" } th { "When" } } }
+                tbody {
+                    @for firing in &firings.next {
+                        tr {
+                            td { a href={ "/ui/jobs/" (encoded(&firing.collection)) "/" (encoded(&firing.job)) } { (firing.job) } }
+                            td { (firing.collection) }
+                            td { (pieces::time(firing.at)) }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Where it all runs.
+fn places(overview: &OverviewView, partitions: &[PartitionView], cluster: &ClusterView) -> Markup {
+    html! {
+        div.columns {
+            @if !partitions.is_empty() {
+                section { h2 { "Partitions" } (partitions::strip(partitions)) }
+            }
+            @if !cluster.instances.is_empty() {
+                section { h2 { "Instances" } (instances(cluster)) }
+            }
+            @if let Some(region) = &overview.region {
+                section { h2 { "Region" } (region_facts(region)) }
+            }
+        }
+    }
+}
+
+fn instances(cluster: &ClusterView) -> Markup {
+    let held = |id: &str| cluster.partitions.iter().filter(|one| one.holder.as_deref() == Some(id)).count();
+    html! {
+        div.scroll tabindex="0" role="region" aria-label="Instances" {
+            table {
+                thead { tr { th { "Instance" } th { "Address" } th { "Roles" } th.number { "Partitions" } } }
+                tbody {
+                    @for instance in &cluster.instances {
+                        tr {
+                            td { (instance.id) @if cluster.instance.as_ref() == Some(&instance.id) { " " small { "(answers)" } } }
+                            td { code { (instance.address) } }
+                            td { (instance.roles.join(", ")) }
+                            td.number { (held(&instance.id)) }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn region_facts(region: &RegionBrief) -> Markup {
+    let reachable = if region.pair_reachable { "reachable" } else { "not reachable" };
+    pieces::facts(&[
+        ("Region", html! { (region.region) " " (pieces::badge(&region.role)) }),
+        ("Pair", html! { (region.pair) ", " (reachable) }),
+    ])
+}
+
+fn standing_by(region: &RegionBrief) -> Markup {
+    html! {
+        section.card {
+            h2 { "Region " (region.region) " is " (region.role) }
+            p { "Nothing runs here. Its pair " strong { (region.pair) } " does the work: look at the overview there. "
+                "To make this region the active one: " code { "sortie region promote" } "." }
+        }
+    }
+}
+
+fn quantile(ms: Option<f64>) -> String {
+    ms.map_or_else(|| "–".to_owned(), pieces::span)
+}
+
+fn rate(per_second: f64) -> String {
+    match per_second {
+        rate if rate < 99.95 => format!("{rate:.1}/s"),
+        rate => format!("{}/s", pieces::count(rate.round() as u64)),
+    }
+}

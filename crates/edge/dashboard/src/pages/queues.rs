@@ -1,0 +1,230 @@
+//! Queues and topics: how full they are, what is in them, and what can be done about it.
+
+mod message;
+mod queue;
+mod settings;
+mod topic;
+
+use api_types::{CountsView, NamePage, QueueView, TopicView};
+use maud::{Markup, html};
+
+use self::settings::Kind;
+use super::Acted;
+use crate::page::{Page, Place};
+use crate::pieces;
+use crate::trouble::Trouble;
+use crate::visit::{Visit, decoded, encoded, place};
+
+const ROWS: usize = 100;
+
+/// A queue or a subscription: where it is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum At {
+    Queue(String),
+    Subscription { topic: String, name: String },
+}
+
+impl At {
+    fn api(&self) -> String {
+        self.below("/v1")
+    }
+
+    fn address(&self) -> String {
+        self.below("/ui")
+    }
+
+    fn below(&self, root: &str) -> String {
+        match self {
+            At::Queue(name) => format!("{root}/queues/{}", encoded(name)),
+            At::Subscription { topic, name } => {
+                format!("{root}/topics/{}/subscriptions/{}", encoded(topic), encoded(name))
+            }
+        }
+    }
+
+    fn title(&self) -> String {
+        match self {
+            At::Queue(name) => name.clone(),
+            At::Subscription { topic, name } => format!("{topic}/{name}"),
+        }
+    }
+}
+
+pub(super) async fn show(visit: &Visit, rest: &[&str]) -> Result<Page, Trouble> {
+    match rest {
+        [] => list(visit).await,
+        [name] => queue::show(visit, &At::Queue(decoded(name)?)).await,
+        _ => Err(Trouble::NotFound),
+    }
+}
+
+pub(super) async fn show_topic(visit: &Visit, rest: &[&str]) -> Result<Page, Trouble> {
+    match rest {
+        [topic] => topic::show(visit, &decoded(topic)?).await,
+        [topic, "subscriptions", name] => {
+            queue::show(visit, &At::Subscription { topic: decoded(topic)?, name: decoded(name)? }).await
+        }
+        _ => Err(Trouble::NotFound),
+    }
+}
+
+pub(super) async fn act(visit: &Visit, rest: &[&str]) -> Result<Acted, Trouble> {
+    match rest {
+        [] => make(visit).await,
+        [name, what] => queue::act(visit, &At::Queue(decoded(name)?), what).await,
+        _ => Err(Trouble::NotFound),
+    }
+}
+
+pub(super) async fn act_topic(visit: &Visit, rest: &[&str]) -> Result<Acted, Trouble> {
+    match rest {
+        [topic, what] => topic::act(visit, &decoded(topic)?, what).await,
+        [topic, "subscriptions", name, what] => {
+            let at = At::Subscription { topic: decoded(topic)?, name: decoded(name)? };
+            queue::act(visit, &at, what).await
+        }
+        _ => Err(Trouble::NotFound),
+    }
+}
+
+/// Makes a queue or a topic, whichever form was sent.
+async fn make(visit: &Visit) -> Result<Acted, Trouble> {
+    let (kind, root) = if visit.field("kind").as_deref() == Some("topic") {
+        (Kind::Topic, "topics")
+    } else {
+        (Kind::Queue, "queues")
+    };
+    match settings::make(visit, kind, root).await? {
+        Ok((name, said)) => Ok(Acted::Done { to: format!("/ui/{root}/{}", encoded(&name)), said }),
+        Err(form) => Ok(Acted::Again(Page::new("Queues and topics", Place::Queues).part(form))),
+    }
+}
+
+async fn list(visit: &Visit) -> Result<Page, Trouble> {
+    let asked = |root: &str, after: Option<String>| {
+        place(&format!("/v1/{root}"), [("after", after), ("limit", Some(ROWS.to_string()))])
+    };
+    let (after, topics_after) = (visit.asked("after"), visit.asked("topics_after"));
+    let queues: NamePage<QueueView> = visit.get(&asked("queues", after.clone())).await?;
+    let topics: NamePage<TopicView> = visit.get(&asked("topics", topics_after.clone())).await?;
+    let mut subscribed = Vec::new();
+    for topic in &topics.items {
+        subscribed.push(topic::subscriptions(visit, &topic.name, None).await?);
+    }
+    let at = |after: Option<String>, topics_after: Option<String>| {
+        place("/ui/queues", [("after", after), ("topics_after", topics_after)])
+    };
+    let next = queues.next.clone().map(|next| at(Some(next), topics_after.clone()));
+    let next_topics = topics.next.clone().map(|next| at(after.clone(), Some(next)));
+    let first = (after.is_some() || topics_after.is_some()).then(|| at(None, None));
+    Ok(Page::new("Queues and topics", Place::Queues)
+        .live(
+            "queues",
+            html! {
+                h2.first { "Queues" }
+                (queue_table(&queues.items))
+                (pieces::pager(first.as_deref(), next.as_deref()))
+                h2 { "Topics" }
+                (topic_table(&topics.items, &subscribed))
+                (pieces::pager(None, next_topics.as_deref()))
+            },
+        )
+        .part(html! {
+            details #new-queue { summary { "New queue" } (settings::fresh(Kind::Queue, "/ui/queues")) }
+            details #new-topic { summary { "New topic" } (settings::fresh(Kind::Topic, "/ui/queues")) }
+        }))
+}
+
+fn queue_table(queues: &[QueueView]) -> Markup {
+    if queues.is_empty() {
+        let hint = html! { "Make one below, or with " code { "sortie queue create NAME" } "." };
+        return pieces::empty("No queues", hint);
+    }
+    html! {
+        div.scroll tabindex="0" role="region" aria-label="Queues" {
+            table {
+                thead { tr { th { "Queue" } (count_heads()) th { "Settings" } } }
+                tbody {
+                    @for queue in queues { (row(&At::Queue(queue.name.clone()), &queue.name, queue)) }
+                }
+            }
+        }
+    }
+}
+
+fn topic_table(topics: &[TopicView], subscribed: &[NamePage<QueueView>]) -> Markup {
+    if topics.is_empty() {
+        let hint =
+            html! { "A topic hands each message to all of its subscriptions that want it. Make one below." };
+        return pieces::empty("No topics", hint);
+    }
+    html! {
+        div.scroll tabindex="0" role="region" aria-label="Topics and their subscriptions" {
+            table {
+                thead { tr { th { "Topic and subscription" } (count_heads()) th { "Settings" } } }
+                tbody {
+                    @for (topic, subscriptions) in topics.iter().zip(subscribed) {
+                        tr.group {
+                            td { a href={ "/ui/topics/" (encoded(&topic.name)) } { (topic.name) } }
+                            td colspan="5" { span.quiet { (topic.subscriptions) " " (plural(topic.subscriptions, "subscription")) } }
+                            td.why { (settings::topic_in_words(topic)) }
+                        }
+                        @for queue in &subscriptions.items { (subscription_row(&topic.name, queue)) }
+                        @if subscriptions.next.is_some() {
+                            tr { td colspan="7" { a href={ "/ui/topics/" (encoded(&topic.name)) } { "All subscriptions of " (topic.name) } } }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn subscription_row(topic: &str, queue: &QueueView) -> Markup {
+    row(
+        &At::Subscription { topic: topic.to_owned(), name: queue.name.clone() },
+        &format!("↳ {}", queue.name),
+        queue,
+    )
+}
+
+fn count_heads() -> Markup {
+    html! { th.number { "Ready" } th.number { "Locked" } th.number { "Scheduled" } th.number { "Dead" } th.number { "Size" } }
+}
+
+fn row(at: &At, name: &str, queue: &QueueView) -> Markup {
+    let CountsView { ready, locked, scheduled, dead, bytes } = queue.counts;
+    html! {
+        tr {
+            td { a href=(at.address()) { (name) } }
+            @for count in [ready, locked, scheduled] { td.number { (pieces::count(count as u64)) } }
+            td.number {
+                @if dead > 0 { a href={ (at.address()) "?shelf=dead" } { span.badge.bad { (pieces::count(dead as u64)) } } }
+                @else { "0" }
+            }
+            td.number { (size(bytes)) }
+            td.why { (settings::queue_in_short(queue)) }
+        }
+    }
+}
+
+/// A number of bytes as people say it.
+fn size(bytes: u64) -> String {
+    const UNITS: [&str; 4] = ["KiB", "MiB", "GiB", "TiB"];
+    let mut size = bytes as f64;
+    let mut unit = "B";
+    for larger in UNITS {
+        if size < 1024.0 {
+            break;
+        }
+        (size, unit) = (size / 1024.0, larger);
+    }
+    if unit == "B" || size.fract() == 0.0 { format!("{size:.0} {unit}") } else { format!("{size:.1} {unit}") }
+}
+
+fn plural(count: usize, word: &str) -> String {
+    if count == 1 { word.to_owned() } else { format!("{word}s") }
+}
+
+#[cfg(test)]
+mod tests;

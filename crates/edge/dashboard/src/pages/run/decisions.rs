@@ -1,0 +1,234 @@
+//! What a person can decide on a parked run: the forms, and carrying them out.
+
+use api_types::{DecisionKind, DecisionRequest, Problem, RunDetail, StepView};
+use http::Method;
+use maud::{Markup, html};
+use serde_json::value::RawValue;
+
+use super::{pretty, run_path};
+use crate::pieces;
+use crate::trouble::Trouble;
+use crate::visit::{Visit, encoded};
+
+/// A form as it was filled in, and what is wrong with it.
+#[derive(Default)]
+pub(crate) struct Typed {
+    /// The run, where there are the forms of several on a page.
+    pub run: String,
+    step: String,
+    note: String,
+    output: String,
+    action: String,
+    pub problem: Option<Problem>,
+}
+
+/// The decisions, in the order in which they are offered.
+const DECISIONS: [(DecisionKind, &str, &str); 6] = [
+    (DecisionKind::Retry, "retry", "Retry"),
+    (DecisionKind::RetryFrom, "retry_from", "Retry from here"),
+    (DecisionKind::Skip, "skip", "Skip"),
+    (DecisionKind::ByHand, "by_hand", "Done by hand"),
+    (DecisionKind::Instead, "instead", "Call instead"),
+    (DecisionKind::GiveUp, "give_up", "Give up"),
+];
+
+const NOTE_HINT: &str = "Kept in the timeline.";
+const STEP_NOTE_HINT: &str = "Kept in the timeline. Needed for all but retry.";
+const OUTPUT_HINT: &str = "With “done by hand”: JSON that later steps get.";
+const ACTION_HINT: &str = "With “call instead”: an action as in a workflow, as JSON.";
+
+/// A form for each open step, one to go back to an earlier step, and one to give up. `back` names the list to go back
+/// to; without it, it is the run.
+pub(crate) fn forms(run: &RunDetail, back: Option<&str>, typed: Option<&Typed>) -> Markup {
+    let is_back = run.steps.iter().any(|step| is_open(run, step) && step.state == "undo_failed");
+    let typed = typed.filter(|typed| typed.run == run.summary.id);
+    html! {
+        div.decisions {
+            @for step in run.steps.iter().filter(|step| is_open(run, step)) {
+                (step_form(run, step, is_back, back, typed.filter(|typed| typed.step == step.name)))
+            }
+            @if !is_back { (from_form(run, back, typed.filter(|typed| is_earlier(run, &typed.step)))) }
+            (give_up_form(run, back, typed.filter(|typed| typed.step.is_empty())))
+        }
+    }
+}
+
+fn is_open(run: &RunDetail, step: &StepView) -> bool {
+    run.open_steps.contains(&step.name)
+}
+
+/// Whether a step is one to go back to, and not one to decide on.
+fn is_earlier(run: &RunDetail, name: &str) -> bool {
+    run.steps.iter().any(|step| step.name == name && step.state == "done" && !is_open(run, step))
+}
+
+fn step_form(
+    run: &RunDetail,
+    step: &StepView,
+    is_back: bool,
+    back: Option<&str>,
+    typed: Option<&Typed>,
+) -> Markup {
+    let (id, name) = (&run.summary.id, &step.name);
+    let value = |field: fn(&Typed) -> &String| typed.map(field).cloned().unwrap_or_default();
+    let opened = typed.is_some_and(|typed| !typed.output.is_empty() || !typed.action.is_empty());
+    let control = |what: &str| format!("{what}-{id}-{name}");
+    html! {
+        form.card method="post" action={ (run_path(id)) "/decide" } {
+            (back_field(back))
+            h3 { @if is_back { "Undo of step " } @else { "Step " } span.id { (name) } " " (pieces::badge(&step.state)) }
+            @if let Some(reason) = &step.reason { p.quiet { (reason) } }
+            input type="hidden" name="step" value=(name);
+            // Enter in a field presses the first button of a form: none of these decisions is to be taken so.
+            button type="submit" disabled hidden {}
+            (pieces::field(&control("note"), "Note", STEP_NOTE_HINT, html! {
+                input id=(control("note")) name="note" value=(value(|typed| &typed.note)) autocomplete="off"
+                    aria-describedby=[pieces::described(&control("note"), STEP_NOTE_HINT, &[])];
+            }))
+            details id=(control("more")) open[opened] {
+                summary { "Output, or another call" }
+                @if !is_back {
+                    (pieces::field(&control("output"), "Output", OUTPUT_HINT, html! {
+                        textarea id=(control("output")) name="output" rows="3" spellcheck="false"
+                            aria-describedby=[pieces::described(&control("output"), OUTPUT_HINT, &[])] { (value(|typed| &typed.output)) }
+                    }))
+                }
+                (pieces::field(&control("action"), "Action", ACTION_HINT, html! {
+                    textarea id=(control("action")) name="action" rows="4" spellcheck="false"
+                        aria-describedby=[pieces::described(&control("action"), ACTION_HINT, &[])]
+                        placeholder="{ \"type\": \"http\", \"method\": \"POST\", \"url\": \"https://…\" }" { (value(|typed| &typed.action)) }
+                }))
+            }
+            div.actions {
+                @for (kind, word, text) in DECISIONS {
+                    @if is_of_step(kind, is_back) {
+                        button type="submit" name="decision" value=(word) class=[(kind == DecisionKind::Retry).then_some("primary")] {
+                            (text)
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn is_of_step(kind: DecisionKind, is_back: bool) -> bool {
+    match kind {
+        DecisionKind::Retry | DecisionKind::Skip | DecisionKind::ByHand | DecisionKind::Instead => true,
+        DecisionKind::RetryFrom => !is_back,
+        DecisionKind::GiveUp => false,
+    }
+}
+
+/// Back to an earlier step that has been done: it and all that depends on it are done again.
+fn from_form(run: &RunDetail, back: Option<&str>, typed: Option<&Typed>) -> Markup {
+    let id = &run.summary.id;
+    let done: Vec<&StepView> = run.steps.iter().filter(|step| is_earlier(run, &step.name)).collect();
+    let is_chosen = |step: &StepView| typed.is_some_and(|typed| typed.step == step.name);
+    let control = |what: &str| format!("{what}-{id}");
+    html! {
+        @if !done.is_empty() {
+            form.card method="post" action={ (run_path(id)) "/decide" } {
+                (back_field(back))
+                h3 { "Go back to an earlier step" }
+                p.quiet { "It is done again, and all that depends on it." }
+                (pieces::field(&control("from-step"), "Step", "", html! {
+                    select id=(control("from-step")) name="step" {
+                        @for step in done { option value=(step.name) selected[is_chosen(step)] { (step.name) } }
+                    }
+                }))
+                (pieces::field(&control("from-note"), "Note", NOTE_HINT, html! {
+                    input id=(control("from-note")) name="note" required autocomplete="off" value=[typed.map(|typed| &typed.note)]
+                        aria-describedby=[pieces::described(&control("from-note"), NOTE_HINT, &[])];
+                }))
+                div.actions { button type="submit" name="decision" value="retry_from" { "Retry from here" } }
+            }
+        }
+    }
+}
+
+fn give_up_form(run: &RunDetail, back: Option<&str>, typed: Option<&Typed>) -> Markup {
+    let id = &run.summary.id;
+    let control = format!("give-up-note-{id}");
+    let question = format!("Give up run {id}? It ends as it is: nothing more is tried or undone.");
+    html! {
+        form.card method="post" action={ (run_path(id)) "/decide" } data-question=(question) {
+            (back_field(back))
+            h3 { "Leave it as it is" }
+            p.quiet { "The run ends. Nothing more is tried, and nothing more is undone." }
+            (pieces::field(&control, "Note", NOTE_HINT, html! {
+                input id=(control) name="note" required autocomplete="off" value=[typed.map(|typed| &typed.note)]
+                    aria-describedby=[pieces::described(&control, NOTE_HINT, &[])];
+            }))
+            div.actions { button.danger type="submit" name="decision" value="give_up" { "Give up" } }
+        }
+    }
+}
+
+fn back_field(back: Option<&str>) -> Markup {
+    html! { @if let Some(back) = back { input type="hidden" name="back" value=(back); } }
+}
+
+/// Carries out the form that was sent; returns what to say, or the form as it was with what is wrong.
+pub(crate) async fn decide(visit: &Visit, id: &str) -> Result<Result<String, Typed>, Trouble> {
+    let field = |name: &str| visit.field(name).unwrap_or_default();
+    let typed = Typed {
+        run: id.to_owned(),
+        step: field("step"),
+        note: field("note"),
+        output: field("output"),
+        action: field("action"),
+        problem: None,
+    };
+    let word = visit.needed("decision")?;
+    let sent = match request(&word, &typed) {
+        Ok((request, said)) => {
+            let path = format!("/v1/runs/{}/decide", encoded(id));
+            visit.send(Method::POST, &path, &request).await.map(|_| said)
+        }
+        Err(why) => Err(Trouble::Form(why)),
+    };
+    match sent {
+        Ok(said) => Ok(Ok(said)),
+        Err(trouble @ (Trouble::Form(_) | Trouble::Problem(_))) => {
+            Ok(Err(Typed { problem: Some(trouble.problem()), ..typed }))
+        }
+        Err(trouble) => Err(trouble),
+    }
+}
+
+/// The decision as the API takes it, and what is said when it was taken; or what is wrong with the form.
+fn request(word: &str, typed: &Typed) -> Result<(DecisionRequest, String), String> {
+    let found = DECISIONS.iter().find(|(_, name, _)| *name == word);
+    let (decision, _, text) = *found.ok_or_else(|| format!("decision: there is no '{word}'"))?;
+    if typed.note.is_empty() && decision.needs_note() {
+        return Err("note: say why; it is kept in the run's timeline".to_owned());
+    }
+    let json = |name: &str, text: &str| -> Result<Box<RawValue>, String> {
+        serde_json::from_str::<&RawValue>(text)
+            .map(ToOwned::to_owned)
+            .map_err(|error| format!("{name}: not JSON: {error}"))
+    };
+    let output = match decision {
+        DecisionKind::ByHand if !typed.output.is_empty() => Some(json("output", &typed.output)?),
+        _ => None,
+    };
+    let action = match decision {
+        DecisionKind::Instead if typed.action.is_empty() => {
+            return Err("action: say what to call instead, as JSON".to_owned());
+        }
+        DecisionKind::Instead => Some(json("action", &typed.action)?),
+        _ => None,
+    };
+    let step = Some(typed.step.clone()).filter(|step| !step.is_empty());
+    let said = match &step {
+        Some(step) => format!("{text}: {step}."),
+        None => format!("{text}."),
+    };
+    Ok((DecisionRequest { decision, step, output, action, note: typed.note.clone() }, said))
+}
+
+/// The output that a step has given, in lines.
+pub(super) fn output(step: &StepView) -> Option<String> {
+    step.output.as_ref().map(|output| pretty(output.get()))
+}

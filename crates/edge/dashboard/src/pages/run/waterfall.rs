@@ -1,0 +1,328 @@
+//! A run over time: which attempt was when, laid out on one axis. What it looks like is told elsewhere.
+
+use api_types::{MomentView, RunDetail};
+use types::{RunStatus, Timestamp};
+
+/// A run laid out. Places and widths are parts of a hundred of the axis.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Waterfall {
+    /// One per step, in the order of the plan.
+    pub rows: Vec<Row>,
+    pub ticks: Vec<Tick>,
+    pub marks: Vec<Mark>,
+    /// How long the axis is.
+    pub length_ms: i64,
+}
+
+/// A step over time.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Row {
+    pub step: String,
+    pub bars: Vec<Bar>,
+    /// Stretches in which the step waits for its next attempt.
+    pub gaps: Vec<Gap>,
+}
+
+/// An attempt, or several that are too near to be told apart.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Bar {
+    pub x: f64,
+    pub width: f64,
+    pub lane: Lane,
+    /// The last one's, when there are several.
+    pub end: End,
+    pub attempts: Vec<Attempt>,
+}
+
+/// Which way an attempt went.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Lane {
+    Do,
+    Alternative,
+    Undo,
+}
+
+/// What an attempt came to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum End {
+    Running,
+    Done,
+    Refused,
+    Transient,
+    Unknown,
+}
+
+/// One attempt with all that is known of it.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Attempt {
+    pub step: String,
+    /// do, alternative, undo, do_instead or undo_instead
+    pub work: String,
+    pub number: u32,
+    pub began: Timestamp,
+    pub ended: Option<Timestamp>,
+    pub end: End,
+    pub status: Option<u16>,
+    pub detail: Option<String>,
+    pub retry_at: Option<Timestamp>,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Gap {
+    pub x: f64,
+    pub width: f64,
+    pub lane: Lane,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Tick {
+    pub x: f64,
+    pub label: String,
+}
+
+/// Something that befell the whole run.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Mark {
+    pub x: f64,
+    pub what: String,
+    pub at: Timestamp,
+}
+
+/// A bar is never narrower: an attempt of a millisecond in a run of days must be seen.
+pub(crate) const BAR_WIDTH_MIN: f64 = 0.8;
+/// Bars that are nearer than this are drawn as one.
+const APART_MIN: f64 = 2.4;
+const TICKS_MAX: i64 = 6;
+
+/// Lays out a run as it stands at `now`.
+pub(crate) fn layout(run: &RunDetail, now: Timestamp) -> Waterfall {
+    let attempts = attempts(&run.timeline);
+    let axis = Axis::of(run, now);
+    let rows = run.steps.iter().map(|step| {
+        let own: Vec<&Attempt> = attempts.iter().filter(|attempt| attempt.step == step.name).collect();
+        Row { step: step.name.clone(), bars: bars(&axis, &own), gaps: gaps(&axis, &own) }
+    });
+    Waterfall {
+        rows: rows.collect(),
+        ticks: axis.ticks(),
+        marks: marks(&axis, &run.timeline),
+        length_ms: axis.length_ms,
+    }
+}
+
+/// Every attempt of a step, in the order in which they began.
+pub(crate) fn attempts(timeline: &[MomentView]) -> Vec<Attempt> {
+    let mut attempts: Vec<Attempt> = Vec::new();
+    for moment in timeline {
+        let (Some(step), Some(work), Some(number)) = (&moment.step, &moment.work, moment.attempt) else {
+            continue;
+        };
+        match moment.what.as_str() {
+            "started" => attempts.push(Attempt {
+                step: step.clone(),
+                work: work.clone(),
+                number,
+                began: moment.at.0,
+                ended: None,
+                end: End::Running,
+                status: None,
+                detail: None,
+                retry_at: None,
+            }),
+            "ended" => {
+                let mut open = attempts.iter_mut().rev();
+                let begun = open.find(|attempt| {
+                    attempt.ended.is_none()
+                        && (&attempt.step, &attempt.work, attempt.number) == (step, work, number)
+                });
+                if let Some(attempt) = begun {
+                    attempt.ended = Some(moment.at.0);
+                    attempt.end = end(moment.outcome.as_deref());
+                    attempt.status = moment.status;
+                    attempt.detail.clone_from(&moment.detail);
+                    attempt.retry_at = moment.retry_at.map(|at| at.0);
+                }
+            }
+            _ => {}
+        }
+    }
+    attempts
+}
+
+fn end(outcome: Option<&str>) -> End {
+    match outcome {
+        Some("done") => End::Done,
+        Some("refused") => End::Refused,
+        Some("transient") => End::Transient,
+        _ => End::Unknown,
+    }
+}
+
+impl End {
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            End::Running => "running",
+            End::Done => "done",
+            End::Refused => "refused",
+            End::Transient => "transient",
+            End::Unknown => "unknown",
+        }
+    }
+}
+
+impl Lane {
+    fn of(work: &str) -> Lane {
+        match work {
+            "undo" | "undo_instead" => Lane::Undo,
+            "alternative" => Lane::Alternative,
+            _ => Lane::Do,
+        }
+    }
+
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            Lane::Do => "do",
+            Lane::Alternative => "alternative",
+            Lane::Undo => "undo",
+        }
+    }
+}
+
+/// The time that is shown.
+struct Axis {
+    start: i64,
+    length_ms: i64,
+    step_ms: i64,
+    /// How far attempts that are under way reach.
+    now: i64,
+}
+
+impl Axis {
+    fn of(run: &RunDetail, now: Timestamp) -> Axis {
+        let times = run.timeline.iter().map(|moment| moment.at.0.0);
+        let start = times.clone().min().unwrap_or(run.summary.accepted_at.0.0);
+        let last = times.max().unwrap_or(start);
+        // A parked run stands still, like one that has ended: its axis need not grow until somebody decides.
+        let is_still = run.summary.status.is_final() || run.summary.status == RunStatus::Parked;
+        let now = if is_still { last } else { now.0.max(last) };
+        let planned = run.steps.iter().filter_map(|step| step.next_attempt_at.map(|at| at.0.0)).max();
+        let end = planned.filter(|_| !is_still).map_or(now, |planned| planned.max(now));
+        let length_ms = (end - start).max(1);
+        let step_ms = tick_step(length_ms);
+        // While it lives, the axis ends at a tick: it need not move with every look.
+        let whole = length_ms.div_euclid(step_ms) + 1;
+        let length_ms = if is_still { length_ms } else { whole * step_ms };
+        Axis { start, length_ms, step_ms, now }
+    }
+
+    fn x(&self, at: i64) -> f64 {
+        let part = (at - self.start) as f64 / self.length_ms as f64;
+        part.clamp(0.0, 1.0) * 100.0
+    }
+
+    fn ticks(&self) -> Vec<Tick> {
+        let count = self.length_ms / self.step_ms;
+        let at = |n: i64| Tick { x: self.x(self.start + n * self.step_ms), label: label(n * self.step_ms) };
+        (0..=count).map(at).collect()
+    }
+}
+
+const SECOND: i64 = 1000;
+const MINUTE: i64 = 60 * SECOND;
+const HOUR: i64 = 60 * MINUTE;
+const DAY: i64 = 24 * HOUR;
+
+/// The distance of ticks that people count in, so that there are few.
+fn tick_step(length_ms: i64) -> i64 {
+    const STEPS: [i64; 28] = [
+        1,
+        2,
+        5,
+        10,
+        20,
+        50,
+        100,
+        200,
+        500,
+        SECOND,
+        2 * SECOND,
+        5 * SECOND,
+        10 * SECOND,
+        20 * SECOND,
+        30 * SECOND,
+        MINUTE,
+        2 * MINUTE,
+        5 * MINUTE,
+        10 * MINUTE,
+        20 * MINUTE,
+        30 * MINUTE,
+        HOUR,
+        2 * HOUR,
+        3 * HOUR,
+        6 * HOUR,
+        12 * HOUR,
+        DAY,
+        2 * DAY,
+    ];
+    let fits = STEPS.into_iter().find(|step| length_ms / step <= TICKS_MAX);
+    fits.unwrap_or_else(|| (length_ms / TICKS_MAX / DAY + 1) * DAY)
+}
+
+fn label(ms: i64) -> String {
+    match ms {
+        0 => "0".to_owned(),
+        ms if ms % DAY == 0 => format!("{} d", ms / DAY),
+        ms if ms % HOUR == 0 => format!("{} h", ms / HOUR),
+        ms if ms % MINUTE == 0 => format!("{} min", ms / MINUTE),
+        ms if ms % SECOND == 0 => format!("{} s", ms / SECOND),
+        ms if ms > SECOND => format!("{} s", ms as f64 / 1000.0),
+        ms => format!("{ms} ms"),
+    }
+}
+
+fn bars(axis: &Axis, attempts: &[&Attempt]) -> Vec<Bar> {
+    let mut bars: Vec<Bar> = Vec::new();
+    for attempt in attempts {
+        let x = axis.x(attempt.began.0);
+        let until = axis.x(attempt.ended.map_or(axis.now, |at| at.0));
+        let width = (until - x).max(BAR_WIDTH_MIN);
+        // What begins at the very end still has its width.
+        let x = x.min(100.0 - width);
+        let lane = Lane::of(&attempt.work);
+        let near = bars.iter_mut().rev().find(|bar| bar.lane == lane);
+        match near.filter(|bar| x - (bar.x + bar.width) < APART_MIN) {
+            Some(bar) => {
+                bar.width = (x + width - bar.x).max(bar.width);
+                bar.end = attempt.end;
+                bar.attempts.push((*attempt).clone());
+            }
+            None => bars.push(Bar { x, width, lane, end: attempt.end, attempts: vec![(*attempt).clone()] }),
+        }
+    }
+    bars
+}
+
+fn gaps(axis: &Axis, attempts: &[&Attempt]) -> Vec<Gap> {
+    let waits = attempts.iter().filter_map(|attempt| Some((attempt, attempt.ended?, attempt.retry_at?)));
+    let gaps = waits.map(|(attempt, ended, retry_at)| {
+        let next = attempts.iter().find(|next| {
+            next.work == attempt.work && next.number > attempt.number && next.began >= attempt.began
+        });
+        // One that was never made is not waited for any more once the run has gone on without it.
+        let until = next.map_or(retry_at.0.min(axis.start + axis.length_ms), |next| next.began.0);
+        let x = axis.x(ended.0);
+        Gap { x, width: axis.x(until) - x, lane: Lane::of(&attempt.work) }
+    });
+    gaps.filter(|gap| gap.width > BAR_WIDTH_MIN).collect()
+}
+
+fn marks(axis: &Axis, timeline: &[MomentView]) -> Vec<Mark> {
+    let of_run = ["cancel_asked", "undoing", "parked", "decided"];
+    let marks = timeline.iter().filter(|moment| of_run.contains(&moment.what.as_str()));
+    marks
+        .map(|moment| Mark { x: axis.x(moment.at.0.0), what: moment.what.clone(), at: moment.at.0 })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests;

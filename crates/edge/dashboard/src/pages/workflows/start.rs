@@ -1,0 +1,196 @@
+//! Starting a run: a form made of the workflow's schema, or the request as JSON.
+
+use api_types::{FieldError, Problem, WorkflowView};
+use http::{HeaderName, Method};
+use maud::{Markup, html};
+use serde_json::Value;
+
+use super::form::{self, Field, Texts};
+use super::{Acted, address, api};
+use crate::page::{Page, Place};
+use crate::pieces;
+use crate::trouble::Trouble;
+use crate::visit::{Visit, encoded};
+
+const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
+const RUN_ID_HINT: &str = "May stay empty: then the request says it, or one is made.";
+
+/// The form as it stands.
+struct Starting<'a> {
+    name: &'a str,
+    /// None when the workflow's schema has no fields.
+    fields: Option<Vec<Field>>,
+    filled: Filled,
+    run_id: String,
+    /// Makes a form that is sent twice start one run.
+    key: String,
+    problem: Option<Problem>,
+}
+
+enum Filled {
+    Fields(Texts),
+    Json(String),
+}
+
+pub(super) async fn show(visit: &Visit, name: &str) -> Result<Page, Trouble> {
+    let fields = fields(visit, name).await?;
+    let filled = match &fields {
+        Some(fields) => Filled::Fields(form::at_fields(fields)),
+        None => Filled::Json("{\n}".to_owned()),
+    };
+    let key = host::new_run_id().to_string();
+    Ok(page(&Starting { name, fields, filled, run_id: String::new(), key, problem: None }))
+}
+
+async fn fields(visit: &Visit, name: &str) -> Result<Option<Vec<Field>>, Trouble> {
+    let workflow: WorkflowView = visit.get(&api(name)).await?;
+    Ok(workflow.schema.as_ref().and_then(form::from_schema))
+}
+
+pub(super) async fn act(visit: &Visit, name: &str) -> Result<Acted, Trouble> {
+    let fields = fields(visit, name).await?;
+    let as_json = fields.is_none() || visit.field("as").as_deref() == Some("json");
+    let filled = if as_json {
+        Filled::Json(visit.typed("json"))
+    } else {
+        Filled::Fields(visit.filled().into_iter().collect())
+    };
+    let mut starting = Starting {
+        name,
+        fields,
+        filled,
+        run_id: visit.field("run_id").unwrap_or_default(),
+        key: visit.field("key").unwrap_or_default(),
+        problem: None,
+    };
+    let body = match read(&starting) {
+        Ok(body) => body,
+        Err(errors) => return Ok(again(starting, wrong(errors))),
+    };
+    match visit.field("do").as_deref() {
+        Some("to-json") => {
+            starting.filled = Filled::Json(pretty(&body));
+            Ok(Acted::Looked(page(&starting)))
+        }
+        Some("to-fields") => Ok(to_fields(starting, &body)),
+        _ => match start(visit, &starting, &body).await {
+            Ok(id) => Ok(Acted::Done {
+                to: format!("/ui/runs/{}", encoded(&id)),
+                said: format!("Run {id} is accepted."),
+            }),
+            Err(Trouble::Problem(problem)) => Ok(again(starting, *problem)),
+            Err(trouble) => Err(trouble),
+        },
+    }
+}
+
+fn to_fields(mut starting: Starting<'_>, body: &Value) -> Acted {
+    match starting.fields.as_ref().and_then(|fields| form::fill(fields, body)) {
+        Some(texts) => {
+            starting.filled = Filled::Fields(texts);
+            Acted::Looked(page(&starting))
+        }
+        None => {
+            let detail = "This JSON says something that the fields cannot hold: a member that the schema does not \
+                          name, or another type. Start the run from here, or change it.";
+            again(starting, Trouble::Form(detail.to_owned()).problem())
+        }
+    }
+}
+
+fn again(mut starting: Starting<'_>, problem: Problem) -> Acted {
+    starting.problem = Some(problem);
+    Acted::Again(page(&starting))
+}
+
+fn wrong(errors: Vec<FieldError>) -> Problem {
+    let detail = "Some fields cannot be read; what is wrong stands beside them.".to_owned();
+    Problem { errors, ..Trouble::Form(detail).problem() }
+}
+
+fn read(starting: &Starting<'_>) -> Result<Value, Vec<FieldError>> {
+    match (&starting.filled, &starting.fields) {
+        (Filled::Fields(texts), Some(fields)) => form::read(fields, texts),
+        (Filled::Fields(_), None) => Ok(Value::Null),
+        (Filled::Json(text), _) => serde_json::from_str(text).map_err(|error| {
+            let message = format!("this is no JSON: {error}");
+            vec![FieldError {
+                pointer: Some(String::new()),
+                field: None,
+                line: u32::try_from(error.line()).ok(),
+                message,
+            }]
+        }),
+    }
+}
+
+/// Hands the request in and returns the run's id.
+async fn start(visit: &Visit, starting: &Starting<'_>, body: &Value) -> Result<String, Trouble> {
+    #[derive(serde::Deserialize)]
+    struct Accepted {
+        id: String,
+    }
+    let runs = format!("{}/runs", api(starting.name));
+    let answer = if starting.run_id.is_empty() {
+        let headers: Vec<_> =
+            (!starting.key.is_empty()).then(|| (IDEMPOTENCY_KEY, starting.key.clone())).into_iter().collect();
+        visit.send_with(Method::POST, &runs, body, &headers).await?
+    } else {
+        visit.send(Method::PUT, &format!("{runs}/{}", encoded(&starting.run_id)), body).await?
+    };
+    let Accepted { id } =
+        serde_json::from_value(answer).map_err(|error| Trouble::Unreadable(error.to_string()))?;
+    Ok(id)
+}
+
+fn pretty(value: &Value) -> String {
+    serde_json::to_string_pretty(value).unwrap_or_default()
+}
+
+fn page(starting: &Starting<'_>) -> Page {
+    let errors = starting.problem.as_ref().map_or(&[][..], |problem| &problem.errors);
+    Page::new(&format!("Start a run of {}", starting.name), Place::Workflows).part(html! {
+        @if let Some(problem) = &starting.problem { (pieces::problem(problem)) }
+        form.card.wide method="post" action={ (address(starting.name)) "/start" } {
+            input type="hidden" name="key" value=(starting.key);
+            @match (&starting.filled, &starting.fields) {
+                (Filled::Fields(texts), Some(fields)) => {
+                    input type="hidden" name="as" value="fields";
+                    (form::fields(fields, texts, errors))
+                },
+                (Filled::Json(text), _) => (json(text, errors)),
+                (Filled::Fields(_), None) => {},
+            }
+            (pieces::field("run_id", "Id of the run", RUN_ID_HINT, html! {
+                input #run_id name="run_id" value=(starting.run_id) autocomplete="off"
+                    aria-describedby=[pieces::described("run_id", RUN_ID_HINT, &[])];
+            }))
+            (buttons(starting))
+        }
+    })
+}
+
+fn json(text: &str, errors: &[FieldError]) -> Markup {
+    html! {
+        input type="hidden" name="as" value="json";
+        div.field {
+            label for="json" { "Request, as JSON" }
+            textarea #json name="json" rows=(text.lines().count().clamp(10, 30)) spellcheck="false"
+                aria-invalid=[(!errors.is_empty()).then_some("true")] { "\n" (text) }
+        }
+    }
+}
+
+fn buttons(starting: &Starting<'_>) -> Markup {
+    html! {
+        div.actions {
+            button.primary type="submit" name="do" value="start" { "Start the run" }
+            @match (&starting.filled, &starting.fields) {
+                (Filled::Fields(_), _) => { button type="submit" name="do" value="to-json" { "As JSON" } },
+                (Filled::Json(_), Some(_)) => { button type="submit" name="do" value="to-fields" { "As fields" } },
+                (Filled::Json(_), None) => {},
+            }
+            a.button href=(address(starting.name)) { "Back" }
+        }
+    }
+}

@@ -1,0 +1,276 @@
+//! The REST API of Azure Scheduler: its paths, its bodies, its errors, so that its clients work unchanged.
+
+mod answer;
+mod body;
+mod classic;
+mod place;
+mod provider;
+mod query;
+
+use axum::body::Body;
+use http::request::Parts;
+use http::{HeaderMap, Method, Request, Response, StatusCode, Uri};
+use journal::Journal;
+use kernel::job::Collection;
+use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
+use schedule::{Dialect, FrontEnd, Page};
+use serde_json::Value;
+use types::Span;
+
+use crate::access::Permission;
+use crate::api::Api;
+use crate::body::Payload;
+use crate::error::ApiError;
+use crate::etag::{self, with_etag};
+use crate::jobs::{JobsError, Wanted, Writing};
+use crate::limits::JOB_BYTES_MAX;
+use answer::{AzureError, empty, json};
+use query::Query;
+
+pub(crate) use body::{record, scope};
+pub(crate) use classic::ClassicPlace;
+pub(crate) use place::{CollectionPath, Place};
+
+/// How long after its creation a job without a start of its own began: clients that read a job back, or change it
+/// at once, count on it.
+pub(crate) const AT_ONCE: Span = Span::from_secs(20);
+
+type Answer = Result<Response<Body>, AzureError>;
+
+/// What a request asks for, besides its place and its body.
+struct Ask {
+    parts: Parts,
+    query: Query,
+    dialect: Dialect,
+}
+
+impl<J: Journal> Api<J> {
+    pub(crate) async fn azure(&self, place: Place, request: Request<Payload>) -> Response<Body> {
+        self.answer_azure(place, request).await.unwrap_or_else(AzureError::into_response)
+    }
+
+    async fn answer_azure(&self, place: Place, request: Request<Payload>) -> Answer {
+        let (parts, body) = request.into_parts();
+        let needs = match (&parts.method, &place) {
+            (&Method::GET, _) => Permission::Read,
+            (_, Place::Run(..)) => Permission::Operate,
+            _ => Permission::Edit,
+        };
+        self.allow(&parts.headers, needs)?;
+        let query = Query::read(&parts.uri)?;
+        if !matches!(place, Place::Provider { .. }) {
+            query.check_version()?;
+        }
+        let ask = Ask { dialect: dialect(&parts), query, parts };
+        match place {
+            Place::Provider { subscription } if ask.parts.method == Method::GET => {
+                Ok(json(StatusCode::OK, &provider::describe(&subscription)))
+            }
+            Place::Collections { subscription, group } if ask.parts.method == Method::GET => {
+                self.azure_collections(&subscription, group.as_deref(), &ask)
+            }
+            Place::Collection(at) => self.azure_collection(&at, body, &ask).await,
+            Place::Enable(at) if ask.parts.method == Method::POST => self.azure_switch(&at, true).await,
+            Place::Disable(at) if ask.parts.method == Method::POST => self.azure_switch(&at, false).await,
+            Place::Jobs(at) if ask.parts.method == Method::GET => self.azure_jobs(&at, &ask).await,
+            Place::Job(at, job) => self.azure_job(&at, &job, body, &ask).await,
+            Place::Run(at, job) if ask.parts.method == Method::POST => {
+                self.run_job(&at, &job).await.map_err(|error| AzureError::at(&at, &job, error))?;
+                Ok(empty(StatusCode::OK))
+            }
+            Place::History(at, job) if ask.parts.method == Method::GET => {
+                self.azure_history(&at, &job, &ask).await
+            }
+            Place::Preview(at, job) if ask.parts.method == Method::GET => {
+                let count = ask.query.count.unwrap_or(10);
+                let preview = self.preview_job(&at, &job, count).await;
+                Ok(json(StatusCode::OK, &preview.map_err(|error| AzureError::at(&at, &job, error))?))
+            }
+            Place::Unknown => {
+                let text = format!("nothing is at {}", ask.parts.uri.path());
+                Err(AzureError::new(StatusCode::NOT_FOUND, "NotFound", text))
+            }
+            _ => Err(ApiError::Method { method: ask.parts.method, allow: "" }.into()),
+        }
+    }
+
+    fn azure_collections(&self, subscription: &str, group: Option<&str>, ask: &Ask) -> Answer {
+        let prefix = match group {
+            Some(group) => format!("{subscription}/{group}/").to_lowercase(),
+            None => format!("{subscription}/").to_lowercase(),
+        };
+        let all = self.jobs.collections_in(self.listed(), &prefix).map_err(JobsError::from);
+        let all = all.map_err(|error| AzureError::at(&no_place(), "", error))?;
+        let shown = |all: &mut dyn Iterator<Item = &Collection>| {
+            let shown = all.map(body::collection).collect::<Result<Vec<_>, _>>();
+            shown.map_err(|error| AzureError::at(&no_place(), "", error))
+        };
+        if self.is_part(&ask.parts.headers) {
+            let value = shown(&mut all.iter())?;
+            return Ok(json(StatusCode::OK, &Page { value, next_link: None }));
+        }
+        let rows = ask.query.rows();
+        let more = all.len() > ask.query.skip.saturating_add(rows);
+        let value = shown(&mut all.iter().skip(ask.query.skip).take(rows))?;
+        Ok(json(StatusCode::OK, &Page { value, next_link: ask.next_link(more) }))
+    }
+
+    async fn azure_collection(&self, at: &CollectionPath, body: Payload, ask: &Ask) -> Answer {
+        let wrong = |error| AzureError::at(at, "", error);
+        let expect = etag::expect(&ask.parts.method, &ask.parts.headers)?;
+        let (collection, status) = match ask.parts.method {
+            Method::GET => (self.collection(at).map_err(wrong)?, StatusCode::OK),
+            Method::PUT => {
+                let asked = read(body, ask).await?;
+                body::check_collection_name(at, &asked).map_err(wrong)?;
+                let written = self.put_collection(at, &asked, FrontEnd::Azure, expect).await;
+                let (collection, created) = written.map_err(wrong)?;
+                (collection, if created { StatusCode::CREATED } else { StatusCode::OK })
+            }
+            Method::PATCH => {
+                let asked = read(body, ask).await?;
+                body::check_collection_name(at, &asked).map_err(wrong)?;
+                (self.patch_collection(at, &asked, expect).await.map_err(wrong)?, StatusCode::OK)
+            }
+            Method::DELETE => {
+                self.delete_collection(at, expect).await.map_err(wrong)?;
+                return Ok(empty(StatusCode::OK));
+            }
+            _ => return Err(ApiError::Method { method: ask.parts.method.clone(), allow: "" }.into()),
+        };
+        let shown = body::collection(&collection).map_err(wrong)?;
+        Ok(with_etag(json(status, &shown), collection.version))
+    }
+
+    async fn azure_switch(&self, at: &CollectionPath, on: bool) -> Answer {
+        self.switch_collection(at, on).await.map_err(|error| AzureError::at(at, "", error))?;
+        Ok(empty(StatusCode::OK))
+    }
+
+    async fn azure_jobs(&self, at: &CollectionPath, ask: &Ask) -> Answer {
+        let wrong = |error| AzureError::at(at, "", error);
+        let filter = ask.query.filter.as_deref().map(schedule::parse_job_filter).transpose();
+        let state = filter.map_err(|error| AzureError::bad_request(error.to_string()))?;
+        let listed =
+            self.list_jobs(at, &Wanted { state, name: None }, ask.query.skip, ask.query.rows()).await;
+        let (collection, page) = listed.map_err(wrong)?;
+        let jobs = page.jobs.iter().map(|shown| body::job(&collection, shown, ask.dialect));
+        let value = jobs.collect::<Result<Vec<_>, _>>().map_err(wrong)?;
+        Ok(json(StatusCode::OK, &Page { value, next_link: ask.next_link(page.more) }))
+    }
+
+    async fn azure_job(&self, at: &CollectionPath, name: &str, body: Payload, ask: &Ask) -> Answer {
+        let wrong = |error| AzureError::at(at, name, error);
+        let expect = etag::expect(&ask.parts.method, &ask.parts.headers)?;
+        let writing = Writing { expect, delay: AT_ONCE };
+        let (collection, shown, status) = match ask.parts.method {
+            Method::GET => {
+                let (collection, shown) = self.show_job(at, name).await.map_err(wrong)?;
+                (collection, shown, StatusCode::OK)
+            }
+            Method::PUT => {
+                let asked = read(body, ask).await?;
+                body::check_job_name(at, name, &asked).map_err(wrong)?;
+                let written = self.put_job(at, name, &asked, writing).await;
+                let (collection, shown, created) = written.map_err(wrong)?;
+                (collection, shown, if created { StatusCode::CREATED } else { StatusCode::OK })
+            }
+            Method::PATCH => {
+                let asked = read(body, ask).await?;
+                body::check_job_name(at, name, &asked).map_err(wrong)?;
+                let written = self.patch_job(at, name, &asked, writing).await;
+                let (collection, shown) = written.map_err(wrong)?;
+                (collection, shown, StatusCode::OK)
+            }
+            Method::DELETE => {
+                self.delete_job(at, name, expect).await.map_err(wrong)?;
+                return Ok(empty(StatusCode::OK));
+            }
+            _ => return Err(ApiError::Method { method: ask.parts.method.clone(), allow: "" }.into()),
+        };
+        let version = shown.job.definition.version;
+        let shown = body::job(&collection, &shown, ask.dialect).map_err(wrong)?;
+        Ok(with_etag(json(status, &shown), version))
+    }
+
+    async fn azure_history(&self, at: &CollectionPath, name: &str, ask: &Ask) -> Answer {
+        let wrong = |error| AzureError::at(at, name, error);
+        let filter = ask.query.filter.as_deref().map(schedule::parse_history_filter).transpose();
+        let status = filter.map_err(|error| AzureError::bad_request(error.to_string()))?;
+        let collection = self.collection(at).map_err(wrong)?;
+        let job = self.job(&collection, name).map_err(wrong)?;
+        let page = self.history(&collection, &job, status, ask.query.skip, ask.query.rows()).await;
+        let page = page.map_err(wrong)?;
+        let value = page.attempts.iter().map(|attempt| body::history(&collection, &job, attempt)).collect();
+        Ok(json(StatusCode::OK, &Page { value, next_link: ask.next_link(page.more) }))
+    }
+}
+
+/// Where all collections of a subscription are listed.
+pub(crate) fn collections_uri(subscription: &str) -> String {
+    let subscription = utf8_percent_encode(subscription, NON_ALPHANUMERIC);
+    format!(
+        "/subscriptions/{subscription}/providers/Microsoft.Scheduler/jobCollections?api-version={}",
+        query::VERSIONS[0]
+    )
+}
+
+/// The page that was asked for, of collections that were gathered from all instances.
+pub(crate) fn page(uri: &Uri, headers: &HeaderMap, all: Vec<Value>) -> Response<Body> {
+    let query = match Query::read(uri) {
+        Ok(query) => query,
+        Err(error) => return error.into_response(),
+    };
+    let more = all.len() > query.skip.saturating_add(query.rows());
+    let value: Vec<Value> = all.into_iter().skip(query.skip).take(query.rows()).collect();
+    let next_link = more.then(|| query.next_link(uri, headers));
+    json(StatusCode::OK, &Page { value, next_link })
+}
+
+impl Ask {
+    fn next_link(&self, more: bool) -> Option<String> {
+        more.then(|| self.query.next_link(&self.parts.uri, &self.parts.headers))
+    }
+}
+
+/// Clients that map `Occurrence` and `certificateExpirationDate`, as Python's do, get these spellings too.
+fn dialect(parts: &Parts) -> Dialect {
+    let agent = parts.headers.get(http::header::USER_AGENT).and_then(|value| value.to_str().ok());
+    let sdk_spellings = agent.is_some_and(is_python_sdk);
+    Dialect { sdk_spellings, native: false }
+}
+
+/// The newer clients and those before them. An application may have put its own name first.
+fn is_python_sdk(agent: &str) -> bool {
+    let agent = agent.to_ascii_lowercase();
+    agent.contains("azsdk-python") || agent.contains("azure-sdk-for-python")
+}
+
+async fn read(body: Payload, ask: &Ask) -> Result<Value, AzureError> {
+    let mut request = Request::new(body);
+    *request.headers_mut() = ask.parts.headers.clone();
+    let bytes = crate::body::read(request, JOB_BYTES_MAX).await?;
+    serde_json::from_slice(&bytes)
+        .map_err(|error| AzureError::bad_request(format!("the body is not JSON: {error}")))
+}
+
+fn no_place() -> CollectionPath {
+    CollectionPath { subscription: String::new(), group: String::new(), name: String::new() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_clients_of_python_are_known_whatever_stands_around_their_name() {
+        for agent in [
+            "azsdk-python-mgmt-scheduler/7.0.0 Python/3.11.7 (Linux)",
+            "my-app/1.0 azsdk-python-mgmt-scheduler/7.0.0 Python/3.11.7 (Linux)",
+            "python/3.6.1 (Linux) requests/2.18 msrest/0.4 azure-mgmt-scheduler/2.0.0 Azure-SDK-For-Python",
+        ] {
+            assert!(is_python_sdk(agent), "{agent}");
+        }
+        assert!(!is_python_sdk("curl/8.5.0"));
+    }
+}

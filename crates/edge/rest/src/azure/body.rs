@@ -1,0 +1,72 @@
+//! Collections, jobs and history as Azure Scheduler showed them.
+
+use kernel::job::{Collection, Job};
+use schedule::{
+    ActionName, CollectionProperties, Dialect, HistoryRecord, HistoryStatus, HistoryView, JobView,
+};
+use schedule::{Resource, Scope, history_id, identity};
+use serde_json::Value;
+
+use super::CollectionPath;
+use crate::jobs::{Attempt, JobsError, Shown, status, stored, stored_collection};
+
+pub(super) fn collection(collection: &Collection) -> Result<Resource<CollectionProperties>, JobsError> {
+    Ok(scope(collection).collection(&collection.name, &stored_collection(collection)?))
+}
+
+pub(super) fn job(
+    collection: &Collection,
+    shown: &Shown,
+    dialect: Dialect,
+) -> Result<Resource<JobView>, JobsError> {
+    let view = stored(&shown.job)?.render(&status(shown), dialect);
+    Ok(scope(collection).job(&collection.name, &shown.job.definition.name, view))
+}
+
+pub(super) fn history(collection: &Collection, job: &Job, attempt: &Attempt) -> Resource<HistoryView> {
+    let record = record(attempt);
+    let id = history_id(record.start, attempt.rank());
+    let view = record.render(Dialect::default());
+    scope(collection).history(&collection.name, &job.definition.name, &id, view)
+}
+
+/// An attempt as the documents know it.
+pub(crate) fn record(attempt: &Attempt) -> HistoryRecord {
+    HistoryRecord {
+        start: attempt.started.into(),
+        end: Some(attempt.ended.into()),
+        expected: attempt.expected,
+        status: if attempt.completed { HistoryStatus::Completed } else { HistoryStatus::Failed },
+        message: attempt.message.clone(),
+        retry_count: attempt.retry,
+        repeat_count: attempt.occurrence,
+        action: if attempt.is_alternative { ActionName::Error } else { ActionName::Main },
+    }
+}
+
+pub(crate) fn scope(collection: &Collection) -> Scope<'_> {
+    Scope { subscription: &collection.subscription, resource_group: &collection.group }
+}
+
+/// A body that names another collection than its path is somebody's mistake.
+pub(super) fn check_collection_name(at: &CollectionPath, body: &Value) -> Result<(), JobsError> {
+    let scope = Scope { subscription: &at.subscription, resource_group: &at.group };
+    check(body, &scope.collection_id(&at.name), &[&at.name])
+}
+
+pub(super) fn check_job_name(at: &CollectionPath, job: &str, body: &Value) -> Result<(), JobsError> {
+    let scope = Scope { subscription: &at.subscription, resource_group: &at.group };
+    check(body, &scope.job_id(&at.name, job), &[&format!("{}/{job}", at.name), job])
+}
+
+fn check(body: &Value, id: &str, names: &[&str]) -> Result<(), JobsError> {
+    let written = identity(body);
+    if let Some(other) = written.id.filter(|other| !other.eq_ignore_ascii_case(id)) {
+        return Err(JobsError::Bad(format!("id: '{other}' is not the '{id}' of the path")));
+    }
+    let is_known = |name: &str| names.iter().any(|known| known.eq_ignore_ascii_case(name));
+    match written.name.filter(|name| !is_known(name)) {
+        Some(other) => Err(JobsError::Bad(format!("name: '{other}' is not the '{}' of the path", names[0]))),
+        None => Ok(()),
+    }
+}

@@ -1,0 +1,86 @@
+//! Asking as a client would, wherever the answer is: lists, runs, decisions and requests, for somebody who may operate.
+
+use std::pin::Pin;
+
+use api_types::Problem;
+use axum::body::Body;
+use axum::response::IntoResponse;
+use bytes::Bytes;
+use http::header::RETRY_AFTER;
+use http::{HeaderMap, HeaderValue, Method, Response, StatusCode, Uri};
+use http_body_util::BodyExt;
+use journal::Journal;
+use serde::de::DeserializeOwned;
+
+use crate::concern::Concern;
+use crate::desk::Desk;
+use crate::errand::Errand;
+use crate::error::ApiError;
+use crate::peer::{ON_BEHALF, PEER};
+
+/// What was answered.
+pub(super) struct Answer {
+    pub status: StatusCode,
+    pub retry_after_secs: Option<u64>,
+    pub body: Bytes,
+}
+
+impl Answer {
+    pub fn json<T: DeserializeOwned>(&self) -> Result<T, Box<Problem>> {
+        let read = serde_json::from_slice(&self.body);
+        read.map_err(|error| {
+            Box::new(unreadable(self.status, &format!("the answer cannot be read: {error}")))
+        })
+    }
+
+    pub fn problem(&self) -> Problem {
+        let read = serde_json::from_slice(&self.body);
+        read.unwrap_or_else(|_| unreadable(self.status, "the answer is no problem that could be read"))
+    }
+}
+
+fn unreadable(status: StatusCode, detail: &str) -> Problem {
+    Problem {
+        kind: "about:blank".to_owned(),
+        title: status.canonical_reason().unwrap_or("Error").to_owned(),
+        status: status.as_u16(),
+        code: "unreadable".to_owned(),
+        detail: detail.to_owned(),
+        errors: Vec::new(),
+    }
+}
+
+impl<J: Journal> Desk<J> {
+    /// Asks for something that may be asked twice.
+    pub(super) async fn ask_for(&self, by: &str, method: Method, uri: Uri, body: Bytes) -> Answer {
+        let by = HeaderValue::from_bytes(by.as_bytes()).unwrap_or_else(|_| HeaderValue::from_static("?"));
+        let headers = HeaderMap::from_iter([(PEER, self.api.inner.header()), (ON_BEHALF, by)]);
+        let mut errand = Errand::new(method, uri, headers, body);
+        errand.repeatable = true;
+        let response = self.find_answer(errand).await.unwrap_or_else(IntoResponse::into_response);
+        let status = response.status();
+        let after = response.headers().get(RETRY_AFTER).and_then(|value| value.to_str().ok()?.parse().ok());
+        let body = response.into_body().collect().await.map(|body| body.to_bytes()).unwrap_or_default();
+        Answer { status, retry_after_secs: after, body }
+    }
+
+    // A box of its own: a client's request may lead here, and from here to the answer of another.
+    fn find_answer(
+        &self,
+        errand: Errand,
+    ) -> Pin<Box<dyn Future<Output = Result<Response<Body>, ApiError>> + Send + '_>> {
+        Box::pin(async move {
+            if self.api.directory.is_alone() {
+                return Ok(self.answer_here(errand.request()).await);
+            }
+            let (catalog, partitions) = (self.api.catalog(), self.api.limits.partitions);
+            match Concern::of(&errand.method, errand.uri.path(), &catalog, partitions) {
+                Concern::Run(id) => self.look_up(&id, errand).await,
+                Concern::List(list) => self.gather(list, errand).await,
+                Concern::Here | Concern::Entrance | Concern::Partition(_) => {
+                    Ok(self.answer_here(errand.request()).await)
+                }
+            }
+        })
+    }
+}

@@ -1,0 +1,307 @@
+//! Drives bulks where the control partition is held: page after page, at their pace, until they are through.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use api_types::{BulkState, Time};
+use engine::{Expected, KeepError};
+use futures_util::future::join_all;
+use futures_util::stream::{FuturesUnordered, StreamExt};
+use journal::Journal;
+use tokio::sync::watch;
+use tokio::time::Instant;
+
+use super::act::Tried;
+use super::select::NoList;
+use super::{Acted, Bulk, IDS_SHELF, Next, SHELF};
+use crate::desk::Desk;
+use crate::limits::{BULK_PAGE_MAX, BULK_TRIES_MAX, BULK_WAIT_MAX};
+
+/// How often a bulk does something at most: what is due meanwhile is done together.
+const BEATS_PER_SEC: u32 = 10;
+
+/// How often a bulk that waits looks whether it is stopped.
+const GLANCE: Duration = Duration::from_millis(500);
+
+/// Drives every bulk that is under way, whenever the control partition is held here, until the server stops.
+pub(crate) async fn drive<J: Journal>(desk: Desk<J>, mut stopping: watch::Receiver<bool>) {
+    let mut owned = desk.api.control.owned();
+    let mut documents = desk.api.control.documents().watch();
+    let mut driven = BTreeSet::new();
+    let mut drivers = FuturesUnordered::new();
+    while !*stopping.borrow_and_update() {
+        if owned.borrow_and_update().is_some() {
+            documents.mark_unchanged();
+            for (bulk, version) in running(&desk) {
+                if driven.insert(bulk.view.id.clone()) {
+                    let driver = Driver { desk: desk.clone(), stopping: stopping.clone(), version };
+                    drivers.push(host::spawn("bulk", driver.run(bulk)));
+                }
+            }
+        }
+        tokio::select! {
+            // What has ended makes room before more is begun.
+            biased;
+            Some(ended) = drivers.next() => {
+                driven.remove(&ended.expect("a task that panics takes the process down"));
+            }
+            changed = owned.changed() => if changed.is_err() { break },
+            changed = documents.changed() => if changed.is_err() { break },
+            changed = stopping.changed() => if changed.is_err() { break },
+        }
+    }
+    // Each sees by itself that the server stops, and keeps how far it has come.
+    while drivers.next().await.is_some() {}
+}
+
+fn running<J: Journal>(desk: &Desk<J>) -> Vec<(Bulk, u64)> {
+    let shelves = desk.api.control.documents().load();
+    let all = shelves.all(SHELF).filter_map(|(_, kept)| Some((Bulk::read(kept)?, kept.version)));
+    all.filter(|(bulk, _)| bulk.is_running()).collect()
+}
+
+/// Drives one bulk.
+struct Driver<J> {
+    desk: Desk<J>,
+    stopping: watch::Receiver<bool>,
+    /// The version of it that was kept last.
+    version: u64,
+}
+
+/// Why a driver lets go.
+enum Over {
+    /// The control partition is elsewhere, or the server stops: it goes on in another life.
+    Left,
+    /// A person has stopped it, or it cannot go on.
+    Stopped,
+}
+
+impl<J: Journal> Driver<J> {
+    /// Ends with the id of the bulk.
+    async fn run(mut self, mut bulk: Bulk) -> String {
+        let id = bulk.view.id.clone();
+        tracing::info!(bulk = %id, action = bulk.view.action.as_str(), by = bulk.view.by, "a bulk is under way");
+        // However it ends, how far it has come is kept, unless that is for the next holder to find out.
+        let _ = self.go(&mut bulk).await;
+        let kept = self.keep(&mut bulk).await;
+        if matches!(kept, Err(Over::Left)) {
+            self.pause_until(Instant::now() + GLANCE).await;
+        } else if !bulk.is_running() {
+            self.forget_ids(&bulk).await;
+            let view = &bulk.view;
+            let (done, skipped, failed) = (view.done, view.skipped.count, view.failed.count);
+            tracing::info!(bulk = %id, done, skipped, failed, "a bulk has ended");
+        }
+        id
+    }
+
+    async fn go(&mut self, bulk: &mut Bulk) -> Result<(), Over> {
+        // Of the page that was kept before, each run may have had its turn.
+        self.work_off(bulk, true).await?;
+        self.count(bulk).await;
+        while bulk.next != Next::End {
+            self.turn_page(bulk).await?;
+            if bulk.page.is_empty() {
+                continue;
+            }
+            // Kept before anything is done: whoever goes on knows whom to look at.
+            self.keep(bulk).await?;
+            self.work_off(bulk, false).await?;
+        }
+        bulk.view.state = BulkState::Done;
+        bulk.view.ended_at = Some(Time(self.desk.api.clock.now()));
+        Ok(())
+    }
+
+    /// Counts what is selected, once.
+    async fn count(&mut self, bulk: &mut Bulk) {
+        let Some(select) = bulk.view.select.clone().filter(|_| bulk.next == Next::First) else { return };
+        // It goes without, when it cannot be counted.
+        let counted = self.desk.count_runs(&bulk.view, &select, 0).await;
+        bulk.view.matched = counted.ok().map(|(matched, _)| matched);
+    }
+
+    /// Finds the runs whose turn comes next.
+    async fn turn_page(&mut self, bulk: &mut Bulk) -> Result<(), Over> {
+        let size = bulk.view.rate.min(BULK_PAGE_MAX) as usize;
+        let cursor = match &bulk.next {
+            Next::End => return Ok(()),
+            Next::Taken(taken) => {
+                let Some(ids) = self.desk.api.bulk_ids(&bulk.view.id) else {
+                    let problem = "the ids that it was given are not there or cannot be read";
+                    bulk.break_off("not_found", problem, self.desk.api.clock.now());
+                    return Err(Over::Stopped);
+                };
+                bulk.page = ids.iter().skip(*taken).take(size).cloned().collect();
+                let taken = taken + bulk.page.len();
+                bulk.next = if taken < ids.len() { Next::Taken(taken) } else { Next::End };
+                return Ok(());
+            }
+            Next::First => None,
+            Next::Cursor(cursor) => Some(cursor.clone()),
+        };
+        let select = bulk.view.select.clone().expect("without ids there is a selection");
+        loop {
+            self.check(bulk)?;
+            match self.desk.find_runs(&bulk.view, &select, cursor.as_deref(), size).await {
+                Ok(found) => {
+                    bulk.page = found.rows.into_iter().map(|row| row.id).collect();
+                    bulk.next = found.next.map_or(Next::End, Next::Cursor);
+                    return Ok(());
+                }
+                Err(NoList::Later { problem, secs }) => {
+                    self.wait(bulk, &problem.code, Duration::from_secs(secs).min(BULK_WAIT_MAX)).await?;
+                }
+                Err(NoList::Never(problem)) => {
+                    bulk.count("", Acted::Failed { code: problem.code, problem: problem.detail });
+                    bulk.next = Next::End;
+                    return Ok(());
+                }
+            }
+        }
+    }
+
+    /// Does it to every run of the page, at the pace that was asked for.
+    async fn work_off(&mut self, bulk: &mut Bulk, again: bool) -> Result<(), Over> {
+        let beat = bulk.view.rate.div_ceil(BEATS_PER_SEC);
+        let pace = Duration::from_secs(1) * beat / bulk.view.rate;
+        let mut due = Instant::now();
+        while !bulk.page.is_empty() {
+            self.check(bulk)?;
+            let ids: Vec<String> = bulk.page.iter().take(beat as usize).cloned().collect();
+            let tried = join_all(ids.iter().map(|id| self.desk.act(bulk, id, again))).await;
+            let mut later = Vec::new();
+            for (id, tried) in ids.into_iter().zip(tried) {
+                match tried {
+                    // Counted before anything is waited for: it may be stopped while it waits.
+                    Tried::Acted(acted) => self.count_run(bulk, &id, acted),
+                    tried @ Tried::Later { .. } => later.push((id, tried)),
+                }
+            }
+            for (id, tried) in later {
+                let acted = self.persist(bulk, &id, tried).await?;
+                self.count_run(bulk, &id, acted);
+            }
+            due = (due + pace).max(Instant::now());
+            self.pause_until(due).await;
+        }
+        Ok(())
+    }
+
+    fn count_run(&self, bulk: &mut Bulk, id: &str, acted: Acted) {
+        self.desk.api.bulks.count(bulk.view.action, &acted);
+        bulk.count(id, acted);
+        // Not before: what is kept meanwhile must have all that is not counted.
+        bulk.page.retain(|one| one != id);
+    }
+
+    /// Waits out what is in the way of one run, and tries again.
+    async fn persist(&mut self, bulk: &mut Bulk, id: &str, mut tried: Tried) -> Result<Acted, Over> {
+        let mut tries = 1;
+        loop {
+            match tried {
+                Tried::Acted(acted) => {
+                    bulk.view.waiting = None;
+                    return Ok(acted);
+                }
+                Tried::Later { code, problem, counts: true, .. } if tries >= BULK_TRIES_MAX => {
+                    bulk.view.waiting = None;
+                    return Ok(Acted::Failed { code, problem });
+                }
+                Tried::Later { code, wait, counts, .. } => {
+                    tries += u32::from(counts);
+                    self.wait(bulk, &code, wait).await?;
+                    // An answer that was lost may have been a yes.
+                    tried = self.desk.act(bulk, id, true).await;
+                }
+            }
+        }
+    }
+
+    /// Waits, and lets people see for what.
+    async fn wait(&mut self, bulk: &mut Bulk, code: &str, wait: Duration) -> Result<(), Over> {
+        self.check(bulk)?;
+        if bulk.view.waiting.as_deref() != Some(code) {
+            bulk.view.waiting = Some(code.to_owned());
+            self.keep(bulk).await?;
+        }
+        let until = Instant::now() + wait;
+        while Instant::now() < until {
+            self.pause_until(until.min(Instant::now() + GLANCE)).await;
+            self.check(bulk)?;
+        }
+        Ok(())
+    }
+
+    /// Waits until a time, or until the server stops.
+    async fn pause_until(&mut self, due: Instant) {
+        tokio::select! {
+            biased;
+            // Whether it stops or is gone already is seen by the next check.
+            _ = self.stopping.wait_for(|stopping| *stopping) => {}
+            () = tokio::time::sleep_until(due) => {}
+        }
+    }
+
+    /// Whether to go on.
+    fn check(&self, bulk: &Bulk) -> Result<(), Over> {
+        let control = &self.desk.api.control;
+        let gone = self.stopping.has_changed().is_err() || *self.stopping.borrow();
+        if gone || control.owned().borrow().is_none() {
+            return Err(Over::Left);
+        }
+        let shelves = control.documents().load();
+        let kept = shelves.get(SHELF, &bulk.view.id).filter(|kept| kept.version != self.version);
+        match kept.and_then(Bulk::read) {
+            Some(other) if !other.is_running() => Err(Over::Stopped),
+            _ => Ok(()),
+        }
+    }
+
+    /// Keeps how far it has come; of what a person has changed meanwhile, that it is stopped.
+    async fn keep(&mut self, bulk: &mut Bulk) -> Result<(), Over> {
+        let api = self.desk.api.clone();
+        loop {
+            if api.control.owned().borrow().is_none() {
+                return Err(Over::Left);
+            }
+            match api.keep_bulk(bulk, &bulk.view.by, Expected::Version(self.version)).await {
+                Ok(version) => {
+                    self.version = version;
+                    return if bulk.view.state == BulkState::Stopped { Err(Over::Stopped) } else { Ok(()) };
+                }
+                Err(KeepError::Changed { .. }) => {
+                    let Ok((kept, version)) = api.kept_bulk(&bulk.view.id) else { return Err(Over::Left) };
+                    if version == self.version {
+                        // Who keeps knows of another than is shown: it changes hands.
+                        return Err(Over::Left);
+                    }
+                    if !kept.is_running() {
+                        bulk.view.state = kept.view.state;
+                        bulk.view.ended_at = kept.view.ended_at;
+                        bulk.view.waiting = None;
+                        bulk.page.clear();
+                    }
+                    self.version = version;
+                }
+                Err(error @ KeepError::TooLarge { .. }) if bulk.view.state != BulkState::Stopped => {
+                    tracing::warn!(bulk = %bulk.view.id, %error, "a bulk is broken off");
+                    let problem = format!("how far it has come cannot be kept: {error}");
+                    bulk.break_off("too_large", &problem, api.clock.now());
+                }
+                Err(error) => {
+                    tracing::warn!(bulk = %bulk.view.id, %error, "how far a bulk has come could not be kept");
+                    return Err(Over::Left);
+                }
+            }
+        }
+    }
+
+    async fn forget_ids(&self, bulk: &Bulk) {
+        let forgotten =
+            self.desk.api.control.keep(IDS_SHELF, &bulk.view.id, None, "sortie", Expected::Anything).await;
+        if let Err(error) = forgotten {
+            tracing::debug!(%error, "the ids of a bulk are forgotten when the next one begins");
+        }
+    }
+}

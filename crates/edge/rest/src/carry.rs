@@ -1,0 +1,105 @@
+//! Passing requests on: to who holds a partition, with patience while nobody does.
+
+use axum::body::Body;
+use cluster::{InstanceId, Member, Place};
+use http::{HeaderMap, Method, Response};
+use journal::Journal;
+use types::PartitionId;
+use view::Standing;
+
+use crate::api::Api;
+use crate::concern::Concern;
+use crate::errand::{Errand, bring_home, is_not_held};
+use crate::error::ApiError;
+use crate::passage::PassError;
+use crate::peer::{ON_BEHALF, PEER};
+
+impl<J: Journal> Api<J> {
+    /// Whether a request about a partition is answered here. One that is being let go can still be looked at.
+    pub(crate) fn is_here(&self, partition: PartitionId, method: &Method) -> bool {
+        if partition == PartitionId::CONTROL {
+            return self.control.owned().borrow().is_some();
+        }
+        let looks = matches!(*method, Method::GET | Method::HEAD);
+        self.ids.standing(partition) != Standing::Elsewhere || looks && self.engine.holds(partition)
+    }
+
+    /// Hands a request to the instance that holds a partition, when it is found in time. None when it is this one.
+    pub(crate) async fn carry(
+        &self,
+        errand: &mut Errand,
+        partition: PartitionId,
+    ) -> Result<Option<Response<Body>>, ApiError> {
+        while errand.look(&self.directory).await {
+            let member = match self.directory.place_of(partition) {
+                Place::There(member) => member,
+                Place::Here => return Ok(None),
+                Place::Nowhere if self.is_here(partition, &errand.method) => return Ok(None),
+                Place::Nowhere => continue,
+            };
+            match self.pass(&member, errand).await {
+                Ok(response) if is_not_held(&response) => {}
+                Ok(response) => return Ok(Some(bring_home(response))),
+                Err(PassError::Unknown(reason)) if !errand.repeatable => {
+                    tracing::warn!(instance = %member.id, reason, "a call that was passed on has no answer");
+                    return Err(ApiError::OutcomeUnknown { instance: member.id.to_string() });
+                }
+                Err(error) => {
+                    tracing::debug!(instance = %member.id, %error, "a call is passed on again");
+                }
+            }
+        }
+        Err(ApiError::NotHeld { partition })
+    }
+
+    /// One try to hand a request to an instance.
+    pub(crate) async fn pass(
+        &self,
+        to: &Member,
+        errand: &Errand,
+    ) -> Result<Response<bytes::Bytes>, PassError> {
+        let mut request = errand.outgoing(&self.me());
+        // What this instance asks by itself, for somebody who may, it asks there as well.
+        if self.inner.on_behalf(&errand.headers).is_some() {
+            for name in [PEER, ON_BEHALF] {
+                request.headers_mut().extend(errand.headers.get(&name).cloned().map(|value| (name, value)));
+            }
+        }
+        self.passage.pass(to, request, errand.patience).await
+    }
+
+    /// One try to ask an instance something that no client has asked for.
+    pub(crate) async fn pass_own(
+        &self,
+        to: &Member,
+        errand: &Errand,
+    ) -> Result<Response<bytes::Bytes>, PassError> {
+        let mut request = errand.outgoing(&self.me());
+        if let Some(peer) = &self.peer {
+            request.headers_mut().insert(PEER, peer.header());
+        }
+        self.passage.pass(to, request, errand.patience).await
+    }
+
+    /// The name of this instance.
+    pub(crate) fn me(&self) -> InstanceId {
+        self.directory.me().cloned().unwrap_or_else(|| InstanceId("alone".to_owned()))
+    }
+
+    /// Whether somebody is known who asks, whatever they may do.
+    pub(crate) fn recognises(&self, headers: &HeaderMap) -> bool {
+        let authorization = self.authorization(headers);
+        authorization.is_ok_and(|text| self.access.recognises(text, self.clock.wall()))
+    }
+
+    /// An instance answers what its roles are for. Probes and metrics are everybody's.
+    pub(crate) fn check_roles(&self, concern: &Concern, path: &str) -> Result<(), ApiError> {
+        let probe = matches!(path, "/livez" | "/readyz" | "/metrics");
+        match concern {
+            Concern::Entrance if !self.roles.ingest => Err(ApiError::WrongRole { role: "ingest" }),
+            Concern::Entrance => Ok(()),
+            _ if probe || self.roles.rest => Ok(()),
+            _ => Err(ApiError::WrongRole { role: "rest" }),
+        }
+    }
+}

@@ -1,0 +1,210 @@
+//! The entrance: requests for workflows, at `/v1/workflows/{name}/runs` or at a workflow's own route.
+//!
+//! These routes carry the load. They are matched by hand, before the router that serves everything else.
+
+mod accept;
+mod batch;
+
+use api_types::{AcceptedRun, Time};
+use axum::body::Body;
+use bytes::Bytes;
+use engine::Entry;
+use http::header::{CONTENT_TYPE, LOCATION};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, StatusCode};
+use ingest::{Elsewhere, Offer, Submitted, Target};
+use journal::Journal;
+use types::{RunId, RunStatus};
+
+use crate::access::Permission;
+use crate::api::Api;
+use crate::body::{self, Payload};
+use crate::error::ApiError;
+
+pub use accept::VERSION;
+pub(crate) use accept::{Accepted, Way};
+
+/// Names the run that a request becomes, when neither its path nor its body does.
+pub const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
+const IDEMPOTENT_REPLAY: HeaderName = HeaderName::from_static("idempotent-replay");
+const TRACEPARENT: HeaderName = HeaderName::from_static("traceparent");
+
+/// What a path asks for, when it is for the entrance.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Door<'a> {
+    /// `POST /v1/workflows/{name}/runs`
+    Post { workflow: &'a str },
+    /// `PUT /v1/workflows/{name}/runs/{id}`
+    Put { workflow: &'a str, id: &'a str },
+    /// `POST /v1/workflows/{name}/runs:batch`
+    Batch { workflow: &'a str },
+}
+
+/// Matches the entrance's own paths.
+pub(crate) fn door<'a>(method: &Method, path: &'a str) -> Option<Door<'a>> {
+    let rest = path.strip_prefix("/v1/workflows/")?;
+    let (workflow, rest) = rest.split_once('/')?;
+    match (method, rest) {
+        (&Method::POST, "runs") => Some(Door::Post { workflow }),
+        (&Method::POST, "runs:batch") => Some(Door::Batch { workflow }),
+        (&Method::PUT, rest) => {
+            let id = rest.strip_prefix("runs/").filter(|id| !id.is_empty() && !id.contains('/'))?;
+            Some(Door::Put { workflow, id })
+        }
+        _ => None,
+    }
+}
+
+impl<J: Journal> Api<J> {
+    pub(crate) async fn enter(
+        &self,
+        door: Door<'_>,
+        request: Request<Payload>,
+    ) -> Result<Response<Body>, ApiError> {
+        self.allow(request.headers(), Permission::Ingest)?;
+        let catalog = self.catalog();
+        match door {
+            Door::Post { workflow } => {
+                let entry = self.door_of(&catalog, workflow, request.headers())?;
+                self.submit(&entry, request, None).await
+            }
+            Door::Put { workflow, id } => {
+                let entry = self.door_of(&catalog, workflow, request.headers())?;
+                self.submit(&entry, request, Some(run_id(id)?)).await
+            }
+            Door::Batch { workflow } => {
+                let entry = self.door_of(&catalog, workflow, request.headers())?;
+                self.submit_batch(&entry, request).await
+            }
+        }
+    }
+
+    /// Takes one request for a workflow.
+    async fn submit(
+        &self,
+        entry: &Entry,
+        request: Request<Payload>,
+        path_id: Option<RunId>,
+    ) -> Result<Response<Body>, ApiError> {
+        match self.accept(entry, path_id, request).await? {
+            Accepted::Here(submitted, _) => self.answer(entry, &submitted).await,
+            Accepted::There(response) => Ok(response),
+        }
+    }
+
+    /// The body, unless there is too much already: it would take the memory that there is too little of.
+    pub(crate) async fn read_body(
+        &self,
+        request: Request<Payload>,
+        bytes_max: usize,
+    ) -> Result<Bytes, ApiError> {
+        if let Err(refusal) = self.ingest.admit() {
+            body::discard(request, bytes_max).await;
+            return Err(refusal.into());
+        }
+        body::read(request, bytes_max).await
+    }
+
+    pub(crate) async fn take(&self, entry: &Entry, offer: Offer) -> Result<Submitted, ApiError> {
+        let target = Target { definition: &entry.definition, version: entry.version };
+        Ok(self.ingest.submit(target, offer).await?)
+    }
+
+    async fn answer(&self, entry: &Entry, submitted: &Submitted) -> Result<Response<Body>, ApiError> {
+        let location = format!("/v1/runs/{}", submitted.id);
+        if submitted.new {
+            let body = accepted_json(entry, submitted);
+            return Ok(accepted(StatusCode::ACCEPTED, &location, body.into()));
+        }
+        let body = self.show(&submitted.id).await?;
+        let mut response = accepted(StatusCode::OK, &location, body);
+        mark_replay(&mut response, submitted);
+        Ok(response)
+    }
+}
+
+pub(crate) fn offer(headers: &HeaderMap, path_id: Option<RunId>) -> Result<Offer, ApiError> {
+    check_media_type(headers, &["application/json"])?;
+    let header_id = match headers.get(IDEMPOTENCY_KEY) {
+        None => None,
+        Some(value) => {
+            let text = value.to_str().unwrap_or("").trim().trim_matches('"');
+            Some(
+                RunId::new(text)
+                    .map_err(|error| ApiError::BadRequest(format!("Idempotency-Key: {error}")))?,
+            )
+        }
+    };
+    let trace = headers.get(TRACEPARENT).and_then(|value| value.to_str().ok()).map(str::to_owned);
+    Ok(Offer { body: Bytes::new(), path_id, header_id, trace, elsewhere: Elsewhere::Refuse })
+}
+
+pub(crate) fn check_media_type(headers: &HeaderMap, allowed: &[&str]) -> Result<(), ApiError> {
+    let Some(value) = headers.get(CONTENT_TYPE) else { return Ok(()) };
+    let text = value.to_str().unwrap_or("").split(';').next().unwrap_or("").trim().to_ascii_lowercase();
+    // curl says this when it is told nothing.
+    let unsaid = text == "application/x-www-form-urlencoded" || text.is_empty();
+    if unsaid
+        || allowed.contains(&text.as_str())
+        || text.ends_with("+json") && allowed.contains(&"application/json")
+    {
+        return Ok(());
+    }
+    Err(ApiError::MediaType(format!(
+        "Content-Type {text:?} is not taken here; send {}",
+        allowed.join(" or ")
+    )))
+}
+
+pub(crate) fn run_id(text: &str) -> Result<RunId, ApiError> {
+    RunId::new(text).map_err(|error| ApiError::BadRequest(error.to_string()))
+}
+
+fn accepted_json(entry: &Entry, submitted: &Submitted) -> Vec<u8> {
+    let summary = AcceptedRun {
+        id: submitted.id.as_str(),
+        workflow: entry.definition.name().as_str(),
+        version: entry.version,
+        status: RunStatus::Accepted,
+        key: submitted.key.as_str(),
+        accepted_at: Time(submitted.at),
+    };
+    serde_json::to_vec(&summary).expect("a summary in memory can always be encoded")
+}
+
+/// Says that the answer is about a request that was accepted before.
+pub(crate) fn mark_replay(response: &mut Response<Body>, submitted: &Submitted) {
+    if !submitted.new {
+        response.headers_mut().insert(IDEMPOTENT_REPLAY, HeaderValue::from_static("true"));
+    }
+}
+
+pub(crate) fn accepted(status: StatusCode, location: &str, body: Body) -> Response<Body> {
+    let mut response = Response::new(body);
+    *response.status_mut() = status;
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    if let Ok(location) = HeaderValue::try_from(location) {
+        headers.insert(LOCATION, location);
+    }
+    response
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_entrance_knows_its_own_paths_and_no_others() {
+        let post = |path| door(&Method::POST, path);
+        assert_eq!(post("/v1/workflows/a/runs"), Some(Door::Post { workflow: "a" }));
+        assert_eq!(post("/v1/workflows/a/runs:batch"), Some(Door::Batch { workflow: "a" }));
+        let put = door(&Method::PUT, "/v1/workflows/a/runs/x-1");
+        assert_eq!(put, Some(Door::Put { workflow: "a", id: "x-1" }));
+        for path in ["/v1/workflows/a/runs/", "/v1/workflows/a/runs/x/y", "/v1/workflows", "/v1/workflows/a"]
+        {
+            assert_eq!(door(&Method::PUT, path), None, "{path}");
+            assert_eq!(post(path), None, "{path}");
+        }
+        assert_eq!(door(&Method::GET, "/v1/workflows/a/runs"), None);
+    }
+}

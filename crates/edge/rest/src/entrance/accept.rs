@@ -1,0 +1,117 @@
+//! Taking one request, here or where its partition is held.
+
+use axum::body::Body;
+use bytes::Bytes;
+use cluster::Place;
+use engine::{Catalog, Entry};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, Uri};
+use ingest::limits::BODY_BYTES_MAX;
+use ingest::{Elsewhere, Offer, SubmitError, Submitted};
+use journal::Journal;
+use types::{PartitionId, RunId};
+
+use super::{IDEMPOTENCY_KEY, offer};
+use crate::api::Api;
+use crate::body::Payload;
+use crate::errand::{Errand, bring_home, is_not_held};
+use crate::error::ApiError;
+
+/// The version of the workflow that a request passed on is for at least: its holder may not have heard of it yet.
+pub const VERSION: HeaderName = HeaderName::from_static("sortie-workflow-version");
+
+/// Where a request was taken.
+pub(crate) enum Accepted {
+    /// With its body as it came.
+    Here(Submitted, Bytes),
+    There(Response<Body>),
+}
+
+/// How a request travels, when it has to.
+pub(crate) struct Way {
+    pub method: Method,
+    pub uri: Uri,
+    pub headers: HeaderMap,
+    /// Whether it came from another instance and goes no further.
+    pub ends: bool,
+}
+
+impl<J: Journal> Api<J> {
+    /// The workflow that a request is for. What another instance has passed on is for one that it knows: when it is not
+    /// known here, it will be in a moment.
+    pub(crate) fn door_of(
+        &self,
+        catalog: &Catalog,
+        name: &str,
+        headers: &HeaderMap,
+    ) -> Result<Entry, ApiError> {
+        let entry = self.workflow(catalog, name);
+        let version = headers.get(VERSION).filter(|_| self.is_part(headers));
+        let Some(version) = version.and_then(|value| value.to_str().ok()?.parse::<u32>().ok()) else {
+            return entry;
+        };
+        let entry = entry.ok().filter(|entry| entry.version >= version);
+        entry.ok_or(ApiError::NotHeld { partition: PartitionId::CONTROL })
+    }
+
+    /// Takes a request of a client.
+    pub(crate) async fn accept(
+        &self,
+        entry: &Entry,
+        path_id: Option<RunId>,
+        request: Request<Payload>,
+    ) -> Result<Accepted, ApiError> {
+        let mut offer = offer(request.headers(), path_id)?;
+        let way = (!self.directory.is_alone()).then(|| Way {
+            method: request.method().clone(),
+            uri: request.uri().clone(),
+            headers: request.headers().clone(),
+            ends: self.is_part(request.headers()),
+        });
+        offer.body = self.read_body(request, BODY_BYTES_MAX).await?;
+        self.take_anywhere(entry, offer, way).await
+    }
+
+    /// Takes a request here, or hands it to the instance that holds its partition.
+    pub(crate) async fn take_anywhere(
+        &self,
+        entry: &Entry,
+        mut offer: Offer,
+        way: Option<Way>,
+    ) -> Result<Accepted, ApiError> {
+        let body = offer.body.clone();
+        let Some(way) = way else { return Ok(Accepted::Here(self.take(entry, offer).await?, body)) };
+        let ends = way.ends;
+        let mut errand = Errand::new(way.method, way.uri, way.headers, body.clone());
+        errand.headers.insert(VERSION, HeaderValue::from(entry.version));
+        // It has an id, so that taking it twice is taking it once.
+        errand.repeatable = true;
+        loop {
+            let (partition, fresh) = match self.take(entry, offer.clone()).await {
+                Err(ApiError::Submit(SubmitError::Elsewhere { partition, fresh })) if !ends => {
+                    (partition, fresh)
+                }
+                taken => return Ok(Accepted::Here(taken?, body)),
+            };
+            let Some(id) = fresh else {
+                match self.carry(&mut errand, partition).await? {
+                    Some(response) => return Ok(Accepted::There(response)),
+                    None => continue,
+                }
+            };
+            let value = HeaderValue::try_from(id.as_str()).expect("an id is a header value");
+            errand.headers.insert(IDEMPOTENCY_KEY, value);
+            if let Some(response) = self.offer_to_holder(&errand, partition).await {
+                return Ok(Accepted::There(response));
+            }
+            // Nobody else has this id: it is written to the inbox from here, whatever became of it there.
+            offer = Offer { header_id: Some(id), elsewhere: Elsewhere::Append, ..offer };
+        }
+    }
+
+    /// One try to hand a request with an id that was made here to the holder of its partition.
+    async fn offer_to_holder(&self, errand: &Errand, partition: PartitionId) -> Option<Response<Body>> {
+        let Place::There(member) = self.directory.place_of(partition) else { return None };
+        let answer = self.pass(&member, errand).await.ok()?;
+        (!is_not_held(&answer)).then(|| bring_home(answer))
+    }
+}

@@ -1,0 +1,266 @@
+//! Many requests at once: each line is taken where its partition is held, and answered in its place.
+
+use std::collections::BTreeMap;
+
+use api_types::{BatchAnswer, Problem};
+use axum::body::Body;
+use bytes::Bytes;
+use cluster::{InstanceId, Member, Place};
+use engine::Entry;
+use futures_util::future::join_all;
+use http::header::CONTENT_TYPE;
+use http::{HeaderValue, Method, Request, Response, StatusCode};
+use ingest::limits::{BATCH_BYTES_MAX, BATCH_REQUESTS_MAX};
+use ingest::{Elsewhere, Line, SubmitError, Target};
+use journal::Journal;
+use types::PartitionId;
+
+use super::accept::VERSION;
+use super::check_media_type;
+use crate::api::Api;
+use crate::body::Payload;
+use crate::errand::Errand;
+use crate::error::ApiError;
+
+const NDJSON: HeaderValue = HeaderValue::from_static("application/x-ndjson");
+
+/// Lines by their places in the batch, each with the partition that it belongs to.
+type Lines = Vec<(usize, PartitionId)>;
+
+/// A batch of which some lines have their answers.
+struct Batch {
+    /// Each with its number.
+    lines: Vec<(usize, Bytes)>,
+    answers: Vec<Option<BatchAnswer>>,
+}
+
+/// Lines whose partitions are held elsewhere.
+#[derive(Default)]
+struct Away {
+    /// With an id that only the holder can judge.
+    given: Lines,
+    /// With an id that was made here, which nobody else has.
+    made: Lines,
+}
+
+impl<J: Journal> Api<J> {
+    pub(crate) async fn submit_batch(
+        &self,
+        entry: &Entry,
+        request: Request<Payload>,
+    ) -> Result<Response<Body>, ApiError> {
+        check_media_type(request.headers(), &["application/x-ndjson", "application/jsonl"])?;
+        let (uri, headers) = (request.uri().clone(), request.headers().clone());
+        let text = self.read_body(request, BATCH_BYTES_MAX).await?;
+        let mut batch = Batch::new(split_lines(&text)?);
+        let target = Target { definition: &entry.definition, version: entry.version };
+        let all = batch.lines.iter().map(|(_, body)| body.clone()).collect();
+        let taken = self.ingest.submit_batch(target, all, Elsewhere::Refuse).await?;
+        let mut away = batch.note(0..taken.len(), taken);
+        let made = std::mem::take(&mut away.made);
+        self.take_lines(target, &mut batch, made, Elsewhere::Append).await;
+        if self.is_part(&headers) {
+            batch.leave(away.given);
+        } else if !away.given.is_empty() {
+            let mut errand = Errand::new(Method::POST, uri, headers, Bytes::new());
+            errand.headers.insert(VERSION, HeaderValue::from(entry.version));
+            errand.headers.insert(CONTENT_TYPE, NDJSON);
+            self.see_to(target, &mut batch, errand, away.given).await;
+        }
+        Ok(batch.response())
+    }
+
+    /// Sees to lines whose partitions are held elsewhere, until all are answered or patience is at its end.
+    async fn see_to(&self, target: Target<'_>, batch: &mut Batch, mut errand: Errand, mut open: Lines) {
+        while !open.is_empty() && errand.look(&self.directory).await {
+            let (there, here) = self.sort(std::mem::take(&mut open));
+            let passing: Vec<_> = there
+                .into_values()
+                .map(|(member, lines)| {
+                    let bodies = batch.bodies(&lines);
+                    let errand = errand.with_body(bodies.join(&b'\n').into());
+                    async move { (self.pass(&member, &errand).await, lines) }
+                })
+                .collect();
+            for (answer, lines) in join_all(passing).await {
+                match answer {
+                    Ok(answer) => open.extend(batch.put_back(&answer, lines)),
+                    // Every line has an id: taking it twice is taking it once.
+                    Err(error) => {
+                        tracing::debug!(%error, "a part of a batch is passed on again");
+                        open.extend(lines);
+                    }
+                }
+            }
+            open.extend(self.take_lines(target, batch, here, Elsewhere::Refuse).await);
+        }
+        batch.leave(open);
+    }
+
+    /// Takes lines here. Those that still belong elsewhere come back.
+    async fn take_lines(
+        &self,
+        target: Target<'_>,
+        batch: &mut Batch,
+        lines: Lines,
+        elsewhere: Elsewhere,
+    ) -> Lines {
+        if lines.is_empty() {
+            return lines;
+        }
+        match self.ingest.submit_batch(target, batch.bodies(&lines), elsewhere).await {
+            Ok(taken) => batch.note(lines.iter().map(|(at, _)| *at), taken).given,
+            Err(refusal) => {
+                let problem = ApiError::from(refusal).problem();
+                lines.iter().for_each(|(at, _)| batch.refuse(*at, problem.clone()));
+                Lines::new()
+            }
+        }
+    }
+
+    /// Which lines go to which instance, and which are tried here, where their partition may have come meanwhile.
+    fn sort(&self, lines: Lines) -> (BTreeMap<InstanceId, (Member, Lines)>, Lines) {
+        let mut there: BTreeMap<InstanceId, (Member, Lines)> = BTreeMap::new();
+        let mut here = Lines::new();
+        for (at, partition) in lines {
+            match self.directory.place_of(partition) {
+                Place::There(member) => {
+                    let group = there.entry(member.id.clone()).or_insert_with(|| (member, Lines::new()));
+                    group.1.push((at, partition));
+                }
+                Place::Here | Place::Nowhere => here.push((at, partition)),
+            }
+        }
+        (there, here)
+    }
+}
+
+impl Batch {
+    fn new(lines: Vec<(usize, Bytes)>) -> Batch {
+        let answers = lines.iter().map(|_| None).collect();
+        Batch { lines, answers }
+    }
+
+    fn bodies(&self, lines: &Lines) -> Vec<Bytes> {
+        lines.iter().map(|(at, _)| self.lines[*at].1.clone()).collect()
+    }
+
+    /// Notes what became of lines; those that belong elsewhere are left open.
+    fn note(&mut self, places: impl Iterator<Item = usize>, taken: Vec<Line>) -> Away {
+        let mut away = Away::default();
+        for (at, line) in places.zip(taken) {
+            match line {
+                Ok(submitted) => {
+                    let status = if submitted.new { 202 } else { 200 };
+                    let (line, id) = (self.lines[at].0, Some(submitted.id.to_string()));
+                    self.answers[at] = Some(BatchAnswer { line, status, id, problem: None });
+                }
+                Err(SubmitError::Elsewhere { partition, fresh: None }) => away.given.push((at, partition)),
+                Err(SubmitError::Elsewhere { partition, fresh: Some(_) }) => away.made.push((at, partition)),
+                Err(error) => self.refuse(at, ApiError::from(error).problem()),
+            }
+        }
+        away
+    }
+
+    /// Notes what another instance has answered to some lines; those that it does not hold come back.
+    fn put_back(&mut self, answer: &Response<Bytes>, lines: Lines) -> Lines {
+        if answer.status() != StatusCode::OK {
+            let problem = serde_json::from_slice::<Problem>(answer.body()).ok();
+            match problem.filter(|problem| !is_not_held(problem)) {
+                Some(problem) => lines.iter().for_each(|(at, _)| self.refuse(*at, problem.clone())),
+                None => return lines,
+            }
+            return Lines::new();
+        }
+        let answers = answer.body().split(|byte| *byte == b'\n');
+        let answers = answers.filter_map(|line| serde_json::from_slice::<BatchAnswer>(line).ok());
+        let mut by_line: BTreeMap<usize, BatchAnswer> = answers.map(|answer| (answer.line, answer)).collect();
+        let mut open = Lines::new();
+        for (number, (at, partition)) in lines.into_iter().enumerate() {
+            match by_line.remove(&(number + 1)) {
+                Some(answer) if !answer.problem.as_ref().is_some_and(is_not_held) => {
+                    self.answers[at] = Some(BatchAnswer { line: self.lines[at].0, ..answer });
+                }
+                _ => open.push((at, partition)),
+            }
+        }
+        open
+    }
+
+    fn refuse(&mut self, at: usize, problem: Problem) {
+        let line = self.lines[at].0;
+        self.answers[at] =
+            Some(BatchAnswer { line, status: problem.status, id: None, problem: Some(problem) });
+    }
+
+    /// Nobody was found who could take these.
+    fn leave(&mut self, lines: Lines) {
+        for (at, partition) in lines {
+            self.refuse(at, ApiError::NotHeld { partition }.problem());
+        }
+    }
+
+    fn response(self) -> Response<Body> {
+        let mut body = Vec::with_capacity(self.answers.len() * 80);
+        for answer in self.answers {
+            let answer = answer.expect("every line was taken, refused or left");
+            serde_json::to_writer(&mut body, &answer).expect("an answer in memory can always be encoded");
+            body.push(b'\n');
+        }
+        let mut response = Response::new(Body::from(body));
+        response.headers_mut().insert(CONTENT_TYPE, NDJSON);
+        response
+    }
+}
+
+fn is_not_held(problem: &Problem) -> bool {
+    problem.code == "not_held"
+}
+
+/// The lines of a batch that hold something, with their numbers from 1.
+fn split_lines(text: &Bytes) -> Result<Vec<(usize, Bytes)>, ApiError> {
+    let mut lines = Vec::new();
+    let mut start = 0;
+    for (number, line) in text.split(|byte| *byte == b'\n').enumerate() {
+        let end = start + line.len();
+        if !line.trim_ascii().is_empty() {
+            lines.push((number + 1, text.slice(start..end)));
+        }
+        start = end + 1;
+    }
+    if lines.len() > BATCH_REQUESTS_MAX {
+        let text =
+            format!("a batch of {} requests is more than {BATCH_REQUESTS_MAX}; send several", lines.len());
+        return Err(ApiError::BadRequest(text));
+    }
+    Ok(lines)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_batch_keeps_the_numbers_of_its_lines() {
+        let lines = split_lines(&Bytes::from_static(b"{}\n\n  \n{\"a\":1}\r\n")).unwrap();
+        let numbers: Vec<_> = lines.iter().map(|(number, _)| *number).collect();
+        assert_eq!(numbers, [1, 4]);
+    }
+
+    #[test]
+    fn answers_of_another_instance_find_their_lines_and_what_it_does_not_hold_stays_open() {
+        let text = Bytes::from_static(b"{}\n\n{}\n{}\n");
+        let mut batch = Batch::new(split_lines(&text).unwrap());
+        let held = PartitionId(3);
+        let not_held = serde_json::to_string(&ApiError::NotHeld { partition: held }.problem()).unwrap();
+        let answer = format!(
+            "{{\"line\":2,\"status\":202,\"id\":\"b\"}}\n{{\"line\":1,\"status\":503,\"problem\":{not_held}}}\n"
+        );
+        let open = batch.put_back(&Response::new(answer.into()), vec![(0, held), (2, held)]);
+        assert_eq!(open, [(0, held)]);
+        let noted = batch.answers[2].as_ref().unwrap();
+        assert_eq!((noted.line, noted.id.as_deref()), (4, Some("b")));
+        assert!(batch.answers[0].is_none() && batch.answers[1].is_none());
+    }
+}

@@ -1,0 +1,136 @@
+//! Lists, among instances: asked of all, and complete or not given.
+
+use axum::body::Body;
+use axum::response::IntoResponse;
+use bytes::Bytes;
+use futures_util::future::join_all;
+use http::{HeaderMap, Method, Response, StatusCode};
+use http_body_util::BodyExt;
+use journal::Journal;
+use types::PartitionId;
+
+use crate::api::Api;
+use crate::concern::List;
+use crate::desk::Desk;
+use crate::errand::{Errand, bring_home};
+use crate::error::ApiError;
+use crate::holds::Holds;
+use crate::merge;
+use crate::passage::FORWARDED;
+
+impl<J> Api<J> {
+    /// Whether a request was passed on by another instance, which puts the parts of a list together.
+    pub(crate) fn is_part(&self, headers: &HeaderMap) -> bool {
+        !self.directory.is_alone() && headers.contains_key(FORWARDED)
+    }
+}
+
+impl<J: Journal> Api<J> {
+    /// What all others have of a list, asked for by this instance itself. All of it or nothing.
+    pub(crate) async fn parts_of_others(&self, uri: &str) -> Result<Vec<Bytes>, ApiError> {
+        if self.directory.is_alone() {
+            return Ok(Vec::new());
+        }
+        let uri = uri.parse().map_err(|error| ApiError::BadRequest(format!("{uri}: {error}")))?;
+        let errand = Errand::new(Method::GET, uri, HeaderMap::new(), Bytes::new());
+        let mut covered = Holds::now(&self.engine);
+        let mut parts = Vec::new();
+        let others = self.directory.others();
+        for answer in join_all(others.iter().map(|member| self.pass_own(member, &errand))).await {
+            let answer = answer.map_err(|error| ApiError::Unsure(error.to_string()))?;
+            if answer.status() != StatusCode::OK {
+                return Err(ApiError::Unsure(format!("another instance answered with {}", answer.status())));
+            }
+            covered.add(&Holds::of(answer.headers()));
+            parts.push(answer.into_body());
+        }
+        match covered.missing(self.limits.partitions).first() {
+            None => Ok(parts),
+            Some(partition) => Err(ApiError::Unsure(format!("nobody holds partition {partition}"))),
+        }
+    }
+}
+
+/// What all instances have answered.
+struct Parts {
+    pages: Vec<Bytes>,
+    /// The partitions that nobody spoke for.
+    missing: Vec<PartitionId>,
+}
+
+impl<J: Journal> Desk<J> {
+    /// Answers with a list of everything there is. A part that nobody holds is waited for; then the list is refused
+    /// rather than given without it.
+    pub(crate) async fn gather(&self, list: List, mut errand: Errand) -> Result<Response<Body>, ApiError> {
+        let mut part = errand.clone();
+        let me = self.api.me().0;
+        let me = http::HeaderValue::try_from(me).unwrap_or_else(|_| http::HeaderValue::from_static("?"));
+        part.headers.insert(FORWARDED, me);
+        let mut missing = Vec::new();
+        while errand.look(&self.api.directory).await {
+            let parts = match self.ask_parts(list, &part).await {
+                Ok(parts) => parts,
+                // What is wrong with the question is wrong everywhere.
+                Err(response) => return Ok(*response),
+            };
+            if parts.missing.is_empty() || list.tells_what_is_missing() {
+                return merge::pages(list, &errand, &parts.pages, &parts.missing);
+            }
+            missing = parts.missing;
+        }
+        let names: Vec<_> = missing.iter().map(PartitionId::to_string).collect();
+        Err(ApiError::Unsure(format!(
+            "nobody holds partitions {}: the list would lack them",
+            names.join(", ")
+        )))
+    }
+
+    async fn ask_parts(&self, list: List, part: &Errand) -> Result<Parts, Box<Response<Body>>> {
+        let before = Holds::now(&self.api.engine);
+        let others = self.api.directory.others();
+        let asking = join_all(others.iter().map(|member| self.api.pass(member, part)));
+        let (here, others) = tokio::join!(self.answer_here(part.request()), asking);
+        let mut covered = before.still(&Holds::now(&self.api.engine));
+        // One instance may know nothing of what another calls.
+        let is_unknown = |status| list == List::Service && status == StatusCode::NOT_FOUND;
+        let (mut pages, mut unknown) = (Vec::new(), None);
+        match here.status() {
+            StatusCode::OK => {
+                let body = here.into_body().collect().await;
+                pages.push(body.map(|body| body.to_bytes()).unwrap_or_default());
+            }
+            status if is_unknown(status) => unknown = Some(here),
+            _ => return Err(Box::new(here)),
+        }
+        for answer in others {
+            match answer {
+                Ok(answer) if answer.status() == StatusCode::OK => {
+                    covered.add(&Holds::of(answer.headers()));
+                    pages.push(answer.into_body());
+                }
+                Ok(answer) if is_unknown(answer.status()) => {
+                    covered.add(&Holds::of(answer.headers()));
+                    unknown.get_or_insert_with(|| bring_home(answer));
+                }
+                Ok(answer) if answer.status().is_client_error() => {
+                    return Err(Box::new(bring_home(answer)));
+                }
+                Ok(answer) => {
+                    tracing::debug!(status = %answer.status(), "an instance gave no part of a list")
+                }
+                Err(error) => tracing::debug!(%error, "an instance was asked for its part of a list"),
+            }
+        }
+        if pages.is_empty()
+            && let Some(unknown) = unknown
+        {
+            return Err(Box::new(unknown));
+        }
+        Ok(Parts { pages, missing: covered.missing(self.api.limits.partitions) })
+    }
+}
+
+/// A list as JSON.
+pub(crate) fn json(value: &impl serde::Serialize) -> Response<Body> {
+    axum::Json(value).into_response()
+}

@@ -1,0 +1,78 @@
+//! Which partitions an answer speaks for. A list, or that something is not there, is true only when the answers of all
+//! instances together speak for every partition.
+
+use std::collections::BTreeSet;
+
+use engine::Engine;
+use http::{HeaderMap, HeaderName, HeaderValue};
+use types::PartitionId;
+
+/// Carries the partitions that an answer to another instance speaks for, like `0-7,12`.
+pub(crate) const HOLDS: HeaderName = HeaderName::from_static("sortie-holds");
+
+/// A set of partitions.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Holds(BTreeSet<PartitionId>);
+
+impl Holds {
+    /// What an engine holds now and runs.
+    pub(crate) fn now(engine: &Engine) -> Holds {
+        Holds(engine.held().into_keys().collect())
+    }
+
+    /// What was held before and still is: all that can be spoken for in between.
+    pub(crate) fn still(self, now: &Holds) -> Holds {
+        Holds(self.0.intersection(&now.0).copied().collect())
+    }
+
+    pub(crate) fn add(&mut self, other: &Holds) {
+        self.0.extend(&other.0);
+    }
+
+    /// Those of all partitions that are not in it.
+    pub(crate) fn missing(&self, partitions: u16) -> Vec<PartitionId> {
+        (0..partitions).map(PartitionId).filter(|id| !self.0.contains(id)).collect()
+    }
+
+    pub(crate) fn header(&self) -> HeaderValue {
+        let mut text = String::new();
+        let mut rest = self.0.iter().map(|id| id.0).peekable();
+        while let Some(first) = rest.next() {
+            let mut last = first;
+            while let Some(next) = rest.next_if(|next| Some(*next) == last.checked_add(1)) {
+                last = next;
+            }
+            let comma = if text.is_empty() { "" } else { "," };
+            text += &if first == last { format!("{comma}{first}") } else { format!("{comma}{first}-{last}") };
+        }
+        HeaderValue::try_from(text).expect("digits are a header value")
+    }
+
+    /// What another instance has said; nothing when it cannot be read.
+    pub(crate) fn of(headers: &HeaderMap) -> Holds {
+        let text = headers.get(HOLDS).and_then(|value| value.to_str().ok()).unwrap_or_default();
+        let range = |part: &str| {
+            let (first, last) = part.split_once('-').unwrap_or((part, part));
+            Some(first.trim().parse::<u16>().ok()?..=last.trim().parse::<u16>().ok()?)
+        };
+        Holds(text.split(',').filter_map(range).flatten().map(PartitionId).collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_set_of_partitions_comes_back_from_its_header() {
+        let sets: [(&[u16], &str); 4] =
+            [(&[], ""), (&[5], "5"), (&[0, 1, 2, 7, 9, 10], "0-2,7,9-10"), (&[65535], "65535")];
+        for (numbers, text) in sets {
+            let holds = Holds(numbers.iter().copied().map(PartitionId).collect());
+            assert_eq!(holds.header(), text);
+            assert_eq!(Holds::of(&HeaderMap::from_iter([(HOLDS, holds.header())])), holds);
+        }
+        assert_eq!(Holds::of(&HeaderMap::new()), Holds::default());
+        assert_eq!(Holds(BTreeSet::from([PartitionId(1)])).missing(3), [PartitionId(0), PartitionId(2)]);
+    }
+}

@@ -1,0 +1,127 @@
+//! Runs by their ids, among instances: the partition of the id first, then all others.
+
+use axum::body::Body;
+use cluster::{Member, Place};
+use futures_util::future::join_all;
+use http::{Response, StatusCode};
+use journal::Journal;
+use types::RunId;
+
+use crate::concern::likeliest;
+use crate::desk::Desk;
+use crate::errand::{Errand, bring_home, is_not_held};
+use crate::error::ApiError;
+use crate::holds::Holds;
+use crate::passage::PassError;
+
+/// What one instance says of a run.
+enum Said {
+    /// It knows the run; this is its answer.
+    Known(Response<Body>),
+    /// It has no such run in the partitions that it speaks for.
+    Missing(Response<Body>, Holds),
+    /// It cannot say: a partition that may have the run is stopped.
+    Troubled(Response<Body>),
+    /// It has said nothing, and done nothing.
+    Silent,
+    /// It has said nothing, and may have done what was asked.
+    Lost(Member),
+}
+
+/// What a round of questions came to.
+enum Round {
+    Answered(Response<Body>),
+    /// Some partition was spoken for by nobody.
+    Unsure,
+}
+
+impl<J: Journal> Desk<J> {
+    /// Answers a request about a run, by whoever has it. That there is none is said when every partition was asked.
+    pub(crate) async fn look_up(&self, id: &RunId, mut errand: Errand) -> Result<Response<Body>, ApiError> {
+        while errand.look(&self.api.directory).await {
+            if let Round::Answered(response) = self.ask_all(id, &errand).await? {
+                return Ok(response);
+            }
+        }
+        Err(ApiError::Unsure(format!(
+            "run {id} was not found, and some partitions are held by nobody: it may be there"
+        )))
+    }
+
+    async fn ask_all(&self, id: &RunId, errand: &Errand) -> Result<Round, ApiError> {
+        let directory = &self.api.directory;
+        let first = match directory.place_of(likeliest(id, self.api.limits.partitions)) {
+            Place::There(member) if self.api.ids.find(id).is_none() => Some(member),
+            _ => None,
+        };
+        let asked = first.as_ref().map(|member| member.id.clone());
+        let said = match first {
+            Some(member) => self.ask(member, errand).await,
+            None => self.ask_here(errand).await,
+        };
+        if let Said::Known(response) = said {
+            return Ok(Round::Answered(response));
+        }
+        let others = directory.others().into_iter().filter(|member| Some(&member.id) != asked.as_ref());
+        let others = join_all(others.map(|member| self.ask(member, errand)));
+        let mut all = vec![said];
+        if asked.is_some() {
+            let (others, here) = tokio::join!(others, self.ask_here(errand));
+            all.extend(others.into_iter().chain([here]));
+        } else {
+            all.extend(others.await);
+        }
+        self.conclude(all)
+    }
+
+    /// What all of them say together.
+    fn conclude(&self, all: Vec<Said>) -> Result<Round, ApiError> {
+        let mut covered = Holds::default();
+        let (mut missing, mut troubled, mut lost) = (None, None, None);
+        for said in all {
+            match said {
+                Said::Known(response) => return Ok(Round::Answered(response)),
+                Said::Missing(response, holds) => {
+                    covered.add(&holds);
+                    missing = Some(response);
+                }
+                Said::Troubled(response) => troubled = Some(response),
+                Said::Lost(member) => lost = Some(member),
+                Said::Silent => {}
+            }
+        }
+        if let Some(member) = lost {
+            return Err(ApiError::OutcomeUnknown { instance: member.id.to_string() });
+        }
+        let complete = covered.missing(self.api.limits.partitions).is_empty();
+        Ok(troubled.or(missing.filter(|_| complete)).map_or(Round::Unsure, Round::Answered))
+    }
+
+    async fn ask(&self, member: Member, errand: &Errand) -> Said {
+        match self.api.pass(&member, errand).await {
+            Ok(response) if is_not_held(&response) => Said::Silent,
+            Ok(response) if response.status() == StatusCode::NOT_FOUND => {
+                let holds = Holds::of(response.headers());
+                Said::Missing(bring_home(response), holds)
+            }
+            Ok(response) if response.status().is_server_error() => Said::Troubled(bring_home(response)),
+            Ok(response) => Said::Known(bring_home(response)),
+            Err(PassError::Unknown(_)) if !errand.repeatable => Said::Lost(member),
+            Err(error) => {
+                tracing::debug!(instance = %member.id, %error, "an instance was asked for a run");
+                Said::Silent
+            }
+        }
+    }
+
+    async fn ask_here(&self, errand: &Errand) -> Said {
+        let before = Holds::now(&self.api.engine);
+        let response = self.answer_here(errand.request()).await;
+        match response.status() {
+            _ if is_not_held(&response) => Said::Silent,
+            StatusCode::NOT_FOUND => Said::Missing(response, before.still(&Holds::now(&self.api.engine))),
+            status if status.is_server_error() => Said::Troubled(response),
+            _ => Said::Known(response),
+        }
+    }
+}

@@ -1,0 +1,180 @@
+//! A workflow's own route: requests, their status, their cancel, as the API that it takes over had them.
+//!
+//! `POST {route}` and `PUT {route}/{id}` hand in a request and answer with it, its id filled in;
+//! `GET {route}/{id}` shows the run, `DELETE {route}/{id}` cancels it, and `PATCH {route}/{id}` hands the body
+//! to the workflow that `accept.change` names, ordered behind the request by its key.
+
+use axum::body::Body;
+use bytes::Bytes;
+use engine::{Catalog, CommandError, Entry};
+use http::header::CONTENT_TYPE;
+use http::{HeaderValue, Method, Request, Response, StatusCode};
+use ingest::limits::BODY_BYTES_MAX;
+use journal::Journal;
+use kernel::{Command, Rejection};
+use serde_json::{Map, Value};
+use types::{PartitionId, RunId};
+
+use crate::access::Permission;
+use crate::api::Api;
+use crate::body::{self, Payload};
+use crate::entrance::{Accepted, Way, accepted, mark_replay, offer, run_id};
+use crate::error::ApiError;
+
+/// The workflow whose route a path is at, and the id behind it.
+pub(crate) fn find<'a>(catalog: &Catalog, path: &'a str) -> Option<(Entry, Option<&'a str>)> {
+    catalog.all().find_map(|entry| {
+        let rest = path.strip_prefix(entry.definition.accept().route()?)?;
+        match rest.strip_prefix('/') {
+            None if rest.is_empty() => Some((entry.clone(), None)),
+            Some(id) if !id.is_empty() && !id.contains('/') => Some((entry.clone(), Some(id))),
+            _ => None,
+        }
+    })
+}
+
+/// What can be done with one run at its workflow's own route.
+fn methods(entry: &Entry) -> &'static str {
+    match entry.definition.accept().change() {
+        Some(_) => "GET, PUT, DELETE, PATCH",
+        None => "GET, PUT, DELETE",
+    }
+}
+
+impl<J: Journal> Api<J> {
+    pub(crate) async fn own_route(
+        &self,
+        entry: &Entry,
+        id: Option<&str>,
+        request: Request<Payload>,
+    ) -> Result<Response<Body>, ApiError> {
+        match (request.method().clone(), id) {
+            (Method::POST, None) => self.hand_in(entry, None, request).await,
+            (Method::PUT, Some(id)) => self.hand_in(entry, Some(run_id(id)?), request).await,
+            (Method::GET, Some(id)) => {
+                self.allow(request.headers(), Permission::Read)?;
+                let body = self.show(&run_id(id)?).await?;
+                Ok(json(StatusCode::OK, body))
+            }
+            (Method::DELETE, Some(id)) => {
+                let by = self.allow(request.headers(), Permission::Ingest)?;
+                self.cancel(&run_id(id)?, by).await?;
+                Ok(empty(StatusCode::NO_CONTENT))
+            }
+            (Method::PATCH, Some(id)) => self.change(entry, run_id(id)?, request).await,
+            (method, None) => Err(ApiError::Method { method, allow: "POST" }),
+            (method, Some(_)) => Err(ApiError::Method { method, allow: methods(entry) }),
+        }
+    }
+
+    async fn hand_in(
+        &self,
+        entry: &Entry,
+        path_id: Option<RunId>,
+        request: Request<Payload>,
+    ) -> Result<Response<Body>, ApiError> {
+        self.allow(request.headers(), Permission::Ingest)?;
+        let entry = &self.door_of(&self.catalog(), entry.definition.name().as_str(), request.headers())?;
+        let (submitted, sent) = match self.accept(entry, path_id, request).await? {
+            Accepted::Here(submitted, sent) => (submitted, sent),
+            Accepted::There(response) => return Ok(response),
+        };
+        let route = entry.definition.accept().route().unwrap_or_default();
+        let body = with_field(&sent, entry.definition.accept().id_field(), &submitted.id);
+        let status = if submitted.new { StatusCode::ACCEPTED } else { StatusCode::OK };
+        let mut response = accepted(status, &format!("{route}/{}", submitted.id), body.into());
+        mark_replay(&mut response, &submitted);
+        Ok(response)
+    }
+
+    /// Hands a change to the workflow that takes changes; the path, not the body, says of what.
+    async fn change(
+        &self,
+        entry: &Entry,
+        id: RunId,
+        request: Request<Payload>,
+    ) -> Result<Response<Body>, ApiError> {
+        self.allow(request.headers(), Permission::Ingest)?;
+        let Some(change) = entry.definition.accept().change() else {
+            return Err(ApiError::Method { method: Method::PATCH, allow: methods(entry) });
+        };
+        if self.find(&id).await?.is_none() {
+            return Err(ApiError::NotFound(format!("no run {id}")));
+        }
+        let entry = self.workflow(&self.catalog(), change.as_str())?;
+        let mut offer = offer(request.headers(), None)?;
+        // To whoever holds the partition of the change, which need not be where the run is.
+        let way = (!self.directory.is_alone()).then(|| Way {
+            method: Method::POST,
+            uri: format!("/v1/workflows/{change}/runs").parse().expect("a name is a part of a path"),
+            headers: request.headers().clone(),
+            ends: false,
+        });
+        let sent = body::read(request, BODY_BYTES_MAX).await?;
+        offer.body = with_field(&sent, entry.definition.accept().key_field(), &id);
+        if let Accepted::There(response) = self.take_anywhere(&entry, offer, way).await?
+            && !response.status().is_success()
+        {
+            return Ok(response);
+        }
+        let mut response = Response::new(Body::from(id.to_string()));
+        response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("text/plain; charset=utf-8"));
+        Ok(response)
+    }
+
+    /// Cancels a run, also one that still waits in the inbox.
+    pub(crate) async fn cancel(&self, id: &RunId, by: &str) -> Result<(), ApiError> {
+        let Some(entry) = self.entry(id) else {
+            return match self.find(id).await? {
+                Some(found) => Err(kernel_ended(found.status())),
+                None => Err(ApiError::NotFound(format!("no run {id}"))),
+            };
+        };
+        let command = Command::Cancel { pending: entry.durable };
+        self.command(entry.partition, id, by, command).await
+    }
+
+    /// Hands a command to a run that was found there.
+    pub(crate) async fn command(
+        &self,
+        partition: PartitionId,
+        id: &RunId,
+        by: &str,
+        command: Command,
+    ) -> Result<(), ApiError> {
+        let answer = self.engine.command(partition, id.clone(), by.to_owned(), command).await;
+        if let Err(CommandError::Rejected(Rejection::NotFound)) = &answer
+            && let Some(found) = self.find(id).await?
+            && found.status().is_final()
+        {
+            // It ended since it was found.
+            return Err(kernel_ended(found.status()));
+        }
+        Ok(answer?)
+    }
+}
+
+fn kernel_ended(status: types::RunStatus) -> ApiError {
+    CommandError::Rejected(Rejection::Ended(status)).into()
+}
+
+/// The body with a field set, when it is an object and the field has a name; else as it is.
+pub(crate) fn with_field(body: &Bytes, field: Option<&str>, id: &RunId) -> Bytes {
+    let Some(field) = field else { return body.clone() };
+    let Ok(mut object) = serde_json::from_slice::<Map<String, Value>>(body) else { return body.clone() };
+    object.insert(field.to_owned(), Value::String(id.to_string()));
+    serde_json::to_vec(&object).expect("a value in memory can always be encoded").into()
+}
+
+pub(crate) fn json(status: StatusCode, body: Body) -> Response<Body> {
+    let mut response = Response::new(body);
+    *response.status_mut() = status;
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    response
+}
+
+fn empty(status: StatusCode) -> Response<Body> {
+    let mut response = Response::new(Body::empty());
+    *response.status_mut() = status;
+    response
+}

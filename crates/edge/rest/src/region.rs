@@ -1,0 +1,111 @@
+//! The seam to the regions: what the API asks of them, and what it answers while another region is active.
+
+use std::pin::Pin;
+
+use api_types::{DrillView, PromotedView, RegionView, TailRequestView};
+use tokio::sync::mpsc;
+
+use crate::error::ApiError;
+
+/// An answer that takes a while.
+pub type Asked<'a, T> = Pin<Box<dyn Future<Output = Result<T, RegionRefusal>> + Send + 'a>>;
+
+/// Why a region did not do what it was asked for.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum RegionRefusal {
+    /// It cannot be done as things are.
+    #[error("{0}")]
+    Conflict(String),
+    /// Somebody who is needed did not answer.
+    #[error("{0}")]
+    Unavailable(String),
+}
+
+/// Whether a promotion waits for the pair.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Force {
+    No,
+    Yes,
+    /// Even if the region has never had everything.
+    Incomplete,
+}
+
+/// The regions of an installation.
+pub trait RegionDesk: Send + Sync {
+    fn status(&self) -> Asked<'_, RegionView>;
+    fn promote(&self, force: Force) -> Asked<'_, PromotedView>;
+    fn demote(&self) -> Asked<'_, RegionView>;
+    fn drill(&self, switch: bool) -> Asked<'_, DrillView>;
+    /// The requests that an inbox of the newest divergent tail holds; none when there is no such inbox in it.
+    fn tail_requests(&self, stream: String) -> Asked<'_, Option<mpsc::Receiver<TailRequestView>>>;
+
+    /// `None` while this region is active; else the region that is, if it is known.
+    fn standing_by(&self) -> Option<StandingBy>;
+}
+
+/// This region is not the active one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StandingBy {
+    pub region: String,
+    pub active: Option<String>,
+}
+
+/// What is answered here while another region is active: what is about this region itself.
+const OWN_PATHS: [&str; 8] = [
+    "/livez",
+    "/readyz",
+    "/metrics",
+    "/openapi.json",
+    "/v1/cluster",
+    "/v1/overview",
+    "/v1/region",
+    "/v1/settings",
+];
+
+/// Why a call is not answered here, if another region is active.
+pub(crate) fn refusal(desk: Option<&dyn RegionDesk>, path: &str) -> Option<ApiError> {
+    let standing_by = desk?.standing_by()?;
+    let own = OWN_PATHS.contains(&path) || path.starts_with("/v1/region:");
+    (!own).then_some(ApiError::Standby(standing_by))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Standby;
+
+    impl RegionDesk for Standby {
+        fn status(&self) -> Asked<'_, RegionView> {
+            Box::pin(async { Err(RegionRefusal::Unavailable(String::new())) })
+        }
+        fn promote(&self, _force: Force) -> Asked<'_, PromotedView> {
+            Box::pin(async { Err(RegionRefusal::Unavailable(String::new())) })
+        }
+        fn demote(&self) -> Asked<'_, RegionView> {
+            Box::pin(async { Err(RegionRefusal::Unavailable(String::new())) })
+        }
+        fn drill(&self, _switch: bool) -> Asked<'_, DrillView> {
+            Box::pin(async { Err(RegionRefusal::Unavailable(String::new())) })
+        }
+        fn tail_requests(&self, _stream: String) -> Asked<'_, Option<mpsc::Receiver<TailRequestView>>> {
+            Box::pin(async { Ok(None) })
+        }
+        fn standing_by(&self) -> Option<StandingBy> {
+            Some(StandingBy { region: "west".to_owned(), active: Some("east".to_owned()) })
+        }
+    }
+
+    #[test]
+    fn a_standby_names_the_active_region_and_answers_for_itself_alone() {
+        for path in ["/livez", "/metrics", "/v1/region", "/v1/region:promote"] {
+            assert!(refusal(Some(&Standby), path).is_none(), "{path}");
+        }
+        for path in ["/v1/runs", "/v1/workflows/a/runs", "/v1/regional", "/hook"] {
+            let problem = refusal(Some(&Standby), path).unwrap().problem();
+            assert_eq!((problem.status, problem.code.as_str()), (503, "standby"));
+            assert!(problem.detail.contains("east"), "{}", problem.detail);
+        }
+        assert!(refusal(None, "/v1/runs").is_none());
+    }
+}

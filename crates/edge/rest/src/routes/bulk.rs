@@ -1,0 +1,38 @@
+//! Bulks: shown and stopped. They begin at the desk, which reaches runs wherever they are.
+
+use api_types::BulkList;
+use axum::extract::State;
+use axum::response::Response;
+use http::HeaderMap;
+use journal::Journal;
+
+use super::{Named, json};
+use crate::access::Permission;
+use crate::api::Api;
+use crate::error::ApiError;
+
+pub(super) async fn list<J: Journal>(
+    State(api): State<Api<J>>,
+    headers: HeaderMap,
+) -> Result<Response, ApiError> {
+    api.allow(&headers, Permission::Read)?;
+    Ok(json(&BulkList { items: api.all_bulks() }))
+}
+
+pub(super) async fn show<J: Journal>(
+    State(api): State<Api<J>>,
+    headers: HeaderMap,
+    Named(id): Named,
+) -> Result<Response, ApiError> {
+    api.allow(&headers, Permission::Read)?;
+    Ok(json(&api.bulk(&id)?))
+}
+
+pub(super) async fn stop<J: Journal>(
+    State(api): State<Api<J>>,
+    headers: HeaderMap,
+    Named(id): Named,
+) -> Result<Response, ApiError> {
+    let by = api.allow(&headers, Permission::Operate)?;
+    Ok(json(&api.stop_bulk(&id, by).await?))
+}

@@ -1,0 +1,153 @@
+//! What a step sends, for people to see.
+
+use api_types::CallView;
+use axum::extract::{Path, Query, State};
+use axum::response::Response;
+use engine::{Context, Subject, idempotency_key};
+use http::HeaderMap;
+use journal::Journal;
+use kernel::job::Occurrence;
+use kernel::{Fact, Run};
+use serde::Deserialize;
+use types::{StepIndex, Work};
+
+use super::json;
+use crate::access::Permission;
+use crate::api::{Api, Found};
+use crate::entrance::run_id;
+use crate::error::ApiError;
+
+/// Which of a step's works is asked about.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Asked {
+    #[default]
+    Do,
+    Alternative,
+    Undo,
+    DoInstead,
+    UndoInstead,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct CallQuery {
+    #[serde(default)]
+    work: Asked,
+    attempt: Option<u32>,
+}
+
+impl Asked {
+    const ALL: [Asked; 5] =
+        [Asked::Do, Asked::Alternative, Asked::Undo, Asked::DoInstead, Asked::UndoInstead];
+
+    fn of(self, step: StepIndex) -> Work {
+        match self {
+            Asked::Do => Work::Do(step),
+            Asked::Alternative => Work::Alternative(step),
+            Asked::Undo => Work::Undo(step),
+            Asked::DoInstead => Work::DoInstead(step),
+            Asked::UndoInstead => Work::UndoInstead(step),
+        }
+    }
+
+    fn word(self) -> &'static str {
+        match self {
+            Asked::Do => "do",
+            Asked::Alternative => "alternative",
+            Asked::Undo => "undo",
+            Asked::DoInstead => "do_instead",
+            Asked::UndoInstead => "undo_instead",
+        }
+    }
+}
+
+pub(super) async fn show<J: Journal>(
+    State(api): State<Api<J>>,
+    headers: HeaderMap,
+    Path((id, step)): Path<(String, String)>,
+    asked: Result<Query<CallQuery>, axum::extract::rejection::QueryRejection>,
+) -> Result<Response, ApiError> {
+    api.allow(&headers, Permission::Read)?;
+    let Query(CallQuery { work: asked, attempt }) =
+        asked.map_err(|error| ApiError::BadRequest(error.body_text()))?;
+    let id = run_id(&id)?;
+    let (run, reason) = match api.find(&id).await? {
+        Some(Found::Live(_, run)) => {
+            let reason = run.reason();
+            (run, reason)
+        }
+        Some(Found::Ended(ended, run)) => (run, ended.reason),
+        Some(Found::Waiting(_)) => {
+            return Err(ApiError::NotFound(format!("run {id} waits in the inbox and has no steps yet")));
+        }
+        None => return Err(ApiError::NotFound(format!("no run {id}"))),
+    };
+    let names = api.step_names(&run);
+    let index = names.iter().position(|name| name.as_str() == step).ok_or_else(|| {
+        let known: Vec<_> = names.iter().map(|name| name.as_str()).collect();
+        ApiError::NotFound(format!("no step '{step}' in run {id}; the steps are {}", known.join(", ")))
+    })?;
+    let index = StepIndex(index as u16);
+    let subject = subject(&api, &run)?;
+    let works: Vec<Asked> =
+        Asked::ALL.into_iter().filter(|asked| has(&subject, &run, asked.of(index))).collect();
+    if !works.contains(&asked) {
+        let word = asked.word();
+        return Err(ApiError::NotFound(format!("work: there is no {word} of step {step}")));
+    }
+    let work = asked.of(index);
+    let attempt = attempt.unwrap_or_else(|| newest_attempt(&run, work));
+    let mut context = Context::of(&run, work, reason);
+    context.parked_count = parked_before(&run, work);
+    let sent = (api.calls)(&subject, &context, work, attempt);
+    Ok(json(&CallView {
+        step,
+        work: asked.word().to_owned(),
+        works: works.into_iter().map(|asked| asked.word().to_owned()).collect(),
+        attempt,
+        idempotency_key: idempotency_key(&subject, &context, work),
+        sent,
+    }))
+}
+
+fn subject<J: Journal>(api: &Api<J>, run: &Run) -> Result<Subject, ApiError> {
+    if let Some(occurrence) = Occurrence::of_request(&run.request) {
+        return Ok(Subject::Job(Box::new(occurrence)));
+    }
+    let version = run.request.version;
+    let catalog = api.catalog();
+    let entry = catalog.version(&run.request.workflow, version);
+    let entry = entry.expect("a run's workflow version is never removed");
+    Ok(Subject::Workflow { definition: entry.definition.clone(), version })
+}
+
+/// Whether there is such a work: one that the workflow declares, or one that a person named. A job's errorAction may be
+/// missing; its run says so when it is asked for.
+fn has(subject: &Subject, run: &Run, work: Work) -> bool {
+    match (work, subject) {
+        (Work::DoInstead(_) | Work::UndoInstead(_), _) => begun(run, work).is_some(),
+        (_, Subject::Workflow { definition, .. }) => definition.declares(work),
+        (_, Subject::Job(_)) => !matches!(work, Work::Undo(_)),
+    }
+}
+
+/// The last attempt that began, or the first that will.
+fn newest_attempt(run: &Run, asked: Work) -> u32 {
+    begun(run, asked).map_or(1, |(_, attempt)| attempt)
+}
+
+/// How often the run had been parked when the work began last: the key of what a person named counts it.
+fn parked_before(run: &Run, asked: Work) -> u32 {
+    let Some((place, _)) = begun(run, asked) else { return run.parked_count };
+    let parked = run.timeline[..place].iter().filter(|moment| matches!(moment.fact, Fact::Parked { .. }));
+    u32::try_from(parked.count()).unwrap_or(u32::MAX)
+}
+
+/// The last attempt that began: its place in the timeline, and its number.
+fn begun(run: &Run, asked: Work) -> Option<(usize, u32)> {
+    run.timeline.iter().enumerate().rev().find_map(|(place, moment)| match &moment.fact {
+        Fact::Started { work, attempt } if *work == asked => Some((place, *attempt)),
+        _ => None,
+    })
+}

@@ -1,0 +1,173 @@
+//! Runs and what can be asked of them.
+
+use api_types::{DecisionKind, DecisionRequest, Time};
+use axum::extract::{Query, Request, State};
+use axum::response::Response;
+use http::{HeaderMap, StatusCode, Uri};
+use journal::Journal;
+use kernel::{Command, Decision};
+use serde::Deserialize;
+use types::{Key, RunStatus, StepIndex, WorkflowName};
+use view::RunQuery;
+
+use super::{Named, json};
+use crate::access::Permission;
+use crate::api::{Api, Found};
+use crate::body;
+use crate::entrance::run_id;
+use crate::error::ApiError;
+use crate::limits::{DECISION_BYTES_MAX, PAGE_ITEMS_DEFAULT, PAGE_ITEMS_MAX};
+use crate::listing;
+use crate::own_route;
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ListQuery {
+    workflow: Option<WorkflowName>,
+    status: Option<RunStatus>,
+    key: Option<Key>,
+    from: Option<Time>,
+    to: Option<Time>,
+    limit: Option<usize>,
+    cursor: Option<String>,
+}
+
+impl ListQuery {
+    fn into_query(self) -> Result<RunQuery, ApiError> {
+        let limit = self.limit.unwrap_or(PAGE_ITEMS_DEFAULT);
+        if !(1..=PAGE_ITEMS_MAX).contains(&limit) {
+            return Err(ApiError::BadRequest(format!("limit: {limit} is not 1 to {PAGE_ITEMS_MAX}")));
+        }
+        Ok(RunQuery {
+            workflow: self.workflow,
+            status: self.status,
+            key: self.key,
+            from: self.from.map(|time| time.0),
+            to: self.to.map(|time| time.0),
+            partition: None,
+            limit,
+            cursor: self.cursor,
+            among: None,
+        })
+    }
+}
+
+pub(super) type Asked = Result<Query<ListQuery>, axum::extract::rejection::QueryRejection>;
+
+fn query(asked: Asked) -> Result<RunQuery, ApiError> {
+    let Query(asked) = asked.map_err(|error| ApiError::BadRequest(error.body_text()))?;
+    asked.into_query()
+}
+
+/// What the address of a list of runs asks for.
+pub(crate) fn run_query(uri: &Uri, parked: bool) -> Result<RunQuery, ApiError> {
+    let query = query(Query::try_from_uri(uri))?;
+    Ok(if parked { RunQuery { status: Some(RunStatus::Parked), ..query } } else { query })
+}
+
+pub(super) async fn list<J: Journal>(
+    State(api): State<Api<J>>,
+    headers: HeaderMap,
+    asked: Asked,
+) -> Result<Response, ApiError> {
+    api.allow(&headers, Permission::Read)?;
+    Ok(json(&listing::page(&api, query(asked)?).await?))
+}
+
+pub(super) async fn parked<J: Journal>(
+    State(api): State<Api<J>>,
+    headers: HeaderMap,
+    asked: Asked,
+) -> Result<Response, ApiError> {
+    api.allow(&headers, Permission::Read)?;
+    let query = RunQuery { status: Some(RunStatus::Parked), ..query(asked)? };
+    Ok(json(&listing::page(&api, query).await?))
+}
+
+pub(super) async fn show<J: Journal>(
+    State(api): State<Api<J>>,
+    headers: HeaderMap,
+    Named(id): Named,
+) -> Result<Response, ApiError> {
+    api.allow(&headers, Permission::Read)?;
+    Ok(own_route::json(StatusCode::OK, api.show(&run_id(&id)?).await?))
+}
+
+pub(super) async fn cancel<J: Journal>(
+    State(api): State<Api<J>>,
+    headers: HeaderMap,
+    Named(id): Named,
+) -> Result<Response, ApiError> {
+    let by = api.allow_operator(&headers)?;
+    let id = run_id(&id)?;
+    api.cancel(&id, &by).await?;
+    Ok(own_route::json(StatusCode::ACCEPTED, api.show(&id).await?))
+}
+
+pub(super) async fn decide<J: Journal>(
+    State(api): State<Api<J>>,
+    Named(id): Named,
+    request: Request,
+) -> Result<Response, ApiError> {
+    let by = api.allow_operator(request.headers())?;
+    let id = run_id(&id)?;
+    let bytes = body::read(request, DECISION_BYTES_MAX).await?;
+    let asked: DecisionRequest = serde_json::from_slice(&bytes)
+        .map_err(|error| ApiError::BadRequest(format!("the decision: {error}")))?;
+    if asked.decision.needs_note() && asked.note.trim().is_empty() {
+        return Err(ApiError::BadRequest("note: say why; it is kept in the run's timeline".to_owned()));
+    }
+    let (partition, decision) = match api.find(&id).await? {
+        None => return Err(ApiError::NotFound(format!("no run {id}"))),
+        Some(Found::Live(partition, run)) => (partition, decision(&api, &run, &asked)?),
+        Some(found) => {
+            let rejection = match found.status() {
+                status if status.is_final() => kernel::Rejection::Ended(status),
+                status => kernel::Rejection::NotParked(status),
+            };
+            return Err(engine::CommandError::Rejected(rejection).into());
+        }
+    };
+    let command = Command::Decide { decision, note: asked.note };
+    api.command(partition, &id, &by, command).await?;
+    Ok(own_route::json(StatusCode::OK, api.show(&id).await?))
+}
+
+fn decision<J: Journal>(
+    api: &Api<J>,
+    run: &kernel::Run,
+    asked: &DecisionRequest,
+) -> Result<Decision, ApiError> {
+    let named = asked.step.as_deref().map(|name| step(run, name)).transpose()?;
+    let needed =
+        || named.ok_or_else(|| ApiError::BadRequest("step: say which step is decided on".to_owned()));
+    Ok(match asked.decision {
+        DecisionKind::Retry => Decision::Retry { step: named },
+        DecisionKind::RetryFrom => Decision::RetryFrom { step: needed()? },
+        DecisionKind::Skip => Decision::Skip { step: needed()? },
+        DecisionKind::ByHand => {
+            let output =
+                asked.output.as_ref().map(|json| bytes::Bytes::copy_from_slice(json.get().as_bytes()));
+            Decision::ByHand { step: needed()?, output }
+        }
+        DecisionKind::Instead => {
+            let action = asked.action.as_ref().map(|json| json.get().to_owned());
+            let action =
+                action.ok_or_else(|| ApiError::BadRequest("action: say what to call instead".to_owned()))?;
+            let catalog = api.catalog();
+            let entry = catalog.version(&run.request.workflow, run.request.version);
+            let entry = entry.expect("a live run's workflow version is never removed");
+            entry.definition.parse_action(&action).map_err(ApiError::Invalid)?;
+            Decision::Instead { step: needed()?, action }
+        }
+        DecisionKind::GiveUp => Decision::GiveUp,
+    })
+}
+
+fn step(run: &kernel::Run, name: &str) -> Result<StepIndex, ApiError> {
+    let found = run.each_step().find(|(_, plan, _)| plan.name.as_str() == name);
+    found.map(|(index, _, _)| index).ok_or_else(|| {
+        let known: Vec<_> = run.each_step().map(|(_, plan, _)| plan.name.to_string()).collect();
+        ApiError::BadRequest(format!("step: no step '{name}'; the steps are {}", known.join(", ")))
+    })
+}

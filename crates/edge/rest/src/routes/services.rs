@@ -1,0 +1,44 @@
+//! Services: how they are doing, and what people say about them.
+
+use api_types::ServiceRequest;
+use axum::extract::{Request, State};
+use axum::response::Response;
+use http::HeaderMap;
+use journal::Journal;
+
+use super::{Items, Named, json};
+use crate::access::Permission;
+use crate::api::Api;
+use crate::body;
+use crate::error::ApiError;
+use crate::limits::SERVICE_REQUEST_BYTES_MAX;
+
+pub(super) async fn list<J: Journal>(
+    State(api): State<Api<J>>,
+    headers: HeaderMap,
+) -> Result<Response, ApiError> {
+    api.allow(&headers, Permission::Read)?;
+    Ok(json(&Items { items: api.services() }))
+}
+
+pub(super) async fn show<J: Journal>(
+    State(api): State<Api<J>>,
+    headers: HeaderMap,
+    Named(name): Named,
+) -> Result<Response, ApiError> {
+    api.allow(&headers, Permission::Read)?;
+    Ok(json(&api.service(&name)?))
+}
+
+pub(super) async fn put<J: Journal>(
+    State(api): State<Api<J>>,
+    Named(name): Named,
+    request: Request,
+) -> Result<Response, ApiError> {
+    let by = api.allow(request.headers(), Permission::Operate)?.to_owned();
+    let bytes = body::read(request, SERVICE_REQUEST_BYTES_MAX).await?;
+    let said: ServiceRequest = serde_json::from_slice(&bytes).map_err(|error| {
+        ApiError::BadRequest(format!("breaker, limit and note are what can be said: {error}"))
+    })?;
+    Ok(json(&api.say_of_service(&name, said, &by).await?))
+}

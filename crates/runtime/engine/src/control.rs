@@ -1,0 +1,389 @@
+//! The control partition: workflows and named documents, changed by durable events that every instance follows.
+
+mod book;
+mod documents;
+
+use std::sync::Arc;
+
+use host::Clock;
+use journal::codec;
+use journal::{AppendError, Journal, ReadError, Snapshot};
+use tokio::sync::{Mutex, watch};
+use types::{Epoch, PartitionId, Seq, WorkflowName};
+use workflow::{Definition, Problems};
+
+use self::book::{Book, ControlEvent};
+pub use self::documents::{Document, Documents, Expected, Shelves};
+use crate::limits::{
+    CLAIM_PATIENCE, DOCUMENT_BYTES_MAX, DOCUMENT_NAME_BYTES_MAX, DOCUMENTS_MAX, RECOVERY_READ_BYTES,
+};
+use crate::recovery::{Kept, in_time, snapshot_lost};
+use crate::{Catalog, Catalogs, Entry};
+
+/// The control partition, as its owner or one of those who follow it. Cheap to clone.
+pub struct Control<J>(Arc<Inner<J>>);
+
+impl<J> Clone for Control<J> {
+    fn clone(&self) -> Control<J> {
+        Control(self.0.clone())
+    }
+}
+
+struct Inner<J> {
+    journal: Arc<J>,
+    catalogs: Catalogs,
+    documents: Documents,
+    clock: Clock,
+    // One change at a time: each is checked against what it changes. Held across the commit.
+    book: Mutex<Book>,
+    /// The epoch under which it is owned here; changes while the book is held.
+    owned: watch::Sender<Option<Epoch>>,
+}
+
+/// What applying a workflow came to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Applied {
+    pub name: WorkflowName,
+    pub version: u32,
+    /// False when the same text was already in force.
+    pub changed: bool,
+}
+
+/// Why a workflow was not applied.
+#[derive(Debug, thiserror::Error)]
+pub enum ApplyError {
+    #[error("{0}")]
+    Invalid(Problems),
+    #[error("route {route} belongs to workflow {owner}")]
+    RouteTaken { route: String, owner: WorkflowName },
+    #[error("the workflow is at version {current}, not at the version that If-Match names")]
+    Changed { current: u32 },
+    #[error("the control partition is not held here")]
+    NotHeld,
+    #[error(transparent)]
+    Journal(#[from] AppendError),
+}
+
+/// Why a workflow was not deleted.
+#[derive(Debug, thiserror::Error)]
+pub enum DeleteError {
+    #[error("no workflow has this name")]
+    NotFound,
+    #[error("the control partition is not held here")]
+    NotHeld,
+    #[error(transparent)]
+    Journal(#[from] AppendError),
+}
+
+/// Why a document was not kept.
+#[derive(Debug, thiserror::Error)]
+pub enum KeepError {
+    #[error("the document has {bytes} bytes; at most {DOCUMENT_BYTES_MAX} are kept")]
+    TooLarge { bytes: usize },
+    #[error("the name has {bytes} bytes; at most {DOCUMENT_NAME_BYTES_MAX} are kept")]
+    NameTooLong { bytes: usize },
+    #[error("{DOCUMENTS_MAX} documents are kept there already; remove one first")]
+    TooMany,
+    #[error("the document has changed meanwhile")]
+    Changed { current: Option<u64> },
+    #[error("the control partition is not held here")]
+    NotHeld,
+    #[error(transparent)]
+    Journal(#[from] AppendError),
+}
+
+/// Why the control partition cannot be opened.
+#[derive(Debug, thiserror::Error)]
+pub enum ControlError {
+    #[error("claiming the control partition: {0}")]
+    Claim(#[from] AppendError),
+    #[error("the journal has not answered the claim of the control partition for {} s", CLAIM_PATIENCE.as_secs())]
+    Unanswered,
+    #[error("reading the control partition: {0}")]
+    Read(#[from] ReadError),
+    #[error("the control partition could be read through {tail} only, and ends at {events_tail}")]
+    Short { tail: Seq, events_tail: Seq },
+    #[error("{}", snapshot_lost(PartitionId::CONTROL, *found, *first, *kept))]
+    SnapshotLost { found: Seq, first: Seq, kept: Kept },
+    #[error(
+        "event {seq} of the control partition cannot be read; it was written by a newer version of Sortie"
+    )]
+    Decode { seq: Seq },
+    #[error("version {version} of workflow {name} no longer parses: {problems}")]
+    Definition { name: WorkflowName, version: u32, problems: Problems },
+}
+
+impl<J: Journal> Control<J> {
+    /// Claims the control partition and reads every workflow.
+    pub async fn open(journal: Arc<J>, clock: Clock) -> Result<Control<J>, ControlError> {
+        let control = Control::follow(journal, clock);
+        control.take().await?;
+        Ok(control)
+    }
+
+    /// A follower, which knows nothing until it has looked.
+    pub fn follow(journal: Arc<J>, clock: Clock) -> Control<J> {
+        let (catalogs, documents) = (Catalogs::default(), Documents::default());
+        let (book, owned) = (Mutex::default(), watch::Sender::default());
+        Control(Arc::new(Inner { journal, catalogs, documents, clock, book, owned }))
+    }
+
+    /// Becomes the owner: from now on changes are made here.
+    pub async fn take(&self) -> Result<Epoch, ControlError> {
+        let inner = &self.0;
+        let mut book = inner.book.lock().await;
+        let claimed = in_time(&*inner.journal, inner.journal.claim(PartitionId::CONTROL)).await;
+        let claim = claimed.map_err(|_| ControlError::Unanswered)??;
+        // From the beginning: what was followed may be of a history that another region has replaced by force.
+        *book = Book::default();
+        inner.catch_up(&mut book).await?;
+        if book.tail < claim.events_tail {
+            return Err(ControlError::Short { tail: book.tail, events_tail: claim.events_tail });
+        }
+        inner.owned.send_replace(Some(claim.epoch));
+        inner.snapshot(&book, claim.epoch).await;
+        Ok(claim.epoch)
+    }
+
+    /// Stops making changes; follows from now on.
+    pub async fn release(&self) {
+        let _book = self.0.book.lock().await;
+        self.0.owned.send_replace(None);
+    }
+
+    /// The epoch under which the control partition is owned here, while it is.
+    pub fn owned(&self) -> watch::Receiver<Option<Epoch>> {
+        self.0.owned.subscribe()
+    }
+
+    /// Lets the next look begin anew. What is owned here stays as it is until then: it was read from the beginning.
+    pub async fn forget(&self) {
+        self.0.book.lock().await.outlived = true;
+    }
+
+    /// Reads what others have changed since the last look.
+    pub async fn look(&self) -> Result<(), ControlError> {
+        let mut book = self.0.book.lock().await;
+        if self.0.owned.borrow().is_some() {
+            return Ok(());
+        }
+        if book.outlived {
+            *book = Book::default();
+        }
+        self.0.catch_up(&mut book).await
+    }
+
+    pub fn catalogs(&self) -> &Catalogs {
+        &self.0.catalogs
+    }
+
+    pub fn documents(&self) -> &Documents {
+        &self.0.documents
+    }
+
+    /// Puts a document in the place of the one of its shelf and name, or removes that one. Answers with the version
+    /// that is kept now. A text that is already there is not written again.
+    pub async fn keep(
+        &self,
+        shelf: &str,
+        name: &str,
+        document: Option<String>,
+        by: &str,
+        expected: Expected,
+    ) -> Result<Option<u64>, KeepError> {
+        let (inner, shelf, name, by) = (self.0.clone(), shelf.to_owned(), name.to_owned(), by.to_owned());
+        let kept =
+            host::spawn(
+                "keep document",
+                async move { inner.keep(shelf, name, document, by, expected).await },
+            );
+        kept.await.expect("a task that panics takes the process down")
+    }
+
+    /// Makes a definition the current version of its workflow. `if_version` must be the current one, if given.
+    pub async fn apply(
+        &self,
+        source: &str,
+        by: &str,
+        if_version: Option<u32>,
+    ) -> Result<Applied, ApplyError> {
+        let (inner, source, by) = (self.0.clone(), source.to_owned(), by.to_owned());
+        // A task of its own: a client that goes away must not leave a change half made.
+        let applied =
+            host::spawn("apply workflow", async move { inner.apply(&source, &by, if_version).await });
+        applied.await.expect("a task that panics takes the process down")
+    }
+
+    /// Ends a workflow: new requests are refused, runs under way go on with their versions.
+    pub async fn delete(&self, name: &WorkflowName, by: &str) -> Result<(), DeleteError> {
+        let (inner, name, by) = (self.0.clone(), name.clone(), by.to_owned());
+        let deleted = host::spawn("delete workflow", async move { inner.delete(&name, &by).await });
+        deleted.await.expect("a task that panics takes the process down")
+    }
+}
+
+impl<J: Journal> Inner<J> {
+    async fn apply(&self, source: &str, by: &str, if_version: Option<u32>) -> Result<Applied, ApplyError> {
+        let definition = Definition::parse(source).map_err(ApplyError::Invalid)?;
+        let name = definition.name().clone();
+        let mut book = self.book.lock().await;
+        let Some(epoch) = *self.owned.borrow() else { return Err(ApplyError::NotHeld) };
+        let catalog = self.catalogs.load();
+        let current = catalog.current(&name);
+        let current_version = current.map_or(0, |entry| entry.version);
+        if if_version.is_some_and(|version| version != current_version) {
+            return Err(ApplyError::Changed { current: current_version });
+        }
+        if let Some(entry) = current.filter(|entry| entry.definition.source() == source) {
+            return Ok(Applied { name, version: entry.version, changed: false });
+        }
+        if let Some(route) = definition.accept().route()
+            && let Some(other) = catalog.by_route(route)
+            && *other.definition.name() != name
+        {
+            let owner = other.definition.name().clone();
+            return Err(ApplyError::RouteTaken { route: route.to_owned(), owner });
+        }
+        let version = catalog.latest_version(&name) + 1;
+        let (at, by, source) = (self.clock.now(), by.to_owned(), source.to_owned());
+        self.commit(
+            &mut book,
+            epoch,
+            ControlEvent::WorkflowApplied { name: name.clone(), version, source, at, by: by.clone() },
+        )
+        .await?;
+        let mut next = Catalog::clone(&catalog);
+        next.insert(Entry {
+            version,
+            definition: Arc::new(definition),
+            applied_at: at,
+            applied_by: by.into(),
+        });
+        self.catalogs.store(next);
+        book.catalog_is_known();
+        Ok(Applied { name, version, changed: true })
+    }
+
+    async fn delete(&self, name: &WorkflowName, by: &str) -> Result<(), DeleteError> {
+        let mut book = self.book.lock().await;
+        let Some(epoch) = *self.owned.borrow() else { return Err(DeleteError::NotHeld) };
+        let catalog = self.catalogs.load();
+        catalog.current(name).ok_or(DeleteError::NotFound)?;
+        let (at, by) = (self.clock.now(), by.to_owned());
+        self.commit(&mut book, epoch, ControlEvent::WorkflowDeleted { name: name.clone(), at, by }).await?;
+        let mut next = Catalog::clone(&catalog);
+        next.retire(name);
+        self.catalogs.store(next);
+        book.catalog_is_known();
+        Ok(())
+    }
+
+    async fn keep(
+        &self,
+        shelf: String,
+        name: String,
+        document: Option<String>,
+        by: String,
+        expected: Expected,
+    ) -> Result<Option<u64>, KeepError> {
+        let bytes = document.as_ref().map_or(0, String::len);
+        if bytes > DOCUMENT_BYTES_MAX {
+            return Err(KeepError::TooLarge { bytes });
+        }
+        if name.len() > DOCUMENT_NAME_BYTES_MAX {
+            return Err(KeepError::NameTooLong { bytes: name.len() });
+        }
+        let mut book = self.book.lock().await;
+        let Some(epoch) = *self.owned.borrow() else { return Err(KeepError::NotHeld) };
+        let current = book.shelves.get(&shelf, &name);
+        let current_version = current.map(|current| current.version);
+        if !expected.holds(current_version) {
+            return Err(KeepError::Changed { current: current_version });
+        }
+        if current.map(|current| &*current.text) == document.as_deref() {
+            return Ok(current_version);
+        }
+        if current.is_none() && book.shelves.count(&shelf) >= DOCUMENTS_MAX {
+            return Err(KeepError::TooMany);
+        }
+        // The number of its frame: no other change ever has it.
+        let version = book.tail.next().0;
+        let kept = document.is_some().then_some(version);
+        let event = ControlEvent::Kept { shelf, name, version, document, at: self.clock.now(), by };
+        self.commit(&mut book, epoch, event).await?;
+        self.documents.store(&book.shelves);
+        Ok(kept)
+    }
+
+    async fn commit(&self, book: &mut Book, epoch: Epoch, event: ControlEvent) -> Result<(), AppendError> {
+        let frame = codec::encode(&event);
+        match self.journal.append(PartitionId::CONTROL, epoch, book.tail, frame).await {
+            Ok(seq) => book.tail = seq,
+            Err(error @ (AppendError::Full | AppendError::TooLarge { .. })) => return Err(error),
+            Err(error) => {
+                // Who takes it next finds out what is there.
+                tracing::warn!(%error, "the control partition is let go");
+                self.owned.send_replace(None);
+                return Err(error);
+            }
+        }
+        book.push(event);
+        self.snapshot(book, epoch).await;
+        Ok(())
+    }
+
+    /// Reads everything behind the book, from a newer snapshot when the journal has forgotten what comes next.
+    async fn catch_up(&self, book: &mut Book) -> Result<(), ControlError> {
+        loop {
+            match self.journal.read(PartitionId::CONTROL, book.tail.next(), RECOVERY_READ_BYTES).await {
+                Ok(records) if records.is_empty() => break,
+                Ok(records) => {
+                    for record in records {
+                        let event = codec::decode(&record.bytes)
+                            .map_err(|_| ControlError::Decode { seq: record.seq })?;
+                        book.push(event);
+                        book.tail = record.seq;
+                    }
+                }
+                Err(ReadError::Trimmed { first, .. }) => self.read_snapshot(book, first).await?,
+                Err(error) => return Err(error.into()),
+            }
+        }
+        if let Some(catalog) = book.changed_catalog()? {
+            self.catalogs.store(catalog);
+        }
+        self.documents.store(&book.shelves);
+        Ok(())
+    }
+
+    /// The journal begins at `first`: the snapshot must reach there.
+    async fn read_snapshot(&self, book: &mut Book, first: Seq) -> Result<(), ControlError> {
+        let snapshot = self.journal.snapshot_get(PartitionId::CONTROL).await?;
+        let found = snapshot.as_ref().map_or(Seq::ZERO, |snapshot| snapshot.through);
+        match snapshot.filter(|snapshot| snapshot.through > book.tail && snapshot.through.next() >= first) {
+            None => {
+                let (found, kept) = (found.max(book.tail), Kept::by(&*self.journal));
+                Err(ControlError::SnapshotLost { found, first, kept })
+            }
+            Some(snapshot) => {
+                book.restore(&snapshot.bytes, found).map_err(|_| ControlError::Decode { seq: found })
+            }
+        }
+    }
+
+    /// Keeps the book in a snapshot and lets the journal forget its frames: one log holds all partitions, and
+    /// the oldest frame that anybody needs keeps everything behind it.
+    async fn snapshot(&self, book: &Book, epoch: Epoch) {
+        if book.tail == Seq::ZERO {
+            return;
+        }
+        let snapshot = Snapshot { through: book.tail, bytes: book.snapshot() };
+        let stored = match self.journal.snapshot_put(PartitionId::CONTROL, epoch, snapshot).await {
+            Ok(()) => self.journal.trim(PartitionId::CONTROL, epoch, book.tail.next(), Seq(1)).await,
+            Err(error) => Err(error),
+        };
+        if let Err(error) = stored {
+            tracing::warn!(%error, "the workflows could not be kept in a snapshot; the journal keeps growing");
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! Named documents of the control partition: on a shelf, under a name, the newest text of each.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use tokio::sync::watch;
+use types::Timestamp;
+
+/// A document as it was kept last.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Document {
+    /// JSON, by convention of those who keep it.
+    pub text: Arc<str>,
+    /// Higher with every change, and never the same twice on one shelf and name, also after a removal.
+    pub version: u64,
+    pub at: Timestamp,
+    pub by: Arc<str>,
+}
+
+/// All documents at one moment.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Shelves(BTreeMap<String, BTreeMap<String, Document>>);
+
+impl Shelves {
+    pub fn get(&self, shelf: &str, name: &str) -> Option<&Document> {
+        self.0.get(shelf)?.get(name)
+    }
+
+    /// The documents of a shelf, by name.
+    pub fn all(&self, shelf: &str) -> impl DoubleEndedIterator<Item = (&str, &Document)> {
+        self.0.get(shelf).into_iter().flatten().map(|(name, document)| (name.as_str(), document))
+    }
+
+    pub(super) fn count(&self, shelf: &str) -> usize {
+        self.0.get(shelf).map_or(0, BTreeMap::len)
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = (&str, &str, &Document)> {
+        let shelves = self.0.iter();
+        shelves
+            .flat_map(|(shelf, all)| all.iter().map(move |(name, one)| (shelf.as_str(), name.as_str(), one)))
+    }
+
+    pub(super) fn put(&mut self, shelf: String, name: String, document: Document) {
+        self.0.entry(shelf).or_default().insert(name, document);
+    }
+
+    pub(super) fn remove(&mut self, shelf: &str, name: &str) {
+        let Some(all) = self.0.get_mut(shelf) else { return };
+        all.remove(name);
+        if all.is_empty() {
+            self.0.remove(shelf);
+        }
+    }
+}
+
+/// The documents as every part of the process sees them. Cheap to clone.
+#[derive(Clone, Default)]
+pub struct Documents(Arc<watch::Sender<Arc<Shelves>>>);
+
+impl Documents {
+    pub fn load(&self) -> Arc<Shelves> {
+        self.0.borrow().clone()
+    }
+
+    /// Tells of every change, wherever it was made.
+    pub fn watch(&self) -> watch::Receiver<Arc<Shelves>> {
+        self.0.subscribe()
+    }
+
+    pub(super) fn store(&self, shelves: &Shelves) {
+        self.0.send_if_modified(|current| {
+            let differs = **current != *shelves;
+            if differs {
+                *current = Arc::new(shelves.clone());
+            }
+            differs
+        });
+    }
+}
+
+/// What must be so for a document to be changed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Expected {
+    Anything,
+    /// Nothing is kept under the name.
+    Absent,
+    /// This version is the newest.
+    Version(u64),
+}
+
+impl Expected {
+    pub(super) fn holds(self, current: Option<u64>) -> bool {
+        match self {
+            Expected::Anything => true,
+            Expected::Absent => current.is_none(),
+            Expected::Version(version) => current == Some(version),
+        }
+    }
+}

@@ -1,0 +1,314 @@
+//! The engine: all partitions of the process, behind one handle.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use host::Clock;
+use journal::Journal;
+use kernel::queue::{QueueRef, Queues, Settle};
+use kernel::{Command, Rejection, State};
+use tokio::sync::mpsc::UnboundedSender;
+use tokio::sync::{oneshot, watch};
+use types::{Epoch, PartitionId, RunId};
+use view::{Ids, View};
+
+use crate::holdings::Holdings;
+use crate::jobs::{JobAnswer, JobCommand, JobError};
+use crate::limits::{
+    CALLS_MAX, FIRING_CALLS_MAX, HISTORY_MAX_PER_JOB, LIVE_BYTES_MAX, LIVE_RUNS_MAX, SNAPSHOT_AFTER_BYTES,
+};
+use crate::partition::{Message, Shared};
+use crate::queues::{QueueAnswer, QueueCommand, QueueError};
+use crate::{Catalogs, Effects, Metrics, Reading, RecoveryError};
+
+/// How much the engine may do at once.
+#[derive(Debug, Clone, Copy)]
+pub struct Settings {
+    pub partitions: u16,
+    pub calls_max_per_partition: usize,
+    /// Jobs fire while fewer calls than these are owed or under way.
+    pub firing_calls_max_per_partition: usize,
+    pub live_runs_max_per_partition: usize,
+    /// Bytes of the requests of runs in memory at which no more requests are taken.
+    pub live_bytes_max_per_partition: usize,
+    /// Unfinished requests up to which clients that wait for their yes go first: beyond, a spike no longer fits into
+    /// the backlog, and ending runs is what makes room.
+    pub spike_unfinished_max: usize,
+    pub snapshot_after_bytes: u64,
+    /// Ended occurrences that are kept of a job.
+    pub history_max_per_job: usize,
+    /// Resident memory above which queues and topics take no messages.
+    pub memory_bytes_max: u64,
+}
+
+impl Settings {
+    /// The limits of the process, shared out evenly.
+    pub fn for_partitions(partitions: u16) -> Settings {
+        let share = |total: usize| (total / usize::from(partitions)).max(1);
+        Settings {
+            partitions,
+            calls_max_per_partition: share(CALLS_MAX),
+            firing_calls_max_per_partition: share(FIRING_CALLS_MAX),
+            live_runs_max_per_partition: share(LIVE_RUNS_MAX),
+            live_bytes_max_per_partition: share(LIVE_BYTES_MAX),
+            spike_unfinished_max: usize::MAX,
+            snapshot_after_bytes: SNAPSHOT_AFTER_BYTES,
+            history_max_per_job: HISTORY_MAX_PER_JOB,
+            memory_bytes_max: u64::MAX,
+        }
+    }
+}
+
+/// Why a command was not carried out.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum CommandError {
+    #[error(transparent)]
+    Rejected(#[from] Rejection),
+    #[error("partition {partition} is stopped: {reason}")]
+    Stopped { partition: PartitionId, reason: String },
+    /// Another instance has it, or nobody at this moment.
+    #[error("partition {partition} is not held here")]
+    NotHeld { partition: PartitionId },
+    /// It was lost, or let go, with the command under way.
+    #[error("partition {partition} changed hands before it answered: whether it was done is not known")]
+    Unknown { partition: PartitionId },
+}
+
+impl CommandError {
+    /// What is said of a partition that has ended in order, with nothing done.
+    pub(crate) fn of_end(partition: PartitionId, is_shared: bool) -> CommandError {
+        if is_shared {
+            CommandError::NotHeld { partition }
+        } else {
+            CommandError::Stopped { partition, reason: "the process is stopping".to_owned() }
+        }
+    }
+}
+
+/// Where a partition stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PartitionInfo {
+    pub id: PartitionId,
+    /// Why it is stopped, if it is.
+    pub stopped: Option<String>,
+}
+
+/// The partitions that this process holds. Cheap to clone.
+#[derive(Clone)]
+pub struct Engine(Arc<Holdings>);
+
+impl Engine {
+    /// An engine that holds nothing yet.
+    pub fn new<J: Journal>(
+        journal: Arc<J>,
+        view: View,
+        ids: Arc<Ids>,
+        catalogs: Catalogs,
+        effects: Arc<dyn Effects>,
+        clock: Clock,
+        settings: Settings,
+        metrics: Metrics,
+    ) -> Engine {
+        let calls_held = Arc::default();
+        let memory = host::Memory::new(settings.memory_bytes_max);
+        let shared =
+            Shared { journal, view, ids, catalogs, effects, clock, settings, metrics, calls_held, memory };
+        Engine(Arc::new(Holdings::new(shared)))
+    }
+
+    /// Brings all partitions back and starts their loops. A partition that cannot come back is stopped, with
+    /// its reason; the others run.
+    pub async fn start<J: Journal>(
+        journal: Arc<J>,
+        view: View,
+        ids: Arc<Ids>,
+        catalogs: Catalogs,
+        effects: Arc<dyn Effects>,
+        clock: Clock,
+        settings: Settings,
+        metrics: Metrics,
+    ) -> Engine {
+        let engine = Engine::new(journal, view, ids, catalogs, effects, clock, settings, metrics);
+        engine.take_all().await;
+        engine
+    }
+
+    /// Takes every partition. One that cannot come back is stopped, with its reason; the others run.
+    pub async fn take_all(&self) {
+        let taking = (0..self.0.count()).map(PartitionId).map(|id| {
+            let engine = self.clone();
+            // A task each: recovery is work, and there is more than one core.
+            host::spawn("recover partition", async move { engine.take(id).await })
+        });
+        for taken in taking.collect::<Vec<_>>() {
+            // Why it is stopped can be asked of the engine.
+            let _ = taken.await.expect("a recovery does not panic");
+        }
+    }
+
+    /// Claims a partition, brings it back and runs it from now on. One that cannot come back is stopped, until it is
+    /// taken again.
+    pub async fn take(&self, partition: PartitionId) -> Result<Epoch, RecoveryError> {
+        self.0.take(partition).await
+    }
+
+    /// Lets go of a partition: starts nothing more, waits for a time until the calls under way have ended, and leaves
+    /// a snapshot for the next owner. False when they had not ended; they are made again by the next owner.
+    pub async fn release(&self, partition: PartitionId, patience: Duration) -> bool {
+        self.0.release(partition, patience).await
+    }
+
+    /// Whether a partition runs here.
+    pub fn holds(&self, partition: PartitionId) -> bool {
+        self.0.holds(partition)
+    }
+
+    /// What runs here, and under which epochs.
+    pub fn held(&self) -> BTreeMap<PartitionId, Epoch> {
+        self.0.held()
+    }
+
+    /// Counts the partitions that this engine held and lost: overtaken by another owner, or stopped.
+    pub fn lost(&self) -> watch::Receiver<u64> {
+        self.0.lost()
+    }
+
+    /// Starts no calls until it may again: what is owed waits.
+    pub fn hold_calls(&self, held: bool) {
+        self.0.hold_calls(held);
+    }
+
+    /// Whether calls wait until they may be started again.
+    pub fn calls_are_held(&self) -> bool {
+        self.0.calls_are_held()
+    }
+
+    /// Gives a command to the partition of a run and waits until it is durable.
+    pub async fn command(
+        &self,
+        partition: PartitionId,
+        id: RunId,
+        by: String,
+        command: Command,
+    ) -> Result<(), CommandError> {
+        let (reply, answer) = oneshot::channel();
+        self.send(partition, Message::Command { id, by, command, reply })?;
+        match answer.await {
+            Ok(result) => result,
+            Err(_) => Err(self.0.unanswered(partition)),
+        }
+    }
+
+    /// Asks something about a collection or its jobs of the partition that holds them; the answer is durable.
+    pub async fn job(&self, partition: PartitionId, command: JobCommand) -> Result<JobAnswer, JobError> {
+        let (reply, answer) = oneshot::channel();
+        self.send(partition, Message::Job { command, reply }).map_err(JobError::of_stop)?;
+        match answer.await {
+            Ok(result) => result,
+            Err(_) => Err(JobError::of_stop(self.0.unanswered(partition))),
+        }
+    }
+
+    /// Asks something about a queue or a topic of the partition that holds it; the answer is durable.
+    pub async fn queue(
+        &self,
+        partition: PartitionId,
+        command: QueueCommand,
+    ) -> Result<QueueAnswer, QueueError> {
+        let (reply, answer) = oneshot::channel();
+        let tx = self.0.sender(partition).map_err(QueueError::of_stop)?;
+        let at = match &command {
+            QueueCommand::Receive(receive) => Some(receive.at.clone()),
+            _ => None,
+        };
+        let mut awaited = Awaited { answer, at, tx };
+        self.send(partition, Message::Queue { command, reply }).map_err(QueueError::of_stop)?;
+        match (&mut awaited.answer).await {
+            Ok(result) => result,
+            Err(_) => Err(QueueError::of_stop(self.0.unanswered(partition))),
+        }
+    }
+
+    /// Looks at the queues of a partition when all that led to them is durable.
+    pub async fn query_queues<T: Send + 'static>(
+        &self,
+        partition: PartitionId,
+        query: impl FnOnce(&Queues) -> T + Send + 'static,
+    ) -> Result<T, CommandError> {
+        let (reply, answer) = oneshot::channel();
+        let query = Box::new(move |queues: &Queues| {
+            // Whoever asked may have gone away.
+            let _ = reply.send(query(queues));
+        });
+        self.send(partition, Message::QueueQuery(query))?;
+        answer.await.map_err(|_| self.stopped(partition))
+    }
+
+    /// Looks at the state of a partition when all that led to it is durable.
+    pub async fn query<T: Send + 'static>(
+        &self,
+        partition: PartitionId,
+        query: impl FnOnce(&State) -> T + Send + 'static,
+    ) -> Result<T, CommandError> {
+        let (reply, answer) = oneshot::channel();
+        let query = Box::new(move |state: &State| {
+            // Whoever asked may have gone away.
+            let _ = reply.send(query(state));
+        });
+        self.send(partition, Message::Query(query))?;
+        answer.await.map_err(|_| self.stopped(partition))
+    }
+
+    /// Asks every partition for a snapshot, so that the journal can be trimmed.
+    pub fn ask_snapshots(&self) {
+        self.0.tell_all(|| Message::Snapshot);
+    }
+
+    /// Starts nothing more and waits, for a time, until the calls under way have ended and the partitions with
+    /// them. True when all have.
+    pub async fn drain(&self, patience: Duration) -> bool {
+        self.0.drain(patience).await
+    }
+
+    /// What has been done and is held, as the metrics count it.
+    pub fn reading(&self) -> Reading {
+        self.0.reading()
+    }
+
+    /// The partitions that are held here, the stopped ones among them.
+    pub fn partitions(&self) -> Vec<PartitionInfo> {
+        self.0.partitions()
+    }
+
+    fn send(&self, partition: PartitionId, message: Message) -> Result<(), CommandError> {
+        let tx = self.0.sender(partition)?;
+        tx.send(message).map_err(|_| self.stopped(partition))
+    }
+
+    fn stopped(&self, partition: PartitionId) -> CommandError {
+        self.0.stopped(partition)
+    }
+}
+
+/// An answer that is awaited. Given up when it has come already, the messages in it go back as never delivered.
+struct Awaited {
+    answer: oneshot::Receiver<Result<QueueAnswer, QueueError>>,
+    /// Where messages are received from.
+    at: Option<QueueRef>,
+    tx: UnboundedSender<Message>,
+}
+
+impl Drop for Awaited {
+    fn drop(&mut self) {
+        self.answer.close();
+        let Some(at) = &self.at else { return };
+        let Ok(Ok(QueueAnswer::Received(received))) = self.answer.try_recv() else { return };
+        for (token, _) in received.iter().filter_map(|one| one.taken.lock) {
+            let command = QueueCommand::Settle { at: at.clone(), token, how: Settle::Release };
+            let (reply, _) = oneshot::channel();
+            // A partition that has stopped gives nothing out either.
+            let _ = self.tx.send(Message::Queue { command, reply });
+        }
+    }
+}

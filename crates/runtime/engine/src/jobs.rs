@@ -1,0 +1,89 @@
+//! Jobs as others use them: what can be asked of the partition that holds a collection, and how to read it.
+
+mod reader;
+pub(crate) mod record;
+
+use kernel::job::{Collection, CollectionDraft, Draft, Expect, Job, JobRejection, Manner};
+use types::{Key, PartitionId, RunId};
+
+use crate::CommandError;
+
+use sha2::{Digest, Sha256};
+
+pub use reader::{Firing, JobReader, ReadJobError};
+
+/// Something asked about a collection or its jobs. `collection` is where it is found: its full name in lower case.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum JobCommand {
+    PutCollection {
+        draft: CollectionDraft,
+        expect: Expect,
+    },
+    DeleteCollection {
+        collection: String,
+        expect: Expect,
+    },
+    PutJob {
+        collection: String,
+        draft: Box<Draft>,
+        expect: Expect,
+        manner: Manner,
+    },
+    DeleteJob {
+        collection: String,
+        name: String,
+        expect: Expect,
+    },
+    RunJob {
+        collection: String,
+        name: String,
+    },
+    /// Writes and deletes several jobs, and the collection itself if given: all of it or nothing.
+    Import {
+        collection: String,
+        draft: Option<CollectionDraft>,
+        jobs: Vec<Draft>,
+        deleted: Vec<String>,
+    },
+}
+
+/// What came of it, durable.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum JobAnswer {
+    Collection { collection: Box<Collection>, created: bool },
+    Job { collection: Box<Collection>, job: Box<Job>, created: bool },
+    Fired { run: RunId },
+    Deleted,
+    Imported,
+}
+
+/// Why it was not done.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum JobError {
+    #[error(transparent)]
+    Rejected(#[from] JobRejection),
+    #[error("partition {partition} is stopped: {reason}")]
+    Stopped { partition: PartitionId, reason: String },
+    #[error("partition {partition} is not held here")]
+    NotHeld { partition: PartitionId },
+    #[error("partition {partition} changed hands before it answered: whether it was done is not known")]
+    Unknown { partition: PartitionId },
+}
+
+impl JobError {
+    pub(crate) fn of_stop(error: CommandError) -> JobError {
+        match error {
+            CommandError::Stopped { partition, reason } => JobError::Stopped { partition, reason },
+            CommandError::NotHeld { partition } => JobError::NotHeld { partition },
+            CommandError::Unknown { partition } => JobError::Unknown { partition },
+            CommandError::Rejected(_) => unreachable!("sending rejects nothing"),
+        }
+    }
+}
+
+/// The partition of a collection. All its jobs are there too: quota, enabling and deletion are decided in one place.
+pub fn partition_of(collection: &str, partitions: u16) -> PartitionId {
+    let hash = Sha256::digest(collection.as_bytes());
+    let text: String = hash[..16].iter().map(|byte| format!("{byte:02x}")).collect();
+    PartitionId::of(&Key::new(&text).expect("hex digits make a key"), partitions)
+}

@@ -1,0 +1,72 @@
+//! Jobs and collections as rows of the view.
+
+use bytes::Bytes;
+use journal::codec;
+use kernel::job::{Collection, Job, JobDefinition, Standing};
+use kernel::{Event, JobFact};
+use planted::Bug;
+use types::{JobRef, PartitionId, Timestamp};
+use view::{Error, JobRows, View};
+
+/// Writes what an event says about jobs. The same event written again changes nothing.
+///
+/// `due_before` is when the job is due by the view, for those who know; otherwise the view looks for itself.
+pub(crate) fn write(
+    view: &View,
+    partition: PartitionId,
+    due_before: Option<Option<Timestamp>>,
+    event: &Event,
+) -> Result<(), Error> {
+    let table = Table { view, partition, due_before };
+    match event {
+        Event::Fired(_) if planted::is(Bug::StandingNotWritten) => Ok(()),
+        Event::Fired(fired) => table.write_standing(&fired.job, &fired.standing),
+        Event::Job(fact) => table.write_fact(fact),
+        Event::Accepted(_)
+        | Event::Dropped { .. }
+        | Event::CancelNoted { .. }
+        | Event::Run { .. }
+        | Event::Queue(_) => Ok(()),
+    }
+}
+
+/// Where rows are written.
+struct Table<'a> {
+    view: &'a View,
+    partition: PartitionId,
+    due_before: Option<Option<Timestamp>>,
+}
+
+impl Table<'_> {
+    fn write_fact(&self, fact: &JobFact) -> Result<(), Error> {
+        let (view, partition) = (self.view, self.partition);
+        match fact {
+            JobFact::Put(job) => {
+                let at = &job.definition.at;
+                // The standing first: no reader meets a job without one.
+                self.write_standing(at, &job.standing)?;
+                view.put_job(partition, at, &codec::encode(&job.definition))
+            }
+            JobFact::Stands { job, standing } => self.write_standing(job, standing),
+            JobFact::Deleted { job } => view.delete_job(partition, job),
+            JobFact::CollectionPut(collection) => {
+                view.put_collection(partition, &collection.id(), &codec::encode(collection))
+            }
+            JobFact::CollectionDeleted { id } => view.delete_collection(partition, id),
+        }
+    }
+
+    fn write_standing(&self, at: &JobRef, standing: &Standing) -> Result<(), Error> {
+        let bytes = codec::encode(standing);
+        self.view.put_standing(self.partition, at, self.due_before, standing.due, &bytes)
+    }
+}
+
+pub(crate) fn read_job(rows: &JobRows) -> Result<Job, codec::Unreadable> {
+    let definition: JobDefinition = codec::decode(&rows.definition)?;
+    Ok(Job { definition, standing: codec::decode(&rows.standing)? })
+}
+
+pub(crate) fn read_collection(row: &Bytes) -> Result<Collection, codec::Unreadable> {
+    codec::decode(row)
+}

@@ -1,0 +1,191 @@
+//! Orders: what the engine asks of the outside, and the way the answer comes back.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use bytes::Bytes;
+use kernel::job::{Occurrence, STEP};
+use kernel::{Run, RunNo, StepState};
+use tokio::sync::Notify;
+use tokio::sync::mpsc::UnboundedSender;
+use types::plan::Notice;
+use types::{Key, Outcome, RunId, RunStatus, StepName, Work};
+use workflow::{Definition, Ending};
+
+use crate::partition::Message;
+
+/// What carries out orders: HTTP calls in the product, a script in tests and the simulator.
+pub trait Effects: Send + Sync + 'static {
+    /// Begins the order and returns at once. The outcome goes to `order.reply`.
+    fn start(&self, order: Order);
+}
+
+/// One attempt to be made outside.
+pub struct Order {
+    pub work: Work,
+    pub attempt: u32,
+    pub subject: Subject,
+    pub context: Context,
+    /// Raised when the run turned back or the process stops: an attempt that has not left yet need not leave.
+    pub stop: Stop,
+    pub reply: Reply,
+}
+
+/// What the order belongs to, with the text of its calls.
+pub enum Subject {
+    Workflow {
+        definition: Arc<Definition>,
+        version: u32,
+    },
+    /// An occurrence of a job.
+    Job(Box<Occurrence>),
+}
+
+/// What an expression or a person can be told of the run.
+#[derive(Debug, Clone)]
+pub struct Context {
+    pub run_id: RunId,
+    pub key: Key,
+    pub request: Bytes,
+    /// The output of each step, in the order of the workflow.
+    pub outputs: Vec<Option<Bytes>>,
+    pub trace: Option<String>,
+    pub status: RunStatus,
+    pub reason: Option<String>,
+    pub parked_count: u32,
+    /// The action (JSON) that a person named for this work.
+    pub instead: Option<String>,
+    /// For notices: the steps that are done, and those that were undone.
+    pub steps_done: Vec<StepName>,
+    pub steps_undone: Vec<StepName>,
+}
+
+impl Context {
+    /// What can be told of a run when `work` is carried out. `reason` is given because an archived run no longer has
+    /// its plan, and with it the names of its steps.
+    pub fn of(run: &Run, work: Work, reason: Option<String>) -> Context {
+        let instead = match work {
+            Work::DoInstead(step) | Work::UndoInstead(step) => run.steps[usize::from(step.0)].instead.clone(),
+            Work::Do(_) | Work::Alternative(_) | Work::Undo(_) | Work::Notice(_) => None,
+        };
+        Context {
+            run_id: run.request.id.clone(),
+            key: run.request.key.clone(),
+            request: run.request.body.clone(),
+            outputs: run.steps.iter().map(|step| step.output.clone()).collect(),
+            trace: run.request.trace.clone(),
+            status: run.status(),
+            reason,
+            parked_count: run.parked_count,
+            instead,
+            steps_done: steps_for_notice(run, work, |state| matches!(state, StepState::Done(_))),
+            steps_undone: steps_for_notice(run, work, |state| matches!(state, StepState::Undone(_))),
+        }
+    }
+
+    /// The same, as the expressions of `work` see it.
+    pub fn seen_by(&self, work: Work) -> workflow::Context<'_> {
+        let ending = matches!(work, Work::Notice(_)).then_some(Ending {
+            status: self.status,
+            reason: self.reason.as_deref(),
+            steps_done: &self.steps_done,
+            steps_undone: &self.steps_undone,
+        });
+        workflow::Context {
+            run: &self.run_id,
+            key: &self.key,
+            request: &self.request,
+            outputs: &self.outputs,
+            ending,
+        }
+    }
+}
+
+fn steps_for_notice(run: &Run, work: Work, chosen: fn(&StepState) -> bool) -> Vec<StepName> {
+    let Work::Notice(_) = work else { return Vec::new() };
+    let steps = run.each_step().filter(|(_, _, step)| chosen(&step.state));
+    steps.map(|(_, plan, _)| plan.name.clone()).collect()
+}
+
+impl Order {
+    /// The key that makes the call's effect happen at most once: the same across retries, crashes and owners.
+    pub fn idempotency_key(&self) -> String {
+        idempotency_key(&self.subject, &self.context, self.work)
+    }
+}
+
+/// The key of a work of a run, before there is an order for it and after.
+pub fn idempotency_key(subject: &Subject, context: &Context, work: Work) -> String {
+    let run = &context.run_id;
+    let name = |step: types::StepIndex| match subject {
+        Subject::Workflow { definition, .. } => definition.plan().steps[usize::from(step.0)].name.as_str(),
+        Subject::Job(_) => STEP,
+    };
+    match work {
+        Work::Do(step) => format!("{run}/{}/do", name(step)),
+        Work::Alternative(step) => format!("{run}/{}/alternative", name(step)),
+        Work::Undo(step) => format!("{run}/{}/undo", name(step)),
+        Work::DoInstead(step) => format!("{run}/{}/do-instead/{}", name(step), context.parked_count),
+        Work::UndoInstead(step) => format!("{run}/{}/undo-instead/{}", name(step), context.parked_count),
+        Work::Notice(Notice::Completed) => format!("{run}/notice/completed"),
+        Work::Notice(Notice::Undone) => format!("{run}/notice/undone"),
+        Work::Notice(Notice::Parked) => format!("{run}/notice/parked/{}", context.parked_count),
+    }
+}
+
+/// A flag that can be awaited.
+#[derive(Clone, Default)]
+pub struct Stop(Arc<(AtomicBool, Notify)>);
+
+impl Stop {
+    pub fn raise(&self) {
+        self.0.0.store(true, Ordering::Release);
+        self.0.1.notify_waiters();
+    }
+
+    /// Returns once the flag is raised.
+    pub async fn raised(&self) {
+        let notified = self.0.1.notified();
+        if !self.0.0.load(Ordering::Acquire) {
+            notified.await;
+        }
+    }
+}
+
+/// Where the outcome of an order goes. Dropped without one, it says that the outcome is unknown.
+pub struct Reply {
+    pub(crate) to: UnboundedSender<Message>,
+    pub(crate) run: RunNo,
+    pub(crate) work: Work,
+    pub(crate) attempt: u32,
+    pub(crate) told: bool,
+}
+
+impl Reply {
+    pub fn tell(mut self, outcome: Outcome) {
+        self.send(outcome);
+    }
+
+    /// The call did not leave: the order was stopped before its turn came.
+    pub fn withdraw(mut self) {
+        self.told = true;
+        let message = Message::Withdrawn { run: self.run, work: self.work, attempt: self.attempt };
+        // As for an outcome: a partition that is gone has no use for it.
+        let _ = self.to.send(message);
+    }
+
+    fn send(&mut self, outcome: Outcome) {
+        self.told = true;
+        let message = Message::Outcome { run: self.run, work: self.work, attempt: self.attempt, outcome };
+        // A partition that is gone has no use for the outcome: its next owner calls again with the same key.
+        let _ = self.to.send(message);
+    }
+}
+
+impl Drop for Reply {
+    fn drop(&mut self) {
+        if !self.told {
+            self.send(Outcome::Unknown { reason: "the call was given up before it was answered".to_owned() });
+        }
+    }
+}

@@ -1,0 +1,486 @@
+//! The loop of one partition: take a batch of inputs, decide, commit them as one frame, then act.
+//!
+//! The state is evolved while deciding, ahead of the journal. That is safe because nothing leaves before the
+//! frame is durable: no call starts, no reply is given, no run reaches the view.
+
+mod act;
+mod batch;
+mod import;
+mod jobs;
+pub(crate) mod queues;
+mod requests;
+mod snapshot;
+mod window;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Instant;
+
+use host::Clock;
+use journal::{AppendError, Journal, ReadError};
+use kernel::job::Job;
+use kernel::queue::{QueueNo, Queues};
+use kernel::{Command, Event, Input, Rejection, RunNo, State};
+use planted::Bug;
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
+use tokio::sync::{Semaphore, oneshot};
+use types::{
+    BodyHash, Epoch, JobRef, Outcome, PartitionId, RunId, RunStatus, Seq, Span, Uid, Work, WorkflowName,
+};
+use view::{Ids, View};
+
+use crate::engine::{CommandError, Settings};
+use crate::jobs::{JobAnswer, JobCommand, JobError};
+use crate::limits::{ENTERING_MAX, ROOM_LOOK, SPIKE_LOOK};
+use crate::order::Stop;
+use crate::queues::{QueueCommand, QueueError};
+use crate::recovery::{self, RecoveryError};
+use crate::{Catalogs, Effects, Metrics};
+
+use batch::Batch;
+use requests::Requests;
+
+/// What reaches a partition from the rest of the process. The channel has no bound of its own: outcomes are
+/// bounded by the calls under way, commands and queries by the connections that wait for them.
+pub(crate) enum Message {
+    Outcome {
+        run: RunNo,
+        work: Work,
+        attempt: u32,
+        outcome: Outcome,
+    },
+    /// A call was stopped before it left.
+    Withdrawn {
+        run: RunNo,
+        work: Work,
+        attempt: u32,
+    },
+    Command {
+        id: RunId,
+        by: String,
+        command: Command,
+        reply: oneshot::Sender<Result<(), CommandError>>,
+    },
+    Job {
+        command: JobCommand,
+        reply: oneshot::Sender<Result<JobAnswer, JobError>>,
+    },
+    Query(Query),
+    Queue {
+        command: QueueCommand,
+        reply: queues::Replier,
+    },
+    QueueQuery(QueueQuery),
+    /// A consumer had gone away when its message was handed over.
+    QueueReleased {
+        queue: QueueNo,
+        token: Uid,
+    },
+    /// Take a snapshot if anything happened since the last one, so that the journal can be trimmed.
+    Snapshot,
+    /// A snapshot is durable through here, or failed.
+    SnapshotDone {
+        through: Option<Seq>,
+    },
+    /// Start nothing more; end when no call is under way, after a snapshot when the partition changes hands.
+    Drain {
+        hand_over: bool,
+    },
+    /// Calls may be made again: make those that are owed.
+    MakeCalls,
+}
+
+/// A question about the state; the answer goes where the question came from.
+pub(crate) type Query = Box<dyn FnOnce(&State) + Send>;
+
+/// A question about the queues.
+pub(crate) type QueueQuery = Box<dyn FnOnce(&Queues) + Send>;
+
+/// What all partitions share.
+pub(crate) struct Shared<J> {
+    pub journal: Arc<J>,
+    pub view: View,
+    pub ids: Arc<Ids>,
+    pub catalogs: Catalogs,
+    pub effects: Arc<dyn Effects>,
+    pub clock: Clock,
+    pub settings: Settings,
+    pub metrics: Metrics,
+    pub calls_held: CallsHeld,
+    pub memory: host::Memory,
+}
+
+/// Whether calls wait, because the instance may have been overtaken without knowing.
+pub(crate) type CallsHeld = Arc<AtomicBool>;
+
+/// The owner of one partition.
+pub(crate) struct Partition<J> {
+    id: PartitionId,
+    shared: Arc<Shared<J>>,
+    state: State,
+    epoch: Epoch,
+    tail: Seq,
+    tx: UnboundedSender<Message>,
+    rx: UnboundedReceiver<Message>,
+    requests: Requests,
+    /// Bytes of the requests of all runs in memory.
+    live_bytes: usize,
+    /// Calls that were started and not answered.
+    calls: BTreeMap<(RunNo, Work), Stop>,
+    draining: bool,
+    /// Calls that were held back may leave, once what is decided is durable.
+    calls_wanted: bool,
+    /// What the next request waits for.
+    version_to_come: Option<(WorkflowName, u32)>,
+    /// Whether a snapshot is still to be left for the next owner.
+    leaves_snapshot: bool,
+    snapshots: snapshot::Schedule,
+    counted: act::Counted,
+    /// The jobs that are due soon.
+    window: window::Window,
+    /// The jobs whose occurrences are under way, as the view has them.
+    firing: BTreeMap<JobRef, Job>,
+    queues: Queues,
+    /// Consumers that wait for a message.
+    lines: queues::Lines,
+    /// Locks that this owner has given.
+    locks: u64,
+}
+
+impl<J: Journal> Partition<J> {
+    /// Claims the partition and brings it back.
+    pub(crate) async fn recover(
+        id: PartitionId,
+        shared: Arc<Shared<J>>,
+        turns: &Semaphore,
+        tx: UnboundedSender<Message>,
+        rx: UnboundedReceiver<Message>,
+    ) -> Result<Partition<J>, RecoveryError> {
+        let Shared { journal, catalogs, view, ids, .. } = &*shared;
+        let recovered = recovery::recover(&**journal, id, catalogs, view, ids, turns).await?;
+        if !planted::is(Bug::ClockGoesBack) {
+            shared.clock.catch_up(recovered.latest);
+        }
+        Ok(Partition {
+            id,
+            requests: Requests::open(&shared.journal, id, recovered.state.inbox_through()),
+            shared,
+            live_bytes: recovered.state.runs().map(|run| run.request.body.len()).sum(),
+            state: recovered.state,
+            epoch: recovered.claim.epoch,
+            tail: recovered.claim.events_tail,
+            tx,
+            rx,
+            calls: BTreeMap::new(),
+            draining: false,
+            calls_wanted: false,
+            version_to_come: None,
+            leaves_snapshot: false,
+            snapshots: snapshot::Schedule::new(recovered.snapshot_through, recovered.bytes_since_snapshot),
+            counted: act::Counted::default(),
+            window: window::Window::new(),
+            firing: BTreeMap::new(),
+            queues: recovered.queues,
+            lines: queues::Lines::default(),
+            locks: 0,
+        })
+    }
+
+    pub(crate) fn epoch(&self) -> Epoch {
+        self.epoch
+    }
+
+    /// Runs until it is drained, or the journal says that the partition can no longer be ours.
+    pub(crate) async fn run(mut self) -> Result<(), AppendError> {
+        self.resume();
+        loop {
+            let mut batch = Batch::new(self.shared.clock.now(), self.shared.clock.wall());
+            self.wait_for_input(&mut batch).await?;
+            while !batch.is_full()
+                && let Ok(message) = self.rx.try_recv()
+            {
+                self.take(&mut batch, message)?;
+            }
+            self.take_due(&mut batch)?;
+            self.take_requests(&mut batch).await?;
+            self.tick(&mut batch);
+            self.serve_queues(&mut batch);
+            self.count_ended(&mut batch)?;
+            if planted::is(Bug::ActBeforeCommit) {
+                let events = batch.events.clone();
+                self.act(batch)?;
+                self.commit(&events).await?;
+                continue;
+            }
+            self.commit(&batch.events).await?;
+            self.act(batch)?;
+            // Only now: what is owed by the batch was not durable before.
+            if std::mem::take(&mut self.calls_wanted) {
+                self.make_owed_calls();
+            }
+            self.snapshot_if_due();
+            if self.draining && self.calls.is_empty() && !self.snapshots.is_under_way() {
+                if !std::mem::take(&mut self.leaves_snapshot) || !self.snapshots.has_news(self.tail) {
+                    self.refuse_rest();
+                    return Ok(());
+                }
+                self.snapshots.ask();
+                self.snapshot_if_due();
+            }
+        }
+    }
+
+    async fn wait_for_input(&mut self, batch: &mut Batch) -> Result<(), AppendError> {
+        let may_fire = self.may_fire();
+        let has_work = (self.is_hungry() && self.has_requests())
+            || (may_fire && self.window.is_due(batch.wall))
+            || self.can_serve();
+        let message = if has_work { None } else { self.next_message(may_fire).await? };
+        // Whatever else is ready to run goes first: what it brings rides in the same frame.
+        tokio::task::yield_now().await;
+        (batch.now, batch.wall) = (self.shared.clock.now(), self.shared.clock.wall());
+        match message {
+            Some(message) => self.take(batch, message),
+            None => Ok(()),
+        }
+    }
+
+    /// Waits for a message, or until there may be something else to do.
+    async fn next_message(&mut self, may_fire: bool) -> Result<Option<Message>, AppendError> {
+        let hungry = self.is_hungry();
+        // Capped, so that a wake-up that a suspended machine slept through is late by a second at most.
+        let run_nap = self.state.wake_at().map(|at| at.since(self.shared.clock.now()));
+        let job_nap = may_fire.then(|| self.window.wake_at().since(self.shared.clock.wall()));
+        let queue_nap = self.queues.wake_at().map(|at| at.since(self.shared.clock.wall()));
+        // Who waits is patient for so long, whatever the clock on the wall is set to meanwhile.
+        let line_nap = self.lines.wake_at().map(|at| at.since(self.shared.clock.now()));
+        let naps = run_nap.into_iter().chain(job_nap).chain(queue_nap).chain(line_nap);
+        let nap = naps.fold(Span::from_secs(1), Span::min).as_std();
+        let nap = if self.gives_way() { nap.min(SPIKE_LOOK) } else { nap };
+        tokio::select! {
+            // Outcomes first: they end work that is under way, before new work is taken.
+            biased;
+            message = self.rx.recv() => Ok(message),
+            come = self.requests.come(), if hungry => match come {
+                Ok(()) => Ok(None),
+                Err(error) => Err(self.unread(&error)),
+            },
+            () = tokio::time::sleep(nap) => Ok(None),
+        }
+    }
+
+    /// Whether another request may be taken: calls under way and runs in memory are bounded, the inbox is on
+    /// disk.
+    fn is_hungry(&self) -> bool {
+        let settings = &self.shared.settings;
+        let live = self.state.live_count() - self.state.parked_count();
+        let comes = |(workflow, version): &(WorkflowName, u32)| {
+            self.shared.catalogs.load().version(workflow, *version).is_none()
+        };
+        !self.draining
+            && !self.version_to_come.as_ref().is_some_and(comes)
+            && !self.gives_way()
+            && self.state.calls_count() < settings.calls_max_per_partition
+            && live < settings.live_runs_max_per_partition
+            // What is parked may hold more than this for long: without it nothing would ever be taken again.
+            && (live == 0 || self.live_bytes < settings.live_bytes_max_per_partition)
+    }
+
+    /// Whether so many clients wait for a yes that they go first: what has its yes can wait on disk.
+    fn gives_way(&self) -> bool {
+        let Shared { ids, settings, .. } = &*self.shared;
+        ids.entering() > ENTERING_MAX && ids.len() < settings.spike_unfinished_max
+    }
+
+    fn take(&mut self, batch: &mut Batch, message: Message) -> Result<(), AppendError> {
+        match message {
+            Message::Outcome { run, work, attempt, outcome } => {
+                self.calls.remove(&(run, work));
+                self.count_outcome(work, &outcome);
+                // Stale when a person or a crash has overtaken the call: there is nobody to tell.
+                let _ = self.apply(batch, &Input::Outcome { run, work, attempt, outcome });
+            }
+            Message::Command { id, by, command, reply } => {
+                let result = match self.ended(batch, &id, &command) {
+                    Some(status) => Err(Rejection::Ended(status)),
+                    None => self.apply(batch, &Input::Command { id, by, command }),
+                };
+                batch.replies.push((reply, result.map_err(CommandError::Rejected)));
+            }
+            Message::Job { command, reply } => return self.take_job_command(batch, command, reply),
+            Message::Query(query) => batch.queries.push(query),
+            Message::Queue { command, reply } => self.take_queue_command(batch, command, reply),
+            Message::QueueQuery(query) => batch.queue_queries.push(query),
+            Message::QueueReleased { queue, token } => self.take_released(batch, queue, token),
+            Message::Snapshot => self.snapshots.ask(),
+            Message::SnapshotDone { through } => self.snapshot_done(through),
+            Message::Withdrawn { run, work, attempt } => self.take_withdrawn(batch, run, work, attempt),
+            Message::Drain { hand_over } => self.drain(hand_over),
+            Message::MakeCalls => self.calls_wanted = true,
+        }
+        Ok(())
+    }
+
+    fn take_withdrawn(&mut self, batch: &mut Batch, run: RunNo, work: Work, attempt: u32) {
+        self.calls.remove(&(run, work));
+        // When the process stops, the call stays owed and is made after the next start.
+        if !self.draining {
+            let outcome =
+                Outcome::Unknown { reason: "not sent: the run turned back before its turn came".to_owned() };
+            // Stale only if the run has ended meanwhile.
+            let _ = self.apply(batch, &Input::Outcome { run, work, attempt, outcome });
+        }
+    }
+
+    /// Whoever asked for something that was not begun is told so, and may ask the next owner.
+    fn refuse_rest(&mut self) {
+        self.rx.close();
+        let left = || CommandError::of_end(self.id, self.shared.journal.is_shared());
+        // Whoever has gone away needs no answer.
+        while let Ok(message) = self.rx.try_recv() {
+            match message {
+                Message::Command { reply, .. } => drop(reply.send(Err(left()))),
+                Message::Job { reply, .. } => drop(reply.send(Err(JobError::of_stop(left())))),
+                Message::Queue { reply, .. } => drop(reply.send(Err(QueueError::of_stop(left())))),
+                Message::Outcome { .. }
+                | Message::Withdrawn { .. }
+                | Message::Query(_)
+                | Message::QueueQuery(_)
+                | Message::QueueReleased { .. }
+                | Message::Snapshot
+                | Message::SnapshotDone { .. }
+                | Message::Drain { .. }
+                | Message::MakeCalls => {}
+            }
+        }
+    }
+
+    /// Only calls that are on their way are waited for.
+    fn drain(&mut self, hand_over: bool) {
+        self.draining = true;
+        self.leaves_snapshot |= hand_over;
+        for stop in self.calls.values() {
+            stop.raise();
+        }
+    }
+
+    fn take_request(
+        &mut self,
+        batch: &mut Batch,
+        inbox: Seq,
+        request: kernel::Request,
+    ) -> Result<(), AppendError> {
+        let seen = self.seen(batch, &request.id)?;
+        self.shared.metrics.taken.inc();
+        let input = Input::Request { inbox, request, seen };
+        self.apply(batch, &input).expect("a request becomes a run or is dropped, never rejected");
+        Ok(())
+    }
+
+    /// The body of a run with this id that has ended: in the view, or in this batch on its way there.
+    fn seen(&self, batch: &Batch, id: &RunId) -> Result<Option<BodyHash>, AppendError> {
+        if let Some(run) = batch.retired.iter().find(|run| run.request.id == *id) {
+            return Ok(Some(run.request.body_hash));
+        }
+        if planted::is(Bug::EndedForgotten) {
+            return Ok(None);
+        }
+        self.shared.view.seen_in(self.id, id).map_err(|error| self.damaged(&error.to_string()))
+    }
+
+    /// How a run ended that a cancel still takes for one that waits in the inbox.
+    fn ended(&self, batch: &Batch, id: &RunId, command: &Command) -> Option<RunStatus> {
+        let Command::Cancel { pending: true } = command else { return None };
+        if self.state.find(id).is_some() {
+            return None;
+        }
+        if let Some(run) = batch.retired.iter().find(|run| run.request.id == *id) {
+            return Some(run.status());
+        }
+        // A view that cannot be read stops the partition when it is next needed; the cancel is noted meanwhile.
+        self.shared.view.run(id, Some(self.id)).ok().flatten().map(|ended| ended.status)
+    }
+
+    fn tick(&mut self, batch: &mut Batch) {
+        if self.state.wake_at().is_some_and(|at| at <= batch.now) {
+            self.apply(batch, &Input::Tick).expect("a tick is never rejected");
+        }
+    }
+
+    fn apply(&mut self, batch: &mut Batch, input: &Input) -> Result<(), Rejection> {
+        let catalog = self.shared.catalogs.load();
+        let (from, retired) = (batch.events.len(), batch.retired.len());
+        let applied = self.state.apply(&*catalog, batch.now, input, &mut batch.events, &mut batch.retired);
+        batch.count(from);
+        self.live_bytes += batch.events[from..].iter().map(request_bytes).sum::<usize>();
+        self.live_bytes -= batch.retired[retired..].iter().map(|run| run.request.body.len()).sum::<usize>();
+        applied
+    }
+
+    /// Makes the batch durable. A full disk is waited out: the events are facts, they cannot be given up.
+    async fn commit(&mut self, events: &[Event]) -> Result<(), AppendError> {
+        if events.is_empty() {
+            return Ok(());
+        }
+        let frame = journal::codec::encode(events);
+        self.snapshots.note_frame(frame.len());
+        let began = Instant::now();
+        loop {
+            match self.shared.journal.append(self.id, self.epoch, self.tail, frame.clone()).await {
+                Ok(seq) => self.tail = seq,
+                Err(AppendError::Full) => {
+                    tracing::warn!(partition = %self.id, "the journal is full; the partition waits for room");
+                    tokio::time::sleep(ROOM_LOOK).await;
+                    continue;
+                }
+                Err(AppendError::Fenced { .. }) if planted::is(Bug::FencedGoesOn) => {}
+                Err(error) => return Err(error),
+            }
+            break;
+        }
+        let metrics = &self.shared.metrics;
+        metrics.commit_seconds.observe(began.elapsed());
+        metrics.frames.inc();
+        metrics.events.inc_by(events.len() as u64);
+        Ok(())
+    }
+
+    /// What it means that requests cannot be read. Where there are other owners, requests are gone that this one has not
+    /// taken only when the next one has.
+    fn unread(&self, error: &ReadError) -> AppendError {
+        match error {
+            ReadError::Trimmed { .. } if self.shared.journal.is_shared() => {
+                AppendError::Fenced { partition: self.id }
+            }
+            error => self.damaged(&error.to_string()),
+        }
+    }
+
+    fn damaged(&self, detail: &str) -> AppendError {
+        AppendError::Damaged { partition: self.id, detail: detail.to_owned() }
+    }
+}
+
+impl<J> Drop for Partition<J> {
+    fn drop(&mut self) {
+        // What has not left yet is for the next owner to send.
+        for stop in self.calls.values() {
+            stop.raise();
+        }
+        self.counted.take_back(&self.shared.metrics);
+    }
+}
+
+/// Bytes of the request that an event brings into memory.
+fn request_bytes(event: &Event) -> usize {
+    match event {
+        Event::Accepted(accepted) => accepted.request.body.len(),
+        Event::Fired(fired) => fired.request.body.len(),
+        Event::Run { .. }
+        | Event::Dropped { .. }
+        | Event::CancelNoted { .. }
+        | Event::Job(_)
+        | Event::Queue(_) => 0,
+    }
+}

@@ -1,0 +1,126 @@
+//! Consumers that wait for a message, in the order in which they came.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use kernel::queue::{QueueNo, Shelf};
+use planted::Bug;
+use types::Timestamp;
+
+use super::Replier;
+use crate::queues::Receive;
+
+/// A line for each shelf that somebody waits at.
+#[derive(Default)]
+pub(crate) struct Lines {
+    next: u64,
+    waiting: BTreeMap<u64, Waiting>,
+    lines: BTreeMap<(QueueNo, Shelf), VecDeque<u64>>,
+    ends: BTreeSet<(Timestamp, u64)>,
+}
+
+/// A consumer in a line.
+pub(crate) struct Waiting {
+    ticket: u64,
+    pub queue: QueueNo,
+    pub receive: Receive,
+    pub reply: Replier,
+    until: Timestamp,
+}
+
+impl Lines {
+    pub(crate) fn join(&mut self, queue: QueueNo, receive: Receive, reply: Replier, now: Timestamp) {
+        let (ticket, until) = (self.next, now + receive.patience);
+        self.next += 1;
+        self.lines.entry((queue, receive.shelf)).or_default().push_back(ticket);
+        self.ends.insert((until, ticket));
+        self.waiting.insert(ticket, Waiting { ticket, queue, receive, reply, until });
+    }
+
+    /// Puts a consumer back where it stood: at the head.
+    pub(crate) fn rejoin(&mut self, waiting: Waiting) {
+        self.lines.entry((waiting.queue, waiting.receive.shelf)).or_default().push_front(waiting.ticket);
+        self.ends.insert((waiting.until, waiting.ticket));
+        self.waiting.insert(waiting.ticket, waiting);
+    }
+
+    /// Whether somebody waits for any message of a shelf, whatever its session.
+    pub(crate) fn has(&self, queue: QueueNo, shelf: Shelf) -> bool {
+        let line = self.lines.get(&(queue, shelf));
+        line.is_some_and(|line| line.iter().any(|ticket| self.waiting[ticket].receive.session.is_none()))
+    }
+
+    /// The shelves that somebody waits at.
+    pub(crate) fn queues(&self) -> Vec<(QueueNo, Shelf)> {
+        self.lines.keys().copied().collect()
+    }
+
+    /// Takes the first consumer out of a line that there is something for.
+    pub(crate) fn first(
+        &mut self,
+        queue: QueueNo,
+        shelf: Shelf,
+        is_ready: impl Fn(Option<&str>) -> bool,
+    ) -> Option<Waiting> {
+        let ticket = self.first_ticket(queue, shelf, is_ready)?;
+        Some(self.leave(ticket))
+    }
+
+    /// Whether there is something for anybody who waits.
+    pub(crate) fn can_serve(&self, is_ready: impl Fn(QueueNo, Shelf, Option<&str>) -> bool) -> bool {
+        let ready = |(queue, shelf): &(QueueNo, Shelf)| {
+            self.first_ticket(*queue, *shelf, |session| is_ready(*queue, *shelf, session)).is_some()
+        };
+        self.lines.keys().any(ready)
+    }
+
+    fn first_ticket(
+        &self,
+        queue: QueueNo,
+        shelf: Shelf,
+        is_ready: impl Fn(Option<&str>) -> bool,
+    ) -> Option<u64> {
+        let line = self.lines.get(&(queue, shelf)).filter(|_| !planted::is(Bug::LinesForgotten))?;
+        // Most consumers name no session: then one look decides for all of them.
+        let any = is_ready(None);
+        let served = |ticket: &&u64| match self.waiting[*ticket].receive.session.as_deref() {
+            None => any,
+            session => is_ready(session),
+        };
+        line.iter().find(served).copied()
+    }
+
+    pub(crate) fn leave_all(&mut self, queue: QueueNo, shelf: Shelf) -> Vec<Waiting> {
+        let tickets: Vec<u64> = self.lines.get(&(queue, shelf)).into_iter().flatten().copied().collect();
+        tickets.into_iter().map(|ticket| self.leave(ticket)).collect()
+    }
+
+    /// Those whose patience is at its end, or all of them.
+    pub(crate) fn overdue(&mut self, now: Timestamp, all: bool) -> Vec<Waiting> {
+        let over = self.ends.iter().take_while(|(until, _)| all || *until <= now);
+        let tickets: Vec<u64> = over.map(|(_, ticket)| *ticket).collect();
+        tickets.into_iter().map(|ticket| self.leave(ticket)).collect()
+    }
+
+    /// When the next consumer's patience ends.
+    pub(crate) fn wake_at(&self) -> Option<Timestamp> {
+        self.ends.first().map(|(until, _)| *until)
+    }
+
+    fn leave(&mut self, ticket: u64) -> Waiting {
+        let waiting = self.waiting.remove(&ticket).expect("a ticket stands for somebody who waits");
+        self.ends.remove(&(waiting.until, ticket));
+        let place = (waiting.queue, waiting.receive.shelf);
+        if let Some(line) = self.lines.get_mut(&place) {
+            // Nearly always the first: a search would cost all who wait behind.
+            if line.front() == Some(&ticket) {
+                line.pop_front();
+            } else {
+                line.retain(|each| *each != ticket);
+            }
+            if line.is_empty() {
+                self.lines.remove(&place);
+            }
+        }
+        waiting
+    }
+}

@@ -1,0 +1,164 @@
+//! The requests of the inbox, as a partition gets at them.
+//!
+//! A journal on this machine is read when there is room for requests. One that is elsewhere takes its time to answer, and
+//! the frames of what is under way must not wait for that: a task reads ahead.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use journal::{AppendError, Journal, ReadError, Record};
+use tokio::sync::{mpsc, watch};
+use types::{PartitionId, Seq};
+
+use super::Partition;
+use super::batch::Batch;
+use crate::limits::INBOX_READ_BYTES;
+
+/// What was read and what comes next.
+pub(super) struct Requests {
+    read: VecDeque<Record>,
+    source: Source,
+}
+
+enum Source {
+    Here {
+        /// The durable end of the inbox.
+        tail: watch::Receiver<Seq>,
+        /// Through here there is nothing to read: numbers may be left out.
+        empty_through: Seq,
+    },
+    Ahead(mpsc::Receiver<Result<Vec<Record>, ReadError>>),
+}
+
+impl Requests {
+    /// Those behind `through`.
+    pub(super) fn open<J: Journal>(journal: &Arc<J>, id: PartitionId, through: Seq) -> Requests {
+        let source = if journal.is_shared() {
+            // One answer waits here and one at the reader: twice what is read at once, for each partition.
+            let (tx, rx) = mpsc::channel(1);
+            host::spawn("requests", read_ahead(journal.clone(), id, through.next(), tx));
+            Source::Ahead(rx)
+        } else {
+            Source::Here { tail: journal.inbox_tail(id), empty_through: Seq::ZERO }
+        };
+        Requests { read: VecDeque::new(), source }
+    }
+
+    /// Whether there are any behind `through`, up to which they were taken.
+    fn are_there(&self, through: Seq) -> bool {
+        match &self.source {
+            Source::Here { tail, empty_through } => *tail.borrow() > through.max(*empty_through),
+            Source::Ahead(ahead) => !self.read.is_empty() || !ahead.is_empty(),
+        }
+    }
+
+    /// Waits until there may be more.
+    pub(super) async fn come(&mut self) -> Result<(), ReadError> {
+        match &mut self.source {
+            Source::Here { tail, .. } => {
+                // Without a journal nothing comes any more, and the partition is told otherwise.
+                let _ = tail.changed().await;
+            }
+            Source::Ahead(ahead) => match ahead.recv().await {
+                Some(records) => self.read.extend(records?),
+                None => std::future::pending().await,
+            },
+        }
+        Ok(())
+    }
+
+    /// The next one behind `through`, if it is at hand.
+    async fn next<J: Journal>(
+        &mut self,
+        journal: &J,
+        id: PartitionId,
+        through: Seq,
+    ) -> Result<Option<Record>, ReadError> {
+        if self.read.is_empty() {
+            match &mut self.source {
+                Source::Here { tail, empty_through } => {
+                    let end = *tail.borrow();
+                    self.read.extend(journal.inbox_read(id, through.next(), INBOX_READ_BYTES).await?);
+                    if self.read.is_empty() {
+                        *empty_through = end;
+                    }
+                }
+                Source::Ahead(ahead) => {
+                    if let Ok(records) = ahead.try_recv() {
+                        self.read.extend(records?);
+                    }
+                }
+            }
+        }
+        Ok(self.read.pop_front())
+    }
+}
+
+/// Reads on as soon as what was read is fetched, until nobody wants it any more.
+async fn read_ahead<J: Journal>(
+    journal: Arc<J>,
+    id: PartitionId,
+    mut from: Seq,
+    tx: mpsc::Sender<Result<Vec<Record>, ReadError>>,
+) {
+    let mut tail = journal.inbox_tail(id);
+    let reading = async {
+        // The sender of the tail goes with the journal.
+        while tail.wait_for(|end| *end >= from).await.is_ok() {
+            let end = *tail.borrow();
+            let read = journal.inbox_read(id, from, INBOX_READ_BYTES).await;
+            if let Ok(records) = &read {
+                // Numbers may be left out.
+                from = records.last().map_or(end, |last| last.seq).next();
+                if records.is_empty() {
+                    continue;
+                }
+            }
+            let failed = read.is_err();
+            if tx.send(read).await.is_err() || failed {
+                return;
+            }
+        }
+    };
+    tokio::select! {
+        // In one order: a simulation goes the same way each time.
+        biased;
+        () = tx.closed() => {}
+        () = reading => {}
+    }
+}
+
+impl<J: Journal> Partition<J> {
+    pub(super) fn has_requests(&self) -> bool {
+        self.requests.are_there(self.state.inbox_through())
+    }
+
+    /// Whether a request must wait: another instance has seen its version of the workflow applied, this one not yet.
+    fn waits(&mut self, request: &kernel::Request) -> bool {
+        let (workflow, version) = (&request.workflow, request.version);
+        let known = self.shared.catalogs.load().version(workflow, version).is_some();
+        if !known {
+            tracing::warn!(partition = %self.id, run = %request.id, %workflow, version, "requests wait for a version of their workflow");
+        }
+        self.version_to_come = (!known).then(|| (workflow.clone(), version));
+        !known
+    }
+
+    pub(super) async fn take_requests(&mut self, batch: &mut Batch) -> Result<(), AppendError> {
+        while self.is_hungry() && !batch.is_full() && self.has_requests() {
+            let through = self.state.inbox_through();
+            let next = self.requests.next(&*self.shared.journal, self.id, through).await;
+            let Some(record) = next.map_err(|error| self.unread(&error))? else {
+                return Ok(());
+            };
+            let request: kernel::Request = journal::codec::decode(&record.bytes)
+                .map_err(|error| self.damaged(&format!("request {} of the inbox: {error}", record.seq)))?;
+            if self.waits(&request) {
+                self.requests.read.push_front(record);
+                return Ok(());
+            }
+            self.take_request(batch, record.seq, request)?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,127 @@
+//! Snapshots: the state as bytes, so that the journal before it can be forgotten.
+//!
+//! The order is what keeps it safe: the state is encoded at frame S, the view is flushed with all that ended
+//! up to S, the snapshot is made durable, and only then is the journal trimmed. When the next owner may be on another
+//! machine, the tables of the view are kept with the snapshot, before it.
+
+use journal::{Journal, Snapshot};
+use planted::Bug;
+use types::{Epoch, PartitionId, Seq};
+
+use super::{Message, Partition, Shared};
+
+/// When the next snapshot is due.
+pub(crate) struct Schedule {
+    through: Seq,
+    bytes_since: u64,
+    /// Bytes of the last one.
+    size: u64,
+    asked: bool,
+    under_way: bool,
+}
+
+impl Schedule {
+    pub fn new(through: Seq, bytes_since: u64) -> Schedule {
+        Schedule { through, bytes_since, size: 0, asked: false, under_way: false }
+    }
+
+    pub fn note_frame(&mut self, bytes: usize) {
+        self.bytes_since += bytes as u64;
+    }
+
+    pub fn ask(&mut self) {
+        self.asked = true;
+    }
+
+    pub fn is_under_way(&self) -> bool {
+        self.under_way
+    }
+
+    /// Whether anything happened since the last one.
+    pub fn has_news(&self, tail: Seq) -> bool {
+        tail > self.through
+    }
+
+    fn is_due(&self, tail: Seq, bytes_max: u64) -> bool {
+        // As much again as the last one had: then writing snapshots never costs more than writing events.
+        let enough = self.bytes_since >= bytes_max.max(self.size);
+        !self.under_way && self.has_news(tail) && (self.asked || enough)
+    }
+}
+
+impl<J: Journal> Partition<J> {
+    pub(super) fn snapshot_if_due(&mut self) {
+        if !self.snapshots.is_due(self.tail, self.shared.settings.snapshot_after_bytes) {
+            return;
+        }
+        let (id, epoch, through) = (self.id, self.epoch, self.tail);
+        let inbox = self.state.inbox_through();
+        let bytes = journal::codec::encode_pair(&self.state, &self.queues);
+        self.snapshots = Schedule {
+            through: self.snapshots.through,
+            bytes_since: 0,
+            size: bytes.len() as u64,
+            asked: false,
+            under_way: true,
+        };
+        let (shared, tx) = (self.shared.clone(), self.tx.clone());
+        host::spawn("snapshot", async move {
+            let stored = store(&shared, id, epoch, Snapshot { through, bytes }, inbox).await;
+            // Let go first: whoever learns that the snapshot is done may close the journal.
+            drop(shared);
+            if let Err(error) = &stored {
+                tracing::error!(partition = %id, error, "a snapshot failed; the journal keeps growing");
+            }
+            // A partition that has stopped meanwhile trims after its next snapshot.
+            let _ = tx.send(Message::SnapshotDone { through: stored.is_ok().then_some(through) });
+        });
+    }
+
+    pub(super) fn snapshot_done(&mut self, through: Option<Seq>) {
+        self.snapshots.under_way = false;
+        self.snapshots.through = through.unwrap_or(self.snapshots.through);
+    }
+}
+
+async fn store<J: Journal>(
+    shared: &Shared<J>,
+    id: PartitionId,
+    epoch: Epoch,
+    snapshot: Snapshot,
+    inbox: Seq,
+) -> Result<(), String> {
+    let through = snapshot.through;
+    if planted::is(Bug::TrimBeforeSnapshot) {
+        let trimmed = shared.journal.trim(id, epoch, through.next(), inbox.next()).await;
+        trimmed.map_err(|error| error.to_string())?;
+    }
+    if !planted::is(Bug::ViewNotFlushed) {
+        keep_view(shared, id, epoch, through).await?;
+    }
+    shared.journal.snapshot_put(id, epoch, snapshot).await.map_err(|error| error.to_string())?;
+    let inbox = if planted::is(Bug::TrimTooFar) { inbox.next() } else { inbox };
+    shared.journal.trim(id, epoch, through.next(), inbox.next()).await.map_err(|error| error.to_string())
+}
+
+/// Makes all that the view holds through here durable, where the next owner finds it.
+async fn keep_view<J: Journal>(
+    shared: &Shared<J>,
+    id: PartitionId,
+    epoch: Epoch,
+    through: Seq,
+) -> Result<(), String> {
+    let view = shared.view.clone();
+    if !shared.journal.is_shared() {
+        let flushed = host::run_blocking(move || view.flush(id, through)).await;
+        return flushed.map_err(|error| error.to_string());
+    }
+    let checkpoint = move || {
+        let staging = view.staging(id)?;
+        view.checkpoint(id, through, staging.path())?;
+        Ok(staging)
+    };
+    let staging = host::run_blocking(checkpoint).await.map_err(|error: view::Error| error.to_string())?;
+    let put = shared.journal.tables_put(id, epoch, through, staging.path().to_owned()).await;
+    host::run_blocking(move || drop(staging)).await;
+    put.map_err(|error| error.to_string())
+}

@@ -1,0 +1,281 @@
+//! How a partition comes back: the newest snapshot, then every frame since. Then it acts on what is owed.
+
+use journal::codec::{self, Unreadable};
+use journal::{AppendError, Claim, Journal, ReadError, Snapshot};
+use kernel::queue::Queues;
+use kernel::{Event, Request, State, UnknownPlan};
+use planted::Bug;
+use tokio::sync::Semaphore;
+use tokio::time::error::Elapsed;
+use tokio::time::timeout;
+use types::{PartitionId, Seq, Timestamp};
+use view::{Ids, View};
+
+use crate::jobs::record;
+use crate::limits::{CLAIM_PATIENCE, RECOVERY_READ_BYTES, ROOM_LOOK};
+use crate::partition::queues;
+use crate::{Catalog, Catalogs, archive};
+
+/// What a partition has in hand when it has come back.
+pub(crate) struct Recovered {
+    pub state: State,
+    pub queues: Queues,
+    pub claim: Claim,
+    pub snapshot_through: Seq,
+    /// Bytes of events since the snapshot.
+    pub bytes_since_snapshot: u64,
+    /// The newest time in what is still to be done.
+    pub latest: Timestamp,
+}
+
+/// Why a partition cannot come back. It stays stopped, and its bytes stay as they are.
+#[derive(Debug, thiserror::Error)]
+pub enum RecoveryError {
+    #[error(transparent)]
+    Claim(#[from] AppendError),
+    #[error(transparent)]
+    Read(#[from] ReadError),
+    #[error("frame {seq} of the events: {source}")]
+    Frame { seq: Seq, source: Unreadable },
+    #[error("request {seq} of the inbox: {source}")]
+    Request { seq: Seq, source: Unreadable },
+    #[error("the snapshot: {source}")]
+    Snapshot { source: Unreadable },
+    #[error("{}", snapshot_lost(*partition, *found, *first, *kept))]
+    SnapshotLost { partition: PartitionId, found: Seq, first: Seq, kept: Kept },
+    /// Whoever holds the journal may come back: it is tried again.
+    #[error("the journal has not answered the claim of partition {partition} for {} s", CLAIM_PATIENCE.as_secs())]
+    Unanswered { partition: PartitionId },
+    #[error(transparent)]
+    Plan(#[from] UnknownPlan),
+    #[error("the view: {0}")]
+    View(#[from] view::Error),
+    #[error(
+        "the view of ended runs ends at {flushed:?}, the journal begins after {snapshot}: \
+         restore the view directory from a backup"
+    )]
+    ViewLost { flushed: Option<Seq>, snapshot: Seq },
+}
+
+pub(crate) async fn recover<J: Journal>(
+    journal: &J,
+    partition: PartitionId,
+    catalogs: &Catalogs,
+    view: &View,
+    ids: &Ids,
+    turns: &Semaphore,
+) -> Result<Recovered, RecoveryError> {
+    // On one machine a view that cannot be opened is found before anybody's epoch ends.
+    if !journal.is_shared() {
+        view.open_partition(partition)?;
+    }
+    let claimed = in_time(journal, claim(journal, partition)).await;
+    let claim = claimed.map_err(|_| RecoveryError::Unanswered { partition })??;
+    // Only now: a claim that is waited for is no work, and keeps nobody else from coming back.
+    let _turn = turns.acquire().await.expect("the semaphore is never closed");
+    let catalog = catalogs.load();
+    let mut lost = None;
+    loop {
+        let snapshot = journal.snapshot_get(partition).await?;
+        let through = snapshot.as_ref().map_or(Seq::ZERO, |snapshot| snapshot.through);
+        if let Some((found, error)) = lost.take()
+            && through <= found
+        {
+            return Err(error);
+        }
+        match replay(journal, partition, &catalog, view, ids, claim, snapshot).await {
+            // The owner before may have ended its last snapshot meanwhile, and trimmed up to that.
+            Err(error @ RecoveryError::SnapshotLost { .. }) => lost = Some((through, error)),
+            recovered => return recovered,
+        }
+    }
+}
+
+/// Waits for a claim; when the journal is elsewhere, not for ever: a stream without a leader must not keep whoever takes
+/// partitions from all others. A claim that is stored after that is an epoch without frames, which the next one follows.
+pub(crate) async fn in_time<J: Journal, T>(
+    journal: &J,
+    claim: impl Future<Output = T>,
+) -> Result<T, Elapsed> {
+    if journal.is_shared() { timeout(CLAIM_PATIENCE, claim).await } else { Ok(claim.await) }
+}
+
+/// Brings back what a snapshot holds, and every frame from there to the claim.
+async fn replay<J: Journal>(
+    journal: &J,
+    partition: PartitionId,
+    catalog: &Catalog,
+    view: &View,
+    ids: &Ids,
+    claim: Claim,
+    snapshot: Option<Snapshot>,
+) -> Result<Recovered, RecoveryError> {
+    if journal.is_shared() {
+        let through = snapshot.as_ref().map(|snapshot| snapshot.through);
+        // Snapshots are of the history that the events have: whoever went further has claimed since.
+        if through.is_some_and(|through| through > claim.events_tail) {
+            return Err(AppendError::Fenced { partition }.into());
+        }
+        take_tables(journal, partition, view, through).await?;
+    }
+    let (mut state, mut queues, snapshot_through) = match snapshot {
+        None => (State::default(), Queues::default(), Seq::ZERO),
+        Some(snapshot) => {
+            let (state, queues): (State, Queues) =
+                codec::decode_pair(&snapshot.bytes).map_err(|source| RecoveryError::Snapshot { source })?;
+            (state.restore(catalog)?, queues.restore(), snapshot.through)
+        }
+    };
+    let flushed = view.flushed_through(partition)?;
+    if flushed.unwrap_or(Seq::ZERO) < snapshot_through && !planted::is(Bug::TablesNotFetched) {
+        return Err(RecoveryError::ViewLost { flushed, snapshot: snapshot_through });
+    }
+    let mut seq = snapshot_through;
+    let mut bytes_since_snapshot = 0;
+    while seq < claim.events_tail {
+        let records = journal.read(partition, seq.next(), RECOVERY_READ_BYTES).await;
+        for record in records.map_err(|error| behind_snapshot(error, snapshot_through, Kept::by(journal)))? {
+            // Written by another owner since: with it the state would be ahead of the tail that it counts for.
+            if record.seq > claim.events_tail {
+                return Err(AppendError::Fenced { partition }.into());
+            }
+            let events: Vec<Event> = codec::decode(&record.bytes)
+                .map_err(|source| RecoveryError::Frame { seq: record.seq, source })?;
+            for event in &events {
+                if let Event::Queue(fact) = event {
+                    queues::replay(view, partition, fact, &mut queues)?;
+                }
+                if !planted::is(Bug::JobsNotReplayed) {
+                    record::write(view, partition, None, event)?;
+                }
+                if let Some(run) = state.evolve(catalog, event)?.filter(|_| !planted::is(Bug::EndNotReplayed))
+                {
+                    view.put_ended(partition, &archive::ended(&run))?;
+                }
+            }
+            seq = record.seq;
+            bytes_since_snapshot += record.bytes.len() as u64;
+        }
+    }
+    let mut latest = Timestamp(0);
+    for run in state.runs() {
+        ids.restore(&run.request.id, run.request.body_hash, partition);
+        latest = run.timeline.last().map_or(latest, |moment| latest.max(moment.at));
+    }
+    if !planted::is(Bug::WaitingForgotten) {
+        latest = latest.max(restore_waiting(journal, partition, claim, &state, ids).await?);
+    }
+    Ok(Recovered { state, queues, claim, snapshot_through, bytes_since_snapshot, latest })
+}
+
+/// Begins the view with the tables that were kept with the snapshot, wherever they were written. What is on this disk
+/// counts for nothing: it may belong to another history.
+async fn take_tables<J: Journal>(
+    journal: &J,
+    partition: PartitionId,
+    view: &View,
+    snapshot: Option<Seq>,
+) -> Result<(), RecoveryError> {
+    let own = view.clone();
+    host::run_blocking(move || own.discard(partition)).await?;
+    if let Some(through) = snapshot.filter(|_| !planted::is(Bug::TablesNotFetched)) {
+        let staging = view.staging(partition)?;
+        journal.tables_get(partition, through, staging.path().to_owned()).await?;
+        let own = view.clone();
+        host::run_blocking(move || own.adopt(partition, staging.path())).await?;
+    }
+    let own = view.clone();
+    Ok(host::run_blocking(move || own.open_partition(partition)).await?)
+}
+
+/// A full disk is waited out: a partition that was given up for want of room would stay stopped when there is some.
+async fn claim<J: Journal>(journal: &J, partition: PartitionId) -> Result<Claim, AppendError> {
+    loop {
+        match journal.claim(partition).await {
+            Err(AppendError::Full) if !planted::is(Bug::FullClaimGivenUp) => {
+                tracing::warn!(%partition, "the journal is full; the partition waits for room to start");
+                tokio::time::sleep(ROOM_LOOK).await;
+            }
+            claimed => return claimed,
+        }
+    }
+}
+
+/// Events are trimmed only up to a snapshot that is durable: when they begin later, one is gone.
+fn behind_snapshot(error: ReadError, found: Seq, kept: Kept) -> RecoveryError {
+    match error {
+        ReadError::Trimmed { partition, first, .. } => {
+            RecoveryError::SnapshotLost { partition, found, first, kept }
+        }
+        error => RecoveryError::Read(error),
+    }
+}
+
+/// Where snapshots are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kept {
+    /// With the data of this process.
+    Here,
+    /// In a store that several instances share.
+    Shared,
+}
+
+impl Kept {
+    pub(crate) fn by<J: Journal>(journal: &J) -> Kept {
+        if journal.is_shared() { Kept::Shared } else { Kept::Here }
+    }
+
+    fn fix(self) -> &'static str {
+        match self {
+            Kept::Here => "restore the snapshots directory from a backup",
+            Kept::Shared => {
+                "see that cluster.snapshots names the store that they were written to, and restore that store from a backup"
+            }
+        }
+    }
+}
+
+/// What is said of a partition whose newest snapshot is not the one that its events follow.
+pub(crate) fn snapshot_lost(partition: PartitionId, found: Seq, first: Seq, kept: Kept) -> String {
+    let missing = first.0.saturating_sub(1);
+    let fix = kept.fix();
+    format!("snapshot {missing} of partition {partition} is missing, the newest is {found}: {fix}")
+}
+
+/// The ids of requests that still wait in the inbox are known again before anybody can ask. Answers with the time
+/// of the newest.
+async fn restore_waiting<J: Journal>(
+    journal: &J,
+    partition: PartitionId,
+    claim: Claim,
+    state: &State,
+    ids: &Ids,
+) -> Result<Timestamp, RecoveryError> {
+    let mut seq = state.inbox_through();
+    let mut latest = Timestamp(0);
+    loop {
+        let records = match journal.inbox_read(partition, seq.next(), RECOVERY_READ_BYTES).await {
+            Err(ReadError::Trimmed { .. }) if goes_on(journal, partition, claim).await? => {
+                return Err(AppendError::Fenced { partition }.into());
+            }
+            records => records?,
+        };
+        let Some(last) = records.last() else { return Ok(latest) };
+        seq = last.seq;
+        for record in &records {
+            let request: Request = codec::decode(&record.bytes)
+                .map_err(|source| RecoveryError::Request { seq: record.seq, source })?;
+            ids.restore(&request.id, request.body_hash, partition);
+            latest = latest.max(request.accepted_at);
+        }
+    }
+}
+
+/// Whether another owner has written behind a claim.
+async fn goes_on<J: Journal>(journal: &J, partition: PartitionId, claim: Claim) -> Result<bool, ReadError> {
+    match journal.read(partition, claim.events_tail.next(), 1).await {
+        Ok(records) => Ok(!records.is_empty()),
+        Err(ReadError::Trimmed { .. }) => Ok(true),
+        Err(error) => Err(error),
+    }
+}

@@ -1,0 +1,207 @@
+//! The actions that send a message: open its secrets, send, and put what came into words.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use brokers::{Destination, Login};
+use schedule::Target as Stored;
+use schedule::action::{BrokeredProperties, BusMessage, Content, Login as StoredLogin, QueueMessage};
+use schedule::spelling::{Envelope, TransportType};
+use serde_json::json;
+use types::{Message, Outcome, Property};
+use vault::{OpenError, Secret, Vault};
+
+use crate::job::action::MessageAction;
+use crate::job::turn::Turns;
+use crate::job::{JobCall, JobSettings, failed, message};
+use crate::post::Place;
+use crate::send::{BusEntity, Facts, Sender, Sent, StorageQueue, Target, default_id};
+use crate::sort::Sorted;
+
+/// Carries out actions that send messages.
+pub(super) struct MessageCaller {
+    sender: Sender,
+    vault: Arc<Vault>,
+    turns: Turns,
+    timeout: Duration,
+}
+
+/// Why a message could not leave.
+#[derive(Debug, thiserror::Error)]
+#[error("{member} cannot be unsealed: {source}")]
+struct Sealed {
+    member: &'static str,
+    source: OpenError,
+}
+
+impl MessageCaller {
+    pub(super) fn new(sender: Sender, vault: Arc<Vault>, settings: &JobSettings) -> MessageCaller {
+        let turns = Turns::new(settings.calls_per_origin);
+        MessageCaller { sender, vault, turns, timeout: settings.timeout }
+    }
+
+    /// `None` when the message was stopped before it left.
+    pub(super) async fn call(&self, action: MessageAction, call: &JobCall<'_>) -> Option<Outcome> {
+        let kind = action.kind;
+        let (target, message) = match self.prepare(action.target, call) {
+            Ok(prepared) => prepared,
+            Err(error) => return Some(failed(format!("{kind} Action - Message not sent: {error}"))),
+        };
+        let _turn = tokio::select! {
+            // The turn first: a message that may go when it is stopped is as good as on its way.
+            biased;
+            turn = self.turns.take(target.origin()) => turn,
+            () = call.stop.raised() => return None,
+        };
+        let told = format!("{kind} Action - Message '{}' to {}", message.id, target.place());
+        let Sent { sorted, .. } = self.sender.send(&target, message, self.timeout).await;
+        Some(outcome(&told, sorted))
+    }
+
+    fn prepare(&self, target: Stored, call: &JobCall<'_>) -> Result<(Target, Message), Sealed> {
+        Ok(match target {
+            Stored::QueueMessage(queue) => {
+                let message = Message::new(default_id(call.idempotency_key), queue.message.clone());
+                (Target::Storage(self.storage(queue, call)?), message)
+            }
+            Stored::ServiceBusQueueMessage(queue) => self.bus(queue.queue_name, queue.message, call)?,
+            Stored::ServiceBusTopicMessage(topic) => self.bus(topic.topic_path, topic.message, call)?,
+            Stored::Queue(queue) => {
+                (Target::BuiltIn(Place::Queue(queue.name)), from_content(queue.content, call))
+            }
+            Stored::Topic(topic) => {
+                (Target::BuiltIn(Place::Topic(topic.name)), from_content(topic.content, call))
+            }
+            Stored::Amqp(amqp) => {
+                let login = self.login(amqp.login)?;
+                let to = Destination::Amqp { url: amqp.url, address: amqp.address, login };
+                (Target::Broker(to), from_content(amqp.content, call))
+            }
+            Stored::RabbitMq(rabbit) => {
+                let to = Destination::RabbitMq {
+                    url: rabbit.url,
+                    exchange: rabbit.exchange.unwrap_or_default(),
+                    routing_key: rabbit.routing_key,
+                    login: self.login(rabbit.login)?,
+                };
+                (Target::Broker(to), from_content(rabbit.content, call))
+            }
+            Stored::Nats(nats) => {
+                let stream = nats.stream.unwrap_or(true);
+                let login = self.login(nats.login)?;
+                let to = Destination::Nats { url: nats.url, subject: nats.subject, stream, login };
+                (Target::Broker(to), from_content(nats.content, call))
+            }
+            Stored::Kafka(kafka) => {
+                let key = kafka.key.filter(|key| !key.is_empty());
+                let login = self.login(kafka.login)?;
+                let to = Destination::Kafka { servers: kafka.servers, topic: kafka.topic, key, login };
+                (Target::Broker(to), from_content(kafka.content, call))
+            }
+            Stored::Request(_) | Stored::Workflow(_) => unreachable!("no message is sent by these"),
+        })
+    }
+
+    fn storage(&self, queue: QueueMessage, call: &JobCall<'_>) -> Result<StorageQueue, Sealed> {
+        let facts = Facts {
+            execution_tag: call.execution_tag.to_owned(),
+            expected_at: call.expected_at,
+            job: call.job.to_owned(),
+            collection: call.collection.to_owned(),
+            region: call.region.to_owned(),
+        };
+        Ok(StorageQueue {
+            account: StorageQueue::account_url(&queue.storage_account),
+            sas: Some(self.open(queue.sas_token.expose(), "the SAS token")?),
+            queue: queue.queue_name,
+            envelope: (queue.envelope != Some(Envelope::None)).then_some(facts),
+        })
+    }
+
+    fn bus(&self, entity: String, bus: BusMessage, call: &JobCall<'_>) -> Result<(Target, Message), Sealed> {
+        let key = match bus.authentication {
+            None => None,
+            Some(how) => Some((how.sas_key_name, self.open(how.sas_key.expose(), "the SAS key")?)),
+        };
+        let message =
+            message_of(bus.message, bus.brokered_message_properties, bus.custom_message_properties, call);
+        let target = match bus.transport_type {
+            TransportType::NetMessaging | TransportType::NotSpecified => {
+                let base = BusEntity::namespace_url("https", &bus.namespace);
+                Target::Bus(BusEntity { base, entity, key })
+            }
+            TransportType::Amqp => {
+                let url = BusEntity::namespace_url("amqps", &bus.namespace);
+                let login = key.map(|(username, key)| Login { username, password: key.expose().to_owned() });
+                Target::Broker(Destination::Amqp { url, address: entity, login })
+            }
+        };
+        Ok((target, message))
+    }
+
+    fn login(&self, login: StoredLogin) -> Result<Option<Login>, Sealed> {
+        let Some(username) = login.username else { return Ok(None) };
+        let password = self.open(login.password.expose(), "the password")?;
+        Ok(Some(Login { username, password: password.expose().to_owned() }))
+    }
+
+    fn open(&self, sealed: &str, member: &'static str) -> Result<Secret, Sealed> {
+        self.vault.open(sealed).map_err(|source| Sealed { member, source })
+    }
+}
+
+fn from_content(content: Content, call: &JobCall<'_>) -> Message {
+    let Content { message, brokered_message_properties, custom_message_properties } = content;
+    message_of(message, brokered_message_properties, custom_message_properties, call)
+}
+
+/// An empty property says nothing: clients send along what they leave empty.
+fn message_of(
+    text: String,
+    brokered: Option<BrokeredProperties>,
+    custom: std::collections::BTreeMap<String, String>,
+    call: &JobCall<'_>,
+) -> Message {
+    let said = |text: Option<String>| text.filter(|text| !text.is_empty());
+    let brokered = brokered.unwrap_or_default();
+    Message {
+        id: said(brokered.message_id).unwrap_or_else(|| default_id(call.idempotency_key)),
+        body: text.into(),
+        content_type: said(brokered.content_type),
+        correlation_id: said(brokered.correlation_id),
+        label: said(brokered.label),
+        partition_key: said(brokered.partition_key),
+        reply_to: said(brokered.reply_to),
+        reply_to_session: said(brokered.reply_to_session_id),
+        session: said(brokered.session_id),
+        to: said(brokered.to),
+        via_partition_key: said(brokered.via_partition_key),
+        force_persistence: brokered.force_persistence,
+        time_to_live: brokered.time_to_live.map(|duration| duration.span()),
+        scheduled_at: brokered.scheduled_enqueue_time_utc.map(|date| date.0.ceil()),
+        properties: custom.into_iter().map(|(name, value)| (name, Property::Text(value))).collect(),
+    }
+}
+
+/// `told` says which message went where. Whatever went wrong, the job's own retry policy decides what follows.
+pub(super) fn outcome(told: &str, sorted: Sorted) -> Outcome {
+    let text = |ending: String| message::printable(format!("{told} {ending}").chars());
+    match sorted {
+        Sorted::Done { status, .. } => {
+            let message = text("sent".to_owned());
+            Outcome::Done {
+                status,
+                output: json!({ "status": status, "message": message }).to_string().into(),
+            }
+        }
+        Sorted::Refused { status, reason } => {
+            Outcome::Transient { status, reason: text(format!("refused: {reason}")), retry_after: None }
+        }
+        Sorted::Transient { status, reason, retry_after } => {
+            Outcome::Transient { status, reason: text(format!("not sent: {reason}")), retry_after }
+        }
+        Sorted::Unknown { reason } => {
+            Outcome::Unknown { reason: text(format!("may have been sent: {reason}")) }
+        }
+    }
+}

@@ -1,0 +1,253 @@
+//! Carrying out the engine's orders: render the request or the message, wait for the service's turn, let it go, sort
+//! what came of it.
+
+mod feed;
+mod message;
+mod show;
+
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex};
+
+use engine::{Effects, Order, Subject};
+use host::Clock;
+use http::HeaderMap;
+use types::{Outcome, Work, WorkflowName};
+use workflow::{Definition, Rendered};
+
+use crate::client::{Client, Request};
+use crate::headers::{TraceParent, call_headers};
+use crate::job::JobOrders;
+use crate::outcome::{self, Judge};
+use crate::send::{Sender, Sent, Target};
+use crate::service::{Attempt, Permit, ServicePool, ServiceSettings, Verdict};
+use crate::sign_in::{self, Environment};
+use crate::sort::{Sorted, sort};
+use crate::url::Url;
+
+/// Makes the calls that runs owe. Cheap to clone.
+#[derive(Clone)]
+pub struct Performer(Arc<Inner>);
+
+struct Inner {
+    client: Client,
+    sender: Sender,
+    services: ServicePool,
+    jobs: JobOrders,
+    clock: Clock,
+    /// Reads a variable of the environment, where the secrets of services are.
+    environment: Environment,
+    // Which workflow versions have told their services' limits; touched once per call, for a look-up.
+    configured: Mutex<BTreeMap<WorkflowName, BTreeSet<u32>>>,
+    // Touched by notices with a feed alone, for a look-up.
+    halves: Mutex<feed::Halves>,
+}
+
+impl Performer {
+    /// Must be called within a tokio runtime.
+    pub fn new(client: Client, sender: Sender, jobs: JobOrders, clock: Clock) -> Performer {
+        let services = ServicePool::new(ServiceSettings::default());
+        let environment = sign_in::PROCESS;
+        let (configured, halves) = (Mutex::default(), Mutex::default());
+        Performer(Arc::new(Inner { client, sender, services, jobs, clock, environment, configured, halves }))
+    }
+
+    /// The services that were called, and how they are doing.
+    pub fn services(&self) -> &ServicePool {
+        &self.0.services
+    }
+}
+
+impl Effects for Performer {
+    fn start(&self, order: Order) {
+        let inner = self.0.clone();
+        // Each kind has a task of its own size: the larger one would be paid for by every call.
+        match &order.subject {
+            Subject::Job(_) => host::spawn("job call", async move { inner.jobs.perform(order).await }),
+            Subject::Workflow { definition, version } => {
+                let (definition, version) = (definition.clone(), *version);
+                inner.configure(&definition, version);
+                host::spawn("call", Box::pin(inner.call(order, definition, version)))
+            }
+        };
+    }
+}
+
+/// An order without the way back.
+struct Errand<'o> {
+    work: Work,
+    attempt: u32,
+    definition: &'o Definition,
+    version: u32,
+    context: &'o engine::Context,
+    /// The same for all attempts.
+    key: String,
+    stop: &'o engine::Stop,
+}
+
+/// What an errand comes to before it leaves.
+enum Prepared<'d> {
+    /// A call, and the service whose limits it is under: the address, because two workflows that name it differently
+    /// still call the same one.
+    Call(Box<Request>, Cow<'d, str>),
+    Send(Box<(Target, types::Message)>, std::time::Duration),
+}
+
+/// Why an errand does not leave.
+enum Unready {
+    /// It would be the same each time.
+    Never(String),
+    /// Somebody may mend it.
+    Now(String),
+}
+
+impl Inner {
+    async fn call(self: Arc<Inner>, order: Order, definition: Arc<Definition>, version: u32) {
+        let errand = Errand {
+            work: order.work,
+            attempt: order.attempt,
+            definition: &definition,
+            version,
+            context: &order.context,
+            key: order.idempotency_key(),
+            stop: &order.stop,
+        };
+        match self.run(&errand).await {
+            Some(outcome) => order.reply.tell(outcome),
+            None => order.reply.withdraw(),
+        }
+    }
+
+    /// Carries out an errand. `None` when it was stopped before anything left.
+    async fn run(&self, errand: &Errand<'_>) -> Option<Outcome> {
+        match errand.definition.feed(errand.work) {
+            None => self.act(errand).await,
+            Some(queue) => Box::pin(self.tell(errand, queue)).await,
+        }
+    }
+
+    /// Does what the workflow, or a person, says. `None` when it was stopped before it left.
+    async fn act(&self, errand: &Errand<'_>) -> Option<Outcome> {
+        let (request, service) = match self.prepare(errand) {
+            Ok(Prepared::Call(request, service)) => (request, service),
+            Ok(Prepared::Send(send, patience)) => {
+                let (target, message) = *send;
+                let sent = Box::pin(self.send(errand, &target, message, patience)).await?;
+                return Some(errand.judge(|judge| judge.sent(sent)));
+            }
+            Err(Unready::Never(reason)) => {
+                return Some(outcome::never_sent(&reason));
+            }
+            Err(Unready::Now(reason)) => {
+                let reason = format!("not sent: {reason}");
+                return Some(Outcome::Transient { status: None, reason, retry_after: None });
+            }
+        };
+        let permit = self.permit(errand, &service).await?;
+        drop(service);
+        let result = self.client.send(*request).await;
+        let sorted = sort(&result, self.clock.now());
+        permit.finish(Verdict::of(&result, &sorted));
+        Some(errand.judge(|judge| judge.answered(&result, sorted)))
+    }
+
+    /// `None` when the message was stopped before it left.
+    async fn send(
+        &self,
+        errand: &Errand<'_>,
+        target: &Target,
+        message: types::Message,
+        patience: std::time::Duration,
+    ) -> Option<Sorted> {
+        let permit = self.permit(errand, target.origin()).await?;
+        let Sent { sorted, verdict } = self.sender.send(target, message, patience).await;
+        permit.finish(verdict);
+        Some(sorted)
+    }
+
+    async fn permit(&self, errand: &Errand<'_>, service: &str) -> Option<Permit> {
+        let attempt = if errand.attempt == 1 { Attempt::First } else { Attempt::Retry };
+        tokio::select! {
+            // The permit first: a call that may go when it is stopped is as good as on its way.
+            biased;
+            permit = self.services.acquire(service, attempt) => Some(permit),
+            () = errand.stop.raised() => None,
+        }
+    }
+
+    fn prepare<'d>(&self, errand: &Errand<'d>) -> Result<Prepared<'d>, Unready> {
+        match render(errand).map_err(Unready::Never)? {
+            Rendered::Call(request) => {
+                let (request, service) = prepare_call(errand, request).map_err(Unready::Never)?;
+                Ok(Prepared::Call(Box::new(request), service))
+            }
+            Rendered::Send(sending) => {
+                let patience = sending.timeout.as_std();
+                let send = self.prepare_message(errand, *sending)?;
+                Ok(Prepared::Send(Box::new(send), patience))
+            }
+        }
+    }
+
+    /// The limits of a workflow's services come into force with its first call.
+    fn configure(&self, definition: &Definition, version: u32) {
+        let mut configured = self.configured.lock().expect("nobody panics while holding the set");
+        if configured.get(definition.name()).is_some_and(|versions| versions.contains(&version)) {
+            return;
+        }
+        configured.entry(definition.name().clone()).or_default().insert(version);
+        for service in definition.services() {
+            let settings = ServiceSettings { concurrency_max: service.concurrency };
+            self.services.configure(&service.url, settings);
+        }
+    }
+}
+
+impl Errand<'_> {
+    fn judge(&self, judge: impl FnOnce(Judge<'_>) -> Outcome) -> Outcome {
+        let context = self.context.seen_by(self.work);
+        judge(Judge { definition: self.definition, work: self.work, context: &context })
+    }
+}
+
+fn render(errand: &Errand<'_>) -> Result<Rendered, String> {
+    let (definition, context) = (errand.definition, errand.context.seen_by(errand.work));
+    match &errand.context.instead {
+        None => definition.render(errand.work, &context).map_err(|error| error.to_string()),
+        Some(action) => {
+            let action = definition.parse_action(action).map_err(|problems| problems.to_string())?;
+            definition.render_action(&action, &context).map_err(|error| error.to_string())
+        }
+    }
+}
+
+/// The call, and the service whose limits it is under.
+fn prepare_call<'d>(
+    errand: &Errand<'d>,
+    rendered: workflow::Request,
+) -> Result<(Request, Cow<'d, str>), String> {
+    let definition = errand.definition;
+    let url = Url::parse(&rendered.url).map_err(|fault| fault.to_string())?;
+    let named = rendered.service.as_ref();
+    let named = named.and_then(|name| definition.services().iter().find(|service| service.name == *name));
+    let service = match named {
+        Some(service) => Cow::Borrowed(service.url.as_str()),
+        None => Cow::Owned(url.origin.to_string()),
+    };
+    let key = errand.key.as_str();
+    let root = errand.context.trace.as_deref().and_then(TraceParent::parse);
+    let root = root.unwrap_or_else(|| TraceParent::root(errand.context.run_id.as_str()));
+    let own: HeaderMap = rendered.headers.into_iter().collect();
+    let headers = call_headers(own, key, root, &format!("{key}/{}", errand.attempt));
+    let headers = headers.map_err(|error| error.to_string())?;
+    let request = Request {
+        headers,
+        body: rendered.body,
+        deadline: rendered.timeout.as_std(),
+        ..Request::new(rendered.method, url)
+    };
+    Ok((request, service))
+}
+
+#[cfg(test)]
+mod tests;

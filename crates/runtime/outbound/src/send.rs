@@ -1,0 +1,267 @@
+//! Sending messages: to the queues of Sortie's own, over HTTP, or in a broker's own protocol.
+//!
+//! A send is done when whoever takes the message has confirmed it. What else it can come to is what a call can come
+//! to, and is sorted the same.
+
+mod bus;
+mod storage;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use brokers::{Brokers, Destination, SendError};
+use host::Clock;
+use serde_json::json;
+use sha2::{Digest, Sha256};
+use types::Message;
+
+use crate::client::{Answer, Client, Request};
+use crate::fault::Fault;
+use crate::limits::MESSAGE_ID_CHARS_MAX;
+use crate::mask::Mask;
+use crate::post::{Place, Post, PostError};
+use crate::service::Verdict;
+use crate::sort::{Sorted, escape, retry_after, sort};
+
+pub(crate) use self::bus::BusEntity;
+pub(crate) use self::storage::{Facts, StorageQueue};
+
+/// What a confirmed send counts as.
+const CREATED: u16 = 201;
+
+/// Sends messages. Cheap to clone; the clones share the connections.
+#[derive(Clone)]
+pub struct Sender(Arc<Inner>);
+
+struct Inner {
+    client: Client,
+    brokers: Brokers,
+    post: Arc<dyn Post>,
+    clock: Clock,
+}
+
+/// Where a message goes, with all that is needed to get it there.
+#[derive(Debug)]
+pub(crate) enum Target {
+    BuiltIn(Place),
+    Storage(StorageQueue),
+    Bus(BusEntity),
+    Broker(Destination),
+}
+
+/// What a send came to, for the sender and for the limits of its service.
+pub(crate) struct Sent {
+    pub sorted: Sorted,
+    pub verdict: Verdict,
+}
+
+impl Sender {
+    pub fn new(client: Client, brokers: Brokers, post: Arc<dyn Post>, clock: Clock) -> Sender {
+        Sender(Arc::new(Inner { client, brokers, post, clock }))
+    }
+
+    /// Sends one message and waits for its confirmation, for at most `patience`. No text of what it came to holds
+    /// a secret of the target.
+    pub(crate) async fn send(&self, target: &Target, message: Message, patience: Duration) -> Sent {
+        let id = message.id.clone();
+        let (now, mut mask) = (self.0.clock.now(), Mask::default());
+        let sent = match target {
+            Target::BuiltIn(place) => self.post(place.clone(), message, patience).await,
+            Target::Storage(queue) => {
+                let request = queue.request(&message, now, &mut mask);
+                self.over_http(request, &mask, patience, |_| false).await
+            }
+            Target::Bus(entity) => {
+                let request = entity.request(&message, now, &mut mask);
+                self.over_http(request, &mask, patience, bus::is_full).await
+            }
+            Target::Broker(destination) => self.through_broker(destination, &message, patience).await,
+        };
+        let Sorted::Done { .. } = sent.sorted else { return sent };
+        let body = json!({ "messageId": id }).to_string().into();
+        Sent { sorted: Sorted::Done { status: CREATED, body }, ..sent }
+    }
+
+    async fn post(&self, place: Place, message: Message, patience: Duration) -> Sent {
+        let sorted = match tokio::time::timeout(patience, self.0.post.post(place, message)).await {
+            Ok(Ok(())) => done(),
+            Ok(Err(PostError::Refused(reason))) => refused(reason),
+            Ok(Err(PostError::Later { reason, retry_after })) => {
+                Sorted::Transient { status: None, reason, retry_after }
+            }
+            Ok(Err(PostError::Unknown(reason))) => Sorted::Unknown { reason },
+            Err(_) => Sorted::Unknown { reason: "not confirmed in time".to_owned() },
+        };
+        // All queues are counted as one service: what one of them has no room for must not pause the others.
+        let verdict = if matches!(sorted, Sorted::Done { .. }) { Verdict::Done } else { Verdict::Untried };
+        Sent { sorted, verdict }
+    }
+
+    async fn through_broker(&self, to: &Destination, message: &Message, patience: Duration) -> Sent {
+        let mut mask = Mask::default();
+        if let Some(login) = login_of(to) {
+            mask.hide(&login.password);
+        }
+        let told = |reason: String| escape(&mask.apply(&reason));
+        Sent::new(match self.0.brokers.send(to, message, patience).await {
+            Ok(()) => done(),
+            Err(SendError::Refused(reason)) => refused(told(reason)),
+            Err(SendError::NotSent(reason)) => {
+                Sorted::Transient { status: None, reason: told(reason), retry_after: None }
+            }
+            Err(SendError::Unknown(reason)) => Sorted::Unknown { reason: told(reason) },
+        })
+    }
+
+    /// `is_full` knows an answer that means no for now, where its status alone would mean no for good.
+    async fn over_http(
+        &self,
+        request: Result<Request, String>,
+        mask: &Mask,
+        patience: Duration,
+        is_full: fn(&Answer) -> bool,
+    ) -> Sent {
+        let mut request = match request {
+            Ok(request) => request,
+            Err(reason) => return Sent { sorted: refused(reason), verdict: Verdict::Untried },
+        };
+        request.deadline = patience;
+        // Masked before it is cut: half a secret would not be found any more.
+        let result = match self.0.client.send(request).await {
+            Ok(answer) => Ok(masked(answer, mask)),
+            Err(Fault::TooLarge { answer: Some(answer) }) => {
+                Err(Fault::TooLarge { answer: Some(Box::new(masked(*answer, mask))) })
+            }
+            Err(fault) => Err(fault),
+        };
+        let now = self.0.clock.now();
+        let sorted = match sort(&result, now) {
+            // Both say 2xx as soon as the message is taken, and nothing of their answer is needed.
+            Sorted::Unknown { .. } if matches!(&result, Err(Fault::TooLarge { answer: Some(answer) }) if (200..300).contains(&answer.status)) => {
+                done()
+            }
+            sorted => sorted,
+        };
+        // Of the service: that one of its queues is full must not pause the others.
+        let verdict = Verdict::of(&result, &sorted);
+        let sorted = match (&result, sorted) {
+            (Ok(answer), Sorted::Refused { status, reason }) if is_full(answer) => {
+                Sorted::Transient { status, reason, retry_after: retry_after(&answer.headers, now) }
+            }
+            (_, sorted) => sorted,
+        };
+        Sent { sorted, verdict }
+    }
+}
+
+impl Target {
+    /// What people call it. It holds no secret.
+    pub(crate) fn place(&self) -> String {
+        match self {
+            Target::BuiltIn(Place::Queue(name)) => format!("queue '{name}'"),
+            Target::BuiltIn(Place::Topic(name)) => format!("topic '{name}'"),
+            Target::Storage(StorageQueue { account, queue, .. }) => {
+                format!("queue '{queue}' at '{}'", host_of(account))
+            }
+            Target::Bus(BusEntity { base, entity, .. }) => format!("'{entity}' at '{}'", host_of(base)),
+            Target::Broker(Destination::Amqp { url, address, .. }) => {
+                format!("'{address}' at '{}'", host_of(url))
+            }
+            Target::Broker(Destination::RabbitMq { url, exchange, routing_key, .. }) => {
+                let host = host_of(url);
+                format!("routing key '{routing_key}' of exchange '{exchange}' at '{host}'")
+            }
+            Target::Broker(Destination::Nats { url, subject, .. }) => {
+                format!("subject '{subject}' at '{}'", host_of(url))
+            }
+            Target::Broker(Destination::Kafka { servers, topic, .. }) => {
+                format!("topic '{topic}' at '{servers}'")
+            }
+        }
+    }
+
+    /// What its limits are counted under.
+    pub(crate) fn origin(&self) -> &str {
+        match self {
+            // One for all: names may be made of what requests hold, and each would be kept.
+            Target::BuiltIn(_) => "queues",
+            Target::Storage(queue) => &queue.account,
+            Target::Bus(entity) => &entity.base,
+            Target::Broker(
+                Destination::Amqp { url, .. }
+                | Destination::RabbitMq { url, .. }
+                | Destination::Nats { url, .. },
+            ) => url,
+            Target::Broker(Destination::Kafka { servers, .. }) => servers,
+        }
+    }
+}
+
+impl Sent {
+    fn new(sorted: Sorted) -> Sent {
+        let verdict = match &sorted {
+            Sorted::Done { .. } => Verdict::Done,
+            Sorted::Refused { .. } => Verdict::Refused,
+            Sorted::Transient { .. } => Verdict::Failed,
+            Sorted::Unknown { .. } => Verdict::Lost,
+        };
+        Sent { sorted, verdict }
+    }
+}
+
+/// The id of a message that names none: the key of what sends it, so that all attempts have one. Keys that brokers
+/// find too long become their digest.
+pub(crate) fn default_id(idempotency_key: &str) -> String {
+    if idempotency_key.chars().count() <= MESSAGE_ID_CHARS_MAX {
+        return idempotency_key.to_owned();
+    }
+    Sha256::digest(idempotency_key).iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn login_of(destination: &Destination) -> Option<&brokers::Login> {
+    match destination {
+        Destination::Amqp { login, .. }
+        | Destination::RabbitMq { login, .. }
+        | Destination::Nats { login, .. }
+        | Destination::Kafka { login, .. } => login.as_ref(),
+    }
+}
+
+fn done() -> Sorted {
+    Sorted::Done { status: CREATED, body: bytes::Bytes::new() }
+}
+
+fn refused(reason: String) -> Sorted {
+    Sorted::Refused { status: None, reason }
+}
+
+fn masked(mut answer: Answer, mask: &Mask) -> Answer {
+    answer.body = mask.apply(&String::from_utf8_lossy(&answer.body)).into();
+    answer
+}
+
+/// Host and port of a URL, or of several.
+fn host_of(url: &str) -> &str {
+    let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
+    if rest.contains("://") { rest } else { rest.split('/').next().unwrap_or(rest) }
+}
+
+/// A name as part of a path, its own slashes kept.
+fn path_of(name: &str) -> Result<String, String> {
+    if name.split('/').any(|segment| matches!(segment, "" | "." | "..")) {
+        return Err(format!("the name '{name}' has a part that is empty, '.' or '..'"));
+    }
+    let mut path = String::with_capacity(name.len());
+    for byte in name.bytes() {
+        match byte {
+            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' | b'/' => {
+                path.push(byte.into());
+            }
+            _ => path.push_str(&format!("%{byte:02X}")),
+        }
+    }
+    Ok(path)
+}
+
+#[cfg(test)]
+mod tests;

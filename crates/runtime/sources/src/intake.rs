@@ -1,0 +1,124 @@
+//! One message becomes one request: handed in like any other, and told apart from those that never can be.
+
+use std::time::Duration;
+
+use engine::Entry;
+use ingest::{Elsewhere, Offer, SubmitError, Target};
+use journal::Journal;
+use sha2::{Digest, Sha256};
+use types::{Message, RunId};
+
+use crate::Parts;
+use crate::holders::{HandedIn, HolderError};
+
+/// How long a source waits before it tries again what was refused for now.
+const PAUSE: Duration = Duration::from_secs(1);
+
+/// What became of a message.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Verdict {
+    /// Its run is durable.
+    Started,
+    /// It can never become a run; says why.
+    Poison(String),
+    /// There is no room for it now.
+    Later(Duration),
+}
+
+/// Hands a message in as a request of a workflow. `id` is that of its run, unless its body names one.
+pub(crate) async fn take<J: Journal>(
+    parts: &Parts<J>,
+    entry: &Entry,
+    id: Option<RunId>,
+    message: &Message,
+) -> Verdict {
+    let body = message.body.clone();
+    // Appended from here when nobody else can have its id: one that the body names is the holder's to judge.
+    let offer = Offer { body, header_id: id.clone(), elsewhere: Elsewhere::Append, ..Offer::default() };
+    let target = Target { definition: &entry.definition, version: entry.version };
+    match parts.ingest.submit(target, offer).await {
+        Ok(_) => Verdict::Started,
+        Err(SubmitError::Refused(refusal)) => {
+            Verdict::Later(PAUSE.max(Duration::from_secs(refusal.retry_after_secs.min(60))))
+        }
+        Err(SubmitError::Elsewhere { partition, .. }) => {
+            let Some(holders) = &parts.holders else { return Verdict::Later(PAUSE) };
+            let (workflow, version) = (entry.definition.name().clone(), entry.version);
+            let request = HandedIn { workflow, version, id, body: message.body.clone() };
+            match holders.hand_in(partition, request).await {
+                Ok(_) => Verdict::Started,
+                Err(HolderError::Refused(reason)) => Verdict::Poison(reason),
+                Err(HolderError::Later(reason)) => {
+                    tracing::debug!(%partition, reason, "a message could not be handed to a holder");
+                    Verdict::Later(PAUSE)
+                }
+            }
+        }
+        Err(SubmitError::Journal(_) | SubmitError::View(_) | SubmitError::Stopped { .. }) => {
+            Verdict::Later(PAUSE)
+        }
+        Err(
+            error @ (SubmitError::TooLarge { .. }
+            | SubmitError::NotJson(_)
+            | SubmitError::Schema(_)
+            | SubmitError::Unfit(_)
+            | SubmitError::Conflict { .. }),
+        ) => Verdict::Poison(explain(&error)),
+    }
+}
+
+/// The id of a message's run when its body names none: the same whenever this message comes to this source of this
+/// workflow, and another for every other. It begins with the message's own id where an id of a run can, for people.
+pub(crate) fn run_id(entry: &Entry, from: &str, message: &Message, mark: &str) -> RunId {
+    name_run(entry.definition.name().as_str(), from, &message.id, mark)
+}
+
+fn name_run(workflow: &str, from: &str, id: &str, mark: &str) -> RunId {
+    let hash = hash(&[workflow, from, id, mark].map(str::as_bytes));
+    let readable = (!id.is_empty()).then(|| RunId::new(&format!("{id}-{:016x}", hash as u64)).ok());
+    let hidden = || RunId::new(&format!("{hash:032x}")).expect("digits are an id");
+    readable.flatten().unwrap_or_else(hidden)
+}
+
+pub(crate) fn hash(parts: &[&[u8]]) -> u128 {
+    let mut hasher = Sha256::new();
+    for part in parts {
+        hasher.update((part.len() as u64).to_be_bytes());
+        hasher.update(part);
+    }
+    u128::from_be_bytes(hasher.finalize()[..16].try_into().expect("a hash has 32 bytes"))
+}
+
+fn explain(error: &SubmitError) -> String {
+    let SubmitError::Schema(problems) = error else { return error.to_string() };
+    let each = problems.iter().map(|problem| format!("{}: {}", problem.pointer, problem.message));
+    format!("{error}: {}", each.collect::<Vec<_>>().join("; "))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::name_run;
+
+    #[test]
+    fn the_id_of_a_run_follows_from_the_message_and_is_no_other_ones() {
+        fn run(workflow: &str, from: &str, id: &str, mark: &str) -> String {
+            name_run(workflow, from, id, mark).to_string()
+        }
+        assert!(run("w", "q", "order-7", "").starts_with("order-7-"));
+        assert_eq!(run("w", "q", "order-7", "1"), run("w", "q", "order-7", "1"));
+        assert_eq!(run("w", "q", "run/step/do", "").len(), 32);
+        assert_eq!(run("w", "q", &"x".repeat(128), "").len(), 32);
+        let all = BTreeSet::from([
+            run("w", "q", "order-7", "1"),
+            run("w", "q", "order-7", "2"),
+            run("w", "q", "order-8", "1"),
+            run("w", "other", "order-7", "1"),
+            run("v", "q", "order-7", "1"),
+            run("w", "q", "run/step/do", "1"),
+            run("w", "q", "run/step/do", "2"),
+        ]);
+        assert_eq!(all.len(), 7);
+    }
+}

@@ -1,0 +1,215 @@
+//! The journal that others use: the log with its two threads, behind the seam.
+
+#[cfg(test)]
+mod tests;
+
+use std::path::Path;
+use std::sync::Arc;
+use std::thread::JoinHandle;
+
+use bytes::Bytes;
+use journal::{AppendError, Claim, Journal, OpenError, RECORD_BYTES_MAX, ReadError, Record, Room, Snapshot};
+use tokio::sync::watch;
+use types::{Epoch, PartitionId, Seq};
+
+use crate::disk::{Disk, RealDisk};
+use crate::hands::Hands;
+use crate::index::{Index, Lookup, Stream};
+use crate::log::{Ask, Done, Log, Request};
+use crate::queue::Queue;
+use crate::reader::Reader;
+use crate::settings::Settings;
+use crate::snapshots::Snapshots;
+use crate::space::Space;
+use crate::writer;
+
+/// The journal of one directory. Dropping it serves what waits, then closes the log.
+///
+/// Records that are read share their memory with others of the same frame: copy what is kept for long.
+pub struct DiskJournal {
+    disk: Arc<dyn Disk>,
+    index: Arc<Index>,
+    space: Arc<Space>,
+    reader: Arc<Reader>,
+    snapshots: Arc<Snapshots>,
+    queue: Arc<Queue>,
+    writer: Option<JoinHandle<()>>,
+}
+
+impl DiskJournal {
+    /// Opens the journal in `dir`, or creates it. One process at a time can hold a directory.
+    pub fn open(dir: &Path, settings: Settings) -> Result<DiskJournal, OpenError> {
+        DiskJournal::open_on(Arc::new(RealDisk::open(dir)?), settings)
+    }
+
+    /// Opens the journal on any disk.
+    pub fn open_on(disk: Arc<dyn Disk>, settings: Settings) -> Result<DiskJournal, OpenError> {
+        let (mut journal, log) = DiskJournal::open_log(disk, &settings)?;
+        let started = writer::start(log, Arc::clone(&journal.queue), &settings);
+        let writer = started.map_err(failed(&*journal.disk, "starting the writer of"))?;
+        journal.writer = Some(writer);
+        Ok(journal)
+    }
+
+    /// Opens the journal without its threads: nothing is written or answered unless the hands that come with it
+    /// are moved.
+    pub fn open_by_hand(disk: Arc<dyn Disk>, settings: &Settings) -> Result<(DiskJournal, Hands), OpenError> {
+        let (journal, log) = DiskJournal::open_log(disk, settings)?;
+        let hands = Hands::new(log, Arc::clone(&journal.queue), settings);
+        Ok((journal, hands))
+    }
+
+    fn open_log(disk: Arc<dyn Disk>, settings: &Settings) -> Result<(DiskJournal, Log), OpenError> {
+        let log = Log::open(Arc::clone(&disk), settings)?;
+        let reserved = log.space().restore(&*disk, false);
+        reserved.map_err(failed(&*disk, "making the space reserve of"))?;
+        let snapshots = Snapshots::open(&log).map_err(failed(&*disk, "looking at the snapshots of"))?;
+        let journal = DiskJournal {
+            disk,
+            index: Arc::clone(log.index()),
+            space: Arc::clone(log.space()),
+            reader: Arc::new(Reader::new(&log)),
+            snapshots: Arc::new(snapshots),
+            queue: Arc::new(Queue::new()),
+            writer: None,
+        };
+        Ok((journal, log))
+    }
+
+    /// Serves what waits, marks the end and lets go of the directory.
+    pub async fn close(self) {
+        host::run_blocking(move || drop(self)).await;
+    }
+
+    /// The partitions that damage has stopped, and where it is.
+    pub fn stopped(&self) -> Vec<(PartitionId, String)> {
+        let slots = 0..self.index.slots() as u16;
+        slots.filter_map(|slot| Some((self.index.partition(slot), self.index.stopped(slot)?))).collect()
+    }
+
+    async fn ask(&self, partition: PartitionId, ask: Ask, bytes: usize) -> Result<Done, AppendError> {
+        if bytes > RECORD_BYTES_MAX {
+            return Err(AppendError::TooLarge { bytes, bytes_max: RECORD_BYTES_MAX });
+        }
+        self.queue.ask(Request { slot: self.index.slot(partition), ask }, bytes).await
+    }
+
+    async fn read_stream(
+        &self,
+        partition: PartitionId,
+        stream: Stream,
+        from: Seq,
+        bytes_max: usize,
+    ) -> Result<Vec<Record>, ReadError> {
+        let slot = self.index.slot(partition);
+        match self.reader.look_up(slot, stream, from, bytes_max)? {
+            Lookup::Records(records) => Ok(records),
+            Lookup::Frames(frames) => {
+                let reader = Arc::clone(&self.reader);
+                host::run_blocking(move || reader.read_frames(slot, stream, from, bytes_max, frames)).await
+            }
+        }
+    }
+}
+
+fn failed(disk: &dyn Disk, doing: &'static str) -> impl FnOnce(std::io::Error) -> OpenError {
+    let path = disk.place();
+    move |source| OpenError::Io { doing, path, source }
+}
+
+impl Drop for DiskJournal {
+    fn drop(&mut self) {
+        self.queue.close();
+        if self.writer.take().is_some_and(|writer| writer.join().is_err()) {
+            tracing::error!("the writer of the journal panicked");
+        }
+    }
+}
+
+impl Journal for DiskJournal {
+    async fn claim(&self, partition: PartitionId) -> Result<Claim, AppendError> {
+        match self.ask(partition, Ask::Claim, 0).await? {
+            Done::Claimed(claim) => Ok(claim),
+            other => unreachable!("a claim is answered by a claim, not {other:?}"),
+        }
+    }
+
+    async fn append(
+        &self,
+        partition: PartitionId,
+        epoch: Epoch,
+        expected_tail: Seq,
+        frame: Bytes,
+    ) -> Result<Seq, AppendError> {
+        let bytes = frame.len();
+        appended(self.ask(partition, Ask::Append { epoch, expected_tail, frame }, bytes).await)
+    }
+
+    async fn read(
+        &self,
+        partition: PartitionId,
+        from: Seq,
+        bytes_max: usize,
+    ) -> Result<Vec<Record>, ReadError> {
+        self.read_stream(partition, Stream::Events, from, bytes_max).await
+    }
+
+    async fn inbox_append(&self, partition: PartitionId, records: Vec<Bytes>) -> Result<Seq, AppendError> {
+        if self.space.is_full() {
+            return Err(AppendError::Full);
+        }
+        let bytes = records.iter().map(Bytes::len).sum();
+        appended(self.ask(partition, Ask::Inbox { records }, bytes).await)
+    }
+
+    async fn inbox_read(
+        &self,
+        partition: PartitionId,
+        from: Seq,
+        bytes_max: usize,
+    ) -> Result<Vec<Record>, ReadError> {
+        self.read_stream(partition, Stream::Inbox, from, bytes_max).await
+    }
+
+    fn inbox_tail(&self, partition: PartitionId) -> watch::Receiver<Seq> {
+        self.index.inbox_tail(self.index.slot(partition))
+    }
+
+    async fn snapshot_put(
+        &self,
+        partition: PartitionId,
+        _epoch: Epoch,
+        snapshot: Snapshot,
+    ) -> Result<(), AppendError> {
+        let slot = self.index.slot(partition);
+        let snapshots = Arc::clone(&self.snapshots);
+        host::run_blocking(move || snapshots.put(slot, &snapshot)).await
+    }
+
+    async fn snapshot_get(&self, partition: PartitionId) -> Result<Option<Snapshot>, ReadError> {
+        let slot = self.index.slot(partition);
+        let snapshots = Arc::clone(&self.snapshots);
+        host::run_blocking(move || snapshots.get(slot)).await
+    }
+
+    async fn trim(
+        &self,
+        partition: PartitionId,
+        _epoch: Epoch,
+        events: Seq,
+        inbox: Seq,
+    ) -> Result<(), AppendError> {
+        self.ask(partition, Ask::Trim { events, inbox }, 0).await.map(|_| ())
+    }
+
+    fn room(&self) -> Room {
+        self.space.room(&*self.disk)
+    }
+}
+
+fn appended(answer: Result<Done, AppendError>) -> Result<Seq, AppendError> {
+    match answer? {
+        Done::Appended(seq) => Ok(seq),
+        other => unreachable!("an append is answered by a number, not {other:?}"),
+    }
+}

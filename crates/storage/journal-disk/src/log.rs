@@ -1,0 +1,371 @@
+//! The log itself, without threads: forms a group's bytes, writes and syncs them, then makes them visible.
+//!
+//! A group starts on a page of its own. One write and one sync carry it. State is advanced while the group is
+//! formed and shown to readers after the sync; if either fails, the log is over and only a new start tells
+//! what is there.
+
+mod group;
+mod recover;
+mod roll;
+mod scan;
+#[cfg(test)]
+mod tests;
+
+pub use group::group_length;
+
+use std::collections::VecDeque;
+use std::io;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use journal::{AppendError, Claim};
+use planted::Bug;
+use types::{Epoch, Seq};
+
+use crate::disk::{Disk, DiskFile};
+use crate::format::frame::{self, Header, Kind};
+use crate::format::segment_header::Standing;
+use crate::format::superblock::Superblock;
+use crate::index::{Index, Position, Stream};
+use crate::limits::PAGE_BYTES;
+use crate::segment::{self, Spare, SpareJob};
+use crate::settings::{FatalError, Settings, Sync};
+use crate::space::Space;
+
+/// One thing asked of the log.
+#[derive(Debug, Clone)]
+pub struct Request {
+    pub slot: u16,
+    pub ask: Ask,
+}
+
+/// What is asked.
+#[derive(Debug, Clone)]
+pub enum Ask {
+    Claim,
+    Append { epoch: Epoch, expected_tail: Seq, frame: Bytes },
+    Inbox { records: Vec<Bytes> },
+    Trim { events: Seq, inbox: Seq },
+}
+
+/// What was done, durably.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Done {
+    Claimed(Claim),
+    Appended(Seq),
+    Trimmed,
+}
+
+/// The answer to one request.
+pub type Answer = Result<Done, AppendError>;
+
+/// The log of one directory, owned by one writer.
+pub struct Log {
+    disk: Arc<dyn Disk>,
+    index: Arc<Index>,
+    space: Arc<Space>,
+    sync: Sync,
+    segment_bytes: u64,
+    cache_bytes_max: usize,
+    superblock: Superblock,
+    /// By slot, as of the last frame formed.
+    standings: Vec<Standing>,
+    /// Every partition's frame number when the active segment began.
+    segment_began: Vec<u64>,
+    /// The last frame's number.
+    lsn: u64,
+    /// The last frame's checksum.
+    chain: u32,
+    /// How far the last mark went.
+    marked: u64,
+    active: Active,
+    /// All segments with their sizes, oldest first, the active one last.
+    segments: VecDeque<(u32, u64)>,
+    next_segment: u32,
+    spare: SpareState,
+    /// A trim or a new segment may have made old ones needless.
+    may_remove: bool,
+    /// Nothing from here on is ever removed: there is damage in it.
+    kept_from: Option<u32>,
+    buffer: Vec<u8>,
+    frames: Vec<FormedFrame>,
+    /// The cached inbox frames in the order of their writing: slot and bytes.
+    cached: VecDeque<(u16, usize)>,
+    cached_bytes: usize,
+    /// For each slot the requests of this group that go to its inbox.
+    inboxes: Vec<Vec<u32>>,
+    failed: bool,
+}
+
+/// The segment that is written.
+struct Active {
+    number: u32,
+    size: u64,
+    file: Arc<dyn DiskFile>,
+    /// Where the next group goes.
+    position: u64,
+}
+
+/// How it stands with the next segment.
+enum SpareState {
+    None,
+    Planned,
+    /// It failed; it may still come.
+    Overdue,
+    Ready(Spare),
+}
+
+/// A frame in the buffer.
+struct FormedFrame {
+    header: Header,
+    /// Where its header is in the buffer.
+    at: usize,
+}
+
+impl Log {
+    /// Writes a group; when it returns, every `Ok` in `answers` is durable. After an error nothing is known of
+    /// the group, and the log takes nothing more.
+    pub fn write_group(&mut self, requests: &[Request], answers: &mut Vec<Answer>) -> Result<(), FatalError> {
+        answers.clear();
+        self.check_alive()?;
+        self.buffer.clear();
+        self.frames.clear();
+        let segment_before = self.active.number;
+        let admission = self.make_room(requests).inspect_err(|_| self.failed = true)?;
+        self.form_group(requests, admission, answers);
+        if self.buffer.is_empty() {
+            return Ok(());
+        }
+        let written = self.write_buffer(segment_before).map_err(|(doing, source)| FatalError {
+            doing,
+            file: format!("{}/{}", self.disk.place(), segment::path(self.active.number)),
+            source,
+        });
+        written.inspect_err(|_| self.failed = true)?;
+        self.publish();
+        Ok(())
+    }
+
+    /// Writes, without a sync, that everything so far is durable, so that damage to the last group can be told
+    /// from a torn write of it. Worth doing when nothing else is to be written.
+    pub fn mark(&mut self) -> Result<(), FatalError> {
+        self.check_alive()?;
+        if !self.wants_mark() {
+            return Ok(());
+        }
+        self.form_mark();
+        self.marked = self.lsn;
+        self.active.file.write_at(&self.buffer, self.active.position).map_err(|source| {
+            self.failed = true;
+            FatalError { doing: "marking", file: segment::path(self.active.number), source }
+        })
+    }
+
+    /// Whether something was written since the last mark.
+    pub fn wants_mark(&self) -> bool {
+        self.marked != self.lsn
+    }
+
+    /// Marks the end and says in the superblock how far it is.
+    pub fn close(&mut self) -> Result<(), FatalError> {
+        self.mark()?;
+        let synced = self.active.file.sync_data().and_then(|()| self.store_superblock());
+        synced.map_err(|source| {
+            self.failed = true;
+            FatalError { doing: "closing", file: segment::path(self.active.number), source }
+        })
+    }
+
+    /// The next segment to be prepared, if it is time. Answer with [`Log::take_spare`].
+    pub fn plan_spare(&mut self) -> Option<SpareJob> {
+        if !matches!(self.spare, SpareState::None) {
+            return None;
+        }
+        self.spare = SpareState::Planned;
+        Some(self.spare_job(self.segment_bytes))
+    }
+
+    /// Takes a prepared segment, or learns that there will be none.
+    pub fn take_spare(&mut self, spare: io::Result<Spare>) {
+        self.spare = match spare {
+            Ok(spare) => {
+                self.space.add_used(spare.size);
+                if spare.number < self.active.number {
+                    self.discard(&spare);
+                    SpareState::None
+                } else {
+                    SpareState::Ready(spare)
+                }
+            }
+            Err(error) => {
+                if segment::is_full(&error) {
+                    self.space.set_full();
+                } else {
+                    tracing::warn!(%error, "preparing a segment failed");
+                }
+                SpareState::Overdue
+            }
+        };
+    }
+
+    /// Whether a group of these requests needs a segment that is still being prepared.
+    pub fn waits_for_spare(&self, requests: &[Request]) -> bool {
+        matches!(self.spare, SpareState::Planned)
+            && !self.fits(group::bytes_of(requests, group::Admission::All))
+    }
+
+    /// Takes the segments off the list that no partition needs any more; the caller removes them, in order.
+    pub fn take_removable(&mut self) -> Vec<u32> {
+        if !std::mem::take(&mut self.may_remove) {
+            return Vec::new();
+        }
+        let needed = self.index.segment_needed().unwrap_or(u32::MAX);
+        let floor = needed.min(self.active.number).min(self.kept_from.unwrap_or(u32::MAX));
+        let mut removable = Vec::new();
+        while let Some(&(number, size)) = self.segments.front()
+            && number < floor
+        {
+            self.segments.pop_front();
+            self.space.remove_used(size);
+            removable.push(number);
+        }
+        removable
+    }
+
+    /// What the keeper does beside a running log, done at once: for those who run the log without threads.
+    pub fn tend(&mut self) -> io::Result<()> {
+        if matches!(self.spare, SpareState::Overdue) {
+            self.spare = SpareState::None;
+        }
+        if let Some(job) = self.plan_spare() {
+            let spare = job.run(&*self.disk);
+            self.take_spare(spare);
+        }
+        self.space.restore(&*self.disk, matches!(self.spare, SpareState::Ready(_)))?;
+        for number in self.take_removable() {
+            segment::remove(&*self.disk, number)?;
+        }
+        Ok(())
+    }
+
+    pub fn index(&self) -> &Arc<Index> {
+        &self.index
+    }
+
+    pub fn space(&self) -> &Arc<Space> {
+        &self.space
+    }
+
+    pub fn disk(&self) -> &Arc<dyn Disk> {
+        &self.disk
+    }
+
+    pub fn installation(&self) -> u128 {
+        self.superblock.installation
+    }
+
+    fn check_alive(&self) -> Result<(), FatalError> {
+        if self.failed {
+            let source = io::Error::other("an earlier write or sync failed");
+            return Err(FatalError { doing: "writing", file: segment::path(self.active.number), source });
+        }
+        Ok(())
+    }
+
+    fn write_buffer(&mut self, segment_before: u32) -> Result<(), (&'static str, io::Error)> {
+        let active = &mut self.active;
+        active.file.write_at(&self.buffer, active.position).map_err(|error| ("writing", error))?;
+        if self.sync == Sync::Data && !planted::is(Bug::AckBeforeSync) {
+            let synced = active.file.sync_data().map_err(|error| ("syncing", error));
+            synced.or_else(|error| if planted::is(Bug::SyncErrorIgnored) { Ok(()) } else { Err(error) })?;
+        }
+        active.position += self.buffer.len() as u64;
+        if active.number != segment_before && !planted::is(Bug::SuperblockBehind) {
+            // Before anything in the new segment is acknowledged: a lost file must be missed.
+            self.store_superblock().map_err(|error| ("syncing the superblock for", error))?;
+        }
+        Ok(())
+    }
+
+    fn store_superblock(&mut self) -> io::Result<()> {
+        self.superblock.segment = self.active.number;
+        self.superblock.durable_through = self.lsn;
+        self.superblock.store(&*self.disk)
+    }
+
+    /// Makes the frames of the buffer visible.
+    fn publish(&mut self) {
+        let buffer_at = self.active.position - self.buffer.len() as u64;
+        for formed in &self.frames {
+            let header = &formed.header;
+            let position = Position::new(header.first_seq, header.segment, buffer_at + formed.at as u64);
+            match header.kind {
+                Kind::Events => self.index.add(header.slot, Stream::Events, position, 1),
+                Kind::Inbox => {
+                    let payload_at = formed.at + frame::HEADER_BYTES;
+                    let payload = &self.buffer[payload_at..payload_at + header.payload_bytes as usize];
+                    let count = u64::from(header.count);
+                    self.index.add_cached(header.slot, position, count, Bytes::copy_from_slice(payload));
+                    self.index.publish_tail(header.slot);
+                    self.cached.push_back((header.slot, payload.len()));
+                    self.cached_bytes += payload.len();
+                }
+                Kind::Trim => {
+                    let standing = &self.standings[usize::from(header.slot)];
+                    self.index.trim(header.slot, standing.events_trimmed, standing.inbox_trimmed);
+                    self.may_remove = true;
+                }
+                Kind::Claim | Kind::Mark => {}
+            }
+        }
+        while self.cached_bytes > self.cache_bytes_max
+            && let Some((slot, bytes)) = self.cached.pop_front()
+        {
+            self.index.evict(slot);
+            self.cached_bytes -= bytes;
+        }
+    }
+
+    fn form_mark(&mut self) {
+        self.buffer.clear();
+        self.buffer.resize(frame::HEADER_BYTES, 0);
+        for (slot, standing) in self.standings.iter().enumerate() {
+            if standing.frame_number != self.segment_began[slot] {
+                self.buffer.extend_from_slice(&(slot as u16).to_le_bytes());
+                self.buffer.extend_from_slice(&standing.frame_number.to_le_bytes());
+            }
+        }
+        let payload = &self.buffer[frame::HEADER_BYTES..];
+        let header = Header {
+            kind: Kind::Mark,
+            last_of_group: true,
+            slot: 0,
+            lsn: self.lsn,
+            frame_number: 0,
+            first_seq: 0,
+            count: 0,
+            payload_bytes: payload.len() as u32,
+            epoch: 0,
+            durable_through: self.lsn,
+            previous: self.chain,
+            payload_checksum: crc32c::crc32c(payload),
+            segment: self.active.number,
+        };
+        header.encode(self.superblock.installation, &mut self.buffer);
+        self.buffer.resize(self.buffer.len().next_multiple_of(PAGE_BYTES), 0);
+    }
+
+    fn spare_job(&mut self, size: u64) -> SpareJob {
+        let number = self.next_segment;
+        self.next_segment += 1;
+        SpareJob { number, size }
+    }
+}
+
+impl Log {
+    /// Opens the log of a directory, or creates it: finds the end, tells damage from a torn tail, and changes
+    /// nothing on disk unless it can tell.
+    pub fn open(disk: Arc<dyn Disk>, settings: &Settings) -> Result<Log, journal::OpenError> {
+        recover::open(disk, settings)
+    }
+}

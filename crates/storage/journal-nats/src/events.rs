@@ -1,0 +1,330 @@
+//! The events of one partition: who owns them, as far as this process knows, and the guarded way to add to them.
+
+mod read;
+mod trim;
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard};
+
+use bytes::Bytes;
+use journal::{AppendError, Claim, RECORD_BYTES_MAX};
+use planted::Bug;
+use types::{Epoch, PartitionId, Seq};
+
+use crate::fetch::{self, Lost, fetch};
+use crate::frame::{Message, Position};
+use crate::guarded::{self, Fate, Place, SendError};
+use crate::limits::SHORT_MAX;
+use crate::names;
+use crate::nonce::Nonces;
+use crate::pause::Pauses;
+use crate::wire::{Bounds, Wire};
+
+pub(crate) struct Events {
+    installation: String,
+    partition: PartitionId,
+    stream: String,
+    subject: String,
+    /// The last sequence that is known to be there; the stream may have gone on.
+    known: AtomicU64,
+    /// The last sequence that others have noted to be there; 0 when nobody has.
+    expected: AtomicU64,
+    /// What this process knows. Held for moments only.
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    owned: Option<Owned>,
+    /// The lowest frame that may still be read: what lies below was trimmed.
+    allowed: Seq,
+    /// The last message before a frame, for the frames that are read next, perhaps.
+    places: BTreeMap<Seq, Position>,
+}
+
+/// The ownership that this process was given last.
+#[derive(Debug, Clone, Copy)]
+struct Owned {
+    epoch: Epoch,
+    /// The last frame when it was claimed.
+    since: Seq,
+    /// The region's epoch under which the stream was open then.
+    opened: u64,
+    /// The last message.
+    last: Position,
+    append: Append,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Append {
+    Idle,
+    UnderWay,
+    /// The caller went away before the outcome was known: only a new claim finds out.
+    Open,
+}
+
+impl Events {
+    pub(crate) fn new(installation: &str, partition: PartitionId) -> Events {
+        Events {
+            installation: installation.to_owned(),
+            partition,
+            stream: names::events_stream(installation, partition),
+            subject: names::events_subject(installation, partition),
+            known: AtomicU64::new(0),
+            expected: AtomicU64::new(0),
+            state: Mutex::default(),
+        }
+    }
+
+    /// Whether this process holds the partition under this epoch; fenced when it knows that it does not.
+    pub(crate) fn check_epoch(&self, epoch: Epoch) -> Result<(), AppendError> {
+        let owned = self.lock().owned.is_some_and(|owned| owned.epoch == epoch);
+        owned.then_some(()).ok_or(AppendError::Fenced { partition: self.partition })
+    }
+
+    /// Begins anew with a stream that was replaced.
+    pub(crate) fn forget(&self) {
+        *self.lock() = State::default();
+        self.known.store(0, Ordering::Relaxed);
+        self.expected.store(0, Ordering::Relaxed);
+    }
+
+    /// From now on a stream that ends before this is not claimed.
+    pub(crate) fn expect(&self, last: u64) {
+        self.expected.store(last, Ordering::Relaxed);
+    }
+
+    /// The last message that was acknowledged to the owner in this process, while there is one.
+    pub(crate) fn acknowledged(&self) -> Option<u64> {
+        self.lock().owned.map(|owned| owned.last.sequence())
+    }
+
+    /// Writes a claim behind the last message, however often another one comes first.
+    pub(crate) async fn claim<W: Wire>(&self, wire: &W, nonces: &Nonces) -> Result<Claim, AppendError> {
+        let mut pauses = Pauses::new();
+        loop {
+            let bounds = self.whole_bounds(wire).await?;
+            let Some(opened) = bounds.opened else {
+                // Not in an active region: whoever wants it goes away, or the region becomes active.
+                pauses.wait().await;
+                continue;
+            };
+            // Others have gone on and trimmed it meanwhile: the end is elsewhere.
+            let Some(before) = self.last_position(wire, bounds.last).await? else { continue };
+            let claim = Message::claim(self.partition, &before, nonces.make());
+            let payload = claim.encode();
+            let last = claim.position(checksum_of(&payload));
+            let sending = guarded::send(wire, self.place(opened), bounds.last, payload);
+            let sent = if planted::is(Bug::ClaimNotAwaited) {
+                let moment = std::time::Duration::from_millis(1);
+                tokio::time::timeout(moment, sending).await.unwrap_or(Ok(Fate::Stored))
+            } else {
+                sending.await
+            };
+            match sent.map_err(|error| self.refusal(error, 0))? {
+                Fate::Refused => continue,
+                Fate::Stored => {}
+            }
+            self.learn(last.sequence());
+            let mut state = self.lock();
+            // Two claims of one process may end in either order; the later one counts.
+            if state.owned.is_none_or(|owned| owned.epoch < claim.epoch) {
+                state.places.clear();
+                let since = claim.number;
+                state.owned = Some(Owned { epoch: claim.epoch, since, opened, last, append: Append::Idle });
+            }
+            return Ok(Claim { epoch: claim.epoch, events_tail: claim.number });
+        }
+    }
+
+    /// What the leader holds, once that is all that this process knows or has been told to be there.
+    async fn whole_bounds<W: Wire>(&self, wire: &W) -> Result<Bounds, AppendError> {
+        let mut pauses = Pauses::new();
+        let known = self.known.load(Ordering::Relaxed);
+        let expected = self.expected.load(Ordering::Relaxed);
+        let mut ends = 0;
+        for _ in 0..SHORT_MAX {
+            let bounds = fetch::bounds(wire, &self.stream).await;
+            if bounds.last >= known.max(expected) {
+                return Ok(bounds);
+            }
+            ends = bounds.last;
+            pauses.wait().await;
+        }
+        let (bucket, key) = (names::partition_bucket(&self.installation), names::number(self.partition));
+        let detail = format!(
+            "stream {} ends at message {ends}, and message {} was acknowledged; see which server lost its data and \
+             restore the stream from the paired region or a newer backup; to go on with what is there, as after a \
+             restore from a backup, and without what is lost, delete the key {key} of the bucket {bucket} and start all \
+             instances again",
+            self.stream,
+            known.max(expected)
+        );
+        Err(AppendError::Damaged { partition: self.partition, detail })
+    }
+
+    /// The message at the end, or none when it was trimmed, and others have come behind it.
+    async fn last_position<W: Wire>(&self, wire: &W, last: u64) -> Result<Option<Position>, AppendError> {
+        if last == 0 {
+            return Ok(Some(Position::START));
+        }
+        let detail = match fetch(wire, &self.stream, last, |bytes| self.check(bytes, last)).await {
+            Ok((message, checksum)) => return Ok(Some(message.position(checksum))),
+            Err(Lost::Trimmed(bounds)) if bounds.first <= bounds.last => return Ok(None),
+            Err(Lost::Trimmed(bounds)) => format!(
+                "stream {} was emptied: it starts at {} and ends at {}; restore it from the paired region or a backup",
+                self.stream, bounds.first, bounds.last
+            ),
+            Err(Lost::Damaged(detail)) => detail,
+        };
+        Err(AppendError::Damaged { partition: self.partition, detail })
+    }
+
+    /// Appends a frame of an owner that has read the inbox through `inbox`; `fenced` counts what was refused because of another owner.
+    pub(crate) async fn append<W: Wire>(
+        &self,
+        wire: &W,
+        nonces: &Nonces,
+        fenced: &AtomicU64,
+        expected: (Epoch, Seq),
+        inbox: u64,
+        frame: Bytes,
+    ) -> Result<Seq, AppendError> {
+        let (epoch, expected_tail) = expected;
+        let partition = self.partition;
+        let bytes = frame.len();
+        if bytes > RECORD_BYTES_MAX {
+            return Err(AppendError::TooLarge { bytes, bytes_max: RECORD_BYTES_MAX });
+        }
+        let (before, opened) = self.begin(epoch, expected_tail)?;
+        let under_way = UnderWay { events: self, epoch, outcome: Append::Open };
+        let message = Message::frame(partition, &before, nonces.make(), inbox, frame);
+        let payload = message.encode();
+        let last = message.position(checksum_of(&payload));
+        let sent = guarded::send(wire, self.place(opened), before.sequence(), payload).await;
+        match sent {
+            Ok(Fate::Stored) => {
+                self.learn(last.sequence());
+                under_way.stored(last);
+                Ok(message.number)
+            }
+            Ok(Fate::Refused) => {
+                fenced.fetch_add(1, Ordering::Relaxed);
+                under_way.fenced();
+                Err(AppendError::Fenced { partition })
+            }
+            Err(error @ (SendError::Full | SendError::TooLarge)) => {
+                under_way.settled();
+                Err(self.refusal(error, bytes))
+            }
+            Err(error @ SendError::Damaged(_)) => Err(self.refusal(error, bytes)),
+        }
+    }
+
+    /// The region's epoch under which the stream was open when this process last claimed the partition.
+    pub(crate) fn opened(&self) -> Option<u64> {
+        self.lock().owned.map(|owned| owned.opened)
+    }
+
+    fn place(&self, opened: u64) -> Place<'_> {
+        Place { stream: &self.stream, subject: &self.subject, opened }
+    }
+
+    /// The message that the next frame comes behind, and the region's epoch in which it was claimed.
+    fn begin(&self, epoch: Epoch, expected_tail: Seq) -> Result<(Position, u64), AppendError> {
+        let partition = self.partition;
+        let mut state = self.lock();
+        let Some(owned) = state.owned.as_mut().filter(|owned| owned.epoch == epoch) else {
+            return Err(AppendError::Fenced { partition });
+        };
+        match owned.append {
+            Append::Idle => {}
+            Append::Open => return Err(AppendError::Unknown { partition }),
+            Append::UnderWay => {
+                drop(state);
+                panic!("partition {partition} has an append under way");
+            }
+        }
+        if owned.last.number != expected_tail {
+            return Err(AppendError::Conflict { partition, tail: owned.last.number });
+        }
+        owned.append = Append::UnderWay;
+        Ok((owned.last, owned.opened))
+    }
+
+    fn refusal(&self, error: SendError, bytes: usize) -> AppendError {
+        match error {
+            SendError::Full => AppendError::Full,
+            SendError::TooLarge => AppendError::TooLarge { bytes, bytes_max: RECORD_BYTES_MAX },
+            SendError::Damaged(detail) => AppendError::Damaged { partition: self.partition, detail },
+        }
+    }
+
+    /// The message in these bytes, when it belongs at this sequence.
+    fn check(&self, bytes: &Bytes, sequence: u64) -> Result<(Message, u32), String> {
+        let (message, checksum) = Message::decode(bytes).map_err(|bad| bad.to_string())?;
+        if message.partition != self.partition {
+            return Err(format!("it belongs to partition {}", message.partition));
+        }
+        if message.sequence() != sequence {
+            return Err(format!("it belongs at {}", message.sequence()));
+        }
+        Ok((message, checksum))
+    }
+
+    fn learn(&self, last: u64) {
+        self.known.fetch_max(last, Ordering::Relaxed);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().expect("no holder of the lock panics")
+    }
+}
+
+/// The append that a partition has under way; when it is dropped, its outcome is open.
+struct UnderWay<'a> {
+    events: &'a Events,
+    epoch: Epoch,
+    outcome: Append,
+}
+
+impl UnderWay<'_> {
+    fn stored(mut self, last: Position) {
+        self.outcome = Append::Idle;
+        self.with_owned(|owned| owned.last = last);
+    }
+
+    fn settled(mut self) {
+        self.outcome = Append::Idle;
+    }
+
+    /// Nothing can be appended under this epoch any more.
+    fn fenced(self) {
+        let mut state = self.events.lock();
+        if state.owned.is_some_and(|owned| owned.epoch == self.epoch) {
+            state.owned = None;
+        }
+    }
+
+    /// The partition may have been claimed anew meanwhile: that ownership is not this one's to change.
+    fn with_owned(&self, change: impl FnOnce(&mut Owned)) {
+        let mut state = self.events.lock();
+        if let Some(owned) = state.owned.as_mut().filter(|owned| owned.epoch == self.epoch) {
+            change(owned);
+        }
+    }
+}
+
+impl Drop for UnderWay<'_> {
+    fn drop(&mut self) {
+        let outcome = self.outcome;
+        self.with_owned(|owned| owned.append = outcome);
+    }
+}
+
+/// The checksum that a message ends with.
+fn checksum_of(payload: &Bytes) -> u32 {
+    let end = payload.last_chunk().expect("every message has a checksum");
+    u32::from_le_bytes(*end)
+}

@@ -1,0 +1,365 @@
+//! The streams of an installation: made when they are missing, refused when they are not what the journal needs.
+
+mod noted;
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use futures_util::{StreamExt, TryStreamExt, stream};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use types::PartitionId;
+
+use crate::client::{Answer, CREATE_MAX, Client, PREFIX};
+use crate::names::{self, FENCED};
+use crate::nats_journal::Installation;
+use crate::open::OpenError;
+use crate::pause::ask_again;
+use crate::wire::WireError;
+
+pub use noted::note_snapshots;
+
+/// Streams that are made at once. Each elects a leader.
+const AT_ONCE: usize = 8;
+/// How often a stream is asked for, with what lies between some half a minute at most.
+pub(crate) const TRIES_MAX: u32 = 20;
+/// How long the inbox knows what it has stored.
+const DUPLICATE_WINDOW: Duration = Duration::from_secs(120);
+/// Where the number of partitions is written, which never changes.
+const PARTITIONS: &str = "sortie.partitions";
+const NAME_IN_USE: u16 = 10058;
+const NOT_FOUND: u16 = 10059;
+/// No suitable servers; insufficient resources; insufficient storage.
+const NO_STORAGE: [u16; 3] = [10005, 10023, 10047];
+
+/// Makes all streams, or checks those that are there. Mirrors and streams that were fenced pass: a region that is not
+/// active has those.
+pub async fn ensure(client: &Client, installation: &Installation, replicas: usize) -> Result<(), OpenError> {
+    let wanted = configs(installation, replicas);
+    let is_inbox = |config: &Config| names::inbox_of(&installation.name, &config.name).is_some();
+    stream::iter(wanted)
+        .map(|config| {
+            let limit = if is_inbox(&config) { Limit::Adjusted } else { Limit::Fixed };
+            ensure_stream(client, config, limit)
+        })
+        .buffer_unordered(AT_ONCE)
+        .try_collect()
+        .await
+}
+
+/// Refuses a bucket of the region's role that is kept on fewer servers than asked, or in memory: made by hand, or long ago.
+pub async fn check_region(
+    client: &Client,
+    installation: &Installation,
+    replicas: usize,
+) -> Result<(), OpenError> {
+    let name = format!("KV_{}", names::region_bucket(&installation.name));
+    let Some(found) = told(client, &name).await? else { return Ok(()) };
+    let found = parse(&name, &found)?;
+    let wanted = config(name, String::new(), replicas);
+    check_kept(&wanted, &found)
+}
+
+/// Refuses another number of partitions than the installation was made with. A mirror has it from the active region: a
+/// standby that were set up otherwise would look for requests where they are not once it is promoted. Before it has that
+/// mirror nobody can tell.
+pub async fn check_partitions(client: &Client, installation: &Installation) -> Result<(), OpenError> {
+    let wanted = events_config(installation, PartitionId::CONTROL, 1);
+    let found = told(client, &wanted.name).await?;
+    let found = found.ok_or_else(|| WireError(format!("{} is not mirrored yet", wanted.name)))?;
+    check_made_with(&wanted, &parse(&wanted.name, &found)?)
+}
+
+/// Whether there is a stream of this name.
+pub(crate) async fn exists(client: &Client, stream: &str) -> Result<bool, OpenError> {
+    Ok(told(client, stream).await?.is_some())
+}
+
+/// The configuration of a stream, if there is one; asked until somebody says. While servers start it has no leader.
+async fn told(client: &Client, stream: &str) -> Result<Option<Map<String, Value>>, OpenError> {
+    Ok(ask_again(TRIES_MAX, || find(client, stream)).await?)
+}
+
+/// The streams of an installation as they must be, in the words of the API: what a mirror becomes when it is promoted.
+pub fn stream_configs(installation: &Installation, replicas: usize) -> Vec<serde_json::Value> {
+    let each = configs(installation, replicas).into_iter();
+    each.map(|config| serde_json::to_value(config).expect("a configuration can always be written")).collect()
+}
+
+/// What a stream is configured to be, in the words of the API.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Config {
+    name: String,
+    #[serde(default)]
+    subjects: Vec<String>,
+    retention: String,
+    storage: String,
+    discard: String,
+    num_replicas: usize,
+    max_age: u64,
+    max_msgs: i64,
+    max_bytes: i64,
+    max_msgs_per_subject: i64,
+    max_msg_size: i64,
+    #[serde(default)]
+    duplicate_window: u64,
+    #[serde(default)]
+    deny_delete: bool,
+    #[serde(default)]
+    deny_purge: bool,
+    #[serde(default)]
+    allow_direct: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    persist_mode: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    mirror: Option<serde_json::Value>,
+    #[serde(default)]
+    metadata: BTreeMap<String, String>,
+}
+
+/// The streams of an installation as they must be.
+fn configs(installation: &Installation, replicas: usize) -> Vec<Config> {
+    let each = installation.all_partitions();
+    each.flat_map(|partition| {
+        [inbox_config(installation, partition, replicas), events_config(installation, partition, replicas)]
+    })
+    .collect()
+}
+
+fn inbox_config(installation: &Installation, partition: PartitionId, replicas: usize) -> Config {
+    let name = &installation.name;
+    let mut config =
+        config(names::inbox_stream(name, partition), names::inbox_subject(name, partition), replicas);
+    config.duplicate_window = DUPLICATE_WINDOW.as_nanos() as u64;
+    config.max_bytes =
+        installation.inbox_bytes_max.map_or(-1, |bytes| i64::try_from(bytes).unwrap_or(i64::MAX));
+    config
+}
+
+fn events_config(installation: &Installation, partition: PartitionId, replicas: usize) -> Config {
+    let name = &installation.name;
+    let mut config =
+        config(names::events_stream(name, partition), names::events_subject(name, partition), replicas);
+    if partition == PartitionId::CONTROL {
+        config.metadata.insert(PARTITIONS.to_owned(), installation.partitions.to_string());
+    }
+    config
+}
+
+fn config(name: String, subject: String, replicas: usize) -> Config {
+    Config {
+        name,
+        subjects: vec![subject],
+        retention: "limits".to_owned(),
+        storage: "file".to_owned(),
+        discard: "new".to_owned(),
+        num_replicas: replicas,
+        max_age: 0,
+        max_msgs: -1,
+        max_bytes: -1,
+        max_msgs_per_subject: -1,
+        max_msg_size: -1,
+        duplicate_window: DUPLICATE_WINDOW.as_nanos() as u64,
+        deny_delete: true,
+        deny_purge: false,
+        allow_direct: true,
+        persist_mode: None,
+        mirror: None,
+        metadata: BTreeMap::new(),
+    }
+}
+
+/// What is done about a stream that may hold more or less than asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Limit {
+    /// It is refused: somebody has changed it.
+    Fixed,
+    /// It is set as asked: the setting may have changed since the stream was made.
+    Adjusted,
+}
+
+#[derive(Debug, Deserialize)]
+struct Made {
+    config: Map<String, Value>,
+}
+
+/// What is there already, else what was made.
+async fn ensure_stream(client: &Client, wanted: Config, limit: Limit) -> Result<(), OpenError> {
+    ask_again(TRIES_MAX, || find_or_make(client, &wanted, limit)).await?
+}
+
+async fn find_or_make(
+    client: &Client,
+    wanted: &Config,
+    limit: Limit,
+) -> Result<Result<(), OpenError>, WireError> {
+    let name = &wanted.name;
+    if let Some(found) = find(client, name).await? {
+        let config = parse(name, &found)?;
+        if let Err(refused) = check(wanted, &config, limit) {
+            return Ok(Err(refused));
+        }
+        // A mirror takes what there is, and a stream that is fenced is about to become one.
+        let is_open = config.mirror.is_none() && is_opened_as(&config.subjects, &wanted.subjects);
+        if is_open && config.max_bytes != wanted.max_bytes {
+            set_limit(client, wanted, found).await?;
+        }
+        return Ok(Ok(()));
+    }
+    let what = format!("STREAM.CREATE.{name}");
+    match client.ask::<Made>(PREFIX, &what, wanted, CREATE_MAX).await? {
+        Answer::Done(made) => Ok(check(wanted, &parse(name, &made.config)?, Limit::Fixed)),
+        // Somebody else made it meanwhile; the next look finds it.
+        Answer::Refused { error } if error.err_code == NAME_IN_USE || error.code == 503 => {
+            Err(WireError(format!("{what}: {}", error.description)))
+        }
+        Answer::Refused { error } => {
+            let mut why = format!("{} ({})", error.description, error.err_code);
+            if NO_STORAGE.contains(&error.err_code) && wanted.max_bytes > 0 {
+                why = format!(
+                    "{why}; it may hold {} bytes: lower inbox_bytes_max, or raise max_file_store of the servers",
+                    wanted.max_bytes
+                );
+            }
+            Ok(Err(OpenError::Refused { stream: name.clone(), why }))
+        }
+    }
+}
+
+/// How a stream is configured, or none when there is no such stream.
+async fn find(client: &Client, name: &str) -> Result<Option<Map<String, Value>>, WireError> {
+    let what = format!("STREAM.INFO.{name}");
+    match client.ask::<Made>(PREFIX, &what, &(), CREATE_MAX).await? {
+        Answer::Done(found) => Ok(Some(found.config)),
+        Answer::Refused { error } if error.err_code == NOT_FOUND => Ok(None),
+        Answer::Refused { error } => Err(WireError(format!("{what}: {}", error.description))),
+    }
+}
+
+fn parse(name: &str, config: &Map<String, Value>) -> Result<Config, WireError> {
+    let parsed = serde_json::from_value(Value::Object(config.clone()));
+    parsed.map_err(|error| WireError(format!("{name}: its configuration makes no sense: {error}")))
+}
+
+/// Lets a stream that is there hold what is asked, and changes nothing else of it. Whoever stores more is refused; what
+/// it holds already stays. Servers that have no room for it are no reason to stop: requests are refused by what the
+/// inboxes hold together, too.
+async fn set_limit(
+    client: &Client,
+    wanted: &Config,
+    mut config: Map<String, Value>,
+) -> Result<(), WireError> {
+    let (name, bytes_max) = (&wanted.name, wanted.max_bytes);
+    config.insert("max_bytes".to_owned(), bytes_max.into());
+    let what = format!("STREAM.UPDATE.{name}");
+    match client.ask::<Made>(PREFIX, &what, &config, CREATE_MAX).await? {
+        Answer::Done(_) => tracing::info!(stream = name, bytes_max, "what an inbox may hold was changed"),
+        Answer::Refused { error } if error.code == 503 => {
+            return Err(WireError(format!("{what}: {}", error.description)));
+        }
+        Answer::Refused { error } => {
+            let why = error.description;
+            tracing::warn!(stream = name, bytes_max, why, "NATS does not limit the inbox as asked");
+        }
+    }
+    Ok(())
+}
+
+pub(crate) const EDIT: &str = "change it with `nats stream edit`, after a look at why it differs";
+pub(crate) const MADE_SO: &str = "it cannot be changed: restore into a new installation";
+
+fn differs(
+    wanted: &Config,
+    field: &'static str,
+    found: impl ToString,
+    asked: impl ToString,
+    fix: &str,
+) -> Result<(), OpenError> {
+    let (stream, found, asked) = (wanted.name.clone(), found.to_string(), asked.to_string());
+    Err(OpenError::Stream { stream, field, found, asked, fix: fix.to_owned() })
+}
+
+/// Servers drop what they do not know and take what they were told long ago: only what they say now counts.
+fn check(wanted: &Config, found: &Config, limit: Limit) -> Result<(), OpenError> {
+    let numbers = [
+        ("max_age", found.max_age as i128, wanted.max_age as i128),
+        ("max_msgs", found.max_msgs.into(), wanted.max_msgs.into()),
+        ("max_msgs_per_subject", found.max_msgs_per_subject.into(), wanted.max_msgs_per_subject.into()),
+    ];
+    for (field, found, asked) in numbers {
+        if found != asked {
+            return differs(wanted, field, found, asked, EDIT);
+        }
+    }
+    check_kept(wanted, found)?;
+    if let Some(mode) = found.persist_mode.as_ref().filter(|mode| *mode != "default") {
+        return differs(wanted, "persist_mode", mode, "default", EDIT);
+    }
+    check_made_with(wanted, found)?;
+    if found.mirror.is_some() { Ok(()) } else { check_writable(wanted, found, limit) }
+}
+
+/// How many partitions there were when the stream was made, where it says so.
+fn check_made_with(wanted: &Config, found: &Config) -> Result<(), OpenError> {
+    let (made_with, asked) = (found.metadata.get(PARTITIONS), wanted.metadata.get(PARTITIONS));
+    match (made_with, asked) {
+        (Some(made_with), Some(asked)) if made_with != asked => {
+            let fix = "the number of partitions is fixed when an installation is made";
+            differs(wanted, "partitions", made_with, asked, fix)
+        }
+        _ => Ok(()),
+    }
+}
+
+/// On how many servers it is kept, and on what.
+fn check_kept(wanted: &Config, found: &Config) -> Result<(), OpenError> {
+    if found.num_replicas != wanted.num_replicas {
+        return differs(wanted, "num_replicas", found.num_replicas, wanted.num_replicas, EDIT);
+    }
+    let texts =
+        [("storage", &found.storage, &wanted.storage), ("retention", &found.retention, &wanted.retention)];
+    for (field, found, asked) in texts {
+        if found != asked {
+            return differs(wanted, field, found, asked, MADE_SO);
+        }
+    }
+    Ok(())
+}
+
+/// Whether a stream takes messages where it should: as it was made, or as a promotion has opened it.
+fn is_opened_as(found: &[String], wanted: &[String]) -> bool {
+    let ([found], [wanted]) = (found, wanted) else { return false };
+    names::opened_at(wanted, found).is_some()
+}
+
+/// What a mirror does not have.
+fn check_writable(wanted: &Config, found: &Config, limit: Limit) -> Result<(), OpenError> {
+    let unfenced = |subject: &String| subject.strip_prefix(FENCED).unwrap_or(subject).to_owned();
+    let subjects: Vec<String> = found.subjects.iter().map(unfenced).collect();
+    if !is_opened_as(&subjects, &wanted.subjects) {
+        return differs(wanted, "subjects", found.subjects.join(", "), wanted.subjects.join(", "), EDIT);
+    }
+    if found.discard != wanted.discard {
+        return differs(wanted, "discard", &found.discard, &wanted.discard, EDIT);
+    }
+    let flags = [
+        ("deny_delete", found.deny_delete, wanted.deny_delete),
+        ("deny_purge", found.deny_purge, wanted.deny_purge),
+        ("allow_direct", found.allow_direct, wanted.allow_direct),
+    ];
+    for (field, found, asked) in flags {
+        if found != asked {
+            return differs(wanted, field, found, asked, EDIT);
+        }
+    }
+    if limit == Limit::Fixed && found.max_bytes != wanted.max_bytes {
+        return differs(wanted, "max_bytes", found.max_bytes, wanted.max_bytes, EDIT);
+    }
+    if found.max_msg_size != wanted.max_msg_size {
+        return differs(wanted, "max_msg_size", found.max_msg_size, wanted.max_msg_size, EDIT);
+    }
+    if found.duplicate_window < wanted.duplicate_window {
+        return differs(wanted, "duplicate_window", found.duplicate_window, wanted.duplicate_window, EDIT);
+    }
+    Ok(())
+}

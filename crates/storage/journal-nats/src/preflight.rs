@@ -1,0 +1,225 @@
+//! Whether the servers are fit: new enough, writing before they acknowledge, taking the largest record.
+
+mod monitor;
+mod survey;
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use futures_util::StreamExt;
+use serde::Deserialize;
+use tokio::time::timeout;
+use types::PartitionId;
+
+use crate::client::{Client, connect};
+use crate::open::OpenError;
+use crate::settings::{Proof, Settings};
+use crate::wire::Storage;
+use crate::{layout, names};
+
+pub use survey::Survey;
+
+/// Since 2.15 many messages share one write to disk, and regions can be promoted.
+const VERSION_MIN: (u64, u64) = (2, 15);
+/// A record of 4 MiB in a frame with its head, and 65,536 lengths of records.
+const PAYLOAD_MIN: u64 = 8 << 20;
+/// Servers answer at once; one that is busy a little later.
+const ANSWERS_FIRST_MAX: Duration = Duration::from_secs(5);
+const ANSWERS_NEXT_MAX: Duration = Duration::from_secs(1);
+
+/// Refuses servers that would lose what they acknowledge, and goes on looking at them for as long as the client lives.
+///
+/// Streams that are to be made need all their servers. Streams that are there go on with a majority of them, and so does
+/// this: a server that is away is looked at when it comes back.
+pub async fn check(settings: &Settings, client: &Client) -> Result<(), OpenError> {
+    let connected = client.nats().server_info();
+    check_version(&connected.server_name, &connected.version)?;
+    check_payload(&connected.server_name, connected.max_payload as u64)?;
+    let Some(asker) = Asker::new(settings).await? else { return Ok(()) };
+    let servers = asker.ask().await?;
+    for (name, server) in &servers {
+        server.check(name)?;
+    }
+    let answered = servers.values().filter(|server| server.keeps()).count();
+    let wanted = settings.replicas;
+    if answered < wanted {
+        let control = names::events_stream(&settings.installation.name, PartitionId::CONTROL);
+        let needed = if layout::exists(client, &control).await? { wanted / 2 + 1 } else { wanted };
+        if answered < needed {
+            return Err(OpenError::TooFew { answered, needed, fix: asker.fix().to_owned() });
+        }
+        tracing::warn!(answered, wanted, "some NATS servers are silent; they are looked at when they answer");
+    }
+    let watch = survey::Watch::new(asker, wanted, &servers);
+    client.watch_servers(|surveys| {
+        watch.tell(&surveys);
+        watch.run(surveys)
+    });
+    Ok(())
+}
+
+/// The way to ask all servers.
+enum Asker {
+    /// A connection of the system account.
+    System(async_nats::Client),
+    Monitoring(Vec<String>),
+}
+
+impl Asker {
+    /// None when the servers are trusted without being asked.
+    async fn new(settings: &Settings) -> Result<Option<Asker>, OpenError> {
+        match &settings.proof {
+            Proof::Missing => Err(OpenError::Unproven),
+            Proof::Trusted => Ok(None),
+            Proof::SystemAccount(login) => {
+                let nats = connect(&settings.servers, login, &settings.tls).await?;
+                Ok(Some(Asker::System(nats)))
+            }
+            Proof::Monitoring(urls) => Ok(Some(Asker::Monitoring(urls.clone()))),
+        }
+    }
+
+    /// What those say that answer, by their names.
+    async fn ask(&self) -> Result<BTreeMap<String, Varz>, OpenError> {
+        match self {
+            Asker::System(nats) => Ok(ask_all(nats).await),
+            Asker::Monitoring(urls) => monitor::ask_all(urls).await,
+        }
+    }
+
+    /// What to do when too few answer.
+    fn fix(&self) -> &'static str {
+        match self {
+            Asker::System(_) => "start the others, and check that system_user belongs to the system account",
+            Asker::Monitoring(_) => {
+                "start the others, and give the monitoring address of each server in monitor"
+            }
+        }
+    }
+}
+
+/// What a server says about itself.
+#[derive(Debug, Deserialize)]
+struct Varz {
+    server_name: String,
+    version: String,
+    max_payload: u64,
+    #[serde(default)]
+    jetstream: JetStream,
+}
+
+#[derive(Debug, Default, Deserialize)]
+struct JetStream {
+    config: Option<JetStreamConfig>,
+    #[serde(default)]
+    stats: JetStreamStats,
+}
+
+#[derive(Debug, Deserialize)]
+struct JetStreamConfig {
+    #[serde(default)]
+    sync_always: bool,
+    /// `max_file_store`.
+    #[serde(default)]
+    max_storage: i64,
+}
+
+#[derive(Debug, Default, Deserialize)]
+struct JetStreamStats {
+    /// What all accounts together have stored on this server.
+    #[serde(default)]
+    storage: u64,
+}
+
+impl Varz {
+    /// Whether it keeps streams.
+    fn keeps(&self) -> bool {
+        self.jetstream.config.is_some()
+    }
+
+    /// What this server has of what it may have.
+    fn storage(&self) -> Option<Storage> {
+        let config = self.jetstream.config.as_ref()?;
+        let bytes_max = u64::try_from(config.max_storage).ok().filter(|max| *max > 0);
+        Some(Storage { used_bytes: self.jetstream.stats.storage, bytes_max })
+    }
+
+    fn check(&self, name: &str) -> Result<(), OpenError> {
+        check_version(name, &self.version)?;
+        check_payload(name, self.max_payload)?;
+        // A server without JetStream keeps nothing, so it loses nothing.
+        match &self.jetstream.config {
+            Some(config) if !config.sync_always => Err(OpenError::Server {
+                server: name.to_owned(),
+                found: "no sync_interval: always, and loses acknowledged work in a power cut".to_owned(),
+                fix: "jetstream { sync_interval: always }".to_owned(),
+            }),
+            _ => Ok(()),
+        }
+    }
+}
+
+fn check_version(server: &str, version: &str) -> Result<(), OpenError> {
+    let mut parts = version.split(['.', '-']).map(|part| part.parse::<u64>().ok());
+    let found = (parts.next().flatten().unwrap_or(0), parts.next().flatten().unwrap_or(0));
+    if found >= VERSION_MIN {
+        return Ok(());
+    }
+    let needed = format!("{}.{}", VERSION_MIN.0, VERSION_MIN.1);
+    Err(OpenError::Version { server: server.to_owned(), found: version.to_owned(), needed })
+}
+
+fn check_payload(server: &str, bytes: u64) -> Result<(), OpenError> {
+    if bytes >= PAYLOAD_MIN {
+        return Ok(());
+    }
+    Err(OpenError::Server {
+        server: server.to_owned(),
+        found: format!("max_payload of {bytes} bytes"),
+        fix: "max_payload: 8MB".to_owned(),
+    })
+}
+
+#[derive(Debug, Deserialize)]
+struct Answered {
+    data: Varz,
+}
+
+/// Asks every server at once through the system account; nobody, when not even the question leaves.
+async fn ask_all(nats: &async_nats::Client) -> BTreeMap<String, Varz> {
+    let inbox = nats.new_inbox();
+    let asked = async {
+        let answers = nats.subscribe(inbox.clone()).await.ok()?;
+        nats.publish_with_reply("$SYS.REQ.SERVER.PING.VARZ", inbox, "".into()).await.ok()?;
+        Some(answers)
+    };
+    // Without a connection even the question waits.
+    let Ok(Some(mut answers)) = timeout(ANSWERS_FIRST_MAX, asked).await else { return BTreeMap::new() };
+    let mut servers = BTreeMap::new();
+    let mut patience = ANSWERS_FIRST_MAX;
+    while let Ok(Some(answer)) = timeout(patience, answers.next()).await {
+        // An account that is not the system's gets an empty message: nobody listens.
+        if let Ok(answered) = serde_json::from_slice::<Answered>(&answer.payload) {
+            servers.insert(answered.data.server_name.clone(), answered.data);
+            patience = ANSWERS_NEXT_MAX;
+        } else if answer.status.is_some() {
+            break;
+        }
+    }
+    servers
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_are_compared_as_numbers() {
+        for fit in ["2.15.0", "2.15.1-RC.1", "2.100.3", "3.0.0"] {
+            assert!(check_version("n1", fit).is_ok(), "{fit}");
+        }
+        for unfit in ["2.9.10", "2.14.6", "1.99.0", "", "new"] {
+            assert!(check_version("n1", unfit).is_err(), "{unfit}");
+        }
+    }
+}

@@ -1,0 +1,229 @@
+//! The ids of runs that are accepted or live, in memory: what tells a repeated request from a new one.
+//!
+//! Ids that have ended are in the view ([`crate::View::seen`]); between them the two know every id. An id is held
+//! by 16 bytes of SHA-256 over a secret of this process and the id, so that nobody can make two ids that are
+//! taken for one, or many that crowd one place of the table.
+
+mod table;
+
+use std::collections::BTreeMap;
+use std::hash::{BuildHasher, RandomState};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, MutexGuard, RwLock};
+
+use sha2::{Digest, Sha256};
+use types::{BodyHash, PartitionId, RunId};
+
+use table::{Hash, Table};
+
+/// Enough that threads seldom meet in one, few enough that empty ones cost nothing.
+const SHARDS: usize = 64;
+
+/// The register of ids that are accepted or live. Share it behind an `Arc`.
+pub struct Ids {
+    secret: [u8; 16],
+    shards: Vec<Mutex<Table>>,
+    /// Kept beside the shards, because every request asks for it.
+    held: AtomicUsize,
+    /// Clients that wait for their answer at this moment.
+    entering: AtomicUsize,
+    /// Every request looks here, and changes are rare.
+    standings: RwLock<Standings>,
+}
+
+/// How the ids of a partition stand here.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Standing {
+    /// All of them are known.
+    Held,
+    /// The partition has stopped, maybe before its ids were restored: one that is not held may be taken all the same.
+    Stopped,
+    /// Another instance knows them.
+    Elsewhere,
+}
+
+struct Standings {
+    /// Whether partitions change hands: then those that nothing is said of are elsewhere.
+    shared: bool,
+    by_partition: BTreeMap<PartitionId, Standing>,
+}
+
+/// What is known of an id.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Entry {
+    pub body_hash: BodyHash,
+    pub partition: PartitionId,
+    /// Whether its record is known to be on stable storage.
+    pub durable: bool,
+}
+
+/// A client that waits for its answer, counted until this is dropped.
+pub struct Entering<'a>(&'a AtomicUsize);
+
+impl Drop for Entering<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// The answer to a reservation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reserve {
+    /// The id was not known here and now is, not yet durable.
+    New,
+    /// The same request again.
+    Same { durable: bool, partition: PartitionId },
+    /// Another request with the same id.
+    Conflict { durable: bool, partition: PartitionId },
+}
+
+impl Ids {
+    pub fn new() -> Ids {
+        let draw = || RandomState::new().hash_one(0u8).to_be_bytes();
+        let mut secret = [0; 16];
+        secret[..8].copy_from_slice(&draw());
+        secret[8..].copy_from_slice(&draw());
+        let shards = (0..SHARDS).map(|_| Mutex::new(Table::default())).collect();
+        Ids {
+            secret,
+            shards,
+            held: AtomicUsize::new(0),
+            entering: AtomicUsize::new(0),
+            standings: RwLock::new(Standings { shared: false, by_partition: BTreeMap::new() }),
+        }
+    }
+
+    /// Takes the id for a request, unless it is taken.
+    pub fn reserve(&self, id: &RunId, body_hash: BodyHash, partition: PartitionId) -> Reserve {
+        let hash = self.hash(id);
+        let mut shard = self.shard(&hash);
+        match shard.get(&hash) {
+            None => {
+                shard.insert(&hash, Entry { body_hash, partition, durable: false });
+                self.held.fetch_add(1, Ordering::Relaxed);
+                Reserve::New
+            }
+            Some(Entry { body_hash: known, partition, durable }) if known == body_hash => {
+                Reserve::Same { durable, partition }
+            }
+            Some(Entry { partition, durable, .. }) => Reserve::Conflict { durable, partition },
+        }
+    }
+
+    /// The reserved id's record has become durable. Unknown ids are passed over.
+    pub fn confirm(&self, id: &RunId) {
+        let hash = self.hash(id);
+        let mut shard = self.shard(&hash);
+        if let Some(entry) = shard.get(&hash) {
+            shard.insert(&hash, Entry { durable: true, ..entry });
+        }
+    }
+
+    /// The append has failed, or the run has ended and is in the view. Unknown ids are passed over.
+    pub fn release(&self, id: &RunId) {
+        let hash = self.hash(id);
+        let mut shard = self.shard(&hash);
+        if shard.get(&hash).is_some() {
+            shard.remove(&hash);
+            self.held.fetch_sub(1, Ordering::Relaxed);
+        }
+    }
+
+    /// Takes the id of a record that was found on recovery: durable, whatever was known before.
+    pub fn restore(&self, id: &RunId, body_hash: BodyHash, partition: PartitionId) {
+        let hash = self.hash(id);
+        let mut shard = self.shard(&hash);
+        if shard.get(&hash).is_none() {
+            self.held.fetch_add(1, Ordering::Relaxed);
+        }
+        shard.insert(&hash, Entry { body_hash, partition, durable: true });
+    }
+
+    pub fn find(&self, id: &RunId) -> Option<Entry> {
+        let hash = self.hash(id);
+        self.shard(&hash).get(&hash)
+    }
+
+    /// From now on partitions are held only when it is said of them.
+    pub fn hold_none(&self) {
+        *self.standings.write().expect("no panic under this lock") =
+            Standings { shared: true, by_partition: BTreeMap::new() };
+    }
+
+    /// Whether partitions change hands.
+    pub fn is_shared(&self) -> bool {
+        self.standings.read().expect("no panic under this lock").shared
+    }
+
+    pub fn stand(&self, partition: PartitionId, standing: Standing) {
+        self.standings.write().expect("no panic under this lock").by_partition.insert(partition, standing);
+    }
+
+    pub fn standing(&self, partition: PartitionId) -> Standing {
+        let standings = self.standings.read().expect("no panic under this lock");
+        let unsaid = if standings.shared { Standing::Elsewhere } else { Standing::Held };
+        standings.by_partition.get(&partition).copied().unwrap_or(unsaid)
+    }
+
+    /// Whether the ids of any partition are known here.
+    pub fn holds_any(&self) -> bool {
+        let standings = self.standings.read().expect("no panic under this lock");
+        !standings.shared || standings.by_partition.values().any(|standing| *standing == Standing::Held)
+    }
+
+    /// Forgets all ids of a partition.
+    pub fn forget(&self, partition: PartitionId) {
+        for shard in &self.shards {
+            let gone = lock(shard).remove_partition(partition);
+            self.held.fetch_sub(gone, Ordering::Relaxed);
+        }
+    }
+
+    /// Counts a client that hands something in, for as long as it waits.
+    pub fn enter(&self) -> Entering<'_> {
+        self.entering.fetch_add(1, Ordering::Relaxed);
+        Entering(&self.entering)
+    }
+
+    /// How many clients wait for their answer.
+    pub fn entering(&self) -> usize {
+        self.entering.load(Ordering::Relaxed)
+    }
+
+    /// How many ids are held.
+    pub fn len(&self) -> usize {
+        self.held.load(Ordering::Relaxed)
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The memory that the register takes.
+    pub fn memory_bytes(&self) -> usize {
+        self.shards.iter().map(|shard| lock(shard).memory_bytes()).sum()
+    }
+
+    fn hash(&self, id: &RunId) -> Hash {
+        let digest = Sha256::new().chain_update(self.secret).chain_update(id.as_str()).finalize();
+        digest[..16].try_into().expect("a digest has 32 bytes")
+    }
+
+    /// The first byte picks the shard; the table places by the bytes behind it.
+    fn shard(&self, hash: &Hash) -> MutexGuard<'_, Table> {
+        lock(&self.shards[usize::from(hash[0]) % SHARDS])
+    }
+}
+
+impl Default for Ids {
+    fn default() -> Ids {
+        Ids::new()
+    }
+}
+
+fn lock(shard: &Mutex<Table>) -> MutexGuard<'_, Table> {
+    shard.lock().expect("no panic under this lock")
+}
+
+#[cfg(test)]
+mod tests;

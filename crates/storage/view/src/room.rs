@@ -1,0 +1,59 @@
+//! Whether the disk has room for tables before they are written.
+//!
+//! A table that does not fit may leave a partition whose files nobody knows, and the process has to start again. So
+//! the room is looked at first: without it nothing is written, nothing is lost, and the journal keeps what it has.
+
+use std::path::Path;
+
+use types::PartitionId;
+
+use crate::error::Error;
+use crate::limits::{COMPACTED_BYTES_MAX, ROOM_BYTES_MIN};
+
+/// For memtables of this size: a table is never larger than its entries in memory, but for what is around them.
+pub(crate) fn for_flush(partition: PartitionId, dir: &Path, memtable_bytes: u64) -> Result<(), Error> {
+    check(partition, dir, memtable_bytes)
+}
+
+/// Whether a flush may be tried that has less room than it may need: tables are often far smaller than that.
+pub(crate) fn is_worth_a_try(full: &Error) -> bool {
+    matches!(full, Error::Full { free_bytes, .. } if *free_bytes >= ROOM_BYTES_MIN)
+}
+
+/// For one step of compaction in a tree of this size, which it may rewrite in part.
+pub(crate) fn for_compaction(partition: PartitionId, dir: &Path, tree_bytes: u64) -> Result<(), Error> {
+    check(partition, dir, tree_bytes.min(COMPACTED_BYTES_MAX))
+}
+
+/// For a tree of this size once more.
+pub(crate) fn for_whole_tree(partition: PartitionId, dir: &Path, tree_bytes: u64) -> Result<(), Error> {
+    check(partition, dir, tree_bytes)
+}
+
+fn check(partition: PartitionId, dir: &Path, bytes: u64) -> Result<(), Error> {
+    let needed_bytes = bytes.saturating_add(ROOM_BYTES_MIN);
+    let Ok(disk) = rustix::fs::statvfs(dir) else {
+        // A disk that does not tell is tried: its failures are found where they happen.
+        return Ok(());
+    };
+    let free_bytes = disk.f_bavail.saturating_mul(disk.f_frsize);
+    if free_bytes < needed_bytes {
+        return Err(Error::Full { partition, free_bytes, needed_bytes });
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_does_not_fit_is_refused_before_it_is_written() {
+        let dir = tempfile::tempdir().unwrap();
+        let id = PartitionId(3);
+        assert!(for_flush(id, dir.path(), 0).is_ok());
+        assert!(matches!(for_flush(id, dir.path(), u64::MAX), Err(Error::Full { .. })));
+        assert!(matches!(for_whole_tree(id, dir.path(), u64::MAX), Err(Error::Full { .. })));
+        assert!(for_flush(id, Path::new("/nowhere"), u64::MAX).is_ok());
+    }
+}

@@ -1,0 +1,26 @@
+//! I5: of a completed run every step is in effect, unless a person said otherwise.
+
+use kernel::{DoneBy, Run, StepState};
+use types::RunStatus;
+
+use super::{Accusations, Audit, Checker};
+
+pub struct Completed;
+
+impl Checker for Completed {
+    fn id(&self) -> &'static str {
+        "I5"
+    }
+
+    fn audit(&self, audit: &Audit<'_>, accusations: &mut Accusations<'_>) {
+        let completed = |run: &&Run| run.status() == RunStatus::Completed;
+        for run in audit.history.runs().filter(completed) {
+            for (index, plan, step) in run.each_step() {
+                let by_person = matches!(step.state, StepState::Done(DoneBy::Skipped | DoneBy::Hand));
+                if !audit.ledger.in_effect(&run.request.id, index) && !by_person {
+                    accusations.accuse(format!("{} completed without step {}", run.request.id, plan.name));
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,43 @@
+//! I10: the journal forgets only what a durable snapshot holds.
+
+use std::collections::BTreeMap;
+
+use types::{PartitionId, Seq};
+
+use super::{Accusations, Checker};
+use crate::sighting::Sighting;
+
+#[derive(Default)]
+pub struct Checkpoint {
+    /// How far the newest durable snapshot goes: events and inbox.
+    snapshots: BTreeMap<PartitionId, (Seq, Seq)>,
+}
+
+impl Checker for Checkpoint {
+    fn id(&self) -> &'static str {
+        "I10"
+    }
+
+    fn see(&mut self, sighting: &Sighting, accusations: &mut Accusations<'_>) {
+        match sighting {
+            Sighting::SnapshotKept { partition, through, inbox_through, .. } => {
+                let before = self.snapshots.insert(*partition, (*through, *inbox_through));
+                let (events, inbox) = before.unwrap_or_default();
+                if *through < events || *inbox_through < inbox {
+                    accusations
+                        .accuse(format!("the snapshots of {partition} go back from {events} to {through}"));
+                }
+            }
+            Sighting::Trimmed { partition, events, inbox } if *partition != PartitionId::CONTROL => {
+                let (through, inbox_through) = self.snapshots.get(partition).copied().unwrap_or_default();
+                if *events > through.next() || *inbox > inbox_through.next() {
+                    accusations.accuse(format!(
+                        "partition {partition} forgets events before {events} and requests before {inbox}; \
+                         its snapshot holds {through} and {inbox_through}"
+                    ));
+                }
+            }
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,158 @@
+//! I12: no occurrence is left out, except by a policy that says so and is counted. Every change of what a job has
+//! planned must follow from its rule, as an oracle of its own reads it.
+
+mod oracle;
+
+use kernel::job::{Job, Occurrence, Standing};
+use kernel::{Event, Fired, JobFact};
+use types::{JobState, Missed, Overlap, Span, Ticks, Timestamp};
+
+use super::{Accusations, Checker};
+use crate::sighting::Durable;
+use oracle::Oracle;
+
+/// What is later than this was missed.
+const GRACE: Span = Span::from_secs(60);
+
+pub struct LeftOut;
+
+impl Checker for LeftOut {
+    fn id(&self) -> &'static str {
+        "I12"
+    }
+
+    fn see_event(&mut self, durable: &Durable<'_>, accusations: &mut Accusations<'_>) {
+        let judged = match durable.event {
+            Event::Fired(fired) => judge_fired(durable, fired),
+            Event::Job(fact) => match &**fact {
+                JobFact::Put(job) => judge_put(durable, job),
+                JobFact::Stands { job, standing } => match durable.book.jobs.get(job) {
+                    Some(before) => judge_stands(durable, before, standing),
+                    None => Err("a job that is not there stands".to_owned()),
+                },
+                JobFact::Deleted { .. } | JobFact::CollectionPut(_) | JobFact::CollectionDeleted { .. } => {
+                    Ok(())
+                }
+            },
+            _ => Ok(()),
+        };
+        if let Err(what) = judged {
+            accusations.accuse(what);
+        }
+    }
+}
+
+fn judge_fired(durable: &Durable<'_>, fired: &Fired) -> Result<(), String> {
+    let id = &fired.request.id;
+    let before = durable.book.jobs.get(&fired.job).ok_or_else(|| format!("{id} is of no job"))?;
+    let occurrence = Occurrence::of_request(&fired.request).ok_or_else(|| format!("{id} is none"))?;
+    let (was, is) = (&before.standing, &fired.standing);
+    require(is.fired == was.fired + 1, || format!("{id} is the {}th after {}", is.fired, was.fired))?;
+    require((is.skipped, is.missed) == (was.skipped, was.missed), || {
+        format!("{id} was fired and one was left out")
+    })?;
+    if occurrence.by_hand {
+        let same = (is.next, is.due, is.counted, is.newest) == (was.next, was.due, was.counted, was.newest);
+        return require(same, || format!("{id} by hand changed what is planned"));
+    }
+    require(was.state == JobState::Enabled, || format!("{id} of a job that is {}", was.state))?;
+    let wall = fired.request.accepted_at;
+    let chosen = chosen(before, wall).ok_or_else(|| format!("{id} should not have been fired"))?;
+    require(occurrence.expected == chosen, || format!("{id} was fired, {} is its turn", chosen.0))?;
+    require(is.counted == was.counted + 1, || format!("{id} was counted as {}", is.counted))?;
+    planned(id.as_str(), is, Oracle::of(before).following(chosen, wall, is.counted))
+}
+
+/// The occurrence whose turn it is, as the policy for missed ones has it.
+fn chosen(job: &Job, wall: Timestamp) -> Option<Ticks> {
+    let planned = job.standing.next?;
+    match job.definition.spec.missed {
+        Missed::Latest if is_missed(job, wall) => Some(Oracle::of(job).newest(planned, wall)),
+        Missed::Skip if is_missed(job, wall) => None,
+        Missed::Latest | Missed::Skip | Missed::All => Some(planned),
+    }
+}
+
+fn is_missed(job: &Job, wall: Timestamp) -> bool {
+    job.standing.due.is_some_and(|due| wall.since(due) > GRACE)
+}
+
+fn judge_put(durable: &Durable<'_>, job: &Job) -> Result<(), String> {
+    let (name, is) = (&job.definition.name, &job.standing);
+    let before = durable.book.jobs.get(&job.definition.at);
+    let same_timing = before.is_some_and(|before| {
+        before.definition.spec.timing == job.definition.spec.timing && !before.standing.state.is_final()
+    });
+    let counted = before.filter(|_| same_timing).map_or(0, |before| before.standing.counted);
+    require(is.counted == counted, || format!("{name} was edited and counts {}", is.counted))?;
+    let kept = |standing: &Standing| (standing.fired, standing.skipped, standing.missed, standing.newest);
+    let was = before.map_or((0, 0, 0, None), |before| kept(&before.standing));
+    require(kept(is) == was, || format!("{name} was edited and its counts changed"))?;
+    if !job.definition.spec.enabled || !collection_enabled(durable, job) {
+        return rests(name, is);
+    }
+    if let Some(before) = before.filter(|before| same_timing && before.standing.state == JobState::Enabled) {
+        let was = &before.standing;
+        return require((is.next, is.due) == (was.next, was.due), || format!("{name} was planned anew"));
+    }
+    planned(name, is, Oracle::of(job).first(job.definition.changed_at))
+}
+
+fn judge_stands(durable: &Durable<'_>, before: &Job, is: &Standing) -> Result<(), String> {
+    let (name, was, wall) = (&before.definition.name, &before.standing, durable.wall);
+    let spec = &before.definition.spec;
+    require(is.counted == was.counted && is.fired == was.fired, || format!("{name} counts without firing"))?;
+    let more = (is.skipped - was.skipped, is.missed - was.missed);
+    if was.state == JobState::Enabled && is.state == JobState::Disabled {
+        require(!collection_enabled(durable, before), || format!("{name} rests, its collection does not"))?;
+        return rests(name, is);
+    }
+    if was.state == JobState::Disabled && is.state == JobState::Enabled {
+        require(was.held && collection_enabled(durable, before), || format!("{name} woke up by itself"))?;
+        return planned(name, is, Oracle::of(before).first(wall));
+    }
+    match more {
+        (0, 0) => require(is.next == was.next, || {
+            format!("{name} had {:?} planned, has {:?}, and nothing was counted", was.next, is.next)
+        }),
+        (1, 0) => {
+            let live = durable.book.live(before);
+            let chosen = chosen(before, wall).ok_or_else(|| format!("{name} had nothing planned"))?;
+            require(spec.overlap == Overlap::Skip && live > 0, || {
+                format!("{name} left out {}, {live} are under way", chosen.0)
+            })?;
+            require(chosen.ceil() <= wall, || format!("{name} left out {} before its time", chosen.0))?;
+            planned(name, is, Oracle::of(before).following(chosen, wall, is.counted))
+        }
+        (0, 1) => {
+            require(spec.missed == Missed::Skip && is_missed(before, wall), || {
+                format!("{name} left out {:?} as missed at {}", was.next, wall.0)
+            })?;
+            planned(name, is, Oracle::of(before).after_missed(wall, GRACE))
+        }
+        _ => Err(format!("{name} left out {more:?} at once")),
+    }
+}
+
+fn collection_enabled(durable: &Durable<'_>, job: &Job) -> bool {
+    let uid = job.definition.at.collection;
+    durable.book.collections.values().any(|collection| collection.uid == uid && collection.spec.enabled)
+}
+
+fn rests(name: &str, is: &Standing) -> Result<(), String> {
+    let rests = is.state == JobState::Disabled && is.next.is_none() && is.due.is_none();
+    require(rests, || format!("{name} is disabled and has {:?} planned", is.next))
+}
+
+fn planned(name: &str, is: &Standing, expected: Option<Ticks>) -> Result<(), String> {
+    require(is.next == expected, || {
+        let ms = |at: Option<Ticks>| at.map(|at| at.0);
+        format!("{name} has {:?} planned, its rule has {:?}", ms(is.next), ms(expected))
+    })?;
+    let in_time = is.next.is_none_or(|next| is.due.is_some_and(|due| due >= next.ceil()));
+    require(in_time, || format!("{name} is due at {:?} for {:?}", is.due, is.next))
+}
+
+fn require(holds: bool, what: impl FnOnce() -> String) -> Result<(), String> {
+    if holds { Ok(()) } else { Err(what()) }
+}

@@ -1,0 +1,171 @@
+//! One instance: the shipped journal, engine and keeper, put together as the server does, over the model.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use cluster::{High, Holder, InstanceId, Keeper, Member, Roles};
+use engine::jobs::JobReader;
+use engine::{Catalogs, Engine};
+use journal_nats::{Installation, NatsJournal};
+use prometheus_client::registry::Registry;
+use tokio::sync::watch;
+use types::{Epoch, PartitionId};
+use view::{Ids, View};
+
+use super::link::Link;
+use super::register::Desk;
+use super::services::Outside;
+use super::shelf::Shelf;
+use super::watch::Watched;
+use super::world::Sim;
+
+/// The journal of an instance.
+pub type Own = Watched<NatsJournal<Link, Shelf>>;
+
+/// An instance that runs.
+pub struct Instance {
+    pub life: u32,
+    pub region: usize,
+    pub engine: Engine,
+    pub journal: Arc<Own>,
+    pub view: View,
+    pub jobs: JobReader,
+    keeper: tokio::sync::Mutex<Option<Keeper>>,
+}
+
+impl Instance {
+    pub async fn start(
+        sim: &Arc<Sim>,
+        life: u32,
+        directory: &Path,
+        catalogs: Catalogs,
+    ) -> anyhow::Result<Instance> {
+        let (region, partitions, snapshot_after_bytes) = {
+            let world = sim.world();
+            (world.lives[&life].region, world.plan.partitions, world.plan.snapshot_after_bytes)
+        };
+        // Before the streams are looked at: the region may change while they are.
+        let known = sim.world().regions[region].standing.epoch;
+        let link = Link::new(sim.clone(), life, region);
+        let shelf = Shelf { sim: sim.clone(), life, region };
+        let installation = Installation { name: super::NAME.to_owned(), partitions, inbox_bytes_max: None };
+        let inner = NatsJournal::over(link, &installation, shelf, u64::from(life)).await?;
+        let journal = Arc::new(Watched { inner, sim: sim.clone(), life, region });
+        let view = View::open(directory, crate::process::view_settings())?;
+        let settings =
+            engine::Settings { snapshot_after_bytes, ..engine::Settings::for_partitions(partitions) };
+        let engine = Engine::new(
+            journal.clone(),
+            view.clone(),
+            Arc::new(Ids::new()),
+            catalogs,
+            Arc::new(Outside { sim: sim.clone(), life }),
+            sim.clock(life),
+            settings,
+            engine::Metrics::register(&mut Registry::default()),
+        );
+        let id = InstanceId(format!("i{life}"));
+        let member = Member {
+            id,
+            address: format!("http://i{life}"),
+            roles: Roles::ALL,
+            ordinal: None,
+            version: None,
+        };
+        let known = tokio::sync::Mutex::new(known);
+        let (control, own) = (AtomicBool::new(false), journal.clone());
+        let holder = Arc::new(Hold {
+            engine: engine.clone(),
+            control,
+            journal: own,
+            known,
+            taken_in: Mutex::default(),
+        });
+        let keeper = Keeper::start(
+            Arc::new(Desk::new(sim.clone(), life, region)),
+            holder,
+            member,
+            cluster::Settings::new(partitions),
+            cluster::Metrics::register(&mut Registry::default()),
+        );
+        let jobs = JobReader::new(view.clone(), partitions);
+        let keeper = tokio::sync::Mutex::new(Some(keeper));
+        Ok(Instance { life, region, engine, journal, view, jobs, keeper })
+    }
+
+    /// Lets go of everything and leaves.
+    pub async fn leave(&self) {
+        if let Some(keeper) = self.keeper.lock().await.take() {
+            keeper.stop().await;
+        }
+    }
+}
+
+/// The engine, as the keeper holds it. The control partition is not simulated: whoever takes it has it.
+struct Hold {
+    engine: Engine,
+    control: AtomicBool,
+    journal: Arc<Own>,
+    /// The region's epoch that the journal was looked at in.
+    known: tokio::sync::Mutex<u64>,
+    /// The region's epoch in which each partition was taken.
+    taken_in: Mutex<BTreeMap<PartitionId, u64>>,
+}
+
+impl Hold {
+    /// As a server does whose region has become active: what was known may be of a history that was replaced.
+    async fn look_anew(&self) -> Result<u64, String> {
+        let mut known = self.known.lock().await;
+        let epoch = self.journal.sim.world().regions[self.journal.region].standing.epoch;
+        if *known != epoch {
+            self.journal.inner.forget().await.map_err(|error| error.to_string())?;
+            *known = epoch;
+        }
+        Ok(epoch)
+    }
+}
+
+impl Holder for Hold {
+    async fn take(&self, partition: PartitionId, high: Option<High>) -> Result<Epoch, String> {
+        if partition == PartitionId::CONTROL {
+            self.control.store(true, Ordering::Relaxed);
+            return Ok(Epoch(1));
+        }
+        let region = self.look_anew().await?;
+        self.journal.inner.expect(partition, High::floor(high, region));
+        self.taken_in.lock().expect("nobody panics while holding it").insert(partition, region);
+        self.engine.take(partition).await.map_err(|error| error.to_string())
+    }
+
+    async fn release(&self, partition: PartitionId, patience: Duration) {
+        if partition == PartitionId::CONTROL {
+            self.control.store(false, Ordering::Relaxed);
+        } else {
+            self.engine.release(partition, patience).await;
+        }
+    }
+
+    fn held(&self) -> BTreeMap<PartitionId, Epoch> {
+        let mut held = self.engine.held();
+        if self.control.load(Ordering::Relaxed) {
+            held.insert(PartitionId::CONTROL, Epoch(1));
+        }
+        held
+    }
+
+    fn high(&self, partition: PartitionId) -> Option<High> {
+        let region = *self.taken_in.lock().expect("nobody panics while holding it").get(&partition)?;
+        self.journal.inner.acknowledged(partition).map(|last| High { region, last })
+    }
+
+    fn lost(&self) -> watch::Receiver<u64> {
+        self.engine.lost()
+    }
+
+    fn hold_calls(&self, hold: bool) {
+        self.engine.hold_calls(hold);
+    }
+}

@@ -1,0 +1,374 @@
+//! Those who judge a cluster: what every region's streams say, message by message, and what instances were told.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use bytes::Bytes;
+use engine::Catalog;
+use kernel::{DropReason, Event, Fact};
+use types::{PartitionId, RunId, Seq, Timestamp};
+
+use super::coverage::{Coverage, Sometimes};
+use super::message;
+use super::report::Tempo;
+use crate::book::Book;
+use crate::checkers::{Checkers, Violation};
+use crate::depot::Depot;
+use crate::dice;
+use crate::history::History;
+use crate::sighting::{Durable, Sighting};
+
+/// All that is known about a cluster.
+pub struct Judge {
+    pub found: Vec<Violation>,
+    pub pasts: Vec<Past>,
+    /// What clients were told, with the region that told them.
+    pub acked: BTreeMap<RunId, u64>,
+    /// What instances were told of partitions that they own.
+    claims: BTreeMap<(u32, PartitionId), Told>,
+    /// Requests, and runs that had events, that the pair of a lost region never got.
+    pub lost: BTreeSet<RunId>,
+    pub touched: BTreeSet<RunId>,
+    catalog: Arc<Catalog>,
+}
+
+/// An instance was told that it owns a partition.
+#[derive(Debug, Clone, Copy)]
+pub struct Told {
+    pub epoch: u64,
+    /// How often its region had begun anew.
+    pub term: u32,
+    /// Its region's epoch.
+    pub region_epoch: u64,
+}
+
+/// Who ordered a call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ordered {
+    Owner,
+    /// Somebody whose partition another has taken.
+    Zombie,
+    /// Somebody whose past was overwritten, when its region began anew as a mirror.
+    Stranger,
+}
+
+/// The past of one region.
+pub struct Past {
+    pub history: History,
+    pub book: Book,
+    depot: Depot,
+    /// Judge what owners do, and what anybody does.
+    owners: Checkers,
+    anybody: Checkers,
+    chains: BTreeMap<PartitionId, Chain>,
+    homes: BTreeMap<RunId, PartitionId>,
+    /// The epoch in which each request was taken.
+    taken: BTreeMap<RunId, u64>,
+    /// The last epoch in which each job was fired.
+    fired: BTreeMap<String, u64>,
+    pub tempo: Tempo,
+}
+
+/// One partition's events so far.
+#[derive(Debug, Clone, Default)]
+pub struct Chain {
+    pub epoch: u64,
+    pub number: u64,
+    checksum: u32,
+    /// Who claimed an epoch, when it was not a mirror, and the frames before it.
+    claims: BTreeMap<u64, (Option<u32>, u64)>,
+    /// The hash of each frame, with its epoch and its size.
+    pub frames: Vec<(u64, u64)>,
+}
+
+impl Judge {
+    pub fn new(regions: usize, catalog: Arc<Catalog>) -> Judge {
+        Judge {
+            found: Vec::new(),
+            pasts: (0..regions).map(|_| Past::new()).collect(),
+            acked: BTreeMap::new(),
+            claims: BTreeMap::new(),
+            lost: BTreeSet::new(),
+            touched: BTreeSet::new(),
+            catalog,
+        }
+    }
+
+    pub fn accuse(&mut self, id: &'static str, what: String) {
+        self.found.push(Violation { id, what });
+    }
+
+    /// A message of the events is stored: by an instance, or by a mirror.
+    pub fn stored(
+        &mut self,
+        region: usize,
+        partition: PartitionId,
+        sequence: u64,
+        bytes: &Bytes,
+        life: Option<u32>,
+        wall: Timestamp,
+        coverage: &mut Coverage,
+    ) {
+        let Some(message) = message::Event::read(bytes) else {
+            return self.accuse("E1", format!("message {sequence} of partition {partition} cannot be read"));
+        };
+        let chain = self.pasts[region].chains.entry(partition).or_default();
+        if let Err(what) = chain.add(&message, partition, sequence, life) {
+            return self.accuse("E1", format!("message {sequence} of partition {partition} {what}"));
+        }
+        if let Some(frame) = &message.frame {
+            let catalog = self.catalog.clone();
+            let past = &mut self.pasts[region];
+            past.keep(partition, message.epoch, Seq(message.number), frame, &catalog, wall, coverage);
+            self.found.append(&mut past.owners.found);
+            self.found.append(&mut past.anybody.found);
+        }
+    }
+
+    /// An instance is told that it owns a partition.
+    pub fn claimed(&mut self, life: u32, region: usize, partition: PartitionId, told: Told, tail: Seq) {
+        let epoch = told.epoch;
+        self.claims.insert((life, partition), told);
+        let chain = self.chain(region, partition);
+        match chain.claims.get(&epoch) {
+            Some((by, number)) if by.is_none_or(|by| by == life) && *number == tail.0 => {}
+            found => {
+                let what = format!(
+                    "{life} was given epoch {epoch} of partition {partition} after {tail}: {found:?}"
+                );
+                self.accuse("E2", what);
+            }
+        }
+    }
+
+    /// An instance is told that its frame is durable.
+    pub fn appended(&mut self, region: usize, partition: PartitionId, epoch: u64, seq: Seq, frame: &Bytes) {
+        let chain = self.chain(region, partition);
+        let kept = chain.frames.get(seq.0 as usize - 1).copied();
+        if kept != Some((epoch, dice::hash(&&frame[..]))) {
+            let what =
+                format!("frame {seq} of partition {partition} was acknowledged in epoch {epoch}: {kept:?}");
+            self.accuse("E3", what);
+        }
+    }
+
+    /// An instance is told that its partition is no longer its own: another owns it, or its region has been opened anew.
+    pub fn fenced(
+        &mut self,
+        life: u32,
+        (region, region_epoch): (usize, u64),
+        partition: PartitionId,
+        epoch: u64,
+    ) {
+        let newest = self.chain(region, partition).epoch;
+        let told = self.claims.get(&(life, partition)).filter(|told| told.epoch == epoch);
+        let opened_anew = told.is_some_and(|told| told.region_epoch < region_epoch);
+        if newest <= epoch && !opened_anew {
+            self.accuse(
+                "E4",
+                format!("epoch {epoch} of partition {partition} was refused, {newest} is the newest"),
+            );
+        }
+    }
+
+    /// Frames are read back, when at least `tail` frames were there.
+    pub fn read(
+        &mut self,
+        region: usize,
+        partition: PartitionId,
+        from: Seq,
+        tail: u64,
+        records: &[journal::Record],
+    ) {
+        let chain = self.chain(region, partition);
+        let from = from.0.max(1);
+        let wrong = records.iter().zip(from..).find(|(record, number)| {
+            let kept = chain.frames.get(*number as usize - 1).map(|(_, hash)| *hash);
+            record.seq.0 != *number || kept != Some(dice::hash(&&record.bytes[..]))
+        });
+        let wrong = wrong.map(|(record, number)| (record.seq, number));
+        if let Some((seq, number)) = wrong {
+            self.accuse(
+                "E5",
+                format!("frame {number} of partition {partition} was read as {seq}, or with other bytes"),
+            );
+        } else if records.is_empty() && from <= tail {
+            self.accuse(
+                "E5",
+                format!("partition {partition} was read from {from}: nothing, it has {tail} frames"),
+            );
+        }
+    }
+
+    /// An instance orders a call.
+    pub fn order(&mut self, life: u32, region: usize, term: u32, sighting: &Sighting) -> Ordered {
+        let Sighting::Ordered { run, key, .. } = sighting else { return Ordered::Stranger };
+        let is_old = |(by, told): (&(u32, PartitionId), &Told)| by.0 == life && told.term < term;
+        if self.claims.iter().any(is_old) && !self.pasts[region].homes.contains_key(run) {
+            return Ordered::Stranger;
+        }
+        let past = &self.pasts[region];
+        let Some(partition) = past.homes.get(run).copied() else {
+            self.accuse("I9", format!("{key} is called before its run is durable"));
+            return Ordered::Stranger;
+        };
+        let newest = past.chains.get(&partition).map_or(0, |chain| chain.epoch);
+        let Some(told) = self.claims.get(&(life, partition)).copied() else {
+            self.accuse("E6", format!("{life} calls {key} and never owned partition {partition}"));
+            return Ordered::Stranger;
+        };
+        if told.term < term {
+            return Ordered::Stranger;
+        }
+        let zombie = told.epoch < newest;
+        let past = &mut self.pasts[region];
+        past.anybody.see(sighting);
+        if !zombie {
+            past.owners.see(sighting);
+        }
+        self.found.append(&mut past.owners.found);
+        self.found.append(&mut past.anybody.found);
+        if zombie { Ordered::Zombie } else { Ordered::Owner }
+    }
+
+    /// A call reached its service.
+    pub fn reached(&mut self, region: usize, sighting: &Sighting) {
+        let past = &mut self.pasts[region];
+        past.anybody.see(sighting);
+        self.found.append(&mut past.anybody.found);
+    }
+
+    /// Who claimed an epoch.
+    pub fn owner(&mut self, region: usize, partition: PartitionId, epoch: u64) -> Option<u32> {
+        self.chain(region, partition).claims.get(&epoch).and_then(|(life, _)| *life)
+    }
+
+    pub fn chain(&mut self, region: usize, partition: PartitionId) -> &Chain {
+        self.pasts[region].chains.entry(partition).or_default()
+    }
+
+    /// A region begins anew, as a mirror.
+    pub fn forget(&mut self, region: usize) {
+        self.pasts[region] = Past::new();
+    }
+}
+
+impl Past {
+    fn new() -> Past {
+        Past {
+            history: History::default(),
+            book: Book::default(),
+            depot: Depot::default(),
+            owners: Checkers::of_owners(),
+            anybody: Checkers::of_anybody(),
+            chains: BTreeMap::new(),
+            homes: BTreeMap::new(),
+            taken: BTreeMap::new(),
+            fired: BTreeMap::new(),
+            tempo: Tempo::default(),
+        }
+    }
+
+    fn keep(
+        &mut self,
+        partition: PartitionId,
+        epoch: u64,
+        seq: Seq,
+        frame: &Bytes,
+        catalog: &Catalog,
+        wall: Timestamp,
+        coverage: &mut Coverage,
+    ) {
+        self.tempo.frames += 1;
+        self.tempo.last = wall;
+        for (event, run) in self.history.keep(partition, seq, frame, catalog) {
+            self.note(epoch, &event, run.as_ref(), coverage);
+            self.time(&event, run.as_ref(), wall);
+            if let (Event::Accepted(_) | Event::Fired(_), Some(run)) = (&event, &run)
+                && self.homes.insert(run.clone(), partition).is_some()
+            {
+                self.owners.found.push(Violation { id: "D1", what: format!("{run} was taken twice") });
+            }
+            let (book, depot) = (&self.book, &self.depot);
+            let durable = Durable { partition, event: &event, run: run.clone(), wall, book, depot };
+            self.owners.see_event(&durable);
+            self.anybody.see_event(&durable);
+            self.book.fold(&event, run.as_ref());
+        }
+    }
+
+    fn time(&mut self, event: &Event, run: Option<&RunId>, wall: Timestamp) {
+        self.tempo.events += 1;
+        if let Event::Run { fact: Fact::Completed | Fact::Undone | Fact::GivenUp, .. } = event
+            && let Some(run) = run.and_then(|run| self.history.run(run))
+        {
+            self.tempo.ended += 1;
+            self.tempo.took_ms += wall.0.saturating_sub(run.request.accepted_at.0).max(0) as u64;
+        }
+    }
+
+    fn note(&mut self, epoch: u64, event: &Event, run: Option<&RunId>, coverage: &mut Coverage) {
+        match event {
+            Event::Accepted(accepted) => {
+                self.taken.insert(accepted.request.id.clone(), epoch);
+            }
+            Event::Dropped { reason: DropReason::Duplicate, id, .. } => {
+                coverage.note(Sometimes::DroppedDuplicate);
+                if self.taken.get(id).is_some_and(|taken| *taken < epoch) {
+                    coverage.note(Sometimes::DroppedByNextOwner);
+                }
+            }
+            Event::Fired(fired) => {
+                let before = self.fired.insert(fired.job.name.to_string(), epoch);
+                if before.is_some_and(|before| before < epoch) {
+                    coverage.note(Sometimes::FiredByNextOwner);
+                }
+            }
+            Event::Run { fact: Fact::Undone, .. } if run.is_some() => coverage.note(Sometimes::Undone),
+            _ => {}
+        }
+    }
+}
+
+impl Chain {
+    /// The epoch of the last frame.
+    pub fn written_in(&self) -> u64 {
+        self.frames.last().map_or(0, |(epoch, _)| *epoch)
+    }
+
+    fn add(
+        &mut self,
+        message: &message::Event,
+        partition: PartitionId,
+        sequence: u64,
+        life: Option<u32>,
+    ) -> Result<(), String> {
+        let message::Event { epoch, number, before, .. } = *message;
+        let expected = match message.frame {
+            None => (self.epoch + 1, self.number),
+            Some(_) => (self.epoch, self.number + 1),
+        };
+        if (epoch, number) != expected || message.partition != partition {
+            return Err(format!("is frame {number} of epoch {epoch}; {expected:?} follows"));
+        }
+        if before != self.checksum || sequence != epoch + number {
+            return Err(format!("does not follow the message before it ({before:08x})"));
+        }
+        match &message.frame {
+            None => {
+                self.claims.insert(epoch, (life, number));
+            }
+            Some(frame) => {
+                let owner = self.claims.get(&epoch).and_then(|(owner, _)| *owner);
+                if life.is_some() && owner.is_some() && owner != life {
+                    return Err(format!(
+                        "is of epoch {epoch}, which {owner:?} owns, and comes from {life:?}"
+                    ));
+                }
+                self.frames.push((epoch, dice::hash(&&frame[..])));
+            }
+        }
+        (self.epoch, self.number, self.checksum) = (epoch, number, message.checksum);
+        Ok(())
+    }
+}

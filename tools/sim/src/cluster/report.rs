@@ -1,0 +1,68 @@
+//! What simulations of clusters came to.
+
+use types::Timestamp;
+
+use super::coverage::Coverage;
+use crate::checkers::Violation;
+
+/// What was done, in numbers.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Figures {
+    pub seeds: u64,
+    pub events: u64,
+    pub lives: u64,
+    pub calls: u64,
+    pub acknowledged: u64,
+    /// Partitions that got another owner.
+    pub takeovers: u64,
+    /// Messages that did not fit where the stream ended.
+    pub refused: u64,
+    /// Owners that learned so that they were overtaken.
+    pub fenced: u64,
+    /// Messages of which the sender did not learn whether they were stored.
+    pub unknown: u64,
+    /// Changes of the active region.
+    pub switches: u64,
+    pub simulated_ms: u64,
+    /// Calls that have left and not arrived.
+    pub on_the_wire: u64,
+}
+
+impl Figures {
+    pub fn add(&mut self, other: Figures) {
+        self.seeds += other.seeds;
+        self.events += other.events;
+        self.lives += other.lives;
+        self.calls += other.calls;
+        self.acknowledged += other.acknowledged;
+        self.takeovers += other.takeovers;
+        self.refused += other.refused;
+        self.fenced += other.fenced;
+        self.unknown += other.unknown;
+        self.switches += other.switches;
+        self.simulated_ms += other.simulated_ms;
+    }
+}
+
+/// How fast the work of the active region went.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Tempo {
+    pub frames: u64,
+    /// Events in those frames.
+    pub events: u64,
+    /// Runs that have ended, and how long they took together, in ms.
+    pub ended: u64,
+    pub took_ms: u64,
+    /// What the clock on the wall showed at the last frame.
+    pub last: Timestamp,
+}
+
+/// What one simulation came to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Report {
+    pub figures: Figures,
+    pub coverage: Coverage,
+    pub tempo: Tempo,
+    pub violations: Vec<Violation>,
+    pub trace: u64,
+}

@@ -1,0 +1,239 @@
+//! The services of a cluster: one ledger for all regions, which tells calls apart by their keys alone.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use engine::{Effects, Order};
+use tokio::sync::oneshot;
+use types::{Outcome, RunId, StepIndex, Work};
+
+use super::coverage::Sometimes;
+use super::judge::Ordered;
+use super::world::Sim;
+use crate::dice;
+use crate::plan::Fates;
+use crate::sighting::Sighting;
+
+/// How long a caller waits for an answer, in ms.
+const PATIENCE_MS: u64 = 5000;
+
+/// The longest that a late call is on its way, in ms.
+const LATE_MS: u64 = 30_000;
+
+/// What all services together know.
+#[derive(Default)]
+pub struct Ledger {
+    /// The keys of calls that had their effect.
+    keys: BTreeSet<String>,
+    places: BTreeMap<(RunId, StepIndex), Place>,
+}
+
+#[derive(Default)]
+struct Place {
+    /// How often it came into effect, by itself and by its alternative.
+    effects: [u32; 2],
+    in_effect: bool,
+    undone: bool,
+}
+
+/// A call that has left.
+#[derive(Debug, Clone)]
+struct Call {
+    run: RunId,
+    work: Work,
+    attempt: u32,
+    key: String,
+    /// Whether the past that it follows from is the one that counts.
+    judged: bool,
+}
+
+impl Ledger {
+    pub fn in_effect(&self, run: &RunId, step: StepIndex) -> bool {
+        self.places.get(&(run.clone(), step)).is_some_and(|place| place.in_effect)
+    }
+
+    /// A call reaches its service: the outcome, and how many effects its step has had when this was one.
+    fn reach(&mut self, call: &Call) -> (Outcome, Option<u32>) {
+        let Some(step) = call.work.step() else { return (done(), None) };
+        let place = self.places.entry((call.run.clone(), step)).or_default();
+        match call.work {
+            Work::Undo(_) | Work::UndoInstead(_) => {
+                (place.undone, place.in_effect) = (true, false);
+                (done(), None)
+            }
+            _ if place.undone => (Outcome::Refused { status: Some(410), reason: "undone".to_owned() }, None),
+            _ if !self.keys.insert(call.key.clone()) => (done(), None),
+            _ => {
+                place.in_effect = true;
+                let effects = &mut place.effects[usize::from(matches!(call.work, Work::Alternative(_)))];
+                *effects += 1;
+                (done(), Some(*effects))
+            }
+        }
+    }
+}
+
+fn done() -> Outcome {
+    Outcome::Done { status: 200, output: Bytes::from_static(b"{}") }
+}
+
+/// How a call is treated.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Fate {
+    Well,
+    Refused,
+    Transient,
+    AnswerLost,
+    RequestLost,
+    Late,
+    Twice,
+}
+
+/// The outside of one instance.
+pub struct Outside {
+    pub sim: Arc<Sim>,
+    pub life: u32,
+}
+
+impl Effects for Outside {
+    fn start(&self, order: Order) {
+        let (sim, life) = (self.sim.clone(), self.life);
+        let mut call = Call {
+            run: order.context.run_id.clone(),
+            work: order.work,
+            attempt: order.attempt,
+            key: order.idempotency_key(),
+            judged: true,
+        };
+        if sim.world().lives[&life].dead {
+            return;
+        }
+        call.judged = sim.ordered(life, &call);
+        tokio::spawn(travel(sim, life, order, call));
+    }
+}
+
+async fn travel(sim: Arc<Sim>, life: u32, order: Order, call: Call) {
+    let (fate, draw, way_ms) = {
+        let mut world = sim.world();
+        let draw = world.draw(life, &call.key);
+        let fates = world.fates();
+        (fate_of(fates, call.work, draw), draw, fates.way_ms)
+    };
+    let way = |salt: u64| 1 + dice::hash(&(draw, salt)) % (way_ms + 1);
+    let Order { stop, reply, .. } = order;
+    tokio::select! {
+        biased;
+        () = stop.raised() => return reply.withdraw(),
+        () = pass(way(1)) => {}
+    }
+    // What has not left a process stays with it.
+    sim.gate(life).await;
+    let there_ms = if fate == Fate::Late { PATIENCE_MS + draw % LATE_MS } else { way(2) };
+    let arrives = matches!(fate, Fate::Well | Fate::AnswerLost | Fate::Late | Fate::Twice);
+    let answer = arrives.then(|| sim.send(life, &call, there_ms));
+    if fate == Fate::Twice {
+        sim.send(life, &call, there_ms + draw % LATE_MS);
+    }
+    let outcome = match fate {
+        Fate::Well | Fate::Twice => {
+            let answer = answer.expect("it was sent").await.expect("what is on the wire arrives");
+            pass(way(3)).await;
+            answer
+        }
+        Fate::Refused => refused(way(2) + way(3)).await,
+        Fate::Transient => {
+            pass(way(2) + way(3)).await;
+            Outcome::Transient { status: Some(503), reason: "down".to_owned(), retry_after: None }
+        }
+        Fate::AnswerLost | Fate::RequestLost | Fate::Late => {
+            pass(PATIENCE_MS).await;
+            Outcome::Unknown { reason: "no answer".to_owned() }
+        }
+    };
+    sim.gate(life).await;
+    reply.tell(outcome);
+}
+
+async fn refused(ms: u64) -> Outcome {
+    pass(ms).await;
+    Outcome::Refused { status: Some(409), reason: "no".to_owned() }
+}
+
+fn fate_of(fates: Fates, work: Work, draw: u64) -> Fate {
+    let undo = matches!(work, Work::Undo(_) | Work::UndoInstead(_));
+    let mut left = (draw % 1000) as u16;
+    let kinds = [
+        (if undo { 0 } else { fates.refused }, Fate::Refused),
+        (fates.transient, Fate::Transient),
+        (fates.answer_lost, Fate::AnswerLost),
+        (fates.request_lost, Fate::RequestLost),
+        (fates.late, Fate::Late),
+        (fates.twice, Fate::Twice),
+    ];
+    for (rate, fate) in kinds {
+        if left < rate {
+            return fate;
+        }
+        left -= rate;
+    }
+    Fate::Well
+}
+
+async fn pass(ms: u64) {
+    tokio::time::sleep(Duration::from_millis(ms)).await;
+}
+
+impl Sim {
+    /// An instance orders a call. True when its past counts.
+    fn ordered(&self, life: u32, call: &Call) -> bool {
+        let now = self.now();
+        let mut world = self.world();
+        world.figures.calls += 1;
+        let Call { run, work, attempt, key, .. } = call.clone();
+        world.say(now, || format!("{life} orders {key} attempt {attempt}"));
+        let sighting = Sighting::Ordered { run, work, attempt, key };
+        world.see(now, &sighting);
+        let region = world.lives[&life].region;
+        let term = world.regions[region].term;
+        let ordered = world.judge.order(life, region, term, &sighting);
+        if ordered == Ordered::Zombie {
+            world.coverage.note(Sometimes::ZombieCalled);
+        }
+        ordered != Ordered::Stranger
+    }
+
+    /// Puts a call on the wire: it arrives whoever lives.
+    fn send(self: &Arc<Sim>, life: u32, call: &Call, ms: u64) -> oneshot::Receiver<Outcome> {
+        let (sim, call) = (self.clone(), call.clone());
+        let (tx, answer) = oneshot::channel();
+        let term = {
+            let mut world = sim.world();
+            world.figures.on_the_wire += 1;
+            world.regions[world.lives[&life].region].term
+        };
+        tokio::spawn(async move {
+            pass(ms).await;
+            let now = sim.now();
+            let mut world = sim.world();
+            world.figures.on_the_wire -= 1;
+            let (outcome, effects) = world.ledger.reach(&call);
+            // Whoever called may not wait any more.
+            let _ = tx.send(outcome);
+            let Call { run, work, attempt, judged, .. } = call;
+            world.say(now, || format!("reached {run} {work:?} attempt {attempt}, {effects:?}"));
+            if let Some(effects) = effects.filter(|effects| *effects > 1) {
+                world.judge.accuse("I4", format!("{run} {work:?} has had {effects} effects"));
+            }
+            let region = world.lives[&life].region;
+            let sighting = Sighting::Reached { run, work, attempt, effect: effects.is_some() };
+            world.see(now, &sighting);
+            if judged && world.regions[region].term == term {
+                world.judge.reached(region, &sighting);
+            }
+        });
+        answer
+    }
+}

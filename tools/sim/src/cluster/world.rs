@@ -1,0 +1,288 @@
+//! What all instances of a simulated cluster share: time, NATS, the register, the services, and those who judge.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use engine::Catalog;
+use journal_nats::regions::{Role, Standing};
+use tokio::time::Instant;
+use types::Timestamp;
+
+use super::coverage::{Coverage, Sometimes};
+use super::judge::Judge;
+use super::nats::Stream;
+use super::plan::{Plan, Weather};
+use super::register::Rolls;
+use super::report::Figures;
+use super::services::Ledger;
+use super::shelf::Shelves;
+use crate::dice;
+use crate::plan::Fates;
+
+/// A simulation of a cluster, shared by everything that takes part in it.
+pub struct Sim {
+    world: Mutex<World>,
+    began: Instant,
+}
+
+/// The state of a simulation.
+pub struct World {
+    pub plan: Plan,
+    pub regions: Vec<Region>,
+    pub lives: BTreeMap<u32, Life>,
+    pub ledger: Ledger,
+    pub judge: Judge,
+    pub coverage: Coverage,
+    pub figures: Figures,
+    pub healed: bool,
+    /// Nothing gets from one region to the other until then.
+    pub link_cut_until: u64,
+    /// The epochs under which a region was active, and those that began with a planned switch.
+    pub active_epochs: BTreeSet<u64>,
+    pub planned: BTreeSet<u64>,
+    /// How often each life has drawn for each thing. Those who wait for one thing are woken in any order, so what one of
+    /// them draws must not depend on the others.
+    draws: BTreeMap<(u32, String), u64>,
+    trace: DefaultHasher,
+    print: bool,
+}
+
+/// One region: a NATS of its own.
+pub struct Region {
+    pub streams: BTreeMap<String, Stream>,
+    pub rolls: Rolls,
+    pub shelves: Shelves,
+    pub standing: Standing,
+    /// Since it became a mirror it has once had everything; who was active has.
+    pub level: bool,
+    /// Nobody there answers.
+    pub lost: bool,
+    /// How often it began anew as a mirror.
+    pub term: u32,
+    /// Where its streams ended when it became active.
+    pub points: BTreeMap<String, u64>,
+}
+
+/// One life of an instance.
+#[derive(Debug, Clone)]
+pub struct Life {
+    pub slot: u8,
+    pub region: usize,
+    pub dead: bool,
+    pub frozen_until: u64,
+    pub cut_until: u64,
+    pub slow: (u64, u64),
+    /// How far its clock on the wall was set.
+    pub set_ms: Arc<AtomicI64>,
+}
+
+impl Life {
+    pub fn new(slot: u8, region: usize) -> Life {
+        Life {
+            slot,
+            region,
+            dead: false,
+            frozen_until: 0,
+            cut_until: 0,
+            slow: (0, 0),
+            set_ms: Arc::default(),
+        }
+    }
+}
+
+/// How a question fares on its way to NATS and back.
+#[derive(Debug, Clone, Copy)]
+pub struct Trip {
+    pub there_ms: u64,
+    pub back_ms: u64,
+    pub request_lost: bool,
+    pub answer_lost: bool,
+    /// A number for whatever else is open.
+    pub draw: u64,
+}
+
+impl Sim {
+    pub fn new(plan: Plan, catalog: Arc<Catalog>, print: bool) -> Sim {
+        let regions = (0..plan.regions()).map(|region| Region::new(&plan, region)).collect();
+        let world = World {
+            regions,
+            lives: BTreeMap::new(),
+            ledger: Ledger::default(),
+            judge: Judge::new(plan.regions(), catalog),
+            coverage: Coverage::default(),
+            figures: Figures { seeds: 1, ..Figures::default() },
+            healed: false,
+            link_cut_until: 0,
+            active_epochs: BTreeSet::from([1]),
+            planned: BTreeSet::new(),
+            draws: BTreeMap::new(),
+            trace: DefaultHasher::new(),
+            print,
+            plan,
+        };
+        Sim { world: Mutex::new(world), began: Instant::now() }
+    }
+
+    pub fn world(&self) -> MutexGuard<'_, World> {
+        // Whoever panicked while holding it is noted; what is left is only looked at.
+        self.world.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Milliseconds since the beginning.
+    pub fn now(&self) -> u64 {
+        self.began.elapsed().as_millis() as u64
+    }
+
+    pub async fn until(&self, at: u64) {
+        tokio::time::sleep_until(self.began + Duration::from_millis(at)).await;
+    }
+
+    /// Lets an instance go on, when it may: never again when it is dead.
+    pub async fn gate(&self, life: u32) {
+        loop {
+            let until = {
+                let world = self.world();
+                let body = &world.lives[&life];
+                if body.dead { None } else { Some(body.frozen_until) }
+            };
+            match until {
+                None => std::future::pending().await,
+                Some(until) if until > self.now() => self.until(until).await,
+                Some(_) => return,
+            }
+        }
+    }
+
+    /// The clock of an instance that starts.
+    pub fn clock(&self, life: u32) -> host::Clock {
+        let world = self.world();
+        let time = world.plan.wall_ms + self.now() as i64;
+        host::Clock::start_beside(Timestamp(time), world.lives[&life].set_ms.clone())
+    }
+
+    /// What the clock on the wall of an instance shows.
+    pub fn wall(&self, life: u32) -> Timestamp {
+        let world = self.world();
+        let set_ms = world.lives[&life].set_ms.load(Ordering::Relaxed);
+        Timestamp(world.plan.wall_ms + self.now() as i64 + set_ms)
+    }
+
+    /// Draws how a question fares. Tasks that run in the same moment have no order; so what goes elsewhere has no say.
+    pub fn trip(&self, life: u32, to: &str) -> Trip {
+        let now = self.now();
+        let mut world = self.world();
+        let draw = world.draw(life, to);
+        let weather = world.weather();
+        let body = &world.lives[&life];
+        let slow = if body.slow.0 > now { body.slow.1 } else { 0 };
+        let way = |salt: u64| dice::hash(&(draw, salt)) % (weather.way_ms + 1) + slow;
+        let mut left = (draw % 1000) as u16;
+        let mut hit = |rate: u16| {
+            let hit = left < rate;
+            left = left.saturating_sub(rate);
+            if hit {
+                left = u16::MAX;
+            }
+            hit
+        };
+        let mut trip =
+            Trip { there_ms: way(1), back_ms: way(2), request_lost: false, answer_lost: false, draw };
+        trip.request_lost = hit(weather.request_lost) || body.cut_until > now;
+        trip.answer_lost = hit(weather.answer_lost);
+        if hit(weather.answer_late) {
+            trip.back_ms += 1500 + dice::hash(&(draw, 3_u64)) % 4000;
+        }
+        if hit(weather.stored_late) {
+            trip.there_ms += 1500 + dice::hash(&(draw, 4_u64)) % 8000;
+            world.coverage.note(Sometimes::StoredLate);
+        }
+        trip
+    }
+
+    pub fn accuse(&self, id: &'static str, what: String) {
+        self.world().judge.accuse(id, what);
+    }
+
+    pub fn say(&self, what: impl FnOnce() -> String) {
+        let now = self.now();
+        self.world().say(now, what);
+    }
+}
+
+impl World {
+    /// A number that follows from the seed, and from who has drawn for the same before. Nobody is life 0.
+    pub fn draw(&mut self, life: u32, what: &str) -> u64 {
+        let draws = self.draws.entry((life, what.to_owned())).or_default();
+        *draws += 1;
+        dice::hash(&(self.plan.seed, life, *draws, what))
+    }
+
+    /// The way to NATS at the moment.
+    pub fn weather(&self) -> Weather {
+        if self.healed {
+            Weather { way_ms: 1, sight_ms: 50, mirror_ms: 5, told_ms: 5, ..Weather::default() }
+        } else {
+            self.plan.weather
+        }
+    }
+
+    /// How services treat calls at the moment.
+    pub fn fates(&self) -> Fates {
+        if self.healed { Fates { way_ms: 2, ..Fates::default() } } else { self.plan.fates }
+    }
+
+    /// Something that happened, as two equal simulations must have it.
+    pub fn see(&mut self, now: u64, what: &impl Hash) {
+        self.figures.events += 1;
+        now.hash(&mut self.trace);
+        what.hash(&mut self.trace);
+    }
+
+    pub fn say(&mut self, now: u64, what: impl FnOnce() -> String) {
+        self.figures.events += 1;
+        if self.print {
+            println!("{now:>8} {}", what());
+        }
+    }
+
+    pub fn trace(&self) -> u64 {
+        self.trace.finish()
+    }
+
+    /// The region that is active, by the highest epoch.
+    pub fn active(&self) -> usize {
+        let active = |(_, region): &(usize, &Region)| region.standing.role == Role::Active;
+        let newest = self.regions.iter().enumerate().filter(active);
+        let newest = newest.max_by_key(|(_, region)| region.standing.epoch);
+        newest.map_or(0, |(region, _)| region)
+    }
+}
+
+impl Region {
+    pub fn new(plan: &Plan, region: usize) -> Region {
+        let mut streams = BTreeMap::new();
+        let all = (0..plan.partitions).map(types::PartitionId).chain([types::PartitionId::CONTROL]);
+        for partition in all {
+            for name in [super::inbox(partition), super::events(partition)] {
+                let leader = (dice::hash(&(plan.seed, &name, region)) % 3) as u8;
+                let mut stream = Stream::new(leader);
+                stream.closed = region > 0;
+                streams.insert(name, stream);
+            }
+        }
+        let role = if region == 0 { Role::Active } else { Role::Standby };
+        Region {
+            streams,
+            rolls: Rolls::default(),
+            shelves: Shelves::default(),
+            standing: Standing { role, epoch: 1 },
+            level: role == Role::Active,
+            lost: false,
+            term: 0,
+            points: BTreeMap::new(),
+        }
+    }
+}
