@@ -9,8 +9,8 @@ use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::session::{Options, Session};
 use crate::{
-    bench, bulk, cluster, completions, dev, doctor, exit_codes, job, parked, partition, queue, reference,
-    region, roles, run, screen, serve, service, signals, simulate, top, topic, workflow,
+    bulk, cluster, completions, dev, doctor, exit_codes, job, parked, partition, queue, reference, region,
+    roles, run, screen, serve, service, signals, simulate, top, topic, workflow,
 };
 
 /// Makes sure that work between services gets done.

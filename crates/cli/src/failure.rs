@@ -145,10 +145,16 @@ fn advice(error: &anyhow::Error, words: &[String]) -> String {
 
 fn exit_code(error: &anyhow::Error) -> u8 {
     let is_io = || error.chain().any(|cause| cause.downcast_ref::<std::io::Error>().is_some());
-    match error.downcast_ref::<Failure>() {
-        Some(failure) => failure.code(),
-        None if is_io() => code::IO,
-        None => 1,
+    if let Some(failure) = error.downcast_ref::<Failure>() {
+        return failure.code();
+    }
+    // Benches use the client directly and know nothing of exit codes.
+    match error.downcast_ref::<client::Error>() {
+        Some(client::Error::Unreachable { .. }) => code::UNREACHABLE,
+        Some(client::Error::Problem(problem)) if matches!(problem.status, 401 | 403) => code::DENIED,
+        _ if error.is::<bench::UsageError>() => code::USAGE,
+        _ if is_io() => code::IO,
+        _ => 1,
     }
 }
 
@@ -212,6 +218,12 @@ mod tests {
 
     #[test]
     fn exit_codes_tell_the_kind_through_added_context() {
+        let no_bench = anyhow::Error::new(client::Error::Unreachable {
+            url: "http://x".to_owned(),
+            cause: "refused".to_owned(),
+            sent: false,
+        });
+        assert_eq!(exit_code(&no_bench.context("applying the workflow")), code::UNREACHABLE);
         let missing = || anyhow::Error::from(std::io::Error::from(std::io::ErrorKind::NotFound));
         let unreachable = Failure::Unreachable { url: "http://x".to_owned(), cause: "refused".to_owned() };
         let wrapped = Err::<(), _>(unreachable).context("listing runs").unwrap_err();

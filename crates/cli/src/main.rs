@@ -6,7 +6,6 @@ mod cluster;
 mod dev;
 mod serve;
 
-mod bench;
 mod bulk;
 mod completions;
 mod doctor;
@@ -31,16 +30,15 @@ mod signals;
 mod failure;
 mod file;
 mod json;
-mod machine;
 mod names;
 mod page;
 mod roles;
-mod screen;
-mod table;
 mod watch;
 mod when;
 
 use std::process::ExitCode;
+
+use terminal::{machine, screen, table};
 
 use crate::arguments::Arguments;
 

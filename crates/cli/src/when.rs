@@ -1,15 +1,9 @@
 //! Points and lengths of time as people read them.
 
-use std::time::{SystemTime, UNIX_EPOCH};
-
 use api_types::Time;
 use types::{Span, Timestamp};
 
-/// The time on this machine's clock.
-pub fn now() -> Timestamp {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    Timestamp(i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
-}
+pub use terminal::machine::now;
 
 /// `2026-03-01 12:00:00.123 UTC`
 pub fn moment(at: Time) -> String {

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use hdrhistogram::Histogram;
 
 use super::answer::Answer;
-use crate::bench::comparison::Side;
+use crate::comparison::Side;
 
 const LATENCY_MICROS_MAX: u64 = 600_000_000;
 

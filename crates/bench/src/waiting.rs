@@ -12,10 +12,9 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper::{Request, Response, StatusCode};
 use hyper_util::rt::TokioIo;
+use serde_json::Value;
 use tokio::net::TcpListener;
 use tokio::task::JoinSet;
-
-use crate::json::one_line;
 
 /// The name of the workflow of both.
 pub const WORKFLOW: &str = "bench-waiting";
@@ -87,7 +86,7 @@ steps:
 }
 
 fn head() -> String {
-    let schema = one_line(DELIVERY_REQUEST_SCHEMA);
+    let schema: Value = serde_json::from_str(DELIVERY_REQUEST_SCHEMA).expect("the example's schema is JSON");
     format!("name: {WORKFLOW}\naccept:\n  id: .deliveryId\n  schema: {schema}\n")
 }
 

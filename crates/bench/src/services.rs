@@ -5,9 +5,9 @@ use std::net::SocketAddr;
 use anyhow::Context;
 use clap::Args;
 use drone_delivery::{Addresses, Fleet, Service, Settings};
+use terminal::screen;
 
 use super::child::Child;
-use crate::screen;
 
 /// Run the five drone services on any free ports, in memory
 #[derive(Debug, Args)]

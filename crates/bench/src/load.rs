@@ -15,6 +15,7 @@ use std::net::{SocketAddr, TcpStream};
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
+use terminal::machine;
 
 pub use self::due::Stretch;
 pub use self::tally::{Interval, Measured, histogram, side};
@@ -23,7 +24,6 @@ use self::due::Dues;
 use self::tally::Window;
 use self::template::Template;
 use self::worker::{Due, Work};
-use crate::machine;
 
 /// Connections are opened before the load begins.
 const GET_READY: Duration = Duration::from_millis(20);

@@ -94,7 +94,7 @@ impl Sender {
                     let properties = format!("{{\"MessageId\":\"{}\"}}", new_id());
                     call = call.header(BROKER_PROPERTIES, HeaderValue::try_from(properties)?);
                 }
-                client.send(call).await.map(drop)
+                Ok(client.send(call).await.map(drop)?)
             }
             Sender::RabbitMq { brokers, to } => {
                 Ok(brokers.send(to, &Message::new(new_id(), body), PATIENCE).await?)

@@ -1,11 +1,11 @@
 //! What a bench came to, for people and for machines.
 
 use serde::Serialize;
+use terminal::machine::{self, Memory};
+use terminal::screen::{self, Screen};
 
 use super::comparison::Comparison;
 use super::subject::Sync;
-use crate::machine::{self, Memory};
-use crate::screen::{self, Screen};
 
 /// How something was measured, and what came out beside throughput and latency.
 pub trait Setting: Serialize {
@@ -127,7 +127,7 @@ pub mod tests {
 
     use super::super::comparison::Side;
     use super::*;
-    use crate::machine::SyncLatency;
+    use terminal::machine::SyncLatency;
 
     #[derive(Serialize)]
     struct Test {

@@ -1,13 +1,13 @@
 //! How a spike was measured, and whether it was held.
 
 use serde::Serialize;
+use terminal::machine;
 
 use super::super::backlog::Account;
 use super::super::figures::{Setting, count, thousands};
 use super::super::load::{Measured, side};
 use super::super::series::{self, Moment};
 use super::{P99_MS_MAX, Plan, Sample, WARM_UP};
-use crate::machine;
 
 #[derive(Debug, Serialize)]
 pub struct SpikeSetting {

@@ -12,11 +12,11 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper::{Request, Response};
 use hyper_util::rt::TokioIo;
+use terminal::screen;
 use tokio::net::TcpListener;
 
 use super::child::Child;
 use super::load::{Answers, Target};
-use crate::screen;
 
 /// What it is called in figures.
 pub const NAME: &str = "bare hyper server";

@@ -1,9 +1,9 @@
 //! How jobs were measured, and what else was: memory, loading, a restart.
 
 use serde::Serialize;
+use terminal::machine;
 
 use super::super::figures::{Setting, count, thousands};
-use crate::machine;
 
 #[derive(Debug, Serialize)]
 pub struct ScheduleSetting {

@@ -4,7 +4,7 @@ use std::io::{Read, Write};
 use std::net::TcpListener;
 
 use super::*;
-use crate::bench::bare;
+use crate::bare;
 
 const WARM_UP: Duration = Duration::from_millis(50);
 const MEASURED: Duration = Duration::from_millis(300);

@@ -3,10 +3,11 @@
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use anyhow::Context;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use types::Timestamp;
 
 const SYNC_WRITES_MAX: usize = 200;
 const SYNC_TIME_MAX: Duration = Duration::from_secs(2);
@@ -162,6 +163,12 @@ pub fn raise_files_limit() {
     let limit = getrlimit(Resource::Nofile);
     // Where it is refused the lower limit stays in force, and the server counts its connections by it.
     let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, maximum: limit.maximum });
+}
+
+/// The time on this machine's clock.
+pub fn now() -> Timestamp {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    Timestamp(i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
 }
 
 /// Bytes as people read them.

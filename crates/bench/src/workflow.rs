@@ -5,6 +5,7 @@ use api_types::{Limits, RunPage, Time};
 use clap::Args;
 use indicatif::ProgressBar;
 use serde::Serialize;
+use terminal::machine;
 use tokio::time::Instant;
 use types::RunStatus;
 
@@ -17,7 +18,6 @@ use super::options::{Place, Repeats, Running};
 use super::subject::Sync;
 use super::{calls, load, progress, running, submit};
 use crate::client::{self, Client};
-use crate::when;
 
 /// Deliveries made one at a time, for the latency at low load.
 const DELIVERIES_ALONE: u32 = 200;
@@ -97,7 +97,7 @@ impl Workflow {
         let bar = progress::bar("sortie", u64::from(warm_up + self.runs), json);
         running::deliver(&subject, warm_up, "warm", &bar).await?;
         let alone = alone::deliver(&subject, DELIVERIES_ALONE).await?;
-        let from = when::now();
+        let from = machine::now();
         let seconds = running::deliver(&subject, self.runs, "bench", &bar).await?;
         bar.finish_and_clear();
         let (completed, sortie) = read_back(&mut client, Time(from), self.runs, seconds).await?;

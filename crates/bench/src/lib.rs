@@ -33,6 +33,7 @@ mod comparison;
 mod figures;
 
 mod child;
+mod client;
 mod options;
 mod progress;
 
@@ -62,10 +63,15 @@ pub enum Bench {
     DroneServices(services::DroneServices),
 }
 
+/// A combination of options that a bench cannot measure.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct UsageError(String);
+
 impl Bench {
     /// The token is for servers that run already.
     pub async fn run(self, json: bool, token: Option<&str>) -> anyhow::Result<ExitCode> {
-        crate::machine::raise_files_limit();
+        terminal::machine::raise_files_limit();
         match self {
             Bench::Ingest(ingest) => ingest.run(json, token).await?,
             Bench::Workflow(workflow) => workflow.run(json, token).await?,

@@ -6,6 +6,7 @@ use std::time::Duration;
 use anyhow::{Context, ensure};
 use clap::Args;
 use serde::Serialize;
+use terminal::machine;
 use tokio::time::Instant;
 
 use super::backlog::{Progress, STALL_MAX};
@@ -16,7 +17,6 @@ use super::subject::Subject;
 use super::waiting::{Service, WORKFLOW};
 use super::{progress, submit};
 use crate::client::{Call, Client};
-use crate::machine;
 
 const POLL: Duration = Duration::from_millis(50);
 const POLL_RESTART: Duration = Duration::from_millis(2);

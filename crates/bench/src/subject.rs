@@ -6,12 +6,12 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use tempfile::TempDir;
+use terminal::machine::{self, Mount, Storage, SyncLatency};
 
 use super::child::Child;
 use super::load::{Answers, Target};
 use super::options::{Place, Running};
 use crate::client::{Call, Client};
-use crate::machine::{self, Mount, Storage, SyncLatency};
 
 /// A server with syncs in force, its address and its token.
 pub struct Subject {

@@ -12,6 +12,7 @@ use std::time::Duration;
 use anyhow::{Context, ensure};
 use clap::Args;
 use schedule::Date;
+use terminal::machine;
 use tokio::time::Instant;
 use types::{Ticks, Timestamp};
 
@@ -25,9 +26,8 @@ use super::figures::Figures;
 use super::options::Place;
 use super::subject::Subject;
 use super::{load as generator, progress};
+use crate::UsageError;
 use crate::client::Client;
-use crate::failure::Failure;
-use crate::when;
 
 /// What every call carries.
 const BODY: &str = "the time has come";
@@ -73,7 +73,7 @@ impl Schedule {
     pub async fn run(self, json: bool) -> anyhow::Result<()> {
         let due = u64::from(self.rate) * u64::from(self.seconds);
         let calls = u32::try_from(due).ok().filter(|calls| *calls <= self.jobs).ok_or_else(|| {
-            Failure::Usage(format!("--rate times --seconds is {due}, more than the {} of --jobs", self.jobs))
+            UsageError(format!("--rate times --seconds is {due}, more than the {} of --jobs", self.jobs))
         })?;
         let subject = Subject::start(&self.place, "").await?;
         let sync = subject.sync()?;
@@ -137,7 +137,7 @@ impl Schedule {
         let place = Arc::new(move |number: u32| addresses[number as usize % addresses.len()]);
         let bar = progress::bar("loading jobs", u64::from(self.jobs), json);
         let begun = Instant::now();
-        let (far, tomorrow) = (self.jobs - calls, when::now().0 + 24 * 3600 * 1000);
+        let (far, tomorrow) = (self.jobs - calls, machine::now().0 + 24 * 3600 * 1000);
         let address = place.clone();
         let far_ahead = move |number: u32| {
             let start = tomorrow + i64::from(number) * 86_400_000 / i64::from(far);
@@ -147,14 +147,14 @@ impl Schedule {
         Load { name: "far", jobs: far, properties: Arc::new(far_ahead) }.run(subject, &bar).await?;
         let seconds_each = if far > 0 { begun.elapsed().as_secs_f64() / f64::from(far) } else { 0.001 };
         let loading_ms = (seconds_each * f64::from(calls) * 2000.0) as i64;
-        let begin_ms = when::now().0 + loading_ms + SETTLE_MS;
+        let begin_ms = machine::now().0 + loading_ms + SETTLE_MS;
         let plan = Plan { calls, per_second: self.rate, begin_ms };
         let due_soon =
             move |call: u32| properties(&format!("http://{}/{call}", place(call)), plan.due_ms(call), "");
         Load { name: "due", jobs: calls, properties: Arc::new(due_soon) }.run(subject, &bar).await?;
         let load_seconds = begun.elapsed().as_secs_f64();
         bar.finish_and_clear();
-        ensure!(when::now().0 < begin_ms, "loading took so long that jobs were due before it ended");
+        ensure!(machine::now().0 < begin_ms, "loading took so long that jobs were due before it ended");
         check(subject, self.jobs).await?;
         let memory_loaded = subject.memory_bytes()?;
         Ok((plan, Held { load_seconds, memory_empty, memory_loaded }))
@@ -163,7 +163,7 @@ impl Schedule {
     async fn measure_bare(&self, calls: u32, json: bool) -> anyhow::Result<Side> {
         let target = Target::listen().await?;
         let addresses = target.addresses.clone();
-        let plan = Plan { calls, per_second: self.rate, begin_ms: when::now().0 + 500 };
+        let plan = Plan { calls, per_second: self.rate, begin_ms: machine::now().0 + 500 };
         let serving = target.serve(plan);
         let (driven, ()) = tokio::join!(
             timers::drive(&addresses, plan, BARE_CONNECTIONS),
@@ -202,7 +202,7 @@ async fn wait(serving: &Serving, plan: Plan, name: &'static str, json: bool) {
         if came >= u64::from(plan.calls) {
             break;
         }
-        if came != last || when::now().0 < end_ms {
+        if came != last || machine::now().0 < end_ms {
             (last, moved_at) = (came, Instant::now());
         }
         if moved_at.elapsed() > STALL_MAX {

@@ -1,13 +1,13 @@
 //! Whether anything grew while the same load went on for long.
 
 use serde::Serialize;
+use terminal::machine;
 
 use super::super::backlog::Account;
 use super::super::comparison::{Side, median};
 use super::super::figures::{Setting, count, thousands};
 use super::super::load::Measured;
 use super::super::series::Moment;
-use crate::machine;
 
 /// Memory and latency may differ by this share between the thirds: less is noise.
 const GROWTH_MAX: f64 = 1.2;

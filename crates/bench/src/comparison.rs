@@ -1,10 +1,10 @@
 //! Sortie and the bare loop beside it, measured in the same run, perhaps more than once.
 
 use serde::Serialize;
+use terminal::screen::Screen;
+use terminal::table::{Cell, Column, Table};
 
 use super::figures::thousands;
-use crate::screen::Screen;
-use crate::table::{Cell, Column, Table};
 
 /// One measured side: Sortie, or the bare loop beside it.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]

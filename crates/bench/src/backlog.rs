@@ -3,13 +3,13 @@
 use std::time::Duration;
 
 use anyhow::ensure;
+use api_types::PartitionView;
 use indicatif::ProgressBar;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use tokio::time::Instant;
 
 use super::load::Measured;
 use crate::client::Client;
-use crate::partition::Partitions;
 
 const POLL: Duration = Duration::from_millis(20);
 /// A server on which nothing moves for this long has a fault.
@@ -24,6 +24,12 @@ pub struct Progress {
     pub live: u64,
     /// Calls under way, or waiting for their service.
     pub calls: u64,
+}
+
+/// The response of `GET /v1/partitions`.
+#[derive(Debug, Deserialize)]
+struct Partitions {
+    items: Vec<PartitionView>,
 }
 
 impl Progress {

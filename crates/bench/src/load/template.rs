@@ -1,7 +1,7 @@
 //! The bytes of a request, prepared once: from one request to the next only the digits of its ids change.
 
 use super::Target;
-use crate::bench::request;
+use crate::request;
 
 /// Digits at the end of an id.
 const DIGITS: usize = 10;

@@ -2,6 +2,7 @@
 
 use clap::Args;
 use serde::Serialize;
+use terminal::machine;
 use tokio::time::Instant;
 
 use super::backlog::Progress;
@@ -10,7 +11,6 @@ use super::options::Place;
 use super::subject::Subject;
 use super::waiting::{Service, WORKFLOW};
 use super::{progress, submit, watch};
-use crate::machine;
 
 /// Measure the memory that accepted requests take while they wait
 ///
