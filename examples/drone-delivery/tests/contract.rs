@@ -41,6 +41,7 @@ async fn a_put_of_other_content_is_an_update() {
     fleet.stop().await;
 }
 
+// guards: 4
 #[tokio::test]
 async fn a_key_gives_its_recorded_answer_and_belongs_to_one_request() {
     let fleet = fleet().await;
@@ -122,6 +123,7 @@ async fn a_put_after_the_delete_is_refused_and_has_no_effect() {
     fleet.stop().await;
 }
 
+// guards: 6
 #[tokio::test]
 async fn an_undo_before_the_do_wins() {
     let fleet = fleet().await;

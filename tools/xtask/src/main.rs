@@ -8,6 +8,7 @@ mod command;
 mod dev_server;
 mod docs;
 mod fuzz;
+mod invariants;
 mod long;
 mod node;
 mod peers;
@@ -40,8 +41,13 @@ enum Task {
     Test,
     /// The fast part of it: format, tidy and lints.
     Check,
-    /// What neither the compiler nor the linter looks at: lengths, layers of crates, names, links.
+    /// What neither the compiler nor the linter looks at: lengths, layers of crates, names, words, links, invariants.
     Tidy,
+    /// The page of invariants, made of the tests that guard them: refuses a stale one, or writes it with `--write`.
+    Invariants {
+        #[arg(long)]
+        write: bool,
+    },
     /// The published Python client of Azure Scheduler against the real binary; part of the tests.
     AzureSdk,
     /// Runs every command of the documents as it is printed; part of the tests.
@@ -103,6 +109,7 @@ fn carry_out(task: Task) -> anyhow::Result<()> {
         Task::Test => suite::test(&root),
         Task::Check => suite::check(&root),
         Task::Tidy => tidy::run(&root),
+        Task::Invariants { write } => invariants::run(&root, write),
         Task::AzureSdk => {
             azure_sdk::run(&root).map(|tests| println!("\nxtask azure-sdk: {tests} tests passed"))
         }

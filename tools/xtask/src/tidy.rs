@@ -5,7 +5,10 @@ mod layers;
 mod links;
 mod mask;
 mod names;
+mod prose;
+mod repeated;
 mod rust;
+mod subjects;
 mod text;
 mod walk;
 
@@ -14,6 +17,8 @@ use std::fmt;
 use std::path::Path;
 
 use anyhow::ensure;
+
+pub(crate) use walk::files;
 
 /// A file of the repository, by its path from the root with forward slashes.
 pub(crate) struct File {
@@ -62,8 +67,9 @@ impl fmt::Display for Finding {
 
 /// Examines the repository and prints what was found; anything refused is an error.
 pub fn run(root: &Path) -> anyhow::Result<()> {
-    let files = walk::files(root)?;
-    let findings = examine(&files);
+    let files = files(root)?;
+    let mut findings = examine(&files);
+    findings.extend(subjects::check(root));
     for finding in &findings {
         println!("{finding}");
     }
@@ -79,6 +85,7 @@ fn examine(files: &[File]) -> Vec<Finding> {
     for file in files {
         findings.extend(text::check(file));
         findings.extend(names::check(file));
+        findings.extend(prose::check(file));
         if file.path.ends_with(".rs") {
             findings.extend(rust::check(file));
         }
@@ -88,6 +95,8 @@ fn examine(files: &[File]) -> Vec<Finding> {
         }
     }
     findings.extend(layers::check(files));
+    findings.extend(repeated::check(files));
+    findings.extend(crate::invariants::check(files));
     findings.extend(examples::check(files));
     findings
 }

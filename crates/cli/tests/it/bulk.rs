@@ -130,6 +130,7 @@ fn decisions(run: &Value) -> usize {
     timeline.iter().filter(|moment| moment["what"] == "decided").count()
 }
 
+// guards: 50
 #[test]
 fn a_bulk_survives_being_killed_and_retries_each_run_once() {
     let directory = tempfile::tempdir().expect("a directory");

@@ -27,6 +27,7 @@ fn generated(text: &str) -> Vec<(&str, &str)> {
     parts.collect()
 }
 
+// guards: 59
 #[test]
 fn no_page_is_stale() {
     let mut seen = BTreeSet::new();

@@ -175,6 +175,7 @@ const WELL: &str = "
   transport: [{ work: undo, answers: 204 }, { answers: { status: 201, body: false } }]
 ";
 
+// guards: 57
 #[test]
 fn a_real_server_does_what_the_simulation_says() {
     let dev = Process::dev();

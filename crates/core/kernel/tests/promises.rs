@@ -121,6 +121,7 @@ fn play(world: &mut World, op: &Op, skipped: &mut BTreeSet<RunId>) {
 proptest! {
     #![proptest_config(proptest::test_runner::Config { cases: 1500, ..Default::default() })]
 
+    // guards: 2, 5, 7
     #[test]
     fn no_mix_of_faults_breaks_a_promise(plan in plans(), ops in ops()) {
         let mut world = World::new(plan);
@@ -143,6 +144,7 @@ proptest! {
         }
     }
 
+    // guards: 8
     #[test]
     fn a_snapshot_holds_the_whole_state(plan in plans(), ops in ops()) {
         let mut world = World::new(plan);
@@ -160,6 +162,7 @@ proptest! {
 proptest! {
     #![proptest_config(proptest::test_runner::Config { cases: 12, ..Default::default() })]
 
+    // guards: 3, 4, 6
     #[test]
     fn every_plan_survives_its_drill(plan in plans()) {
         assert_eq!(drill_saga(&plan), []);

@@ -61,6 +61,7 @@ pub struct Epoch(pub u64);
 mod tests {
     use super::*;
 
+    // guards: 19
     #[test]
     fn the_partition_of_a_key_never_changes() {
         let partition = |text: &str| PartitionId::of(&Key::new(text).unwrap(), 32).0;

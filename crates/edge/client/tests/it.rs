@@ -214,6 +214,7 @@ fn keys(requests: &[String]) -> Vec<&str> {
         .collect()
 }
 
+// guards: 58
 #[tokio::test]
 async fn a_busy_server_and_a_lost_answer_are_tried_again_under_the_same_key() {
     // The second connection is closed without a word.
@@ -227,6 +228,7 @@ async fn a_busy_server_and_a_lost_answer_are_tried_again_under_the_same_key() {
     assert!(keys.iter().all(|key| *key == keys[0] && key.len() == 32), "{keys:?}");
 }
 
+// guards: 58
 #[tokio::test]
 async fn what_may_have_been_done_is_not_done_again() {
     let (url, served) = scripted(vec![FULL, ""]);

@@ -200,6 +200,7 @@ mod tests {
         assert_eq!([0, 999, 1000, 1_234_567].map(count), ["0", "999", "1,000", "1,234,567"]);
     }
 
+    // guards: 54
     #[test]
     fn foreign_text_stays_text() {
         let shown = badge("<script>alert(1)</script>").into_string();

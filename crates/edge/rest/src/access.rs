@@ -241,6 +241,7 @@ mod tests {
         assert_eq!(may(Role::Admin), [true, true, true, true, true]);
     }
 
+    // guards: 55
     #[test]
     fn a_page_of_another_site_is_not_local() {
         for host in ["localhost:7070", "127.0.0.1", "[::1]:7070", "[::1]"] {

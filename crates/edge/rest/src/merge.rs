@@ -199,6 +199,7 @@ mod tests {
         assert_eq!(page.next, behind(&done("x", 50), &query));
     }
 
+    // guards: 51
     #[test]
     fn a_page_is_cut_behind_its_last_row_and_live_runs_come_first() {
         let (live, done) = (RunStatus::Running, RunStatus::Completed);

@@ -107,6 +107,7 @@ mod tests {
 
     const ROOM: Room = Room { free_bytes: 1 << 30, used_bytes: 0, accepts: true };
 
+    // guards: 15
     #[test]
     fn a_full_backlog_is_refused_with_the_time_that_draining_takes() {
         let admission = Admission::new(1000, u64::MAX);

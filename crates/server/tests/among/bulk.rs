@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 use crate::world::{World, an_id_of_each};
 
+// guards: 50
 #[tokio::test(flavor = "multi_thread")]
 async fn a_bulk_reaches_runs_at_every_instance_and_goes_on_when_it_changes_hands() {
     let world = World::start().await;

@@ -8,6 +8,7 @@ use types::PartitionId;
 use crate::client::{call, request};
 use crate::world::{PARTITIONS, SECRET, World, an_id_of_each, partition_of};
 
+// guards: 30
 #[tokio::test(flavor = "multi_thread")]
 async fn a_request_with_an_id_is_taken_once_whichever_instance_gets_it() {
     let world = World::start().await;

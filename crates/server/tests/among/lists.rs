@@ -27,6 +27,7 @@ async fn pages(world: &World, at: usize, query: &str, limit: usize) -> Vec<Value
     }
 }
 
+// guards: 30
 #[tokio::test(flavor = "multi_thread")]
 async fn a_list_of_runs_is_complete_and_in_order_in_pages_of_any_size() {
     let world = World::start().await;

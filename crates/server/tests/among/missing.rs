@@ -6,6 +6,7 @@ use types::PartitionId;
 
 use crate::world::{PARTITIONS, World, an_id_of_each};
 
+// guards: 30
 #[tokio::test(flavor = "multi_thread")]
 async fn what_nobody_holds_is_waited_for_and_then_refused() {
     let world = World::without_holders().await;

@@ -41,6 +41,7 @@ async fn partitions_that_nobody_holds_are_told_and_keep_nothing_back() {
     assert_eq!(world.get(2, "/v1/services").await.expect(200).json(), json!({ "items": [] }));
 }
 
+// guards: 52
 #[tokio::test(flavor = "multi_thread")]
 async fn what_is_said_of_a_service_at_one_instance_is_known_to_all() {
     let world = World::start().await;

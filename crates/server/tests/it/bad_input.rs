@@ -87,6 +87,7 @@ async fn who_uses_a_wrong_method_is_told_the_right_ones() {
     world.send_text(Method::HEAD, "/v1/collections/c", "").await.expect(404);
 }
 
+// guards: 55
 #[tokio::test(flavor = "multi_thread")]
 async fn without_tokens_a_page_of_another_site_is_turned_away() {
     let world = World::start().await;

@@ -100,6 +100,7 @@ async fn a_bulk_is_stopped_midway_and_another_does_the_rest() {
     assert!(metrics.contains(line), "{metrics}");
 }
 
+// guards: 50
 #[tokio::test(flavor = "multi_thread")]
 async fn a_bulk_goes_on_after_a_restart_and_does_nothing_twice() {
     let mut world = World::start().await;
@@ -154,6 +155,7 @@ async fn a_dry_run_counts_and_shows_and_changes_nothing() {
     world.get("/v1/runs/fine.again").await.expect(404);
 }
 
+// guards: 50
 #[tokio::test(flavor = "multi_thread")]
 async fn running_again_twice_starts_one_run_each() {
     let world = World::start().await;
@@ -276,6 +278,7 @@ async fn what_is_wrong_with_a_bulk_is_named() {
     assert_eq!(world.get("/v1/bulk").await.expect(200).json()["items"], json!([]));
 }
 
+// guards: 51
 #[tokio::test(flavor = "multi_thread")]
 async fn pages_neither_skip_nor_repeat_runs_whose_status_changes_meanwhile() {
     let world = World::start().await;

@@ -54,6 +54,7 @@ fn same(shown: &Value, arrived: &Call, secret: &[&str]) {
     assert_eq!(shown_lines, sent);
 }
 
+// guards: 53
 #[tokio::test(flavor = "multi_thread")]
 async fn a_call_is_shown_as_it_was_sent_while_a_run_lives_and_after_it() {
     let (world, target) = (World::start().await, Target::start().await);
@@ -91,6 +92,7 @@ async fn what_cannot_be_shown_is_said() {
     assert_eq!(refused("/v1/runs/d-2/steps/drone/call", 404).await.0, "not_found");
 }
 
+// guards: 53
 #[tokio::test(flavor = "multi_thread")]
 async fn the_call_of_a_job_is_shown_without_its_secrets() {
     let (world, target) = (Scheduler::start().await, Target::start().await);

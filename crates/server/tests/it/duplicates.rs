@@ -31,6 +31,7 @@ async fn another_body_under_a_used_id_is_refused_while_it_runs_and_after() {
     assert_eq!(world.send(Method::POST, RUNS, &other).await.problem(409).0, "id_conflict");
 }
 
+// guards: 16
 #[tokio::test(flavor = "multi_thread")]
 async fn many_clients_with_one_id_start_one_run() {
     let world = World::start().await;

@@ -31,6 +31,7 @@ async fn has_work(world: &World) -> bool {
     partitions["items"].as_array().unwrap().iter().any(waits)
 }
 
+// guards: 5
 #[tokio::test(flavor = "multi_thread")]
 async fn under_refusals_lost_answers_and_faults_every_run_ends_and_nothing_is_left() {
     // More by `DELIVERIES=10000 cargo test --release -p server --test it under_refusals`.

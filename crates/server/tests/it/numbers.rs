@@ -82,6 +82,7 @@ async fn the_overview_tells_what_comes_in_what_goes_out_and_what_is_left() {
     );
 }
 
+// guards: 52
 #[tokio::test(flavor = "multi_thread")]
 async fn calls_to_a_service_that_is_held_open_wait_through_a_restart_and_none_fails() {
     let mut world = World::start().await;
@@ -177,6 +178,7 @@ async fn what_cannot_be_said_of_a_service_is_refused_by_its_field() {
     assert_eq!((&seen["breaker"], &seen["by_hand"]), (&json!("closed"), &Value::Null));
 }
 
+// guards: 53
 #[tokio::test(flavor = "multi_thread")]
 async fn settings_are_shown_without_secrets_and_services_are_not_for_viewers_to_hold() {
     let directory = tempfile::tempdir().unwrap();

@@ -123,6 +123,7 @@ async fn a_run_is_started_from_the_form_of_its_schema() {
     assert_eq!(location(world.call(form(start, &filled)).await), to);
 }
 
+// guards: 56
 #[tokio::test(flavor = "multi_thread")]
 async fn a_workflow_is_not_overwritten_unseen() {
     let world = World::start().await;
@@ -169,6 +170,7 @@ async fn a_workflow_is_not_overwritten_unseen() {
     world.get("/v1/workflows/nobody/versions").await.problem(404);
 }
 
+// guards: 56
 #[tokio::test(flavor = "multi_thread")]
 async fn a_job_is_the_same_after_its_form_and_keeps_its_secret() {
     let (scheduler, target) = (Scheduler::start().await, Target::start().await);
@@ -244,6 +246,7 @@ async fn a_job_is_the_same_after_its_form_and_keeps_its_secret() {
     assert_eq!(overtaken.status.as_u16(), 422, "{}", overtaken.text);
 }
 
+// guards: 56
 #[tokio::test(flavor = "multi_thread")]
 async fn what_the_form_does_not_know_is_edited_as_json() {
     let scheduler = Scheduler::start().await;

@@ -51,6 +51,7 @@ async fn a_delivery_is_found_and_its_steps_are_shown_with_what_they_sent() {
     world.get("/ui/runs/d-1/steps/nothing").await.expect(404);
 }
 
+// guards: 56
 #[tokio::test(flavor = "multi_thread")]
 async fn a_parked_run_is_decided_on_by_a_form_and_nothing_typed_is_lost() {
     let world = World::start().await;

@@ -2,6 +2,7 @@
 
 use crate::world::World;
 
+// guards: 11
 #[tokio::test(flavor = "multi_thread")]
 async fn damage_is_reported_and_never_served_as_data() {
     let mut world = World::start().await;

@@ -301,11 +301,13 @@ async fn in_a_directory_old_snapshots_are_cleaned() {
     old_ones_are_cleaned(&directory().1).await;
 }
 
+// guards: 37
 #[tokio::test(flavor = "multi_thread")]
 async fn in_a_directory_a_fenced_owner_takes_nothing_away() {
     a_fenced_owner_takes_nothing_away(&directory().1).await;
 }
 
+// guards: 37
 #[tokio::test(flavor = "multi_thread")]
 async fn in_a_directory_what_an_owner_left_under_way_is_void() {
     what_an_owner_left_under_way_is_void(&directory().1).await;

@@ -294,6 +294,7 @@ mod tests {
         }
     }
 
+    // guards: 10
     #[tokio::test]
     async fn memory_conforms() {
         conformance::run(&mut Fresh).await;

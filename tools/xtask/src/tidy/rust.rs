@@ -23,7 +23,7 @@ pub(crate) fn check(file: &File) -> Vec<Finding> {
 }
 
 /// Whether a whole file is tests: they may be as long as their stories.
-fn is_test_file(path: &str) -> bool {
+pub(crate) fn is_test_file(path: &str) -> bool {
     let mut parts = path.split('/');
     let name = parts.next_back().unwrap_or(path);
     name == "tests.rs" || parts.any(|part| matches!(part, "tests" | "benches"))
@@ -87,7 +87,7 @@ fn has_word(line: &str, word: &str) -> bool {
 
 /// A stretch of lines, from 1, both ends included.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Region {
+pub(crate) struct Region {
     first: usize,
     last: usize,
 }
@@ -95,6 +95,10 @@ struct Region {
 impl Region {
     fn lines(&self) -> usize {
         self.last - self.first + 1
+    }
+
+    pub(crate) fn contains(&self, line: usize) -> bool {
+        (self.first..=self.last).contains(&line)
     }
 
     fn covers(&self, other: &Region) -> bool {
@@ -122,7 +126,7 @@ fn functions(code: &str) -> Vec<Function> {
     found
 }
 
-fn test_regions(code: &str) -> Vec<Region> {
+pub(crate) fn test_regions(code: &str) -> Vec<Region> {
     let marks = code.match_indices("#[cfg(test)]");
     marks
         .filter_map(|(at, mark)| block_after(code, at + mark.len()).map(|region| from(code, at, region)))

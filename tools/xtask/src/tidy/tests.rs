@@ -46,7 +46,7 @@ fn the_walk_passes_over_what_is_built() {
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
         std::fs::write(path, "\n").unwrap();
     }
-    let paths: Vec<String> = walk::files(root.path()).unwrap().into_iter().map(|file| file.path).collect();
+    let paths: Vec<String> = files(root.path()).unwrap().into_iter().map(|file| file.path).collect();
     assert_eq!(paths, [".ci/run", "src/c.rs"]);
 }
 

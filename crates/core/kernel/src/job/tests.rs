@@ -212,6 +212,7 @@ fn without_a_start_the_next_counts_from_the_actual_start() {
     assert_eq!(at, [0, 60, 123, 186]);
 }
 
+// guards: 21
 #[test]
 fn an_overlap_is_left_out_queued_or_allowed() {
     let fired = |overlap| {
@@ -226,6 +227,7 @@ fn an_overlap_is_left_out_queued_or_allowed() {
     assert_eq!(fired(Overlap::Allow), (4, 4, 0));
 }
 
+// guards: 21
 #[test]
 fn what_was_missed_is_caught_up_as_the_job_says() {
     let fired = |missed| {
@@ -260,6 +262,7 @@ fn all_that_was_missed_is_caught_up_one_after_another_to_the_last() {
     assert_eq!(bench.job.standing.skipped, 0);
 }
 
+// guards: 21
 #[test]
 fn late_by_less_than_a_minute_is_not_missed() {
     let mut bench = Bench::new(JobSpec { missed: Missed::Skip, ..spec(Some(START + minutes(1)), None) });
@@ -285,6 +288,7 @@ fn a_finished_job_is_forgotten_after_sixty_days() {
     assert_eq!(due(&bench.job, START + FINISHED_KEPT, 0), Due::Forget);
 }
 
+// guards: 20
 #[test]
 fn a_clock_set_back_brings_nothing_back() {
     let mut bench = Bench::new(spec(Some(START), every(Frequency::Minute, 1, None)));
@@ -410,6 +414,7 @@ fn disabling_a_collection_holds_its_jobs_and_enabling_brings_back_those_that_wer
     assert_eq!(moved[0].1.next, Some(Ticks::from(START + minutes(30))), "what passed meanwhile is left out");
 }
 
+// guards: 23
 #[test]
 fn quotas_are_kept() {
     let hourly = spec(None, every(Frequency::Minute, 1, None));
@@ -450,6 +455,7 @@ fn jitter_puts_an_occurrence_off_by_a_part_that_is_always_the_same() {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 96, ..ProptestConfig::default() })]
 
+    // guards: 20
     /// Whatever happens to clock, target and definition: no occurrence has another's id, each is later than the one
     /// before, a counted rule fires its count, and what was counted is what was called.
     #[test]

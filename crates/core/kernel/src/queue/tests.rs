@@ -95,6 +95,7 @@ fn name(text: &str) -> QueueName {
     QueueName::new(text).unwrap()
 }
 
+// guards: 25
 #[test]
 fn a_locked_message_is_nobody_elses_until_its_lock_expires() {
     let mut desk = Desk::new(QueueSpec::default());
@@ -135,6 +136,7 @@ fn a_renewed_lock_lasts_longer() {
     assert_eq!(desk.settle(&taken, Settle::Complete), Ok(None));
 }
 
+// guards: 28
 #[test]
 fn a_poison_message_becomes_a_dead_letter_after_its_count() {
     let mut desk = Desk::new(QueueSpec { deliveries_max: 3, ..QueueSpec::default() });

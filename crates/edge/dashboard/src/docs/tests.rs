@@ -19,6 +19,7 @@ fn every_document_renders_with_a_title() {
     }
 }
 
+// guards: 59
 #[test]
 fn every_link_leads_to_a_page_and_an_anchor_that_exist() {
     let mut wrong = Vec::new();
@@ -76,6 +77,7 @@ fn the_type_of_a_problem_leads_to_its_code() {
     }
 }
 
+// guards: 54
 #[test]
 fn foreign_characters_stay_text() {
     let markdown = "# A <b>\n\n<script>alert(1)</script> & <i onclick=x>\n\n```sh title=\"<u>\n<s>\n```\n\n## <h> \"q\"\n\n[a](javascript:alert)\n";

@@ -60,6 +60,7 @@ fn references(value: &Value, found: &mut BTreeSet<String>) {
     }
 }
 
+// guards: 59
 #[test]
 fn the_document_names_every_route_and_no_other() {
     let document = compose();

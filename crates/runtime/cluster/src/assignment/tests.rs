@@ -29,6 +29,7 @@ fn all() -> impl Iterator<Item = PartitionId> {
 }
 
 proptest! {
+    // guards: 41
     #[test]
     fn everything_has_an_owner_and_nobody_more_than_its_share(members in names()) {
         let owners = assigned(&members, None);
@@ -63,6 +64,7 @@ proptest! {
     }
 }
 
+// guards: 41
 #[test]
 fn one_that_goes_moves_little_beside_its_own_partitions() {
     let (mut moved, mut fleets) = (0, 0);
@@ -76,6 +78,7 @@ fn one_that_goes_moves_little_beside_its_own_partitions() {
     assert!(moved < 3 * fleets, "{moved} of the partitions of others moved in {fleets} fleets of five");
 }
 
+// guards: 41
 #[test]
 fn the_answer_is_the_same_in_every_build() {
     let members = [member("a"), member("b"), member("c")];

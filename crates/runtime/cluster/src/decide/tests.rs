@@ -131,6 +131,7 @@ fn seen_as_me(story: &mut Story) {
     story.sight.members.insert(story.me.id.clone(), story.me.clone());
 }
 
+// guards: 39
 #[test]
 fn a_holder_that_lives_gets_its_time_and_no_more() {
     let first = story().noted("you", 4);
@@ -182,6 +183,7 @@ fn one_that_leaves_lets_go_whatever_it_sees() {
     story().holding(P, 4).with(leaves).with(|story| story.trust_from = None).does(&release());
 }
 
+// guards: 40
 #[test]
 fn nothing_is_decided_by_what_is_not_known_or_old() {
     let unknown = |story: &mut Story| story.sight = Sight::default();
@@ -192,6 +194,7 @@ fn nothing_is_decided_by_what_is_not_known_or_old() {
     story().holding(PartitionId::CONTROL, 4).with(unheard).does(&[]);
 }
 
+// guards: 40
 #[test]
 fn after_silence_others_get_time_to_be_seen_again() {
     let story = story().with(|story| story.trust_from = Some(story.now + SECOND * 3));

@@ -54,6 +54,7 @@ async fn one_that_leaves_has_let_go_of_everything_and_nobody_waits_for_it() {
     fleet.assert_settled();
 }
 
+// guards: 61
 #[tokio::test(start_paused = true)]
 async fn nobody_takes_what_ends_before_it_was_noted_to() {
     let mut fleet = Fleet::new(10);
@@ -104,6 +105,7 @@ async fn what_one_that_leaves_has_let_go_is_taken_while_it_is_still_leaving() {
     fleet.settles().await;
 }
 
+// guards: 39
 #[tokio::test(start_paused = true)]
 async fn whoever_never_lets_go_is_overtaken() {
     let mut fleet = Fleet::new(10);
@@ -127,6 +129,7 @@ async fn what_was_lost_is_counted_and_taken_again() {
     assert_eq!(fleet.losses(), 2);
 }
 
+// guards: 40
 #[tokio::test(start_paused = true)]
 async fn one_that_nobody_hears_starts_no_calls_until_it_is_heard() {
     let mut fleet = Fleet::new(4);
@@ -183,6 +186,7 @@ async fn a_take_that_fails_is_tried_again() {
     assert_eq!(fleet.refusals_left(PartitionId(3)), 0);
 }
 
+// guards: 39
 /// Instances come, go, die, are cut off and let go slowly. When that ends, each partition is with the one that should
 /// have it, and stays there.
 #[test]

@@ -164,6 +164,7 @@ mod tests {
         assert_eq!((again.tail, &again.shelves), (Seq(300), &book.shelves));
     }
 
+    // guards: 49
     #[test]
     fn from_any_snapshot_on_the_events_make_the_same_book() {
         let name = |text| WorkflowName::new(text).unwrap();

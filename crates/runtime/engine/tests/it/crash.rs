@@ -251,6 +251,7 @@ async fn check_seed(seed: u64) {
     assert!(undone > 0 && undone < RUNS, "seed {seed}: {undone} undone");
 }
 
+// guards: 2, 9
 #[tokio::test(flavor = "multi_thread")]
 async fn every_accepted_request_ends_once_whatever_fails() {
     for seed in 1..=12 {
@@ -323,6 +324,7 @@ async fn a_spike_that_no_longer_fits_holds_nothing_back() {
     are_taken(&life).await;
 }
 
+// guards: 48
 #[tokio::test(flavor = "multi_thread")]
 async fn a_run_that_turns_back_while_its_calls_are_held_ends_when_they_may_leave() {
     let services = Arc::new(Services::default());

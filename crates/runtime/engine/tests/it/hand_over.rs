@@ -78,6 +78,7 @@ impl Instance {
     }
 }
 
+// guards: 31
 #[tokio::test(flavor = "multi_thread")]
 async fn an_owner_that_was_overtaken_is_refused_and_forgets() {
     let journal = Arc::new(MemoryJournal::shared());
@@ -116,6 +117,7 @@ async fn a_partition_that_is_let_go_can_be_taken_by_the_next_and_back() {
     }
 }
 
+// guards: 42
 #[tokio::test(flavor = "multi_thread")]
 async fn workflows_are_changed_by_one_and_seen_by_all() {
     let journal = Arc::new(MemoryJournal::shared());
@@ -136,6 +138,7 @@ async fn workflows_are_changed_by_one_and_seen_by_all() {
     assert_eq!(first.control.catalogs().load().current(&name).unwrap().version, 2);
 }
 
+// guards: 49
 #[tokio::test(flavor = "multi_thread")]
 async fn documents_are_kept_by_one_and_seen_by_all_through_takeover_and_restart() {
     let journal = Arc::new(MemoryJournal::shared());

@@ -153,6 +153,7 @@ async fn check_burst(seed: u64) {
     assert_eq!(seen, keys, "seed {seed}: the target saw other keys");
 }
 
+// guards: 20
 #[tokio::test(flavor = "multi_thread")]
 async fn a_burst_of_firings_survives_crashes() {
     for seed in 1..=4 {

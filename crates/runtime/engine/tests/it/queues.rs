@@ -282,6 +282,7 @@ async fn consume(life: Life, ledger: Arc<Ledger>, nth: u64) {
     }
 }
 
+// guards: 26
 #[tokio::test(flavor = "multi_thread")]
 async fn under_crashes_nothing_confirmed_is_lost_and_nothing_completed_comes_back() {
     let ledger = Arc::new(Ledger::default());

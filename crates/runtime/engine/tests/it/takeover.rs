@@ -225,6 +225,7 @@ async fn first(tables: &Path) -> Machine {
     first
 }
 
+// guards: 63
 #[tokio::test(flavor = "multi_thread")]
 async fn what_is_under_way_does_not_wait_for_an_inbox_that_is_silent() {
     let tables = tempfile::tempdir().unwrap();
@@ -239,6 +240,7 @@ async fn what_is_under_way_does_not_wait_for_an_inbox_that_is_silent() {
     machine.leave().await;
 }
 
+// guards: 36
 #[tokio::test(flavor = "multi_thread")]
 async fn the_next_owner_on_another_disk_has_all_that_the_view_held() {
     let tables = tempfile::tempdir().unwrap();
@@ -266,6 +268,7 @@ async fn the_next_owner_on_another_disk_has_all_that_the_view_held() {
     assert!(!second.directory.path().join("staging").read_dir().unwrap().flatten().any(|_| true));
 }
 
+// guards: 36
 #[tokio::test(flavor = "multi_thread")]
 async fn what_is_on_the_own_disk_counts_for_nothing() {
     let tables = tempfile::tempdir().unwrap();
@@ -282,6 +285,7 @@ async fn what_is_on_the_own_disk_counts_for_nothing() {
     assert_eq!(third.ended(0..RUNS + 1).len() as u32, RUNS + 1);
 }
 
+// guards: 36
 #[tokio::test(flavor = "multi_thread")]
 async fn tables_that_are_missing_stop_the_partition_and_are_named() {
     let tables = tempfile::tempdir().unwrap();
@@ -324,6 +328,7 @@ async fn a_partition_that_stopped_is_a_stopped_one_until_a_take_succeeds() {
     second.all_end(0..RUNS).await;
 }
 
+// guards: 38
 #[tokio::test(flavor = "multi_thread")]
 async fn whoever_finds_a_snapshot_of_more_than_it_claimed_is_overtaken() {
     let tables = tempfile::tempdir().unwrap();
@@ -336,6 +341,7 @@ async fn whoever_finds_a_snapshot_of_more_than_it_claimed_is_overtaken() {
     second.is_overtaken().await;
 }
 
+// guards: 38
 #[tokio::test(flavor = "multi_thread")]
 async fn a_last_snapshot_of_the_owner_before_is_gone_on_from() {
     let tables = tempfile::tempdir().unwrap();

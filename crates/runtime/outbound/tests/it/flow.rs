@@ -134,6 +134,7 @@ async fn calls_that_are_dropped_leave_no_trace() {
     }
 }
 
+// guards: 17
 #[tokio::test(start_paused = true)]
 async fn an_open_breaker_pauses_calls_and_lets_them_go_after_one_probe() {
     let pool = pool(LIMIT);
@@ -201,6 +202,7 @@ async fn retries_beyond_the_budget_wait_and_none_fails() {
     assert!((2_300..=2_700).contains(&waited_ms), "{waited_ms}");
 }
 
+// guards: 52
 #[tokio::test(start_paused = true)]
 async fn a_service_held_open_waits_for_a_person() {
     let pool = pool(LIMIT);

@@ -236,6 +236,7 @@ async fn an_answer_larger_than_is_read_counts_by_its_status() {
     }
 }
 
+// guards: 24
 #[tokio::test]
 async fn basic_credentials_are_sent_and_never_told() {
     // "aladdin:opensesame" in base64.

@@ -129,6 +129,7 @@ async fn a_token_at_its_end_is_not_kept() {
     }
 }
 
+// guards: 24
 #[tokio::test]
 async fn without_a_token_the_attempt_fails_and_the_secret_is_not_told() {
     let echo = format!("AADSTS7000215: not {SECRET_IN_FORM} nor {SECRET}\u{1b}");

@@ -20,6 +20,7 @@ struct Tally {
     unsent: u64,
 }
 
+// guards: 18
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_request_reaches_the_server_at_most_once() {
     let seed = std::env::var("SEED").map_or(1, |seed| seed.parse().unwrap());

@@ -23,6 +23,7 @@ steps:
     call: { service: a, method: PUT, path: /one }
 ";
 
+// guards: 29
 #[tokio::test(flavor = "multi_thread")]
 async fn every_message_starts_its_run_and_poison_is_parked_with_its_bytes() {
     let mut life = live().await;
@@ -52,6 +53,7 @@ async fn every_message_starts_its_run_and_poison_is_parked_with_its_bytes() {
     assert_eq!(life.peek("orders", Shelf::Main).await.len(), 1, "nothing is taken after the stop");
 }
 
+// guards: 29
 #[tokio::test(flavor = "multi_thread")]
 async fn a_message_whose_request_is_not_durable_stays_and_comes_again() {
     let mut life = live().await;
@@ -71,6 +73,7 @@ async fn a_message_whose_request_is_not_durable_stays_and_comes_again() {
     sources.stop().await;
 }
 
+// guards: 29
 #[tokio::test(flavor = "multi_thread")]
 async fn a_message_that_comes_again_finds_its_run() {
     let mut life = live().await;
@@ -89,6 +92,7 @@ async fn a_message_that_comes_again_finds_its_run() {
     sources.stop().await;
 }
 
+// guards: 29
 #[tokio::test(flavor = "multi_thread")]
 async fn two_workflows_on_one_topic_have_a_run_each_of_every_message() {
     let mut life = live().await;

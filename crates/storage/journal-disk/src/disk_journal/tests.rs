@@ -38,6 +38,7 @@ impl Factory for OnRealDisk {
     }
 }
 
+// guards: 1, 10
 #[tokio::test(flavor = "multi_thread")]
 async fn the_journal_on_disk_conforms() {
     conformance::run(&mut OnRealDisk { dirs: Vec::new(), settings: small(4) }).await;
@@ -95,6 +96,7 @@ async fn another_major_version_is_refused_and_left_alone() {
     assert_eq!(disk.operations(), before, "nothing was changed");
 }
 
+// guards: 12
 #[tokio::test]
 async fn after_a_failed_sync_nothing_is_acknowledged() {
     let disk = SimDisk::new(2);

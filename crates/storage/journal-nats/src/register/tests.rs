@@ -195,6 +195,7 @@ async fn the_region_says_whether_anything_runs() {
     until(&ours, "it runs", |sight| sight.active).await;
 }
 
+// guards: 39
 #[tokio::test(flavor = "multi_thread")]
 async fn three_share_all_partitions_through_deaths_and_departures() {
     let server = server();

@@ -102,6 +102,7 @@ async fn a_stream_that_was_replaced_is_taken_up_anew() {
     timeout(PATIENCE, tail.wait_for(|tail| *tail == accepted)).await.expect("it is followed").unwrap();
 }
 
+// guards: 61
 #[tokio::test]
 async fn a_stream_that_was_restored_short_is_not_claimed() {
     let settings = settings(shared());

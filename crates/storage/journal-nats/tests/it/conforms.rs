@@ -33,6 +33,7 @@ impl Factory for OnCluster {
     }
 }
 
+// guards: 34
 #[tokio::test]
 async fn nats_conforms() {
     let servers = shared();

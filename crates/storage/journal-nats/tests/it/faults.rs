@@ -83,6 +83,7 @@ async fn leader(client: &Client, cluster: &NatsCluster, stream: &str) -> usize {
     }
 }
 
+// guards: 32
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn nothing_is_lost_when_leaders_die_and_freeze_and_the_quorum_goes() {
     let mut cluster = NatsCluster::start().unwrap();
@@ -167,6 +168,7 @@ fn contents() -> impl Iterator<Item = String> {
     (0..COUNT).map(|number| format!("{number:0>500}"))
 }
 
+// guards: 33
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_replica_that_comes_back_damaged_shortens_no_read() {
     let mut cluster = NatsCluster::start().unwrap();

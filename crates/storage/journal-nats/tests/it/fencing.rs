@@ -11,6 +11,7 @@ use crate::cluster::{bytes, frames, open, requests, settings, shared};
 
 const ONE: PartitionId = PartitionId(0);
 
+// guards: 31
 #[tokio::test]
 async fn an_owner_that_slept_is_refused_and_counted() {
     let settings = settings(shared());
@@ -31,6 +32,7 @@ async fn an_owner_that_slept_is_refused_and_counted() {
     assert_eq!(frames(&sleeper, ONE).await, ["a", "b"]);
 }
 
+// guards: 62
 #[tokio::test]
 async fn an_owner_whose_region_was_opened_anew_is_refused_and_may_claim_again() {
     let settings = settings(shared());
@@ -62,6 +64,7 @@ async fn open_anew(settings: &Settings, client: &Client) {
     }
 }
 
+// guards: 64
 #[tokio::test]
 async fn an_owner_whose_region_was_opened_anew_trims_nothing() {
     let settings = settings(shared());
@@ -84,6 +87,7 @@ async fn an_owner_whose_region_was_opened_anew_trims_nothing() {
     assert!(matches!(left, Err(ReadError::Trimmed { .. })), "who has claimed it since may: {left:?}");
 }
 
+// guards: 31
 #[tokio::test]
 async fn of_many_that_claim_at_once_one_can_append() {
     let settings = settings(shared());
@@ -128,6 +132,7 @@ async fn a_frame_is_found_among_many_epochs() {
     assert_eq!(open(&settings).await.read(ONE, tail.next(), 1).await, Ok(vec![]));
 }
 
+// guards: 37
 #[tokio::test]
 async fn a_snapshot_of_an_earlier_term_takes_nothing_from_the_next_one() {
     let (settings, dir) = (settings(shared()), tempfile::tempdir().unwrap());

@@ -43,6 +43,7 @@ async fn a_full_inbox_refuses_and_goes_on_after_a_trim() {
     assert_eq!(requests(&journal, ONE, last.next()).await, ["next"]);
 }
 
+// guards: 60
 #[tokio::test]
 async fn requests_are_refused_before_a_server_is_full_and_room_comes_by_snapshots_in_it() {
     let small = NatsSettings {
@@ -98,6 +99,7 @@ async fn requests_are_refused_before_a_server_is_full_and_room_comes_by_snapshot
     journal.inbox_append(ONE, vec![bytes("next")]).await.unwrap();
 }
 
+// guards: 60
 #[tokio::test]
 async fn an_inbox_is_limited_anew_when_the_setting_has_changed_and_keeps_what_it_has() {
     let mut settings = settings(shared());

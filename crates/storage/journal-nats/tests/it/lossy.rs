@@ -135,6 +135,7 @@ async fn lossy(settings: &Settings, faults: Faults) -> (NatsJournal<Lossy, Memor
     (journal.await.unwrap(), faults)
 }
 
+// guards: 32
 #[tokio::test]
 async fn what_is_lost_on_the_way_is_there_once_all_the_same() {
     let settings = settings(shared());
@@ -151,6 +152,7 @@ async fn what_is_lost_on_the_way_is_there_once_all_the_same() {
     assert_eq!(requests(&other, ONE, Seq(1)).await, expected);
 }
 
+// guards: 32
 #[tokio::test]
 async fn an_append_that_was_given_up_is_found_out_by_the_next_claim() {
     let settings = settings(shared());
@@ -202,6 +204,7 @@ async fn a_claim_behind_what_others_have_trimmed_meanwhile_looks_again() {
     assert_eq!(journal.claim(ONE).await.unwrap().events_tail, Seq(4));
 }
 
+// guards: 33
 #[tokio::test]
 async fn what_a_replica_leaves_out_is_fetched_from_the_leader() {
     let settings = settings(shared());
@@ -219,6 +222,7 @@ async fn what_a_replica_leaves_out_is_fetched_from_the_leader() {
     assert_eq!(requests(&reader, ONE, Seq(1)).await, expected);
 }
 
+// guards: 33
 #[tokio::test]
 async fn the_pair_is_asked_when_the_leader_has_nothing_and_not_when_it_is_silent() {
     let (ours, theirs) = (settings(shared()), settings(shared()));
@@ -236,6 +240,7 @@ async fn the_pair_is_asked_when_the_leader_has_nothing_and_not_when_it_is_silent
     assert_eq!(requests(&reader, ONE, Seq(1)).await, ["ours", "theirs", "ours"]);
 }
 
+// guards: 33
 #[tokio::test]
 async fn what_nobody_has_stops_the_reader_and_says_where() {
     let settings = settings(shared());

@@ -77,6 +77,7 @@ async fn without_a_proof_of_all_servers_it_is_refused() {
     assert!(nobody.contains("check that system_user belongs to the system account"), "{nobody}");
 }
 
+// guards: 35
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn with_a_server_away_streams_that_are_there_are_opened_and_none_are_made() {
     let servers = NatsSettings { system_account: true, ..NatsSettings::default() };
@@ -98,6 +99,7 @@ async fn with_a_server_away_streams_that_are_there_are_opened_and_none_are_made(
     assert!(!error.contains("3 are needed"), "{error}");
 }
 
+// guards: 35
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_server_that_comes_back_and_writes_later_is_told() {
     let servers = NatsSettings { system_account: true, ..NatsSettings::default() };
@@ -114,6 +116,7 @@ async fn a_server_that_comes_back_and_writes_later_is_told() {
     assert!(told.unfit["n3"].contains("sync_interval: always"), "{told:?}");
 }
 
+// guards: 35
 #[tokio::test]
 async fn a_server_that_writes_later_or_takes_too_little_is_refused() {
     let lazy =
@@ -135,6 +138,7 @@ async fn a_server_that_writes_later_or_takes_too_little_is_refused() {
     assert!(error.contains("replicas"), "{error}");
 }
 
+// guards: 35
 #[tokio::test]
 async fn streams_that_are_not_as_asked_are_refused() {
     let asked = settings(shared());

@@ -52,6 +52,7 @@ async fn until_whole(stage: &Stage, west: &Regions) {
     .await;
 }
 
+// guards: 64
 #[tokio::test(flavor = "multi_thread")]
 async fn a_mirror_that_was_cut_begins_anew_before_its_region_is_promoted() {
     let (stage, _east, west) = stage_with_requests().await;
@@ -70,6 +71,7 @@ async fn a_mirror_that_was_cut_is_noticed_when_all_are_gone_through() {
     until_whole(&stage, &west).await;
 }
 
+// guards: 64
 #[tokio::test(flavor = "multi_thread")]
 async fn a_mirror_that_was_made_a_stream_is_a_mirror_again() {
     let (stage, _east, west) = stage_with_requests().await;
@@ -95,6 +97,7 @@ async fn what_only_a_standby_has_is_nobodys_to_delete() {
     assert!(!is_level(&west.status().await.unwrap()));
 }
 
+// guards: 64
 #[tokio::test(flavor = "multi_thread")]
 async fn an_active_region_opens_what_was_closed() {
     let (stage, east, _west) = stage_with_requests().await;

@@ -32,6 +32,7 @@ async fn a_standby_mirrors_what_its_pair_has() {
     assert_eq!(contents(&stage.west, "ING").await, contents(&stage.east, "ING").await);
 }
 
+// guards: 46
 #[tokio::test(flavor = "multi_thread")]
 async fn a_mirror_forgets_what_its_origin_has_forgotten_once_it_has_the_rest() {
     let stage = Stage::start().await;
@@ -81,6 +82,7 @@ async fn ends(client: &async_nats::Client) -> (u64, u64) {
     (state.first_sequence, state.last_sequence)
 }
 
+// guards: 44
 #[tokio::test(flavor = "multi_thread")]
 async fn a_planned_switch_loses_nothing_under_load() {
     let stage = Stage::start().await;
@@ -135,6 +137,7 @@ async fn a_planned_switch_loses_nothing_under_load() {
     assert_eq!(publish(&stage.east, "ing", "home").await, Ok(stored.len() as u64 + 1));
 }
 
+// guards: 45
 #[tokio::test(flavor = "multi_thread")]
 async fn a_forced_switch_goes_on_and_the_old_region_keeps_its_tail_and_mirrors() {
     let stage = Stage::start().await;
@@ -182,6 +185,7 @@ async fn object(client: &async_nats::Client, name: &str) -> String {
     text
 }
 
+// guards: 62
 #[tokio::test(flavor = "multi_thread")]
 async fn what_was_on_its_way_when_its_stream_was_replaced_is_stored_nowhere() {
     let stage = Stage::start().await;
@@ -322,6 +326,7 @@ async fn an_inbox_that_is_behind_its_events_goes_on_behind_what_they_took() {
     assert_eq!(publish(&stage.west, "ing", "next").await, Ok(6), "2 to 5 were taken up in the lost region");
 }
 
+// guards: 44
 #[tokio::test(flavor = "multi_thread")]
 async fn an_interrupted_promotion_goes_on_where_it_was() {
     let stage = Stage::start().await;

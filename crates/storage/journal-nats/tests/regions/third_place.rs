@@ -9,6 +9,7 @@ use test_brokers::{NatsCluster, NatsSettings};
 use crate::proxy::Proxy;
 use crate::stage::{I, Stage, connect, make_streams, publish, role, until, until_status};
 
+// guards: 47
 #[tokio::test(flavor = "multi_thread")]
 async fn a_region_cut_off_from_the_witness_lets_go_and_its_pair_stands_in() {
     let stage = Stage::start().await;
@@ -244,6 +245,7 @@ async fn what_the_pair_has_of_its_own_does_not_count_as_mirrored() {
     assert!(!east.reached(&stream, sequence).await, "another message has its number there");
 }
 
+// guards: 47
 #[tokio::test(flavor = "multi_thread")]
 async fn without_a_witness_nothing_is_promoted_by_itself() {
     let stage = Stage::start().await;

@@ -67,6 +67,7 @@ fn old_keys_open_and_do_not_seal() {
     assert!(vault(1).open(&new).is_err());
 }
 
+// guards: 24
 #[test]
 fn nothing_is_printed() {
     let secret = vault(1).open(&vault(1).seal("hush")).unwrap();

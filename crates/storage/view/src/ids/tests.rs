@@ -70,6 +70,7 @@ fn a_million_ids_fit_in_64_mib_and_give_their_memory_back() {
     assert!(ids.memory_bytes() < 256 * 1024, "{} bytes", ids.memory_bytes());
 }
 
+// guards: 16
 #[test]
 fn of_many_threads_exactly_one_reserves_an_id() {
     let ids = Arc::new(Ids::new());

@@ -97,6 +97,7 @@ fn offsets(length: usize) -> Vec<usize> {
     offsets
 }
 
+// guards: 11
 #[test]
 fn damage_at_any_offset_of_any_file_is_found_and_nothing_wrong_is_served() {
     let whole = tempfile::tempdir().unwrap();

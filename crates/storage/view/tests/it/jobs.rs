@@ -16,6 +16,7 @@ fn due(view: &View) -> Vec<(i64, String)> {
     all.into_iter().map(|(at, job)| (at.0, job.name.to_string())).collect()
 }
 
+// guards: 22
 #[test]
 fn a_job_is_due_once_at_its_newest_time() {
     let dir = tempfile::tempdir().unwrap();
@@ -35,6 +36,7 @@ fn a_job_is_due_once_at_its_newest_time() {
     assert_eq!(view.job(P, &job("a")).unwrap(), None);
 }
 
+// guards: 22
 #[test]
 fn a_replay_over_a_flushed_view_ends_at_the_same_place() {
     let dir = tempfile::tempdir().unwrap();

@@ -95,6 +95,7 @@ impl Pair {
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 40, ..ProptestConfig::default() })]
+    // guards: 13
     #[test]
     fn the_view_is_a_map_that_forgets_what_was_not_flushed(ops in collection::vec(op(), 1..120)) {
         let mut pair = Pair::new();

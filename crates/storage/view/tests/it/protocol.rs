@@ -6,6 +6,7 @@ use view::{EndedRun, Error, OpenError, Settings, View};
 
 const P: PartitionId = PartitionId(0);
 
+// guards: 13
 #[test]
 fn what_was_written_before_a_flush_is_there_after_a_crash_and_the_rest_is_not() {
     let dir = tempfile::tempdir().unwrap();

@@ -154,6 +154,7 @@ fn replay(desk: &Desk) {
     assert_eq!(freed, desk.changes.freed);
 }
 
+// guards: 25
 #[test]
 fn no_mix_of_consumers_breaks_a_promise() {
     for seed in 0..300 {
@@ -161,6 +162,7 @@ fn no_mix_of_consumers_breaks_a_promise() {
     }
 }
 
+// guards: 27
 #[test]
 fn a_session_is_completed_in_order_when_nothing_is_set_aside() {
     for seed in 0..50 {

@@ -57,6 +57,7 @@ fn bodies_are_shown_as_what_they_are() {
     assert_eq!(kind(json!({})).1, "");
 }
 
+// guards: 54
 #[test]
 fn hostile_messages_stay_text_and_long_ones_are_cut() {
     let dead = json!({ "at": "2026-03-01T12:00:00Z", "reason": HOSTILE, "description": HOSTILE });

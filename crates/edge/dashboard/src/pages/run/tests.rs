@@ -26,6 +26,7 @@ fn text(markup: &str) -> String {
     parts.collect::<String>()
 }
 
+// guards: 54
 #[test]
 fn foreign_text_stays_text_on_the_page_of_a_run() {
     let step = json!({ "name": HOSTILE, "state": HOSTILE, "by": HOSTILE, "attempts": 1, "reason": HOSTILE,

@@ -31,6 +31,7 @@ fn search() -> Search {
     }
 }
 
+// guards: 54
 #[test]
 fn foreign_text_stays_text_in_a_list() {
     let hostile = || HOSTILE.to_owned();

@@ -7,6 +7,7 @@ use crate::snapshots::Snapshots;
 
 const SEEDS: u64 = 400;
 
+// guards: 1
 #[test]
 fn everything_acknowledged_survives_crashes() {
     let mut seen = Seen::default();

@@ -16,6 +16,7 @@ fn ask(log: &mut Log, slot: u16, ask: Ask) -> Result<Done, AppendError> {
     answers.remove(0)
 }
 
+// guards: 14
 #[test]
 fn requests_are_refused_first_and_events_last() {
     let disk = SimDisk::new(1);

@@ -159,6 +159,7 @@ fn an_unharmed_log_is_served_whole() {
     }
 }
 
+// guards: 11
 #[test]
 fn a_flipped_bit_is_never_silent() {
     for left in [Left::Closed, Left::Marked] {

@@ -111,6 +111,7 @@ fn every_story(depth: usize, world: &World, check: &mut impl FnMut(&World)) {
     }
 }
 
+// guards: 43
 #[test]
 fn no_epoch_has_two_active_regions() {
     every_story(7, &World::new(), &mut |world| {
@@ -120,6 +121,7 @@ fn no_epoch_has_two_active_regions() {
     });
 }
 
+// guards: 43
 #[test]
 fn of_two_active_regions_one_fences_as_soon_as_it_looks() {
     every_story(7, &World::new(), &mut |world| {
@@ -131,6 +133,7 @@ fn of_two_active_regions_one_fences_as_soon_as_it_looks() {
     });
 }
 
+// guards: 45
 #[test]
 fn a_region_that_mirrors_has_kept_what_only_it_had() {
     every_story(7, &World::new(), &mut |world| {

@@ -1,0 +1,179 @@
+//! Words that mislead a reader of English, in prose and in names.
+
+use super::mask::{is_word, mask};
+use super::{File, Finding};
+
+/// Phrases, in lower case, and what to write instead. They are matched at the borders of words.
+const PHRASES: [(&str, &str); 15] = [
+    ("anew", "again"),
+    ("mend", "fix, repair"),
+    ("mends", "fixes, repairs"),
+    ("mended", "fixed, repaired"),
+    ("mending", "fixing, repairing"),
+    ("befell", "happened to"),
+    ("is told", "is notified, learns"),
+    ("are told", "are notified, learn"),
+    ("was told", "was notified, learned"),
+    ("were told", "were notified, learned"),
+    ("be told", "be notified, be reported"),
+    ("of others", "external, other"),
+    ("a yes", "an acknowledgement"),
+    ("behind the tail", "past the tail"),
+    ("one that may more", "a higher role"),
+];
+
+/// Words of the household that stood for technical roles; refused in names.
+const METAPHORS: [&str; 8] = ["desk", "errand", "passage", "seat", "hands", "keeper", "pulse", "ground"];
+
+/// What may stand directly before `behind`: then it means lagging.
+const LAGGING: [&str; 21] = [
+    "lag", "lags", "lagging", "lagged", "fall", "falls", "fell", "falling", "fallen", "far", "stay", "stays",
+    "left", "bytes", "frames", "messages", "seconds", "ms", "how", "still", "not",
+];
+/// What may follow `behind`: then it means hidden by.
+const HIDING: [&str; 7] =
+    ["a proxy", "a load balancer", "a firewall", "a reverse proxy", "an ingress", "a feature", "nat"];
+
+pub(crate) fn check(file: &File) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    if is_exempt(&file.path) {
+        return findings;
+    }
+    let rust = file.path.ends_with(".rs");
+    let text = if rust { without_code(&file.text) } else { file.text.clone() };
+    for (index, line) in text.lines().enumerate() {
+        let line = line.to_lowercase();
+        let refuse = |message: String| Finding::refused(file, index + 1, message);
+        let phrases = PHRASES.iter().filter(|(phrase, _)| occurs(&line, phrase));
+        findings.extend(phrases.map(|(phrase, better)| refuse(format!("{phrase:?}: write {better}"))));
+        if says_is_no(&line) {
+            findings.push(refuse("\"is no\": write \"is not a\"".to_owned()));
+        }
+        if misuses_behind(&line) {
+            findings.push(refuse(
+                "\"behind\" means lagging or hidden by: write after, past or following".to_owned(),
+            ));
+        }
+    }
+    if rust {
+        findings.extend(check_names(file));
+    }
+    findings
+}
+
+/// Recordings and inputs of tests, whose words are not ours; and the pages that list the words.
+fn is_exempt(path: &str) -> bool {
+    let ours = [".rs", ".md", ".toml", ".yaml", ".yml", ".sh"].iter().any(|end| path.ends_with(end));
+    !ours
+        || path.starts_with("testdata/")
+        || path.ends_with("xtask/src/tidy/prose.rs")
+        || path.ends_with("0013-the-words-of-the-field.md")
+        || path == "STYLE.md"
+}
+
+/// Comments and literals: what a person may read.
+fn without_code(text: &str) -> String {
+    let code = mask(text).code;
+    let chars = text.chars().zip(code.chars());
+    chars.map(|(char, code)| if char == code && char != '\n' { ' ' } else { char }).collect()
+}
+
+fn occurs(line: &str, phrase: &str) -> bool {
+    line.match_indices(phrase).any(|(at, _)| {
+        let before = line[..at].chars().next_back().is_some_and(is_word);
+        let after = line[at + phrase.len()..].chars().next().is_some_and(is_word);
+        !before && !after
+    })
+}
+
+/// `X is no Y` for `X is not a Y`; `there is no Y` and `is no longer` are English.
+fn says_is_no(line: &str) -> bool {
+    ["is no ", "are no "].iter().any(|phrase| {
+        line.match_indices(phrase).any(|(at, _)| {
+            let (before, after) = (&line[..at], &line[at + phrase.len()..]);
+            let stands_alone = !before.chars().next_back().is_some_and(is_word);
+            let there = before.trim_end().ends_with("there");
+            let english = ["longer", "more", "less", "such"].iter().any(|word| after.starts_with(word));
+            stands_alone && !there && !english
+        })
+    })
+}
+
+fn misuses_behind(line: &str) -> bool {
+    line.match_indices("behind").any(|(at, word)| {
+        let (before, after) = (&line[..at], &line[at + word.len()..]);
+        if before.chars().next_back().is_some_and(is_word) || after.chars().next().is_some_and(is_word) {
+            return false;
+        }
+        let previous = before.trim_end().rsplit(|char: char| !is_word(char)).next().unwrap_or_default();
+        let hides = HIDING.iter().any(|word| after.trim_start().starts_with(word));
+        !LAGGING.contains(&previous) && !hides
+    })
+}
+
+fn check_names(file: &File) -> Vec<Finding> {
+    let code = mask(&file.text).code;
+    let mut findings = Vec::new();
+    for (index, line) in code.lines().enumerate() {
+        let names = line.split(|char| !is_word(char)).filter(|name| !name.is_empty());
+        let metaphor = names.filter_map(|name| {
+            METAPHORS.into_iter().find(|word| has_part(name, word)).map(|word| (name, word))
+        });
+        findings.extend(metaphor.map(|(name, word)| {
+            Finding::refused(
+                file,
+                index + 1,
+                format!("{name}: {word:?} is a metaphor: use the field's name for the role"),
+            )
+        }));
+    }
+    findings
+}
+
+/// Whether a name, in whatever case it is written, has this word as a part.
+fn has_part(name: &str, word: &str) -> bool {
+    let mut parts = vec![String::new()];
+    for char in name.chars() {
+        if char == '_' || char.is_uppercase() {
+            parts.push(String::new());
+        }
+        let last = parts.last_mut().expect("there is always a last part");
+        last.extend(char.to_lowercase().filter(|char| char.is_alphanumeric()));
+    }
+    parts.iter().any(|part| part == word)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::file;
+    use super::*;
+
+    fn refused(path: &str, text: &str) -> Vec<usize> {
+        check(&file(path, text)).iter().map(|finding| finding.line).collect()
+    }
+
+    #[test]
+    fn listed_phrases_are_refused_in_documents_comments_and_literals() {
+        assert_eq!(refused("a.md", "It begins anew.\nManew is a name.\nThe owner is told.\n"), [1, 3]);
+        assert_eq!(refused("a.rs", "// Mended.\nlet anew = \"the body is no JSON\";\n"), [1, 2]);
+    }
+
+    #[test]
+    fn there_is_no_and_is_no_longer_are_english() {
+        assert_eq!(refused("a.md", "There is no file.\nIt is no longer there.\nIt is no file.\n"), [3]);
+    }
+
+    #[test]
+    fn behind_may_mean_lagging_or_hidden_by() {
+        let text = "The mirror lags behind.\nIt runs behind a proxy.\nRecords behind the mark.\nThree frames behind.\n";
+        assert_eq!(refused("a.md", text), [3]);
+    }
+
+    #[test]
+    fn metaphors_are_refused_in_names_alone() {
+        assert_eq!(
+            refused("a.rs", "//! A call that hands over.\nstruct RegionDesk;\nlet background = 1;\n"),
+            [2]
+        );
+    }
+}
