@@ -58,7 +58,7 @@ fn keys() -> Vec<Setting> {
         row(
             "keys.name",
             said(""),
-            "the name of a key for the shared access signatures of [queues](queues.md#who-may); keys stand as `[[keys]]` and cannot be set by variables",
+            "the name of a key for the shared access signatures of [queues](queues.md#permissions); keys stand as `[[keys]]` and cannot be set by variables",
         ),
         row("keys.key", said(""), "the key, at least 16 characters"),
         row("keys.key_env", said(""), "or the variable that holds it"),
