@@ -1,6 +1,7 @@
 //! A run's timeline as people read it: one line for each attempt, from its start to what it came to.
 
 use api_types::{MomentView, Time};
+use types::WorkKind;
 
 use crate::screen::{Screen, Tone};
 use crate::table::{Cell, Column, Table};
@@ -83,10 +84,10 @@ pub fn describe(moment: &MomentView) -> (String, String, Tone) {
 
 /// `call`, `undo #2`
 fn work(moment: &MomentView) -> String {
-    let work = match moment.work.as_deref() {
-        None | Some("do") => "call".to_owned(),
-        Some("do_instead") => "call instead".to_owned(),
-        Some(work) => work.replace('_', " "),
+    let work = match (moment.work.as_deref(), moment.work.as_deref().and_then(WorkKind::parse)) {
+        (None, _) | (_, Some(WorkKind::Do)) => "call".to_owned(),
+        (_, Some(WorkKind::DoInstead)) => "call instead".to_owned(),
+        (Some(work), _) => work.replace('_', " "),
     };
     match moment.attempt {
         Some(number) if number > 1 => format!("{work} #{number}"),

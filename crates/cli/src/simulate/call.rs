@@ -54,14 +54,9 @@ impl Call {
     }
 }
 
-/// `do`, `alternative`, `undo` or `notice`.
+/// `do`, `alternative`, `undo` or `notice`: an action that a person named counts as what it stands in for.
 pub fn kind(work: Work) -> &'static str {
-    match work {
-        Work::Do(_) | Work::DoInstead(_) => "do",
-        Work::Alternative(_) => "alternative",
-        Work::Undo(_) | Work::UndoInstead(_) => "undo",
-        Work::Notice(_) => "notice",
-    }
+    work.kind().declared().name()
 }
 
 impl Subject<'_> {

@@ -35,9 +35,9 @@ pub use region::{
     SideView, StreamTailView, TailRequestView, TailView,
 };
 pub use run::{
-    AcceptedRun, BatchAnswer, DecisionKind, DecisionRequest, MomentView, RunDetail, RunPage, RunSummary,
-    StepView,
+    AcceptedRun, BatchAnswer, DecisionRequest, MomentView, RunDetail, RunPage, RunSummary, StepView,
 };
 pub use settings::{SettingView, SettingsView, TokenView};
 pub use time::Time;
+pub use types::DecisionKind;
 pub use workflow::{AppliedView, StepOutline, WorkflowList, WorkflowView};

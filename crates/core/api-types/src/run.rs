@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
-use types::RunStatus;
+use types::{DecisionKind, RunStatus};
 
 use crate::{Problem, Time};
 
@@ -128,25 +128,6 @@ pub struct DecisionRequest {
     /// Why; kept in the run's timeline. Needed for all but `retry`.
     #[serde(default)]
     pub note: String,
-}
-
-/// What a person can decide.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum DecisionKind {
-    Retry,
-    RetryFrom,
-    Skip,
-    ByHand,
-    Instead,
-    GiveUp,
-}
-
-impl DecisionKind {
-    /// Whether it must be said why. Another try changes nothing that the workflow does not change by itself.
-    pub fn needs_note(self) -> bool {
-        self != DecisionKind::Retry
-    }
 }
 
 /// The answer to one line of a batch.

@@ -2,7 +2,9 @@
 
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
-use types::{BodyHash, Key, Outcome, RunId, RunStatus, Seq, StepIndex, Timestamp, Work, WorkflowName};
+use types::{
+    BodyHash, DecisionKind, Key, Outcome, RunId, RunStatus, Seq, StepIndex, Timestamp, Work, WorkflowName,
+};
 
 use crate::RunNo;
 use crate::job::Firing;
@@ -61,6 +63,31 @@ pub enum Decision {
     Instead { step: StepIndex, action: String },
     /// Leave everything as it is and end the run.
     GiveUp,
+}
+
+impl Decision {
+    pub fn kind(&self) -> DecisionKind {
+        match self {
+            Decision::Retry { .. } => DecisionKind::Retry,
+            Decision::RetryFrom { .. } => DecisionKind::RetryFrom,
+            Decision::Skip { .. } => DecisionKind::Skip,
+            Decision::ByHand { .. } => DecisionKind::ByHand,
+            Decision::Instead { .. } => DecisionKind::Instead,
+            Decision::GiveUp => DecisionKind::GiveUp,
+        }
+    }
+
+    /// The step that it names, if it names one.
+    pub fn step(&self) -> Option<StepIndex> {
+        match self {
+            Decision::Retry { step } => *step,
+            Decision::RetryFrom { step }
+            | Decision::Skip { step }
+            | Decision::ByHand { step, .. }
+            | Decision::Instead { step, .. } => Some(*step),
+            Decision::GiveUp => None,
+        }
+    }
 }
 
 /// Why an input changes nothing.

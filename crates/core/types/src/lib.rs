@@ -2,6 +2,7 @@
 
 mod azure;
 pub mod cron;
+pub mod decision;
 pub mod id;
 pub mod job;
 pub mod message;
@@ -16,12 +17,13 @@ pub mod time;
 
 pub use azure::azure_pair;
 pub use cron::Cron;
+pub use decision::DecisionKind;
 pub use id::{BodyHash, InvalidName, Key, QueueName, RunId, ServiceName, StepName, WorkflowName};
 pub use job::{CollectionSpec, JobRef, JobSpec, JobState, Missed, Overlap, Uid};
 pub use message::{Message, Property};
-pub use outcome::Outcome;
+pub use outcome::{Outcome, OutcomeKind};
 pub use partition::{Epoch, PartitionId, Seq};
-pub use plan::{Plan, PlanStep, StepIndex, Work};
+pub use plan::{Notice, Plan, PlanStep, StepIndex, Work, WorkKind};
 pub use queue::{Filter, QueueSpec, TopicSpec};
 pub use retry::Retry;
 pub use schedule::{Frequency, Gap, Monthly, Recurrence, Repeat, Rule, Schedule, Timing, WeekDay};

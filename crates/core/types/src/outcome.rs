@@ -17,3 +17,47 @@ pub enum Outcome {
     /// The request may have been applied or not: its answer was lost or came too late.
     Unknown { reason: String },
 }
+
+/// A kind of [`Outcome`]. The names are part of the API, the CLI and the labels of metrics.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OutcomeKind {
+    Done,
+    Refused,
+    Transient,
+    Unknown,
+}
+
+impl OutcomeKind {
+    pub const ALL: [OutcomeKind; 4] =
+        [OutcomeKind::Done, OutcomeKind::Refused, OutcomeKind::Transient, OutcomeKind::Unknown];
+
+    pub const fn name(self) -> &'static str {
+        match self {
+            OutcomeKind::Done => "done",
+            OutcomeKind::Refused => "refused",
+            OutcomeKind::Transient => "transient",
+            OutcomeKind::Unknown => "unknown",
+        }
+    }
+
+    /// The kind with this name.
+    pub fn parse(name: &str) -> Option<OutcomeKind> {
+        OutcomeKind::ALL.into_iter().find(|kind| kind.name() == name)
+    }
+}
+
+impl Outcome {
+    pub const fn kind(&self) -> OutcomeKind {
+        match self {
+            Outcome::Done { .. } => OutcomeKind::Done,
+            Outcome::Refused { .. } => OutcomeKind::Refused,
+            Outcome::Transient { .. } => OutcomeKind::Transient,
+            Outcome::Unknown { .. } => OutcomeKind::Unknown,
+        }
+    }
+
+    /// The name of its kind.
+    pub const fn name(&self) -> &'static str {
+        self.kind().name()
+    }
+}

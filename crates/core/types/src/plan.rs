@@ -65,7 +65,7 @@ pub enum Work {
     Notice(Notice),
 }
 
-/// What a notice tells.
+/// The event that a notice reports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Notice {
     Completed,
@@ -73,7 +73,95 @@ pub enum Notice {
     Parked,
 }
 
+/// A kind of [`Work`], without its step. The names are part of the API, the CLI and idempotency keys.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum WorkKind {
+    #[default]
+    Do,
+    Alternative,
+    Undo,
+    DoInstead,
+    UndoInstead,
+    Notice,
+}
+
+impl Notice {
+    pub const fn name(self) -> &'static str {
+        match self {
+            Notice::Completed => "completed",
+            Notice::Undone => "undone",
+            Notice::Parked => "parked",
+        }
+    }
+}
+
+impl WorkKind {
+    pub const ALL: [WorkKind; 6] = [
+        WorkKind::Do,
+        WorkKind::Alternative,
+        WorkKind::Undo,
+        WorkKind::DoInstead,
+        WorkKind::UndoInstead,
+        WorkKind::Notice,
+    ];
+
+    pub const fn name(self) -> &'static str {
+        match self {
+            WorkKind::Do => "do",
+            WorkKind::Alternative => "alternative",
+            WorkKind::Undo => "undo",
+            WorkKind::DoInstead => "do_instead",
+            WorkKind::UndoInstead => "undo_instead",
+            WorkKind::Notice => "notice",
+        }
+    }
+
+    /// The kind with this name.
+    pub fn parse(name: &str) -> Option<WorkKind> {
+        WorkKind::ALL.into_iter().find(|kind| kind.name() == name)
+    }
+
+    /// The kind that a person's action stands in for; itself for all others.
+    pub const fn declared(self) -> WorkKind {
+        match self {
+            WorkKind::Do | WorkKind::DoInstead => WorkKind::Do,
+            WorkKind::Alternative => WorkKind::Alternative,
+            WorkKind::Undo | WorkKind::UndoInstead => WorkKind::Undo,
+            WorkKind::Notice => WorkKind::Notice,
+        }
+    }
+
+    /// The work of this kind for a step; a notice belongs to the whole run.
+    pub fn of_step(self, step: StepIndex) -> Option<Work> {
+        match self {
+            WorkKind::Do => Some(Work::Do(step)),
+            WorkKind::Alternative => Some(Work::Alternative(step)),
+            WorkKind::Undo => Some(Work::Undo(step)),
+            WorkKind::DoInstead => Some(Work::DoInstead(step)),
+            WorkKind::UndoInstead => Some(Work::UndoInstead(step)),
+            WorkKind::Notice => None,
+        }
+    }
+}
+
 impl Work {
+    pub const fn kind(self) -> WorkKind {
+        match self {
+            Work::Do(_) => WorkKind::Do,
+            Work::Alternative(_) => WorkKind::Alternative,
+            Work::Undo(_) => WorkKind::Undo,
+            Work::DoInstead(_) => WorkKind::DoInstead,
+            Work::UndoInstead(_) => WorkKind::UndoInstead,
+            Work::Notice(_) => WorkKind::Notice,
+        }
+    }
+
+    /// The name of its kind.
+    pub const fn name(self) -> &'static str {
+        self.kind().name()
+    }
+
     /// The step that the work belongs to; notices belong to the whole run.
     pub fn step(self) -> Option<StepIndex> {
         match self {
@@ -81,5 +169,21 @@ impl Work {
             Work::DoInstead(step) | Work::UndoInstead(step) => Some(step),
             Work::Notice(_) => None,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_kind_of_work_has_one_name() {
+        for kind in WorkKind::ALL {
+            assert_eq!(WorkKind::parse(kind.name()), Some(kind));
+            assert_eq!(serde_json::to_value(kind).unwrap(), kind.name());
+            let of_step = kind.of_step(StepIndex(3));
+            assert!(of_step.is_none_or(|work| work.kind() == kind && work.step() == Some(StepIndex(3))));
+        }
+        assert_eq!(WorkKind::parse("redo"), None);
     }
 }

@@ -2,7 +2,7 @@
 
 use api_types::{MomentView, RunDetail, RunSummary, StepView, Time};
 use kernel::job::Occurrence;
-use kernel::{Cause, Decision, DoneBy, Fact, Failure, Moment, Request, Run, Step, StepState, Then, UndoneBy};
+use kernel::{Cause, DoneBy, Fact, Failure, Moment, Request, Run, Step, StepState, Then, UndoneBy};
 use schedule::Date;
 use serde_json::value::RawValue;
 use types::{Outcome, PartitionId, RunId, RunStatus, StepIndex, StepName, Timestamp, Work};
@@ -196,16 +196,13 @@ fn moment_view(moment_: &Moment, names: &[StepName]) -> MomentView {
         Fact::CancelAsked { by } => MomentView { by: Some(by.clone()), ..moment("cancel_asked", at) },
         Fact::Undoing { cause } => cause_moment(at, cause, names),
         Fact::Parked { reason } => MomentView { detail: Some(reason.clone()), ..moment("parked", at) },
-        Fact::Decided { decision, by, note } => {
-            let (word, step) = decision_words(decision);
-            MomentView {
-                step: step.map(|step| name_of(step, names)),
-                detail: Some(word.to_owned()),
-                by: Some(by.clone()),
-                note: Some(note.clone()).filter(|note| !note.is_empty()),
-                ..moment("decided", at)
-            }
-        }
+        Fact::Decided { decision, by, note } => MomentView {
+            step: decision.step().map(|step| name_of(step, names)),
+            detail: Some(decision.kind().name().to_owned()),
+            by: Some(by.clone()),
+            note: Some(note.clone()).filter(|note| !note.is_empty()),
+            ..moment("decided", at)
+        },
         Fact::Completed => moment("completed", at),
         Fact::Undone => moment("undone", at),
         Fact::GivenUp => moment("given_up", at),
@@ -213,17 +210,9 @@ fn moment_view(moment_: &Moment, names: &[StepName]) -> MomentView {
 }
 
 fn work_moment(what: &str, at: Timestamp, work: Work, names: &[StepName]) -> MomentView {
-    let word = match work {
-        Work::Do(_) => "do",
-        Work::Alternative(_) => "alternative",
-        Work::Undo(_) => "undo",
-        Work::DoInstead(_) => "do_instead",
-        Work::UndoInstead(_) => "undo_instead",
-        Work::Notice(_) => "notice",
-    };
     MomentView {
         step: work.step().map(|step| name_of(step, names)),
-        work: Some(word.to_owned()),
+        work: Some(work.name().to_owned()),
         ..moment(what, at)
     }
 }
@@ -249,31 +238,20 @@ fn cause_moment(at: Timestamp, cause: &Cause, names: &[StepName]) -> MomentView 
 }
 
 fn outcome_words(outcome: &Outcome) -> (&'static str, Option<u16>, Option<String>) {
-    match outcome {
-        Outcome::Done { status, .. } => ("done", Some(*status), None),
-        Outcome::Refused { status, reason } => ("refused", *status, Some(without_status(*status, reason))),
-        Outcome::Transient { status, reason, .. } => {
-            ("transient", *status, Some(without_status(*status, reason)))
+    let (status, detail) = match outcome {
+        Outcome::Done { status, .. } => (Some(*status), None),
+        Outcome::Refused { status, reason } | Outcome::Transient { status, reason, .. } => {
+            (*status, Some(without_status(*status, reason)))
         }
-        Outcome::Unknown { reason } => ("unknown", None, Some(reason.clone())),
-    }
+        Outcome::Unknown { reason } => (None, Some(reason.clone())),
+    };
+    (outcome.name(), status, detail)
 }
 
 /// The reason of an answer begins with its status; beside the status it would stand there twice.
 fn without_status(status: Option<u16>, reason: &str) -> String {
     let prefix = status.map(|status| format!("{status}: ")).unwrap_or_default();
     reason.strip_prefix(&prefix).unwrap_or(reason).to_owned()
-}
-
-fn decision_words(decision: &Decision) -> (&'static str, Option<StepIndex>) {
-    match decision {
-        Decision::Retry { step } => ("retry", *step),
-        Decision::RetryFrom { step } => ("retry_from", Some(*step)),
-        Decision::Skip { step } => ("skip", Some(*step)),
-        Decision::ByHand { step, .. } => ("by_hand", Some(*step)),
-        Decision::Instead { step, .. } => ("instead", Some(*step)),
-        Decision::GiveUp => ("give_up", None),
-    }
 }
 
 fn name_of(step: StepIndex, names: &[StepName]) -> String {

@@ -6,6 +6,7 @@ use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::registry::Registry;
+use types::OutcomeKind;
 
 mod queues;
 
@@ -18,7 +19,12 @@ pub(crate) struct OutcomeLabel {
 }
 
 /// What an attempt can come to.
-const OUTCOMES: [&str; 4] = ["done", "refused", "transient", "unknown"];
+const OUTCOMES: [&str; 4] = [
+    OutcomeKind::Done.name(),
+    OutcomeKind::Refused.name(),
+    OutcomeKind::Transient.name(),
+    OutcomeKind::Unknown.name(),
+];
 
 /// What the partitions of this process have done since its start, and what they hold now.
 #[derive(Debug, Clone, PartialEq)]
@@ -159,7 +165,7 @@ impl Metrics {
         };
         begin(&metrics.runs, &["completed", "undone", "given_up", "parked"]);
         for attempts in [&metrics.attempts, &metrics.undos] {
-            begin(attempts, &["done", "refused", "transient", "unknown"]);
+            begin(attempts, &OUTCOMES);
         }
         metrics
     }

@@ -122,14 +122,18 @@ pub fn idempotency_key(subject: &Subject, context: &Context, work: Work) -> Stri
         Subject::Job(_) => STEP,
     };
     match work {
-        Work::Do(step) => format!("{run}/{}/do", name(step)),
-        Work::Alternative(step) => format!("{run}/{}/alternative", name(step)),
-        Work::Undo(step) => format!("{run}/{}/undo", name(step)),
-        Work::DoInstead(step) => format!("{run}/{}/do-instead/{}", name(step), context.parked_count),
-        Work::UndoInstead(step) => format!("{run}/{}/undo-instead/{}", name(step), context.parked_count),
-        Work::Notice(Notice::Completed) => format!("{run}/notice/completed"),
-        Work::Notice(Notice::Undone) => format!("{run}/notice/undone"),
-        Work::Notice(Notice::Parked) => format!("{run}/notice/parked/{}", context.parked_count),
+        Work::Do(step) | Work::Alternative(step) | Work::Undo(step) => {
+            format!("{run}/{}/{}", name(step), work.name())
+        }
+        Work::DoInstead(step) | Work::UndoInstead(step) => {
+            format!("{run}/{}/{}/{}", name(step), work.name().replace('_', "-"), context.parked_count)
+        }
+        Work::Notice(notice @ (Notice::Completed | Notice::Undone)) => {
+            format!("{run}/notice/{}", notice.name())
+        }
+        Work::Notice(Notice::Parked) => {
+            format!("{run}/notice/{}/{}", Notice::Parked.name(), context.parked_count)
+        }
     }
 }
 

@@ -59,11 +59,12 @@ fn attempt_of(at: Timestamp, attempt: &Attempt) -> Value {
         "answer": attempt.answer,
     });
     let Some(end) = &attempt.end else { return line };
-    let (outcome, status, detail) = match &end.outcome {
-        Outcome::Done { status, .. } => ("done", Some(*status), None),
-        Outcome::Refused { status, reason } => ("refused", *status, Some(reason)),
-        Outcome::Transient { status, reason, .. } => ("transient", *status, Some(reason)),
-        Outcome::Unknown { reason } => ("unknown", None, Some(reason)),
+    let (status, detail) = match &end.outcome {
+        Outcome::Done { status, .. } => (Some(*status), None),
+        Outcome::Refused { status, reason } | Outcome::Transient { status, reason, .. } => {
+            (*status, Some(reason))
+        }
+        Outcome::Unknown { reason } => (None, Some(reason)),
     };
     let (then, retry_at) = match end.then {
         Then::Done => ("done", None),
@@ -72,7 +73,7 @@ fn attempt_of(at: Timestamp, attempt: &Attempt) -> Value {
         Then::Failed => ("failed", None),
     };
     line["took_ms"] = json!(end.at.since(at).as_ms());
-    line["outcome"] = json!(outcome);
+    line["outcome"] = json!(end.outcome.name());
     line["status"] = json!(status);
     line["detail"] = json!(detail);
     line["then"] = json!(then);

@@ -4,7 +4,7 @@ use api_types::Time;
 use kernel::job::Job;
 use kernel::{Run, StepState};
 use serde_json::{Value, json};
-use types::{JobState, Outcome, RunStatus, Timestamp};
+use types::{JobState, Outcome, OutcomeKind, RunStatus, Timestamp};
 
 use super::shown;
 use crate::screen::{Screen, Tone};
@@ -50,7 +50,12 @@ impl Calls {
 
     fn named(&self) -> [(&'static str, usize); 4] {
         let Calls { done, refused, transient, unknown } = *self;
-        [("done", done), ("refused", refused), ("transient", transient), ("unknown", unknown)]
+        [
+            (OutcomeKind::Done.name(), done),
+            (OutcomeKind::Refused.name(), refused),
+            (OutcomeKind::Transient.name(), transient),
+            (OutcomeKind::Unknown.name(), unknown),
+        ]
     }
 
     fn describe(&self) -> String {

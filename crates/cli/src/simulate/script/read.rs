@@ -4,7 +4,7 @@ use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue};
 use jiff::tz::TimeZone;
 use outbound::Answer;
-use types::Timestamp;
+use types::{Timestamp, WorkKind};
 use workflow::document::{Field, Fields, Kind, Report, root};
 use workflow::{Problems, did_you_mean, document};
 
@@ -23,7 +23,8 @@ pub struct Known {
 const SCRIPT: [&str; 4] = ["time_zone", "default", "services", "sortie_down"];
 const RULE: [&str; 7] = ["step", "work", "method", "path", "during", "answers", "repeat"];
 const ANSWER: [&str; 6] = ["status", "body", "headers", "fault", "latency", "times"];
-const WORKS: [&str; 4] = ["do", "alternative", "undo", "notice"];
+const WORKS: [&str; 4] =
+    [WorkKind::Do.name(), WorkKind::Alternative.name(), WorkKind::Undo.name(), WorkKind::Notice.name()];
 /// Answers of one rule, repetitions included.
 const ANSWERS_MAX: usize = 10_000;
 

@@ -96,7 +96,7 @@ fn state(state: BulkState) -> &'static str {
 
 /// What is done, in words.
 fn action(bulk: &BulkView) -> String {
-    let decision = bulk.decision.map(|decision| draft::decision_word(decision).replace('_', " "));
+    let decision = bulk.decision.map(|decision| decision.name().replace('_', " "));
     let step = bulk.step.as_ref().map(|step| format!("step {step}"));
     let parts = [Some(draft::action_text(bulk.action).to_owned()), decision, step];
     parts.into_iter().flatten().collect::<Vec<_>>().join(", ")

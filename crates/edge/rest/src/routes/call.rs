@@ -9,7 +9,7 @@ use journal::Journal;
 use kernel::job::Occurrence;
 use kernel::{Fact, Run};
 use serde::Deserialize;
-use types::{StepIndex, Work};
+use types::{StepIndex, Work, WorkKind};
 
 use super::json;
 use crate::access::Permission;
@@ -17,49 +17,12 @@ use crate::api::{Api, Found};
 use crate::entrance::run_id;
 use crate::error::ApiError;
 
-/// Which of a step's works is asked about.
-#[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "snake_case")]
-enum Asked {
-    #[default]
-    Do,
-    Alternative,
-    Undo,
-    DoInstead,
-    UndoInstead,
-}
-
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct CallQuery {
     #[serde(default)]
-    work: Asked,
+    work: WorkKind,
     attempt: Option<u32>,
-}
-
-impl Asked {
-    const ALL: [Asked; 5] =
-        [Asked::Do, Asked::Alternative, Asked::Undo, Asked::DoInstead, Asked::UndoInstead];
-
-    fn of(self, step: StepIndex) -> Work {
-        match self {
-            Asked::Do => Work::Do(step),
-            Asked::Alternative => Work::Alternative(step),
-            Asked::Undo => Work::Undo(step),
-            Asked::DoInstead => Work::DoInstead(step),
-            Asked::UndoInstead => Work::UndoInstead(step),
-        }
-    }
-
-    fn word(self) -> &'static str {
-        match self {
-            Asked::Do => "do",
-            Asked::Alternative => "alternative",
-            Asked::Undo => "undo",
-            Asked::DoInstead => "do_instead",
-            Asked::UndoInstead => "undo_instead",
-        }
-    }
 }
 
 pub(super) async fn show<J: Journal>(
@@ -69,7 +32,7 @@ pub(super) async fn show<J: Journal>(
     asked: Result<Query<CallQuery>, axum::extract::rejection::QueryRejection>,
 ) -> Result<Response, ApiError> {
     api.allow(&headers, Permission::Read)?;
-    let Query(CallQuery { work: asked, attempt }) =
+    let Query(CallQuery { work: kind, attempt }) =
         asked.map_err(|error| ApiError::BadRequest(error.body_text()))?;
     let id = run_id(&id)?;
     let (run, reason) = match api.find(&id).await? {
@@ -90,21 +53,22 @@ pub(super) async fn show<J: Journal>(
     })?;
     let index = StepIndex(index as u16);
     let subject = subject(&api, &run)?;
-    let works: Vec<Asked> =
-        Asked::ALL.into_iter().filter(|asked| has(&subject, &run, asked.of(index))).collect();
-    if !works.contains(&asked) {
-        let word = asked.word();
-        return Err(ApiError::NotFound(format!("work: there is no {word} of step {step}")));
+    let work = kind
+        .of_step(index)
+        .ok_or_else(|| ApiError::BadRequest(format!("work: a {} does not belong to a step", kind.name())))?;
+    let works = WorkKind::ALL.into_iter().filter_map(|kind| kind.of_step(index));
+    let works: Vec<Work> = works.filter(|work| has(&subject, &run, *work)).collect();
+    if !works.contains(&work) {
+        return Err(ApiError::NotFound(format!("work: there is no {} of step {step}", work.name())));
     }
-    let work = asked.of(index);
     let attempt = attempt.unwrap_or_else(|| newest_attempt(&run, work));
     let mut context = Context::of(&run, work, reason);
     context.parked_count = parked_before(&run, work);
     let sent = (api.calls)(&subject, &context, work, attempt);
     Ok(json(&CallView {
         step,
-        work: asked.word().to_owned(),
-        works: works.into_iter().map(|asked| asked.word().to_owned()).collect(),
+        work: work.name().to_owned(),
+        works: works.into_iter().map(|work| work.name().to_owned()).collect(),
         attempt,
         idempotency_key: idempotency_key(&subject, &context, work),
         sent,

@@ -202,12 +202,7 @@ impl<J: Journal> Partition<J> {
     }
 
     pub(super) fn count_outcome(&self, work: Work, outcome: &Outcome) {
-        let outcome = match outcome {
-            Outcome::Done { .. } => "done",
-            Outcome::Refused { .. } => "refused",
-            Outcome::Transient { .. } => "transient",
-            Outcome::Unknown { .. } => "unknown",
-        };
+        let outcome = outcome.name();
         let family = match work {
             Work::Undo(_) | Work::UndoInstead(_) => &self.shared.metrics.undos,
             Work::Do(_) | Work::Alternative(_) | Work::DoInstead(_) | Work::Notice(_) => {

@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 use bytes::Bytes;
 use serde::Serialize;
 use serde_json::value::RawValue;
-use types::plan::Notice;
 use types::{Message, Outcome, Work};
 
 use super::{Errand, Inner};
@@ -170,8 +169,8 @@ fn message(errand: &Errand<'_>) -> Result<Message, String> {
         body = serde_json::to_vec(&told).expect("plain data is JSON");
     }
     let label = match errand.work {
-        Work::Notice(Notice::Undone) => "undone",
-        _ => "parked",
+        Work::Notice(notice) => notice.name(),
+        work => work.name(),
     };
     Ok(Message {
         // One for each run, so that a queue with sessions takes it as well.

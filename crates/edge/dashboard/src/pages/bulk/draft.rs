@@ -26,20 +26,15 @@ const ACTIONS: [(BulkAction, &str, &str); 4] = [
     (BulkAction::Rerun, "rerun", "Run again"),
 ];
 
-const DECISIONS: [(DecisionKind, &str, &str); 3] = [
-    (DecisionKind::Skip, "skip", "skip the step"),
-    (DecisionKind::ByHand, "by_hand", "the step was done by hand"),
-    (DecisionKind::GiveUp, "give_up", "give up"),
+const DECISIONS: [(DecisionKind, &str); 3] = [
+    (DecisionKind::Skip, "skip the step"),
+    (DecisionKind::ByHand, "the step was done manually"),
+    (DecisionKind::GiveUp, "give up"),
 ];
 
 pub(super) fn action_text(action: BulkAction) -> &'static str {
     let found = ACTIONS.iter().find(|(kind, _, _)| *kind == action);
     found.map_or("", |(_, _, text)| *text)
-}
-
-pub(super) fn decision_word(decision: DecisionKind) -> &'static str {
-    let found = DECISIONS.iter().find(|(kind, _, _)| *kind == decision);
-    found.map_or("", |(_, word, _)| *word)
 }
 
 impl Draft {
@@ -78,8 +73,8 @@ impl Draft {
         let (action, _, _) = *action.ok_or_else(|| wrong("action", "choose one of the list"))?;
         let is_resolve = action == BulkAction::Resolve;
         let decision = self.value("decision").filter(|_| is_resolve).map(|asked| {
-            let found = DECISIONS.iter().find(|(_, word, _)| *word == asked);
-            found.map(|(kind, _, _)| *kind).ok_or_else(|| wrong("decision", "choose one of the list"))
+            let found = DECISIONS.iter().find(|(kind, _)| kind.name() == asked);
+            found.map(|(kind, _)| *kind).ok_or_else(|| wrong("decision", "choose one of the list"))
         });
         let decision = decision.transpose()?;
         let rate = self
@@ -183,7 +178,7 @@ impl Draft {
 
     fn decision(&self) -> Markup {
         let none = [("", "–")];
-        let decisions = DECISIONS.map(|(_, word, text)| (word, text));
+        let decisions = DECISIONS.map(|(kind, text)| (kind.name(), text));
         let all: Vec<(&str, &str)> = none.into_iter().chain(decisions).collect();
         html! {
             (self.choice("decision", "Decision", "With “decide on”.", &all))

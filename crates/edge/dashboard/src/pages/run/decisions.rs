@@ -23,13 +23,13 @@ pub(crate) struct Typed {
 }
 
 /// The decisions, in the order in which they are offered.
-const DECISIONS: [(DecisionKind, &str, &str); 6] = [
-    (DecisionKind::Retry, "retry", "Retry"),
-    (DecisionKind::RetryFrom, "retry_from", "Retry from here"),
-    (DecisionKind::Skip, "skip", "Skip"),
-    (DecisionKind::ByHand, "by_hand", "Done by hand"),
-    (DecisionKind::Instead, "instead", "Call instead"),
-    (DecisionKind::GiveUp, "give_up", "Give up"),
+const DECISIONS: [(DecisionKind, &str); 6] = [
+    (DecisionKind::Retry, "Retry"),
+    (DecisionKind::RetryFrom, "Retry from here"),
+    (DecisionKind::Skip, "Skip"),
+    (DecisionKind::ByHand, "Done by hand"),
+    (DecisionKind::Instead, "Call instead"),
+    (DecisionKind::GiveUp, "Give up"),
 ];
 
 const NOTE_HINT: &str = "Kept in the timeline.";
@@ -100,9 +100,9 @@ fn step_form(
                 }))
             }
             div.actions {
-                @for (kind, word, text) in DECISIONS {
+                @for (kind, text) in DECISIONS {
                     @if is_of_step(kind, is_back) {
-                        button type="submit" name="decision" value=(word) class=[(kind == DecisionKind::Retry).then_some("primary")] {
+                        button type="submit" name="decision" value=(kind.name()) class=[(kind == DecisionKind::Retry).then_some("primary")] {
                             (text)
                         }
                     }
@@ -199,8 +199,8 @@ pub(crate) async fn decide(visit: &Visit, id: &str) -> Result<Result<String, Typ
 
 /// The decision as the API takes it, and what is said when it was taken; or what is wrong with the form.
 fn request(word: &str, typed: &Typed) -> Result<(DecisionRequest, String), String> {
-    let found = DECISIONS.iter().find(|(_, name, _)| *name == word);
-    let (decision, _, text) = *found.ok_or_else(|| format!("decision: there is no '{word}'"))?;
+    let found = DECISIONS.iter().find(|(kind, _)| kind.name() == word);
+    let (decision, text) = *found.ok_or_else(|| format!("decision: there is no '{word}'"))?;
     if typed.note.is_empty() && decision.needs_note() {
         return Err("note: say why; it is kept in the run's timeline".to_owned());
     }

@@ -1,7 +1,7 @@
 //! A run over time: which attempt was when, laid out on one axis. What it looks like is told elsewhere.
 
 use api_types::{MomentView, RunDetail};
-use types::{RunStatus, Timestamp};
+use types::{OutcomeKind, RunStatus, Timestamp, WorkKind};
 
 /// A run laid out. Places and widths are parts of a hundred of the axis.
 #[derive(Debug, Clone, PartialEq)]
@@ -150,11 +150,11 @@ pub(crate) fn attempts(timeline: &[MomentView]) -> Vec<Attempt> {
 }
 
 fn end(outcome: Option<&str>) -> End {
-    match outcome {
-        Some("done") => End::Done,
-        Some("refused") => End::Refused,
-        Some("transient") => End::Transient,
-        _ => End::Unknown,
+    match outcome.and_then(OutcomeKind::parse) {
+        Some(OutcomeKind::Done) => End::Done,
+        Some(OutcomeKind::Refused) => End::Refused,
+        Some(OutcomeKind::Transient) => End::Transient,
+        Some(OutcomeKind::Unknown) | None => End::Unknown,
     }
 }
 
@@ -162,28 +162,28 @@ impl End {
     pub(crate) fn word(self) -> &'static str {
         match self {
             End::Running => "running",
-            End::Done => "done",
-            End::Refused => "refused",
-            End::Transient => "transient",
-            End::Unknown => "unknown",
+            End::Done => OutcomeKind::Done.name(),
+            End::Refused => OutcomeKind::Refused.name(),
+            End::Transient => OutcomeKind::Transient.name(),
+            End::Unknown => OutcomeKind::Unknown.name(),
         }
     }
 }
 
 impl Lane {
     fn of(work: &str) -> Lane {
-        match work {
-            "undo" | "undo_instead" => Lane::Undo,
-            "alternative" => Lane::Alternative,
+        match WorkKind::parse(work).map(WorkKind::declared) {
+            Some(WorkKind::Undo) => Lane::Undo,
+            Some(WorkKind::Alternative) => Lane::Alternative,
             _ => Lane::Do,
         }
     }
 
     pub(crate) fn word(self) -> &'static str {
         match self {
-            Lane::Do => "do",
-            Lane::Alternative => "alternative",
-            Lane::Undo => "undo",
+            Lane::Do => WorkKind::Do.name(),
+            Lane::Alternative => WorkKind::Alternative.name(),
+            Lane::Undo => WorkKind::Undo.name(),
         }
     }
 }
