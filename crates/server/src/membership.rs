@@ -88,7 +88,7 @@ impl Membership {
     pub fn join(
         self,
         engine: Engine,
-        control: Control<AnyJournal>,
+        control: Control,
         journal: Arc<AnyJournal>,
         region: RegionState,
     ) -> Joined {
@@ -113,7 +113,7 @@ impl Joined {
 
 /// Follows what others do.
 struct Follower {
-    control: Control<AnyJournal>,
+    control: Control,
     engine: Engine,
     directory: Directory,
     /// Whether this region is active.

@@ -14,7 +14,6 @@ use vault::Vault;
 
 use crate::config::{Config, ConfigError};
 use crate::descriptors::Descriptors;
-use crate::journals::AnyJournal;
 use crate::others::Others;
 use crate::post::Postman;
 use crate::starter::WorkflowStarter;
@@ -57,10 +56,10 @@ impl Outbound {
         &self,
         config: &Config,
         engine: &Engine,
-        ingest: &Arc<Ingest<AnyJournal>>,
+        ingest: &Arc<Ingest>,
         catalogs: &Catalogs,
         metrics: &mut Registry,
-    ) -> sources::Parts<AnyJournal> {
+    ) -> sources::Parts {
         sources::Parts {
             engine: engine.clone(),
             ingest: ingest.clone(),

@@ -13,7 +13,7 @@ use crate::journals::AnyJournal;
 
 pub(crate) struct Owner {
     engine: Engine,
-    control: Control<AnyJournal>,
+    control: Control,
     journal: Arc<AnyJournal>,
     lost: watch::Sender<u64>,
     /// The region's epoch.
@@ -25,7 +25,7 @@ pub(crate) struct Owner {
 impl Owner {
     pub fn new(
         engine: Engine,
-        control: Control<AnyJournal>,
+        control: Control,
         journal: Arc<AnyJournal>,
         region: watch::Receiver<u64>,
     ) -> Owner {

@@ -7,7 +7,7 @@ use engine::jobs::JobReader;
 use engine::{Applied, ApplyError, Control, ControlError, Engine};
 use host::Clock;
 use ingest::{Admission, Ingest};
-use journal::OpenError;
+use journal::{DynJournal, OpenError};
 use journal_nats::preflight::Survey;
 use journal_nats::regions::Regions;
 use prometheus_client::registry::Registry;
@@ -43,7 +43,7 @@ const CALLS_PATIENCE: Duration = Duration::from_secs(30);
 pub struct Running {
     server: Server,
     engine: Engine,
-    api: Api<AnyJournal>,
+    api: Api,
     view: View,
     journal: Arc<AnyJournal>,
     housekeeping: JoinHandle<()>,
@@ -128,7 +128,7 @@ pub async fn start_with_clock(config: Config, clock: Clock) -> Result<Running, S
     let following = host::spawn("services by hand", by_hand.clone().keep_following());
     let performer = outbound.performer;
     let api = Api::new(Parts {
-        journal: journal.clone(),
+        journal: DynJournal::new(journal.clone()),
         ingest,
         engine: engine.clone(),
         control: control.clone(),
@@ -169,7 +169,7 @@ struct Ground {
     journal: Arc<AnyJournal>,
     listener: TcpListener,
     view: View,
-    control: Control<AnyJournal>,
+    control: Control,
     vault: Arc<Vault>,
     metrics: Registry,
     /// When it is one of several.
@@ -225,7 +225,7 @@ fn unheard(config: &Config, source: std::io::Error) -> StartError {
 
 /// The workflows that others change. Whoever knows none yet would deny those that there are, so it looks first; a region
 /// that stands by may have none to look at.
-async fn follow(journal: &Arc<AnyJournal>, clock: &Clock) -> Control<AnyJournal> {
+async fn follow(journal: &Arc<AnyJournal>, clock: &Clock) -> Control {
     let control = Control::follow(journal.clone(), clock.clone());
     if let Err(error) = control.look().await {
         tracing::warn!(%error, "the workflows are not known yet");
@@ -282,7 +282,7 @@ fn door(
     ids: &Arc<Ids>,
     clock: &Clock,
     metrics: &mut Registry,
-) -> Arc<Ingest<AnyJournal>> {
+) -> Arc<Ingest> {
     Arc::new(Ingest::new(
         journal.clone(),
         view.clone(),

@@ -8,11 +8,10 @@ use outbound::{StartError, StartRequest, Starter, Starting};
 use sources::{HandedIn, Holders};
 use types::{RunId, Span, WorkflowName};
 
-use crate::journals::AnyJournal;
 use crate::others::Others;
 
 pub(crate) struct WorkflowStarter {
-    pub ingest: Arc<Ingest<AnyJournal>>,
+    pub ingest: Arc<Ingest>,
     pub catalogs: Catalogs,
     pub others: Option<Others>,
 }

@@ -27,8 +27,8 @@ use crate::world::{Death, Sim};
 /// A running process.
 pub struct Process {
     pub engine: Engine,
-    pub ingest: Ingest<Watched>,
-    pub control: Control<Watched>,
+    pub ingest: Ingest,
+    pub control: Control,
     pub view: View,
     pub jobs: JobReader,
     partitions: u16,

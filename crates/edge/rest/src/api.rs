@@ -9,7 +9,7 @@ use engine::jobs::JobReader;
 use engine::{Applied, ApplyError, Catalog, CommandError, Context, Control, Engine, Entry, Subject, archive};
 use host::Clock;
 use ingest::Ingest;
-use journal::Journal;
+use journal::{DynJournal, Journal};
 use kernel::job::{self, Occurrence};
 use kernel::{Request, Run};
 use prometheus_client::registry::Registry;
@@ -30,11 +30,11 @@ use crate::region::RegionDesk;
 use crate::show;
 
 /// The parts that the API speaks for.
-pub struct Parts<J> {
-    pub journal: Arc<J>,
-    pub ingest: Arc<Ingest<J>>,
+pub struct Parts {
+    pub journal: DynJournal,
+    pub ingest: Arc<Ingest>,
     pub engine: Engine,
-    pub control: Control<J>,
+    pub control: Control,
     pub view: View,
     pub ids: Arc<Ids>,
     pub access: Access,
@@ -71,8 +71,9 @@ pub type Calls = Box<dyn Fn(&Subject, &Context, Work, u32) -> SentView + Send + 
 const PEER_NAME: &str = "sortie";
 
 /// The API. Cheap to clone.
-pub struct Api<J> {
-    parts: Arc<Parts<J>>,
+#[derive(Clone)]
+pub struct Api {
+    parts: Arc<Parts>,
     /// What this instance knows itself by, and others with it where there are others.
     pub(crate) inner: PeerSecret,
     pub(crate) bulks: Bulks,
@@ -83,22 +84,9 @@ pub struct Api<J> {
     pub(crate) end: End,
 }
 
-impl<J> Clone for Api<J> {
-    fn clone(&self) -> Api<J> {
-        Api {
-            parts: self.parts.clone(),
-            inner: self.inner.clone(),
-            bulks: self.bulks.clone(),
-            changing_queues: self.changing_queues.clone(),
-            records: self.records.clone(),
-            end: self.end.clone(),
-        }
-    }
-}
-
-impl<J> std::ops::Deref for Api<J> {
-    type Target = Parts<J>;
-    fn deref(&self) -> &Parts<J> {
+impl std::ops::Deref for Api {
+    type Target = Parts;
+    fn deref(&self) -> &Parts {
         &self.parts
     }
 }
@@ -120,8 +108,8 @@ impl Found {
     }
 }
 
-impl<J: Journal> Api<J> {
-    pub fn new(mut parts: Parts<J>) -> Api<J> {
+impl Api {
+    pub fn new(mut parts: Parts) -> Api {
         let inner = parts.peer.clone().unwrap_or_else(PeerSecret::fresh);
         let bulks = Bulks::register(&mut parts.metrics);
         Api {
@@ -324,7 +312,7 @@ impl<J: Journal> Api<J> {
     }
 }
 
-impl<J: Journal> Api<J> {
+impl Api {
     /// Applies a workflow from inside the process.
     pub async fn apply(&self, source: &str, by: &str) -> Result<Applied, ApplyError> {
         self.control.apply(source, by, None).await

@@ -10,7 +10,6 @@ mod query;
 use axum::body::Body;
 use http::request::Parts;
 use http::{HeaderMap, Method, Request, Response, StatusCode, Uri};
-use journal::Journal;
 use kernel::job::Collection;
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use schedule::{Dialect, FrontEnd, Page};
@@ -44,7 +43,7 @@ struct Ask {
     dialect: Dialect,
 }
 
-impl<J: Journal> Api<J> {
+impl Api {
     pub(crate) async fn azure(&self, place: Place, request: Request<Payload>) -> Response<Body> {
         self.answer_azure(place, request).await.unwrap_or_else(AzureError::into_response)
     }

@@ -13,7 +13,6 @@ mod select;
 
 use api_types::{BulkFailure, BulkState, BulkView, Time};
 use engine::{Document, Expected, KeepError};
-use journal::Journal;
 use serde::{Deserialize, Serialize};
 use types::Timestamp;
 
@@ -128,7 +127,7 @@ impl Bulk {
     }
 }
 
-impl<J: Journal> Api<J> {
+impl Api {
     /// Every bulk that is known, newest first.
     pub(crate) fn all_bulks(&self) -> Vec<BulkView> {
         let shelves = self.control.documents().load();

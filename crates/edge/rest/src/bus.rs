@@ -17,7 +17,6 @@ use engine::queues::{
 };
 use http::header::{CONTENT_TYPE, HOST, LOCATION};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, StatusCode};
-use journal::Journal;
 use kernel::queue::{Settle, Shelf};
 use serde_json::{Map, Value};
 use tokio::sync::watch;
@@ -76,7 +75,7 @@ pub(crate) fn nothing_received() -> Response<Body> {
     empty(StatusCode::NO_CONTENT)
 }
 
-impl<J: Journal> Api<J> {
+impl Api {
     /// Answers a request to the bus. Whoever waits for a message is told when the server stops.
     pub(crate) async fn bus(
         &self,

@@ -3,7 +3,6 @@
 use axum::body::Body;
 use cluster::{InstanceId, Member, Place};
 use http::{HeaderMap, Method, Response};
-use journal::Journal;
 use types::PartitionId;
 use view::Standing;
 
@@ -14,7 +13,7 @@ use crate::error::ApiError;
 use crate::passage::PassError;
 use crate::peer::{ON_BEHALF, PEER};
 
-impl<J: Journal> Api<J> {
+impl Api {
     /// Whether a request about a partition is answered here. One that is being let go can still be looked at.
     pub(crate) fn is_here(&self, partition: PartitionId, method: &Method) -> bool {
         if partition == PartitionId::CONTROL {

@@ -8,7 +8,6 @@ use axum::response::IntoResponse;
 use bytes::Bytes;
 use http::header::AUTHORIZATION;
 use http::{HeaderMap, Method, Request, Response};
-use journal::Journal;
 use tokio::sync::watch;
 use tower_service::Service;
 use types::PartitionId;
@@ -30,21 +29,16 @@ use crate::region;
 use crate::routes;
 
 /// What answers requests, per connection.
-pub(crate) struct Desk<J> {
-    pub api: Api<J>,
+#[derive(Clone)]
+pub(crate) struct Desk {
+    pub api: Api,
     router: Router,
     /// Told when the server stops: whoever waits for a message is let go.
     stopping: watch::Receiver<bool>,
 }
 
-impl<J> Clone for Desk<J> {
-    fn clone(&self) -> Desk<J> {
-        Desk { api: self.api.clone(), router: self.router.clone(), stopping: self.stopping.clone() }
-    }
-}
-
-impl<J: Journal> Desk<J> {
-    pub(crate) fn new(api: Api<J>, stopping: watch::Receiver<bool>) -> Desk<J> {
+impl Desk {
+    pub(crate) fn new(api: Api, stopping: watch::Receiver<bool>) -> Desk {
         Desk { router: routes::router(api.clone()), api, stopping }
     }
 

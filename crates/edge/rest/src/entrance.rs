@@ -12,7 +12,6 @@ use engine::Entry;
 use http::header::{CONTENT_TYPE, LOCATION};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, StatusCode};
 use ingest::{Elsewhere, Offer, Submitted, Target};
-use journal::Journal;
 use types::{RunId, RunStatus};
 
 use crate::access::Permission;
@@ -54,7 +53,7 @@ pub(crate) fn door<'a>(method: &Method, path: &'a str) -> Option<Door<'a>> {
     }
 }
 
-impl<J: Journal> Api<J> {
+impl Api {
     pub(crate) async fn enter(
         &self,
         door: Door<'_>,

@@ -6,7 +6,6 @@ use bytes::Bytes;
 use futures_util::future::join_all;
 use http::{HeaderMap, Method, Response, StatusCode};
 use http_body_util::BodyExt;
-use journal::Journal;
 use types::PartitionId;
 
 use crate::api::Api;
@@ -18,14 +17,14 @@ use crate::holds::Holds;
 use crate::merge;
 use crate::passage::FORWARDED;
 
-impl<J> Api<J> {
+impl Api {
     /// Whether a request was passed on by another instance, which puts the parts of a list together.
     pub(crate) fn is_part(&self, headers: &HeaderMap) -> bool {
         !self.directory.is_alone() && headers.contains_key(FORWARDED)
     }
 }
 
-impl<J: Journal> Api<J> {
+impl Api {
     /// What all others have of a list, asked for by this instance itself. All of it or nothing.
     pub(crate) async fn parts_of_others(&self, uri: &str) -> Result<Vec<Bytes>, ApiError> {
         if self.directory.is_alone() {
@@ -58,7 +57,7 @@ struct Parts {
     missing: Vec<PartitionId>,
 }
 
-impl<J: Journal> Desk<J> {
+impl Desk {
     /// Answers with a list of everything there is. A part that nobody holds is waited for; then the list is refused
     /// rather than given without it.
     pub(crate) async fn gather(&self, list: List, mut errand: Errand) -> Result<Response<Body>, ApiError> {

@@ -10,7 +10,6 @@ mod secrets;
 use std::collections::BTreeSet;
 
 use engine::jobs::{JobAnswer, JobCommand};
-use journal::Journal;
 use kernel::job::{self, Collection, Draft, Expect, Job, JobRejection, Tally};
 use serde_json::Value;
 use types::{JobState, Key, RunId, Span, Ticks, Uid};
@@ -66,7 +65,7 @@ const RACES_MAX: usize = 8;
 /// How often jobs are read before their counters are shown as they are.
 const GLANCES_MAX: usize = 16;
 
-impl<J: Journal> Api<J> {
+impl Api {
     pub(crate) fn job(&self, collection: &Collection, name: &str) -> Result<Job, JobsError> {
         Ok(self.jobs.job(collection, name)?.ok_or(JobRejection::NoJob)?)
     }

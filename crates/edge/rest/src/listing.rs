@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 
 use api_types::{RunPage, RunSummary};
-use journal::Journal;
 use kernel::{Run, State};
 use types::{RunStatus, Timestamp};
 use view::RunQuery;
@@ -27,7 +26,7 @@ enum Cursor {
 const BAD_CURSOR: &str = "cursor: not one that this list has handed out; start again without it";
 
 /// One page of the runs that a query selects.
-pub(crate) async fn page<J: Journal>(api: &Api<J>, query: RunQuery) -> Result<RunPage, ApiError> {
+pub(crate) async fn page(api: &Api, query: RunQuery) -> Result<RunPage, ApiError> {
     if query.status == Some(RunStatus::Accepted) {
         let text = "status: accepted requests wait in the inbox and are not listed; see /v1/partitions for their number";
         return Err(ApiError::BadRequest(text.to_owned()));
@@ -92,8 +91,8 @@ fn parse_cursor(text: &str) -> Result<Cursor, ApiError> {
 }
 
 /// Up to one more than the limit, so that the caller sees whether there are more.
-async fn live<J: Journal>(
-    api: &Api<J>,
+async fn live(
+    api: &Api,
     query: &RunQuery,
     after: Option<(Timestamp, String)>,
 ) -> Result<Vec<RunSummary>, ApiError> {
@@ -151,7 +150,7 @@ fn last<P: Ord, T>(all: impl Iterator<Item = (P, T)>, count: usize) -> impl Iter
     found.into_values().rev()
 }
 
-async fn ended<J: Journal>(api: &Api<J>, query: RunQuery) -> Result<RunPage, ApiError> {
+async fn ended(api: &Api, query: RunQuery) -> Result<RunPage, ApiError> {
     if query.status.is_some_and(|status| !status.is_final()) {
         return Ok(RunPage { items: Vec::new(), next: None });
     }

@@ -4,7 +4,6 @@ use axum::body::Body;
 use cluster::{Member, Place};
 use futures_util::future::join_all;
 use http::{Response, StatusCode};
-use journal::Journal;
 use types::RunId;
 
 use crate::concern::likeliest;
@@ -35,7 +34,7 @@ enum Round {
     Unsure,
 }
 
-impl<J: Journal> Desk<J> {
+impl Desk {
     /// Answers a request about a run, by whoever has it. That there is none is said when every partition was asked.
     pub(crate) async fn look_up(&self, id: &RunId, mut errand: Errand) -> Result<Response<Body>, ApiError> {
         while errand.look(&self.api.directory).await {

@@ -10,7 +10,6 @@ use api_types::{
     Time,
 };
 use engine::jobs::ReadJobError;
-use journal::Journal;
 use tokio::sync::{Mutex, watch};
 use tokio::time::Instant;
 use types::{Span, Timestamp};
@@ -86,7 +85,7 @@ impl KnownRegion {
 }
 
 /// Looks once a second until the server stops.
-pub(crate) async fn record<J: Journal>(api: Api<J>, mut stopped: watch::Receiver<bool>) {
+pub(crate) async fn record(api: Api, mut stopped: watch::Receiver<bool>) {
     let mut looks = tokio::time::interval(LOOK_EVERY);
     looks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     loop {
@@ -99,7 +98,7 @@ pub(crate) async fn record<J: Journal>(api: Api<J>, mut stopped: watch::Receiver
     }
 }
 
-impl<J: Journal> Api<J> {
+impl Api {
     fn reading(&self) -> Reading {
         let (ingest, engine) = (self.ingest.reading(), self.engine.reading());
         Reading {

@@ -10,7 +10,6 @@ use engine::{Catalog, CommandError, Entry};
 use http::header::CONTENT_TYPE;
 use http::{HeaderValue, Method, Request, Response, StatusCode};
 use ingest::limits::BODY_BYTES_MAX;
-use journal::Journal;
 use kernel::{Command, Rejection};
 use serde_json::{Map, Value};
 use types::{PartitionId, RunId};
@@ -41,7 +40,7 @@ fn methods(entry: &Entry) -> &'static str {
     }
 }
 
-impl<J: Journal> Api<J> {
+impl Api {
     pub(crate) async fn own_route(
         &self,
         entry: &Entry,

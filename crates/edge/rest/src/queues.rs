@@ -7,7 +7,6 @@ use api_types::{MessagePage, NamePage, QueueView, TopicView};
 use engine::limits::{RECEIVED_BYTES_MAX, RECEIVED_MAX, REDRIVEN_MAX};
 use engine::queues::{QueueAnswer, QueueCommand, QueueError, partition_of};
 use http::Method;
-use journal::Journal;
 use kernel::job::Expect;
 use kernel::queue::{Entity, MessageNo, QueueRef, QueueRejection, Queues, Shelf};
 use serde_json::Value;
@@ -37,7 +36,7 @@ impl From<QueueRejection> for ApiError {
     }
 }
 
-impl<J: Journal> Api<J> {
+impl Api {
     pub(crate) async fn list_queues(&self, part: Part) -> Result<NamePage<QueueView>, ApiError> {
         let all = self.gather(&part, |queues, name, entity| match entity {
             Entity::Queue(_) => show::queue(queues, &QueueRef::queue(name.clone())).ok(),

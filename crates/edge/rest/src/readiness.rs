@@ -6,8 +6,6 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use journal::Journal;
-
 use crate::api::Api;
 
 /// Why it cannot.
@@ -41,7 +39,7 @@ impl Unready {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct End(Arc<AtomicBool>);
 
-impl<J: Journal> Api<J> {
+impl Api {
     /// From now on clients should go to others; whoever comes is still answered.
     pub fn begin_to_end(&self) {
         self.end.0.store(true, Ordering::Relaxed);

@@ -9,7 +9,6 @@ use http::Request;
 use hyper::body::Incoming;
 use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
-use journal::Journal;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinHandle;
@@ -34,7 +33,7 @@ pub struct Server {
 }
 
 /// Begins to listen.
-pub async fn serve<J: Journal>(listener: TcpListener, api: Api<J>) -> std::io::Result<Server> {
+pub async fn serve(listener: TcpListener, api: Api) -> std::io::Result<Server> {
     let address = listener.local_addr()?;
     let (stop, stopped) = watch::channel(false);
     let connections_max = api.limits.connections_max;
@@ -70,9 +69,9 @@ impl Server {
     }
 }
 
-async fn accept<J: Journal>(
+async fn accept(
     listener: TcpListener,
-    desk: Desk<J>,
+    desk: Desk,
     mut stopped: watch::Receiver<bool>,
     connections: Arc<Semaphore>,
 ) {
@@ -101,7 +100,7 @@ async fn accept<J: Journal>(
     }
 }
 
-async fn converse<J: Journal>(stream: TcpStream, desk: Desk<J>, mut stopped: watch::Receiver<bool>) {
+async fn converse(stream: TcpStream, desk: Desk, mut stopped: watch::Receiver<bool>) {
     // Small answers must not wait for more; a socket that refuses is about to fail anyway.
     let _ = stream.set_nodelay(true);
     let patience = Patience::new();

@@ -6,7 +6,6 @@ use std::collections::BTreeMap;
 use api_types::{ByHandView, ServiceRequest, ServiceView, Time};
 use engine::{Catalog, Expected, Shelves};
 use http::Uri;
-use journal::Journal;
 
 use crate::api::Api;
 use crate::error::ApiError;
@@ -15,7 +14,7 @@ use crate::limits::{SERVICE_LIMIT_MAX, SERVICE_NOTE_CHARS_MAX};
 /// Where in the control partition the words of people about services are kept, by the services' addresses.
 pub const SHELF: &str = "services";
 
-impl<J: Journal> Api<J> {
+impl Api {
     /// The services that were called from here, or that somebody has said something about.
     pub(crate) fn services(&self) -> Vec<ServiceView> {
         let names = names(&self.catalog());

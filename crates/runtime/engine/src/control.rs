@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use host::Clock;
 use journal::codec;
-use journal::{AppendError, Journal, ReadError, Snapshot};
+use journal::{AppendError, DynJournal, Journal, ReadError, Snapshot};
 use tokio::sync::{Mutex, watch};
 use types::{Epoch, PartitionId, Seq, WorkflowName};
 use workflow::{Definition, Problems};
@@ -21,16 +21,11 @@ use crate::recovery::{Kept, in_time, snapshot_lost};
 use crate::{Catalog, Catalogs, Entry};
 
 /// The control partition, as its owner or one of those who follow it. Cheap to clone.
-pub struct Control<J>(Arc<Inner<J>>);
+#[derive(Clone)]
+pub struct Control(Arc<Inner>);
 
-impl<J> Clone for Control<J> {
-    fn clone(&self) -> Control<J> {
-        Control(self.0.clone())
-    }
-}
-
-struct Inner<J> {
-    journal: Arc<J>,
+struct Inner {
+    journal: DynJournal,
     catalogs: Catalogs,
     documents: Documents,
     clock: Clock,
@@ -113,16 +108,17 @@ pub enum ControlError {
     Definition { name: WorkflowName, version: u32, problems: Problems },
 }
 
-impl<J: Journal> Control<J> {
+impl Control {
     /// Claims the control partition and reads every workflow.
-    pub async fn open(journal: Arc<J>, clock: Clock) -> Result<Control<J>, ControlError> {
+    pub async fn open<J: Journal>(journal: Arc<J>, clock: Clock) -> Result<Control, ControlError> {
         let control = Control::follow(journal, clock);
         control.take().await?;
         Ok(control)
     }
 
     /// A follower, which knows nothing until it has looked.
-    pub fn follow(journal: Arc<J>, clock: Clock) -> Control<J> {
+    pub fn follow<J: Journal>(journal: Arc<J>, clock: Clock) -> Control {
+        let journal = DynJournal::new(journal);
         let (catalogs, documents) = (Catalogs::default(), Documents::default());
         let (book, owned) = (Mutex::default(), watch::Sender::default());
         Control(Arc::new(Inner { journal, catalogs, documents, clock, book, owned }))
@@ -132,7 +128,7 @@ impl<J: Journal> Control<J> {
     pub async fn take(&self) -> Result<Epoch, ControlError> {
         let inner = &self.0;
         let mut book = inner.book.lock().await;
-        let claimed = in_time(&*inner.journal, inner.journal.claim(PartitionId::CONTROL)).await;
+        let claimed = in_time(&inner.journal, inner.journal.claim(PartitionId::CONTROL)).await;
         let claim = claimed.map_err(|_| ControlError::Unanswered)??;
         // From the beginning: what was followed may be of a history that another region has replaced by force.
         *book = Book::default();
@@ -222,7 +218,7 @@ impl<J: Journal> Control<J> {
     }
 }
 
-impl<J: Journal> Inner<J> {
+impl Inner {
     async fn apply(&self, source: &str, by: &str, if_version: Option<u32>) -> Result<Applied, ApplyError> {
         let definition = Definition::parse(source).map_err(ApplyError::Invalid)?;
         let name = definition.name().clone();
@@ -362,7 +358,7 @@ impl<J: Journal> Inner<J> {
         let found = snapshot.as_ref().map_or(Seq::ZERO, |snapshot| snapshot.through);
         match snapshot.filter(|snapshot| snapshot.through > book.tail && snapshot.through.next() >= first) {
             None => {
-                let (found, kept) = (found.max(book.tail), Kept::by(&*self.journal));
+                let (found, kept) = (found.max(book.tail), Kept::by(&self.journal));
                 Err(ControlError::SnapshotLost { found, first, kept })
             }
             Some(snapshot) => {

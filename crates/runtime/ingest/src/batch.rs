@@ -12,7 +12,7 @@ use crate::submit::{Checked, Elsewhere, Ingest, Offer, Ready, SubmitError, Submi
 /// The answer to one line of a batch.
 pub type Line = Result<Submitted, SubmitError>;
 
-impl<J: Journal> Ingest<J> {
+impl Ingest {
     /// Accepts the bodies one by one; the answers are in their order. When this returns, every `Ok` is durable.
     pub async fn submit_batch(
         &self,

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use bytes::Bytes;
 use host::Clock;
-use journal::{AppendError, Journal};
+use journal::{AppendError, DynJournal, Journal};
 use kernel::Request;
 use planted::Bug;
 use types::{BodyHash, Key, PartitionId, RunId, Timestamp};
@@ -100,8 +100,8 @@ impl From<BodyProblem> for SubmitError {
 }
 
 /// The door of Sortie.
-pub struct Ingest<J> {
-    pub(crate) journal: Arc<J>,
+pub struct Ingest {
+    pub(crate) journal: DynJournal,
     pub(crate) view: View,
     pub(crate) ids: Arc<Ids>,
     pub(crate) clock: Clock,
@@ -137,8 +137,8 @@ pub(crate) enum Checked {
     Exists(Submitted),
 }
 
-impl<J: Journal> Ingest<J> {
-    pub fn new(
+impl Ingest {
+    pub fn new<J: Journal>(
         journal: Arc<J>,
         view: View,
         ids: Arc<Ids>,
@@ -146,7 +146,8 @@ impl<J: Journal> Ingest<J> {
         partitions: u16,
         admission: Admission,
         metrics: Metrics,
-    ) -> Ingest<J> {
+    ) -> Ingest {
+        let journal = DynJournal::new(journal);
         Ingest { journal, view, ids, clock, partitions, admission, metrics }
     }
 

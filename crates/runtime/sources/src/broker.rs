@@ -8,7 +8,6 @@ use engine::Entry;
 use engine::queues::{Kind, QueueCommand, QueueError, partition_of};
 use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
-use journal::Journal;
 use tokio::sync::watch;
 use types::{Message, Property, QueueName, ServiceName, WorkflowName};
 use workflow::Stream;
@@ -34,8 +33,8 @@ const NOTE_CHARS_MAX: usize = 1000;
 const PART_BYTES_MAX: usize = 128 << 10;
 
 /// What a broker's messages are taken with.
-pub(crate) struct Intake<J> {
-    pub parts: Arc<Parts<J>>,
+pub(crate) struct Intake {
+    pub parts: Arc<Parts>,
     pub entry: Entry,
     pub from: Stream,
     /// What the source is called, in logs and in ids.
@@ -54,7 +53,7 @@ enum ParkError {
 }
 
 /// Takes messages until it is stopped, over a connection that is opened again whenever it breaks.
-pub(crate) async fn take_all<J: Journal>(intake: &Intake<J>, mut stopped: watch::Receiver<bool>) {
+pub(crate) async fn take_all(intake: &Intake, mut stopped: watch::Receiver<bool>) {
     let mut warned = false;
     loop {
         let opened = tokio::select! {
@@ -84,8 +83,8 @@ pub(crate) async fn take_all<J: Journal>(intake: &Intake<J>, mut stopped: watch:
 }
 
 /// Takes messages from an open receiver; nothing when it was stopped, else why it broke.
-async fn take_from<J: Journal>(
-    intake: &Intake<J>,
+async fn take_from(
+    intake: &Intake,
     mut receiver: Receiver,
     stopped: &mut watch::Receiver<bool>,
 ) -> Option<ReceiveError> {
@@ -107,7 +106,7 @@ async fn take_from<J: Journal>(
     error
 }
 
-async fn take<J: Journal>(intake: &Intake<J>, delivery: Delivery) {
+async fn take(intake: &Intake, delivery: Delivery) {
     let Intake { parts, entry, name, .. } = intake;
     let message = &delivery.message;
     // Without an id a second delivery cannot be told from a second message.
@@ -140,7 +139,7 @@ async fn take<J: Journal>(intake: &Intake<J>, delivery: Delivery) {
     }
 }
 
-impl<J: Journal> Intake<J> {
+impl Intake {
     /// Signs in with what the environment has now, so that a new secret is used without a restart of the source.
     async fn open(&self) -> Result<Receiver, ReceiveError> {
         let origin = self.origin().map_err(ReceiveError::Refused)?;

@@ -4,7 +4,6 @@ use std::time::Duration;
 
 use engine::Entry;
 use ingest::{Elsewhere, Offer, SubmitError, Target};
-use journal::Journal;
 use sha2::{Digest, Sha256};
 use types::{Message, RunId};
 
@@ -26,12 +25,7 @@ pub(crate) enum Verdict {
 }
 
 /// Hands a message in as a request of a workflow. `id` is that of its run, unless its body names one.
-pub(crate) async fn take<J: Journal>(
-    parts: &Parts<J>,
-    entry: &Entry,
-    id: Option<RunId>,
-    message: &Message,
-) -> Verdict {
+pub(crate) async fn take(parts: &Parts, entry: &Entry, id: Option<RunId>, message: &Message) -> Verdict {
     let body = message.body.clone();
     // Appended from here when nobody else can have its id: one that the body names is the holder's to judge.
     let offer = Offer { body, header_id: id.clone(), elsewhere: Elsewhere::Append, ..Offer::default() };

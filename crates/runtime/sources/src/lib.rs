@@ -27,9 +27,9 @@ use workflow::Service;
 pub use holders::{HandedIn, Handing, HolderError, Holders};
 
 /// What sources work with.
-pub struct Parts<J> {
+pub struct Parts {
     pub engine: Engine,
-    pub ingest: Arc<Ingest<J>>,
+    pub ingest: Arc<Ingest>,
     pub catalogs: Catalogs,
     pub partitions: u16,
     pub metrics: Metrics,
@@ -79,7 +79,7 @@ impl Metrics {
 
 impl Sources {
     /// Begins to take messages for every workflow that has sources, now and whenever one is applied.
-    pub fn start<J: journal::Journal>(parts: Parts<J>) -> Sources {
+    pub fn start(parts: Parts) -> Sources {
         let (stop, stopped) = watch::channel(false);
         let task = host::spawn("sources", roster::keep(Arc::new(parts), stopped));
         Sources { stop, task }

@@ -5,7 +5,6 @@ use std::time::Duration;
 use engine::Entry;
 use engine::queues::{Mode, QueueAnswer, QueueCommand, QueueError, Receive, Received, partition_of};
 use futures_util::future::join_all;
-use journal::Journal;
 use kernel::queue::{QueueRef, Settle, Shelf, Taken};
 use tokio::sync::watch;
 use types::Span;
@@ -20,8 +19,8 @@ const PAUSE: Duration = Duration::from_secs(1);
 /// Why a message that can never become a run is a dead letter.
 const NOT_ACCEPTED: &str = "NotAccepted";
 
-pub(crate) async fn take_all<J: Journal>(
-    parts: &Parts<J>,
+pub(crate) async fn take_all(
+    parts: &Parts,
     entry: &Entry,
     at: QueueRef,
     concurrency: u32,
@@ -58,11 +57,7 @@ pub(crate) async fn take_all<J: Journal>(
     }
 }
 
-async fn receive<J: Journal>(
-    parts: &Parts<J>,
-    at: &QueueRef,
-    concurrency: u32,
-) -> Result<Vec<Received>, QueueError> {
+async fn receive(parts: &Parts, at: &QueueRef, concurrency: u32) -> Result<Vec<Received>, QueueError> {
     let receive = Receive {
         at: at.clone(),
         shelf: Shelf::Main,
@@ -79,12 +74,7 @@ async fn receive<J: Journal>(
 }
 
 /// Starts a run with each message and settles it; the longest pause that any of them asked for.
-async fn settle_all<J: Journal>(
-    parts: &Parts<J>,
-    entry: &Entry,
-    at: &QueueRef,
-    received: &[Received],
-) -> Option<Duration> {
+async fn settle_all(parts: &Parts, entry: &Entry, at: &QueueRef, received: &[Received]) -> Option<Duration> {
     let from = at.to_string();
     let each = received.iter().map(|one| async {
         let id = intake::run_id(entry, &from, &one.message, &mark(&one.taken));

@@ -6,7 +6,6 @@ use std::time::Duration;
 
 use engine::Entry;
 use futures_util::future::join_all;
-use journal::Journal;
 use kernel::queue::QueueRef;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
@@ -44,7 +43,7 @@ impl Running {
 }
 
 /// Keeps the sources in step with the workflows until it is stopped.
-pub(crate) async fn keep<J: Journal>(parts: Arc<Parts<J>>, mut stopped: watch::Receiver<bool>) {
+pub(crate) async fn keep(parts: Arc<Parts>, mut stopped: watch::Receiver<bool>) {
     let mut running: BTreeMap<WorkflowName, Running> = BTreeMap::new();
     let mut seen = None;
     loop {
@@ -84,15 +83,15 @@ fn changed(
     running.iter().filter(stale).map(|(name, _)| name.clone()).collect()
 }
 
-fn start<J: Journal>(parts: &Arc<Parts<J>>, entry: &Entry) -> Running {
+fn start(parts: &Arc<Parts>, entry: &Entry) -> Running {
     let (stop, stopped) = watch::channel(false);
     let sources = entry.definition.sources().iter().cloned();
     let tasks = sources.map(|source| start_one(parts, entry, source, stopped.clone())).collect();
     Running { version: entry.version, stop, tasks }
 }
 
-fn start_one<J: Journal>(
-    parts: &Arc<Parts<J>>,
+fn start_one(
+    parts: &Arc<Parts>,
     entry: &Entry,
     source: Source,
     stopped: watch::Receiver<bool>,

@@ -14,6 +14,7 @@ use engine::{Control, Effects, Engine, Order, Subject};
 use host::Clock;
 use http::Method;
 use ingest::{Admission, Ingest};
+use journal::DynJournal;
 use journal::memory::MemoryJournal;
 use prometheus_client::registry::Registry;
 use rest::{Access, Api, Parts, PeerSecret, Server};
@@ -100,8 +101,8 @@ pub struct Instance {
     pub address: SocketAddr,
     roles: Roles,
     pub engine: Engine,
-    control: Control<MemoryJournal>,
-    ingest: Arc<Ingest<MemoryJournal>>,
+    control: Control,
+    ingest: Arc<Ingest>,
     pub others: Others,
     _server: Server,
     _directory: tempfile::TempDir,
@@ -261,7 +262,7 @@ impl Instance {
         let neighbours = Neighbours::over_http(directory_of_others, secret, roles);
         let others = neighbours.others(PARTITIONS).unwrap();
         let api = Api::new(Parts {
-            journal: journal.clone(),
+            journal: DynJournal::new(journal.clone()),
             ingest: ingest.clone(),
             engine: engine.clone(),
             control: control.clone(),

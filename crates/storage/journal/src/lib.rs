@@ -6,6 +6,7 @@
 
 pub mod codec;
 pub mod conformance;
+mod erased;
 pub mod error;
 pub mod limits;
 pub mod memory;
@@ -15,6 +16,7 @@ use std::path::PathBuf;
 use bytes::Bytes;
 use types::{Epoch, PartitionId, Seq};
 
+pub use erased::DynJournal;
 pub use error::{AppendError, OpenError, ReadError};
 pub use limits::RECORD_BYTES_MAX;
 

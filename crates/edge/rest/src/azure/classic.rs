@@ -4,7 +4,6 @@
 
 use axum::body::Body;
 use http::{Method, Request, Response, StatusCode};
-use journal::Journal;
 use percent_encoding::percent_decode_str;
 use schedule::Dialect;
 use serde_json::{Map, Value, json};
@@ -70,7 +69,7 @@ impl ClassicPlace {
     }
 }
 
-impl<J: Journal> Api<J> {
+impl Api {
     pub(crate) async fn classic(&self, place: ClassicPlace, request: Request<Payload>) -> Response<Body> {
         self.answer_classic(place, request).await.unwrap_or_else(AzureError::into_response)
     }

@@ -5,7 +5,6 @@ use std::time::Duration;
 use api_types::{BulkAction, BulkView, DecisionKind, DecisionRequest, Problem, RunDetail};
 use bytes::Bytes;
 use http::{Method, StatusCode, Uri};
-use journal::Journal;
 
 use super::ask::Answer;
 use super::select::{is_meant, is_occurrence};
@@ -27,7 +26,7 @@ pub(super) enum Tried {
     },
 }
 
-impl<J: Journal> Desk<J> {
+impl Desk {
     /// Tries it once. `again`: whether the run may have had its turn before.
     pub(super) async fn act(&self, bulk: &Bulk, id: &str, again: bool) -> Tried {
         let view = &bulk.view;

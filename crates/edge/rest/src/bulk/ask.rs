@@ -9,7 +9,6 @@ use bytes::Bytes;
 use http::header::RETRY_AFTER;
 use http::{HeaderMap, HeaderValue, Method, Response, StatusCode, Uri};
 use http_body_util::BodyExt;
-use journal::Journal;
 use serde::de::DeserializeOwned;
 
 use crate::concern::Concern;
@@ -50,7 +49,7 @@ fn unreadable(status: StatusCode, detail: &str) -> Problem {
     }
 }
 
-impl<J: Journal> Desk<J> {
+impl Desk {
     /// Asks for something that may be asked twice.
     pub(super) async fn ask_for(&self, by: &str, method: Method, uri: Uri, body: Bytes) -> Answer {
         let by = HeaderValue::from_bytes(by.as_bytes()).unwrap_or_else(|_| HeaderValue::from_static("?"));

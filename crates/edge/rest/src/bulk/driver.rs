@@ -7,7 +7,6 @@ use api_types::{BulkState, Time};
 use engine::{Expected, KeepError};
 use futures_util::future::join_all;
 use futures_util::stream::{FuturesUnordered, StreamExt};
-use journal::Journal;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
@@ -24,7 +23,7 @@ const BEATS_PER_SEC: u32 = 10;
 const GLANCE: Duration = Duration::from_millis(500);
 
 /// Drives every bulk that is under way, whenever the control partition is held here, until the server stops.
-pub(crate) async fn drive<J: Journal>(desk: Desk<J>, mut stopping: watch::Receiver<bool>) {
+pub(crate) async fn drive(desk: Desk, mut stopping: watch::Receiver<bool>) {
     let mut owned = desk.api.control.owned();
     let mut documents = desk.api.control.documents().watch();
     let mut driven = BTreeSet::new();
@@ -54,15 +53,15 @@ pub(crate) async fn drive<J: Journal>(desk: Desk<J>, mut stopping: watch::Receiv
     while drivers.next().await.is_some() {}
 }
 
-fn running<J: Journal>(desk: &Desk<J>) -> Vec<(Bulk, u64)> {
+fn running(desk: &Desk) -> Vec<(Bulk, u64)> {
     let shelves = desk.api.control.documents().load();
     let all = shelves.all(SHELF).filter_map(|(_, kept)| Some((Bulk::read(kept)?, kept.version)));
     all.filter(|(bulk, _)| bulk.is_running()).collect()
 }
 
 /// Drives one bulk.
-struct Driver<J> {
-    desk: Desk<J>,
+struct Driver {
+    desk: Desk,
     stopping: watch::Receiver<bool>,
     /// The version of it that was kept last.
     version: u64,
@@ -76,7 +75,7 @@ enum Over {
     Stopped,
 }
 
-impl<J: Journal> Driver<J> {
+impl Driver {
     /// Ends with the id of the bulk.
     async fn run(mut self, mut bulk: Bulk) -> String {
         let id = bulk.view.id.clone();

@@ -5,7 +5,6 @@ use axum::body::Body;
 use axum::response::IntoResponse;
 use bytes::Bytes;
 use http::{Method, Request, Response, StatusCode};
-use journal::Journal;
 
 use super::act::id_again;
 use super::select::{NoList, is_meant, is_occurrence};
@@ -16,7 +15,7 @@ use crate::desk::Desk;
 use crate::error::ApiError;
 use crate::limits::{BULK_BYTES_MAX, BULK_SAMPLE_MAX};
 
-impl<J: Journal> Desk<J> {
+impl Desk {
     /// Whether a request asks for a bulk.
     pub(crate) fn is_bulk(request: &Request<Payload>) -> bool {
         request.method() == Method::POST && request.uri().path() == "/v1/bulk"

@@ -7,7 +7,6 @@
 use api_types::{BulkAction, BulkCount, BulkSelect, BulkView, Problem, RunPage, RunSummary};
 use bytes::Bytes;
 use http::{Method, Uri};
-use journal::Journal;
 use kernel::job;
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use types::RunStatus;
@@ -35,7 +34,7 @@ pub(super) enum NoList {
     Never(Box<Problem>),
 }
 
-impl<J: Journal> Desk<J> {
+impl Desk {
     /// One page of what a selection finds, behind a cursor.
     pub(super) async fn find_runs(
         &self,

@@ -7,7 +7,6 @@ use engine::{Catalog, Entry};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, Uri};
 use ingest::limits::BODY_BYTES_MAX;
 use ingest::{Elsewhere, Offer, SubmitError, Submitted};
-use journal::Journal;
 use types::{PartitionId, RunId};
 
 use super::{IDEMPOTENCY_KEY, offer};
@@ -35,7 +34,7 @@ pub(crate) struct Way {
     pub ends: bool,
 }
 
-impl<J: Journal> Api<J> {
+impl Api {
     /// The workflow that a request is for. What another instance has passed on is for one that it knows: when it is not
     /// known here, it will be in a moment.
     pub(crate) fn door_of(

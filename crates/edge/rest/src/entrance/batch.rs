@@ -12,7 +12,6 @@ use http::header::CONTENT_TYPE;
 use http::{HeaderValue, Method, Request, Response, StatusCode};
 use ingest::limits::{BATCH_BYTES_MAX, BATCH_REQUESTS_MAX};
 use ingest::{Elsewhere, Line, SubmitError, Target};
-use journal::Journal;
 use types::PartitionId;
 
 use super::accept::VERSION;
@@ -43,7 +42,7 @@ struct Away {
     made: Lines,
 }
 
-impl<J: Journal> Api<J> {
+impl Api {
     pub(crate) async fn submit_batch(
         &self,
         entry: &Entry,

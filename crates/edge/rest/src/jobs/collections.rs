@@ -1,7 +1,6 @@
 //! Collections: written whole, merged, switched on and off, deleted.
 
 use engine::jobs::{JobAnswer, JobCommand};
-use journal::Journal;
 use kernel::job::{Collection, CollectionDraft, Expect, JobRejection};
 use schedule::{CollectionDocument, CollectionState, FrontEnd, Plan, Sku};
 use serde_json::Value;
@@ -11,7 +10,7 @@ use crate::api::Api;
 use crate::azure::{self, CollectionPath};
 use crate::error::ApiError;
 
-impl<J: Journal> Api<J> {
+impl Api {
     pub(crate) fn collection(&self, at: &CollectionPath) -> Result<Collection, JobsError> {
         Ok(self.jobs.collection(&at.id())?.ok_or(JobRejection::NoCollection)?)
     }

@@ -3,7 +3,6 @@
 use std::cmp::Reverse;
 
 use engine::archive;
-use journal::Journal;
 use kernel::job::{Collection, Job, Occurrence};
 use kernel::{Fact, Run};
 use schedule::HistoryStatus;
@@ -52,7 +51,7 @@ pub(crate) struct HistoryPage {
 /// Runs that are read at once.
 const RUNS_AT_ONCE: usize = 100;
 
-impl<J: Journal> Api<J> {
+impl Api {
     pub(crate) async fn history(
         &self,
         collection: &Collection,

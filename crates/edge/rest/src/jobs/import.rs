@@ -3,7 +3,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use engine::jobs::JobCommand;
-use journal::Journal;
 use kernel::job::{Collection, CollectionDraft, Draft, Job};
 use schedule::{CollectionDocument, FrontEnd, JobDocument, Problems, Status};
 use serde::Serialize;
@@ -50,7 +49,7 @@ fn has_jobs(document: &Value) -> bool {
     ["jobs", "value"].iter().any(|name| document.get(name).is_some())
 }
 
-impl<J: Journal> Api<J> {
+impl Api {
     /// A collection with all its jobs, without secrets.
     pub(crate) fn export(&self, at: &CollectionPath) -> Result<Value, JobsError> {
         let collection = self.collection(at)?;

@@ -1,6 +1,5 @@
 //! When a job will fire, for one that exists and for one that does not yet.
 
-use journal::Journal;
 use kernel::recurrence::{self, Planned};
 use schedule::Date;
 use serde_json::{Value, json};
@@ -10,7 +9,7 @@ use super::JobsError;
 use crate::api::Api;
 use crate::azure::CollectionPath;
 
-impl<J: Journal> Api<J> {
+impl Api {
     /// The next firings of a job as it stands.
     pub(crate) async fn preview_job(
         &self,

@@ -4,23 +4,19 @@ use api_types::BulkList;
 use axum::extract::State;
 use axum::response::Response;
 use http::HeaderMap;
-use journal::Journal;
 
 use super::{Named, json};
 use crate::access::Permission;
 use crate::api::Api;
 use crate::error::ApiError;
 
-pub(super) async fn list<J: Journal>(
-    State(api): State<Api<J>>,
-    headers: HeaderMap,
-) -> Result<Response, ApiError> {
+pub(super) async fn list(State(api): State<Api>, headers: HeaderMap) -> Result<Response, ApiError> {
     api.allow(&headers, Permission::Read)?;
     Ok(json(&BulkList { items: api.all_bulks() }))
 }
 
-pub(super) async fn show<J: Journal>(
-    State(api): State<Api<J>>,
+pub(super) async fn show(
+    State(api): State<Api>,
     headers: HeaderMap,
     Named(id): Named,
 ) -> Result<Response, ApiError> {
@@ -28,8 +24,8 @@ pub(super) async fn show<J: Journal>(
     Ok(json(&api.bulk(&id)?))
 }
 
-pub(super) async fn stop<J: Journal>(
-    State(api): State<Api<J>>,
+pub(super) async fn stop(
+    State(api): State<Api>,
     headers: HeaderMap,
     Named(id): Named,
 ) -> Result<Response, ApiError> {

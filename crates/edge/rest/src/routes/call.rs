@@ -5,7 +5,6 @@ use axum::extract::{Path, Query, State};
 use axum::response::Response;
 use engine::{Context, Subject, idempotency_key};
 use http::HeaderMap;
-use journal::Journal;
 use kernel::job::Occurrence;
 use kernel::{Fact, Run};
 use serde::Deserialize;
@@ -25,8 +24,8 @@ pub(super) struct CallQuery {
     attempt: Option<u32>,
 }
 
-pub(super) async fn show<J: Journal>(
-    State(api): State<Api<J>>,
+pub(super) async fn show(
+    State(api): State<Api>,
     headers: HeaderMap,
     Path((id, step)): Path<(String, String)>,
     asked: Result<Query<CallQuery>, axum::extract::rejection::QueryRejection>,
@@ -75,7 +74,7 @@ pub(super) async fn show<J: Journal>(
     }))
 }
 
-fn subject<J: Journal>(api: &Api<J>, run: &Run) -> Result<Subject, ApiError> {
+fn subject(api: &Api, run: &Run) -> Result<Subject, ApiError> {
     if let Some(occurrence) = Occurrence::of_request(&run.request) {
         return Ok(Subject::Job(Box::new(occurrence)));
     }

@@ -5,17 +5,13 @@ use axum::extract::State;
 use axum::response::Response;
 use cluster::{Member, Roles, Sight};
 use http::HeaderMap;
-use journal::Journal;
 
 use super::json;
 use crate::access::Permission;
 use crate::api::Api;
 use crate::error::ApiError;
 
-pub(super) async fn show<J: Journal>(
-    State(api): State<Api<J>>,
-    headers: HeaderMap,
-) -> Result<Response, ApiError> {
+pub(super) async fn show(State(api): State<Api>, headers: HeaderMap) -> Result<Response, ApiError> {
     api.allow(&headers, Permission::Read)?;
     Ok(json(&match api.directory.sight() {
         Some(sight) => seen(api.me().0, &sight),
@@ -39,7 +35,7 @@ fn seen(me: String, sight: &Sight) -> ClusterView {
     }
 }
 
-fn alone<J>(api: &Api<J>) -> ClusterView {
+fn alone(api: &Api) -> ClusterView {
     let held = api.engine.held().into_iter().map(|(partition, epoch)| HoldingView {
         partition: partition.to_string(),
         holder: None,

@@ -5,7 +5,6 @@
 use axum::extract::{Query, Request, State};
 use axum::response::{IntoResponse, Response};
 use http::{HeaderMap, Method, StatusCode};
-use journal::Journal;
 use kernel::job::Collection;
 use schedule::FrontEnd;
 use serde::Deserialize;
@@ -70,18 +69,15 @@ fn shown(collection: &Collection) -> Result<Value, JobsError> {
     Ok(value)
 }
 
-pub(super) async fn list<J: Journal>(
-    State(api): State<Api<J>>,
-    headers: HeaderMap,
-) -> Result<Response, ApiError> {
+pub(super) async fn list(State(api): State<Api>, headers: HeaderMap) -> Result<Response, ApiError> {
     api.allow(&headers, Permission::Read)?;
     let all = api.jobs.collections_in(api.listed(), "").map_err(JobsError::from)?;
     let items = all.iter().map(shown).collect::<Result<Vec<_>, _>>()?;
     Ok(answer(&Items { items }))
 }
 
-pub(super) async fn one<J: Journal>(
-    State(api): State<Api<J>>,
+pub(super) async fn one(
+    State(api): State<Api>,
     Named(name): Named,
     request: Request,
 ) -> Result<Response, ApiError> {
@@ -114,8 +110,8 @@ pub(super) async fn one<J: Journal>(
     Ok(with_etag(response, collection.version))
 }
 
-pub(super) async fn enable<J: Journal>(
-    State(api): State<Api<J>>,
+pub(super) async fn enable(
+    State(api): State<Api>,
     headers: HeaderMap,
     Named(name): Named,
 ) -> Result<Response, ApiError> {
@@ -124,8 +120,8 @@ pub(super) async fn enable<J: Journal>(
     Ok(StatusCode::NO_CONTENT.into_response())
 }
 
-pub(super) async fn disable<J: Journal>(
-    State(api): State<Api<J>>,
+pub(super) async fn disable(
+    State(api): State<Api>,
     headers: HeaderMap,
     Named(name): Named,
 ) -> Result<Response, ApiError> {
@@ -134,8 +130,8 @@ pub(super) async fn disable<J: Journal>(
     Ok(StatusCode::NO_CONTENT.into_response())
 }
 
-pub(super) async fn export<J: Journal>(
-    State(api): State<Api<J>>,
+pub(super) async fn export(
+    State(api): State<Api>,
     headers: HeaderMap,
     Named(name): Named,
 ) -> Result<Response, ApiError> {
@@ -143,8 +139,8 @@ pub(super) async fn export<J: Journal>(
     Ok(answer(&api.export(&path_of(&name)?)?))
 }
 
-pub(super) async fn import<J: Journal>(
-    State(api): State<Api<J>>,
+pub(super) async fn import(
+    State(api): State<Api>,
     Named(name): Named,
     asked: Result<Query<ImportQuery>, axum::extract::rejection::QueryRejection>,
     request: Request,

@@ -14,10 +14,7 @@ use crate::access::Permission;
 use crate::api::Api;
 use crate::error::ApiError;
 
-pub(super) async fn partitions<J: Journal>(
-    State(api): State<Api<J>>,
-    headers: HeaderMap,
-) -> Result<Response, ApiError> {
+pub(super) async fn partitions(State(api): State<Api>, headers: HeaderMap) -> Result<Response, ApiError> {
     api.allow(&headers, Permission::Read)?;
     let mut items = Vec::new();
     for info in api.engine.partitions() {
@@ -26,7 +23,7 @@ pub(super) async fn partitions<J: Journal>(
     Ok(json(&Items { items }))
 }
 
-async fn partition<J: Journal>(api: &Api<J>, info: PartitionInfo) -> PartitionView {
+async fn partition(api: &Api, info: PartitionInfo) -> PartitionView {
     let counted = api.engine.query(info.id, |state| {
         (state.inbox_through().0, state.live_count(), state.parked_count(), state.calls_count())
     });
@@ -44,28 +41,19 @@ async fn partition<J: Journal>(api: &Api<J>, info: PartitionInfo) -> PartitionVi
     }
 }
 
-pub(super) async fn overview<J: Journal>(
-    State(api): State<Api<J>>,
-    headers: HeaderMap,
-) -> Result<Response, ApiError> {
+pub(super) async fn overview(State(api): State<Api>, headers: HeaderMap) -> Result<Response, ApiError> {
     api.allow(&headers, Permission::Read)?;
     Ok(json(&api.overview().await))
 }
 
-pub(super) async fn limits<J: Journal>(
-    State(api): State<Api<J>>,
-    headers: HeaderMap,
-) -> Result<Response, ApiError> {
+pub(super) async fn limits(State(api): State<Api>, headers: HeaderMap) -> Result<Response, ApiError> {
     api.allow(&headers, Permission::Read)?;
     Ok(json(&api.limits))
 }
 
 /// The settings of this instance. Whoever may see the limits may see what else is set; the names of those who may come in
 /// are for those alone who let them in.
-pub(super) async fn settings<J: Journal>(
-    State(api): State<Api<J>>,
-    headers: HeaderMap,
-) -> Result<Response, ApiError> {
+pub(super) async fn settings(State(api): State<Api>, headers: HeaderMap) -> Result<Response, ApiError> {
     api.allow(&headers, Permission::Read)?;
     let mut settings = api.settings.clone();
     if api.allow(&headers, Permission::Administer).is_err() {
@@ -80,7 +68,7 @@ pub(super) async fn livez() -> &'static str {
 }
 
 /// The process can answer clients usefully; what it cannot take is told in any case.
-pub(super) async fn readyz<J: Journal>(State(api): State<Api<J>>) -> Response {
+pub(super) async fn readyz(State(api): State<Api>) -> Response {
     let stopped = api.engine.partitions().into_iter().filter(|info| info.stopped.is_some());
     let stopped = stopped.map(|info| object!({ "partition": info.id.0, "reason": info.stopped }));
     let mut body = object!({
@@ -95,10 +83,7 @@ pub(super) async fn readyz<J: Journal>(State(api): State<Api<J>>) -> Response {
     (StatusCode::SERVICE_UNAVAILABLE, axum::Json(body)).into_response()
 }
 
-pub(super) async fn metrics<J: Journal>(
-    State(api): State<Api<J>>,
-    headers: HeaderMap,
-) -> Result<Response, ApiError> {
+pub(super) async fn metrics(State(api): State<Api>, headers: HeaderMap) -> Result<Response, ApiError> {
     api.allow(&headers, Permission::Read)?;
     let mut text = String::new();
     prometheus_client::encoding::text::encode(&mut text, &api.metrics).expect("writing to a string succeeds");

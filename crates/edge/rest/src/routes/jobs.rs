@@ -5,7 +5,6 @@ use axum::extract::{FromRequestParts, Path, Query, Request, State};
 use axum::response::{IntoResponse, Response};
 use http::request::Parts;
 use http::{HeaderMap, Method, StatusCode};
-use journal::Journal;
 use kernel::job::Collection;
 use schedule::Dialect;
 use serde::{Deserialize, Serialize};
@@ -101,8 +100,8 @@ fn shown(collection: &Collection, shown: &Shown) -> Result<Value, JobsError> {
     Ok(value)
 }
 
-pub(super) async fn list<J: Journal>(
-    State(api): State<Api<J>>,
+pub(super) async fn list(
+    State(api): State<Api>,
     headers: HeaderMap,
     Named(collection): Named,
     asked: Asked,
@@ -118,8 +117,8 @@ pub(super) async fn list<J: Journal>(
     Ok(answer(&rows.page(items, page.more)))
 }
 
-pub(super) async fn one<J: Journal>(
-    State(api): State<Api<J>>,
+pub(super) async fn one(
+    State(api): State<Api>,
     Place { at, job }: Place,
     request: Request,
 ) -> Result<Response, ApiError> {
@@ -154,8 +153,8 @@ pub(super) async fn one<J: Journal>(
     Ok(with_etag(response, found.job.definition.version))
 }
 
-pub(super) async fn run<J: Journal>(
-    State(api): State<Api<J>>,
+pub(super) async fn run(
+    State(api): State<Api>,
     headers: HeaderMap,
     Place { at, job }: Place,
 ) -> Result<Response, ApiError> {
@@ -166,8 +165,8 @@ pub(super) async fn run<J: Journal>(
     Ok(response)
 }
 
-pub(super) async fn history<J: Journal>(
-    State(api): State<Api<J>>,
+pub(super) async fn history(
+    State(api): State<Api>,
     headers: HeaderMap,
     Place { at, job }: Place,
     asked: Asked,
@@ -190,8 +189,8 @@ pub(super) async fn history<J: Journal>(
     Ok(answer(&rows.page(items, page.more)))
 }
 
-pub(super) async fn preview<J: Journal>(
-    State(api): State<Api<J>>,
+pub(super) async fn preview(
+    State(api): State<Api>,
     headers: HeaderMap,
     Place { at, job }: Place,
     asked: Asked,
@@ -204,10 +203,7 @@ pub(super) async fn preview<J: Journal>(
     Ok(answer(&api.preview_job(&at, &job, count).await?))
 }
 
-pub(super) async fn preview_of<J: Journal>(
-    State(api): State<Api<J>>,
-    request: Request,
-) -> Result<Response, ApiError> {
+pub(super) async fn preview_of(State(api): State<Api>, request: Request) -> Result<Response, ApiError> {
     api.allow(request.headers(), Permission::Read)?;
     let body = read(request, JOB_BYTES_MAX).await?;
     Ok(answer(&api.preview(&body)?))

@@ -8,7 +8,6 @@ use axum::extract::{FromRequestParts, Path, Query, Request, State};
 use axum::response::{IntoResponse, Response};
 use http::request::Parts;
 use http::{HeaderMap, Method, StatusCode};
-use journal::Journal;
 use kernel::queue::{QueueRef, Shelf};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -80,8 +79,8 @@ fn look(asked: AskedLook) -> Result<Look, ApiError> {
     Ok(Look { shelf, from: asked.from.unwrap_or(0), limit })
 }
 
-pub(super) async fn list<J: Journal>(
-    State(api): State<Api<J>>,
+pub(super) async fn list(
+    State(api): State<Api>,
     headers: HeaderMap,
     asked: AskedPart,
 ) -> Result<Response, ApiError> {
@@ -90,11 +89,7 @@ pub(super) async fn list<J: Journal>(
 }
 
 /// A queue or a subscription.
-pub(super) async fn one<J: Journal>(
-    State(api): State<Api<J>>,
-    At(at): At,
-    request: Request,
-) -> Result<Response, ApiError> {
+pub(super) async fn one(State(api): State<Api>, At(at): At, request: Request) -> Result<Response, ApiError> {
     let method = request.method().clone();
     allow(&api, &request, &at)?;
     let expect = expect(&method, request.headers())?;
@@ -116,13 +111,13 @@ pub(super) async fn one<J: Journal>(
 }
 
 /// Looking needs less than changing.
-pub(super) fn allow<J: Journal>(api: &Api<J>, request: &Request, at: &QueueRef) -> Result<(), ApiError> {
+pub(super) fn allow(api: &Api, request: &Request, at: &QueueRef) -> Result<(), ApiError> {
     let needs = if only_looks(request.method()) { Permission::Read } else { Permission::Edit };
     api.allow_queue(request.headers(), needs, &resource(at)).map(drop)
 }
 
-pub(super) async fn messages<J: Journal>(
-    State(api): State<Api<J>>,
+pub(super) async fn messages(
+    State(api): State<Api>,
     headers: HeaderMap,
     At(at): At,
     asked: AskedLook,
@@ -131,8 +126,8 @@ pub(super) async fn messages<J: Journal>(
     Ok(answer(&api.peek(&at, look(asked)?).await?))
 }
 
-pub(super) async fn redrive<J: Journal>(
-    State(api): State<Api<J>>,
+pub(super) async fn redrive(
+    State(api): State<Api>,
     At(at): At,
     request: Request,
 ) -> Result<Response, ApiError> {
@@ -141,8 +136,8 @@ pub(super) async fn redrive<J: Journal>(
     Ok(answer(&Moved { messages }))
 }
 
-pub(super) async fn purge<J: Journal>(
-    State(api): State<Api<J>>,
+pub(super) async fn purge(
+    State(api): State<Api>,
     At(at): At,
     request: Request,
 ) -> Result<Response, ApiError> {

@@ -8,7 +8,6 @@ use axum::response::Response;
 use futures_util::stream;
 use http::header::CONTENT_TYPE;
 use http::{HeaderMap, HeaderValue};
-use journal::Journal;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
@@ -18,16 +17,13 @@ use crate::api::Api;
 use crate::error::ApiError;
 use crate::region::{Force, RegionDesk};
 
-pub(super) async fn show<J: Journal>(
-    State(api): State<Api<J>>,
-    headers: HeaderMap,
-) -> Result<Response, ApiError> {
+pub(super) async fn show(State(api): State<Api>, headers: HeaderMap) -> Result<Response, ApiError> {
     api.allow(&headers, Permission::Read)?;
     Ok(json(&desk(&api)?.status().await?))
 }
 
-pub(super) async fn promote<J: Journal>(
-    State(api): State<Api<J>>,
+pub(super) async fn promote(
+    State(api): State<Api>,
     headers: HeaderMap,
     body: Bytes,
 ) -> Result<Response, ApiError> {
@@ -45,17 +41,14 @@ pub(super) async fn promote<J: Journal>(
     Ok(json(&desk(&api)?.promote(force).await?))
 }
 
-pub(super) async fn demote<J: Journal>(
-    State(api): State<Api<J>>,
-    headers: HeaderMap,
-) -> Result<Response, ApiError> {
+pub(super) async fn demote(State(api): State<Api>, headers: HeaderMap) -> Result<Response, ApiError> {
     let by = api.allow(&headers, Permission::Administer)?;
     tracing::warn!(by, "a demotion was asked for");
     Ok(json(&desk(&api)?.demote().await?))
 }
 
-pub(super) async fn drill<J: Journal>(
-    State(api): State<Api<J>>,
+pub(super) async fn drill(
+    State(api): State<Api>,
     headers: HeaderMap,
     body: Bytes,
 ) -> Result<Response, ApiError> {
@@ -71,8 +64,8 @@ pub(super) struct TailQuery {
 }
 
 /// Bodies may be secret to those who only look on: whoever may hand them in again sees them.
-pub(super) async fn tail_requests<J: Journal>(
-    State(api): State<Api<J>>,
+pub(super) async fn tail_requests(
+    State(api): State<Api>,
     headers: HeaderMap,
     asked: Result<Query<TailQuery>, QueryRejection>,
 ) -> Result<Response, ApiError> {
@@ -90,7 +83,7 @@ pub(super) async fn tail_requests<J: Journal>(
     Ok(response)
 }
 
-fn desk<J: Journal>(api: &Api<J>) -> Result<&dyn RegionDesk, ApiError> {
+fn desk(api: &Api) -> Result<&dyn RegionDesk, ApiError> {
     let none = || ApiError::NotFound("this installation has no regions; region.name sets them up".to_owned());
     api.region.as_deref().ok_or_else(none)
 }

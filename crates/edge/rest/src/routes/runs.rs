@@ -4,7 +4,6 @@ use api_types::{DecisionKind, DecisionRequest, Time};
 use axum::extract::{Query, Request, State};
 use axum::response::Response;
 use http::{HeaderMap, StatusCode, Uri};
-use journal::Journal;
 use kernel::{Command, Decision};
 use serde::Deserialize;
 use types::{Key, RunStatus, StepIndex, WorkflowName};
@@ -65,8 +64,8 @@ pub(crate) fn run_query(uri: &Uri, parked: bool) -> Result<RunQuery, ApiError> {
     Ok(if parked { RunQuery { status: Some(RunStatus::Parked), ..query } } else { query })
 }
 
-pub(super) async fn list<J: Journal>(
-    State(api): State<Api<J>>,
+pub(super) async fn list(
+    State(api): State<Api>,
     headers: HeaderMap,
     asked: Asked,
 ) -> Result<Response, ApiError> {
@@ -74,8 +73,8 @@ pub(super) async fn list<J: Journal>(
     Ok(json(&listing::page(&api, query(asked)?).await?))
 }
 
-pub(super) async fn parked<J: Journal>(
-    State(api): State<Api<J>>,
+pub(super) async fn parked(
+    State(api): State<Api>,
     headers: HeaderMap,
     asked: Asked,
 ) -> Result<Response, ApiError> {
@@ -84,8 +83,8 @@ pub(super) async fn parked<J: Journal>(
     Ok(json(&listing::page(&api, query).await?))
 }
 
-pub(super) async fn show<J: Journal>(
-    State(api): State<Api<J>>,
+pub(super) async fn show(
+    State(api): State<Api>,
     headers: HeaderMap,
     Named(id): Named,
 ) -> Result<Response, ApiError> {
@@ -93,8 +92,8 @@ pub(super) async fn show<J: Journal>(
     Ok(own_route::json(StatusCode::OK, api.show(&run_id(&id)?).await?))
 }
 
-pub(super) async fn cancel<J: Journal>(
-    State(api): State<Api<J>>,
+pub(super) async fn cancel(
+    State(api): State<Api>,
     headers: HeaderMap,
     Named(id): Named,
 ) -> Result<Response, ApiError> {
@@ -104,8 +103,8 @@ pub(super) async fn cancel<J: Journal>(
     Ok(own_route::json(StatusCode::ACCEPTED, api.show(&id).await?))
 }
 
-pub(super) async fn decide<J: Journal>(
-    State(api): State<Api<J>>,
+pub(super) async fn decide(
+    State(api): State<Api>,
     Named(id): Named,
     request: Request,
 ) -> Result<Response, ApiError> {
@@ -133,11 +132,7 @@ pub(super) async fn decide<J: Journal>(
     Ok(own_route::json(StatusCode::OK, api.show(&id).await?))
 }
 
-fn decision<J: Journal>(
-    api: &Api<J>,
-    run: &kernel::Run,
-    asked: &DecisionRequest,
-) -> Result<Decision, ApiError> {
+fn decision(api: &Api, run: &kernel::Run, asked: &DecisionRequest) -> Result<Decision, ApiError> {
     let named = asked.step.as_deref().map(|name| step(run, name)).transpose()?;
     let needed =
         || named.ok_or_else(|| ApiError::BadRequest("step: say which step is decided on".to_owned()));

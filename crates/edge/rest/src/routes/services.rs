@@ -4,7 +4,6 @@ use api_types::ServiceRequest;
 use axum::extract::{Request, State};
 use axum::response::Response;
 use http::HeaderMap;
-use journal::Journal;
 
 use super::{Items, Named, json};
 use crate::access::Permission;
@@ -13,16 +12,13 @@ use crate::body;
 use crate::error::ApiError;
 use crate::limits::SERVICE_REQUEST_BYTES_MAX;
 
-pub(super) async fn list<J: Journal>(
-    State(api): State<Api<J>>,
-    headers: HeaderMap,
-) -> Result<Response, ApiError> {
+pub(super) async fn list(State(api): State<Api>, headers: HeaderMap) -> Result<Response, ApiError> {
     api.allow(&headers, Permission::Read)?;
     Ok(json(&Items { items: api.services() }))
 }
 
-pub(super) async fn show<J: Journal>(
-    State(api): State<Api<J>>,
+pub(super) async fn show(
+    State(api): State<Api>,
     headers: HeaderMap,
     Named(name): Named,
 ) -> Result<Response, ApiError> {
@@ -30,8 +26,8 @@ pub(super) async fn show<J: Journal>(
     Ok(json(&api.service(&name)?))
 }
 
-pub(super) async fn put<J: Journal>(
-    State(api): State<Api<J>>,
+pub(super) async fn put(
+    State(api): State<Api>,
     Named(name): Named,
     request: Request,
 ) -> Result<Response, ApiError> {

@@ -3,7 +3,6 @@
 use axum::extract::{Request, State};
 use axum::response::{IntoResponse, Response};
 use http::{HeaderMap, Method, StatusCode};
-use journal::Journal;
 
 use super::json as answer;
 use super::queues::{AskedPart, At, allow, part, read};
@@ -13,8 +12,8 @@ use crate::bus::resource;
 use crate::error::ApiError;
 use crate::etag::{expect, with_etag};
 
-pub(super) async fn list<J: Journal>(
-    State(api): State<Api<J>>,
+pub(super) async fn list(
+    State(api): State<Api>,
     headers: HeaderMap,
     asked: AskedPart,
 ) -> Result<Response, ApiError> {
@@ -22,11 +21,7 @@ pub(super) async fn list<J: Journal>(
     Ok(answer(&api.list_topics(part(asked)?).await?))
 }
 
-pub(super) async fn one<J: Journal>(
-    State(api): State<Api<J>>,
-    At(at): At,
-    request: Request,
-) -> Result<Response, ApiError> {
+pub(super) async fn one(State(api): State<Api>, At(at): At, request: Request) -> Result<Response, ApiError> {
     let method = request.method().clone();
     allow(&api, &request, &at)?;
     let expect = expect(&method, request.headers())?;
@@ -47,8 +42,8 @@ pub(super) async fn one<J: Journal>(
     Ok(with_etag(response, topic.version))
 }
 
-pub(super) async fn subscriptions<J: Journal>(
-    State(api): State<Api<J>>,
+pub(super) async fn subscriptions(
+    State(api): State<Api>,
     headers: HeaderMap,
     At(at): At,
     asked: AskedPart,

@@ -5,7 +5,6 @@ use axum::extract::{Query, Request, State};
 use axum::response::{IntoResponse, Response};
 use engine::Entry;
 use http::{HeaderMap, StatusCode};
-use journal::Journal;
 use serde::Deserialize;
 use types::WorkflowName;
 use workflow::Definition;
@@ -24,10 +23,7 @@ pub(super) struct ShowQuery {
     version: Option<u32>,
 }
 
-pub(super) async fn list<J: Journal>(
-    State(api): State<Api<J>>,
-    headers: HeaderMap,
-) -> Result<Response, ApiError> {
+pub(super) async fn list(State(api): State<Api>, headers: HeaderMap) -> Result<Response, ApiError> {
     api.allow(&headers, Permission::Read)?;
     let catalog = api.catalog();
     let items = catalog.all().map(outline).collect();
@@ -35,8 +31,8 @@ pub(super) async fn list<J: Journal>(
 }
 
 /// Every version, newest first; also of a workflow that was deleted.
-pub(super) async fn versions<J: Journal>(
-    State(api): State<Api<J>>,
+pub(super) async fn versions(
+    State(api): State<Api>,
     headers: HeaderMap,
     Named(name): Named,
 ) -> Result<Response, ApiError> {
@@ -51,8 +47,8 @@ pub(super) async fn versions<J: Journal>(
     Ok(json(&WorkflowList { items }))
 }
 
-pub(super) async fn show<J: Journal>(
-    State(api): State<Api<J>>,
+pub(super) async fn show(
+    State(api): State<Api>,
     headers: HeaderMap,
     Named(name): Named,
     asked: Result<Query<ShowQuery>, axum::extract::rejection::QueryRejection>,
@@ -73,10 +69,7 @@ pub(super) async fn show<J: Journal>(
     Ok(with_etag(json(&view(&entry)), entry.version))
 }
 
-pub(super) async fn apply<J: Journal>(
-    State(api): State<Api<J>>,
-    request: Request,
-) -> Result<Response, ApiError> {
+pub(super) async fn apply(State(api): State<Api>, request: Request) -> Result<Response, ApiError> {
     let by = api.allow(request.headers(), Permission::Edit)?;
     let if_version = if_match(request.headers())?;
     let source = source(request).await?;
@@ -90,18 +83,15 @@ pub(super) async fn apply<J: Journal>(
     Ok(with_etag(response, applied.version))
 }
 
-pub(super) async fn check<J: Journal>(
-    State(api): State<Api<J>>,
-    request: Request,
-) -> Result<Response, ApiError> {
+pub(super) async fn check(State(api): State<Api>, request: Request) -> Result<Response, ApiError> {
     api.allow(request.headers(), Permission::Read)?;
     let source = source(request).await?;
     let definition = Definition::parse(&source).map_err(ApiError::Invalid)?;
     Ok(json(&serde_json::json!({ "name": definition.name(), "valid": true })))
 }
 
-pub(super) async fn delete<J: Journal>(
-    State(api): State<Api<J>>,
+pub(super) async fn delete(
+    State(api): State<Api>,
     headers: HeaderMap,
     Named(name): Named,
 ) -> Result<Response, ApiError> {

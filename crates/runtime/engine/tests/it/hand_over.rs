@@ -25,7 +25,7 @@ impl Effects for Nobody {
 
 struct Instance {
     engine: Engine,
-    control: Control<MemoryJournal>,
+    control: Control,
     ids: Arc<Ids>,
     _directory: tempfile::TempDir,
 }
@@ -143,7 +143,7 @@ async fn workflows_are_changed_by_one_and_seen_by_all() {
 async fn documents_are_kept_by_one_and_seen_by_all_through_takeover_and_restart() {
     let journal = Arc::new(MemoryJournal::shared());
     let (first, second) = (instance(&journal).control, instance(&journal).control);
-    let keep = async |control: &Control<MemoryJournal>, name: &str, text: Option<&str>, expected| {
+    let keep = async |control: &Control, name: &str, text: Option<&str>, expected| {
         control.keep("bulk", name, text.map(str::to_owned), "ada", expected).await
     };
     assert!(matches!(keep(&first, "a", Some("1"), Expected::Anything).await, Err(KeepError::NotHeld)));
@@ -187,7 +187,7 @@ async fn documents_are_kept_by_one_and_seen_by_all_through_takeover_and_restart(
 async fn what_is_to_be_read_anew_is_read_anew_by_who_follows_and_left_alone_by_who_owns() {
     let journal = Arc::new(MemoryJournal::shared());
     let (first, second) = (instance(&journal).control, instance(&journal).control);
-    let keep = async |control: &Control<MemoryJournal>, text: &str, expected| {
+    let keep = async |control: &Control, text: &str, expected| {
         control.keep("bulk", "a", Some(text.to_owned()), "ada", expected).await
     };
     first.take().await.unwrap();

@@ -49,8 +49,8 @@ impl Effects for Called {
 
 pub struct Life {
     pub engine: Engine,
-    pub control: Control<MemoryJournal>,
-    pub parts: Option<Parts<SlowInbox>>,
+    pub control: Control,
+    pub parts: Option<Parts>,
     pub inbox: Arc<SlowInbox>,
     pub called: Arc<Called>,
     _directory: tempfile::TempDir,

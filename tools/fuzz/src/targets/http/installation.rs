@@ -9,6 +9,7 @@ use engine::jobs::JobReader;
 use engine::{Control, Effects, Engine, Order};
 use host::Clock;
 use ingest::{Admission, Ingest};
+use journal::DynJournal;
 use journal::memory::MemoryJournal;
 use prometheus_client::registry::Registry;
 use rest::{Access, Api, Parts};
@@ -90,7 +91,7 @@ async fn serve(view: View) -> SocketAddr {
         ingest::Metrics::register(&mut metrics),
     );
     let api = Api::new(Parts {
-        journal,
+        journal: DynJournal::new(journal),
         ingest: Arc::new(ingest),
         engine,
         control,
