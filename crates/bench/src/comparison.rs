@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 use terminal::screen::Screen;
-use terminal::table::{Cell, Column, Table};
+use terminal::table::{Cell, Column, TextTable};
 
 use super::figures::thousands;
 
@@ -78,7 +78,7 @@ impl Comparison {
     pub fn render(&self, screen: &Screen) -> String {
         let mut columns = vec![Column::whole("")];
         columns.extend(["THROUGHPUT", "P50", "P99", "P99.9"].map(Column::number));
-        let mut table = Table::new(columns).indented(2);
+        let mut table = TextTable::new(columns).indented(2);
         let mut row = |name: &str, side: &Side| {
             table.row([
                 Cell::new(name),

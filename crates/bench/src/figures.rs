@@ -1,7 +1,7 @@
 //! What a bench came to, for people and for machines.
 
 use serde::Serialize;
-use terminal::machine::{self, Memory};
+use terminal::machine::{self, MachineMemory};
 use terminal::screen::{self, Screen};
 
 use super::comparison::Comparison;
@@ -54,7 +54,7 @@ impl Machine {
         Machine {
             processors: machine::processors(),
             processor: machine::processor(),
-            memory_bytes: Memory::read().map_or(0, |memory| memory.total),
+            memory_bytes: MachineMemory::read().map_or(0, |memory| memory.total),
             kernel: machine::kernel(),
             file_system: sync.file_system.clone(),
             sync_p50_us: sync.latency.p50.as_micros(),

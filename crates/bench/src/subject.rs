@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use tempfile::TempDir;
-use terminal::machine::{self, Mount, Storage, SyncLatency};
+use terminal::machine::{self, Mount, StorageKind, SyncLatency};
 
 use super::child::Child;
 use super::load::{Answers, Target};
@@ -164,8 +164,8 @@ impl Sync {
         let mount = Mount::of(directory)?;
         let latency = SyncLatency::measure(directory)?;
         let mode = match mount.storage() {
-            Storage::Memory => "none: memory is no disk",
-            Storage::Disk | Storage::Layers | Storage::Network => "fdatasync",
+            StorageKind::Memory => "none: memory is no disk",
+            StorageKind::Disk | StorageKind::Layers | StorageKind::Network => "fdatasync",
         };
         Ok(Sync { mode, file_system: mount.file_system, latency })
     }

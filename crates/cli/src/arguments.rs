@@ -37,24 +37,24 @@ enum Command {
     Dev(dev::Dev),
     Serve(serve::Serve),
     #[command(subcommand)]
-    Cluster(cluster::Cluster),
+    Cluster(cluster::ClusterCommand),
     #[command(subcommand)]
-    Workflow(workflow::Workflow),
+    Workflow(workflow::WorkflowCommand),
     #[command(subcommand)]
-    Run(run::Run),
+    Run(run::RunCommand),
     #[command(subcommand)]
-    Job(job::Job),
+    Job(job::JobCommand),
     #[command(subcommand)]
-    Queue(queue::Queue),
+    Queue(queue::QueueCommand),
     #[command(subcommand)]
-    Topic(topic::Topic),
-    Parked(parked::Parked),
+    Topic(topic::TopicCommand),
+    Parked(parked::ParkedArgs),
     #[command(subcommand)]
-    Bulk(bulk::Bulk),
+    Bulk(bulk::BulkCommand),
     #[command(subcommand)]
-    Partition(partition::Partition),
+    Partition(partition::PartitionCommand),
     #[command(subcommand)]
-    Region(region::Region),
+    Region(region::RegionCommand),
     #[command(subcommand)]
     Service(service::Service),
     Top(top::Top),

@@ -10,18 +10,18 @@ use std::process::ExitCode;
 use api_types::{BulkAction, DecisionKind};
 use clap::{Args, Subcommand};
 
-use self::start::{Ended, Forward, Start};
+use self::start::{BulkEnd, BulkStartArgs, Forward};
 use crate::session::Session;
 
 /// Do one thing to many runs: after an outage, or when a step is known to be done
 ///
 /// What would happen is shown first. A bulk goes on at the server when this command ends.
 #[derive(Debug, Subcommand)]
-pub enum Bulk {
-    Retry(Retry),
-    Cancel(Cancel),
-    Resolve(Resolve),
-    Rerun(Rerun),
+pub enum BulkCommand {
+    Retry(BulkRetry),
+    Cancel(BulkCancel),
+    Resolve(BulkResolve),
+    Rerun(BulkRerun),
     List(show::List),
     Show(show::Show),
     Stop(show::Stop),
@@ -32,19 +32,19 @@ pub enum Bulk {
 #[command(
     after_help = "Example:\n  sortie bulk retry --workflow drone-delivery --from 2h --note \"the drone service is back\""
 )]
-pub struct Retry {
+pub struct BulkRetry {
     #[command(flatten)]
-    start: Start,
+    start: BulkStartArgs,
 }
 
 /// Take runs back that are queued or running: what they have done is undone
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  sortie bulk cancel --workflow drone-delivery --from 10m")]
-pub struct Cancel {
+pub struct BulkCancel {
     #[command(flatten)]
     which: Forward,
     #[command(flatten)]
-    start: Start,
+    start: BulkStartArgs,
 }
 
 /// Decide on parked runs
@@ -52,19 +52,19 @@ pub struct Cancel {
 #[command(
     after_help = "Example:\n  sortie bulk resolve --step package --skip --note \"the packages stay where they are\""
 )]
-pub struct Resolve {
+pub struct BulkResolve {
     #[command(flatten)]
-    decision: Decision,
+    decision: BulkDecision,
     /// The step that is decided on
     #[arg(long, required_unless_present = "give_up", conflicts_with = "give_up")]
     step: Option<String>,
     #[command(flatten)]
-    start: Start,
+    start: BulkStartArgs,
 }
 
 #[derive(Debug, Args)]
 #[group(required = true, multiple = false)]
-struct Decision {
+struct BulkDecision {
     /// Go on without the step
     #[arg(long)]
     skip: bool,
@@ -81,43 +81,45 @@ struct Decision {
 #[command(
     after_help = "Example:\n  sortie bulk rerun --status undone --workflow drone-delivery --from 2026-03-01T12:00:00Z"
 )]
-pub struct Rerun {
+pub struct BulkRerun {
     #[command(flatten)]
-    which: Ended,
+    which: BulkEnd,
     #[command(flatten)]
-    start: Start,
+    start: BulkStartArgs,
 }
 
-impl Bulk {
+impl BulkCommand {
     pub async fn run(self, session: Session) -> anyhow::Result<ExitCode> {
         match self {
-            Bulk::Retry(retry) => retry.start.run(session, BulkAction::Retry, None, None, None).await?,
-            Bulk::Cancel(cancel) => {
+            BulkCommand::Retry(retry) => {
+                retry.start.run(session, BulkAction::Retry, None, None, None).await?
+            }
+            BulkCommand::Cancel(cancel) => {
                 let status = cancel.which.status();
                 cancel.start.run(session, BulkAction::Cancel, status, None, None).await?;
             }
-            Bulk::Resolve(resolve) => {
+            BulkCommand::Resolve(resolve) => {
                 resolve.start.needs_note()?;
                 let decision = resolve.decision.kind();
                 resolve.start.run(session, BulkAction::Resolve, None, Some(decision), resolve.step).await?;
             }
-            Bulk::Rerun(rerun) => {
+            BulkCommand::Rerun(rerun) => {
                 let status = rerun.which.status();
                 rerun.start.run(session, BulkAction::Rerun, status, None, None).await?;
             }
-            Bulk::List(list) => list.run(session).await?,
-            Bulk::Show(show) => show.run(session).await?,
-            Bulk::Stop(stop) => stop.run(session).await?,
+            BulkCommand::List(list) => list.run(session).await?,
+            BulkCommand::Show(show) => show.run(session).await?,
+            BulkCommand::Stop(stop) => stop.run(session).await?,
         }
         Ok(ExitCode::SUCCESS)
     }
 }
 
-impl Decision {
+impl BulkDecision {
     fn kind(&self) -> DecisionKind {
         match self {
-            Decision { skip: true, .. } => DecisionKind::Skip,
-            Decision { by_hand: true, .. } => DecisionKind::ByHand,
+            BulkDecision { skip: true, .. } => DecisionKind::Skip,
+            BulkDecision { by_hand: true, .. } => DecisionKind::ByHand,
             _ => DecisionKind::GiveUp,
         }
     }

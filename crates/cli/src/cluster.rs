@@ -17,16 +17,16 @@ use crate::session::{Options, Session};
 
 /// See the instances of a cluster, or try one on this machine
 #[derive(Debug, Subcommand)]
-pub enum Cluster {
+pub enum ClusterCommand {
     Dev(dev::Dev),
     Show(show::Show),
 }
 
-impl Cluster {
+impl ClusterCommand {
     pub async fn run(self, options: Options) -> anyhow::Result<ExitCode> {
         match self {
-            Cluster::Dev(dev) => dev.run(options.json).await,
-            Cluster::Show(show) => show.run(Session::new(&options)?).await,
+            ClusterCommand::Dev(dev) => dev.run(options.json).await,
+            ClusterCommand::Show(show) => show.run(Session::new(&options)?).await,
         }
     }
 }

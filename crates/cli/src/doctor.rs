@@ -27,13 +27,13 @@ pub struct Doctor {
 #[derive(Debug, Serialize)]
 struct Finding {
     what: &'static str,
-    level: Level,
+    level: Severity,
     text: String,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-enum Level {
+enum Severity {
     Ok,
     /// Worth knowing, nothing to do about.
     Note,
@@ -46,7 +46,7 @@ impl Doctor {
         let mut findings = checks::machine(&data);
         findings.push(checks::server(&mut session.client).await);
         session.show_value(&findings, || render(&findings, &session.screen))?;
-        let well = findings.iter().all(|finding| finding.level != Level::Warning);
+        let well = findings.iter().all(|finding| finding.level != Severity::Warning);
         Ok(if well { ExitCode::SUCCESS } else { ExitCode::FAILURE })
     }
 }
@@ -55,14 +55,14 @@ fn render(findings: &[Finding], screen: &Screen) -> String {
     let mut out = String::new();
     for finding in findings {
         let (tone, word) = match finding.level {
-            Level::Ok => (Tone::Good, "ok"),
-            Level::Note => (Tone::Plain, "note"),
-            Level::Warning => (Tone::Attention, "warning"),
+            Severity::Ok => (Tone::Good, "ok"),
+            Severity::Note => (Tone::Plain, "note"),
+            Severity::Warning => (Tone::Attention, "warning"),
         };
         let word = screen.paint(tone, &format!("{word:7}"));
         out += &format!("{word}  {:11}  {}\n", finding.what, finding.text);
     }
-    let warnings = findings.iter().filter(|finding| finding.level == Level::Warning).count();
+    let warnings = findings.iter().filter(|finding| finding.level == Severity::Warning).count();
     out += &match warnings {
         0 => "\nThis machine can keep the promises.\n".to_owned(),
         1 => "\n1 warning.\n".to_owned(),
@@ -81,9 +81,9 @@ mod tests {
     fn findings_line_up_and_warnings_are_counted() {
         let finding = |what, level, text: &str| Finding { what, level, text: text.to_owned() };
         let findings = [
-            finding("file system", Level::Ok, "ext4 on /dev/vda"),
-            finding("sync", Level::Warning, "p50 12 µs: too fast to be true"),
-            finding("server", Level::Note, "none answers"),
+            finding("file system", Severity::Ok, "ext4 on /dev/vda"),
+            finding("sync", Severity::Warning, "p50 12 µs: too fast to be true"),
+            finding("server", Severity::Note, "none answers"),
         ];
         expect![[r#"
             ok       file system  ext4 on /dev/vda

@@ -33,45 +33,45 @@ const JSON: &str = "application/json";
 /// Jobs live in collections and are named COLLECTION/JOB. A collection that was made through the Azure paths is
 /// named SUBSCRIPTION~GROUP~NAME.
 #[derive(Debug, Subcommand)]
-pub enum Job {
+pub enum JobCommand {
     List(list::List),
     Show(show::Show),
-    Create(Box<create::Create>),
-    Update(Box<update::Update>),
-    Delete(delete::Delete),
+    Create(Box<create::CreateJob>),
+    Update(Box<update::UpdateJob>),
+    Delete(delete::DeleteJob),
     Enable(switch::Enable),
     Disable(switch::Disable),
-    Run(run::Run),
+    Run(run::RunJob),
     History(history::History),
     Preview(preview::Preview),
     Export(export::Export),
     Import(import::Import),
-    Apply(import::Apply),
+    Apply(import::ApplyJobs),
     Diff(import::Diff),
     Collections(collection::Collections),
     #[command(subcommand)]
-    Collection(collection::Collection),
+    Collection(collection::CollectionCommand),
 }
 
-impl Job {
+impl JobCommand {
     pub async fn run(self, session: Session) -> anyhow::Result<ExitCode> {
         match self {
-            Job::List(list) => list.run(session).await?,
-            Job::Show(show) => show.run(session).await?,
-            Job::Create(create) => create.run(session).await?,
-            Job::Update(update) => update.run(session).await?,
-            Job::Delete(delete) => delete.run(session).await?,
-            Job::Enable(enable) => enable.run(session).await?,
-            Job::Disable(disable) => disable.run(session).await?,
-            Job::Run(run) => return run.run(session).await,
-            Job::History(history) => history.run(session).await?,
-            Job::Preview(preview) => preview.run(session).await?,
-            Job::Export(export) => export.run(session).await?,
-            Job::Import(import) => import.run(session).await?,
-            Job::Apply(apply) => apply.run(session).await?,
-            Job::Diff(diff) => return diff.run(session).await,
-            Job::Collections(collections) => collections.run(session).await?,
-            Job::Collection(collection) => collection.run(session).await?,
+            JobCommand::List(list) => list.run(session).await?,
+            JobCommand::Show(show) => show.run(session).await?,
+            JobCommand::Create(create) => create.run(session).await?,
+            JobCommand::Update(update) => update.run(session).await?,
+            JobCommand::Delete(delete) => delete.run(session).await?,
+            JobCommand::Enable(enable) => enable.run(session).await?,
+            JobCommand::Disable(disable) => disable.run(session).await?,
+            JobCommand::Run(run) => return run.run(session).await,
+            JobCommand::History(history) => history.run(session).await?,
+            JobCommand::Preview(preview) => preview.run(session).await?,
+            JobCommand::Export(export) => export.run(session).await?,
+            JobCommand::Import(import) => import.run(session).await?,
+            JobCommand::Apply(apply) => apply.run(session).await?,
+            JobCommand::Diff(diff) => return diff.run(session).await,
+            JobCommand::Collections(collections) => collections.run(session).await?,
+            JobCommand::Collection(collection) => collection.run(session).await?,
         }
         Ok(ExitCode::SUCCESS)
     }

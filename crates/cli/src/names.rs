@@ -17,7 +17,7 @@ const START_CHARS_MIN: usize = 4;
 
 /// What a name is the name of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind<'a> {
+pub enum NameKind<'a> {
     Run,
     Collection,
     JobOf(&'a str),
@@ -27,13 +27,13 @@ pub enum Kind<'a> {
 }
 
 #[derive(Deserialize)]
-struct Listed {
+struct NameItem {
     items: Vec<Value>,
 }
 
 impl Session {
     /// Sends a call that concerns something by its name. Where nothing has that name, the error says which is near.
-    pub async fn find(&mut self, call: Call, kind: Kind<'_>, name: &str) -> anyhow::Result<Answer> {
+    pub async fn find(&mut self, call: Call, kind: NameKind<'_>, name: &str) -> anyhow::Result<Answer> {
         match self.client.send(call).await {
             Ok(answer) => Ok(answer),
             Err(error) => Err(self.explain(error, kind, name).await),
@@ -41,27 +41,27 @@ impl Session {
     }
 
     /// The error with what is known about the name that it is about.
-    pub async fn explain(&mut self, error: anyhow::Error, kind: Kind<'_>, name: &str) -> anyhow::Error {
+    pub async fn explain(&mut self, error: anyhow::Error, kind: NameKind<'_>, name: &str) -> anyhow::Error {
         let program = self.program();
         let shown = clean(name);
         match (kind, code_of(&error)) {
-            (Kind::JobOf(collection), Some("unknown_collection")) => {
-                let hint = self.nearest(Kind::Collection, collection).await;
+            (NameKind::JobOf(collection), Some("unknown_collection")) => {
+                let hint = self.nearest(NameKind::Collection, collection).await;
                 no_collection(collection, &hint, &program)
             }
-            (Kind::Collection, Some("unknown_collection")) => {
-                let hint = self.nearest(Kind::Collection, name).await;
+            (NameKind::Collection, Some("unknown_collection")) => {
+                let hint = self.nearest(NameKind::Collection, name).await;
                 no_collection(name, &hint, &program)
             }
-            (Kind::JobOf(collection), Some("unknown_job")) => {
+            (NameKind::JobOf(collection), Some("unknown_job")) => {
                 let hint = self.nearest(kind, name).await;
                 let collection = clean(collection);
                 let list = format!("; see its jobs with: {program} job list {collection}");
                 let hint = if hint.is_empty() { list } else { hint };
                 Failure::No(format!("collection '{collection}' has no job '{shown}'{hint}")).into()
             }
-            (Kind::Run, Some("not_found"))
-            | (Kind::Queue | Kind::Topic, Some("unknown_queue" | "unknown_subscription")) => {
+            (NameKind::Run, Some("not_found"))
+            | (NameKind::Queue | NameKind::Topic, Some("unknown_queue" | "unknown_subscription")) => {
                 let hint = self.nearest(kind, name).await;
                 with_hint(error, &hint)
             }
@@ -70,23 +70,23 @@ impl Session {
     }
 
     /// `; did you mean '…'?`, or nothing where no name is near or the names cannot be had.
-    async fn nearest(&mut self, kind: Kind<'_>, name: &str) -> String {
+    async fn nearest(&mut self, kind: NameKind<'_>, name: &str) -> String {
         let names = self.names(kind, name).await.unwrap_or_default();
         nearest(name, &names)
     }
 
-    async fn names(&mut self, kind: Kind<'_>, name: &str) -> anyhow::Result<Vec<String>> {
+    async fn names(&mut self, kind: NameKind<'_>, name: &str) -> anyhow::Result<Vec<String>> {
         let limit = LOOKED_AT.to_string();
         let limited = |path: &str, parameter| client::query(path, &[(parameter, Some(limit.clone()))]);
         match kind {
-            Kind::Run => self.listed(&limited("/v1/runs", "limit"), "id").await,
-            Kind::Collection => self.listed("/v1/collections", "collection").await,
-            Kind::JobOf(collection) => {
+            NameKind::Run => self.listed(&limited("/v1/runs", "limit"), "id").await,
+            NameKind::Collection => self.listed("/v1/collections", "collection").await,
+            NameKind::JobOf(collection) => {
                 let path = client::path("/v1/collections/{}/jobs", &[collection]);
                 self.listed(&limited(&path, "limit"), "name").await
             }
-            Kind::Topic => self.listed("/v1/topics", "name").await,
-            Kind::Queue => match name.split_once('/') {
+            NameKind::Topic => self.listed("/v1/topics", "name").await,
+            NameKind::Queue => match name.split_once('/') {
                 None => self.listed("/v1/queues", "name").await,
                 Some((topic, _)) => {
                     let path = client::path("/v1/topics/{}/subscriptions", &[topic]);
@@ -101,7 +101,7 @@ impl Session {
     }
 
     async fn listed(&mut self, path: &str, field: &str) -> anyhow::Result<Vec<String>> {
-        let listed: Listed = self.client.get(path).await.context("asking for names")?;
+        let listed: NameItem = self.client.get(path).await.context("asking for names")?;
         let names = listed.items.iter().filter_map(|item| item[field].as_str());
         Ok(names.take(LOOKED_AT).map(str::to_owned).collect())
     }

@@ -11,41 +11,41 @@ use crate::run::ways_out;
 use crate::screen::{Screen, Tone};
 use crate::session::Session;
 use crate::table::clean;
-use crate::watch::Watch;
+use crate::watch::WatchArgs;
 use crate::when;
 
 /// List the runs that wait for a person, why, and the commands to decide
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  sortie parked")]
-pub struct Parked {
+pub struct ParkedArgs {
     #[command(subcommand)]
-    command: Option<Command>,
+    command: Option<ParkedCommand>,
     #[command(flatten)]
-    list: List,
+    list: ParkedList,
 }
 
 #[derive(Debug, Subcommand)]
-enum Command {
+enum ParkedCommand {
     /// The same as `sortie parked`
     #[command(after_help = "Example:\n  sortie parked list --workflow drone-delivery")]
-    List(List),
+    List(ParkedList),
 }
 
 #[derive(Debug, Args)]
-struct List {
+struct ParkedList {
     /// Only runs of this workflow
     #[arg(long)]
     workflow: Option<String>,
     #[command(flatten)]
     amount: Amount<20>,
     #[command(flatten)]
-    watch: Watch,
+    watch: WatchArgs,
 }
 
-impl Parked {
+impl ParkedArgs {
     pub async fn run(self, session: Session) -> anyhow::Result<ExitCode> {
         let list = match self.command {
-            Some(Command::List(list)) => list,
+            Some(ParkedCommand::List(list)) => list,
             None => self.list,
         };
         list.watch.each(session, async |session| list.show(session).await).await?;
@@ -53,7 +53,7 @@ impl Parked {
     }
 }
 
-impl List {
+impl ParkedList {
     async fn show(&self, session: &mut Session) -> anyhow::Result<()> {
         let found = self.amount.get(session, |limit, cursor| self.path(limit, cursor)).await?;
         let listed: Vec<RunSummary> = found.read()?;

@@ -10,8 +10,8 @@ use crate::failure::Failure;
 use crate::page::Amount;
 use crate::screen::{Screen, Tone};
 use crate::session::Session;
-use crate::table::{Cell, Column, Table, clean};
-use crate::watch::Watch;
+use crate::table::{Cell, Column, TextTable, clean};
+use crate::watch::WatchArgs;
 
 const PARTITIONS: &str = "/v1/partitions";
 
@@ -23,7 +23,7 @@ pub struct Partitions {
 
 /// See the partitions
 #[derive(Debug, Subcommand)]
-pub enum Partition {
+pub enum PartitionCommand {
     List(List),
     Show(Show),
 }
@@ -35,7 +35,7 @@ pub struct List {
     #[command(flatten)]
     amount: Amount<1000>,
     #[command(flatten)]
-    watch: Watch,
+    watch: WatchArgs,
 }
 
 /// Show a partition: what waits in it, what runs, and who holds it
@@ -45,33 +45,33 @@ pub struct Show {
     /// The number of the partition
     partition: u16,
     #[command(flatten)]
-    watch: Watch,
+    watch: WatchArgs,
 }
 
 /// One partition with its holder.
 #[derive(Debug, Serialize)]
-struct Whole {
+struct PartitionDetail {
     #[serde(flatten)]
     partition: PartitionView,
     #[serde(flatten)]
-    holding: Holding,
+    holding: PartitionOwner,
 }
 
 #[derive(Debug, Default, Serialize)]
-struct Holding {
+struct PartitionOwner {
     #[serde(skip_serializing_if = "Option::is_none")]
     holder: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     epoch: Option<u64>,
 }
 
-impl Partition {
+impl PartitionCommand {
     pub async fn run(self, session: Session) -> anyhow::Result<ExitCode> {
         match self {
-            Partition::List(list) => {
+            PartitionCommand::List(list) => {
                 list.watch.each(session, async |session| list.show(session).await).await?;
             }
-            Partition::Show(show) => {
+            PartitionCommand::Show(show) => {
                 show.watch.each(session, async |session| show.show(session).await).await?;
             }
         }
@@ -99,14 +99,14 @@ impl Show {
         let cluster: ClusterView = session.client.get("/v1/cluster").await?;
         let number = self.partition.to_string();
         let held = cluster.partitions.into_iter().find(|held| held.partition == number);
-        let holding = held.map(|held| Holding { holder: held.holder, epoch: Some(held.epoch) });
-        let whole = Whole { partition, holding: holding.unwrap_or_default() };
+        let holding = held.map(|held| PartitionOwner { holder: held.holder, epoch: Some(held.epoch) });
+        let whole = PartitionDetail { partition, holding: holding.unwrap_or_default() };
         session.show_value(&whole, || render_one(&whole, &session.screen))
     }
 }
 
-fn render_one(whole: &Whole, screen: &Screen) -> String {
-    let Whole { partition, holding } = whole;
+fn render_one(whole: &PartitionDetail, screen: &Screen) -> String {
+    let PartitionDetail { partition, holding } = whole;
     let waiting = partition.inbox_tail.saturating_sub(partition.inbox_through);
     let mut facts = Vec::new();
     if let Some(reason) = &partition.reason {
@@ -135,7 +135,7 @@ fn state_tone(state: &str) -> Tone {
 }
 
 fn render(partitions: &[PartitionView], screen: &Screen) -> String {
-    let mut table = Table::new([
+    let mut table = TextTable::new([
         Column::number("PARTITION"),
         Column::whole("STATE").major(),
         Column::number("ACCEPTED").minor(),
@@ -172,8 +172,8 @@ mod tests {
     fn one_partition_says_who_holds_it() {
         let json = r#"{"partition":3,"state":"running","inbox_tail":120,"inbox_through":100,"live_runs":12,
              "parked_runs":1,"calls":9}"#;
-        let holding = Holding { holder: Some("east-2".to_owned()), epoch: Some(7) };
-        let whole = Whole { partition: serde_json::from_str(json).unwrap(), holding };
+        let holding = PartitionOwner { holder: Some("east-2".to_owned()), epoch: Some(7) };
+        let whole = PartitionDetail { partition: serde_json::from_str(json).unwrap(), holding };
         expect![[r#"
             Partition 3 is running
               held by   east-2

@@ -17,9 +17,9 @@ use clap::Subcommand;
 
 use crate::session::Session;
 
-pub use create::{Deleted, delete, put};
+pub use create::{DeletedQueue, delete, put};
 pub use list::{all, page_of, render as render_list};
-pub use place::{Name, Subscription};
+pub use place::{EntityName, SubscriptionName};
 pub use property::Property;
 pub use send::Send;
 pub use settings::Settings;
@@ -29,11 +29,11 @@ pub use show::render as render_one;
 ///
 /// A subscription of a topic is a queue, too, and is named TOPIC/SUBSCRIPTION.
 #[derive(Debug, Subcommand)]
-pub enum Queue {
+pub enum QueueCommand {
     List(list::List),
-    Create(create::Create),
+    Create(create::CreateQueue),
     Show(show::Show),
-    Delete(create::Delete),
+    Delete(create::DeleteQueue),
     Send(Box<Send>),
     Receive(receive::Receive),
     Peek(peek::Peek),
@@ -41,18 +41,18 @@ pub enum Queue {
     Purge(moved::Purge),
 }
 
-impl Queue {
+impl QueueCommand {
     pub async fn run(self, session: Session) -> anyhow::Result<ExitCode> {
         match self {
-            Queue::List(list) => list.run(session).await?,
-            Queue::Create(create) => create.run(session).await?,
-            Queue::Show(show) => show.run(session).await?,
-            Queue::Delete(delete) => delete.run(session).await?,
-            Queue::Send(send) => send.run(session).await?,
-            Queue::Receive(receive) => receive.run(session).await?,
-            Queue::Peek(peek) => peek.run(session).await?,
-            Queue::Redrive(redrive) => redrive.run(session).await?,
-            Queue::Purge(purge) => purge.run(session).await?,
+            QueueCommand::List(list) => list.run(session).await?,
+            QueueCommand::Create(create) => create.run(session).await?,
+            QueueCommand::Show(show) => show.run(session).await?,
+            QueueCommand::Delete(delete) => delete.run(session).await?,
+            QueueCommand::Send(send) => send.run(session).await?,
+            QueueCommand::Receive(receive) => receive.run(session).await?,
+            QueueCommand::Peek(peek) => peek.run(session).await?,
+            QueueCommand::Redrive(redrive) => redrive.run(session).await?,
+            QueueCommand::Purge(purge) => purge.run(session).await?,
         }
         Ok(ExitCode::SUCCESS)
     }

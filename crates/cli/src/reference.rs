@@ -14,11 +14,11 @@ use crate::screen;
 #[derive(Debug, Args)]
 #[command(hide = true)]
 pub struct Reference {
-    part: Part,
+    part: ReferencePage,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Part {
+enum ReferencePage {
     /// Every command
     Cli,
     /// Every setting
@@ -38,13 +38,13 @@ enum Part {
 impl Reference {
     pub fn run<C: CommandFactory>(self) -> anyhow::Result<ExitCode> {
         let text = match self.part {
-            Part::Cli => commands::render(C::command()),
-            Part::Config => tables::config(),
-            Part::Metrics => tables::metrics(&server::reference::metrics()),
-            Part::MetricsCluster => tables::metrics(&server::reference::cluster_metrics()),
-            Part::MetricsRegions => tables::metrics(&server::reference::region_metrics()),
-            Part::Errors => tables::errors(),
-            Part::Limits => limits::render(),
+            ReferencePage::Cli => commands::render(C::command()),
+            ReferencePage::Config => tables::config(),
+            ReferencePage::Metrics => tables::metrics(&server::reference::metrics()),
+            ReferencePage::MetricsCluster => tables::metrics(&server::reference::cluster_metrics()),
+            ReferencePage::MetricsRegions => tables::metrics(&server::reference::region_metrics()),
+            ReferencePage::Errors => tables::errors(),
+            ReferencePage::Limits => limits::render(),
         };
         screen::print(&text)?;
         Ok(ExitCode::SUCCESS)

@@ -11,7 +11,7 @@ use clap::{Args, Subcommand};
 
 use crate::client::Call;
 use crate::session::Session;
-use crate::watch::Watch;
+use crate::watch::WatchArgs;
 
 /// How long a promotion may take beyond an ordinary call: the pair's instances let go, then its mirrors catch up.
 const PROMOTION: Duration = Duration::from_secs(120);
@@ -23,22 +23,22 @@ const JSON: &str = "application/json";
 ///
 /// Each command speaks to the region of the server that it asks: name one of its servers with --url.
 #[derive(Debug, Subcommand)]
-pub enum Region {
-    Status(Status),
+pub enum RegionCommand {
+    Status(RegionStatus),
     Promote(Promote),
     /// Make this region let go of everything; without a witness nobody is active until one of the two is promoted
     #[command(after_help = "Example:\n  sortie region demote --url http://east-1:7070")]
     Demote,
     Drill(Drill),
-    Tail(Tail),
+    Tail(RegionTail),
 }
 
 /// Show this region and its pair, and how far the mirrors are
 #[derive(Debug, Args)]
 #[command(visible_alias = "show", after_help = "Example:\n  sortie region status --url http://west-1:7070")]
-pub struct Status {
+pub struct RegionStatus {
     #[command(flatten)]
-    watch: Watch,
+    watch: WatchArgs,
 }
 
 /// Make this region the active one; nothing is lost, unless it is forced
@@ -60,7 +60,7 @@ pub struct Promote {
 #[command(after_help = "Examples:\n  sortie region tail\n  \
                         sortie region tail --requests --url http://east-1:7070 > tail.jsonl\n  \
                         sortie run start --lines tail.jsonl --url http://west-1:7070     hands them in again")]
-pub struct Tail {
+pub struct RegionTail {
     /// Print its requests, one in a line, to be handed in again; needs the role admin
     #[arg(long)]
     requests: bool,
@@ -80,28 +80,28 @@ async fn show(session: &mut Session) -> anyhow::Result<()> {
     session.show(&answer, || Ok(render::status(&answer.value()?, &session.screen)))
 }
 
-impl Region {
+impl RegionCommand {
     pub async fn run(self, mut session: Session) -> anyhow::Result<ExitCode> {
         match self {
-            Region::Status(status) => status.watch.each(session, show).await?,
-            Region::Tail(Tail { requests: true }) => return requests::print(&mut session).await,
-            Region::Tail(Tail { requests: false }) => {
+            RegionCommand::Status(status) => status.watch.each(session, show).await?,
+            RegionCommand::Tail(RegionTail { requests: true }) => return requests::print(&mut session).await,
+            RegionCommand::Tail(RegionTail { requests: false }) => {
                 let region: RegionView = session.client.get("/v1/region").await?;
                 session.show_value(&region.tail, || render::tail(&region, &session.screen))?;
             }
-            Region::Promote(Promote { force, incomplete }) => {
+            RegionCommand::Promote(Promote { force, incomplete }) => {
                 let body = serde_json::json!({ "force": force, "incomplete": incomplete }).to_string();
                 let call = Call::post("/v1/region:promote", JSON, body).waiting(PROMOTION);
                 let answer = session.client.send(call).await?;
                 let promoted: PromotedView = answer.value()?;
                 session.show(&answer, || Ok(render::promoted(&promoted)))?;
             }
-            Region::Demote => {
+            RegionCommand::Demote => {
                 let call = Call::post("/v1/region:demote", JSON, "{}").waiting(PROMOTION);
                 let answer = session.client.send(call).await?;
                 session.show(&answer, || Ok(render::status(&answer.value()?, &session.screen)))?;
             }
-            Region::Drill(Drill { switch }) => {
+            RegionCommand::Drill(Drill { switch }) => {
                 let body = serde_json::json!({ "switch": switch }).to_string();
                 let patience = if switch { SWITCH_AND_BACK } else { PROMOTION };
                 let call = Call::post("/v1/region:drill", JSON, body).waiting(patience);

@@ -27,30 +27,30 @@ use crate::session::Session;
 
 /// Start runs, see what they do, decide where they need a person
 #[derive(Debug, Subcommand)]
-pub enum Run {
-    Start(start::Start),
+pub enum RunCommand {
+    Start(start::StartRun),
     List(list::List),
     Show(show::Show),
     Wait(wait::Wait),
-    Tail(tail::Tail),
+    Tail(tail::TailArgs),
     Cancel(cancel::Cancel),
     Retry(retry::Retry),
     Resolve(resolve::Resolve),
     GiveUp(give_up::GiveUp),
 }
 
-impl Run {
+impl RunCommand {
     pub async fn run(self, session: Session) -> anyhow::Result<ExitCode> {
         match self {
-            Run::Start(start) => return start.run(session).await,
-            Run::List(list) => list.run(session).await?,
-            Run::Show(show) => show.run(session).await?,
-            Run::Wait(wait) => return wait.run(session).await,
-            Run::Tail(tail) => return tail.run(session).await,
-            Run::Cancel(cancel) => cancel.run(session).await?,
-            Run::Retry(retry) => retry.run(session).await?,
-            Run::Resolve(resolve) => resolve.run(session).await?,
-            Run::GiveUp(give_up) => give_up.run(session).await?,
+            RunCommand::Start(start) => return start.run(session).await,
+            RunCommand::List(list) => list.run(session).await?,
+            RunCommand::Show(show) => show.run(session).await?,
+            RunCommand::Wait(wait) => return wait.run(session).await,
+            RunCommand::Tail(tail) => return tail.run(session).await,
+            RunCommand::Cancel(cancel) => cancel.run(session).await?,
+            RunCommand::Retry(retry) => retry.run(session).await?,
+            RunCommand::Resolve(resolve) => resolve.run(session).await?,
+            RunCommand::GiveUp(give_up) => give_up.run(session).await?,
         }
         Ok(ExitCode::SUCCESS)
     }
@@ -58,7 +58,7 @@ impl Run {
 
 /// How a run stands: what every answer about one has, also of a request that still waits in the inbox.
 #[derive(Debug, Deserialize)]
-pub struct Standing {
+pub struct RunState {
     pub id: String,
     pub status: RunStatus,
     #[serde(default)]
@@ -67,7 +67,7 @@ pub struct Standing {
     timeline: Option<IgnoredAny>,
 }
 
-impl Standing {
+impl RunState {
     /// Whether nothing but this is known yet.
     pub fn is_waiting(&self) -> bool {
         self.timeline.is_none()

@@ -13,13 +13,13 @@ use crate::names::nearest;
 use crate::page::Amount;
 use crate::screen::{Screen, Tone};
 use crate::session::Session;
-use crate::table::{Cell, Column, Table, clean};
-use crate::watch::Watch;
+use crate::table::{Cell, Column, TextTable, clean};
+use crate::watch::WatchArgs;
 
 const SERVICES: &str = "/v1/services";
 
 #[derive(Debug, Deserialize)]
-struct Services {
+struct ServiceList {
     items: Vec<ServiceView>,
 }
 
@@ -29,7 +29,7 @@ pub enum Service {
     List(List),
     Show(Show),
     #[command(flatten)]
-    ByHand(by_hand::ByHand),
+    ByHand(by_hand::OverrideCommand),
 }
 
 /// List the services: calls under way, the limit in force, the breaker and the latency
@@ -39,7 +39,7 @@ pub struct List {
     #[command(flatten)]
     amount: Amount<1000>,
     #[command(flatten)]
-    watch: Watch,
+    watch: WatchArgs,
 }
 
 /// Show a service: its breaker, its limit, its calls and their latency
@@ -49,7 +49,7 @@ pub struct Show {
     /// The name of the service, as `sortie service list` has it
     service: String,
     #[command(flatten)]
-    watch: Watch,
+    watch: WatchArgs,
 }
 
 impl Service {
@@ -77,7 +77,7 @@ impl List {
 
 impl Show {
     async fn show(&self, session: &mut Session) -> anyhow::Result<()> {
-        let all: Services = session.client.get(SERVICES).await?;
+        let all: ServiceList = session.client.get(SERVICES).await?;
         let Some(service) = all.items.iter().find(|known| known.service == self.service) else {
             let names: Vec<String> = all.items.into_iter().map(|known| known.service).collect();
             let list = format!("; see them with: {} service list", session.program());
@@ -116,7 +116,7 @@ fn latency(ms: Option<f64>) -> String {
 
 /// Services with their breaker, limit and latency.
 pub fn render(services: &[ServiceView], screen: &Screen) -> String {
-    let mut table = Table::new([
+    let mut table = TextTable::new([
         Column::whole("SERVICE"),
         Column::whole("BREAKER").major(),
         Column::number("IN FLIGHT").minor(),
@@ -155,7 +155,7 @@ mod tests {
              "p50_ms":1.25,"p99_ms":40.0},
             {"service":"drone-delivery/package","limit":1,"in_flight":0,"waiting":77,"breaker":"open",
              "p50_ms":null,"p99_ms":null}]}"#;
-        let services: Services = serde_json::from_str(json).unwrap();
+        let services: ServiceList = serde_json::from_str(json).unwrap();
         expect![[r#"
             SERVICE                 BREAKER  IN FLIGHT  LIMIT  WAITING     P50      P99
             drone-delivery/drone    closed           3    512        0  1.2 ms  40.0 ms

@@ -16,12 +16,12 @@ use clap::Args;
 use types::Timestamp;
 use workflow::Definition;
 
-use self::call::Subject;
+use self::call::CallKind;
 use self::input::When;
 use self::report::summary::{self, Summary};
 use self::report::{Clocks, json};
-use self::script::{Known, Script};
-use self::world::{Watch, World};
+use self::script::{KnownNames, Script};
+use self::world::{WatchedJob, World};
 use crate::failure::Failure;
 use crate::screen::{self, Screen};
 
@@ -87,12 +87,12 @@ impl Simulate {
 
     fn workflow(&self, definition: &Definition, begin: Timestamp, as_json: bool) -> anyhow::Result<ExitCode> {
         let request = input::request(definition, &self.request, self.seed, begin)?;
-        let known = Known {
+        let known = KnownNames {
             services: definition.services().iter().map(|service| service.name.to_string()).collect(),
             steps: definition.step_names().iter().map(ToString::to_string).collect(),
             begin,
         };
-        let mut world = World::new(begin, Subject::Workflow(definition), self.script(&known)?);
+        let mut world = World::new(begin, CallKind::Workflow(definition), self.script(&known)?);
         world.run_request(definition.plan().clone(), request).map_err(too_much)?;
         let notes = self.notes(&world);
         let run = world.ended.first().or(world.left()).expect("one request is one run");
@@ -116,12 +116,12 @@ impl Simulate {
         }
         let (name, document) = input::read_job(file, begin)?;
         let spec = document.spec();
-        let planned = job::Planned::new(&spec.timing, begin, until);
+        let planned = job::PlannedJob::new(&spec.timing, begin, until);
         let created = job::create(&name, &document, self.seed, begin);
         let created = created.map_err(|rejection| input::wrong(file, &[rejection.to_string()]))?;
-        let known = Known { services: Vec::new(), steps: vec![kernel::job::STEP.to_owned()], begin };
-        let mut world = World::new(begin, Subject::Job(&document), self.script(&known)?);
-        let job = world.run_job(Watch { job: created, until, planned: &planned }).map_err(too_much)?;
+        let known = KnownNames { services: Vec::new(), steps: vec![kernel::job::STEP.to_owned()], begin };
+        let mut world = World::new(begin, CallKind::Job(&document), self.script(&known)?);
+        let job = world.run_job(WatchedJob { job: created, until, planned: &planned }).map_err(too_much)?;
         let notes = self.notes(&world);
         let summary = summary::of_job(&name, &job, &world.entries, &planned.left_out, notes);
         self.print(
@@ -134,7 +134,7 @@ impl Simulate {
         )
     }
 
-    fn script(&self, known: &Known) -> anyhow::Result<Script> {
+    fn script(&self, known: &KnownNames) -> anyhow::Result<Script> {
         match &self.services {
             Some(file) => input::read_script(file, known),
             None => Ok(Script::default()),
@@ -174,6 +174,6 @@ fn usage(text: &str) -> anyhow::Error {
     Failure::Usage(text.to_owned()).into()
 }
 
-fn too_much(error: world::TooMuch) -> anyhow::Error {
+fn too_much(error: world::LimitReached) -> anyhow::Error {
     Failure::No(error.to_string()).into()
 }

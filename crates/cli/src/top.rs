@@ -19,8 +19,8 @@ use crate::screen::{self, Screen};
 use crate::session::Session;
 use crate::signals::Signals;
 
-use keys::{Key, Keys};
-use page::{Page, Panel};
+use keys::{KeyCommand, Keys};
+use page::{Panel, TopPage};
 use terminal::Terminal;
 
 /// Runs that wait for a person; more are not read off a screen.
@@ -40,13 +40,13 @@ pub struct Top {
 
 /// What is shown: the overview, and the newest runs that wait for a person.
 #[derive(Debug, Clone)]
-pub struct Picture {
+pub struct TopData {
     pub overview: OverviewView,
     pub attention: Vec<RunSummary>,
 }
 
 #[derive(Deserialize)]
-struct Parked {
+struct ParkedSummary {
     items: Vec<RunSummary>,
 }
 
@@ -60,7 +60,7 @@ impl Top {
         let picture = picture(&mut session, &answer).await?;
         if screen::size().is_none() {
             let page =
-                Page { url: session.client.url(), picture: &picture, front: Panel::Services, note: "" };
+                TopPage { url: session.client.url(), picture: &picture, front: Panel::Services, note: "" };
             screen::print(&page.text(&Screen::of_stdout()))?;
         } else {
             self.live(session, picture).await?;
@@ -68,7 +68,7 @@ impl Top {
         Ok(ExitCode::SUCCESS)
     }
 
-    async fn live(self, mut session: Session, mut picture: Picture) -> anyhow::Result<()> {
+    async fn live(self, mut session: Session, mut picture: TopData) -> anyhow::Result<()> {
         let mut signals = Signals::listen()?;
         let mut resized = signal(SignalKind::window_change())?;
         let mut keys = Keys::read();
@@ -82,16 +82,16 @@ impl Top {
                 (None, true) => "paused; p goes on",
                 (None, false) => "q ends it, p pauses, tab changes the panel",
             };
-            let page = Page { url: session.client.url(), picture: &picture, front, note };
+            let page = TopPage { url: session.client.url(), picture: &picture, front, note };
             terminal.draw(&page)?;
             tokio::select! {
                 biased; // Whoever wants to leave is not kept waiting.
                 () = signals.next() => return Ok(()),
                 key = keys.next() => match key {
-                    Key::Quit => return Ok(()),
-                    Key::Pause => paused = !paused,
-                    Key::Next => front = front.next(),
-                    Key::Previous => front = front.previous(),
+                    KeyCommand::Quit => return Ok(()),
+                    KeyCommand::Pause => paused = !paused,
+                    KeyCommand::Next => front = front.next(),
+                    KeyCommand::Previous => front = front.previous(),
                 },
                 _ = resized.recv() => {}
                 () = tokio::time::sleep_until(next), if !paused => {
@@ -107,14 +107,14 @@ impl Top {
     }
 }
 
-async fn look(session: &mut Session) -> anyhow::Result<Picture> {
+async fn look(session: &mut Session) -> anyhow::Result<TopData> {
     let answer = overview(session).await?;
     picture(session, &answer).await
 }
 
-async fn picture(session: &mut Session, answer: &Answer) -> anyhow::Result<Picture> {
-    let Parked { items } = session.client.get(ATTENTION).await?;
-    Ok(Picture { overview: answer.value()?, attention: items })
+async fn picture(session: &mut Session, answer: &Answer) -> anyhow::Result<TopData> {
+    let ParkedSummary { items } = session.client.get(ATTENTION).await?;
+    Ok(TopData { overview: answer.value()?, attention: items })
 }
 
 async fn overview(session: &mut Session) -> anyhow::Result<Answer> {

@@ -8,23 +8,23 @@ use serde_json::{Map, Value};
 use types::Span;
 
 use crate::client::{self, Call};
-use crate::names::Kind;
+use crate::names::NameKind;
 use crate::page::Amount;
-use crate::queue::{self, Deleted, Name, Property, Send, Settings, Subscription};
+use crate::queue::{self, DeletedQueue, EntityName, Property, Send, Settings, SubscriptionName};
 use crate::screen::{Screen, Tone};
 use crate::session::Session;
-use crate::table::{Cell, Column, Table, clean};
-use crate::watch::Watch;
+use crate::table::{Cell, Column, TextTable, clean};
+use crate::watch::WatchArgs;
 
 /// Keep topics, which hand each message to all subscriptions that want it
 ///
 /// Messages are received from a subscription with `sortie queue receive TOPIC/SUBSCRIPTION`.
 #[derive(Debug, Subcommand)]
-pub enum Topic {
+pub enum TopicCommand {
     List(List),
-    Create(Create),
+    Create(CreateTopic),
     Show(Show),
-    Delete(Delete),
+    Delete(DeleteTopic),
     Subscribe(Box<Subscribe>),
     Unsubscribe(Unsubscribe),
     Send(Box<Send>),
@@ -37,15 +37,15 @@ pub struct List {
     #[command(flatten)]
     amount: Amount<1000>,
     #[command(flatten)]
-    watch: Watch,
+    watch: WatchArgs,
 }
 
 /// Make a topic
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  sortie topic create events")]
-pub struct Create {
+pub struct CreateTopic {
     /// The name of the topic
-    topic: Name,
+    topic: EntityName,
     /// How long a message waits at most, in every subscription
     #[arg(long, value_name = "SPAN")]
     ttl: Option<Span>,
@@ -62,17 +62,17 @@ pub struct Create {
 #[command(after_help = "Example:\n  sortie topic show events")]
 pub struct Show {
     /// The name of the topic
-    topic: Name,
+    topic: EntityName,
     #[command(flatten)]
-    watch: Watch,
+    watch: WatchArgs,
 }
 
 /// Delete a topic with all its subscriptions and their messages
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  sortie topic delete events")]
-pub struct Delete {
+pub struct DeleteTopic {
     /// The name of the topic
-    topic: Name,
+    topic: EntityName,
 }
 
 /// Make a subscription: a queue that takes the messages that its filter names
@@ -82,7 +82,7 @@ pub struct Delete {
 )]
 pub struct Subscribe {
     /// The subscription as TOPIC/SUBSCRIPTION
-    subscription: Subscription,
+    subscription: SubscriptionName,
     #[command(flatten)]
     settings: Settings,
     /// Only messages with this label
@@ -110,19 +110,21 @@ pub struct Subscribe {
 #[command(after_help = "Example:\n  sortie topic unsubscribe events/audit")]
 pub struct Unsubscribe {
     /// The subscription as TOPIC/SUBSCRIPTION
-    subscription: Subscription,
+    subscription: SubscriptionName,
 }
 
-impl Topic {
+impl TopicCommand {
     pub async fn run(self, session: Session) -> anyhow::Result<ExitCode> {
         match self {
-            Topic::List(list) => list.run(session).await?,
-            Topic::Create(create) => create.run(session).await?,
-            Topic::Show(show) => show.run(session).await?,
-            Topic::Delete(delete) => delete.run(session).await?,
-            Topic::Subscribe(subscribe) => subscribe.run(session).await?,
-            Topic::Unsubscribe(unsubscribe) => queue::delete(session, &unsubscribe.subscription.0).await?,
-            Topic::Send(send) => send.run(session).await?,
+            TopicCommand::List(list) => list.run(session).await?,
+            TopicCommand::Create(create) => create.run(session).await?,
+            TopicCommand::Show(show) => show.run(session).await?,
+            TopicCommand::Delete(delete) => delete.run(session).await?,
+            TopicCommand::Subscribe(subscribe) => subscribe.run(session).await?,
+            TopicCommand::Unsubscribe(unsubscribe) => {
+                queue::delete(session, &unsubscribe.subscription.0).await?
+            }
+            TopicCommand::Send(send) => send.run(session).await?,
         }
         Ok(ExitCode::SUCCESS)
     }
@@ -146,7 +148,7 @@ impl List {
 }
 
 fn render(topics: &[TopicView], screen: &Screen) -> String {
-    let mut table = Table::new([
+    let mut table = TextTable::new([
         Column::whole("NAME"),
         Column::number("SUBSCRIPTIONS"),
         Column::whole("IDS KEPT"),
@@ -163,7 +165,7 @@ fn render(topics: &[TopicView], screen: &Screen) -> String {
     table.render(screen)
 }
 
-impl Create {
+impl CreateTopic {
     async fn run(self, mut session: Session) -> anyhow::Result<()> {
         let fields = [("time_to_live", self.ttl), ("duplicate_window", self.duplicate_window)];
         let said =
@@ -182,7 +184,7 @@ impl Show {
 
     async fn show(&self, session: &mut Session) -> anyhow::Result<()> {
         let path = client::path("/v1/topics/{}", &[&self.topic.0]);
-        let answer = session.find(Call::get(path.clone()), Kind::Topic, &self.topic.0).await?;
+        let answer = session.find(Call::get(path.clone()), NameKind::Topic, &self.topic.0).await?;
         let topic: TopicView = answer.value()?;
         let all: NamePage<QueueView> = queue::all(session, &(path + "/subscriptions")).await?;
         session.show(&answer, || {
@@ -198,12 +200,12 @@ impl Show {
     }
 }
 
-impl Delete {
+impl DeleteTopic {
     async fn run(self, mut session: Session) -> anyhow::Result<()> {
         let name = &self.topic.0;
         let call = Call::delete(client::path("/v1/topics/{}", &[name]));
-        session.find(call, Kind::Topic, name).await?;
-        let deleted = Deleted { deleted: name.clone() };
+        session.find(call, NameKind::Topic, name).await?;
+        let deleted = DeletedQueue { deleted: name.clone() };
         session.show_value(&deleted, || format!("topic {name} is deleted\n"))
     }
 }

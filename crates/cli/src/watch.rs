@@ -8,14 +8,14 @@ use std::time::Duration;
 use clap::Args;
 
 use crate::failure;
-use crate::screen::{self, Reader, Size, cut_painted};
+use crate::screen::{self, OutputState, Size, cut_painted};
 use crate::session::Session;
 use crate::signals::Signals;
 use crate::when;
 
 /// The option of every command that shows how something stands.
 #[derive(Debug, Clone, Copy, Args)]
-pub struct Watch {
+pub struct WatchArgs {
     /// Show it again every 2 seconds, or as many as are named, until Ctrl-C
     #[arg(long, value_name = "SECONDS", num_args = 0..=1, default_missing_value = "2", value_parser = seconds, help_heading = "Output")]
     watch: Option<Duration>,
@@ -23,11 +23,11 @@ pub struct Watch {
 
 /// What is on the terminal of the last picture.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct Picture {
+pub struct Frame {
     lines: usize,
 }
 
-impl Watch {
+impl WatchArgs {
     /// Shows it once, or until Ctrl-C. A terminal has the newest picture in place of the one before; elsewhere each
     /// picture that differs from the one before is printed.
     pub async fn each(
@@ -38,7 +38,7 @@ impl Watch {
         let Some(pause) = self.watch else { return show(&mut session).await };
         let mut signals = Signals::listen()?;
         let watching = async {
-            let mut picture = Picture::default();
+            let mut picture = Frame::default();
             let mut before = None;
             loop {
                 let (shown, mut text) = session.gather(&mut show).await;
@@ -55,7 +55,7 @@ impl Watch {
                     None if session.is_json() => text.clone(),
                     None => format!("{}{}\n{text}", if before.is_some() { "\n" } else { "" }, heading(pause)),
                 };
-                if screen::print_to_reader(&out)? == Reader::Gone {
+                if screen::print_to_reader(&out)? == OutputState::Closed {
                     return Ok(());
                 }
                 before = Some(text);
@@ -70,7 +70,7 @@ impl Watch {
     }
 }
 
-impl Picture {
+impl Frame {
     /// The characters that put a text where the one before was, without a moment of emptiness between them.
     pub fn draw(&mut self, text: &str, heading: &str, size: Size) -> String {
         let mut lines: Vec<&str> = std::iter::once(heading).chain(text.lines()).collect();

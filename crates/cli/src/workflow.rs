@@ -14,22 +14,22 @@ use crate::session::Session;
 
 /// Put workflows in force, see them, check them
 #[derive(Debug, Subcommand)]
-pub enum Workflow {
-    Apply(apply::Apply),
+pub enum WorkflowCommand {
+    Apply(apply::ApplyWorkflow),
     List(list::List),
     Show(show::Show),
-    Delete(delete::Delete),
+    Delete(delete::DeleteWorkflow),
     Check(check::Check),
 }
 
-impl Workflow {
+impl WorkflowCommand {
     pub async fn run(self, session: Session) -> anyhow::Result<ExitCode> {
         match self {
-            Workflow::Apply(apply) => apply.run(session).await?,
-            Workflow::List(list) => list.run(session).await?,
-            Workflow::Show(show) => show.run(session).await?,
-            Workflow::Delete(delete) => delete.run(session).await?,
-            Workflow::Check(check) => check.run(&session)?,
+            WorkflowCommand::Apply(apply) => apply.run(session).await?,
+            WorkflowCommand::List(list) => list.run(session).await?,
+            WorkflowCommand::Show(show) => show.run(session).await?,
+            WorkflowCommand::Delete(delete) => delete.run(session).await?,
+            WorkflowCommand::Check(check) => check.run(&session)?,
         }
         Ok(ExitCode::SUCCESS)
     }

@@ -9,13 +9,13 @@ use crate::failure::Failure;
 use crate::session::Session;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Agreed {
+pub enum Confirmation {
     Yes,
     No,
 }
 
 /// Shows what would happen and asks. Where nobody can answer, nothing is begun.
-pub fn person(session: &Session, request: &BulkRequest, found: &BulkPreview) -> anyhow::Result<Agreed> {
+pub fn person(session: &Session, request: &BulkRequest, found: &BulkPreview) -> anyhow::Result<Confirmation> {
     let question = format!("{}? [y/N] ", sentence(request, found));
     let stdin = std::io::stdin();
     if session.is_json() || !stdin.is_terminal() || !std::io::stderr().is_terminal() {
@@ -28,7 +28,7 @@ pub fn person(session: &Session, request: &BulkRequest, found: &BulkPreview) -> 
     let mut answer = String::new();
     stdin.lock().read_line(&mut answer)?;
     let yes = matches!(answer.trim().to_ascii_lowercase().as_str(), "y" | "yes");
-    Ok(if yes { Agreed::Yes } else { Agreed::No })
+    Ok(if yes { Confirmation::Yes } else { Confirmation::No })
 }
 
 /// `retry 300 runs at up to 50 a second`

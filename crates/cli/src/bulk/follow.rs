@@ -24,7 +24,7 @@ const LINE_LOOKS: u32 = 4;
 /// Waits until the bulk has ended. An interrupt ends the waiting, not the bulk, and neither does a look that is lost.
 pub async fn to_the_end(mut session: Session, begun: BulkView) -> anyhow::Result<()> {
     let id = begun.id.clone();
-    let mut told = Told::new(&session, &begun);
+    let mut told = Progress::new(&session, &begun);
     let mut signals = Signals::listen()?;
     let path = client::path("/v1/bulk/{}", &[&id]);
     let goes_on = goes_on(&session, &id);
@@ -85,38 +85,38 @@ fn is_passing(error: &anyhow::Error) -> bool {
 }
 
 /// How a person hears of it.
-enum Told {
+enum Progress {
     Bar(ProgressBar),
     Lines { looks: u32, last: String },
     Nothing,
 }
 
-impl Told {
-    fn new(session: &Session, bulk: &BulkView) -> Told {
+impl Progress {
+    fn new(session: &Session, bulk: &BulkView) -> Progress {
         if session.is_json() {
-            return Told::Nothing;
+            return Progress::Nothing;
         }
         if !std::io::stderr().is_terminal() {
-            return Told::Lines { looks: 0, last: String::new() };
+            return Progress::Lines { looks: 0, last: String::new() };
         }
         let style = ProgressStyle::with_template("{msg:40} {bar:30} {pos:>6} of {len}  {elapsed}")
             .expect("the template is well formed");
         let length = bulk.matched.map(|matched| matched.count);
         let bar = ProgressBar::with_draw_target(length, ProgressDrawTarget::stderr()).with_style(style);
         bar.enable_steady_tick(Duration::from_millis(200));
-        Told::Bar(bar)
+        Progress::Bar(bar)
     }
 
     fn tell(&mut self, bulk: &BulkView) {
         let dealt_with = bulk.done + bulk.skipped.count + bulk.failed.count;
         match self {
-            Told::Nothing => {}
-            Told::Bar(bar) => {
+            Progress::Nothing => {}
+            Progress::Bar(bar) => {
                 bar.set_length(bulk.matched.map_or(dealt_with, |matched| matched.count.max(dealt_with)));
                 bar.set_position(dealt_with);
                 bar.set_message(show::standing(bulk));
             }
-            Told::Lines { looks, last } => {
+            Progress::Lines { looks, last } => {
                 let line = match bulk.matched {
                     Some(matched) => {
                         format!("{dealt_with} of {}: {}", show::runs(matched), show::standing(bulk))
@@ -135,9 +135,9 @@ impl Told {
     fn tell_of_silence(&mut self) {
         let silence = "the server does not answer; the bulk goes on, and is looked at again";
         match self {
-            Told::Nothing => {}
-            Told::Bar(bar) => bar.set_message("no answer, looking again"),
-            Told::Lines { last, .. } => {
+            Progress::Nothing => {}
+            Progress::Bar(bar) => bar.set_message("no answer, looking again"),
+            Progress::Lines { last, .. } => {
                 if last != silence {
                     eprintln!("{silence}");
                     silence.clone_into(last);
@@ -147,7 +147,7 @@ impl Told {
     }
 
     fn finish(&self) {
-        if let Told::Bar(bar) = self {
+        if let Progress::Bar(bar) = self {
             bar.finish_and_clear();
         }
     }

@@ -7,7 +7,7 @@ use crate::client::{self, Call};
 use crate::run::tone_of;
 use crate::screen::{Screen, Tone};
 use crate::session::Session;
-use crate::table::{Cell, Column, Table, clean};
+use crate::table::{Cell, Column, TextTable, clean};
 use crate::when;
 
 /// List bulks, newest first
@@ -60,7 +60,7 @@ fn list(bulks: &[BulkView], screen: &Screen) -> String {
     if bulks.is_empty() {
         return "No bulks.\n".to_owned();
     }
-    let mut table = Table::new([
+    let mut table = TextTable::new([
         Column::whole("ID"),
         Column::whole("STATE"),
         Column::whole("ACTION"),
@@ -108,7 +108,7 @@ pub fn detail(bulk: &BulkView, screen: &Screen) -> String {
 
 /// What a dry run found.
 pub fn preview(found: &BulkPreview, screen: &Screen) -> String {
-    let mut table = Table::new([
+    let mut table = TextTable::new([
         Column::whole("ID"),
         Column::text("WORKFLOW"),
         Column::whole("STATUS"),

@@ -4,7 +4,7 @@ use api_types::{BulkAction, BulkPreview, BulkRequest, BulkSelect, BulkView, Deci
 use clap::Args;
 use types::RunStatus;
 
-use super::ask::{self, Agreed};
+use super::ask::{self, Confirmation};
 use super::{follow, show};
 use crate::client::Call;
 use crate::failure::Failure;
@@ -13,7 +13,7 @@ use crate::when;
 
 /// Which runs are meant, and how it is done.
 #[derive(Debug, Args)]
-pub struct Start {
+pub struct BulkStartArgs {
     /// Only runs of this workflow
     #[arg(long)]
     workflow: Option<String>,
@@ -59,7 +59,7 @@ pub struct Forward {
 
 /// Runs that can be run again.
 #[derive(Debug, Args)]
-pub struct Ended {
+pub struct BulkEnd {
     /// Runs with this status: undone, given_up or completed
     #[arg(long, required_unless_present = "ids", conflicts_with = "ids")]
     status: Option<RunStatus>,
@@ -71,13 +71,13 @@ impl Forward {
     }
 }
 
-impl Ended {
+impl BulkEnd {
     pub fn status(&self) -> Option<RunStatus> {
         self.status
     }
 }
 
-impl Start {
+impl BulkStartArgs {
     /// Refuses a decision that nobody gives a reason for.
     pub fn needs_note(&self) -> Result<(), Failure> {
         if self.note.trim().is_empty() && !self.dry_run {
@@ -105,7 +105,7 @@ impl Start {
         if found.matched.count == 0 && !found.matched.at_least {
             return session.show(&answer, || Ok("No run is meant; nothing is done.\n".to_owned()));
         }
-        if !yes && ask::person(&session, &request, &found)? == Agreed::No {
+        if !yes && ask::person(&session, &request, &found)? == Confirmation::No {
             return session.show(&answer, || Ok("Nothing is done.\n".to_owned()));
         }
         request.dry_run = false;
@@ -127,7 +127,7 @@ impl Start {
         decision: Option<DecisionKind>,
         step: Option<String>,
     ) -> BulkRequest {
-        let Start { workflow, key, from, to, reason, ids, rate, note, .. } = self;
+        let BulkStartArgs { workflow, key, from, to, reason, ids, rate, note, .. } = self;
         let select = BulkSelect { workflow, status, key, from, to, reason };
         BulkRequest {
             select: ids.is_empty().then_some(select),

@@ -18,7 +18,7 @@ pub struct Child {
     /// What starts it again, for a person.
     pub command: String,
     process: Process,
-    watch: Watch,
+    watch: ParentWatcher,
     log: PathBuf,
     ended: Option<ExitStatus>,
 }
@@ -35,7 +35,7 @@ impl Child {
         }
         command.stdin(Stdio::null()).stdout(output).stderr(errors).process_group(0);
         let process = command.spawn().with_context(|| format!("starting {name}"))?;
-        let watch = Watch::start(process.id())?;
+        let watch = ParentWatcher::start(process.id())?;
         let (name, command, log) = (name.to_owned(), words(&command), log.to_owned());
         Ok(Child { name, command, process, watch, log, ended: None })
     }
@@ -90,16 +90,16 @@ impl Drop for Child {
 }
 
 /// A shell that waits for the end of this process, however it comes: the pipe between them closes then.
-struct Watch {
+struct ParentWatcher {
     shell: Process,
 }
 
-impl Watch {
-    fn start(group: u32) -> anyhow::Result<Watch> {
+impl ParentWatcher {
+    fn start(group: u32) -> anyhow::Result<ParentWatcher> {
         let mut shell = Command::new("sh");
         shell.args(["-c", "read line && exit 0; kill -s KILL -- \"-$1\"", "watch", &group.to_string()]);
         shell.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null()).process_group(0);
-        Ok(Watch { shell: shell.spawn().context("starting a shell")? })
+        Ok(ParentWatcher { shell: shell.spawn().context("starting a shell")? })
     }
 
     fn forget(&mut self) {

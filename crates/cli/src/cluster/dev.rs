@@ -12,8 +12,8 @@ use http::StatusCode;
 
 use super::child::Child;
 use super::keys::{Keys, write_private};
-use super::plan::{Plan, Region};
-use super::report::Report;
+use super::plan::{ClusterLayout, Region};
+use super::report::ClusterReport;
 use super::{nats, settings};
 use crate::client::{Call, Client};
 use crate::signals::Signals;
@@ -56,14 +56,14 @@ pub struct Dev {
 
 impl Dev {
     pub async fn run(self, json: bool) -> anyhow::Result<ExitCode> {
-        let report = Report { json };
+        let report = ClusterReport { json };
         let server = nats::find(self.nats_server.as_deref())?;
         let mut signals = Signals::listen()?;
         let directory = Directory::open(self.data.as_deref())?;
         let keys = Keys::of(directory.path())?;
-        let plan = Plan::new(directory.path(), self.regions, self.port, self.nats_port)?;
+        let plan = ClusterLayout::new(directory.path(), self.regions, self.port, self.nats_port)?;
         let fleet = Fleet::start(fleet_settings(directory.path())).await?;
-        let mut members = Members { all: Vec::new() };
+        let mut members = ClusterProcesses { all: Vec::new() };
         tokio::select! {
             biased; // What was started is ended in order, also when the signal comes before all is up.
             () = signals.next() => return Ok(ExitCode::SUCCESS),
@@ -117,26 +117,26 @@ fn fleet_settings(directory: &Path) -> Settings {
 }
 
 /// The processes, NATS before Sortie in each region.
-struct Members {
-    all: Vec<Member>,
+struct ClusterProcesses {
+    all: Vec<ClusterProcess>,
 }
 
-struct Member {
+struct ClusterProcess {
     child: Child,
-    kind: Kind,
-    told: bool,
+    kind: ProcessKind,
+    reported: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum ProcessKind {
     Nats,
     Sortie,
 }
 
-impl Members {
+impl ClusterProcesses {
     async fn start(
         &mut self,
-        plan: &Plan,
+        plan: &ClusterLayout,
         server: &Path,
         partitions: u16,
         keys: &Keys,
@@ -149,7 +149,7 @@ impl Members {
                 write_private(&file, &nats::configuration(node, region, pair, keys))?;
                 let mut command = Command::new(server);
                 command.arg("-c").arg(&file);
-                self.add(Kind::Nats, &node.name, command, &node.directory.join("nats.log"))?;
+                self.add(ProcessKind::Nats, &node.name, command, &node.directory.join("nats.log"))?;
             }
         }
         for region in &plan.regions {
@@ -165,7 +165,12 @@ impl Members {
                 write_private(&file, &settings::text(instance, region, partitions, keys))?;
                 let mut command = Command::new(&own);
                 command.args(["serve", "--config"]).arg(&file);
-                self.add(Kind::Sortie, &instance.name, command, &instance.directory.join("sortie.log"))?;
+                self.add(
+                    ProcessKind::Sortie,
+                    &instance.name,
+                    command,
+                    &instance.directory.join("sortie.log"),
+                )?;
             }
         }
         for (place, region) in plan.regions.iter().enumerate() {
@@ -183,8 +188,8 @@ impl Members {
         member.map_or(0, |member| member.child.pid())
     }
 
-    fn add(&mut self, kind: Kind, name: &str, command: Command, log: &Path) -> anyhow::Result<()> {
-        self.all.push(Member { child: Child::start(name, command, log)?, kind, told: false });
+    fn add(&mut self, kind: ProcessKind, name: &str, command: Command, log: &Path) -> anyhow::Result<()> {
+        self.all.push(ClusterProcess { child: Child::start(name, command, log)?, kind, reported: false });
         Ok(())
     }
 
@@ -218,7 +223,7 @@ impl Members {
     }
 
     /// Says who has ended, until a signal comes.
-    async fn watch_until(&mut self, signals: &mut Signals, report: &Report) -> anyhow::Result<()> {
+    async fn watch_until(&mut self, signals: &mut Signals, report: &ClusterReport) -> anyhow::Result<()> {
         loop {
             tokio::select! {
                 biased; // The signal first: who ends by it is not worth a word.
@@ -227,10 +232,10 @@ impl Members {
             }
             for member in &mut self.all {
                 let Some(status) = member.child.ended()? else { continue };
-                if !member.told {
+                if !member.reported {
                     let Child { name, command, .. } = &member.child;
                     report.ended(name, &status, command)?;
-                    member.told = true;
+                    member.reported = true;
                 }
             }
         }
@@ -238,7 +243,7 @@ impl Members {
 
     /// The instances first, so that what they still have to write down finds its NATS.
     async fn end(&mut self) -> anyhow::Result<()> {
-        for kind in [Kind::Sortie, Kind::Nats] {
+        for kind in [ProcessKind::Sortie, ProcessKind::Nats] {
             let began = Instant::now();
             let mut left = true;
             for member in self.all.iter_mut().filter(|member| member.kind == kind) {

@@ -15,7 +15,7 @@ const LEAVES: u16 = 3200;
 const MONITORS: u16 = 4000;
 
 /// All members, region by region. The first region is the one at work.
-pub struct Plan {
+pub struct ClusterLayout {
     pub regions: Vec<Region>,
 }
 
@@ -44,12 +44,12 @@ pub struct Instance {
     pub port: u16,
 }
 
-impl Plan {
+impl ClusterLayout {
     /// Ports are counted up from these; 0 takes any that are free.
-    pub fn new(directory: &Path, regions: bool, port: u16, nats_port: u16) -> anyhow::Result<Plan> {
+    pub fn new(directory: &Path, regions: bool, port: u16, nats_port: u16) -> anyhow::Result<ClusterLayout> {
         let mut ports = Ports { taken: Vec::new() };
         let names: &[&str] = if regions { &["east", "west"] } else { &["local"] };
-        let mut plan = Plan { regions: Vec::new() };
+        let mut plan = ClusterLayout { regions: Vec::new() };
         for (place, name) in (0..).zip(names) {
             let pair = names.iter().find(|other| *other != name).copied();
             let mut region = Region { name, pair, nats: Vec::new(), instances: Vec::new() };
@@ -126,7 +126,7 @@ mod tests {
 
     #[test]
     fn everybody_has_a_place_and_ports_of_their_own() {
-        let plan = Plan::new(Path::new("/d"), true, 0, 0).unwrap();
+        let plan = ClusterLayout::new(Path::new("/d"), true, 0, 0).unwrap();
         let nodes = || plan.regions.iter().flat_map(|region| &region.nats);
         let instances = || plan.regions.iter().flat_map(|region| &region.instances);
         let mut ports: BTreeSet<u16> = instances().map(|instance| instance.port).collect();
@@ -140,7 +140,8 @@ mod tests {
 
     #[test]
     fn ports_beyond_the_last_are_refused() {
-        let error = Plan::new(Path::new("/d"), false, 0, 65_000).err().expect("65000 + 2000 is no port");
+        let error =
+            ClusterLayout::new(Path::new("/d"), false, 0, 65_000).err().expect("65000 + 2000 is no port");
         assert!(error.to_string().contains("above 65000"), "{error}");
     }
 }

@@ -7,24 +7,24 @@ use serde::Serialize;
 
 use super::dev::Directory;
 use super::keys::Keys;
-use super::plan::Plan;
+use super::plan::ClusterLayout;
 use crate::json::one_line;
 use crate::screen;
 
 /// How it is said.
-pub struct Report {
+pub struct ClusterReport {
     pub json: bool,
 }
 
 /// A line of JSON.
 #[derive(Debug, Serialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
-enum Line<'a> {
+enum ReportEvent<'a> {
     Ready {
         /// For SORTIE_TOKEN: it opens this cluster alone, which ends with the command.
         token: &'a str,
         data: String,
-        members: Vec<Member<'a>>,
+        members: Vec<ReportedMember<'a>>,
     },
     Ended {
         member: &'a str,
@@ -35,7 +35,7 @@ enum Line<'a> {
 }
 
 #[derive(Debug, Serialize)]
-struct Member<'a> {
+struct ReportedMember<'a> {
     name: &'a str,
     kind: &'static str,
     region: usize,
@@ -43,10 +43,10 @@ struct Member<'a> {
     pid: u32,
 }
 
-impl Report {
+impl ClusterReport {
     pub fn ready(
         &self,
-        plan: &Plan,
+        plan: &ClusterLayout,
         pid_of: impl Fn(&str) -> u32,
         keys: &Keys,
         directory: &Directory,
@@ -56,36 +56,37 @@ impl Report {
         }
         let mut members = Vec::new();
         for (region, place) in plan.regions.iter().zip(1..) {
-            let member = |name, kind, url| Member { name, kind, region: place, url, pid: pid_of(name) };
+            let member =
+                |name, kind, url| ReportedMember { name, kind, region: place, url, pid: pid_of(name) };
             members.extend(region.instances.iter().map(|one| member(&one.name, "sortie", one.url())));
             members.extend(
                 region.nats.iter().zip(region.nats_urls()).map(|(node, url)| member(&node.name, "nats", url)),
             );
         }
-        say(&Line::Ready { token: &keys.token, data: directory.path().display().to_string(), members })
+        say(&ReportEvent::Ready { token: &keys.token, data: directory.path().display().to_string(), members })
     }
 
     /// A member has ended by itself.
     pub fn ended(&self, member: &str, status: &ExitStatus, command: &str) -> anyhow::Result<()> {
         if self.json {
-            return say(&Line::Ended { member, status: status.to_string(), command });
+            return say(&ReportEvent::Ended { member, status: status.to_string(), command });
         }
         Ok(screen::print(&format!("{member} has ended: {status}; start it again with\n  {command}\n"))?)
     }
 
     pub fn stopping(&self) -> anyhow::Result<()> {
         if self.json {
-            return say(&Line::Stopping);
+            return say(&ReportEvent::Stopping);
         }
         Ok(screen::print("\nFinishing what is under way; Ctrl-C again ends it at once.\n")?)
     }
 }
 
-fn say(line: &Line<'_>) -> anyhow::Result<()> {
+fn say(line: &ReportEvent<'_>) -> anyhow::Result<()> {
     Ok(screen::print(&(serde_json::to_string(line)? + "\n"))?)
 }
 
-fn welcome(plan: &Plan, pid_of: impl Fn(&str) -> u32, keys: &Keys, directory: &Directory) -> String {
+fn welcome(plan: &ClusterLayout, pid_of: impl Fn(&str) -> u32, keys: &Keys, directory: &Directory) -> String {
     let mut text = String::from("The cluster is ready.\n\n");
     for region in &plan.regions {
         for instance in &region.instances {
@@ -146,7 +147,7 @@ mod tests {
 
     #[test]
     fn each_line_of_json_names_its_event() {
-        let member = Member {
+        let member = ReportedMember {
             name: "local-1",
             kind: "sortie",
             region: 1,
@@ -154,9 +155,9 @@ mod tests {
             pid: 7,
         };
         let lines = [
-            Line::Ready { token: "t", data: "/d".to_owned(), members: vec![member] },
-            Line::Ended { member: "local-1", status: "signal: 9".to_owned(), command: "sortie serve" },
-            Line::Stopping,
+            ReportEvent::Ready { token: "t", data: "/d".to_owned(), members: vec![member] },
+            ReportEvent::Ended { member: "local-1", status: "signal: 9".to_owned(), command: "sortie serve" },
+            ReportEvent::Stopping,
         ];
         let text: Vec<String> = lines.iter().map(|line| serde_json::to_string(line).unwrap()).collect();
         expect![[r#"

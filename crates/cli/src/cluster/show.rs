@@ -8,15 +8,15 @@ use clap::Args;
 use crate::client::Call;
 use crate::screen::{Screen, Tone};
 use crate::session::Session;
-use crate::table::{Cell, Column, Table, clean};
-use crate::watch::Watch;
+use crate::table::{Cell, Column, TextTable, clean};
+use crate::watch::WatchArgs;
 
 /// Show the instances of a cluster, and which partitions each of them holds
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  sortie cluster show --watch")]
 pub struct Show {
     #[command(flatten)]
-    watch: Watch,
+    watch: WatchArgs,
 }
 
 impl Show {
@@ -35,7 +35,7 @@ fn render(cluster: &ClusterView, screen: &Screen) -> String {
     let Some(own) = &cluster.instance else {
         return "This server is alone: it holds all partitions itself.\n".to_owned();
     };
-    let mut table = Table::new([
+    let mut table = TextTable::new([
         Column::whole("INSTANCE"),
         Column::text("ADDRESS"),
         Column::text("VERSION").minor(),

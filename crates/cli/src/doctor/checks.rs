@@ -3,9 +3,9 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use super::{Finding, Level};
+use super::{Finding, Severity};
 use crate::client::{Call, Client};
-use crate::machine::{self, Memory, Mount, Storage, SyncLatency, bytes};
+use crate::machine::{self, MachineMemory, Mount, StorageKind, SyncLatency, bytes};
 use crate::table::clean;
 
 /// Syncs faster than any disk: something below only says that it has written.
@@ -39,32 +39,32 @@ fn existing(data: &Path) -> PathBuf {
 fn where_data_is(data: &Path, directory: &Path) -> Finding {
     let path = std::path::absolute(data).unwrap_or_else(|_| data.to_owned());
     if path == directory {
-        return found("data", Level::Ok, path.display().to_string());
+        return found("data", Severity::Ok, path.display().to_string());
     }
     let text = format!("{} is not there yet; looked at {}", path.display(), directory.display());
-    found("data", Level::Note, text)
+    found("data", Severity::Note, text)
 }
 
 fn file_system(directory: &Path) -> Finding {
     let mount = match Mount::of(directory) {
         Ok(mount) => mount,
-        Err(error) => return found("file system", Level::Warning, format!("{error:#}")),
+        Err(error) => return found("file system", Severity::Warning, format!("{error:#}")),
     };
     let Mount { point, file_system, device, options } = &mount;
     let text = format!("{file_system} on {device}, mounted at {} ({options})", point.display());
     let (level, why) = match mount.storage() {
-        Storage::Disk if options.split(',').any(|option| option == "ro") => {
-            (Level::Warning, ": read-only, nothing can be accepted")
+        StorageKind::Disk if options.split(',').any(|option| option == "ro") => {
+            (Severity::Warning, ": read-only, nothing can be accepted")
         }
-        Storage::Disk => (Level::Ok, ""),
-        Storage::Memory => {
-            (Level::Warning, ": memory, not a disk; a restart of the machine loses everything")
+        StorageKind::Disk => (Severity::Ok, ""),
+        StorageKind::Memory => {
+            (Severity::Warning, ": memory, not a disk; a restart of the machine loses everything")
         }
-        Storage::Layers => {
-            (Level::Warning, ": a container's layers; its data goes with the container, mount a volume")
+        StorageKind::Layers => {
+            (Severity::Warning, ": a container's layers; its data goes with the container, mount a volume")
         }
-        Storage::Network => (
-            Level::Warning,
+        StorageKind::Network => (
+            Severity::Warning,
             ": not a local disk; what its syncs promise is up to others, and locks may not hold",
         ),
     };
@@ -74,68 +74,68 @@ fn file_system(directory: &Path) -> Finding {
 fn sync(directory: &Path) -> Finding {
     let latency = match SyncLatency::measure(directory) {
         Ok(latency) => latency,
-        Err(error) => return found("sync", Level::Warning, format!("{error:#}")),
+        Err(error) => return found("sync", Severity::Warning, format!("{error:#}")),
     };
     let (level, why) = judge_sync(latency.p50);
     let micros = |time: Duration| format!("{} µs", time.as_micros());
     found("sync", level, format!("fdatasync p50 {}, p99 {}{why}", micros(latency.p50), micros(latency.p99)))
 }
 
-fn judge_sync(p50: Duration) -> (Level, &'static str) {
+fn judge_sync(p50: Duration) -> (Severity, &'static str) {
     if p50 < SYNC_SUSPICIOUS {
-        (Level::Warning, ": too fast to be true; a cache below may lose what it has confirmed")
+        (Severity::Warning, ": too fast to be true; a cache below may lose what it has confirmed")
     } else if p50 > SYNC_SLOW {
-        (Level::Warning, ": slow; every step of a run waits for it")
+        (Severity::Warning, ": slow; every step of a run waits for it")
     } else {
-        (Level::Ok, "")
+        (Severity::Ok, "")
     }
 }
 
 fn space(directory: &Path) -> Finding {
     let space = match rustix::fs::statvfs(directory) {
         Ok(space) => space,
-        Err(error) => return found("space", Level::Warning, format!("cannot be read: {error}")),
+        Err(error) => return found("space", Severity::Warning, format!("cannot be read: {error}")),
     };
     let (free, total) = (space.f_bavail * space.f_frsize, space.f_blocks * space.f_frsize);
     let text = format!("{} free of {}", bytes(free), bytes(total));
     if free < SPACE_BYTES_MIN {
-        return found("space", Level::Warning, format!("{text}: less than {}", bytes(SPACE_BYTES_MIN)));
+        return found("space", Severity::Warning, format!("{text}: less than {}", bytes(SPACE_BYTES_MIN)));
     }
-    found("space", Level::Ok, text)
+    found("space", Severity::Ok, text)
 }
 
 fn memory() -> Finding {
-    let Some(Memory { total, available }) = Memory::read() else {
-        return found("memory", Level::Note, "cannot be read here".to_owned());
+    let Some(MachineMemory { total, available }) = MachineMemory::read() else {
+        return found("memory", Severity::Note, "cannot be read here".to_owned());
     };
     let text = format!("{} free of {}", bytes(available), bytes(total));
     if available < MEMORY_BYTES_MIN {
-        return found("memory", Level::Warning, format!("{text}: less than {}", bytes(MEMORY_BYTES_MIN)));
+        return found("memory", Severity::Warning, format!("{text}: less than {}", bytes(MEMORY_BYTES_MIN)));
     }
-    found("memory", Level::Ok, text)
+    found("memory", Severity::Ok, text)
 }
 
 fn files() -> Finding {
     let most = machine::files_max();
     if most < FILES_MIN {
         let text = format!("{most} open files at most: fewer than {FILES_MIN}; raise it with ulimit -Hn");
-        return found("files", Level::Warning, text);
+        return found("files", Severity::Warning, text);
     }
-    found("files", Level::Ok, format!("{most} open files at most"))
+    found("files", Severity::Ok, format!("{most} open files at most"))
 }
 
 fn clock(wall: SystemTime, begun: Instant) -> Finding {
     let seconds = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
     if !CLOCK_SECONDS.contains(&seconds) {
-        return found("clock", Level::Warning, "stands at a year that cannot be; set it".to_owned());
+        return found("clock", Severity::Warning, "stands at a year that cannot be; set it".to_owned());
     }
     let passed = SystemTime::now().duration_since(wall).unwrap_or_default();
     let drift = passed.abs_diff(begun.elapsed());
     if drift > Duration::from_millis(500) {
         let text = format!("jumped by {} ms while we looked; timers follow it", drift.as_millis());
-        return found("clock", Level::Warning, text);
+        return found("clock", Severity::Warning, text);
     }
-    found("clock", Level::Ok, "set, and steady while we looked".to_owned())
+    found("clock", Severity::Ok, "set, and steady while we looked".to_owned())
 }
 
 /// Whether a server answers, and is ready.
@@ -143,26 +143,26 @@ pub async fn server(client: &mut Client) -> Finding {
     let url = client.url().to_owned();
     let answer = match client.try_send(Call::get("/readyz")).await {
         Ok(answer) => answer,
-        Err(_) => return found("server", Level::Note, format!("none answers at {url}")),
+        Err(_) => return found("server", Severity::Note, format!("none answers at {url}")),
     };
     let (level, text) = judge_server(serde_json::from_slice(&answer.body).unwrap_or_default());
     found("server", level, format!("{url} {}", clean(&text)))
 }
 
 /// What `/readyz` says, which is ready also when it cannot take everything.
-fn judge_server(said: Readiness) -> (Level, String) {
+fn judge_server(said: Readiness) -> (Severity, String) {
     if !said.ready {
         let why = said.detail.unwrap_or_else(|| "it does not say why".to_owned());
-        return (Level::Warning, format!("is not ready: {why}"));
+        return (Severity::Warning, format!("is not ready: {why}"));
     }
     if let [first, ..] = &said.stopped[..] {
         let (count, Stopped { partition, reason }) = (said.stopped.len(), first);
-        return (Level::Warning, format!("has {count} stopped partitions; {partition}: {reason}"));
+        return (Severity::Warning, format!("has {count} stopped partitions; {partition}: {reason}"));
     }
     if !said.disk_accepts {
-        return (Level::Warning, "takes no requests: the disk is nearly used up".to_owned());
+        return (Severity::Warning, "takes no requests: the disk is nearly used up".to_owned());
     }
-    (Level::Ok, "is ready".to_owned())
+    (Severity::Ok, "is ready".to_owned())
 }
 
 #[derive(Debug, Default, serde::Deserialize)]
@@ -182,7 +182,7 @@ struct Stopped {
     reason: String,
 }
 
-fn found(what: &'static str, level: Level, text: String) -> Finding {
+fn found(what: &'static str, level: Severity, text: String) -> Finding {
     Finding { what, level, text }
 }
 
@@ -193,14 +193,17 @@ mod tests {
     #[test]
     fn a_sync_that_is_too_fast_or_slow_is_a_warning() {
         let level = |micros| judge_sync(Duration::from_micros(micros)).0;
-        assert_eq!([level(12), level(400), level(30_000)], [Level::Warning, Level::Ok, Level::Warning]);
+        assert_eq!(
+            [level(12), level(400), level(30_000)],
+            [Severity::Warning, Severity::Ok, Severity::Warning]
+        );
     }
 
     #[test]
     fn a_server_that_is_ready_may_still_lack_something() {
         let judge = |said: &str| judge_server(serde_json::from_str(said).unwrap());
         let (level, _) = judge(r#"{"ready":true,"disk_accepts":true,"stopped":[]}"#);
-        assert_eq!(level, Level::Ok);
+        assert_eq!(level, Severity::Ok);
         for (said, text) in [
             (r#"{"ready":true,"disk_accepts":false,"stopped":[]}"#, "nearly used up"),
             (r#"{"ready":true,"disk_accepts":true,"stopped":[{"partition":7,"reason":"torn"}]}"#, "7: torn"),
@@ -210,7 +213,7 @@ mod tests {
             ),
         ] {
             let (level, found) = judge(said);
-            assert!(level == Level::Warning && found.contains(text), "{found}");
+            assert!(level == Severity::Warning && found.contains(text), "{found}");
         }
     }
 

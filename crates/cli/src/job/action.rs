@@ -7,11 +7,11 @@ use schedule::spelling::RetryType;
 use serde_json::{Map, Value, json};
 use types::Span;
 
-use super::view::Properties;
+use super::view::JobProperties;
 use crate::failure::Failure;
 
 #[derive(Debug, Default, Args)]
-pub struct Action {
+pub struct ActionArgs {
     /// Call this URL
     #[arg(long, value_name = "URL", help_heading = "What")]
     pub uri: Option<String>,
@@ -38,16 +38,17 @@ pub struct Action {
     pub error_uri: Option<String>,
 }
 
-impl Action {
+impl ActionArgs {
     pub fn is_empty(&self) -> bool {
-        let Action { uri, method, headers, body, workflow, retry_count, retry_interval, error_uri } = self;
+        let ActionArgs { uri, method, headers, body, workflow, retry_count, retry_interval, error_uri } =
+            self;
         let texts = [uri, method, body, workflow, error_uri];
         let retries = retry_count.is_some() || retry_interval.is_some();
         texts.iter().all(|text| text.is_none()) && headers.is_empty() && !retries
     }
 
     /// Writes what is given into the properties of a job. `current` is the job that it changes, if there is one.
-    pub fn write(&self, properties: &mut Value, current: Option<&Properties>) -> Result<(), Failure> {
+    pub fn write(&self, properties: &mut Value, current: Option<&JobProperties>) -> Result<(), Failure> {
         let target = current.map(|current| &current.action.main.target);
         let to_workflow = match (&self.workflow, &self.uri) {
             (Some(_), _) => true,
@@ -116,7 +117,7 @@ impl Action {
         Ok(())
     }
 
-    fn write_retries(&self, properties: &mut Value, current: Option<&Properties>) {
+    fn write_retries(&self, properties: &mut Value, current: Option<&JobProperties>) {
         if self.retry_count.is_none() && self.retry_interval.is_none() {
             return;
         }
@@ -177,19 +178,19 @@ mod tests {
 
     #[test]
     fn a_call_has_the_type_of_its_address_and_a_method() {
-        let write = |action: Action| {
+        let write = |action: ActionArgs| {
             let mut properties = json!({});
             action.write(&mut properties, None).unwrap();
             properties["action"].to_string()
         };
         let uri = |text: &str| Some(text.to_owned());
         assert_eq!(
-            write(Action { uri: uri("HTTPS://x/"), ..Action::default() }),
+            write(ActionArgs { uri: uri("HTTPS://x/"), ..ActionArgs::default() }),
             r#"{"request":{"method":"GET","uri":"HTTPS://x/"},"type":"Https"}"#
         );
         let body = Some("b".to_owned());
         assert_eq!(
-            write(Action { uri: uri("http://x/"), body, retry_count: Some(0), ..Action::default() }),
+            write(ActionArgs { uri: uri("http://x/"), body, retry_count: Some(0), ..ActionArgs::default() }),
             r#"{"request":{"body":"b","method":"POST","uri":"http://x/"},"retryPolicy":{"retryType":"none"},"type":"Http"}"#
         );
     }

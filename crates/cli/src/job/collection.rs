@@ -9,12 +9,12 @@ use serde_json::json;
 use super::JSON;
 use crate::client::{self, Call};
 use crate::failure::{Failure, code_of};
-use crate::names::Kind;
+use crate::names::NameKind;
 use crate::page::Amount;
 use crate::screen::{Screen, Tone};
 use crate::session::Session;
-use crate::table::{Cell, Column, Table, clean};
-use crate::watch::Watch;
+use crate::table::{Cell, Column, TextTable, clean};
+use crate::watch::WatchArgs;
 
 /// List the collections
 #[derive(Debug, Args)]
@@ -23,25 +23,25 @@ pub struct Collections {
     #[command(flatten)]
     amount: Amount<1000>,
     #[command(flatten)]
-    watch: Watch,
+    watch: WatchArgs,
 }
 
 /// See collections, make them, change them, switch them, delete them
 #[derive(Debug, Subcommand)]
-pub enum Collection {
+pub enum CollectionCommand {
     List(Collections),
     Show(Show),
-    Create(Create),
-    Update(Update),
-    Delete(Delete),
-    Enable(Enable),
-    Disable(Disable),
+    Create(CreateCollection),
+    Update(UpdateCollection),
+    Delete(DeleteCollection),
+    Enable(EnableCollection),
+    Disable(DisableCollection),
 }
 
 /// Make a collection
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  sortie job collection create ops --max-jobs 100")]
-pub struct Create {
+pub struct CreateCollection {
     /// The collection
     collection: String,
     /// What its jobs may do: Sortie, or Free, Standard, P10Premium or P20Premium with the bounds of Azure
@@ -62,22 +62,22 @@ pub struct Show {
     /// The collection
     collection: String,
     #[command(flatten)]
-    watch: Watch,
+    watch: WatchArgs,
 }
 
 /// Change the plan or the quota of a collection
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  sortie job collection update ops --max-jobs 200")]
-pub struct Update {
+pub struct UpdateCollection {
     /// The collection
     collection: String,
     #[command(flatten)]
-    change: Change,
+    change: CollectionChanges,
 }
 
 #[derive(Debug, Args)]
 #[group(required = true, multiple = true)]
-struct Change {
+struct CollectionChanges {
     /// What its jobs may do: Sortie, or Free, Standard, P10Premium or P20Premium with the bounds of Azure
     #[arg(long, value_parser = plan)]
     plan: Option<Plan>,
@@ -89,7 +89,7 @@ struct Change {
 /// Delete a collection with all its jobs
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  sortie job collection delete ops")]
-pub struct Delete {
+pub struct DeleteCollection {
     /// The collection
     collection: String,
 }
@@ -97,7 +97,7 @@ pub struct Delete {
 /// Let the jobs of a collection fire again
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  sortie job collection enable ops")]
-pub struct Enable {
+pub struct EnableCollection {
     /// The collection
     collection: String,
 }
@@ -105,13 +105,13 @@ pub struct Enable {
 /// Keep all jobs of a collection from firing until it is enabled again
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  sortie job collection disable ops")]
-pub struct Disable {
+pub struct DisableCollection {
     /// The collection
     collection: String,
 }
 
 #[derive(Deserialize)]
-struct Item {
+struct CollectionItem {
     collection: String,
     jobs: u32,
     #[serde(default)]
@@ -121,7 +121,7 @@ struct Item {
 
 /// What became of a collection, for answers that the API gives without a body.
 #[derive(Serialize)]
-struct Became<'a> {
+struct CollectionResult<'a> {
     collection: &'a str,
     is: &'static str,
 }
@@ -133,29 +133,29 @@ impl Collections {
 
     async fn show(&self, session: &mut Session) -> anyhow::Result<()> {
         let found = self.amount.get(session, |_, _| "/v1/collections".to_owned()).await?;
-        let items: Vec<Item> = found.read()?;
+        let items: Vec<CollectionItem> = found.read()?;
         session.show_value(&found, || render(&items, &session.program(), &session.screen) + found.hint())
     }
 }
 
-impl Collection {
+impl CollectionCommand {
     pub async fn run(self, session: Session) -> anyhow::Result<()> {
         match self {
-            Collection::List(list) => list.run(session).await,
-            Collection::Show(show) => {
+            CollectionCommand::List(list) => list.run(session).await,
+            CollectionCommand::Show(show) => {
                 show.watch.each(session, async |session| show.show(session).await).await
             }
-            Collection::Create(create) => create.run(session).await,
-            Collection::Update(update) => update.run(session).await,
-            Collection::Delete(Delete { collection }) => {
+            CollectionCommand::Create(create) => create.run(session).await,
+            CollectionCommand::Update(update) => update.run(session).await,
+            CollectionCommand::Delete(DeleteCollection { collection }) => {
                 let path = client::path("/v1/collections/{}", &[&collection]);
                 change(session, Call::delete(path), &collection, "deleted").await
             }
-            Collection::Enable(Enable { collection }) => {
+            CollectionCommand::Enable(EnableCollection { collection }) => {
                 let path = client::path("/v1/collections/{}/enable", &[&collection]);
                 change(session, Call::post_nothing(path), &collection, "enabled").await
             }
-            Collection::Disable(Disable { collection }) => {
+            CollectionCommand::Disable(DisableCollection { collection }) => {
                 let path = client::path("/v1/collections/{}/disable", &[&collection]);
                 change(session, Call::post_nothing(path), &collection, "disabled").await
             }
@@ -163,7 +163,7 @@ impl Collection {
     }
 }
 
-impl Create {
+impl CreateCollection {
     async fn run(self, mut session: Session) -> anyhow::Result<()> {
         let collection = &self.collection;
         let mut body = json!({ "properties": { "sku": { "name": self.plan } } });
@@ -186,12 +186,12 @@ impl Create {
 impl Show {
     async fn show(&self, session: &mut Session) -> anyhow::Result<()> {
         let call = Call::get(client::path("/v1/collections/{}", &[&self.collection]));
-        let answer = session.find(call, Kind::Collection, &self.collection).await?;
+        let answer = session.find(call, NameKind::Collection, &self.collection).await?;
         session.show(&answer, || Ok(render_one(&answer.value()?, &session.screen)))
     }
 }
 
-impl Update {
+impl UpdateCollection {
     async fn run(self, mut session: Session) -> anyhow::Result<()> {
         let mut body = json!({ "properties": {} });
         if let Some(plan) = self.change.plan {
@@ -202,21 +202,21 @@ impl Update {
         }
         let path = client::path("/v1/collections/{}", &[&self.collection]);
         let call = Call::patch(path, JSON, body.to_string());
-        let answer = session.find(call, Kind::Collection, &self.collection).await?;
+        let answer = session.find(call, NameKind::Collection, &self.collection).await?;
         session.show(&answer, || Ok(render_one(&answer.value()?, &session.screen)))
     }
 }
 
 async fn change(mut session: Session, call: Call, collection: &str, is: &'static str) -> anyhow::Result<()> {
-    session.find(call, Kind::Collection, collection).await?;
-    session.show_value(&Became { collection, is }, || format!("collection {collection} is {is}\n"))
+    session.find(call, NameKind::Collection, collection).await?;
+    session.show_value(&CollectionResult { collection, is }, || format!("collection {collection} is {is}\n"))
 }
 
 fn plan(text: &str) -> Result<Plan, String> {
     Plan::read(text).ok_or_else(|| format!("no plan; there are {}", Plan::SPELLINGS.join(", ")))
 }
 
-fn render_one(item: &Item, screen: &Screen) -> String {
+fn render_one(item: &CollectionItem, screen: &Screen) -> String {
     let plan = item.properties.sku.name;
     let asked = item.properties.quota.as_ref().and_then(|quota| quota.max_job_count);
     let state = item.properties.state.as_str().to_lowercase();
@@ -236,11 +236,11 @@ fn state_tone(state: &str) -> Tone {
     if state == "enabled" { Tone::Plain } else { Tone::Attention }
 }
 
-fn render(collections: &[Item], program: &str, screen: &Screen) -> String {
+fn render(collections: &[CollectionItem], program: &str, screen: &Screen) -> String {
     if collections.is_empty() {
         return format!("No collections. Make one with: {program} job collection create NAME\n");
     }
-    let mut table = Table::new([
+    let mut table = TextTable::new([
         Column::whole("NAME"),
         Column::whole("STATE").major(),
         Column::number("JOBS"),
@@ -248,7 +248,7 @@ fn render(collections: &[Item], program: &str, screen: &Screen) -> String {
         Column::whole("PLAN"),
         Column::text("LOCATION"),
     ]);
-    for Item { collection, jobs, location, properties } in collections {
+    for CollectionItem { collection, jobs, location, properties } in collections {
         let plan = properties.sku.name;
         let asked = properties.quota.as_ref().and_then(|quota| quota.max_job_count);
         let state = properties.state.as_str().to_lowercase();

@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::JSON;
 use super::definition::Definition;
-use super::place::Place;
+use super::place::JobName;
 use super::recurrence;
 use super::view::{JobItem, second};
 use crate::client::{self, Answer, Call};
@@ -21,9 +21,9 @@ use crate::session::Session;
 #[command(
     after_help = "Example:\n  sortie job create ops/ping --uri http://127.0.0.1:7101/healthz --every 5m --create-collection\n  sortie job create ops/report --workflow report --cron '0 3 * * 1-5' --time-zone Europe/Berlin\n  sortie job create ops/later --uri https://example.com/hook --body hello --at +10m"
 )]
-pub struct Create {
+pub struct CreateJob {
     /// The job, as COLLECTION/JOB
-    job: Place,
+    job: JobName,
     #[command(flatten)]
     definition: Definition,
     /// Make the collection too, if there is none of this name
@@ -31,7 +31,7 @@ pub struct Create {
     create_collection: bool,
 }
 
-impl Create {
+impl CreateJob {
     pub async fn run(self, mut session: Session) -> anyhow::Result<()> {
         let body = self.definition.whole()?.to_string();
         let mut sent = self.send(&mut session, &body).await;
@@ -52,7 +52,7 @@ impl Create {
     }
 
     fn explain(&self, error: anyhow::Error, program: &str) -> anyhow::Error {
-        let Place { collection, .. } = &self.job;
+        let JobName { collection, .. } = &self.job;
         match code_of(&error) {
             Some("exists") => Failure::No(format!(
                 "job {} exists already; change it with: {program} job update {}",

@@ -5,16 +5,16 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
 
-use super::action::Action;
+use super::action::ActionArgs;
 use super::timing::{Every, Timing};
-use super::view::Properties;
+use super::view::JobProperties;
 use crate::failure::Failure;
 use crate::file;
 
 #[derive(Debug, Args)]
 pub struct Definition {
     #[command(flatten)]
-    pub action: Action,
+    pub action: ActionArgs,
     #[command(flatten)]
     pub timing: Timing,
     /// This many occurrences in all
@@ -70,7 +70,7 @@ impl Definition {
     }
 
     /// The body that changes a job, without what is to stay as it is.
-    pub fn change(&self, current: &Properties, cleared: &[Clear]) -> anyhow::Result<Value> {
+    pub fn change(&self, current: &JobProperties, cleared: &[Clear]) -> anyhow::Result<Value> {
         if let Some(body) = self.read_file()? {
             return Ok(body);
         }
@@ -101,7 +101,7 @@ impl Definition {
         file::read_json(file).map(Some)
     }
 
-    fn write(&self, properties: &mut Value, current: Option<&Properties>) -> Result<(), Failure> {
+    fn write(&self, properties: &mut Value, current: Option<&JobProperties>) -> Result<(), Failure> {
         self.action.write(properties, current)?;
         self.timing.write(properties);
         if let Some(count) = self.count {

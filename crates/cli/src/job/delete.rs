@@ -3,7 +3,7 @@
 use clap::Args;
 use serde::Serialize;
 
-use super::place::Place;
+use super::place::JobName;
 use crate::client::Call;
 use crate::session::Session;
 
@@ -12,20 +12,20 @@ use crate::session::Session;
 /// It fires no more, and its history goes with it. What is under way comes to its end.
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  sortie job delete ops/report")]
-pub struct Delete {
+pub struct DeleteJob {
     /// The job, as COLLECTION/JOB
-    job: Place,
+    job: JobName,
 }
 
 #[derive(Serialize)]
-struct Deleted {
+struct DeletedJob {
     deleted: String,
 }
 
-impl Delete {
+impl DeleteJob {
     pub async fn run(self, mut session: Session) -> anyhow::Result<()> {
         self.job.send(&mut session, Call::delete(self.job.path(""))).await?;
-        let deleted = Deleted { deleted: self.job.to_string() };
+        let deleted = DeletedJob { deleted: self.job.to_string() };
         session.show_value(&deleted, || format!("job {} is deleted\n", self.job))
     }
 }

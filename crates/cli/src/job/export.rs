@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::recurrence::plural;
 use crate::client::{self, Call};
-use crate::names::Kind;
+use crate::names::NameKind;
 use crate::screen;
 use crate::session::Session;
 
@@ -28,7 +28,7 @@ pub struct Export {
 impl Export {
     pub async fn run(self, mut session: Session) -> anyhow::Result<()> {
         let call = Call::get(client::path("/v1/collections/{}/export", &[&self.collection]));
-        let answer = session.find(call, Kind::Collection, &self.collection).await?;
+        let answer = session.find(call, NameKind::Collection, &self.collection).await?;
         let document: Value = answer.value()?;
         let text = serde_json::to_string_pretty(&document)? + "\n";
         let Some(file) = &self.output else {

@@ -5,13 +5,13 @@ use schedule::spelling::RetryType;
 use schedule::{Authentication, Target};
 
 use super::recurrence::{self, plural};
-use super::view::{Properties, second};
+use super::view::{JobProperties, second};
 use crate::json::one_line;
 
 pub type Fact = (&'static str, String);
 
 /// What a person wrote of a job, without where it stands.
-pub fn definition(job: &Properties) -> Vec<Fact> {
+pub fn definition(job: &JobProperties) -> Vec<Fact> {
     let call = &job.action.main;
     let mut facts = target(call);
     facts.push(("schedule", recurrence::describe(job)));
@@ -37,8 +37,8 @@ pub fn definition(job: &Properties) -> Vec<Fact> {
 }
 
 /// What differs between two definitions, `label: before -> after`. Whether a job is enabled is part of it.
-pub fn differences(before: &Properties, after: &Properties) -> Vec<String> {
-    let with_state = |job: &Properties| {
+pub fn differences(before: &JobProperties, after: &JobProperties) -> Vec<String> {
+    let with_state = |job: &JobProperties| {
         let mut facts = definition(job);
         facts.push(("state", job.state.clone()));
         facts

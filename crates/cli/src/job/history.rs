@@ -4,14 +4,14 @@ use clap::Args;
 use schedule::Date;
 use serde::Deserialize;
 
-use super::place::Place;
+use super::place::JobName;
 use super::view::{second, time};
 use crate::client;
 use crate::page::Amount;
 use crate::screen::{Screen, Tone};
 use crate::session::Session;
-use crate::table::{Cell, Column, Table};
-use crate::watch::Watch;
+use crate::table::{Cell, Column, TextTable};
+use crate::watch::WatchArgs;
 use crate::when;
 
 /// List the attempts of a job, newest first
@@ -19,20 +19,20 @@ use crate::when;
 #[command(after_help = "Example:\n  sortie job history ops/report --failed")]
 pub struct History {
     /// The job, as COLLECTION/JOB
-    job: Place,
+    job: JobName,
     /// Only attempts that failed
     #[arg(long)]
     failed: bool,
     #[command(flatten)]
     amount: Amount<20>,
     #[command(flatten)]
-    watch: Watch,
+    watch: WatchArgs,
 }
 
 /// One attempt that has ended.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Attempt {
+pub struct HistoryAttempt {
     start_time: Date,
     end_time: Option<Date>,
     expected_execution_time: Date,
@@ -61,7 +61,7 @@ impl History {
             Ok(found) => found,
             Err(error) => return Err(self.job.explain(session, error).await),
         };
-        let attempts: Vec<Attempt> = found.read()?;
+        let attempts: Vec<HistoryAttempt> = found.read()?;
         session.show_value(&found, || match attempts.as_slice() {
             [] if self.failed => "No attempt has failed.\n".to_owned(),
             [] => "It has not run yet.\n".to_owned(),
@@ -70,8 +70,8 @@ impl History {
     }
 }
 
-pub fn render(attempts: &[Attempt], screen: &Screen) -> String {
-    let mut table = Table::new([
+pub fn render(attempts: &[HistoryAttempt], screen: &Screen) -> String {
+    let mut table = TextTable::new([
         Column::number("#"),
         Column::whole("DUE (UTC)").major(),
         Column::number("LATE").minor(),
@@ -101,7 +101,7 @@ pub fn render(attempts: &[Attempt], screen: &Screen) -> String {
     table.render(screen)
 }
 
-fn what(attempt: &Attempt) -> String {
+fn what(attempt: &HistoryAttempt) -> String {
     let error_action = (attempt.action_name != "MainAction").then(|| "error action".to_owned());
     let retry = (attempt.retry_count > 0).then(|| format!("retry {}", attempt.retry_count));
     let by_hand = attempt.by_hand.then(|| "by hand".to_owned());

@@ -36,7 +36,7 @@ pub struct Import {
     #[arg(long, value_name = "URL", requires = "crontab")]
     uri_template: Option<String>,
     #[command(flatten)]
-    manner: Manner,
+    manner: ImportOptions,
 }
 
 /// Bring a collection to what a file says, and list what changed
@@ -44,13 +44,13 @@ pub struct Import {
 /// A job that is as the file says is left alone. With --prune nothing else is left.
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  sortie job apply ops ops.json --prune")]
-pub struct Apply {
+pub struct ApplyJobs {
     /// The collection
     collection: String,
     /// The file; `-` is standard input
     file: PathBuf,
     #[command(flatten)]
-    manner: Manner,
+    manner: ImportOptions,
 }
 
 /// List what differs between a collection and a file
@@ -66,7 +66,7 @@ pub struct Diff {
 }
 
 #[derive(Debug, Args)]
-struct Manner {
+struct ImportOptions {
     /// Only say what would change
     #[arg(long)]
     dry_run: bool,
@@ -86,7 +86,7 @@ impl Import {
     }
 }
 
-impl Apply {
+impl ApplyJobs {
     pub async fn run(self, session: Session) -> anyhow::Result<()> {
         run(session, &self.collection, file::read_json(&self.file)?, self.manner).await.map(drop)
     }
@@ -94,7 +94,7 @@ impl Apply {
 
 impl Diff {
     pub async fn run(self, session: Session) -> anyhow::Result<ExitCode> {
-        let manner = Manner { dry_run: true, prune: true };
+        let manner = ImportOptions { dry_run: true, prune: true };
         let changes = run(session, &self.collection, file::read_json(&self.file)?, manner).await?;
         Ok(if changes.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
     }
@@ -104,7 +104,7 @@ async fn run(
     mut session: Session,
     collection: &str,
     document: Value,
-    manner: Manner,
+    manner: ImportOptions,
 ) -> anyhow::Result<Changes> {
     // What is there now tells what an update changes; once it is written, it is too late to ask.
     let before = export(&mut session, collection).await?;

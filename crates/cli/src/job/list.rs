@@ -6,12 +6,12 @@ use serde::Deserialize;
 use super::recurrence::{self, plural};
 use super::view::{JobItem, second};
 use crate::client;
-use crate::names::Kind;
+use crate::names::NameKind;
 use crate::page::{Amount, RawPage};
 use crate::screen::{Screen, Tone};
 use crate::session::Session;
-use crate::table::{Cell, Column, Table, clean};
-use crate::watch::Watch;
+use crate::table::{Cell, Column, TextTable, clean};
+use crate::watch::WatchArgs;
 
 /// List jobs: those of one collection, or all
 #[derive(Debug, Args)]
@@ -25,17 +25,17 @@ pub struct List {
     #[command(flatten)]
     amount: Amount<50>,
     #[command(flatten)]
-    watch: Watch,
+    watch: WatchArgs,
 }
 
 #[derive(Deserialize)]
-struct Holders {
-    items: Vec<Holder>,
+struct CollectionNames {
+    items: Vec<CollectionName>,
 }
 
 /// A collection, as far as a list of jobs needs it.
 #[derive(Deserialize)]
-struct Holder {
+struct CollectionName {
     collection: String,
     jobs: u32,
 }
@@ -52,11 +52,11 @@ impl List {
         match &self.collection {
             Some(collection) => {
                 if let Err(error) = self.fill(session, collection, wanted, &mut found).await {
-                    return Err(session.explain(error, Kind::Collection, collection).await);
+                    return Err(session.explain(error, NameKind::Collection, collection).await);
                 }
             }
             None => {
-                let holders: Holders = session.client.get("/v1/collections").await?;
+                let holders: CollectionNames = session.client.get("/v1/collections").await?;
                 for holder in holders.items {
                     if holder.jobs == 0 {
                         empty.push(holder.collection);
@@ -103,7 +103,7 @@ fn render(jobs: &[JobItem], program: &str, screen: &Screen) -> String {
     if jobs.is_empty() {
         return format!("No jobs. Make one with: {program} job create COLLECTION/JOB --uri URL --every 5m\n");
     }
-    let mut table = Table::new([
+    let mut table = TextTable::new([
         Column::whole("NAME"),
         Column::whole("STATE").major(),
         Column::whole("NEXT (UTC)"),

@@ -8,14 +8,14 @@ use serde_json::json;
 use types::Timestamp;
 
 use super::JSON;
-use super::place::Place;
+use super::place::JobName;
 use super::timing::{Timing, date};
 use super::view::{JobItem, local, second, time};
 use crate::client::{self, Call};
 use crate::failure::Failure;
 use crate::screen::{Screen, Tone};
 use crate::session::Session;
-use crate::table::{Cell, Column, Table};
+use crate::table::{Cell, Column, TextTable};
 use crate::when;
 
 /// Show when a job will fire: one that exists, or one that you think about
@@ -26,7 +26,7 @@ use crate::when;
 pub struct Preview {
     /// The job, as COLLECTION/JOB; without it the options say when
     #[arg(conflicts_with_all = ["cron", "every", "at", "start", "end", "time_zone", "jitter", "now"])]
-    job: Option<Place>,
+    job: Option<JobName>,
     #[command(flatten)]
     timing: Timing,
     /// List this many
@@ -43,11 +43,11 @@ pub struct Preview {
 pub struct Firings {
     pub occurrences: Vec<Date>,
     #[serde(default)]
-    clock_changes: Vec<ClockChange>,
+    clock_changes: Vec<ClockChangeView>,
 }
 
 #[derive(Debug, Deserialize)]
-struct ClockChange {
+struct ClockChangeView {
     occurrence: Date,
     change: String,
 }
@@ -87,7 +87,7 @@ impl Preview {
 }
 
 pub fn render(firings: &Firings, zone: Option<&str>, now: Timestamp, screen: &Screen) -> String {
-    let mut table = Table::new([
+    let mut table = TextTable::new([
         Column::whole("WHEN (UTC)"),
         Column::text("LOCAL").major(),
         Column::number("IN"),

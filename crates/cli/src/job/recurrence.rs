@@ -2,10 +2,10 @@
 
 use schedule::When;
 
-use super::view::Properties;
+use super::view::JobProperties;
 
 /// `every day at 03:00, Europe/Berlin, 10 times`
-pub fn describe(job: &Properties) -> String {
+pub fn describe(job: &JobProperties) -> String {
     let when = When {
         start_time: job.start_time,
         recurrence: job.recurrence.clone(),

@@ -6,7 +6,7 @@ use clap::Args;
 use serde::Deserialize;
 use types::Span;
 
-use super::place::Place;
+use super::place::JobName;
 use crate::client::Call;
 use crate::run::until_ended;
 use crate::session::Session;
@@ -17,9 +17,9 @@ use crate::session::Session;
 /// was done, 1 if not.
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  sortie job run ops/report --wait")]
-pub struct Run {
+pub struct RunJob {
     /// The job, as COLLECTION/JOB
-    job: Place,
+    job: JobName,
     /// Wait until it has ended, with its retries
     #[arg(long)]
     wait: bool,
@@ -33,7 +33,7 @@ struct Fired {
     run: String,
 }
 
-impl Run {
+impl RunJob {
     pub async fn run(self, mut session: Session) -> anyhow::Result<ExitCode> {
         let program = session.program();
         let answer = self.job.send(&mut session, Call::post_nothing(self.job.path("/run"))).await?;

@@ -4,9 +4,9 @@ use clap::Args;
 use types::Timestamp;
 
 use super::facts;
-use super::history::{self, Attempt};
+use super::history::{self, HistoryAttempt};
 use super::list::tone_of;
-use super::place::Place;
+use super::place::JobName;
 use super::preview::{self, Firings};
 use super::recurrence::plural;
 use super::view::{JobItem, second};
@@ -15,7 +15,7 @@ use crate::page::RawPage;
 use crate::screen::{Screen, Tone, cut};
 use crate::session::Session;
 use crate::table::clean;
-use crate::watch::Watch;
+use crate::watch::WatchArgs;
 use crate::when;
 
 const FIRINGS: usize = 5;
@@ -26,9 +26,9 @@ const ATTEMPTS: usize = 5;
 #[command(after_help = "Example:\n  sortie job show ops/report")]
 pub struct Show {
     /// The job, as COLLECTION/JOB
-    job: Place,
+    job: JobName,
     #[command(flatten)]
-    watch: Watch,
+    watch: WatchArgs,
 }
 
 impl Show {
@@ -45,12 +45,18 @@ impl Show {
         let firings: Firings = session.client.get(&firings).await?;
         let attempts = counted(self.job.path("/history"), "limit", ATTEMPTS);
         let attempts: RawPage = session.client.get(&attempts).await?;
-        let attempts: Vec<Attempt> = attempts.read()?;
+        let attempts: Vec<HistoryAttempt> = attempts.read()?;
         session.show(&answer, || Ok(render(&job, &firings, &attempts, when::now(), &session.screen)))
     }
 }
 
-fn render(job: &JobItem, firings: &Firings, attempts: &[Attempt], now: Timestamp, screen: &Screen) -> String {
+fn render(
+    job: &JobItem,
+    firings: &Firings,
+    attempts: &[HistoryAttempt],
+    now: Timestamp,
+    screen: &Screen,
+) -> String {
     let properties = &job.properties;
     let name = screen.paint(Tone::Strong, &clean(&job.full_name()));
     let state = screen.paint(tone_of(&properties.state), &clean(&properties.state));
@@ -113,7 +119,7 @@ mod tests {
         let attempts = r#"[{"startTime":"2026-03-28T02:00:00.123Z","endTime":"2026-03-28T02:00:00.173Z",
             "expectedExecutionTime":"2026-03-28T02:00:00Z","status":"failed","message":"Http Action - 'NotFound'",
             "retryCount":1,"repeatCount":8,"actionName":"MainAction","run":"r.8","byHand":false}]"#;
-        let attempts: Vec<Attempt> = serde_json::from_str(attempts).unwrap();
+        let attempts: Vec<HistoryAttempt> = serde_json::from_str(attempts).unwrap();
         let text = render(
             &serde_json::from_str(job).unwrap(),
             &serde_json::from_str(firings).unwrap(),

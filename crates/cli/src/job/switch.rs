@@ -4,7 +4,7 @@ use clap::Args;
 use serde_json::json;
 
 use super::JSON;
-use super::place::Place;
+use super::place::JobName;
 use super::view::{JobItem, second};
 use crate::client::Call;
 use crate::session::Session;
@@ -14,7 +14,7 @@ use crate::session::Session;
 #[command(after_help = "Example:\n  sortie job enable ops/report")]
 pub struct Enable {
     /// The job, as COLLECTION/JOB
-    job: Place,
+    job: JobName,
 }
 
 /// Keep a job from firing until it is enabled again
@@ -22,7 +22,7 @@ pub struct Enable {
 #[command(after_help = "Example:\n  sortie job disable ops/report")]
 pub struct Disable {
     /// The job, as COLLECTION/JOB
-    job: Place,
+    job: JobName,
 }
 
 impl Enable {
@@ -37,7 +37,7 @@ impl Disable {
     }
 }
 
-async fn switch(mut session: Session, job: &Place, state: &str) -> anyhow::Result<()> {
+async fn switch(mut session: Session, job: &JobName, state: &str) -> anyhow::Result<()> {
     let body = json!({ "properties": { "state": state } });
     let answer = job.send(&mut session, Call::patch(job.path(""), JSON, body.to_string())).await?;
     session.show(&answer, || {

@@ -5,8 +5,8 @@ use clap::Args;
 use super::JSON;
 use super::definition::{Clear, Definition};
 use super::facts::differences;
-use super::place::Place;
-use super::view::{JobItem, Properties};
+use super::place::JobName;
+use super::view::{JobItem, JobProperties};
 use crate::client::Call;
 use crate::session::Session;
 use crate::table::clean;
@@ -18,9 +18,9 @@ use crate::table::clean;
 #[command(
     after_help = "Example:\n  sortie job update ops/ping --every 10m --clear time-zone\n  sortie job update ops/report --file change.json"
 )]
-pub struct Update {
+pub struct UpdateJob {
     /// The job, as COLLECTION/JOB
-    job: Place,
+    job: JobName,
     #[command(flatten)]
     definition: Definition,
     /// Take this away; more than one may be given. Without its schedule a job runs once
@@ -28,7 +28,7 @@ pub struct Update {
     clear: Vec<Clear>,
 }
 
-impl Update {
+impl UpdateJob {
     pub async fn run(self, mut session: Session) -> anyhow::Result<()> {
         let before: JobItem = self.job.send(&mut session, Call::get(self.job.path(""))).await?.value()?;
         let change = self.definition.change(&before.properties, &self.clear)?;
@@ -39,7 +39,7 @@ impl Update {
     }
 }
 
-fn describe(job: &Place, before: &Properties, after: &Properties) -> String {
+fn describe(job: &JobName, before: &JobProperties, after: &JobProperties) -> String {
     let changes = differences(before, after);
     if changes.is_empty() {
         return format!("job {job} is written; it reads as before\n");

@@ -11,12 +11,12 @@ use crate::when;
 pub struct JobItem {
     pub name: String,
     pub collection: String,
-    pub properties: Properties,
+    pub properties: JobProperties,
 }
 
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Properties {
+pub struct JobProperties {
     pub start_time: Option<Date>,
     pub action: Action,
     pub recurrence: Option<Recurrence>,
@@ -28,13 +28,13 @@ pub struct Properties {
     pub jitter: Option<Duration>,
     pub state: String,
     #[serde(default)]
-    pub status: Status,
+    pub status: JobStatus,
 }
 
 /// What a job came to; a job that is disabled and never ran has nothing to tell.
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-pub struct Status {
+pub struct JobStatus {
     pub last_execution_time: Option<Date>,
     pub next_execution_time: Option<Date>,
     pub execution_count: u64,

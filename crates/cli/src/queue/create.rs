@@ -6,7 +6,7 @@ use serde::Serialize;
 use serde_json::Value;
 use types::Span;
 
-use super::place::{Name, Place};
+use super::place::{EntityName, QueueName};
 use super::settings::Settings;
 use super::show;
 use crate::client::{self, Call};
@@ -19,9 +19,9 @@ pub const JSON: &str = "application/json";
 #[command(
     after_help = "Example:\n  sortie queue create orders\n  sortie queue create orders --lock 5m --max-deliveries 3 --replace"
 )]
-pub struct Create {
+pub struct CreateQueue {
     /// The name of the queue
-    name: Name,
+    name: EntityName,
     #[command(flatten)]
     settings: Settings,
     /// How long ids are remembered, to drop a second message with one; 10m without it
@@ -35,17 +35,17 @@ pub struct Create {
 /// Delete a queue or a subscription with all its messages
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  sortie queue delete orders")]
-pub struct Delete {
+pub struct DeleteQueue {
     /// The queue, or a subscription as TOPIC/SUBSCRIPTION
-    queue: Place,
+    queue: QueueName,
 }
 
 #[derive(Serialize)]
-pub struct Deleted {
+pub struct DeletedQueue {
     pub deleted: String,
 }
 
-impl Create {
+impl CreateQueue {
     pub async fn run(self, mut session: Session) -> anyhow::Result<()> {
         let mut settings = self.settings.json();
         if let Some(span) = self.duplicate_window {
@@ -63,14 +63,14 @@ pub fn put(path: String, settings: Value, replace: bool) -> Call {
     if replace { call } else { call.header(IF_NONE_MATCH, HeaderValue::from_static("*")) }
 }
 
-impl Delete {
+impl DeleteQueue {
     pub async fn run(self, session: Session) -> anyhow::Result<()> {
         delete(session, &self.queue).await
     }
 }
 
-pub async fn delete(mut session: Session, queue: &Place) -> anyhow::Result<()> {
+pub async fn delete(mut session: Session, queue: &QueueName) -> anyhow::Result<()> {
     queue.send(&mut session, Call::delete(queue.path(""))).await?;
-    let deleted = Deleted { deleted: queue.to_string() };
+    let deleted = DeletedQueue { deleted: queue.to_string() };
     session.show_value(&deleted, || format!("{queue} is deleted\n"))
 }

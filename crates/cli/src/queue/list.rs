@@ -7,8 +7,8 @@ use crate::client::{self, Call};
 use crate::page::Amount;
 use crate::screen::{Screen, Tone};
 use crate::session::Session;
-use crate::table::{Cell, Column, Table};
-use crate::watch::Watch;
+use crate::table::{Cell, Column, TextTable};
+use crate::watch::WatchArgs;
 
 /// List queues with their counts
 #[derive(Debug, Args)]
@@ -17,7 +17,7 @@ pub struct List {
     #[command(flatten)]
     amount: Amount<1000>,
     #[command(flatten)]
-    watch: Watch,
+    watch: WatchArgs,
 }
 
 impl List {
@@ -61,7 +61,7 @@ pub async fn all<T: serde::de::DeserializeOwned>(
 
 /// Queues, or the subscriptions of a topic.
 pub fn render(queues: &[QueueView], title: &'static str, screen: &Screen) -> String {
-    let mut table = Table::new([
+    let mut table = TextTable::new([
         Column::whole(title),
         Column::number("READY"),
         Column::number("LOCKED"),

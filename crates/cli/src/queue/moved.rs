@@ -5,7 +5,7 @@ use clap::Args;
 use serde_json::{Map, Value};
 
 use super::create::JSON;
-use super::place::Place;
+use super::place::QueueName;
 use crate::client::Call;
 use crate::session::Session;
 
@@ -14,7 +14,7 @@ use crate::session::Session;
 #[command(after_help = "Example:\n  sortie queue redrive orders --max 100")]
 pub struct Redrive {
     /// The queue, or a subscription as TOPIC/SUBSCRIPTION
-    queue: Place,
+    queue: QueueName,
     /// At most so many; all without it
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     max: Option<u32>,
@@ -25,7 +25,7 @@ pub struct Redrive {
 #[command(after_help = "Example:\n  sortie queue purge orders --dead")]
 pub struct Purge {
     /// The queue, or a subscription as TOPIC/SUBSCRIPTION
-    queue: Place,
+    queue: QueueName,
     /// The dead letters, instead of the others
     #[arg(long)]
     dead: bool,
@@ -54,7 +54,13 @@ fn portion(max: Option<u32>, shelf: Option<&str>) -> Value {
     Value::Object(said.collect::<Map<_, _>>())
 }
 
-async fn ask(mut session: Session, queue: &Place, rest: &str, body: Value, done: &str) -> anyhow::Result<()> {
+async fn ask(
+    mut session: Session,
+    queue: &QueueName,
+    rest: &str,
+    body: Value,
+    done: &str,
+) -> anyhow::Result<()> {
     let call = Call::post(queue.path(rest), JSON, body.to_string());
     let answer = queue.send(&mut session, call).await?;
     session.show(&answer, || {

@@ -3,12 +3,12 @@
 use api_types::{MessagePage, MessageView};
 use clap::Args;
 
-use super::place::Place;
+use super::place::QueueName;
 use crate::client::{self, Call};
 use crate::screen::{Screen, Tone};
 use crate::session::Session;
-use crate::table::{Cell, Column, Table};
-use crate::watch::Watch;
+use crate::table::{Cell, Column, TextTable};
+use crate::watch::WatchArgs;
 use crate::when;
 
 /// Look at messages without receiving them
@@ -16,7 +16,7 @@ use crate::when;
 #[command(after_help = "Example:\n  sortie queue peek orders\n  sortie queue peek events/audit --dead")]
 pub struct Peek {
     /// The queue, or a subscription as TOPIC/SUBSCRIPTION
-    queue: Place,
+    queue: QueueName,
     /// Among the dead letters
     #[arg(long)]
     dead: bool,
@@ -27,7 +27,7 @@ pub struct Peek {
     #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=256))]
     limit: u32,
     #[command(flatten)]
-    watch: Watch,
+    watch: WatchArgs,
 }
 
 impl Peek {
@@ -51,7 +51,7 @@ fn render(page: &MessagePage, screen: &Screen) -> String {
     if page.items.is_empty() {
         return "No messages.\n".to_owned();
     }
-    let mut table = Table::new([
+    let mut table = TextTable::new([
         Column::number("NUMBER"),
         Column::whole("ID").major(),
         Column::whole("STATE").major(),

@@ -4,25 +4,25 @@ use std::fmt;
 use std::str::FromStr;
 
 use crate::client::{self, Answer, Call};
-use crate::names::Kind;
+use crate::names::NameKind;
 use crate::session::Session;
 
 /// A queue, or a subscription of a topic.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Place {
+pub struct QueueName {
     name: String,
     subscription: Option<String>,
 }
 
 /// A queue or a topic by its name.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Name(pub String);
+pub struct EntityName(pub String);
 
 /// A subscription as TOPIC/SUBSCRIPTION.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Subscription(pub Place);
+pub struct SubscriptionName(pub QueueName);
 
-impl Place {
+impl QueueName {
     /// Where it is looked after, and what follows.
     pub fn path(&self, rest: &str) -> String {
         match &self.subscription {
@@ -33,7 +33,7 @@ impl Place {
 
     /// Sends a call about it; if there is no such queue, the error says which is near.
     pub async fn send(&self, session: &mut Session, call: Call) -> anyhow::Result<Answer> {
-        session.find(call, Kind::Queue, &self.to_string()).await
+        session.find(call, NameKind::Queue, &self.to_string()).await
     }
 
     /// Where its messages are, or its dead letters, and what follows.
@@ -47,7 +47,7 @@ impl Place {
     }
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for QueueName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.subscription {
             None => f.write_str(&self.name),
@@ -56,10 +56,10 @@ impl fmt::Display for Place {
     }
 }
 
-impl FromStr for Place {
+impl FromStr for QueueName {
     type Err = String;
 
-    fn from_str(text: &str) -> Result<Place, String> {
+    fn from_str(text: &str) -> Result<QueueName, String> {
         let mut parts = text.split('/');
         let (name, subscription) = (parts.next().unwrap_or_default(), parts.next());
         let well =
@@ -67,31 +67,31 @@ impl FromStr for Place {
         if !well {
             return Err("write a queue as NAME, a subscription as TOPIC/SUBSCRIPTION".to_owned());
         }
-        Ok(Place { name: name.to_owned(), subscription: subscription.map(str::to_owned) })
+        Ok(QueueName { name: name.to_owned(), subscription: subscription.map(str::to_owned) })
     }
 }
 
-impl FromStr for Name {
+impl FromStr for EntityName {
     type Err = String;
 
-    fn from_str(text: &str) -> Result<Name, String> {
+    fn from_str(text: &str) -> Result<EntityName, String> {
         if text.is_empty() || text.contains('/') {
             return Err(
                 "write the name of a queue or a topic; a subscription cannot be meant here".to_owned()
             );
         }
-        Ok(Name(text.to_owned()))
+        Ok(EntityName(text.to_owned()))
     }
 }
 
-impl FromStr for Subscription {
+impl FromStr for SubscriptionName {
     type Err = String;
 
-    fn from_str(text: &str) -> Result<Subscription, String> {
-        let place: Place = text.parse()?;
+    fn from_str(text: &str) -> Result<SubscriptionName, String> {
+        let place: QueueName = text.parse()?;
         if place.subscription.is_none() {
             return Err("write it as TOPIC/SUBSCRIPTION".to_owned());
         }
-        Ok(Subscription(place))
+        Ok(SubscriptionName(place))
     }
 }

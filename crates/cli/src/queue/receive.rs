@@ -5,7 +5,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 use types::Span;
 
-use super::place::Place;
+use super::place::QueueName;
 use crate::client::{self, Call};
 use crate::failure::Failure;
 use crate::screen::{Screen, Tone};
@@ -22,7 +22,7 @@ use crate::table::clean;
 )]
 pub struct Receive {
     /// The queue, or a subscription as TOPIC/SUBSCRIPTION
-    queue: Place,
+    queue: QueueName,
     /// At most so many
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=256))]
     max: u32,
@@ -57,7 +57,7 @@ fn wait(text: &str) -> Result<Span, String> {
 /// A message as the API hands it out.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "PascalCase")]
-struct Item {
+struct ReceivedMessage {
     body: String,
     #[serde(default)]
     body_encoding: Option<String>,
@@ -79,7 +79,7 @@ impl Receive {
         let path = client::query(&self.queue.messages(self.dead, "/head"), &parameters);
         let call = if self.delete { Call::delete(path) } else { Call::post_nothing(path) };
         let answer = self.queue.send(&mut session, call.waiting(wait.as_std())).await?;
-        let items: Vec<Item> = if answer.body.is_empty() { Vec::new() } else { answer.value()? };
+        let items: Vec<ReceivedMessage> = if answer.body.is_empty() { Vec::new() } else { answer.value()? };
         if items.is_empty() {
             if self.wait.is_some() {
                 return Err(Failure::No(format!("no message came from {}", self.queue)).into());
@@ -94,7 +94,7 @@ impl Receive {
     }
 
     /// After they are printed: one that is printed twice is better than one that nobody saw.
-    async fn settle(&self, session: &mut Session, items: &[Item]) -> anyhow::Result<()> {
+    async fn settle(&self, session: &mut Session, items: &[ReceivedMessage]) -> anyhow::Result<()> {
         for item in items {
             let [number, token] = ["SequenceNumber", "LockToken"].map(|name| text_of(item, name));
             let path = self.queue.messages(self.dead, &client::path("/{}/{}", &[&number, &token]));
@@ -105,7 +105,7 @@ impl Receive {
     }
 }
 
-fn text_of(item: &Item, name: &str) -> String {
+fn text_of(item: &ReceivedMessage, name: &str) -> String {
     match item.broker_properties.get(name) {
         Some(Value::String(text)) => text.clone(),
         Some(value) => value.to_string(),
@@ -113,7 +113,7 @@ fn text_of(item: &Item, name: &str) -> String {
     }
 }
 
-fn render(item: &Item, screen: &Screen) -> String {
+fn render(item: &ReceivedMessage, screen: &Screen) -> String {
     let known = |name: &str| Some(text_of(item, name)).filter(|text| !text.is_empty());
     let mut out = screen.paint(Tone::Strong, &clean(&text_of(item, "MessageId")));
     for (label, name) in [
@@ -155,7 +155,7 @@ mod tests {
         let json = r#"{"Body":"{\"order\":7,\n \"x\":\"\u001b[31m\"}","BrokerProperties":{"MessageId":"m-1",
             "SequenceNumber":7,"DeliveryCount":2,"Label":"paid","LockToken":"t"},
             "UserProperties":{"country":"NO","amount":5}}"#;
-        let item: Item = serde_json::from_str(json).unwrap();
+        let item: ReceivedMessage = serde_json::from_str(json).unwrap();
         expect![[r#"
             m-1  number 7  label paid  delivery 2
               amount = 5

@@ -11,7 +11,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 use types::Span;
 
-use super::place::Name;
+use super::place::EntityName;
 use super::property::Property;
 use crate::client::{self, Call};
 use crate::failure::Failure;
@@ -29,7 +29,7 @@ const BROKER_PROPERTIES: HeaderName = HeaderName::from_static("brokerproperties"
 )]
 pub struct Send {
     /// The queue or topic
-    to: Name,
+    to: EntityName,
     /// The body; @FILE reads a file, - standard input
     body: Option<String>,
     /// The id; a second message with it is dropped
@@ -68,7 +68,7 @@ pub struct Send {
 }
 
 #[derive(Serialize)]
-struct Sent<'a> {
+struct SentReport<'a> {
     sent: &'a str,
     bytes: usize,
 }
@@ -89,7 +89,7 @@ impl Send {
             call = call.header(name, header("--property", &value.to_string())?);
         }
         session.client.send(call).await?;
-        let sent = Sent { sent: &self.to.0, bytes };
+        let sent = SentReport { sent: &self.to.0, bytes };
         session.show_value(&sent, || format!("sent {bytes} bytes to {}\n", self.to.0))
     }
 

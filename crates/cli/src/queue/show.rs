@@ -3,12 +3,12 @@
 use api_types::QueueView;
 use clap::Args;
 
-use super::place::Place;
+use super::place::QueueName;
 use crate::client::Call;
 use crate::screen::{Screen, Tone};
 use crate::session::Session;
 use crate::table::clean;
-use crate::watch::Watch;
+use crate::watch::WatchArgs;
 use crate::when;
 
 /// Show a queue or a subscription: its settings and its counts
@@ -16,9 +16,9 @@ use crate::when;
 #[command(after_help = "Example:\n  sortie queue show orders\n  sortie queue show events/audit")]
 pub struct Show {
     /// The queue, or a subscription as TOPIC/SUBSCRIPTION
-    queue: Place,
+    queue: QueueName,
     #[command(flatten)]
-    watch: Watch,
+    watch: WatchArgs,
 }
 
 impl Show {

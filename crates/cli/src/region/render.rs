@@ -3,12 +3,12 @@
 use api_types::{DrillView, LeasesView, PromotedView, RegionView, SideView};
 
 use crate::screen::{Screen, Tone};
-use crate::table::{Cell, Column, Table, clean};
+use crate::table::{Cell, Column, TextTable, clean};
 use crate::when;
 
 /// Both regions, then the mirrors.
 pub fn status(region: &RegionView, screen: &Screen) -> String {
-    let mut sides = Table::new([
+    let mut sides = TextTable::new([
         Column::whole("REGION"),
         Column::whole("ROLE"),
         Column::number("EPOCH"),
@@ -84,7 +84,7 @@ fn side_row(side: &SideView) -> [Cell; 7] {
 
 fn mirrors(region: &RegionView, screen: &Screen) -> String {
     let number = |number: Option<u64>| number.map_or_else(|| "-".to_owned(), |number| number.to_string());
-    let mut table = Table::new([
+    let mut table = TextTable::new([
         Column::whole("MIRROR"),
         Column::number("LAST"),
         Column::number("ORIGIN"),
@@ -172,7 +172,7 @@ pub fn tail(region: &RegionView, screen: &Screen) -> String {
             format!("and in the region's NATS: nats object ls {bucket}, nats object get {bucket} NAME\n");
         text.push_str(&line);
     }
-    let mut table = Table::new([
+    let mut table = TextTable::new([
         Column::whole("STREAM"),
         Column::number("FROM"),
         Column::number("THROUGH"),

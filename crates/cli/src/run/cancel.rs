@@ -3,7 +3,7 @@
 use clap::Args;
 
 use crate::client::{self, Call};
-use crate::names::Kind;
+use crate::names::NameKind;
 use crate::run::decide::describe;
 use crate::session::Session;
 
@@ -20,7 +20,7 @@ pub struct Cancel {
 impl Cancel {
     pub async fn run(self, mut session: Session) -> anyhow::Result<()> {
         let path = client::path("/v1/runs/{}/cancel", &[&self.id]);
-        let answer = session.find(Call::post_nothing(path), Kind::Run, &self.id).await?;
+        let answer = session.find(Call::post_nothing(path), NameKind::Run, &self.id).await?;
         session.show(&answer, || Ok(describe("the cancel is noted", &answer.value()?, &session.program())))
     }
 }

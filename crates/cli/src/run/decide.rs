@@ -4,20 +4,20 @@ use api_types::{DecisionRequest, RunDetail};
 use types::RunStatus;
 
 use crate::client::{self, Call};
-use crate::names::Kind;
-use crate::run::{Standing, say};
+use crate::names::NameKind;
+use crate::run::{RunState, say};
 use crate::session::Session;
 
 /// Sends a decision and says how the run stands after it.
 pub async fn send(mut session: Session, id: &str, request: &DecisionRequest) -> anyhow::Result<()> {
     let path = client::path("/v1/runs/{}/decide", &[id]);
     let call = Call::post(path, "application/json", serde_json::to_vec(request)?);
-    let answer = session.find(call, Kind::Run, id).await?;
+    let answer = session.find(call, NameKind::Run, id).await?;
     session.show(&answer, || Ok(describe("the decision is noted", &answer.value()?, &session.program())))
 }
 
 /// What was noted, and how the run stands.
-pub fn describe(noted: &str, run: &Standing, program: &str) -> String {
+pub fn describe(noted: &str, run: &RunState, program: &str) -> String {
     let (id, status) = (&run.id, run.status);
     let next = if status.is_final() { "see it" } else { "follow it" };
     let verb = if status.is_final() { "show" } else { "wait" };

@@ -9,8 +9,8 @@ use crate::page::Amount;
 use crate::run::tone_of;
 use crate::screen::{Screen, Tone};
 use crate::session::Session;
-use crate::table::{Cell, Column, Table};
-use crate::watch::Watch;
+use crate::table::{Cell, Column, TextTable};
+use crate::watch::WatchArgs;
 use crate::when;
 
 /// List runs, newest first
@@ -35,7 +35,7 @@ pub struct List {
     #[command(flatten)]
     amount: Amount<20>,
     #[command(flatten)]
-    watch: Watch,
+    watch: WatchArgs,
 }
 
 impl List {
@@ -76,7 +76,7 @@ fn render(runs: &[RunSummary], screen: &Screen) -> String {
     if runs.is_empty() {
         return "No runs.\n".to_owned();
     }
-    let mut table = Table::new([
+    let mut table = TextTable::new([
         Column::whole("ID"),
         Column::text("WORKFLOW"),
         Column::whole("STATUS").major(),

@@ -19,7 +19,7 @@ pub struct Resolve {
     #[arg(long, value_name = "S")]
     step: String,
     #[command(flatten)]
-    way: Way,
+    way: DecisionArgs,
     /// With --by-hand: what stands for the step's output
     #[arg(long, value_name = "JSON", conflicts_with_all = ["skip", "instead"], value_parser = json)]
     output: Option<Box<RawValue>>,
@@ -30,7 +30,7 @@ pub struct Resolve {
 
 #[derive(Debug, Args)]
 #[group(required = true, multiple = false)]
-struct Way {
+struct DecisionArgs {
     /// Go on as if the step's call or undo had been done
     #[arg(long)]
     skip: bool,
@@ -45,9 +45,9 @@ struct Way {
 impl Resolve {
     pub async fn run(self, session: Session) -> anyhow::Result<()> {
         let decision = match &self.way {
-            Way { instead: Some(_), .. } => DecisionKind::Instead,
-            Way { by_hand: true, .. } => DecisionKind::ByHand,
-            Way { .. } => DecisionKind::Skip,
+            DecisionArgs { instead: Some(_), .. } => DecisionKind::Instead,
+            DecisionArgs { by_hand: true, .. } => DecisionKind::ByHand,
+            DecisionArgs { .. } => DecisionKind::Skip,
         };
         let request = DecisionRequest {
             decision,

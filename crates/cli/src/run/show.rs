@@ -9,12 +9,12 @@ use types::Timestamp;
 
 use crate::client::{self, Call};
 use crate::json::one_line;
-use crate::names::Kind;
-use crate::run::{Standing, say, timeline, tone_of, ways_out};
+use crate::names::NameKind;
+use crate::run::{RunState, say, timeline, tone_of, ways_out};
 use crate::screen::{Screen, Tone, cut};
 use crate::session::Session;
-use crate::table::{Cell, Column, Table, clean};
-use crate::watch::Watch;
+use crate::table::{Cell, Column, TextTable, clean};
+use crate::watch::WatchArgs;
 use crate::when;
 
 /// Show a run: how it stands and why, its steps, its timeline
@@ -24,7 +24,7 @@ pub struct Show {
     /// The id of the run
     id: String,
     #[command(flatten)]
-    watch: Watch,
+    watch: WatchArgs,
 }
 
 impl Show {
@@ -34,9 +34,9 @@ impl Show {
 
     async fn show(&self, session: &mut Session) -> anyhow::Result<()> {
         let call = Call::get(client::path("/v1/runs/{}", &[&self.id]));
-        let answer = session.find(call, Kind::Run, &self.id).await?;
+        let answer = session.find(call, NameKind::Run, &self.id).await?;
         session.show(&answer, || {
-            let standing: Standing = answer.value()?;
+            let standing: RunState = answer.value()?;
             if standing.is_waiting() {
                 return Ok(render_waiting(&standing, &session.screen));
             }
@@ -45,7 +45,7 @@ impl Show {
     }
 }
 
-fn render_waiting(run: &Standing, screen: &Screen) -> String {
+fn render_waiting(run: &RunState, screen: &Screen) -> String {
     let place = run.partition.map(|partition| format!(" of partition {partition}")).unwrap_or_default();
     let id = screen.paint(Tone::Strong, &clean(&run.id));
     format!("Run {id} is {}\n  It is on disk and waits its turn in the inbox{place}.\n", say(run.status))
@@ -111,7 +111,7 @@ fn accepted(at: Time, ended_at: Option<Time>, now: Timestamp) -> String {
 }
 
 fn steps(steps: &[StepView], now: Timestamp, screen: &Screen) -> String {
-    let mut table = Table::new([
+    let mut table = TextTable::new([
         Column::whole("STEP"),
         Column::whole("STATE"),
         Column::text("BY"),

@@ -11,7 +11,7 @@ use clap::Args;
 
 use crate::client::{self, Answer, Call};
 use crate::failure::Failure;
-use crate::run::{Standing, say};
+use crate::run::{RunState, say};
 use crate::session::Session;
 
 /// Hand in a request for a workflow
@@ -24,7 +24,7 @@ use crate::session::Session;
 #[command(
     after_help = "Example:\n  sortie run start drone-delivery --file delivery.json\n  echo '{…}' | sortie run start drone-delivery --id delivery-7 -\n  sortie run start --lines tail.jsonl"
 )]
-pub struct Start {
+pub struct StartRun {
     /// The name of the workflow
     #[arg(required_unless_present = "lines")]
     workflow: Option<String>,
@@ -42,7 +42,7 @@ pub struct Start {
     lines: Option<PathBuf>,
 }
 
-impl Start {
+impl StartRun {
     pub async fn run(self, mut session: Session) -> anyhow::Result<ExitCode> {
         let workflow = match (&self.workflow, &self.lines) {
             (Some(workflow), _) => workflow,
@@ -84,7 +84,7 @@ fn is_repeat(answer: &Answer) -> bool {
     answer.headers.get("idempotent-replay").is_some_and(|value| value == "true")
 }
 
-fn describe(run: &Standing, repeat: bool, program: &str) -> String {
+fn describe(run: &RunState, repeat: bool, program: &str) -> String {
     let id = &run.id;
     let first = if repeat {
         format!("run {id} was accepted before; it is {}", say(run.status))

@@ -23,7 +23,7 @@ use crate::session::Session;
     after_help = "Examples:\n  sortie run tail delivery-7\n  sortie run tail --workflow drone-delivery --status parked\n  \
                   sortie run tail --json | jq -r 'select(.what == \"ended\") | .run.id'"
 )]
-pub struct Tail {
+pub struct TailArgs {
     /// The id of the run; without it all runs
     id: Option<String>,
     /// Only runs of this workflow
@@ -34,7 +34,7 @@ pub struct Tail {
     status: Option<RunStatus>,
 }
 
-impl Tail {
+impl TailArgs {
     pub async fn run(self, session: Session) -> anyhow::Result<ExitCode> {
         match self.id {
             Some(id) => one::follow(session, &id).await,

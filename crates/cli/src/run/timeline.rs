@@ -4,11 +4,11 @@ use api_types::{MomentView, Time};
 use types::WorkKind;
 
 use crate::screen::{Screen, Tone};
-use crate::table::{Cell, Column, Table};
+use crate::table::{Cell, Column, TextTable};
 use crate::when;
 
 /// One line of a timeline.
-struct Line<'a> {
+struct TimelineLine<'a> {
     at: Time,
     step: &'a str,
     what: String,
@@ -16,14 +16,14 @@ struct Line<'a> {
     tone: Tone,
     took: Option<String>,
     /// The attempt that this line is about: step, work and number.
-    attempt: Option<Attempt<'a>>,
+    attempt: Option<AttemptKey<'a>>,
 }
 
-type Attempt<'a> = (Option<&'a str>, Option<&'a str>, Option<u32>);
+type AttemptKey<'a> = (Option<&'a str>, Option<&'a str>, Option<u32>);
 
 /// The timeline as a table, with times since `accepted_at`.
 pub fn render(moments: &[MomentView], accepted_at: Time, screen: &Screen) -> String {
-    let mut table = Table::new([
+    let mut table = TextTable::new([
         Column::number("AFTER"),
         Column::text("STEP").major(),
         Column::whole("WHAT").major(),
@@ -43,8 +43,8 @@ pub fn render(moments: &[MomentView], accepted_at: Time, screen: &Screen) -> Str
     table.render(screen)
 }
 
-fn lines(moments: &[MomentView]) -> Vec<Line<'_>> {
-    let mut lines: Vec<Line> = Vec::new();
+fn lines(moments: &[MomentView]) -> Vec<TimelineLine<'_>> {
+    let mut lines: Vec<TimelineLine> = Vec::new();
     for moment in moments {
         let attempt = (moment.step.as_deref(), moment.work.as_deref(), moment.attempt);
         match moment.what.as_str() {
@@ -95,8 +95,8 @@ fn work(moment: &MomentView) -> String {
     }
 }
 
-fn started<'a>(moment: &'a MomentView, attempt: Attempt<'a>) -> Line<'a> {
-    Line {
+fn started<'a>(moment: &'a MomentView, attempt: AttemptKey<'a>) -> TimelineLine<'a> {
+    TimelineLine {
         at: moment.at,
         step: moment.step.as_deref().unwrap_or_default(),
         what: work(moment),
@@ -107,7 +107,7 @@ fn started<'a>(moment: &'a MomentView, attempt: Attempt<'a>) -> Line<'a> {
     }
 }
 
-fn end(line: &mut Line<'_>, moment: &MomentView) {
+fn end(line: &mut TimelineLine<'_>, moment: &MomentView) {
     (line.came_to, line.tone) = outcome(moment);
     line.took = Some(when::between(line.at, moment.at));
 }
@@ -132,7 +132,7 @@ fn outcome(moment: &MomentView) -> (String, Tone) {
     (came_to, tone)
 }
 
-fn other(moment: &MomentView) -> Line<'_> {
+fn other(moment: &MomentView) -> TimelineLine<'_> {
     let detail = moment.detail.clone().map(|detail| match moment.what.as_str() {
         "decided" => detail.replace('_', " "),
         _ => detail,
@@ -146,7 +146,7 @@ fn other(moment: &MomentView) -> Line<'_> {
         "parked" | "given_up" => Tone::Bad,
         _ => Tone::Plain,
     };
-    Line {
+    TimelineLine {
         at: moment.at,
         step: moment.step.as_deref().unwrap_or_default(),
         what: moment.what.replace('_', " "),

@@ -9,8 +9,8 @@ use types::{RunStatus, Span};
 
 use crate::client::{self, Call};
 use crate::failure::Failure;
-use crate::names::Kind;
-use crate::run::{Standing, say};
+use crate::names::NameKind;
+use crate::run::{RunState, say};
 use crate::session::Session;
 use crate::when;
 
@@ -42,8 +42,8 @@ pub async fn until_ended(session: &mut Session, id: &str, timeout: Option<Span>)
     let path = client::path("/v1/runs/{}", &[id]);
     let mut pause = POLL_FIRST;
     loop {
-        let answer = session.find(Call::get(path.clone()), Kind::Run, id).await?;
-        let status = answer.value::<Standing>()?.status;
+        let answer = session.find(Call::get(path.clone()), NameKind::Run, id).await?;
+        let status = answer.value::<RunState>()?.status;
         if status.is_final() || status == RunStatus::Parked {
             session.show(&answer, || Ok(describe(&answer.value()?, &session.program())))?;
             let completed = status == RunStatus::Completed;

@@ -12,29 +12,29 @@ use crate::table::clean;
 
 /// Said until something else is said, on every instance and after restarts.
 #[derive(Debug, Subcommand)]
-pub enum ByHand {
+pub enum OverrideCommand {
     /// Let no call to a service go out: calls wait, and none fails
     #[command(after_help = "Example:\n  sortie service open drone --note 'new firmware until noon'")]
-    Open(Said),
+    Open(OverrideArgs),
     /// Let calls to a service go out whatever their results
     #[command(after_help = "Example:\n  sortie service close drone")]
-    Close(Said),
+    Close(OverrideArgs),
     /// Let the breaker of a service decide again
     #[command(after_help = "Example:\n  sortie service auto drone")]
-    Auto(Said),
+    Auto(OverrideArgs),
     /// Bound the calls to a service that are under way at once, or take the bound back
     #[command(after_help = "Examples:\n  sortie service limit drone 5\n  sortie service limit drone auto")]
     Limit {
         #[command(flatten)]
-        said: Said,
+        said: OverrideArgs,
         /// How many, or `auto` for what the workflows say
         #[arg(value_name = "N|auto", value_parser = calls)]
-        calls: Calls,
+        calls: CallLimitArgs,
     },
 }
 
 #[derive(Debug, Args)]
-pub struct Said {
+pub struct OverrideArgs {
     /// The name that workflows give the service, `workflow/service`, or its address
     service: String,
     /// Why, for whoever looks at it later
@@ -44,19 +44,19 @@ pub struct Said {
 
 /// A bound, or none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Calls(Option<NonZeroU32>);
+pub struct CallLimitArgs(Option<NonZeroU32>);
 
-fn calls(text: &str) -> Result<Calls, String> {
+fn calls(text: &str) -> Result<CallLimitArgs, String> {
     match text {
-        "auto" => Ok(Calls(None)),
+        "auto" => Ok(CallLimitArgs(None)),
         _ => text
             .parse()
-            .map(|calls| Calls(Some(calls)))
+            .map(|calls| CallLimitArgs(Some(calls)))
             .map_err(|_| "give a number from 1 on, or auto".to_owned()),
     }
 }
 
-impl ByHand {
+impl OverrideCommand {
     pub async fn run(self, mut session: Session) -> anyhow::Result<ExitCode> {
         let path = client::path("/v1/services/{}", &[&self.said().service]);
         let before: ServiceView = session.client.get(&path).await?;
@@ -66,24 +66,25 @@ impl ByHand {
         Ok(ExitCode::SUCCESS)
     }
 
-    fn said(&self) -> &Said {
+    fn said(&self) -> &OverrideArgs {
         match self {
-            ByHand::Open(said) | ByHand::Close(said) | ByHand::Auto(said) | ByHand::Limit { said, .. } => {
-                said
-            }
+            OverrideCommand::Open(said)
+            | OverrideCommand::Close(said)
+            | OverrideCommand::Auto(said)
+            | OverrideCommand::Limit { said, .. } => said,
         }
     }
 
     /// What is said now: the breaker or the limit, while the other one and the note stay as they are.
     fn request(&self, before: Option<&ByHandView>) -> ServiceRequest {
         let breaker = match self {
-            ByHand::Open(_) => "open",
-            ByHand::Close(_) => "closed",
-            ByHand::Auto(_) => "auto",
-            ByHand::Limit { .. } => before.map_or("auto", |before| &before.breaker),
+            OverrideCommand::Open(_) => "open",
+            OverrideCommand::Close(_) => "closed",
+            OverrideCommand::Auto(_) => "auto",
+            OverrideCommand::Limit { .. } => before.map_or("auto", |before| &before.breaker),
         };
         let limit = match self {
-            ByHand::Limit { calls, .. } => calls.0.map(NonZeroU32::get),
+            OverrideCommand::Limit { calls, .. } => calls.0.map(NonZeroU32::get),
             _ => before.and_then(|before| before.limit),
         };
         let note = self.said().note.clone().or_else(|| before.and_then(|before| before.note.clone()));
@@ -109,22 +110,22 @@ fn render(service: &ServiceView) -> String {
 mod tests {
     use super::*;
 
-    fn said() -> Said {
-        Said { service: "drone".to_owned(), note: Some("n".to_owned()) }
+    fn said() -> OverrideArgs {
+        OverrideArgs { service: "drone".to_owned(), note: Some("n".to_owned()) }
     }
 
     #[test]
     fn the_breaker_and_the_limit_are_said_apart() {
         let json = r#"{"breaker":"open","limit":5,"at":"2026-01-01T00:00:00Z","by":"ops"}"#;
         let before: ByHandView = serde_json::from_str(json).unwrap();
-        let request = |by_hand: ByHand, before| {
+        let request = |by_hand: OverrideCommand, before| {
             let ServiceRequest { breaker, limit, note } = by_hand.request(before);
             assert_eq!(note.as_deref(), Some("n"));
             (breaker, limit)
         };
-        let limit = |text| ByHand::Limit { said: said(), calls: calls(text).unwrap() };
-        assert_eq!(request(ByHand::Auto(said()), Some(&before)), ("auto".to_owned(), Some(5)));
-        assert_eq!(request(ByHand::Close(said()), None), ("closed".to_owned(), None));
+        let limit = |text| OverrideCommand::Limit { said: said(), calls: calls(text).unwrap() };
+        assert_eq!(request(OverrideCommand::Auto(said()), Some(&before)), ("auto".to_owned(), Some(5)));
+        assert_eq!(request(OverrideCommand::Close(said()), None), ("closed".to_owned(), None));
         assert_eq!(request(limit("7"), Some(&before)), ("open".to_owned(), Some(7)));
         assert_eq!(request(limit("auto"), Some(&before)), ("open".to_owned(), None));
         for bad in ["0", "-1", "many", ""] {
@@ -137,8 +138,8 @@ mod tests {
         let json = r#"{"breaker":"open","note":"firmware","at":"2026-01-01T00:00:00Z","by":"ops"}"#;
         let before: ByHandView = serde_json::from_str(json).unwrap();
         let note = |note: Option<&str>| {
-            let said = Said { service: "drone".to_owned(), note: note.map(str::to_owned) };
-            ByHand::Close(said).request(Some(&before)).note
+            let said = OverrideArgs { service: "drone".to_owned(), note: note.map(str::to_owned) };
+            OverrideCommand::Close(said).request(Some(&before)).note
         };
         assert_eq!(note(None).as_deref(), Some("firmware"));
         assert_eq!(note(Some("done")).as_deref(), Some("done"));

@@ -9,11 +9,11 @@ use schedule::{JobDocument, Target};
 use types::{Outcome, Span, Timestamp, Work};
 use workflow::{Definition, Rendered, SendTo, Sending};
 
-use super::script::Given;
+use super::script::ScriptReply;
 
 /// A call as a script sees it.
 #[derive(Debug, Clone)]
-pub struct Call {
+pub struct SimulatedCall {
     /// Empty for a notice.
     pub step: String,
     pub work: Work,
@@ -26,12 +26,12 @@ pub struct Call {
 }
 
 /// Whose runs are simulated.
-pub enum Subject<'a> {
+pub enum CallKind<'a> {
     Workflow(&'a Definition),
     Job(&'a JobDocument),
 }
 
-impl Call {
+impl SimulatedCall {
     /// What kind of work it is, in the words of a script.
     pub fn kind(&self) -> &'static str {
         kind(self.work)
@@ -59,21 +59,21 @@ pub fn kind(work: Work) -> &'static str {
     work.kind().declared().name()
 }
 
-impl Subject<'_> {
+impl CallKind<'_> {
     /// The call that an attempt comes to, or what becomes of one that cannot be made.
-    pub fn call(&self, run: &Run, work: Work) -> Result<Call, Outcome> {
+    pub fn call(&self, run: &Run, work: Work) -> Result<SimulatedCall, Outcome> {
         let step = work.step().and_then(|index| run.plan().steps.get(usize::from(index.0)));
         let step = step.map(|step| step.name.to_string()).unwrap_or_default();
         match self {
-            Subject::Workflow(definition) => workflow_call(definition, run, work, step),
-            Subject::Job(document) => Ok(job_call(document, work, step)),
+            CallKind::Workflow(definition) => workflow_call(definition, run, work, step),
+            CallKind::Job(document) => Ok(job_call(document, work, step)),
         }
     }
 
     /// What came of a call, as the run is told.
-    pub fn outcome(&self, run: &Run, call: &Call, given: &Given, now: Timestamp) -> Outcome {
+    pub fn outcome(&self, run: &Run, call: &SimulatedCall, given: &ScriptReply, now: Timestamp) -> Outcome {
         match self {
-            Subject::Workflow(definition) => {
+            CallKind::Workflow(definition) => {
                 let context = Context::of(run, call.work, run.reason());
                 let context = context.seen_by(call.work);
                 let judge = Judge { definition, work: call.work, context: &context };
@@ -83,16 +83,21 @@ impl Subject<'_> {
                     false => judge.answered(&given.result, sorted),
                 }
             }
-            Subject::Job(_) => job_outcome(call, &given.result, now),
+            CallKind::Job(_) => job_outcome(call, &given.result, now),
         }
     }
 }
 
-fn workflow_call(definition: &Definition, run: &Run, work: Work, step: String) -> Result<Call, Outcome> {
+fn workflow_call(
+    definition: &Definition,
+    run: &Run,
+    work: Work,
+    step: String,
+) -> Result<SimulatedCall, Outcome> {
     let feed = definition.feed(work).filter(|_| !definition.declares(work));
     if let Some(queue) = feed {
         let url = format!("queue:{queue}");
-        return Ok(Call {
+        return Ok(SimulatedCall {
             step,
             work,
             service: None,
@@ -103,7 +108,7 @@ fn workflow_call(definition: &Definition, run: &Run, work: Work, step: String) -
     }
     let context = Context::of(run, work, run.reason());
     match definition.render(work, &context.seen_by(work)) {
-        Ok(Rendered::Call(request)) => Ok(Call {
+        Ok(Rendered::Call(request)) => Ok(SimulatedCall {
             step,
             work,
             service: request.service.map(|service| service.to_string()),
@@ -114,7 +119,7 @@ fn workflow_call(definition: &Definition, run: &Run, work: Work, step: String) -
         Ok(Rendered::Send(sending)) => {
             let (url, timeout) = (place_of(&sending), sending.timeout);
             let service = sending.service.map(|service| service.to_string());
-            Ok(Call { step, work, service, method: "SEND".to_owned(), url, timeout })
+            Ok(SimulatedCall { step, work, service, method: "SEND".to_owned(), url, timeout })
         }
         Err(error) => Err(never_sent(&error.to_string())),
     }
@@ -133,7 +138,7 @@ fn place_of(sending: &Sending) -> String {
     }
 }
 
-fn job_call(document: &JobDocument, work: Work, step: String) -> Call {
+fn job_call(document: &JobDocument, work: Work, step: String) -> SimulatedCall {
     let action = document.action();
     let part = match work {
         Work::Alternative(_) => action.error_action.as_ref().unwrap_or(&action.main),
@@ -157,10 +162,10 @@ fn job_call(document: &JobDocument, work: Work, step: String) -> Call {
         Target::Nats(nats) => send(format!("nats:{}", nats.subject)),
         Target::Kafka(kafka) => send(format!("kafka:{}", kafka.topic)),
     };
-    Call { step, work, service: None, method, url, timeout: span(limits::JOB_TIMEOUT) }
+    SimulatedCall { step, work, service: None, method, url, timeout: span(limits::JOB_TIMEOUT) }
 }
 
-fn job_outcome(call: &Call, result: &Result<Answer, Fault>, now: Timestamp) -> Outcome {
+fn job_outcome(call: &SimulatedCall, result: &Result<Answer, Fault>, now: Timestamp) -> Outcome {
     match call.method.as_str() {
         "SEND" => outbound::job::sent(&format!("Message to '{}'", call.url), sort(result, now)),
         "START" => outbound::job::sent(&format!("Start of '{}'", call.url), sort(result, now)),

@@ -13,7 +13,7 @@ use workflow::document::{self, Report};
 use workflow::{BodyProblem, Definition};
 
 use super::job::without_secrets;
-use super::script::{self, Known, Script};
+use super::script::{self, KnownNames, Script};
 use super::window;
 use crate::failure::Failure;
 use crate::file;
@@ -97,7 +97,7 @@ pub fn read_job(file: &Path, now: Timestamp) -> anyhow::Result<(String, JobDocum
 }
 
 /// A script of services.
-pub fn read_script(file: &Path, known: &Known) -> anyhow::Result<Script> {
+pub fn read_script(file: &Path, known: &KnownNames) -> anyhow::Result<Script> {
     let text = file::read_text(file)?;
     script::read(&text, known).map_err(|problems| Failure::Definition(check::lines(file, &problems)).into())
 }

@@ -15,20 +15,23 @@ const LEFT_OUT_MAX: usize = 20;
 
 /// What a change of the clocks does to the occurrences of a job.
 #[derive(Debug)]
-pub struct Planned {
+pub struct PlannedJob {
     changes: BTreeMap<Ticks, String>,
     /// The local times of the rule that are no occurrence.
     pub left_out: Vec<String>,
 }
 
-impl Planned {
-    pub fn new(timing: &Timing, from: Timestamp, to: Timestamp) -> Planned {
+impl PlannedJob {
+    pub fn new(timing: &Timing, from: Timestamp, to: Timestamp) -> PlannedJob {
         let (from, to) = (Ticks::from(from), Ticks::from(to));
         let planned = recurrence::preview(timing, from, from, PLANNED_MAX);
         let changes =
             planned.into_iter().filter_map(|planned| Some((planned.at, planned.change?.to_string())));
         let left_out = recurrence::left_out(timing, from, from, to, LEFT_OUT_MAX);
-        Planned { changes: changes.collect(), left_out: left_out.iter().map(ToString::to_string).collect() }
+        PlannedJob {
+            changes: changes.collect(),
+            left_out: left_out.iter().map(ToString::to_string).collect(),
+        }
     }
 
     /// What a change of the clocks did to an occurrence.

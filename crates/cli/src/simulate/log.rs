@@ -5,28 +5,28 @@ use std::collections::BTreeMap;
 use kernel::{RunNo, Then};
 use types::{Outcome, Span, Timestamp, Work};
 
-use super::call::Call;
+use super::call::SimulatedCall;
 
 /// One thing that would happen.
 #[derive(Debug)]
-pub struct Entry {
+pub struct LogEntry {
     pub at: Timestamp,
     /// The run that it happens to, if any.
     pub run: Option<RunNo>,
-    pub what: What,
+    pub what: LogEvent,
 }
 
 #[derive(Debug)]
-pub enum What {
+pub enum LogEvent {
     Accepted,
     /// An occurrence of a job begins.
-    Fired(Firing),
+    Fired(SimulatedFiring),
     /// An occurrence never becomes a run.
     LeftOut {
         expected: Timestamp,
-        why: Why,
+        why: SkipReason,
     },
-    Attempt(Box<Attempt>),
+    Attempt(Box<SimulatedAttempt>),
     /// A step was not done by its time.
     Overdue {
         step: String,
@@ -50,16 +50,16 @@ pub enum What {
 }
 
 /// The numbers of the occurrences that the runs of a job are.
-pub fn numbers(entries: &[Entry]) -> BTreeMap<RunNo, u64> {
-    let number = |entry: &Entry| match &entry.what {
-        What::Fired(firing) => Some((entry.run?, firing.number)),
+pub fn numbers(entries: &[LogEntry]) -> BTreeMap<RunNo, u64> {
+    let number = |entry: &LogEntry| match &entry.what {
+        LogEvent::Fired(firing) => Some((entry.run?, firing.number)),
         _ => None,
     };
     entries.iter().filter_map(number).collect()
 }
 
 #[derive(Debug, Clone)]
-pub struct Firing {
+pub struct SimulatedFiring {
     pub number: u64,
     /// When the rule has it.
     pub expected: Timestamp,
@@ -70,7 +70,7 @@ pub struct Firing {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Why {
+pub enum SkipReason {
     /// The one before was still under way.
     Overlap,
     /// Its time passed while nobody could fire it.
@@ -79,19 +79,19 @@ pub enum Why {
 
 /// One try of a call.
 #[derive(Debug)]
-pub struct Attempt {
+pub struct SimulatedAttempt {
     pub work: Work,
     pub attempt: u32,
     /// None when the call could not be made of its definition.
-    pub call: Option<Call>,
+    pub call: Option<SimulatedCall>,
     /// What the service answered, in short; empty when nothing left.
     pub answer: String,
-    pub end: Option<End>,
+    pub end: Option<AttemptEnd>,
 }
 
 /// What an attempt came to.
 #[derive(Debug)]
-pub struct End {
+pub struct AttemptEnd {
     pub at: Timestamp,
     pub outcome: Outcome,
     pub then: Then,

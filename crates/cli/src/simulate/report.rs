@@ -7,10 +7,10 @@ use api_types::Time;
 use kernel::{RunNo, Then};
 use types::{Outcome, Timestamp, Work};
 
-use super::call::{self, Call};
-use super::log::{Attempt, Entry, Firing, What, Why, numbers};
+use super::call::{self, SimulatedCall};
+use super::log::{LogEntry, LogEvent, SimulatedAttempt, SimulatedFiring, SkipReason, numbers};
 use crate::screen::{Screen, Tone};
-use crate::table::{Cell, Column, Table, clean};
+use crate::table::{Cell, Column, TextTable, clean};
 use crate::when;
 
 /// Where times are counted from, and by which clocks they are shown besides UTC.
@@ -22,7 +22,7 @@ pub struct Clocks {
 
 /// One line of the table.
 #[derive(Default)]
-struct Line {
+struct ReportLine {
     place: String,
     what: String,
     call: String,
@@ -32,12 +32,12 @@ struct Line {
 }
 
 /// The table of a workflow's run.
-pub fn of_workflow(entries: &[Entry], clocks: &Clocks, screen: &Screen) -> String {
+pub fn of_workflow(entries: &[LogEntry], clocks: &Clocks, screen: &Screen) -> String {
     render("STEP", entries, clocks, screen, |_| String::new())
 }
 
 /// The table of a job: its occurrences by number.
-pub fn of_job(entries: &[Entry], clocks: &Clocks, screen: &Screen) -> String {
+pub fn of_job(entries: &[LogEntry], clocks: &Clocks, screen: &Screen) -> String {
     let numbers = numbers(entries);
     let number = |run: RunNo| numbers.get(&run).map(|number| format!("#{number}"));
     render("OCCURRENCE", entries, clocks, screen, |entry| entry.run.and_then(number).unwrap_or_default())
@@ -45,12 +45,12 @@ pub fn of_job(entries: &[Entry], clocks: &Clocks, screen: &Screen) -> String {
 
 fn render(
     place: &'static str,
-    entries: &[Entry],
+    entries: &[LogEntry],
     clocks: &Clocks,
     screen: &Screen,
-    place_of: impl Fn(&Entry) -> String,
+    place_of: impl Fn(&LogEntry) -> String,
 ) -> String {
-    let mut table = Table::new([
+    let mut table = TextTable::new([
         Column::number("AFTER"),
         Column::whole("AT (UTC)"),
         Column::text("LOCAL"),
@@ -92,38 +92,42 @@ fn shown(at: Timestamp) -> String {
     text.trim_end_matches(" UTC").trim_end_matches(".000").to_owned()
 }
 
-fn line(entry: &Entry) -> Line {
-    let plain =
-        |what: &str, tone, means: String| Line { what: what.to_owned(), means, tone, ..Line::default() };
+fn line(entry: &LogEntry) -> ReportLine {
+    let plain = |what: &str, tone, means: String| ReportLine {
+        what: what.to_owned(),
+        means,
+        tone,
+        ..ReportLine::default()
+    };
     match &entry.what {
-        What::Accepted => plain("accepted", Tone::Plain, String::new()),
-        What::Fired(firing) => plain("fires", Tone::Plain, firing_means(firing)),
-        What::LeftOut { expected, why } => {
+        LogEvent::Accepted => plain("accepted", Tone::Plain, String::new()),
+        LogEvent::Fired(firing) => plain("fires", Tone::Plain, firing_means(firing)),
+        LogEvent::LeftOut { expected, why } => {
             let why = match why {
-                Why::Overlap => "the one before is still under way",
-                Why::Missed => "its time passed while Sortie was down",
+                SkipReason::Overlap => "the one before is still under way",
+                SkipReason::Missed => "its time passed while Sortie was down",
             };
             plain("left out", Tone::Attention, format!("of {}: {why}", shown(*expected)))
         }
-        What::Attempt(attempt) => attempt_line(entry.at, attempt),
-        What::Overdue { step } => {
+        LogEvent::Attempt(attempt) => attempt_line(entry.at, attempt),
+        LogEvent::Overdue { step } => {
             let line = plain("overdue", Tone::Attention, "not done by its time".to_owned());
-            Line { place: step.clone(), ..line }
+            ReportLine { place: step.clone(), ..line }
         }
-        What::Undoing { reason } => plain("undoing", Tone::Attention, reason.clone()),
-        What::Parked { reason } => plain("parked", Tone::Bad, reason.clone()),
-        What::Completed => plain("completed", Tone::Good, String::new()),
-        What::Undone => plain("undone", Tone::Attention, String::new()),
-        What::OccurrenceEnded { failed: false } => plain("done", Tone::Good, String::new()),
-        What::OccurrenceEnded { failed: true } => plain("failed", Tone::Bad, String::new()),
-        What::Down { until } => {
+        LogEvent::Undoing { reason } => plain("undoing", Tone::Attention, reason.clone()),
+        LogEvent::Parked { reason } => plain("parked", Tone::Bad, reason.clone()),
+        LogEvent::Completed => plain("completed", Tone::Good, String::new()),
+        LogEvent::Undone => plain("undone", Tone::Attention, String::new()),
+        LogEvent::OccurrenceEnded { failed: false } => plain("done", Tone::Good, String::new()),
+        LogEvent::OccurrenceEnded { failed: true } => plain("failed", Tone::Bad, String::new()),
+        LogEvent::Down { until } => {
             let until = until.map_or("for good".to_owned(), |until| format!("until {}", shown(until)));
             plain("down", Tone::Attention, format!("Sortie is down {until}"))
         }
     }
 }
 
-fn firing_means(firing: &Firing) -> String {
+fn firing_means(firing: &SimulatedFiring) -> String {
     let late = (firing.late.as_ms() > 0).then(|| {
         let late = when::length(i64::try_from(firing.late.as_ms()).unwrap_or(i64::MAX));
         format!("that of {}, late by {late}", shown(firing.expected))
@@ -131,7 +135,7 @@ fn firing_means(firing: &Firing) -> String {
     [late, firing.clocks.clone()].into_iter().flatten().collect::<Vec<_>>().join("; ")
 }
 
-fn attempt_line(at: Timestamp, attempt: &Attempt) -> Line {
+fn attempt_line(at: Timestamp, attempt: &SimulatedAttempt) -> ReportLine {
     let kind = match attempt.work {
         Work::Do(_) | Work::DoInstead(_) => "call",
         other => call::kind(other),
@@ -147,16 +151,16 @@ fn attempt_line(at: Timestamp, attempt: &Attempt) -> Line {
     let place = if matches!(attempt.work, Work::Notice(_)) { "the run".to_owned() } else { place };
     let place = if place == kernel::job::STEP { String::new() } else { place };
     let call = attempt.call.as_ref().map(target).unwrap_or_default();
-    Line { place, what, call, answer, means, tone }
+    ReportLine { place, what, call, answer, means, tone }
 }
 
 /// The method and where the call goes; of a service of the workflow the path is enough.
-fn target(call: &Call) -> String {
+fn target(call: &SimulatedCall) -> String {
     let to = if call.service.is_some() { call.path() } else { &call.url };
     format!("{} {to}", call.method)
 }
 
-fn means(attempt: &Attempt) -> (Tone, String) {
+fn means(attempt: &SimulatedAttempt) -> (Tone, String) {
     let Some(end) = &attempt.end else { return (Tone::Attention, "called again".to_owned()) };
     let follows = match end.then {
         Then::Done => String::new(),

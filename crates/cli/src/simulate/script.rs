@@ -7,10 +7,10 @@ use http::HeaderMap;
 use outbound::{Answer, Fault, Stage};
 use types::{Span, Timestamp};
 
-use super::call::Call;
-use super::window::Window;
+use super::call::SimulatedCall;
+use super::window::TimeWindow;
 
-pub use read::{Known, read};
+pub use read::{KnownNames, read};
 
 /// How long a service takes to answer unless the script says otherwise.
 const LATENCY: Span = Span::from_ms(20);
@@ -22,7 +22,7 @@ pub struct Script {
     /// What calls get that no rule answers.
     default: Option<Reply>,
     /// When Sortie itself is down.
-    down: Vec<Window>,
+    down: Vec<TimeWindow>,
 }
 
 /// Which calls are meant, and what they get, one after another.
@@ -34,7 +34,7 @@ struct Rule {
     work: Option<&'static str>,
     method: Option<String>,
     path: Option<Glob>,
-    during: Vec<Window>,
+    during: Vec<TimeWindow>,
     replies: Vec<Reply>,
     rounds: Rounds,
     /// Calls that it has answered.
@@ -66,12 +66,12 @@ struct Glob(String);
 /// What a service does with a call.
 #[derive(Debug, Clone)]
 struct Reply {
-    what: Said,
+    what: ScriptedResponse,
     latency: Span,
 }
 
 #[derive(Debug, Clone)]
-enum Said {
+enum ScriptedResponse {
     Answer(Answer),
     Timeout,
     RefusedConnection,
@@ -80,7 +80,7 @@ enum Said {
 
 /// What came of a call, and after what time.
 #[derive(Debug)]
-pub struct Given {
+pub struct ScriptReply {
     pub result: Result<Answer, Fault>,
     pub after: Span,
     /// Whether the script says so; else everything is assumed to go well.
@@ -89,7 +89,7 @@ pub struct Given {
 
 impl Script {
     /// What a call gets that leaves at `now`.
-    pub fn answer(&mut self, call: &Call, now: Timestamp) -> Given {
+    pub fn answer(&mut self, call: &SimulatedCall, now: Timestamp) -> ScriptReply {
         let rule = self.rules.iter_mut().find(|rule| rule.counts(call, now));
         let reply = match rule {
             Some(rule) => Some(rule.next_reply()),
@@ -97,7 +97,7 @@ impl Script {
         };
         let scripted = reply.is_some();
         let (result, after) = reply.unwrap_or_else(Reply::well).give(call.timeout);
-        Given { result, after, scripted }
+        ScriptReply { result, after, scripted }
     }
 
     /// When Sortie is up again, if it is down at `now`; a window without an end never lets it up.
@@ -118,7 +118,7 @@ impl Script {
 }
 
 impl Rule {
-    fn counts(&self, call: &Call, now: Timestamp) -> bool {
+    fn counts(&self, call: &SimulatedCall, now: Timestamp) -> bool {
         let used_up = match self.rounds {
             Rounds::LastStays | Rounds::Forever => false,
             Rounds::Times(times) => self.given >= times * self.replies.len(),
@@ -152,21 +152,21 @@ impl Reply {
     /// What a service that is well answers.
     fn well() -> Reply {
         let answer = Answer { status: 200, headers: HeaderMap::new(), body: Bytes::from_static(b"{}") };
-        Reply { what: Said::Answer(answer), latency: LATENCY }
+        Reply { what: ScriptedResponse::Answer(answer), latency: LATENCY }
     }
 
     /// What the caller sees of it, and when: whoever waits no longer than `timeout` sees no later answer.
     fn give(self, timeout: Span) -> (Result<Answer, Fault>, Span) {
-        if self.latency >= timeout || matches!(self.what, Said::Timeout) {
+        if self.latency >= timeout || matches!(self.what, ScriptedResponse::Timeout) {
             return (Err(Fault::Timeout { sent: true }), timeout);
         }
         let result = match self.what {
-            Said::Answer(answer) => Ok(answer),
-            Said::RefusedConnection => {
+            ScriptedResponse::Answer(answer) => Ok(answer),
+            ScriptedResponse::RefusedConnection => {
                 Err(Fault::Connect { stage: Stage::Tcp, reason: "connection refused".to_owned() })
             }
-            Said::LostConnection => Err(Fault::Lost { reason: "connection reset".to_owned() }),
-            Said::Timeout => unreachable!("handled above"),
+            ScriptedResponse::LostConnection => Err(Fault::Lost { reason: "connection reset".to_owned() }),
+            ScriptedResponse::Timeout => unreachable!("handled above"),
         };
         (result, self.latency)
     }
@@ -197,10 +197,10 @@ fn matches(glob: &str, text: &str, whole: bool) -> bool {
 }
 
 /// How the words of a script stand for what has no answer.
-const FAULTS: [(&str, Said); 3] = [
-    ("timeout", Said::Timeout),
-    ("refused connection", Said::RefusedConnection),
-    ("lost connection", Said::LostConnection),
+const FAULTS: [(&str, ScriptedResponse); 3] = [
+    ("timeout", ScriptedResponse::Timeout),
+    ("refused connection", ScriptedResponse::RefusedConnection),
+    ("lost connection", ScriptedResponse::LostConnection),
 ];
 
 #[cfg(test)]

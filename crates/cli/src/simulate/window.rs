@@ -7,7 +7,7 @@ use types::{Span, Timestamp};
 
 /// From a moment up to, and without, another.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Window {
+pub enum TimeWindow {
     /// Once; an end that is left out is never reached.
     Once { from: Option<Timestamp>, to: Option<Timestamp> },
     /// Every day, by the clocks of a zone; it may span midnight.
@@ -18,39 +18,43 @@ const HINT: &str = "write it like 02:00..05:10 for every day, +10m..+2h from the
                     2026-03-01T02:00..2026-03-01T05:10";
 
 /// One end of a window.
-enum End {
+enum WindowEnd {
     Open,
     At(Timestamp),
     Clock(civil::Time),
 }
 
-impl Window {
+impl TimeWindow {
     /// Reads `from..to`. Times without an offset are those of `zone`; `+10m` is ten minutes after `begin`.
-    pub fn parse(text: &str, begin: Timestamp, zone: &TimeZone) -> Result<Window, String> {
+    pub fn parse(text: &str, begin: Timestamp, zone: &TimeZone) -> Result<TimeWindow, String> {
         let (from, to) = text.split_once("..").ok_or_else(|| format!("{text:?} is no window; {HINT}"))?;
         let end = |text: &str| end(text.trim(), begin, zone);
         match (end(from)?, end(to)?) {
-            (End::Clock(from), End::Clock(to)) if from == to => {
+            (WindowEnd::Clock(from), WindowEnd::Clock(to)) if from == to => {
                 Err(format!("{text:?} is empty; a window ends at another time than it begins"))
             }
-            (End::Clock(from), End::Clock(to)) => Ok(Window::Daily { from, to, zone: zone.clone() }),
-            (End::Clock(_), _) | (_, End::Clock(_)) => {
+            (WindowEnd::Clock(from), WindowEnd::Clock(to)) => {
+                Ok(TimeWindow::Daily { from, to, zone: zone.clone() })
+            }
+            (WindowEnd::Clock(_), _) | (_, WindowEnd::Clock(_)) => {
                 Err(format!("{text:?} mixes a time of every day with another; {HINT}"))
             }
-            (from, to) => Window::once(from.at(), to.at())
+            (from, to) => TimeWindow::once(from.at(), to.at())
                 .ok_or_else(|| format!("{text:?} is empty; a window ends after it begins")),
         }
     }
 
-    fn once(from: Option<Timestamp>, to: Option<Timestamp>) -> Option<Window> {
+    fn once(from: Option<Timestamp>, to: Option<Timestamp>) -> Option<TimeWindow> {
         let empty = from.zip(to).is_some_and(|(from, to)| to <= from);
-        (!empty).then_some(Window::Once { from, to })
+        (!empty).then_some(TimeWindow::Once { from, to })
     }
 
     pub fn contains(&self, at: Timestamp) -> bool {
         match self {
-            Window::Once { from, to } => from.is_none_or(|from| from <= at) && to.is_none_or(|to| at < to),
-            Window::Daily { from, to, zone } => {
+            TimeWindow::Once { from, to } => {
+                from.is_none_or(|from| from <= at) && to.is_none_or(|to| at < to)
+            }
+            TimeWindow::Daily { from, to, zone } => {
                 let Some(clock) = clock(at, zone) else { return false };
                 if from < to { *from <= clock && clock < *to } else { *from <= clock || clock < *to }
             }
@@ -60,43 +64,43 @@ impl Window {
     /// When the window begins next, after `at`.
     pub fn begin_after(&self, at: Timestamp) -> Option<Timestamp> {
         match self {
-            Window::Once { from, .. } => from.filter(|from| *from > at),
-            Window::Daily { from, zone, .. } => next(at, *from, zone),
+            TimeWindow::Once { from, .. } => from.filter(|from| *from > at),
+            TimeWindow::Daily { from, zone, .. } => next(at, *from, zone),
         }
     }
 
     /// When a window that contains `at` is over; `None` if it never is.
     pub fn end_after(&self, at: Timestamp) -> Option<Timestamp> {
         match self {
-            Window::Once { to, .. } => *to,
-            Window::Daily { to, zone, .. } => next(at, *to, zone),
+            TimeWindow::Once { to, .. } => *to,
+            TimeWindow::Daily { to, zone, .. } => next(at, *to, zone),
         }
     }
 }
 
-impl End {
+impl WindowEnd {
     fn at(self) -> Option<Timestamp> {
         match self {
-            End::At(at) => Some(at),
-            End::Open | End::Clock(_) => None,
+            WindowEnd::At(at) => Some(at),
+            WindowEnd::Open | WindowEnd::Clock(_) => None,
         }
     }
 }
 
-fn end(text: &str, begin: Timestamp, zone: &TimeZone) -> Result<End, String> {
+fn end(text: &str, begin: Timestamp, zone: &TimeZone) -> Result<WindowEnd, String> {
     if text.is_empty() {
-        return Ok(End::Open);
+        return Ok(WindowEnd::Open);
     }
     if let Some(span) = text.strip_prefix('+') {
         let span: Span = span.parse().map_err(|error: types::time::InvalidSpan| error.to_string())?;
-        return Ok(End::At(begin + span));
+        return Ok(WindowEnd::At(begin + span));
     }
     if let Ok(time) = text.parse::<civil::Time>()
         && text.len() <= "02:00:00".len()
     {
-        return Ok(End::Clock(time));
+        return Ok(WindowEnd::Clock(time));
     }
-    moment(text, zone).map(End::At).ok_or_else(|| format!("{text:?} is no time; {HINT}"))
+    moment(text, zone).map(WindowEnd::At).ok_or_else(|| format!("{text:?} is no time; {HINT}"))
 }
 
 /// A point in time; one without an offset is read by the clocks of `zone`.
@@ -137,7 +141,7 @@ mod tests {
     #[track_caller]
     fn check(window: &str, zone: &str, inside: &[&str], outside: &[&str]) {
         let zone = TimeZone::get(zone).expect("a zone");
-        let window = Window::parse(window, at("2026-03-28T00:00Z"), &zone).expect("a window");
+        let window = TimeWindow::parse(window, at("2026-03-28T00:00Z"), &zone).expect("a window");
         for text in inside {
             assert!(window.contains(at(text)), "{window:?} has not {text}");
         }
@@ -163,7 +167,7 @@ mod tests {
 
     #[test]
     fn a_window_of_every_day_ends_at_its_next_end() {
-        let window = Window::parse("22:00..02:00", Timestamp(0), &TimeZone::UTC).expect("a window");
+        let window = TimeWindow::parse("22:00..02:00", Timestamp(0), &TimeZone::UTC).expect("a window");
         assert_eq!(window.end_after(at("2026-03-28T23:00Z")), Some(at("2026-03-29T02:00Z")));
         assert_eq!(window.end_after(at("2026-03-28T01:00Z")), Some(at("2026-03-28T02:00Z")));
     }
@@ -171,7 +175,7 @@ mod tests {
     #[test]
     fn what_is_no_window_is_refused_with_the_fix() {
         for text in ["02:00", "05:00..05:00", "02:00..+5m", "noon..13:00", "+2h..+1h", "+2..+3"] {
-            let error = Window::parse(text, Timestamp(0), &TimeZone::UTC).expect_err(text);
+            let error = TimeWindow::parse(text, Timestamp(0), &TimeZone::UTC).expect_err(text);
             assert!(
                 error.contains("02:00..05:10") || error.contains("ends") || error.contains("500ms"),
                 "{error}"

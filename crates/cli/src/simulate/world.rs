@@ -11,10 +11,10 @@ use kernel::{Event, Fact, Input, Request, Run, RunNo, State, Try};
 use outbound::{Answer, Fault};
 use types::{Outcome, Plan, Seq, Timestamp, WorkflowName};
 
-use super::call::{Subject, assumed_done};
-use super::job::Planned;
-use super::log::{Attempt, End, Entry, Firing, What, Why};
-use super::script::{Given, Script};
+use super::call::{CallKind, assumed_done};
+use super::job::PlannedJob;
+use super::log::{AttemptEnd, LogEntry, LogEvent, SimulatedAttempt, SimulatedFiring, SkipReason};
+use super::script::{Script, ScriptReply};
 
 /// Attempts of one simulation; a job every minute of a year has half a million, which nobody reads.
 const ATTEMPTS_MAX: usize = 50_000;
@@ -22,26 +22,26 @@ const ATTEMPTS_MAX: usize = 50_000;
 /// A world of one workflow or one job.
 pub struct World<'a> {
     pub now: Timestamp,
-    pub subject: Subject<'a>,
+    pub subject: CallKind<'a>,
     pub script: Script,
-    pub entries: Vec<Entry>,
+    pub entries: Vec<LogEntry>,
     /// Runs that have ended.
     pub ended: Vec<Run>,
     /// Steps that no rule answers and whose definition does not take the usual answer.
     pub assumed: BTreeSet<String>,
     state: State,
     plans: BTreeMap<(WorkflowName, u32), Arc<Plan>>,
-    job: Option<Watch<'a>>,
+    job: Option<WatchedJob<'a>>,
     /// Calls under way, by the time of their answer and then by their order.
     calls: BTreeMap<(Timestamp, usize), Pending>,
     attempts: usize,
 }
 
 /// A job and until when it is watched.
-pub struct Watch<'a> {
+pub struct WatchedJob<'a> {
     pub job: Job,
     pub until: Timestamp,
-    pub planned: &'a Planned,
+    pub planned: &'a PlannedJob,
 }
 
 /// A call under way.
@@ -55,10 +55,10 @@ struct Pending {
 /// More would happen than can be shown.
 #[derive(Debug, thiserror::Error)]
 #[error("more than {ATTEMPTS_MAX} attempts; simulate a shorter time")]
-pub struct TooMuch;
+pub struct LimitReached;
 
 impl<'a> World<'a> {
-    pub fn new(now: Timestamp, subject: Subject<'a>, script: Script) -> World<'a> {
+    pub fn new(now: Timestamp, subject: CallKind<'a>, script: Script) -> World<'a> {
         World {
             now,
             subject,
@@ -75,7 +75,7 @@ impl<'a> World<'a> {
     }
 
     /// Hands in a request and follows its run to its end, or until only a person can help.
-    pub fn run_request(&mut self, plan: Arc<Plan>, request: Request) -> Result<(), TooMuch> {
+    pub fn run_request(&mut self, plan: Arc<Plan>, request: Request) -> Result<(), LimitReached> {
         self.plans.insert((request.workflow.clone(), request.version), plan);
         let input = Input::Request { inbox: Seq::ZERO.next(), request, seen: None };
         let events = self.apply(&input);
@@ -84,7 +84,7 @@ impl<'a> World<'a> {
     }
 
     /// Lets a job fire until its time is over, and follows each occurrence to its end.
-    pub fn run_job(&mut self, watch: Watch<'a>) -> Result<Job, TooMuch> {
+    pub fn run_job(&mut self, watch: WatchedJob<'a>) -> Result<Job, LimitReached> {
         self.job = Some(watch);
         self.run_on()?;
         Ok(self.job.take().expect("put there above").job)
@@ -95,19 +95,19 @@ impl<'a> World<'a> {
         self.state.runs().next()
     }
 
-    fn run_on(&mut self) -> Result<(), TooMuch> {
+    fn run_on(&mut self) -> Result<(), LimitReached> {
         while let Some(next) = self.next_at() {
             self.now = self.now.max(next);
             match self.script.up_again(self.now) {
                 Some(Some(up)) => self.sleep(up),
                 Some(None) => {
-                    self.log(None, What::Down { until: None });
+                    self.log(None, LogEvent::Down { until: None });
                     return Ok(());
                 }
                 None => self.turn(),
             }
             if self.attempts > ATTEMPTS_MAX {
-                return Err(TooMuch);
+                return Err(LimitReached);
             }
         }
         Ok(())
@@ -146,9 +146,9 @@ impl<'a> World<'a> {
 
     /// Nothing happens until `up`; then every call that is owed is made again, as after a crash.
     fn sleep(&mut self, up: Timestamp) {
-        self.log(None, What::Down { until: Some(up) });
+        self.log(None, LogEvent::Down { until: Some(up) });
         for pending in std::mem::take(&mut self.calls).into_values() {
-            if let What::Attempt(attempt) = &mut self.entries[pending.entry].what {
+            if let LogEvent::Attempt(attempt) = &mut self.entries[pending.entry].what {
                 attempt.answer = "lost: Sortie went down".to_owned();
             }
         }
@@ -193,7 +193,7 @@ impl<'a> World<'a> {
         match job::due(&watch.job, self.now, live) {
             Due::Fire(firing) => {
                 let occurrence = firing.standing.newest.unwrap_or_default();
-                let fired = Firing {
+                let fired = SimulatedFiring {
                     number: firing.standing.fired,
                     expected: occurrence.floor(),
                     late: self.now.since(due),
@@ -205,15 +205,15 @@ impl<'a> World<'a> {
                     Event::Fired(fired) => Some(fired.no),
                     _ => None,
                 });
-                self.log(run, What::Fired(fired));
+                self.log(run, LogEvent::Fired(fired));
                 events
             }
             Due::Stand(standing) => {
                 let (overlap, missed) = (standing.skipped > before.skipped, standing.missed > before.missed);
                 watch.job.standing = standing;
                 if overlap || missed {
-                    let why = if missed { Why::Missed } else { Why::Overlap };
-                    self.log(None, What::LeftOut { expected, why });
+                    let why = if missed { SkipReason::Missed } else { SkipReason::Overlap };
+                    self.log(None, LogEvent::LeftOut { expected, why });
                 }
                 Vec::new()
             }
@@ -230,14 +230,14 @@ impl<'a> World<'a> {
         let live = self.state.occurrences(&run.request.key).len();
         watch.job.standing = job::ended(&watch.job, run, self.now, live);
         let (no, failed) = (run.no, watch.job.standing.last_failed);
-        self.log(Some(no), What::OccurrenceEnded { failed });
+        self.log(Some(no), LogEvent::OccurrenceEnded { failed });
     }
 
     /// Writes down what has happened, and lets leave what is owed.
     fn act(&mut self, events: Vec<Event>) {
         for event in events {
             match event {
-                Event::Accepted(accepted) => self.log(Some(accepted.no), What::Accepted),
+                Event::Accepted(accepted) => self.log(Some(accepted.no), LogEvent::Accepted),
                 Event::Run { no, fact: Fact::Started { work, attempt }, .. } => {
                     self.start(no, Try { work, attempt });
                 }
@@ -252,12 +252,12 @@ impl<'a> World<'a> {
         let run = run.expect("a run that something happens to is live or has just ended");
         let what = match fact {
             Fact::Overdue { step } => {
-                What::Overdue { step: run.plan().steps[usize::from(step.0)].name.to_string() }
+                LogEvent::Overdue { step: run.plan().steps[usize::from(step.0)].name.to_string() }
             }
-            Fact::Undoing { cause } => What::Undoing { reason: run.describe(&cause) },
-            Fact::Parked { reason } => What::Parked { reason },
-            Fact::Completed => What::Completed,
-            Fact::Undone => What::Undone,
+            Fact::Undoing { cause } => LogEvent::Undoing { reason: run.describe(&cause) },
+            Fact::Parked { reason } => LogEvent::Parked { reason },
+            Fact::Completed => LogEvent::Completed,
+            Fact::Undone => LogEvent::Undone,
             Fact::Begun | Fact::Started { .. } | Fact::Ended { .. } => return,
             Fact::CancelAsked { .. } | Fact::Decided { .. } | Fact::GivenUp => return,
         };
@@ -285,8 +285,8 @@ impl<'a> World<'a> {
         self.attempts += 1;
         let entry = self.entries.len();
         let Try { work, attempt: number } = attempt;
-        let tried = Attempt { work, attempt: number, call, answer, end: None };
-        self.log(Some(no), What::Attempt(Box::new(tried)));
+        let tried = SimulatedAttempt { work, attempt: number, call, answer, end: None };
+        self.log(Some(no), LogEvent::Attempt(Box::new(tried)));
         self.calls.insert((end, self.attempts), Pending { run: no, attempt, outcome, entry });
     }
 
@@ -295,18 +295,18 @@ impl<'a> World<'a> {
             Event::Run { fact: Fact::Ended { then, .. }, .. } => Some(*then),
             _ => None,
         });
-        if let (What::Attempt(attempt), Some(then)) = (&mut self.entries[entry].what, then) {
-            attempt.end = Some(End { at: self.now, outcome, then });
+        if let (LogEvent::Attempt(attempt), Some(then)) = (&mut self.entries[entry].what, then) {
+            attempt.end = Some(AttemptEnd { at: self.now, outcome, then });
         }
     }
 
-    fn log(&mut self, run: Option<RunNo>, what: What) {
-        self.entries.push(Entry { at: self.now, run, what });
+    fn log(&mut self, run: Option<RunNo>, what: LogEvent) {
+        self.entries.push(LogEntry { at: self.now, run, what });
     }
 }
 
 /// What a service answered, on one line.
-fn short(given: &Given) -> String {
+fn short(given: &ScriptReply) -> String {
     match &given.result {
         Ok(Answer { status, body, .. }) if body.is_empty() => status.to_string(),
         Ok(Answer { status, body, .. }) => format!("{status} {}", String::from_utf8_lossy(body)),

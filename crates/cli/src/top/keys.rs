@@ -6,7 +6,7 @@ use tokio::sync::mpsc::{Receiver, channel};
 
 /// What a key asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Key {
+pub enum KeyCommand {
     Quit,
     Pause,
     Next,
@@ -18,7 +18,7 @@ const KEYS_MAX: usize = 16;
 
 /// The keys as they come; none where nobody has a keyboard.
 pub struct Keys {
-    keys: Option<Receiver<Key>>,
+    keys: Option<Receiver<KeyCommand>>,
 }
 
 impl Keys {
@@ -42,7 +42,7 @@ impl Keys {
     }
 
     /// The next key; never, where there are none.
-    pub async fn next(&mut self) -> Key {
+    pub async fn next(&mut self) -> KeyCommand {
         if let Some(keys) = &mut self.keys {
             if let Some(key) = keys.recv().await {
                 return key;
@@ -54,22 +54,22 @@ impl Keys {
 }
 
 /// The keys in what a terminal sends; what is unknown is passed over.
-fn parse(bytes: &[u8]) -> Vec<Key> {
+fn parse(bytes: &[u8]) -> Vec<KeyCommand> {
     let mut keys = Vec::new();
     let mut rest = bytes;
     while let [first, more @ ..] = rest {
         let (key, after) = match (first, more) {
             (0x1b, [b'[' | b'O', letter, after @ ..]) => {
                 let key = match letter {
-                    b'A' | b'D' | b'Z' => Some(Key::Previous),
-                    b'B' | b'C' => Some(Key::Next),
+                    b'A' | b'D' | b'Z' => Some(KeyCommand::Previous),
+                    b'B' | b'C' => Some(KeyCommand::Next),
                     _ => None,
                 };
                 (key, after)
             }
-            (b'q' | b'Q', _) => (Some(Key::Quit), more),
-            (b'p' | b'P' | b' ', _) => (Some(Key::Pause), more),
-            (b'\t', _) => (Some(Key::Next), more),
+            (b'q' | b'Q', _) => (Some(KeyCommand::Quit), more),
+            (b'p' | b'P' | b' ', _) => (Some(KeyCommand::Pause), more),
+            (b'\t', _) => (Some(KeyCommand::Next), more),
             _ => (None, more),
         };
         keys.extend(key);
@@ -84,8 +84,11 @@ mod tests {
 
     #[test]
     fn arrows_and_letters_are_told_apart() {
-        assert_eq!(parse(b"\x1b[C\x1b[Z\tp"), [Key::Next, Key::Previous, Key::Next, Key::Pause]);
-        assert_eq!(parse(b"x\x1b[Aq"), [Key::Previous, Key::Quit]);
+        assert_eq!(
+            parse(b"\x1b[C\x1b[Z\tp"),
+            [KeyCommand::Next, KeyCommand::Previous, KeyCommand::Next, KeyCommand::Pause]
+        );
+        assert_eq!(parse(b"x\x1b[Aq"), [KeyCommand::Previous, KeyCommand::Quit]);
         assert_eq!(parse(b"\x1b"), []);
     }
 }

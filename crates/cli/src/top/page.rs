@@ -5,11 +5,11 @@ mod tests;
 
 use api_types::{FiringView, LatencyView, OverviewView, RunSummary, ServiceView, Time};
 
-use super::Picture;
+use super::TopData;
 use crate::run::tone_of;
 use crate::screen::{Screen, Tone};
 use crate::service;
-use crate::table::{Cell, Column, Table, clean};
+use crate::table::{Cell, Column, TextTable, clean};
 use crate::when;
 
 /// As many of the last stretches as are drawn beside a rate.
@@ -24,9 +24,9 @@ pub enum Panel {
 }
 
 /// All that is on the page.
-pub struct Page<'a> {
+pub struct TopPage<'a> {
     pub url: &'a str,
-    pub picture: &'a Picture,
+    pub picture: &'a TopData,
     pub front: Panel,
     pub note: &'a str,
 }
@@ -47,7 +47,7 @@ impl Panel {
     }
 }
 
-impl Page<'_> {
+impl TopPage<'_> {
     /// The page as lines of text.
     pub fn text(&self, screen: &Screen) -> String {
         let overview = &self.picture.overview;
@@ -72,7 +72,7 @@ impl Page<'_> {
     }
 
     fn panel(&self, panel: Panel, screen: &Screen) -> (String, String) {
-        let Picture { overview, attention } = self.picture;
+        let TopData { overview, attention } = self.picture;
         match panel {
             Panel::Services => ("Services".to_owned(), indented(&services(&overview.services, screen))),
             Panel::Attention => {
@@ -169,7 +169,7 @@ fn parked(runs: &[RunSummary], count: u64, now: Time, screen: &Screen) -> String
     if runs.is_empty() {
         return "  Nothing waits for a person.\n".to_owned();
     }
-    let mut table = Table::new([
+    let mut table = TextTable::new([
         Column::whole("ID"),
         Column::text("WORKFLOW"),
         Column::number("ACCEPTED").minor(),
@@ -193,9 +193,12 @@ fn firings(next: &[FiringView], now: Time, screen: &Screen) -> String {
     if next.is_empty() {
         return "  No job is to fire.\n".to_owned();
     }
-    let mut table =
-        Table::new([Column::whole("JOB"), Column::whole("NEXT (UTC)").minor(), Column::number("IN").major()])
-            .indented(2);
+    let mut table = TextTable::new([
+        Column::whole("JOB"),
+        Column::whole("NEXT (UTC)").minor(),
+        Column::number("IN").major(),
+    ])
+    .indented(2);
     for firing in next {
         table.row([
             Cell::toned(Tone::Strong, format!("{}/{}", firing.collection, firing.job)),

@@ -6,7 +6,7 @@ use std::sync::Once;
 use anyhow::Context;
 use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcsetattr};
 
-use super::page::Page;
+use super::page::TopPage;
 use crate::screen::{Screen, Size, cut_painted, print_to_reader, size};
 
 /// The other screen, without a cursor; and back.
@@ -39,7 +39,7 @@ impl Terminal {
     }
 
     /// Draws a page over the one before, without a moment of emptiness between them.
-    pub fn draw(&mut self, page: &Page<'_>) -> anyhow::Result<()> {
+    pub fn draw(&mut self, page: &TopPage<'_>) -> anyhow::Result<()> {
         let size = size().unwrap_or(SIZE_USUAL);
         let screen = Screen { width: Some(size.columns), ..Screen::of_stdout() };
         print_to_reader(&picture(&page.text(&screen), size))?;

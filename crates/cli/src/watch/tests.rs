@@ -4,14 +4,14 @@ use expect_test::{Expect, expect};
 
 use super::*;
 
-fn check(picture: &mut Picture, text: &str, size: Size, expected: Expect) {
+fn check(picture: &mut Frame, text: &str, size: Size, expected: Expect) {
     expected.assert_eq(&picture.draw(text, "heading", size).replace('\u{1b}', "^").replace('\r', "<"));
 }
 
 #[test]
 fn a_picture_replaces_the_one_before_line_by_line() {
     let size = Size { columns: 12, rows: 10 };
-    let mut picture = Picture::default();
+    let mut picture = Frame::default();
     check(
         &mut picture,
         "one\ntwo\n",
@@ -44,7 +44,7 @@ fn a_picture_replaces_the_one_before_line_by_line() {
 
 #[test]
 fn a_picture_never_scrolls() {
-    let mut picture = Picture::default();
+    let mut picture = Frame::default();
     let text = "1\n2\n3\n4\n5\n6\n";
     check(
         &mut picture,

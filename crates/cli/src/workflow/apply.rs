@@ -9,7 +9,7 @@ use hyper::header::{HeaderValue, IF_MATCH};
 use crate::client::{Answer, Call};
 use crate::failure::{Failure, describe_field};
 use crate::session::Session;
-use crate::workflow::check::{Checked, check_all};
+use crate::workflow::check::{CheckResponse, check_all};
 
 /// Put definitions in force
 ///
@@ -17,7 +17,7 @@ use crate::workflow::check::{Checked, check_all};
 /// A definition that is already in force changes nothing.
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  sortie workflow apply drone-delivery.yaml")]
-pub struct Apply {
+pub struct ApplyWorkflow {
     /// Definitions in YAML or JSON; `-` is standard input
     #[arg(required = true)]
     files: Vec<PathBuf>,
@@ -26,7 +26,7 @@ pub struct Apply {
     if_version: Option<u32>,
 }
 
-impl Apply {
+impl ApplyWorkflow {
     pub async fn run(self, mut session: Session) -> anyhow::Result<()> {
         for checked in check_all(&self.files)? {
             let answer = send(&mut session, &checked, self.if_version).await?;
@@ -37,7 +37,11 @@ impl Apply {
     }
 }
 
-async fn send(session: &mut Session, checked: &Checked, if_version: Option<u32>) -> anyhow::Result<Answer> {
+async fn send(
+    session: &mut Session,
+    checked: &CheckResponse,
+    if_version: Option<u32>,
+) -> anyhow::Result<Answer> {
     let mut call = Call::post("/v1/workflows", "application/yaml", checked.source.clone());
     if let Some(version) = if_version {
         let version = HeaderValue::from_str(&format!("\"{version}\""))?;
@@ -47,7 +51,7 @@ async fn send(session: &mut Session, checked: &Checked, if_version: Option<u32>)
 }
 
 /// A definition that only the server finds wrong is reported like one that is found wrong here.
-fn name_the_file(checked: &Checked, error: anyhow::Error) -> anyhow::Error {
+fn name_the_file(checked: &CheckResponse, error: anyhow::Error) -> anyhow::Error {
     match error.downcast_ref::<Failure>() {
         Some(Failure::Refused(problem)) if matches!(problem.status, 400 | 422) => {
             let file = checked.file.display();

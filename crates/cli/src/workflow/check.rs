@@ -23,14 +23,14 @@ pub struct Check {
 }
 
 /// A definition that is well, with the files that it names put in.
-pub struct Checked {
+pub struct CheckResponse {
     pub file: PathBuf,
     pub name: String,
     pub source: String,
 }
 
 #[derive(Serialize)]
-struct Well<'a> {
+struct CheckReport<'a> {
     file: &'a Path,
     name: &'a str,
 }
@@ -39,16 +39,16 @@ impl Check {
     pub fn run(self, session: &Session) -> anyhow::Result<()> {
         let checked = check_all(&self.files)?;
         let well: Vec<_> =
-            checked.iter().map(|checked| Well { file: &checked.file, name: &checked.name }).collect();
+            checked.iter().map(|checked| CheckReport { file: &checked.file, name: &checked.name }).collect();
         session.show_value(&well, || {
-            let line = |well: &Well| format!("{}: {} is well\n", well.file.display(), well.name);
+            let line = |well: &CheckReport| format!("{}: {} is well\n", well.file.display(), well.name);
             well.iter().map(line).collect()
         })
     }
 }
 
 /// Reads and checks all files; the error has the problems of all of them.
-pub fn check_all(files: &[PathBuf]) -> anyhow::Result<Vec<Checked>> {
+pub fn check_all(files: &[PathBuf]) -> anyhow::Result<Vec<CheckResponse>> {
     let mut checked = Vec::new();
     let mut problems = Vec::new();
     for file in files {
@@ -61,7 +61,7 @@ pub fn check_all(files: &[PathBuf]) -> anyhow::Result<Vec<Checked>> {
     if problems.is_empty() { Ok(checked) } else { Err(Failure::Definition(problems).into()) }
 }
 
-fn check(file: &Path, text: &str) -> Result<Checked, Vec<String>> {
+fn check(file: &Path, text: &str) -> Result<CheckResponse, Vec<String>> {
     let base = file.parent().unwrap_or(Path::new(""));
     let source = workflow::inline_files(text, base).map_err(|error| match error {
         InlineError::Definition(problems) => lines(file, &problems),
@@ -76,7 +76,7 @@ fn check(file: &Path, text: &str) -> Result<Checked, Vec<String>> {
         InlineError::TooLarge => vec![format!("{}: {error}", file.display())],
     })?;
     let definition = Definition::parse(&source).map_err(|problems| lines(file, &problems))?;
-    Ok(Checked { file: file.to_owned(), name: definition.name().to_string(), source })
+    Ok(CheckResponse { file: file.to_owned(), name: definition.name().to_string(), source })
 }
 
 /// One line for each problem: `file:line: field: message`.

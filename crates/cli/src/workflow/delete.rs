@@ -11,20 +11,22 @@ use crate::session::Session;
 /// It takes no more requests. Runs that have started go on to their end.
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  sortie workflow delete drone-reschedule")]
-pub struct Delete {
+pub struct DeleteWorkflow {
     /// The name of the workflow
     name: String,
 }
 
 #[derive(Serialize)]
-struct Deleted<'a> {
+struct DeletedWorkflow<'a> {
     deleted: &'a str,
 }
 
-impl Delete {
+impl DeleteWorkflow {
     pub async fn run(self, mut session: Session) -> anyhow::Result<()> {
         let path = client::path("/v1/workflows/{}", &[&self.name]);
         session.client.send(Call::delete(path)).await?;
-        session.show_value(&Deleted { deleted: &self.name }, || format!("{} is out of force\n", self.name))
+        session.show_value(&DeletedWorkflow { deleted: &self.name }, || {
+            format!("{} is out of force\n", self.name)
+        })
     }
 }

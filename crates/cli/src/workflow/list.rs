@@ -6,8 +6,8 @@ use clap::Args;
 use crate::page::Amount;
 use crate::screen::Screen;
 use crate::session::Session;
-use crate::table::{Cell, Column, Table};
-use crate::watch::Watch;
+use crate::table::{Cell, Column, TextTable};
+use crate::watch::WatchArgs;
 use crate::when;
 
 /// List the workflows in force
@@ -17,7 +17,7 @@ pub struct List {
     #[command(flatten)]
     amount: Amount<1000>,
     #[command(flatten)]
-    watch: Watch,
+    watch: WatchArgs,
 }
 
 impl List {
@@ -36,7 +36,7 @@ fn render(workflows: &[WorkflowView], screen: &Screen) -> String {
     if workflows.is_empty() {
         return "No workflow is in force. Put one in force with: sortie workflow apply FILE\n".to_owned();
     }
-    let mut table = Table::new([
+    let mut table = TextTable::new([
         Column::whole("NAME"),
         Column::number("VERSION"),
         Column::text("STEPS"),

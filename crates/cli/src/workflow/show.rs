@@ -6,8 +6,8 @@ use clap::Args;
 use crate::client::{self, Call};
 use crate::screen::{Screen, Tone};
 use crate::session::Session;
-use crate::table::{Cell, Column, Table};
-use crate::watch::Watch;
+use crate::table::{Cell, Column, TextTable};
+use crate::watch::WatchArgs;
 use crate::when;
 
 /// Show a workflow: its steps in outline, or its source
@@ -23,7 +23,7 @@ pub struct Show {
     #[arg(long)]
     source: bool,
     #[command(flatten)]
-    watch: Watch,
+    watch: WatchArgs,
 }
 
 impl Show {
@@ -57,7 +57,7 @@ fn render(workflow: &WorkflowView, screen: &Screen) -> String {
         out += "  order    runs with the same key go one after another\n";
     }
     let mut table =
-        Table::new([Column::whole("STEP"), Column::text("AFTER"), Column::text("HAS")]).indented(2);
+        TextTable::new([Column::whole("STEP"), Column::text("AFTER"), Column::text("HAS")]).indented(2);
     for step in &workflow.steps {
         let has = [(step.undo, "undo"), (step.alternative, "alternative"), (step.pivot, "pivot")];
         let has: Vec<_> = has.iter().filter(|(has, _)| *has).map(|(_, word)| *word).collect();

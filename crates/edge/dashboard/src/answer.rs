@@ -25,7 +25,7 @@ pub(crate) fn html_with(visit: &Visit, page: Page, status: StatusCode) -> Respon
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("text/html; charset=utf-8"));
     // What is on a page is of this moment, and of who looks.
     response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
-    guard(response)
+    with_security_headers(response)
 }
 
 /// What the API answered, for a person to look at.
@@ -33,11 +33,11 @@ pub(crate) fn json(body: Bytes) -> Response<Body> {
     let mut response = Response::new(Body::from(body));
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
-    guard(response)
+    with_security_headers(response)
 }
 
 /// Adds what every answer to a browser carries.
-pub(crate) fn guard(mut response: Response<Body>) -> Response<Body> {
+pub(crate) fn with_security_headers(mut response: Response<Body>) -> Response<Body> {
     let headers = response.headers_mut();
     headers.insert(CONTENT_SECURITY_POLICY, HeaderValue::from_static(POLICY));
     headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));

@@ -61,5 +61,5 @@ pub(crate) fn answer(asset: &'static Asset, request: &Request<Bytes>) -> Respons
     let kept =
         if request.uri().query().is_some() { "public, max-age=31536000, immutable" } else { "no-cache" };
     response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static(kept));
-    answer::guard(response)
+    answer::with_security_headers(response)
 }

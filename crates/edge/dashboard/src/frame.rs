@@ -4,20 +4,20 @@ use http::Method;
 use maud::{DOCTYPE, Markup, html};
 
 use crate::assets;
-use crate::page::{Page, Place};
+use crate::page::{NavSection, Page};
 use crate::visit::Visit;
 
-const NAVIGATION: [(Place, &str, &str); 10] = [
-    (Place::Overview, "/", "Overview"),
-    (Place::Runs, "/ui/runs", "Runs"),
-    (Place::Parked, "/ui/parked", "Parked"),
-    (Place::Workflows, "/ui/workflows", "Workflows"),
-    (Place::Jobs, "/ui/jobs", "Jobs"),
-    (Place::Queues, "/ui/queues", "Queues"),
-    (Place::Services, "/ui/services", "Services"),
-    (Place::Bulk, "/ui/bulk", "Bulk"),
-    (Place::Settings, "/ui/settings", "Settings"),
-    (Place::Docs, "/docs", "Docs"),
+const NAVIGATION: [(NavSection, &str, &str); 10] = [
+    (NavSection::Overview, "/", "Overview"),
+    (NavSection::Runs, "/ui/runs", "Runs"),
+    (NavSection::Parked, "/ui/parked", "Parked"),
+    (NavSection::Workflows, "/ui/workflows", "Workflows"),
+    (NavSection::Jobs, "/ui/jobs", "Jobs"),
+    (NavSection::Queues, "/ui/queues", "Queues"),
+    (NavSection::Services, "/ui/services", "Services"),
+    (NavSection::Bulk, "/ui/bulk", "Bulk"),
+    (NavSection::Settings, "/ui/settings", "Settings"),
+    (NavSection::Docs, "/docs", "Docs"),
 ];
 
 pub(crate) fn around(visit: &Visit, page: Page) -> Markup {
@@ -39,7 +39,7 @@ pub(crate) fn around(visit: &Visit, page: Page) -> Markup {
             }
             body data-live-at=[live] {
                 a.skip href="#content" { "Skip to the content" }
-                @if page.navigation { (navigation(visit, page.place)) }
+                @if page.navigation { (navigation(visit, page.section)) }
                 main #content tabindex="-1" {
                     h1 { (page.title) }
                     (page.content())
@@ -50,7 +50,7 @@ pub(crate) fn around(visit: &Visit, page: Page) -> Markup {
     }
 }
 
-fn navigation(visit: &Visit, here: Place) -> Markup {
+fn navigation(visit: &Visit, here: NavSection) -> Markup {
     html! {
         header.side {
             a.brand href="/" aria-label="Sortie, overview" {

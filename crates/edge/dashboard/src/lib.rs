@@ -20,7 +20,7 @@ use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, Method, Request, Response};
 use tokio::sync::{Semaphore, watch};
 
-use crate::trouble::Trouble;
+use crate::trouble::PageError;
 use crate::visit::Visit;
 
 /// The API, asked from inside the process.
@@ -58,14 +58,18 @@ impl Dashboard {
         }
         let visit = Visit::new(request, ask);
         let answered = self.open(&visit, stopping).await;
-        answered.unwrap_or_else(|trouble| trouble.answer(&visit))
+        answered.unwrap_or_else(|trouble| trouble.into_response(&visit))
     }
 
-    async fn open(&self, visit: &Visit, stopping: watch::Receiver<bool>) -> Result<Response<Body>, Trouble> {
+    async fn open(
+        &self,
+        visit: &Visit,
+        stopping: watch::Receiver<bool>,
+    ) -> Result<Response<Body>, PageError> {
         if visit.method() == Method::POST {
-            visit.refuse_strangers()?;
+            visit.refuse_cross_site()?;
         }
-        match visit.parts().as_slice() {
+        match visit.path_segments().as_slice() {
             ["ui", "live"] => live::answer(visit, &self.lives, stopping).await,
             ["ui", "sign-in"] => sign_in::answer(visit).await,
             ["ui", "sign-out"] => sign_in::leave(visit),

@@ -15,7 +15,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use crate::answer;
 use crate::page::Page;
 use crate::pages;
-use crate::trouble::Trouble;
+use crate::trouble::PageError;
 use crate::visit::Visit;
 
 const EVERY: Duration = Duration::from_secs(1);
@@ -30,19 +30,19 @@ pub(crate) async fn answer(
     visit: &Visit,
     lives: &Arc<Semaphore>,
     stopping: watch::Receiver<bool>,
-) -> Result<Response<Body>, Trouble> {
-    let at = visit.asked("at").ok_or_else(|| Trouble::Form("at: say which page".to_owned()))?;
+) -> Result<Response<Body>, PageError> {
+    let at = visit.query_value("at").ok_or_else(|| PageError::Form("at: say which page".to_owned()))?;
     let visit = visit.at(&at);
     // Made before a place is given: whoever may not see a page cannot keep others from theirs.
     let first = match pages::show(&visit).await {
         // The way in is no stream: a browser would take it for a refusal and ask again and again.
-        Err(Trouble::SignIn) => return Ok(stream(Body::from(signed_out()))),
+        Err(PageError::SignIn) => return Ok(stream(Body::from(signed_out()))),
         made => made?,
     };
     if first.lives().next().is_none() {
-        return Err(Trouble::NotFound);
+        return Err(PageError::NotFound);
     }
-    let permit = lives.clone().try_acquire_owned().map_err(|_| Trouble::Busy)?;
+    let permit = lives.clone().try_acquire_owned().map_err(|_| PageError::Busy)?;
     let (sender, body) = Channel::new(1);
     host::spawn("live page", watch_page(visit, first, sender, stopping, permit));
     Ok(stream(Body::new(body)))
@@ -54,7 +54,7 @@ fn stream(body: Body) -> Response<Body> {
     response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
     // Proxies that would gather events before they pass them on are asked not to.
     response.headers_mut().insert("x-accel-buffering", HeaderValue::from_static("no"));
-    answer::guard(response)
+    answer::with_security_headers(response)
 }
 
 async fn watch_page(
@@ -82,12 +82,12 @@ async fn watch_page(
                     }
                 }
             }
-            Err(Trouble::SignIn) => {
+            Err(PageError::SignIn) => {
                 // Nobody is left to tell when the browser has gone.
                 let _ = sender.send_data(signed_out().into()).await;
                 return;
             }
-            Err(Trouble::NotFound | Trouble::Moved(_)) => return,
+            Err(PageError::NotFound | PageError::Moved(_)) => return,
             // A partition that changes hands, most likely: the page stays as it is, and says that it is old.
             Err(trouble) => {
                 sign = event("trouble", &serde_json::json!(trouble.problem().detail));

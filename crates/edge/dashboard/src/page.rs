@@ -4,7 +4,7 @@ use maud::{Markup, PreEscaped, html};
 
 /// Where a page is in the navigation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Place {
+pub(crate) enum NavSection {
     Overview,
     Runs,
     Parked,
@@ -15,38 +15,38 @@ pub(crate) enum Place {
     Bulk,
     Settings,
     Docs,
-    Elsewhere,
+    None,
 }
 
 /// A page: its title and its parts, from top to bottom.
 pub(crate) struct Page {
     pub title: String,
-    pub place: Place,
-    parts: Vec<Part>,
+    pub section: NavSection,
+    parts: Vec<PageSection>,
     /// False for what is shown before anybody is signed in.
     pub navigation: bool,
 }
 
 /// A part of a page. One with an id is live.
-struct Part {
+struct PageSection {
     id: Option<&'static str>,
     content: Markup,
 }
 
 impl Page {
-    pub(crate) fn new(title: &str, place: Place) -> Page {
-        Page { title: title.to_owned(), place, parts: Vec::new(), navigation: true }
+    pub(crate) fn new(title: &str, section: NavSection) -> Page {
+        Page { title: title.to_owned(), section, parts: Vec::new(), navigation: true }
     }
 
     /// Adds a part that stays as it is.
     pub(crate) fn part(mut self, content: Markup) -> Page {
-        self.parts.push(Part { id: None, content });
+        self.parts.push(PageSection { id: None, content });
         self
     }
 
     /// Adds a part that is replaced when it has changed. Ids are unique on a page.
     pub(crate) fn live(mut self, id: &'static str, content: Markup) -> Page {
-        self.parts.push(Part { id: Some(id), content });
+        self.parts.push(PageSection { id: Some(id), content });
         self
     }
 

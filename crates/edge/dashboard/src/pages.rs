@@ -19,12 +19,12 @@ use http::{HeaderValue, Response, StatusCode};
 
 use crate::answer;
 use crate::page::Page;
-use crate::trouble::{Trouble, see_other};
+use crate::trouble::{PageError, see_other};
 use crate::visit::{Visit, encoded};
 
 /// Makes a page.
-pub(crate) async fn show(visit: &Visit) -> Result<Page, Trouble> {
-    match visit.parts().as_slice() {
+pub(crate) async fn show(visit: &Visit) -> Result<Page, PageError> {
+    match visit.path_segments().as_slice() {
         [] => overview::show(visit).await,
         ["ui", "bulk", rest @ ..] => bulk::show(visit, rest).await,
         ["ui", "jobs", rest @ ..] => jobs::show(visit, rest).await,
@@ -38,13 +38,13 @@ pub(crate) async fn show(visit: &Visit) -> Result<Page, Trouble> {
         ["ui", "settings"] => settings::show(visit).await,
         ["ui", "topics", rest @ ..] => queues::show_topic(visit, rest).await,
         ["ui", "workflows", rest @ ..] => workflows::show(visit, rest).await,
-        _ => Err(Trouble::NotFound),
+        _ => Err(PageError::NotFound),
     }
 }
 
 /// Carries out a form.
-pub(crate) async fn act(visit: &Visit) -> Result<Acted, Trouble> {
-    match visit.parts().as_slice() {
+pub(crate) async fn act(visit: &Visit) -> Result<FormOutcome, PageError> {
+    match visit.path_segments().as_slice() {
         ["ui", "bulk", rest @ ..] => bulk::act(visit, rest).await,
         ["ui", "jobs", rest @ ..] => jobs::act(visit, rest).await,
         ["ui", "queues", rest @ ..] => queues::act(visit, rest).await,
@@ -52,31 +52,32 @@ pub(crate) async fn act(visit: &Visit) -> Result<Acted, Trouble> {
         ["ui", "services", name] => services::act(visit, name).await,
         ["ui", "topics", rest @ ..] => queues::act_topic(visit, rest).await,
         ["ui", "workflows", rest @ ..] => workflows::act(visit, rest).await,
-        _ => Err(Trouble::NotFound),
+        _ => Err(PageError::NotFound),
     }
 }
 
 /// What became of a form.
-pub(crate) enum Acted {
+pub(crate) enum FormOutcome {
     /// It was done; the browser goes on to another page, which says so.
-    Done { to: String, said: String },
+    Done { to: String, message: String },
     /// It has to be filled in again; the page says why.
-    Again(Page),
+    Invalid(Page),
     /// Nothing was done but looked at: a check, a preview, the same form in another way.
-    Looked(Page),
+    Preview(Page),
 }
 
 /// What the next page says, once; read and removed by the script.
-const SAID: &str = "sortie_said";
+const MESSAGE_COOKIE: &str = "sortie_said";
 
-impl Acted {
+impl FormOutcome {
     pub(crate) fn answer(self, visit: &Visit) -> Response<Body> {
         match self {
-            Acted::Again(page) => answer::html_with(visit, page, StatusCode::UNPROCESSABLE_ENTITY),
-            Acted::Looked(page) => answer::html(visit, page),
-            Acted::Done { to, said } => {
+            FormOutcome::Invalid(page) => answer::html_with(visit, page, StatusCode::UNPROCESSABLE_ENTITY),
+            FormOutcome::Preview(page) => answer::html(visit, page),
+            FormOutcome::Done { to, message: said } => {
                 let mut response = see_other(&to);
-                let cookie = format!("{SAID}={}; Path=/; SameSite=Strict; Max-Age=20", encoded(&said));
+                let cookie =
+                    format!("{MESSAGE_COOKIE}={}; Path=/; SameSite=Strict; Max-Age=20", encoded(&said));
                 let cookie = HeaderValue::try_from(cookie).expect("encoded text has no strange characters");
                 response.headers_mut().insert(SET_COOKIE, cookie);
                 response

@@ -7,16 +7,16 @@ use http::{HeaderName, HeaderValue, Method, Response, StatusCode};
 use maud::html;
 
 use crate::answer;
-use crate::page::{Page, Place};
+use crate::page::{NavSection, Page};
 use crate::pieces;
-use crate::trouble::{Trouble, see_other};
+use crate::trouble::{PageError, see_other};
 use crate::visit::{COOKIE_NAME, Visit};
 
-pub(crate) async fn answer(visit: &Visit) -> Result<Response<Body>, Trouble> {
+pub(crate) async fn answer(visit: &Visit) -> Result<Response<Body>, PageError> {
     if visit.method() != Method::POST {
         return Ok(answer::html(visit, page(visit, None)));
     }
-    let token = visit.needed("token")?;
+    let token = visit.required_field("token")?;
     let cookie = cookie(visit, &token, "")?;
     if let Some(trouble) = refusal(visit, &token).await {
         return Ok(answer::html_with(visit, page(visit, Some(&trouble)), StatusCode::UNPROCESSABLE_ENTITY));
@@ -28,13 +28,13 @@ pub(crate) async fn answer(visit: &Visit) -> Result<Response<Body>, Trouble> {
 }
 
 /// Why a token may not look at all, if so. Asked of what every region answers.
-async fn refusal(visit: &Visit, token: &str) -> Option<Trouble> {
+async fn refusal(visit: &Visit, token: &str) -> Option<PageError> {
     let unknown = "token: this server does not know it, or it may not look at pages";
     match visit.with_token(token).call(Method::GET, "/v1/settings", Bytes::new(), "").await {
         Ok(_) => None,
-        Err(Trouble::SignIn) => Some(Trouble::Form(unknown.to_owned())),
-        Err(Trouble::Problem(problem)) if problem.status == StatusCode::FORBIDDEN => {
-            Some(Trouble::Form(unknown.to_owned()))
+        Err(PageError::SignIn) => Some(PageError::Form(unknown.to_owned())),
+        Err(PageError::Problem(problem)) if problem.status == StatusCode::FORBIDDEN => {
+            Some(PageError::Form(unknown.to_owned()))
         }
         Err(trouble) => Some(trouble),
     }
@@ -48,22 +48,22 @@ fn is_of_ours(place: &str) -> bool {
     plain && (known || matches!(place, "/" | "/ui" | "/docs"))
 }
 
-pub(crate) fn leave(visit: &Visit) -> Result<Response<Body>, Trouble> {
+pub(crate) fn leave(visit: &Visit) -> Result<Response<Body>, PageError> {
     if visit.method() != Method::POST {
-        return Err(Trouble::NotFound);
+        return Err(PageError::NotFound);
     }
     let mut response = see_other("/ui/sign-in");
     response.headers_mut().insert(SET_COOKIE, cookie(visit, "", "; Max-Age=0")?);
     Ok(response)
 }
 
-fn cookie(visit: &Visit, token: &str, end: &str) -> Result<HeaderValue, Trouble> {
+fn cookie(visit: &Visit, token: &str, end: &str) -> Result<HeaderValue, PageError> {
     let plain =
         token.bytes().all(|byte| byte.is_ascii_graphic() && !matches!(byte, b';' | b',' | b'"' | b'\\'));
     let secure = if is_over_tls(visit) { "; Secure" } else { "" };
     let value = format!("{COOKIE_NAME}={token}; Path=/; HttpOnly; SameSite=Lax{secure}{end}");
     let value = HeaderValue::try_from(value).ok().filter(|_| plain);
-    value.ok_or_else(|| Trouble::Form("token: it has characters that no token has".to_owned()))
+    value.ok_or_else(|| PageError::Form("token: it has characters that no token has".to_owned()))
 }
 
 /// Whether a proxy in front says that the browser came by HTTPS. Of several proxies the first is the browser's.
@@ -72,9 +72,9 @@ fn is_over_tls(visit: &Visit) -> bool {
     protocols.split(',').next().is_some_and(|first| first.trim().eq_ignore_ascii_case("https"))
 }
 
-fn page(visit: &Visit, trouble: Option<&Trouble>) -> Page {
-    let next = visit.asked("next").or_else(|| visit.field("next"));
-    Page::new("Sign in", Place::Elsewhere).without_navigation().part(html! {
+fn page(visit: &Visit, trouble: Option<&PageError>) -> Page {
+    let next = visit.query_value("next").or_else(|| visit.field("next"));
+    Page::new("Sign in", NavSection::None).without_navigation().part(html! {
         @if let Some(trouble) = trouble { (pieces::problem(&trouble.problem())) }
         form.card.narrow method="post" action="/ui/sign-in" {
             @if let Some(next) = next { input type="hidden" name="next" value=(next); }

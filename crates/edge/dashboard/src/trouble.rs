@@ -7,13 +7,13 @@ use http::{HeaderValue, Response, StatusCode};
 use maud::html;
 
 use crate::answer;
-use crate::page::{Page, Place};
+use crate::page::{NavSection, Page};
 use crate::pieces;
 use crate::visit::{Visit, place};
 
 /// Why there is no page.
 #[derive(Debug)]
-pub(crate) enum Trouble {
+pub(crate) enum PageError {
     /// Nobody is signed in, or their token is not known.
     SignIn,
     /// There is no such page.
@@ -25,52 +25,54 @@ pub(crate) enum Trouble {
     /// A form with a field that cannot be; names the field and the fix.
     Form(String),
     /// A form of another site.
-    Stranger,
+    CrossSite,
     /// Too many pages are live.
     Busy,
     /// The API answered what this page does not understand.
     Unreadable(String),
 }
 
-impl Trouble {
+impl PageError {
     /// What the refusal of the API means to a person.
-    pub(crate) fn of(status: StatusCode, body: &[u8]) -> Trouble {
+    pub(crate) fn of(status: StatusCode, body: &[u8]) -> PageError {
         if status == StatusCode::UNAUTHORIZED {
-            return Trouble::SignIn;
+            return PageError::SignIn;
         }
         match serde_json::from_slice(body) {
-            Ok(problem) => Trouble::Problem(Box::new(problem)),
-            Err(error) => Trouble::Unreadable(format!("{status}: {error}")),
+            Ok(problem) => PageError::Problem(Box::new(problem)),
+            Err(error) => PageError::Unreadable(format!("{status}: {error}")),
         }
     }
 
     fn status(&self) -> StatusCode {
         match self {
-            Trouble::SignIn | Trouble::Moved(_) => StatusCode::SEE_OTHER,
-            Trouble::NotFound => StatusCode::NOT_FOUND,
-            Trouble::Problem(problem) => {
+            PageError::SignIn | PageError::Moved(_) => StatusCode::SEE_OTHER,
+            PageError::NotFound => StatusCode::NOT_FOUND,
+            PageError::Problem(problem) => {
                 StatusCode::from_u16(problem.status).unwrap_or(StatusCode::BAD_GATEWAY)
             }
-            Trouble::Form(_) => StatusCode::UNPROCESSABLE_ENTITY,
-            Trouble::Stranger => StatusCode::FORBIDDEN,
-            Trouble::Busy => StatusCode::SERVICE_UNAVAILABLE,
-            Trouble::Unreadable(_) => StatusCode::BAD_GATEWAY,
+            PageError::Form(_) => StatusCode::UNPROCESSABLE_ENTITY,
+            PageError::CrossSite => StatusCode::FORBIDDEN,
+            PageError::Busy => StatusCode::SERVICE_UNAVAILABLE,
+            PageError::Unreadable(_) => StatusCode::BAD_GATEWAY,
         }
     }
 
     /// What went wrong, as a problem that a page can show.
     pub(crate) fn problem(&self) -> Problem {
         let (title, detail) = match self {
-            Trouble::Problem(problem) => return Problem::clone(problem),
-            Trouble::SignIn => ("Sign in first", "This server knows its users by tokens.".to_owned()),
-            Trouble::NotFound => ("No such page", "Nothing is at this address.".to_owned()),
-            Trouble::Moved(place) => ("Elsewhere", format!("This page is at {place}.")),
-            Trouble::Form(detail) => ("This form is not complete", detail.clone()),
-            Trouble::Stranger => {
+            PageError::Problem(problem) => return Problem::clone(problem),
+            PageError::SignIn => ("Sign in first", "This server knows its users by tokens.".to_owned()),
+            PageError::NotFound => ("No such page", "Nothing is at this address.".to_owned()),
+            PageError::Moved(place) => ("Elsewhere", format!("This page is at {place}.")),
+            PageError::Form(detail) => ("This form is not complete", detail.clone()),
+            PageError::CrossSite => {
                 ("Not from here", "This form was sent by a page of another site.".to_owned())
             }
-            Trouble::Busy => ("Too many live pages", "Close a few, or reload this page by hand.".to_owned()),
-            Trouble::Unreadable(detail) => ("The server's answer cannot be shown", detail.clone()),
+            PageError::Busy => {
+                ("Too many live pages", "Close a few, or reload this page by hand.".to_owned())
+            }
+            PageError::Unreadable(detail) => ("The server's answer cannot be shown", detail.clone()),
         };
         Problem {
             kind: String::new(),
@@ -83,15 +85,15 @@ impl Trouble {
     }
 
     /// The page that says so.
-    pub(crate) fn answer(&self, visit: &Visit) -> Response<Body> {
-        if matches!(self, Trouble::SignIn) {
+    pub(crate) fn into_response(&self, visit: &Visit) -> Response<Body> {
+        if matches!(self, PageError::SignIn) {
             return see_other(&place("/ui/sign-in", [("next", Some(visit.page()))]));
         }
-        if let Trouble::Moved(place) = self {
+        if let PageError::Moved(place) = self {
             return see_other(place);
         }
         let problem = self.problem();
-        let page = Page::new(&problem.title, Place::Elsewhere).part(html! {
+        let page = Page::new(&problem.title, NavSection::None).part(html! {
             (pieces::problem(&problem))
             p { a href="/" { "To the overview" } }
         });

@@ -9,7 +9,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::Ask;
-use crate::trouble::Trouble;
+use crate::trouble::PageError;
 
 /// The cookie that a signed-in browser shows; the token itself, and never readable by scripts.
 pub(crate) const COOKIE_NAME: &str = "sortie_token";
@@ -83,40 +83,40 @@ impl Visit {
     }
 
     /// The parts of the path, as they are written there.
-    pub(crate) fn parts(&self) -> Vec<&str> {
+    pub(crate) fn path_segments(&self) -> Vec<&str> {
         self.path.split('/').filter(|part| !part.is_empty()).collect()
     }
 
     /// A parameter of the query; none when it is absent or empty, as forms send it.
-    pub(crate) fn asked(&self, name: &str) -> Option<String> {
-        one(self.query.as_bytes(), name).filter(|value| !value.is_empty())
+    pub(crate) fn query_value(&self, name: &str) -> Option<String> {
+        first_value(self.query.as_bytes(), name).filter(|value| !value.is_empty())
     }
 
     /// Every value of a parameter that can be there several times.
-    pub(crate) fn all_asked(&self, name: &str) -> Vec<String> {
+    pub(crate) fn query_values(&self, name: &str) -> Vec<String> {
         let pairs = form_urlencoded::parse(self.query.as_bytes());
         pairs.filter(|(key, _)| key == name).map(|(_, value)| value.into_owned()).collect()
     }
 
     /// A field of the form that was sent; none when it is absent or empty.
     pub(crate) fn field(&self, name: &str) -> Option<String> {
-        one(&self.body, name).map(|value| value.trim().to_owned()).filter(|value| !value.is_empty())
+        first_value(&self.body, name).map(|value| value.trim().to_owned()).filter(|value| !value.is_empty())
     }
 
     /// A field as it was typed, but for the line breaks, which browsers send in a way of their own.
-    pub(crate) fn typed(&self, name: &str) -> String {
-        one(&self.body, name).unwrap_or_default().replace("\r\n", "\n")
+    pub(crate) fn raw_field(&self, name: &str) -> String {
+        first_value(&self.body, name).unwrap_or_default().replace("\r\n", "\n")
     }
 
     /// Everything that was filled in, in its order.
-    pub(crate) fn filled(&self) -> Vec<(String, String)> {
+    pub(crate) fn all_fields(&self) -> Vec<(String, String)> {
         let pairs = form_urlencoded::parse(&self.body);
         pairs.map(|(name, value)| (name.into_owned(), value.replace("\r\n", "\n"))).collect()
     }
 
     /// A field that must be there.
-    pub(crate) fn needed(&self, name: &str) -> Result<String, Trouble> {
-        self.field(name).ok_or_else(|| Trouble::Form(format!("{name}: fill this in")))
+    pub(crate) fn required_field(&self, name: &str) -> Result<String, PageError> {
+        self.field(name).ok_or_else(|| PageError::Form(format!("{name}: fill this in")))
     }
 
     /// Every value of a field that can be there several times: checkboxes.
@@ -135,7 +135,7 @@ impl Visit {
     }
 
     /// What changes something must come from a page of ours: a browser says where its form was.
-    pub(crate) fn refuse_strangers(&self) -> Result<(), Trouble> {
+    pub(crate) fn refuse_cross_site(&self) -> Result<(), PageError> {
         let site = self.headers.get("sec-fetch-site").and_then(|value| value.to_str().ok());
         let host = self.header(HOST).unwrap_or_default();
         let origin =
@@ -145,19 +145,19 @@ impl Visit {
             Some(site) => matches!(site, "same-origin" | "none"),
             None => origin.is_none_or(|origin| origin == host),
         };
-        if own { Ok(()) } else { Err(Trouble::Stranger) }
+        if own { Ok(()) } else { Err(PageError::CrossSite) }
     }
 
     /// Asks the API for something.
-    pub(crate) async fn get<T: DeserializeOwned>(&self, path: &str) -> Result<T, Trouble> {
+    pub(crate) async fn get<T: DeserializeOwned>(&self, path: &str) -> Result<T, PageError> {
         decode(&self.call(Method::GET, path, Bytes::new(), "").await?)
     }
 
     /// The same, where there may be nothing.
-    pub(crate) async fn find<T: DeserializeOwned>(&self, path: &str) -> Result<Option<T>, Trouble> {
+    pub(crate) async fn find<T: DeserializeOwned>(&self, path: &str) -> Result<Option<T>, PageError> {
         match self.get(path).await {
             Ok(found) => Ok(Some(found)),
-            Err(Trouble::Problem(problem)) if problem.status == StatusCode::NOT_FOUND => Ok(None),
+            Err(PageError::Problem(problem)) if problem.status == StatusCode::NOT_FOUND => Ok(None),
             Err(trouble) => Err(trouble),
         }
     }
@@ -168,7 +168,7 @@ impl Visit {
         method: Method,
         path: &str,
         body: &T,
-    ) -> Result<serde_json::Value, Trouble> {
+    ) -> Result<serde_json::Value, PageError> {
         self.send_with(method, path, body, &[]).await
     }
 
@@ -179,14 +179,14 @@ impl Visit {
         path: &str,
         body: &T,
         headers: &[(HeaderName, String)],
-    ) -> Result<serde_json::Value, Trouble> {
+    ) -> Result<serde_json::Value, PageError> {
         let body = serde_json::to_vec(body).expect("a form in memory can always be encoded");
         let answer = self.ask(method, path, body.into(), "application/json", headers).await?.into_body();
         if answer.is_empty() { Ok(serde_json::Value::Null) } else { decode(&answer) }
     }
 
     /// Something and its version, for a change that must not go over somebody else's.
-    pub(crate) async fn versioned<T: DeserializeOwned>(&self, path: &str) -> Result<(T, String), Trouble> {
+    pub(crate) async fn versioned<T: DeserializeOwned>(&self, path: &str) -> Result<(T, String), PageError> {
         let answer = self.ask(Method::GET, path, Bytes::new(), "", &[]).await?;
         let version = answer.headers().get(ETAG).and_then(|value| value.to_str().ok()).unwrap_or_default();
         Ok((decode(answer.body())?, version.to_owned()))
@@ -199,7 +199,7 @@ impl Visit {
         path: &str,
         body: Bytes,
         kind: &'static str,
-    ) -> Result<Bytes, Trouble> {
+    ) -> Result<Bytes, PageError> {
         Ok(self.ask(method, path, body, kind, &[]).await?.into_body())
     }
 
@@ -211,11 +211,11 @@ impl Visit {
         body: Bytes,
         kind: &'static str,
         headers: &[(HeaderName, String)],
-    ) -> Result<Response<Bytes>, Trouble> {
+    ) -> Result<Response<Bytes>, PageError> {
         let mut request = Request::new(body);
         *request.method_mut() = method;
         // Names in a path are encoded by whoever writes the path.
-        *request.uri_mut() = path.parse().map_err(|_| Trouble::NotFound)?;
+        *request.uri_mut() = path.parse().map_err(|_| PageError::NotFound)?;
         for name in [HOST, ORIGIN, AUTHORIZATION] {
             if let Some(value) = self.headers.get(&name) {
                 request.headers_mut().insert(name, value.clone());
@@ -229,14 +229,14 @@ impl Visit {
         }
         for (name, value) in headers {
             let value = HeaderValue::try_from(value)
-                .map_err(|_| Trouble::Form(format!("{name}: cannot be sent as a header")))?;
+                .map_err(|_| PageError::Form(format!("{name}: cannot be sent as a header")))?;
             request.headers_mut().insert(name, value);
         }
         let answer = (self.ask)(request).await;
         if answer.status().is_success() {
             return Ok(answer);
         }
-        Err(Trouble::of(answer.status(), answer.body()))
+        Err(PageError::of(answer.status(), answer.body()))
     }
 }
 
@@ -252,28 +252,28 @@ pub(crate) fn authorization(headers: &HeaderMap) -> Option<HeaderValue> {
     HeaderValue::try_from(format!("Bearer {}", token(headers)?)).ok()
 }
 
-fn one(pairs: &[u8], name: &str) -> Option<String> {
+fn first_value(pairs: &[u8], name: &str) -> Option<String> {
     form_urlencoded::parse(pairs).find(|(key, _)| key == name).map(|(_, value)| value.into_owned())
 }
 
-fn decode<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Trouble> {
-    serde_json::from_slice(bytes).map_err(|error| Trouble::Unreadable(error.to_string()))
+fn decode<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, PageError> {
+    serde_json::from_slice(bytes).map_err(|error| PageError::Unreadable(error.to_string()))
 }
 
 /// What stands for itself in a path. Some doors of the API are matched as they are written: a name without strange
 /// characters must be written plainly.
-const STRANGE: &percent_encoding::AsciiSet =
+const ESCAPED: &percent_encoding::AsciiSet =
     &percent_encoding::NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
 /// A name as one part of a path.
 pub(crate) fn encoded(name: &str) -> Cow<'_, str> {
-    percent_encoding::utf8_percent_encode(name, STRANGE).into()
+    percent_encoding::utf8_percent_encode(name, ESCAPED).into()
 }
 
 /// The name that a part of a path stands for.
-pub(crate) fn decoded(part: &str) -> Result<String, Trouble> {
+pub(crate) fn decoded(part: &str) -> Result<String, PageError> {
     let decoded = percent_encoding::percent_decode_str(part).decode_utf8();
-    decoded.map(Cow::into_owned).map_err(|_| Trouble::NotFound)
+    decoded.map(Cow::into_owned).map_err(|_| PageError::NotFound)
 }
 
 /// A path with a query made of those pairs that have a value.

@@ -24,7 +24,7 @@ pub struct Mount {
 
 /// What a file system is good for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Storage {
+pub enum StorageKind {
     Disk,
     /// Gone with the power, or with the machine.
     Memory,
@@ -42,15 +42,15 @@ impl Mount {
         deepest(&text, &path).with_context(|| format!("finding the mount of {}", path.display()))
     }
 
-    pub fn storage(&self) -> Storage {
+    pub fn storage(&self) -> StorageKind {
         match self.file_system.as_str() {
-            "tmpfs" | "ramfs" => Storage::Memory,
-            "overlay" | "aufs" | "fuse.fuse-overlayfs" => Storage::Layers,
+            "tmpfs" | "ramfs" => StorageKind::Memory,
+            "overlay" | "aufs" | "fuse.fuse-overlayfs" => StorageKind::Layers,
             "nfs" | "nfs4" | "cifs" | "smb3" | "smbfs" | "9p" | "virtiofs" | "ceph" | "lustre" | "afs" => {
-                Storage::Network
+                StorageKind::Network
             }
-            other if other.starts_with("fuse") => Storage::Network,
-            _ => Storage::Disk,
+            other if other.starts_with("fuse") => StorageKind::Network,
+            _ => StorageKind::Disk,
         }
     }
 }
@@ -108,23 +108,23 @@ fn write_block(file: &File, number: usize) -> std::io::Result<Duration> {
 
 /// Bytes of memory: in all, and free for use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Memory {
+pub struct MachineMemory {
     pub total: u64,
     pub available: u64,
 }
 
-impl Memory {
-    pub fn read() -> Option<Memory> {
+impl MachineMemory {
+    pub fn read() -> Option<MachineMemory> {
         let text = std::fs::read_to_string("/proc/meminfo").ok()?;
         let field = |name: &str| {
             let line = text.lines().find(|line| line.starts_with(name))?;
             line.split_whitespace().nth(1)?.parse::<u64>().ok().map(|kib| kib * 1024)
         };
-        let machine = Memory { total: field("MemTotal:")?, available: field("MemAvailable:")? };
+        let machine = MachineMemory { total: field("MemTotal:")?, available: field("MemAvailable:")? };
         // A container has less than its machine.
         let limit = std::fs::read_to_string("/sys/fs/cgroup/memory.max").ok();
         let limit = limit.and_then(|text| text.trim().parse::<u64>().ok()).unwrap_or(u64::MAX);
-        Some(Memory { total: machine.total.min(limit), available: machine.available.min(limit) })
+        Some(MachineMemory { total: machine.total.min(limit), available: machine.available.min(limit) })
     }
 }
 
@@ -196,15 +196,15 @@ mod tests {
         let find = |path: &str| deepest(MOUNTS, Path::new(path)).unwrap();
         assert_eq!(
             (find("/var/lib").file_system.as_str(), find("/var/lib").storage()),
-            ("ext4", Storage::Disk)
+            ("ext4", StorageKind::Disk)
         );
         assert_eq!(
             (find("/tmp/a").file_system.as_str(), find("/tmp/a").storage()),
-            ("overlay", Storage::Layers)
+            ("overlay", StorageKind::Layers)
         );
-        assert_eq!(find("/srv/my data/b").storage(), Storage::Network);
+        assert_eq!(find("/srv/my data/b").storage(), StorageKind::Network);
         assert_eq!(find("/tmpfoo").point, Path::new("/"));
-        assert_eq!(parse_mount(MOUNTS.lines().nth(1).unwrap()).unwrap().storage(), Storage::Memory);
+        assert_eq!(parse_mount(MOUNTS.lines().nth(1).unwrap()).unwrap().storage(), StorageKind::Memory);
     }
 
     #[test]

@@ -116,17 +116,17 @@ pub fn print(text: &str) -> std::io::Result<()> {
 
 /// Whether somebody still reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Reader {
-    There,
-    Gone,
+pub enum OutputState {
+    Open,
+    Closed,
 }
 
 /// Writes to stdout and says whether that is worth going on with.
-pub fn print_to_reader(text: &str) -> std::io::Result<Reader> {
+pub fn print_to_reader(text: &str) -> std::io::Result<OutputState> {
     let mut stdout = std::io::stdout().lock();
     match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
-        Ok(()) => Ok(Reader::There),
-        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(Reader::Gone),
+        Ok(()) => Ok(OutputState::Open),
+        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(OutputState::Closed),
         Err(error) => Err(error),
     }
 }

@@ -77,21 +77,21 @@ impl Cell {
 
 /// Rows under titles.
 #[derive(Debug)]
-pub struct Table {
+pub struct TextTable {
     columns: Vec<Column>,
     rows: Vec<Vec<Cell>>,
     indent: usize,
 }
 
-impl Table {
-    pub fn new(columns: impl Into<Vec<Column>>) -> Table {
-        Table { columns: columns.into(), rows: Vec::new(), indent: 0 }
+impl TextTable {
+    pub fn new(columns: impl Into<Vec<Column>>) -> TextTable {
+        TextTable { columns: columns.into(), rows: Vec::new(), indent: 0 }
     }
 
     /// The same table, `spaces` to the right.
     #[must_use]
-    pub fn indented(self, spaces: usize) -> Table {
-        Table { indent: spaces, ..self }
+    pub fn indented(self, spaces: usize) -> TextTable {
+        TextTable { indent: spaces, ..self }
     }
 
     /// Adds a row; it has a cell for each column.
@@ -213,7 +213,7 @@ mod tests {
 
     fn check(screen: Screen, expected: Expect) {
         let columns = [Column::whole("ID"), Column::number("N"), Column::text("WHY"), Column::text("NOTE")];
-        let mut table = Table::new(columns);
+        let mut table = TextTable::new(columns);
         let row = |id: &str, n: &str, why: &str| {
             [Cell::new(id), Cell::new(n), Cell::toned(Tone::Bad, why), Cell::default()]
         };
@@ -273,7 +273,7 @@ mod tests {
     #[test]
     fn the_least_important_columns_give_way_first() {
         let columns = [Column::whole("NAME"), Column::text("STEPS").minor(), Column::text("WHY").major()];
-        let mut table = Table::new(columns);
+        let mut table = TextTable::new(columns);
         table.row([Cell::new("order"), Cell::new("reserve pay ship"), Cell::new("stock was refused")]);
         let render = |width| table.render(&Screen { colour: false, width: Some(width) });
         expect![[r#"
@@ -308,7 +308,7 @@ mod tests {
             Column::text("NOTE").minor(),
         ];
         for width in 1..120 {
-            let mut table = Table::new(columns).indented(width % 3);
+            let mut table = TextTable::new(columns).indented(width % 3);
             table.row(
                 ["a-long-id-of-a-run", "123456", "日本語のテスト because of that", "running", "n"]
                     .map(Cell::new),
@@ -324,7 +324,7 @@ mod tests {
 
     #[test]
     fn an_indented_table_still_fits() {
-        let mut table = Table::new([Column::text("A")]).indented(2);
+        let mut table = TextTable::new([Column::text("A")]).indented(2);
         table.row([Cell::new("0123456789abcdef")]);
         assert_eq!(table.render(&Screen { colour: false, width: Some(12) }), "  A\n  012345678…\n");
     }
@@ -332,7 +332,7 @@ mod tests {
     #[test]
     fn colours_take_no_width() {
         let screen = Screen { colour: true, width: Some(60) };
-        let mut table = Table::new([Column::text("A"), Column::whole("B")]);
+        let mut table = TextTable::new([Column::text("A"), Column::whole("B")]);
         table.row([Cell::toned(Tone::Good, "ok"), Cell::new("x")]);
         assert_eq!(
             table.render(&screen),

@@ -6,26 +6,26 @@ use serde_json::Value;
 
 use super::super::facts::differences;
 use super::super::recurrence;
-use super::super::view::Properties;
+use super::super::view::JobProperties;
 use crate::screen::{Screen, Tone};
-use crate::table::{Cell, Column, Table};
+use crate::table::{Cell, Column, TextTable};
 use crate::when;
 
 #[derive(Debug, Deserialize)]
 pub struct Changes {
-    collection: Change,
+    collection: ChangeKind,
     jobs: Vec<JobChange>,
 }
 
 #[derive(Debug, Deserialize)]
 struct JobChange {
     name: String,
-    change: Change,
+    change: ChangeKind,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
-enum Change {
+enum ChangeKind {
     Created,
     Updated,
     Unchanged,
@@ -35,10 +35,10 @@ enum Change {
 impl Changes {
     /// Whether everything is as it should be.
     pub fn is_empty(&self) -> bool {
-        self.all().all(|change| change == Change::Unchanged)
+        self.all().all(|change| change == ChangeKind::Unchanged)
     }
 
-    fn all(&self) -> impl Iterator<Item = Change> {
+    fn all(&self) -> impl Iterator<Item = ChangeKind> {
         self.jobs.iter().map(|job| job.change).chain([self.collection])
     }
 
@@ -51,23 +51,23 @@ impl Changes {
         dry_run: bool,
         screen: &Screen,
     ) -> String {
-        let mut table = Table::new([Column::whole("CHANGE"), Column::whole("WHAT"), Column::text("HOW")]);
-        if self.collection != Change::Unchanged {
+        let mut table = TextTable::new([Column::whole("CHANGE"), Column::whole("WHAT"), Column::text("HOW")]);
+        if self.collection != ChangeKind::Unchanged {
             table.row([
                 self.collection.cell(dry_run),
                 Cell::new(format!("collection {collection}")),
                 Cell::default(),
             ]);
         }
-        for job in self.jobs.iter().filter(|job| job.change != Change::Unchanged) {
+        for job in self.jobs.iter().filter(|job| job.change != ChangeKind::Unchanged) {
             let after = find(wanted, &job.name).and_then(canonical);
             let how = match job.change {
-                Change::Created => after.map(|after| recurrence::describe(&after)),
-                Change::Updated => {
+                ChangeKind::Created => after.map(|after| recurrence::describe(&after)),
+                ChangeKind::Updated => {
                     let before = before.and_then(|before| find(before, &job.name)).and_then(canonical);
                     before.zip(after).map(|(before, after)| differences(&before, &after).join("; "))
                 }
-                Change::Unchanged | Change::Deleted => None,
+                ChangeKind::Unchanged | ChangeKind::Deleted => None,
             };
             table.row([
                 job.change.cell(dry_run),
@@ -75,20 +75,20 @@ impl Changes {
                 Cell::new(how.unwrap_or_default()),
             ]);
         }
-        let same = self.jobs.iter().filter(|job| job.change == Change::Unchanged).count();
+        let same = self.jobs.iter().filter(|job| job.change == ChangeKind::Unchanged).count();
         let are = if same == 1 { "job is" } else { "jobs are" };
         let same = format!("{same} {are} as the file says.\n");
         if table.is_empty() { format!("Nothing differs: {same}") } else { table.render(screen) + &same }
     }
 }
 
-impl Change {
+impl ChangeKind {
     fn cell(self, dry_run: bool) -> Cell {
         let (word, would, tone) = match self {
-            Change::Created => ("created", "would be created", Tone::Good),
-            Change::Updated => ("updated", "would be updated", Tone::Attention),
-            Change::Deleted => ("deleted", "would be deleted", Tone::Bad),
-            Change::Unchanged => ("unchanged", "unchanged", Tone::Plain),
+            ChangeKind::Created => ("created", "would be created", Tone::Good),
+            ChangeKind::Updated => ("updated", "would be updated", Tone::Attention),
+            ChangeKind::Deleted => ("deleted", "would be deleted", Tone::Bad),
+            ChangeKind::Unchanged => ("unchanged", "unchanged", Tone::Plain),
         };
         Cell::toned(tone, if dry_run { would } else { word })
     }
@@ -104,7 +104,7 @@ fn find<'a>(document: &'a Value, name: &str) -> Option<&'a Value> {
 }
 
 /// A job as the server would show it. `None` for one that lacks the secrets that an export leaves out.
-fn canonical(job: &Value) -> Option<Properties> {
+fn canonical(job: &Value) -> Option<JobProperties> {
     let document = read_job(job, &Limits::default(), when::now()).ok()?;
     let state = if document.spec().enabled { types::JobState::Enabled } else { types::JobState::Disabled };
     let shown = document.render(&Status::new(state, None), Dialect::default());

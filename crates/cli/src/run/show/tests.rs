@@ -117,7 +117,7 @@ fn an_undone_run_tells_what_failed_and_what_was_taken_back() {
 #[test]
 fn a_request_in_the_inbox_says_that_it_waits() {
     let json = r#"{"id":"delivery-1","status":"accepted","partition":18}"#;
-    let standing: super::Standing = serde_json::from_str(json).unwrap();
+    let standing: super::RunState = serde_json::from_str(json).unwrap();
     assert!(standing.is_waiting());
     let expected = expect![[r#"
         Run delivery-1 is accepted

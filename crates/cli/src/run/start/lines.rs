@@ -21,14 +21,14 @@ const PAUSE: Duration = Duration::from_secs(2);
 
 /// What of a line is needed; it may say more.
 #[derive(Deserialize)]
-struct Line {
+struct RequestLine {
     workflow: String,
     id: String,
     body: Option<Box<RawValue>>,
     text: Option<String>,
 }
 
-impl Line {
+impl RequestLine {
     /// The body as it was sent at first: only the same bytes are the same request.
     fn body(&self) -> Option<String> {
         self.body.as_ref().map(|body| body.get().to_owned()).or_else(|| self.text.clone())
@@ -72,7 +72,7 @@ pub(super) async fn hand_in(file: &Path, mut session: Session) -> anyhow::Result
 
 /// The id of a line's request, and the answer to it.
 async fn hand_in_one(line: &str, session: &mut Session) -> anyhow::Result<(String, Answer)> {
-    let line: Line = serde_json::from_str(line)?;
+    let line: RequestLine = serde_json::from_str(line)?;
     let body = line.body().context("it has neither body nor text")?;
     let path = client::path("/v1/workflows/{}/runs/{}", &[&line.workflow, &line.id]);
     let mut tries = 0;

@@ -17,7 +17,7 @@ const BACKLOG_MS: i64 = 60_000;
 /// What happened to a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum What {
+pub enum TailEventKind {
     Accepted,
     Parked,
     Ended,
@@ -25,15 +25,15 @@ pub enum What {
 
 /// One thing that happened.
 #[derive(Debug, Clone, Serialize)]
-pub struct Event {
+pub struct RunEvent {
     pub at: Time,
-    pub what: What,
+    pub what: TailEventKind,
     pub run: RunSummary,
 }
 
 /// A look at the list of runs.
 #[derive(Debug, Default)]
-pub struct Look {
+pub struct PollResult {
     /// Runs that have not ended, all of them.
     pub live: Vec<RunSummary>,
     /// Runs that have ended and were accepted since [`Following::since`].
@@ -44,30 +44,30 @@ pub struct Look {
 
 /// What is known of the runs that are followed.
 #[derive(Debug, Default)]
-pub struct Following {
+pub struct RunTracker {
     live: BTreeMap<String, RunSummary>,
     /// Ended runs that are told, with when they were accepted; only those that a look may find again.
     ended: BTreeMap<String, Time>,
     since: Time,
     newest: Time,
-    marks: VecDeque<Mark>,
+    marks: VecDeque<RunMark>,
 }
 
 /// How far requests had come when a look began. When as many have become runs, every request that was there then is
 /// in the lists.
 #[derive(Debug)]
-struct Mark {
+struct RunMark {
     tails: Vec<u64>,
     newest: Time,
 }
 
-impl Following {
+impl RunTracker {
     /// Begins with what there is, of which nothing is told. `newest` is when the newest run was accepted.
-    pub fn begin(newest: Option<Time>, partitions: &[PartitionView]) -> Following {
+    pub fn begin(newest: Option<Time>, partitions: &[PartitionView]) -> RunTracker {
         let waiting = partitions.iter().any(|partition| partition.inbox_tail > partition.inbox_through);
         let newest = newest.unwrap_or_default();
         let since = earlier(newest, if waiting { BACKLOG_MS } else { MARGIN_MS });
-        Following { since, newest, ..Following::default() }
+        RunTracker { since, newest, ..RunTracker::default() }
     }
 
     /// Ended runs that were accepted before this are told, or are old.
@@ -78,11 +78,16 @@ impl Following {
     /// Remembers how far requests have come; to be called before a look.
     pub fn mark(&mut self, partitions: &[PartitionView]) {
         let tails = partitions.iter().map(|partition| partition.inbox_tail).collect();
-        self.marks.push_back(Mark { tails, newest: self.newest });
+        self.marks.push_back(RunMark { tails, newest: self.newest });
     }
 
     /// What a look tells that was not told before, and the ids of runs that it should have found and did not.
-    pub fn take(&mut self, look: Look, now: Time, partitions: &[PartitionView]) -> (Vec<Event>, Vec<String>) {
+    pub fn take(
+        &mut self,
+        look: PollResult,
+        now: Time,
+        partitions: &[PartitionView],
+    ) -> (Vec<RunEvent>, Vec<String>) {
         let mut events = Vec::new();
         let mut found = BTreeSet::new();
         let oldest = look.ended.last().map(|run| run.accepted_at);
@@ -108,7 +113,7 @@ impl Following {
     }
 
     /// How a run stands that a look did not find, or `None` if there is no such run any more.
-    pub fn resolve(&mut self, id: &str, run: Option<RunSummary>) -> Vec<Event> {
+    pub fn resolve(&mut self, id: &str, run: Option<RunSummary>) -> Vec<RunEvent> {
         let mut events = Vec::new();
         match run {
             Some(run) if run.status.is_final() => self.see_ended(run, &mut events),
@@ -119,30 +124,34 @@ impl Following {
         events
     }
 
-    fn see_live(&mut self, run: RunSummary, now: Time, events: &mut Vec<Event>) {
+    fn see_live(&mut self, run: RunSummary, now: Time, events: &mut Vec<RunEvent>) {
         let parked = run.status == RunStatus::Parked;
         let before = self.live.insert(run.id.clone(), run.clone()).map(|before| before.status);
         if before.is_none() {
-            events.push(Event { at: run.accepted_at, what: What::Accepted, run: run.clone() });
+            events.push(RunEvent { at: run.accepted_at, what: TailEventKind::Accepted, run: run.clone() });
         }
         if parked && before != Some(RunStatus::Parked) {
-            events.push(Event { at: now, what: What::Parked, run });
+            events.push(RunEvent { at: now, what: TailEventKind::Parked, run });
         }
     }
 
-    fn see_ended(&mut self, run: RunSummary, events: &mut Vec<Event>) {
+    fn see_ended(&mut self, run: RunSummary, events: &mut Vec<RunEvent>) {
         if self.ended.insert(run.id.clone(), run.accepted_at).is_some() {
             return;
         }
         if self.live.remove(&run.id).is_none() {
-            events.push(Event { at: run.accepted_at, what: What::Accepted, run: run.clone() });
+            events.push(RunEvent { at: run.accepted_at, what: TailEventKind::Accepted, run: run.clone() });
         }
-        events.push(Event { at: run.ended_at.unwrap_or(run.accepted_at), what: What::Ended, run });
+        events.push(RunEvent {
+            at: run.ended_at.unwrap_or(run.accepted_at),
+            what: TailEventKind::Ended,
+            run,
+        });
     }
 
     /// Looks need not go back further than to the newest mark that all requests have passed.
     fn advance(&mut self, partitions: &[PartitionView]) {
-        let passed = |mark: &Mark| {
+        let passed = |mark: &RunMark| {
             mark.tails.len() == partitions.len()
                 && mark.tails.iter().zip(partitions).all(|(tail, now)| now.inbox_through >= *tail)
         };

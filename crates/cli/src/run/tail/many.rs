@@ -7,12 +7,12 @@ use api_types::{PartitionView, RunPage, RunSummary, Time};
 use serde::Serialize;
 use types::RunStatus;
 
-use super::follow::{Event, Following, Look, What};
+use super::follow::{PollResult, RunEvent, RunTracker, TailEventKind};
 use crate::client::{self, Call};
 use crate::failure;
 use crate::partition::Partitions;
 use crate::run::{say, tone_of};
-use crate::screen::{self, Reader, Screen, Tone, cut_painted};
+use crate::screen::{self, OutputState, Screen, Tone, cut_painted};
 use crate::session::Session;
 use crate::signals::Signals;
 use crate::table::clean;
@@ -25,17 +25,17 @@ const PAGES_MAX: usize = 40;
 
 /// What is said instead of events that could not be had.
 #[derive(Serialize)]
-struct Skipped {
+struct SkippedRuns {
     what: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     runs: Option<u64>,
 }
 
-struct Tail {
+struct RunsTail {
     session: Session,
     workflow: Option<String>,
     status: Option<RunStatus>,
-    following: Following,
+    following: RunTracker,
     partitions: Vec<PartitionView>,
 }
 
@@ -51,7 +51,7 @@ pub async fn follow(
         session.client.send(Call::get(client::path("/v1/workflows/{}", &[workflow]))).await?;
     }
     let mut tail =
-        Tail { session, workflow, status, following: Following::default(), partitions: Vec::new() };
+        RunsTail { session, workflow, status, following: RunTracker::default(), partitions: Vec::new() };
     let following = async {
         tail.begin().await?;
         let mut away = false;
@@ -70,7 +70,7 @@ pub async fn follow(
                     continue;
                 }
             };
-            if screen::print_to_reader(&text)? == Reader::Gone {
+            if screen::print_to_reader(&text)? == OutputState::Closed {
                 return Ok(());
             }
         }
@@ -83,12 +83,12 @@ pub async fn follow(
     ended.map(|()| ExitCode::SUCCESS)
 }
 
-impl Tail {
+impl RunsTail {
     async fn begin(&mut self) -> anyhow::Result<()> {
         self.partitions = self.partitions().await?;
         let first: RunPage = self.session.client.get(&self.path(None)).await?;
         let newest = first.items.iter().map(|run| run.accepted_at).max();
-        self.following = Following::begin(newest, &self.partitions);
+        self.following = RunTracker::begin(newest, &self.partitions);
         let look = self.look().await?;
         // What there is already is not told.
         self.following.take(look, now(), &self.partitions);
@@ -115,7 +115,7 @@ impl Tail {
         let began =
             |partitions: &[PartitionView]| partitions.iter().map(|one| one.inbox_through).sum::<u64>();
         let fresh = began(&partitions).saturating_sub(began(&self.partitions));
-        let told = events.iter().filter(|event| event.what == What::Accepted).count() as u64;
+        let told = events.iter().filter(|event| event.what == TailEventKind::Accepted).count() as u64;
         self.partitions = partitions;
         let mut text = self.tell(&events)?;
         if broken_off {
@@ -126,8 +126,8 @@ impl Tail {
     }
 
     /// The live runs, then the ended ones back to where all of them are told.
-    async fn look(&mut self) -> anyhow::Result<Look> {
-        let mut look = Look::default();
+    async fn look(&mut self) -> anyhow::Result<PollResult> {
+        let mut look = PollResult::default();
         let mut cursor = None;
         for _ in 0..PAGES_MAX {
             let page: RunPage = self.session.client.get(&self.path(cursor)).await?;
@@ -161,7 +161,7 @@ impl Tail {
         )
     }
 
-    fn tell(&self, events: &[Event]) -> anyhow::Result<String> {
+    fn tell(&self, events: &[RunEvent]) -> anyhow::Result<String> {
         let screen = Screen::of_stdout();
         let mut out = String::new();
         for event in events.iter().filter(|event| self.status.is_none_or(|wanted| wanted == reached(event))) {
@@ -177,7 +177,7 @@ impl Tail {
 
     fn skipped(&self, runs: Option<u64>) -> anyhow::Result<String> {
         if self.session.is_json() {
-            return Ok(serde_json::to_string(&Skipped { what: "skipped", runs })? + "\n");
+            return Ok(serde_json::to_string(&SkippedRuns { what: "skipped", runs })? + "\n");
         }
         Ok(match runs {
             Some(runs) => format!("… {runs} runs were skipped: there were too many\n"),
@@ -187,21 +187,21 @@ impl Tail {
 }
 
 /// The status that an event brought a run to.
-fn reached(event: &Event) -> RunStatus {
+fn reached(event: &RunEvent) -> RunStatus {
     match event.what {
-        What::Accepted => RunStatus::Accepted,
-        What::Parked => RunStatus::Parked,
-        What::Ended => event.run.status,
+        TailEventKind::Accepted => RunStatus::Accepted,
+        TailEventKind::Parked => RunStatus::Parked,
+        TailEventKind::Ended => event.run.status,
     }
 }
 
 /// `12:00:05.123  completed  delivery-7  drone-delivery  7ms`
-fn line(event: &Event, screen: &Screen) -> String {
+fn line(event: &RunEvent, screen: &Screen) -> String {
     let run = &event.run;
     let status = reached(event);
-    let took = run.ended_at.filter(|_| event.what == What::Ended);
+    let took = run.ended_at.filter(|_| event.what == TailEventKind::Ended);
     let took = took.map(|ended_at| format!("  {}", when::between(run.accepted_at, ended_at)));
-    let why = run.reason.as_ref().filter(|_| event.what != What::Accepted);
+    let why = run.reason.as_ref().filter(|_| event.what != TailEventKind::Accepted);
     let why = why.map(|why| format!("  {}", clean(why)));
     let at = when::moment(event.at);
     let time = at.split(' ').nth(1).unwrap_or(&at);
@@ -233,11 +233,11 @@ mod tests {
              "accepted_at":"2026-03-01T12:00:00.000Z","ended_at":"2026-03-01T12:01:05.500Z",
              "reason":"drone was refused: 409 no drone is free"}"#;
         let run: RunSummary = serde_json::from_str(json).unwrap();
-        let event = |at: &str, what| Event { at: at.parse().unwrap(), what, run: run.clone() };
+        let event = |at: &str, what| RunEvent { at: at.parse().unwrap(), what, run: run.clone() };
         let events = [
-            event("2026-03-01T12:00:00.000Z", What::Accepted),
-            event("2026-03-01T12:00:30.250Z", What::Parked),
-            event("2026-03-01T12:01:05.500Z", What::Ended),
+            event("2026-03-01T12:00:00.000Z", TailEventKind::Accepted),
+            event("2026-03-01T12:00:30.250Z", TailEventKind::Parked),
+            event("2026-03-01T12:01:05.500Z", TailEventKind::Ended),
         ];
         let text = |width| -> String {
             events.iter().map(|event| line(event, &Screen { colour: false, width })).collect()

@@ -9,9 +9,9 @@ use types::RunStatus;
 
 use crate::client::{self, Call};
 use crate::failure::code;
-use crate::names::Kind;
-use crate::run::{Standing, say, timeline, ways_out};
-use crate::screen::{self, Reader, Screen, Tone, cut_painted};
+use crate::names::NameKind;
+use crate::run::{RunState, say, timeline, ways_out};
+use crate::screen::{self, OutputState, Screen, Tone, cut_painted};
 use crate::session::Session;
 use crate::signals::Signals;
 use crate::table::clean;
@@ -23,7 +23,7 @@ const PAUSE_MAX: Duration = Duration::from_secs(1);
 
 /// A moment as JSON: the API's, with the run.
 #[derive(Serialize)]
-struct Event<'a> {
+struct StepEvent<'a> {
     run: &'a str,
     #[serde(flatten)]
     moment: &'a MomentView,
@@ -41,17 +41,17 @@ pub async fn follow(mut session: Session, id: &str) -> anyhow::Result<ExitCode> 
 
 async fn until_ended(session: &mut Session, id: &str) -> anyhow::Result<ExitCode> {
     let path = client::path("/v1/runs/{}", &[id]);
-    let mut told = Told::default();
+    let mut told = PrintedMoments::default();
     let mut pause = PAUSE_FIRST;
     loop {
-        let answer = session.find(Call::get(path.clone()), Kind::Run, id).await?;
-        let standing: Standing = answer.value()?;
+        let answer = session.find(Call::get(path.clone()), NameKind::Run, id).await?;
+        let standing: RunState = answer.value()?;
         let mut text = String::new();
         if !standing.is_waiting() {
             text = told.news(&answer.value()?, session)?;
         }
         pause = if text.is_empty() { (pause * 2).min(PAUSE_MAX) } else { PAUSE_FIRST };
-        if screen::print_to_reader(&text)? == Reader::Gone {
+        if screen::print_to_reader(&text)? == OutputState::Closed {
             return Ok(ExitCode::SUCCESS);
         }
         match standing.status {
@@ -69,11 +69,11 @@ async fn until_ended(session: &mut Session, id: &str) -> anyhow::Result<ExitCode
 
 /// What of a run has been told.
 #[derive(Default)]
-struct Told {
+struct PrintedMoments {
     moments: usize,
 }
 
-impl Told {
+impl PrintedMoments {
     /// What is new since the last look.
     fn news(&mut self, run: &RunDetail, session: &Session) -> anyhow::Result<String> {
         let screen = Screen::of_stdout();
@@ -86,7 +86,7 @@ impl Told {
         }
         for moment in run.timeline.iter().skip(from) {
             if session.is_json() {
-                out += &serde_json::to_string(&Event { run: &run.summary.id, moment })?;
+                out += &serde_json::to_string(&StepEvent { run: &run.summary.id, moment })?;
                 out.push('\n');
                 continue;
             }

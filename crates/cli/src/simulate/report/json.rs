@@ -6,16 +6,16 @@ use serde_json::{Map, Value, json};
 use types::{Outcome, Timestamp, Work};
 
 use crate::simulate::call;
-use crate::simulate::log::{Attempt, Entry, What, Why, numbers};
+use crate::simulate::log::{LogEntry, LogEvent, SimulatedAttempt, SkipReason, numbers};
 
 /// Every entry as a line.
-pub fn lines(entries: &[Entry], begin: Timestamp) -> String {
+pub fn lines(entries: &[LogEntry], begin: Timestamp) -> String {
     let numbers = numbers(entries);
-    let number = |entry: &Entry| entry.run.and_then(|run| numbers.get(&run)).copied();
+    let number = |entry: &LogEntry| entry.run.and_then(|run| numbers.get(&run)).copied();
     entries.iter().map(|entry| format!("{}\n", line(entry, begin, number(entry)))).collect()
 }
 
-fn line(entry: &Entry, begin: Timestamp, occurrence: Option<u64>) -> Value {
+fn line(entry: &LogEntry, begin: Timestamp, occurrence: Option<u64>) -> Value {
     let mut line = Map::new();
     line.insert("at".to_owned(), time(entry.at));
     line.insert("after_ms".to_owned(), json!(entry.at.since(begin).as_ms()));
@@ -23,30 +23,30 @@ fn line(entry: &Entry, begin: Timestamp, occurrence: Option<u64>) -> Value {
         line.insert("occurrence".to_owned(), json!(occurrence));
     }
     let more = match &entry.what {
-        What::Accepted => json!({ "what": "accepted" }),
-        What::Fired(firing) => json!({
+        LogEvent::Accepted => json!({ "what": "accepted" }),
+        LogEvent::Fired(firing) => json!({
             "what": "fired", "expected": time(firing.expected), "late_ms": firing.late.as_ms(),
             "clocks": firing.clocks,
         }),
-        What::LeftOut { expected, why } => {
-            let why = if *why == Why::Missed { "missed" } else { "overlap" };
+        LogEvent::LeftOut { expected, why } => {
+            let why = if *why == SkipReason::Missed { "missed" } else { "overlap" };
             json!({ "what": "left_out", "expected": time(*expected), "why": why })
         }
-        What::Attempt(attempt) => attempt_of(entry.at, attempt),
-        What::Overdue { step } => json!({ "what": "overdue", "step": step }),
-        What::Undoing { reason } => json!({ "what": "undoing", "reason": reason }),
-        What::Parked { reason } => json!({ "what": "parked", "reason": reason }),
-        What::Completed => json!({ "what": "completed" }),
-        What::Undone => json!({ "what": "undone" }),
-        What::OccurrenceEnded { failed } => json!({ "what": "occurrence_ended", "failed": failed }),
-        What::Down { until } => json!({ "what": "down", "until": until.map(time) }),
+        LogEvent::Attempt(attempt) => attempt_of(entry.at, attempt),
+        LogEvent::Overdue { step } => json!({ "what": "overdue", "step": step }),
+        LogEvent::Undoing { reason } => json!({ "what": "undoing", "reason": reason }),
+        LogEvent::Parked { reason } => json!({ "what": "parked", "reason": reason }),
+        LogEvent::Completed => json!({ "what": "completed" }),
+        LogEvent::Undone => json!({ "what": "undone" }),
+        LogEvent::OccurrenceEnded { failed } => json!({ "what": "occurrence_ended", "failed": failed }),
+        LogEvent::Down { until } => json!({ "what": "down", "until": until.map(time) }),
     };
     let Value::Object(more) = more else { unreachable!("each of them is an object") };
     line.extend(more);
     Value::Object(line)
 }
 
-fn attempt_of(at: Timestamp, attempt: &Attempt) -> Value {
+fn attempt_of(at: Timestamp, attempt: &SimulatedAttempt) -> Value {
     let call = attempt.call.as_ref();
     let mut line = json!({
         "what": "attempt",

@@ -8,7 +8,7 @@ use types::{JobState, Outcome, OutcomeKind, RunStatus, Timestamp};
 
 use super::shown;
 use crate::screen::{Screen, Tone};
-use crate::simulate::log::{Entry, What, Why};
+use crate::simulate::log::{LogEntry, LogEvent, SkipReason};
 use crate::table::clean;
 use crate::when;
 
@@ -25,18 +25,18 @@ pub struct Summary {
 
 /// Attempts by what they came to.
 #[derive(Default)]
-struct Calls {
+struct CallCounts {
     done: usize,
     refused: usize,
     transient: usize,
     unknown: usize,
 }
 
-impl Calls {
-    fn of(entries: &[Entry]) -> Calls {
-        let mut calls = Calls::default();
+impl CallCounts {
+    fn of(entries: &[LogEntry]) -> CallCounts {
+        let mut calls = CallCounts::default();
         for entry in entries {
-            let What::Attempt(attempt) = &entry.what else { continue };
+            let LogEvent::Attempt(attempt) = &entry.what else { continue };
             let count = match attempt.end.as_ref().map(|end| &end.outcome) {
                 Some(Outcome::Done { .. }) => &mut calls.done,
                 Some(Outcome::Refused { .. }) => &mut calls.refused,
@@ -49,7 +49,7 @@ impl Calls {
     }
 
     fn named(&self) -> [(&'static str, usize); 4] {
-        let Calls { done, refused, transient, unknown } = *self;
+        let CallCounts { done, refused, transient, unknown } = *self;
         [
             (OutcomeKind::Done.name(), done),
             (OutcomeKind::Refused.name(), refused),
@@ -71,8 +71,8 @@ impl Calls {
 }
 
 /// What a run of a workflow came to.
-pub fn of_run(run: &Run, entries: &[Entry], begin: Timestamp, notes: Vec<String>) -> Summary {
-    let parked_at = entries.iter().rev().find(|entry| matches!(entry.what, What::Parked { .. }));
+pub fn of_run(run: &Run, entries: &[LogEntry], begin: Timestamp, notes: Vec<String>) -> Summary {
+    let parked_at = entries.iter().rev().find(|entry| matches!(entry.what, LogEvent::Parked { .. }));
     let end = run.ended_at().or(parked_at.map(|entry| entry.at)).unwrap_or(begin);
     let (id, status, took) = (&run.request.id, run.status(), when::between(Time(begin), Time(end)));
     let reason = run.reason();
@@ -84,7 +84,7 @@ pub fn of_run(run: &Run, entries: &[Entry], begin: Timestamp, notes: Vec<String>
     let (done, undone) = (named(|state| matches!(state, StepState::Done(_))), undone_in_order(entries));
     let open: Vec<String> =
         run.open_steps().iter().map(|step| run.plan().steps[usize::from(step.0)].name.to_string()).collect();
-    let calls = Calls::of(entries);
+    let calls = CallCounts::of(entries);
     let mut facts = vec![("calls", calls.describe())];
     for (label, steps) in [("done", &done), ("undone", &undone), ("waits for", &open)] {
         if !steps.is_empty() {
@@ -108,10 +108,10 @@ pub fn of_run(run: &Run, entries: &[Entry], begin: Timestamp, notes: Vec<String>
 }
 
 /// The steps whose undo was done, in the order in which that was.
-fn undone_in_order(entries: &[Entry]) -> Vec<String> {
+fn undone_in_order(entries: &[LogEntry]) -> Vec<String> {
     let mut undone: Vec<(Timestamp, String)> = Vec::new();
     for entry in entries {
-        let What::Attempt(attempt) = &entry.what else { continue };
+        let LogEvent::Attempt(attempt) = &entry.what else { continue };
         let (Some(call), Some(end)) = (&attempt.call, &attempt.end) else { continue };
         if call.kind() == "undo" && matches!(end.outcome, Outcome::Done { .. }) {
             undone.push((end.at, call.step.clone()));
@@ -122,20 +122,26 @@ fn undone_in_order(entries: &[Entry]) -> Vec<String> {
 }
 
 /// What a job came to.
-pub fn of_job(name: &str, job: &Job, entries: &[Entry], left_out: &[String], notes: Vec<String>) -> Summary {
-    let count = |wanted: fn(&What) -> bool| entries.iter().filter(|entry| wanted(&entry.what)).count();
-    let fired = count(|what| matches!(what, What::Fired(_)));
-    let late = count(|what| matches!(what, What::Fired(firing) if firing.late.as_ms() > 0));
-    let done = count(|what| matches!(what, What::OccurrenceEnded { failed: false }));
-    let failed = count(|what| matches!(what, What::OccurrenceEnded { failed: true }));
-    let missed = count(|what| matches!(what, What::LeftOut { why: Why::Missed, .. }));
-    let overlapping = count(|what| matches!(what, What::LeftOut { why: Why::Overlap, .. }));
+pub fn of_job(
+    name: &str,
+    job: &Job,
+    entries: &[LogEntry],
+    left_out: &[String],
+    notes: Vec<String>,
+) -> Summary {
+    let count = |wanted: fn(&LogEvent) -> bool| entries.iter().filter(|entry| wanted(&entry.what)).count();
+    let fired = count(|what| matches!(what, LogEvent::Fired(_)));
+    let late = count(|what| matches!(what, LogEvent::Fired(firing) if firing.late.as_ms() > 0));
+    let done = count(|what| matches!(what, LogEvent::OccurrenceEnded { failed: false }));
+    let failed = count(|what| matches!(what, LogEvent::OccurrenceEnded { failed: true }));
+    let missed = count(|what| matches!(what, LogEvent::LeftOut { why: SkipReason::Missed, .. }));
+    let overlapping = count(|what| matches!(what, LogEvent::LeftOut { why: SkipReason::Overlap, .. }));
     let moved = entries.iter().filter_map(|entry| match &entry.what {
-        What::Fired(firing) => Some(format!("{}: {}", shown(firing.expected), firing.clocks.as_ref()?)),
+        LogEvent::Fired(firing) => Some(format!("{}: {}", shown(firing.expected), firing.clocks.as_ref()?)),
         _ => None,
     });
     let clocks: Vec<String> = moved.chain(left_out.iter().map(|local| format!("none at {local}"))).collect();
-    let calls = Calls::of(entries);
+    let calls = CallCounts::of(entries);
     let mut facts = vec![
         ("fired", format!("{fired}: {done} done, {failed} failed, {late} late")),
         ("left out", format!("{missed} missed, {overlapping} overlapping")),

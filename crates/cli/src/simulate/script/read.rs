@@ -8,11 +8,11 @@ use types::{Timestamp, WorkKind};
 use workflow::document::{Field, Fields, Kind, Report, root};
 use workflow::{Problems, did_you_mean, document};
 
-use super::{FAULTS, Glob, LATENCY, Pattern, Reply, Rounds, Rule, Said, Script, Window};
+use super::{FAULTS, Glob, LATENCY, Pattern, Reply, Rounds, Rule, Script, ScriptedResponse, TimeWindow};
 
 /// What a script can speak of.
 #[derive(Debug, Default)]
-pub struct Known {
+pub struct KnownNames {
     /// The services of the workflow; none for a job.
     pub services: Vec<String>,
     pub steps: Vec<String>,
@@ -29,14 +29,14 @@ const WORKS: [&str; 4] =
 const ANSWERS_MAX: usize = 10_000;
 
 /// Reads a script.
-pub fn read(source: &str, known: &Known) -> Result<Script, Problems> {
+pub fn read(source: &str, known: &KnownNames) -> Result<Script, Problems> {
     let mut report = Report::default();
     let Some(node) = document::read(source, &mut report) else {
         return report.finish(None);
     };
     let script = Fields::read(&root(&node), &SCRIPT, &mut report).map(|fields| {
         let zone = fields.get("time_zone").and_then(|zone| time_zone(&zone, &mut report));
-        let mut reader = Reader { known, zone: zone.unwrap_or(TimeZone::UTC), report: &mut report };
+        let mut reader = ScriptReader { known, zone: zone.unwrap_or(TimeZone::UTC), report: &mut report };
         Script {
             default: fields.get("default").and_then(|answer| reader.reply(&answer)).map(|(reply, _)| reply),
             rules: fields.get("services").map(|services| reader.services(&services)).unwrap_or_default(),
@@ -52,13 +52,13 @@ fn time_zone(field: &Field<'_>, report: &mut Report) -> Option<TimeZone> {
     field.checked(zone, report)
 }
 
-struct Reader<'a> {
-    known: &'a Known,
+struct ScriptReader<'a> {
+    known: &'a KnownNames,
     zone: TimeZone,
     report: &'a mut Report,
 }
 
-impl Reader<'_> {
+impl ScriptReader<'_> {
     fn services(&mut self, field: &Field<'_>) -> Vec<Rule> {
         let Some(services) = Fields::read_any(field, self.report) else { return Vec::new() };
         let mut rules = Vec::new();
@@ -133,11 +133,11 @@ impl Reader<'_> {
         None
     }
 
-    fn windows(&mut self, field: &Field<'_>) -> Vec<Window> {
+    fn windows(&mut self, field: &Field<'_>) -> Vec<TimeWindow> {
         let mut windows = Vec::new();
         for item in one_or_many(field) {
             let Some(text) = item.text(self.report) else { continue };
-            let window = Window::parse(text, self.known.begin, &self.zone);
+            let window = TimeWindow::parse(text, self.known.begin, &self.zone);
             windows.extend(item.checked(window, self.report));
         }
         windows
@@ -218,7 +218,7 @@ impl Reader<'_> {
         status
     }
 
-    fn fault(&mut self, field: &Field<'_>) -> Option<Said> {
+    fn fault(&mut self, field: &Field<'_>) -> Option<ScriptedResponse> {
         let word = field.one_of(&FAULTS.map(|(word, _)| word), self.report)?;
         FAULTS.into_iter().find(|(known, _)| *known == word).map(|(_, said)| said)
     }
@@ -239,8 +239,8 @@ impl Reader<'_> {
     }
 }
 
-fn answer(status: u16, headers: HeaderMap, body: Bytes) -> Said {
-    Said::Answer(Answer { status, headers, body })
+fn answer(status: u16, headers: HeaderMap, body: Bytes) -> ScriptedResponse {
+    ScriptedResponse::Answer(Answer { status, headers, body })
 }
 
 /// Text as it stands, anything else as JSON.

@@ -5,17 +5,17 @@ use types::{StepIndex, Work};
 
 use super::*;
 
-fn known() -> Known {
+fn known() -> KnownNames {
     let texts = |texts: &[&str]| texts.iter().map(ToString::to_string).collect();
-    Known {
+    KnownNames {
         services: texts(&["drone", "delivery"]),
         steps: texts(&["assign", "schedule"]),
         begin: Timestamp(0),
     }
 }
 
-fn call(service: &str, step: &str, work: Work) -> Call {
-    Call {
+fn call(service: &str, step: &str, work: Work) -> SimulatedCall {
+    SimulatedCall {
         step: step.to_owned(),
         work,
         service: Some(service.to_owned()),
@@ -30,9 +30,9 @@ const UNDO: Work = Work::Undo(StepIndex(0));
 
 /// What calls get, one after another: the status, or the fault.
 #[track_caller]
-fn answers(script: &str, calls: &[(&Call, u64)]) -> Vec<String> {
+fn answers(script: &str, calls: &[(&SimulatedCall, u64)]) -> Vec<String> {
     let mut script = read(script, &known()).unwrap_or_else(|problems| panic!("{problems}"));
-    let mut answer = |(call, at): &(&Call, u64)| {
+    let mut answer = |(call, at): &(&SimulatedCall, u64)| {
         let given = script.answer(call, Timestamp(0) + Span::from_secs(*at));
         let result = given.result.map_or_else(|fault| fault.to_string(), |answer| answer.status.to_string());
         format!("{result} {}", given.after)
@@ -94,7 +94,7 @@ fn rules_that_answered_nothing_are_told() {
 }
 
 #[track_caller]
-fn check_bad(script: &str, known: &Known, expected: Expect) {
+fn check_bad(script: &str, known: &KnownNames, expected: Expect) {
     let problems = read(script, known).err().map(|problems| format!("{problems}\n"));
     expected.assert_eq(&problems.expect("a bad script"));
 }
@@ -138,7 +138,7 @@ services:
 
 #[test]
 fn a_job_has_no_services_by_name() {
-    let known = Known { steps: vec!["action".to_owned()], ..Known::default() };
+    let known = KnownNames { steps: vec!["action".to_owned()], ..KnownNames::default() };
     check_bad(
         "services:\n  reports: { answers: 503 }\n",
         &known,
@@ -152,10 +152,10 @@ fn a_job_has_no_services_by_name() {
 fn the_script_of_the_reference_is_one() {
     let page = include_str!("../../../../../docs/reference/simulate.md");
     let script = page.split("```yaml\n").nth(1).and_then(|rest| rest.split("```").next()).expect("a script");
-    let known = Known {
+    let known = KnownNames {
         services: vec!["delivery".to_owned()],
         steps: vec!["delivery".to_owned()],
-        ..Known::default()
+        ..KnownNames::default()
     };
     let script = read(script, &known).unwrap_or_else(|problems| panic!("{problems}"));
     assert_eq!((script.rules.len(), script.down.len()), (2, 1));

@@ -4,17 +4,17 @@ use expect_test::{Expect, expect};
 
 use super::*;
 
-fn recorded() -> Picture {
+fn recorded() -> TopData {
     let attention = r#"[{"id":"delivery-9","workflow":"drone-delivery","version":1,"status":"parked","key":"k",
         "accepted_at":"2026-03-01T11:58:00.000Z","reason":"undo of package failed: 500 disk full"}]"#;
-    Picture {
+    TopData {
         overview: serde_json::from_str(include_str!("overview.json")).unwrap(),
         attention: serde_json::from_str(attention).unwrap(),
     }
 }
 
-fn check(picture: &Picture, front: Panel, note: &str, width: Option<usize>, expected: Expect) {
-    let page = Page { url: "http://127.0.0.1:7070", picture, front, note };
+fn check(picture: &TopData, front: Panel, note: &str, width: Option<usize>, expected: Expect) {
+    let page = TopPage { url: "http://127.0.0.1:7070", picture, front, note };
     expected.assert_eq(&page.text(&Screen { colour: false, width }));
 }
 
@@ -102,7 +102,7 @@ fn a_quiet_server_is_said_to_be_quiet() {
         "backlog":{"unfinished":0,"waiting":0,"live":0},"parked":0,"firings":{"next":[],"late":0},"services":[],
         "partitions":{"total":4,"running":4,"stopped":0,"unheld":0},
         "series":{"every_seconds":10,"accepted":[0,0],"ended":[],"run_p99_ms":[],"unfinished":[]}}"#;
-    let picture = Picture { overview: serde_json::from_str(json).unwrap(), attention: Vec::new() };
+    let picture = TopData { overview: serde_json::from_str(json).unwrap(), attention: Vec::new() };
     check(
         &picture,
         Panel::Firings,

@@ -10,7 +10,7 @@ mod files {
 }
 
 /// A document as it is shown.
-pub(super) struct Document {
+pub(super) struct DocPage {
     /// Where it is in the repository: `docs/reference/jobs.md`.
     pub file: &'static str,
     /// Where it is served: `/docs/reference/jobs`.
@@ -23,17 +23,17 @@ pub(super) struct Document {
 }
 
 /// What is at a path.
-pub(super) enum Found {
-    Document(&'static Document),
+pub(super) enum DocLookup {
+    Document(&'static DocPage),
     Folder(String),
     Image { kind: &'static str, bytes: &'static [u8] },
-    Nothing { near: Vec<&'static Document> },
+    NotFound { near: Vec<&'static DocPage> },
 }
 
-static DOCUMENTS: LazyLock<Vec<Document>> =
+static DOCUMENTS: LazyLock<Vec<DocPage>> =
     LazyLock::new(|| files::TEXTS.iter().map(|(file, text)| render::document(file, text)).collect());
 
-pub(super) fn all() -> &'static [Document] {
+pub(super) fn all() -> &'static [DocPage] {
     &DOCUMENTS
 }
 
@@ -41,22 +41,22 @@ pub(super) fn all() -> &'static [Document] {
 const ALIASES: [(&str, &str); 1] = [("errors", "reference/errors")];
 
 /// What is at `/docs/{path}`. Paths of files are taken, too: `reference/jobs.md`.
-pub(super) fn find(path: &str) -> Found {
+pub(super) fn find(path: &str) -> DocLookup {
     let path = path.strip_suffix(".md").unwrap_or(path);
     let path = ALIASES.iter().find(|(alias, _)| *alias == path).map_or(path, |(_, real)| *real);
     let address = if path.is_empty() { "/docs".to_owned() } else { format!("/docs/{path}") };
     if let Some(document) = all().iter().find(|document| document.address == address) {
-        return Found::Document(document);
+        return DocLookup::Document(document);
     }
     if let Some((name, bytes)) =
         files::IMAGES.iter().find(|(name, _)| name.strip_prefix("docs/") == Some(path))
     {
-        return Found::Image { kind: kind_of(name), bytes };
+        return DocLookup::Image { kind: kind_of(name), bytes };
     }
     if all().iter().any(|document| document.address.starts_with(&format!("{address}/"))) {
-        return Found::Folder(path.to_owned());
+        return DocLookup::Folder(path.to_owned());
     }
-    Found::Nothing { near: near(path) }
+    DocLookup::NotFound { near: near(path) }
 }
 
 /// Where a file of the repository is served; none for what is no document, picture or folder of documents.
@@ -92,13 +92,13 @@ fn kind_of(name: &str) -> &'static str {
 }
 
 /// Documents whose address has a word of the path, or almost.
-fn near(path: &str) -> Vec<&'static Document> {
+fn near(path: &str) -> Vec<&'static DocPage> {
     let wanted = path.rsplit('/').next().unwrap_or_default().to_lowercase();
-    let likeness = |document: &Document| {
+    let likeness = |document: &DocPage| {
         let name = document.address.rsplit('/').next().unwrap_or_default().to_owned();
         if name.contains(&wanted) || wanted.contains(&name) { 0 } else { distance(&name, &wanted) }
     };
-    let mut found: Vec<(usize, &Document)> =
+    let mut found: Vec<(usize, &DocPage)> =
         all().iter().map(|document| (likeness(document), document)).collect();
     found.retain(|(distance, _)| *distance <= 2 && wanted.len() > 2);
     found.sort_by_key(|(distance, document)| (*distance, document.address.clone()));

@@ -2,7 +2,7 @@
 
 use maud::{Markup, html};
 
-use super::library::{self, Document};
+use super::library::{self, DocPage};
 
 /// Groups of the navigation, and which documents are in them: files, or whole folders.
 const GROUPS: [(&str, &[&str]); 6] = [
@@ -60,9 +60,9 @@ pub(super) fn listing(folder: &str) -> Markup {
 }
 
 /// In the order of the list; of a folder its index first.
-fn documents_of(files: &[&str]) -> Vec<&'static Document> {
+fn documents_of(files: &[&str]) -> Vec<&'static DocPage> {
     let of_one = |file: &&str| {
-        let mut found: Vec<&Document> =
+        let mut found: Vec<&DocPage> =
             library::all().iter().filter(|document| is_in(document, file)).collect();
         found.sort_by_key(|document| !document.file.ends_with("/index.md"));
         found
@@ -70,15 +70,15 @@ fn documents_of(files: &[&str]) -> Vec<&'static Document> {
     files.iter().flat_map(of_one).collect()
 }
 
-fn is_in(document: &Document, file: &str) -> bool {
+fn is_in(document: &DocPage, file: &str) -> bool {
     document.file == file || (file.ends_with('/') && document.file.starts_with(file))
 }
 
 /// Documents that no group has: nobody would find them.
 #[cfg(test)]
-pub(super) fn left_out() -> Vec<&'static str> {
+pub(super) fn unlisted() -> Vec<&'static str> {
     let all = library::all().iter();
     let in_a_group =
-        |document: &&Document| GROUPS.iter().any(|(_, files)| files.iter().any(|file| is_in(document, file)));
+        |document: &&DocPage| GROUPS.iter().any(|(_, files)| files.iter().any(|file| is_in(document, file)));
     all.filter(|document| !in_a_group(document)).map(|document| document.file).collect()
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use maud::html;
 use pulldown_cmark::{Alignment, CodeBlockKind, CowStr, Event, Options, Parser, Tag, TagEnd};
 
-use super::library::{self, Document};
+use super::library::{self, DocPage};
 use crate::pieces;
 
 /// A heading that can be linked to.
@@ -15,8 +15,8 @@ pub(super) struct Heading {
     pub anchor: String,
 }
 
-pub(super) fn document(file: &'static str, markdown: &str) -> Document {
-    let mut reading = Reading::new(file);
+pub(super) fn document(file: &'static str, markdown: &str) -> DocPage {
+    let mut reading = Renderer::new(file);
     let parser = Parser::new_ext(markdown, Options::ENABLE_TABLES);
     let events: Vec<Event> = parser.collect();
     let mut shown: Vec<Event> = Vec::new();
@@ -30,11 +30,11 @@ pub(super) fn document(file: &'static str, markdown: &str) -> Document {
     let html = html.replace("<th></th>", "<td></td>");
     let title = reading.title.unwrap_or_else(|| file.to_owned());
     let address = library::address_of_text(file);
-    Document { file, address, title, headings: reading.headings, html, text: reading.text }
+    DocPage { file, address, title, headings: reading.headings, html, text: reading.text }
 }
 
 /// What is known of a document while it is read.
-struct Reading {
+struct Renderer {
     file: &'static str,
     title: Option<String>,
     headings: Vec<Heading>,
@@ -45,9 +45,9 @@ struct Reading {
     in_comment: bool,
 }
 
-impl Reading {
-    fn new(file: &'static str) -> Reading {
-        Reading {
+impl Renderer {
+    fn new(file: &'static str) -> Renderer {
+        Renderer {
             file,
             title: None,
             headings: Vec::new(),

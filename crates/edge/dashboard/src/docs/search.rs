@@ -2,15 +2,15 @@
 
 use maud::{Markup, html};
 
-use super::library::{self, Document};
+use super::library::{self, DocPage};
 use super::render::Heading;
 
 const RESULTS_MAX: usize = 40;
 
 /// Where the words were found.
-struct Hit {
+struct SearchHit {
     rank: usize,
-    document: &'static Document,
+    document: &'static DocPage,
     heading: Option<&'static Heading>,
 }
 
@@ -35,7 +35,7 @@ pub(super) fn results(asked: &str) -> Markup {
     }
 }
 
-fn find(asked: &str) -> Vec<Hit> {
+fn find(asked: &str) -> Vec<SearchHit> {
     let words: Vec<String> = asked.split_whitespace().map(str::to_lowercase).collect();
     let has = |text: &str| {
         let text = text.to_lowercase();
@@ -44,13 +44,13 @@ fn find(asked: &str) -> Vec<Hit> {
     let mut hits = Vec::new();
     for document in library::all() {
         if has(&document.title) {
-            hits.push(Hit { rank: 0, document, heading: None });
+            hits.push(SearchHit { rank: 0, document, heading: None });
         }
         let before = hits.len();
         let headings = document.headings.iter().filter(|heading| has(&heading.text));
-        hits.extend(headings.map(|heading| Hit { rank: 1, document, heading: Some(heading) }));
+        hits.extend(headings.map(|heading| SearchHit { rank: 1, document, heading: Some(heading) }));
         if hits.len() == before && !has(&document.title) && has(&document.text) {
-            hits.push(Hit { rank: 2, document, heading: None });
+            hits.push(SearchHit { rank: 2, document, heading: None });
         }
     }
     hits.sort_by_key(|hit| hit.rank);

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::library::{self, Found};
+use super::library::{self, DocLookup};
 use super::{map, render};
 
 /// The values of an attribute in a page.
@@ -30,14 +30,16 @@ fn every_link_leads_to_a_page_and_an_anchor_that_exist() {
                 continue;
             }
             let target = match path.strip_prefix("/docs") {
-                None if path.is_empty() => Found::Document(document),
-                None => Found::Nothing { near: Vec::new() },
+                None if path.is_empty() => DocLookup::Document(document),
+                None => DocLookup::NotFound { near: Vec::new() },
                 Some(path) => library::find(path.trim_start_matches('/')),
             };
             let leads = match target {
-                Found::Document(target) => anchor.is_empty() || values(&target.html, "id").contains(&anchor),
-                Found::Folder(_) | Found::Image { .. } => anchor.is_empty(),
-                Found::Nothing { .. } => false,
+                DocLookup::Document(target) => {
+                    anchor.is_empty() || values(&target.html, "id").contains(&anchor)
+                }
+                DocLookup::Folder(_) | DocLookup::Image { .. } => anchor.is_empty(),
+                DocLookup::NotFound { .. } => false,
             };
             if !leads {
                 wrong.push(format!("{}: {link}", document.file));
@@ -55,7 +57,7 @@ fn nothing_is_styled_inline() {
 
 #[test]
 fn every_document_is_on_the_map() {
-    assert_eq!(map::left_out(), [""; 0]);
+    assert_eq!(map::unlisted(), [""; 0]);
 }
 
 #[test]
@@ -70,7 +72,7 @@ fn no_anchor_is_there_twice() {
 
 #[test]
 fn the_type_of_a_problem_leads_to_its_code() {
-    let Found::Document(errors) = library::find("errors") else { panic!("/docs/errors is a document") };
+    let DocLookup::Document(errors) = library::find("errors") else { panic!("/docs/errors is a document") };
     let ids = values(&errors.html, "id");
     for code in ["unauthorized", "unknown_workflow", "unknown_job", "not_json", "queue_full"] {
         assert!(ids.contains(&code), "{code}");
@@ -111,7 +113,7 @@ fn links_follow_documents_to_where_they_are_served() {
 
 #[test]
 fn a_wrong_address_is_told_what_is_near() {
-    let Found::Nothing { near } = library::find("reference/jbos") else {
+    let DocLookup::NotFound { near } = library::find("reference/jbos") else {
         panic!("there is no such document")
     };
     assert!(near.iter().any(|document| document.address == "/docs/reference/jobs"), "nothing near");
@@ -123,7 +125,7 @@ fn folders_lead_to_their_documents() {
     let folders: BTreeSet<&str> =
         files.filter_map(|file| file.rsplit_once('/')).map(|(folder, _)| folder).collect();
     for folder in folders {
-        let found = matches!(library::find(folder), Found::Document(_) | Found::Folder(_));
+        let found = matches!(library::find(folder), DocLookup::Document(_) | DocLookup::Folder(_));
         assert!(found, "{folder}");
     }
 }

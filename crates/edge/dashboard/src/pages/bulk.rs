@@ -6,15 +6,15 @@ use api_types::{BulkCount, BulkList, BulkPreview, BulkState, BulkView};
 use http::Method;
 use maud::{Markup, html};
 
-use self::draft::Draft;
+use self::draft::BulkForm;
 use super::run::run_path;
-use crate::page::{Page, Place};
-use crate::pages::Acted;
+use crate::page::{NavSection, Page};
+use crate::pages::FormOutcome;
 use crate::pieces;
-use crate::trouble::Trouble;
+use crate::trouble::PageError;
 use crate::visit::{Visit, decoded, encoded};
 
-pub(super) async fn show(visit: &Visit, rest: &[&str]) -> Result<Page, Trouble> {
+pub(super) async fn show(visit: &Visit, rest: &[&str]) -> Result<Page, PageError> {
     match rest {
         [] => list(visit).await,
         ["new"] => new(visit).await,
@@ -22,20 +22,20 @@ pub(super) async fn show(visit: &Visit, rest: &[&str]) -> Result<Page, Trouble> 
             let bulk: BulkView = visit.get(&format!("/v1/bulk/{}", encoded(&decoded(id)?))).await?;
             Ok(one(&bulk))
         }
-        _ => Err(Trouble::NotFound),
+        _ => Err(PageError::NotFound),
     }
 }
 
-pub(super) async fn act(visit: &Visit, rest: &[&str]) -> Result<Acted, Trouble> {
+pub(super) async fn act(visit: &Visit, rest: &[&str]) -> Result<FormOutcome, PageError> {
     match rest {
         [] => begin(visit).await,
         [id, "stop"] => {
             let id = decoded(id)?;
             let path = format!("/v1/bulk/{}/stop", encoded(&id));
             visit.send(Method::POST, &path, &serde_json::Value::Null).await?;
-            Ok(Acted::Done { to: bulk_path(&id), said: "It stops.".to_owned() })
+            Ok(FormOutcome::Done { to: bulk_path(&id), message: "It stops.".to_owned() })
         }
-        _ => Err(Trouble::NotFound),
+        _ => Err(PageError::NotFound),
     }
 }
 
@@ -43,9 +43,9 @@ fn bulk_path(id: &str) -> String {
     format!("/ui/bulk/{}", encoded(id))
 }
 
-async fn list(visit: &Visit) -> Result<Page, Trouble> {
+async fn list(visit: &Visit) -> Result<Page, PageError> {
     let BulkList { items } = visit.get("/v1/bulk").await?;
-    Ok(Page::new("Bulk", Place::Bulk)
+    Ok(Page::new("Bulk", NavSection::Bulk)
         .part(html! { p.actions { a.button.primary href="/ui/bulk/new" { "New bulk" } } })
         .live("bulks", table(&items)))
 }
@@ -118,7 +118,7 @@ fn selection(bulk: &BulkView) -> String {
 
 fn one(bulk: &BulkView) -> Page {
     let again = html! { p { a href="/ui/bulk" { "All bulks" } } };
-    Page::new(&format!("Bulk {}", bulk.id), Place::Bulk).live("bulk", standing(bulk)).part(again)
+    Page::new(&format!("Bulk {}", bulk.id), NavSection::Bulk).live("bulk", standing(bulk)).part(again)
 }
 
 fn standing(bulk: &BulkView) -> Markup {
@@ -208,32 +208,32 @@ fn failures(bulk: &BulkView) -> Markup {
 }
 
 /// The form; with an action it was tried dry.
-async fn new(visit: &Visit) -> Result<Page, Trouble> {
-    let draft = Draft::of(|name| visit.asked(name), visit.all_asked("id"));
+async fn new(visit: &Visit) -> Result<Page, PageError> {
+    let draft = BulkForm::of(|name| visit.query_value(name), visit.query_values("id"));
     if draft.action.is_none() {
         return Ok(page(&draft, html! {}));
     }
     // Whoever meant the checked ones and checked none does not mean all.
-    if visit.asked("checked").is_some() && !draft.is_named() {
-        let trouble = Trouble::Form("id: no run was checked; check some, or select by a query".to_owned());
+    if visit.query_value("checked").is_some() && !draft.is_named() {
+        let trouble = PageError::Form("id: no run was checked; check some, or select by a query".to_owned());
         return Ok(page(&draft, pieces::problem(&trouble.problem())));
     }
     match try_dry(visit, &draft).await {
         Ok(preview) => Ok(page(&draft, previewed(&draft, &preview))),
-        Err(trouble @ (Trouble::Form(_) | Trouble::Problem(_))) => {
+        Err(trouble @ (PageError::Form(_) | PageError::Problem(_))) => {
             Ok(page(&draft, pieces::problem(&trouble.problem())))
         }
         Err(trouble) => Err(trouble),
     }
 }
 
-async fn try_dry(visit: &Visit, draft: &Draft) -> Result<BulkPreview, Trouble> {
+async fn try_dry(visit: &Visit, draft: &BulkForm) -> Result<BulkPreview, PageError> {
     let answer = visit.send(Method::POST, "/v1/bulk", &draft.request(true)?).await?;
-    serde_json::from_value(answer).map_err(|error| Trouble::Unreadable(error.to_string()))
+    serde_json::from_value(answer).map_err(|error| PageError::Unreadable(error.to_string()))
 }
 
-async fn begin(visit: &Visit) -> Result<Acted, Trouble> {
-    let draft = Draft::of(|name| visit.field(name), visit.fields("id"));
+async fn begin(visit: &Visit) -> Result<FormOutcome, PageError> {
+    let draft = BulkForm::of(|name| visit.field(name), visit.fields("id"));
     let begun = match draft.request(false) {
         Ok(request) => visit.send(Method::POST, "/v1/bulk", &request).await,
         Err(trouble) => Err(trouble),
@@ -241,21 +241,21 @@ async fn begin(visit: &Visit) -> Result<Acted, Trouble> {
     match begun {
         Ok(answer) => {
             let id = answer["id"].as_str().unwrap_or_default();
-            Ok(Acted::Done { to: bulk_path(id), said: "It has begun.".to_owned() })
+            Ok(FormOutcome::Done { to: bulk_path(id), message: "It has begun.".to_owned() })
         }
-        Err(trouble @ (Trouble::Form(_) | Trouble::Problem(_))) => {
-            Ok(Acted::Again(page(&draft, pieces::problem(&trouble.problem()))))
+        Err(trouble @ (PageError::Form(_) | PageError::Problem(_))) => {
+            Ok(FormOutcome::Invalid(page(&draft, pieces::problem(&trouble.problem()))))
         }
         Err(trouble) => Err(trouble),
     }
 }
 
-fn page(draft: &Draft, above: Markup) -> Page {
-    Page::new("New bulk", Place::Bulk).part(above).part(draft.form())
+fn page(draft: &BulkForm, above: Markup) -> Page {
+    Page::new("New bulk", NavSection::Bulk).part(above).part(draft.form())
 }
 
 /// What would happen, and the button that lets it happen.
-fn previewed(draft: &Draft, preview: &BulkPreview) -> Markup {
+fn previewed(draft: &BulkForm, preview: &BulkPreview) -> Markup {
     let is_one = preview.matched == BulkCount { count: 1, at_least: false };
     let total = format!("{} {}", counted(preview.matched), if is_one { "run" } else { "runs" });
     let question = format!("{} {total}?", draft.action_text());

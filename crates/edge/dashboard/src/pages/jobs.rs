@@ -14,45 +14,45 @@ use api_types::Time;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::Acted;
+use super::FormOutcome;
 use crate::page::Page;
-use crate::trouble::Trouble;
+use crate::trouble::PageError;
 use crate::visit::{Visit, decoded, encoded};
 
 /// No collection has such a name.
 const NEW: &str = "~new";
 
-pub(super) async fn show(visit: &Visit, rest: &[&str]) -> Result<Page, Trouble> {
+pub(super) async fn show(visit: &Visit, rest: &[&str]) -> Result<Page, PageError> {
     match rest {
         [] => list::show(visit).await,
         [NEW] => edit::new_page(visit).await,
         [collection] => collection::show(visit, &decoded(collection)?).await,
-        [collection, job] => job::show(visit, &Place::of(collection, job)?).await,
-        [collection, job, "edit"] => edit::show(visit, &Place::of(collection, job)?).await,
-        _ => Err(Trouble::NotFound),
+        [collection, job] => job::show(visit, &JobAddress::of(collection, job)?).await,
+        [collection, job, "edit"] => edit::show(visit, &JobAddress::of(collection, job)?).await,
+        _ => Err(PageError::NotFound),
     }
 }
 
-pub(super) async fn act(visit: &Visit, rest: &[&str]) -> Result<Acted, Trouble> {
+pub(super) async fn act(visit: &Visit, rest: &[&str]) -> Result<FormOutcome, PageError> {
     match rest {
         [] => collection::make(visit).await,
         [NEW] => edit::act(visit, None).await,
         [collection, what] => collection::act(visit, &decoded(collection)?, what).await,
-        [collection, job, "edit"] => edit::act(visit, Some(&Place::of(collection, job)?)).await,
-        [collection, job, what] => job::act(visit, &Place::of(collection, job)?, what).await,
-        _ => Err(Trouble::NotFound),
+        [collection, job, "edit"] => edit::act(visit, Some(&JobAddress::of(collection, job)?)).await,
+        [collection, job, what] => job::act(visit, &JobAddress::of(collection, job)?, what).await,
+        _ => Err(PageError::NotFound),
     }
 }
 
 /// A job: where it is.
-struct Place {
+struct JobAddress {
     collection: String,
     job: String,
 }
 
-impl Place {
-    fn of(collection: &str, job: &str) -> Result<Place, Trouble> {
-        Ok(Place { collection: decoded(collection)?, job: decoded(job)? })
+impl JobAddress {
+    fn of(collection: &str, job: &str) -> Result<JobAddress, PageError> {
+        Ok(JobAddress { collection: decoded(collection)?, job: decoded(job)? })
     }
 
     fn api(&self) -> String {
@@ -73,20 +73,20 @@ fn collection_address(name: &str) -> String {
 }
 
 #[derive(Debug, Deserialize)]
-struct Collections {
-    items: Vec<Collection>,
+struct CollectionList {
+    items: Vec<CollectionDocument>,
 }
 
 /// A collection as the API shows it.
 #[derive(Debug, Deserialize)]
-struct Collection {
+struct CollectionDocument {
     /// How it is named in paths.
     collection: String,
     jobs: u64,
     properties: Value,
 }
 
-impl Collection {
+impl CollectionDocument {
     fn state(&self) -> &str {
         self.properties.get("state").and_then(Value::as_str).unwrap_or_default()
     }
@@ -98,21 +98,21 @@ impl Collection {
 
 #[derive(Debug, Deserialize)]
 struct JobPage {
-    items: Vec<Job>,
+    items: Vec<JobDocument>,
     next: Option<String>,
 }
 
 /// A job as the API shows it.
 #[derive(Debug, Deserialize)]
-struct Job {
+struct JobDocument {
     name: String,
     collection: String,
     properties: Value,
 }
 
-impl Job {
-    fn place(&self) -> Place {
-        Place { collection: self.collection.clone(), job: self.name.clone() }
+impl JobDocument {
+    fn place(&self) -> JobAddress {
+        JobAddress { collection: self.collection.clone(), job: self.name.clone() }
     }
 
     fn state(&self) -> &str {
@@ -130,14 +130,14 @@ impl Job {
 
 #[derive(Debug, Deserialize)]
 struct AttemptPage {
-    items: Vec<Attempt>,
+    items: Vec<HistoryAttempt>,
     next: Option<String>,
 }
 
 /// An attempt of the history.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Attempt {
+struct HistoryAttempt {
     start_time: Time,
     end_time: Time,
     expected_execution_time: Time,
@@ -151,7 +151,7 @@ struct Attempt {
     by_hand: bool,
 }
 
-impl Attempt {
+impl HistoryAttempt {
     /// How long after its time it began.
     fn late_ms(&self) -> f64 {
         (self.start_time.0.0 - self.expected_execution_time.0.0) as f64
@@ -168,11 +168,11 @@ impl Attempt {
 struct Firings {
     occurrences: Vec<Time>,
     #[serde(default)]
-    clock_changes: Vec<ClockChange>,
+    clock_changes: Vec<ClockChangeView>,
 }
 
 #[derive(Debug, Deserialize)]
-struct ClockChange {
+struct ClockChangeView {
     occurrence: Time,
     change: String,
 }

@@ -10,11 +10,11 @@ use api_types::{
 };
 use maud::{Markup, html};
 
-use crate::page::{Page, Place};
+use crate::page::{NavSection, Page};
 use crate::pages::services;
 use crate::pieces;
-use crate::pieces::chart::{self, Line};
-use crate::trouble::Trouble;
+use crate::pieces::chart::{self, ChartLine};
+use crate::trouble::PageError;
 use crate::visit::{Visit, encoded};
 
 /// Stretches that a chart has room for at least; with time it shows all that is known, fifteen minutes.
@@ -25,10 +25,10 @@ struct Partitions {
     items: Vec<PartitionView>,
 }
 
-pub(super) async fn show(visit: &Visit) -> Result<Page, Trouble> {
+pub(super) async fn show(visit: &Visit) -> Result<Page, PageError> {
     let overview: OverviewView = visit.get("/v1/overview").await?;
     let cluster: ClusterView = visit.get("/v1/cluster").await?;
-    let page = Page::new("Overview", Place::Overview);
+    let page = Page::new("Overview", NavSection::Overview);
     if let Some(region) = overview.region.as_ref().filter(|region| region.role != "active") {
         return Ok(page
             .live("standing-by", standing_by(region))
@@ -120,7 +120,7 @@ fn figure(name: &str, content: Markup) -> Markup {
 }
 
 fn charts(series: &SeriesView) -> Markup {
-    let line = |name, class, values: Vec<Option<f64>>| Line { name, class, values: padded(values) };
+    let line = |name, class, values: Vec<Option<f64>>| ChartLine { name, class, values: padded(values) };
     let some = |values: &[f64]| values.iter().copied().map(Some).collect::<Vec<_>>();
     let shown = series.accepted.len().max(STRETCHES_MIN);
     let unfinished = series.unfinished.iter().map(|count| Some(*count as f64)).collect();

@@ -5,9 +5,9 @@ use maud::{Markup, html};
 use types::RunStatus;
 
 use super::run::{decisions, run_path};
-use crate::page::{Page, Place};
+use crate::page::{NavSection, Page};
 use crate::pieces;
-use crate::trouble::Trouble;
+use crate::trouble::PageError;
 use crate::visit::{Visit, encoded, place};
 
 /// Runs on a page: each is asked for in full.
@@ -16,7 +16,7 @@ const ROWS: usize = 20;
 const SORTED_MAX: usize = 1000;
 
 /// A stretch of the parked runs.
-struct Stretch {
+struct ParkedPage {
     runs: Vec<RunSummary>,
     total: usize,
     /// Whether there are more than were put in order.
@@ -24,26 +24,26 @@ struct Stretch {
     first: usize,
 }
 
-pub(super) async fn show(visit: &Visit) -> Result<Page, Trouble> {
-    let first = visit.asked("after").and_then(|after| after.parse().ok()).unwrap_or(0);
+pub(super) async fn show(visit: &Visit) -> Result<Page, PageError> {
+    let first = visit.query_value("after").and_then(|after| after.parse().ok()).unwrap_or(0);
     let found: RunPage = visit.get(&format!("/v1/parked?limit={SORTED_MAX}")).await?;
-    let stretch = Stretch::of(found, first);
+    let stretch = ParkedPage::of(found, first);
     let mut runs: Vec<RunDetail> = Vec::new();
     for run in &stretch.runs {
         // One that somebody has decided on meanwhile is not shown.
         let found: Option<RunDetail> = visit.find(&format!("/v1/runs/{}", encoded(&run.id))).await?;
         runs.extend(found.filter(|run| run.summary.status == RunStatus::Parked));
     }
-    Ok(Page::new("Parked", Place::Parked).part(toolbar()).live("parked", content(&stretch, &runs)))
+    Ok(Page::new("Parked", NavSection::Parked).part(toolbar()).live("parked", content(&stretch, &runs)))
 }
 
-impl Stretch {
-    fn of(found: RunPage, first: usize) -> Stretch {
+impl ParkedPage {
+    fn of(found: RunPage, first: usize) -> ParkedPage {
         let mut runs = found.items;
         runs.sort_by(|a, b| (a.accepted_at, &a.id).cmp(&(b.accepted_at, &b.id)));
         let (total, at_least) = (runs.len(), found.next.is_some());
         let runs = runs.into_iter().skip(first).take(ROWS).collect();
-        Stretch { runs, total, at_least, first }
+        ParkedPage { runs, total, at_least, first }
     }
 }
 
@@ -60,7 +60,7 @@ fn toolbar() -> Markup {
     }
 }
 
-fn content(stretch: &Stretch, runs: &[RunDetail]) -> Markup {
+fn content(stretch: &ParkedPage, runs: &[RunDetail]) -> Markup {
     if stretch.total == 0 {
         return pieces::empty(
             "Nothing waits for a person",
@@ -136,12 +136,12 @@ mod tests {
             RunPage { items, next: None }
         };
         let ids = |first| {
-            let stretch = Stretch::of(found(), first);
+            let stretch = ParkedPage::of(found(), first);
             (stretch.runs.first().unwrap().id.clone(), stretch.runs.last().unwrap().id.clone())
         };
         assert_eq!(ids(0), ("r-0".to_owned(), "r-19".to_owned()));
         assert_eq!(ids(40), ("r-40".to_owned(), "r-49".to_owned()));
-        let shown = content(&Stretch::of(found(), 20), &[]).into_string();
+        let shown = content(&ParkedPage::of(found(), 20), &[]).into_string();
         assert!(shown.contains("/ui/parked?after=40") && shown.contains("/ui/parked?after=0"), "{shown}");
     }
 

@@ -14,15 +14,15 @@ use crate::Asking;
 use crate::visit::Visit;
 
 /// What was sent to the API: the method, the path with its query, and the body.
-pub(super) type Sent = (String, String, Value);
+pub(super) type SentRequest = (String, String, Value);
 
 /// A visit at a place, with a form when there are fields, and what it has sent so far. The API answers with a status and
 /// a document; the version of a document is its member `version`.
 pub(super) fn visit(
     at: &str,
     fields: &[(&str, &str)],
-    api: impl Fn(&Sent) -> (u16, Value) + Send + Sync + 'static,
-) -> (Visit, Arc<Mutex<Vec<Sent>>>) {
+    api: impl Fn(&SentRequest) -> (u16, Value) + Send + Sync + 'static,
+) -> (Visit, Arc<Mutex<Vec<SentRequest>>>) {
     let sent = Arc::new(Mutex::new(Vec::new()));
     let log = Arc::clone(&sent);
     let ask = move |request: Request<Bytes>| -> Asking {

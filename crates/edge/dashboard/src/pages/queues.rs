@@ -8,23 +8,23 @@ mod topic;
 use api_types::{CountsView, NamePage, QueueView, TopicView};
 use maud::{Markup, html};
 
-use self::settings::Kind;
-use super::Acted;
-use crate::page::{Page, Place};
+use self::settings::EntityKind;
+use super::FormOutcome;
+use crate::page::{NavSection, Page};
 use crate::pieces;
-use crate::trouble::Trouble;
+use crate::trouble::PageError;
 use crate::visit::{Visit, decoded, encoded, place};
 
 const ROWS: usize = 100;
 
 /// A queue or a subscription: where it is.
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum At {
+enum QueueAddress {
     Queue(String),
     Subscription { topic: String, name: String },
 }
 
-impl At {
+impl QueueAddress {
     fn api(&self) -> String {
         self.below("/v1")
     }
@@ -35,8 +35,8 @@ impl At {
 
     fn below(&self, root: &str) -> String {
         match self {
-            At::Queue(name) => format!("{root}/queues/{}", encoded(name)),
-            At::Subscription { topic, name } => {
+            QueueAddress::Queue(name) => format!("{root}/queues/{}", encoded(name)),
+            QueueAddress::Subscription { topic, name } => {
                 format!("{root}/topics/{}/subscriptions/{}", encoded(topic), encoded(name))
             }
         }
@@ -44,67 +44,70 @@ impl At {
 
     fn title(&self) -> String {
         match self {
-            At::Queue(name) => name.clone(),
-            At::Subscription { topic, name } => format!("{topic}/{name}"),
+            QueueAddress::Queue(name) => name.clone(),
+            QueueAddress::Subscription { topic, name } => format!("{topic}/{name}"),
         }
     }
 }
 
-pub(super) async fn show(visit: &Visit, rest: &[&str]) -> Result<Page, Trouble> {
+pub(super) async fn show(visit: &Visit, rest: &[&str]) -> Result<Page, PageError> {
     match rest {
         [] => list(visit).await,
-        [name] => queue::show(visit, &At::Queue(decoded(name)?)).await,
-        _ => Err(Trouble::NotFound),
+        [name] => queue::show(visit, &QueueAddress::Queue(decoded(name)?)).await,
+        _ => Err(PageError::NotFound),
     }
 }
 
-pub(super) async fn show_topic(visit: &Visit, rest: &[&str]) -> Result<Page, Trouble> {
+pub(super) async fn show_topic(visit: &Visit, rest: &[&str]) -> Result<Page, PageError> {
     match rest {
         [topic] => topic::show(visit, &decoded(topic)?).await,
         [topic, "subscriptions", name] => {
-            queue::show(visit, &At::Subscription { topic: decoded(topic)?, name: decoded(name)? }).await
+            queue::show(visit, &QueueAddress::Subscription { topic: decoded(topic)?, name: decoded(name)? })
+                .await
         }
-        _ => Err(Trouble::NotFound),
+        _ => Err(PageError::NotFound),
     }
 }
 
-pub(super) async fn act(visit: &Visit, rest: &[&str]) -> Result<Acted, Trouble> {
+pub(super) async fn act(visit: &Visit, rest: &[&str]) -> Result<FormOutcome, PageError> {
     match rest {
         [] => make(visit).await,
-        [name, what] => queue::act(visit, &At::Queue(decoded(name)?), what).await,
-        _ => Err(Trouble::NotFound),
+        [name, what] => queue::act(visit, &QueueAddress::Queue(decoded(name)?), what).await,
+        _ => Err(PageError::NotFound),
     }
 }
 
-pub(super) async fn act_topic(visit: &Visit, rest: &[&str]) -> Result<Acted, Trouble> {
+pub(super) async fn act_topic(visit: &Visit, rest: &[&str]) -> Result<FormOutcome, PageError> {
     match rest {
         [topic, what] => topic::act(visit, &decoded(topic)?, what).await,
         [topic, "subscriptions", name, what] => {
-            let at = At::Subscription { topic: decoded(topic)?, name: decoded(name)? };
+            let at = QueueAddress::Subscription { topic: decoded(topic)?, name: decoded(name)? };
             queue::act(visit, &at, what).await
         }
-        _ => Err(Trouble::NotFound),
+        _ => Err(PageError::NotFound),
     }
 }
 
 /// Makes a queue or a topic, whichever form was sent.
-async fn make(visit: &Visit) -> Result<Acted, Trouble> {
+async fn make(visit: &Visit) -> Result<FormOutcome, PageError> {
     let (kind, root) = if visit.field("kind").as_deref() == Some("topic") {
-        (Kind::Topic, "topics")
+        (EntityKind::Topic, "topics")
     } else {
-        (Kind::Queue, "queues")
+        (EntityKind::Queue, "queues")
     };
     match settings::make(visit, kind, root).await? {
-        Ok((name, said)) => Ok(Acted::Done { to: format!("/ui/{root}/{}", encoded(&name)), said }),
-        Err(form) => Ok(Acted::Again(Page::new("Queues and topics", Place::Queues).part(form))),
+        Ok((name, said)) => {
+            Ok(FormOutcome::Done { to: format!("/ui/{root}/{}", encoded(&name)), message: said })
+        }
+        Err(form) => Ok(FormOutcome::Invalid(Page::new("Queues and topics", NavSection::Queues).part(form))),
     }
 }
 
-async fn list(visit: &Visit) -> Result<Page, Trouble> {
+async fn list(visit: &Visit) -> Result<Page, PageError> {
     let asked = |root: &str, after: Option<String>| {
         place(&format!("/v1/{root}"), [("after", after), ("limit", Some(ROWS.to_string()))])
     };
-    let (after, topics_after) = (visit.asked("after"), visit.asked("topics_after"));
+    let (after, topics_after) = (visit.query_value("after"), visit.query_value("topics_after"));
     let queues: NamePage<QueueView> = visit.get(&asked("queues", after.clone())).await?;
     let topics: NamePage<TopicView> = visit.get(&asked("topics", topics_after.clone())).await?;
     let mut subscribed = Vec::new();
@@ -117,7 +120,7 @@ async fn list(visit: &Visit) -> Result<Page, Trouble> {
     let next = queues.next.clone().map(|next| at(Some(next), topics_after.clone()));
     let next_topics = topics.next.clone().map(|next| at(after.clone(), Some(next)));
     let first = (after.is_some() || topics_after.is_some()).then(|| at(None, None));
-    Ok(Page::new("Queues and topics", Place::Queues)
+    Ok(Page::new("Queues and topics", NavSection::Queues)
         .live(
             "queues",
             html! {
@@ -130,8 +133,8 @@ async fn list(visit: &Visit) -> Result<Page, Trouble> {
             },
         )
         .part(html! {
-            details #new-queue { summary { "New queue" } (settings::fresh(Kind::Queue, "/ui/queues")) }
-            details #new-topic { summary { "New topic" } (settings::fresh(Kind::Topic, "/ui/queues")) }
+            details #new-queue { summary { "New queue" } (settings::fresh(EntityKind::Queue, "/ui/queues")) }
+            details #new-topic { summary { "New topic" } (settings::fresh(EntityKind::Topic, "/ui/queues")) }
         }))
 }
 
@@ -145,7 +148,7 @@ fn queue_table(queues: &[QueueView]) -> Markup {
             table {
                 thead { tr { th { "Queue" } (count_heads()) th { "Settings" } } }
                 tbody {
-                    @for queue in queues { (row(&At::Queue(queue.name.clone()), &queue.name, queue)) }
+                    @for queue in queues { (row(&QueueAddress::Queue(queue.name.clone()), &queue.name, queue)) }
                 }
             }
         }
@@ -182,7 +185,7 @@ fn topic_table(topics: &[TopicView], subscribed: &[NamePage<QueueView>]) -> Mark
 
 fn subscription_row(topic: &str, queue: &QueueView) -> Markup {
     row(
-        &At::Subscription { topic: topic.to_owned(), name: queue.name.clone() },
+        &QueueAddress::Subscription { topic: topic.to_owned(), name: queue.name.clone() },
         &format!("↳ {}", queue.name),
         queue,
     )
@@ -192,7 +195,7 @@ fn count_heads() -> Markup {
     html! { th.number { "Ready" } th.number { "Locked" } th.number { "Scheduled" } th.number { "Dead" } th.number { "Size" } }
 }
 
-fn row(at: &At, name: &str, queue: &QueueView) -> Markup {
+fn row(at: &QueueAddress, name: &str, queue: &QueueView) -> Markup {
     let CountsView { ready, locked, scheduled, dead, bytes } = queue.counts;
     html! {
         tr {

@@ -16,59 +16,59 @@ use maud::{Markup, html};
 use serde::Deserialize;
 use types::{RunStatus, Timestamp};
 
-use crate::page::{Page, Place};
-use crate::pages::Acted;
+use crate::page::{NavSection, Page};
+use crate::pages::FormOutcome;
 use crate::pieces;
-use crate::trouble::Trouble;
+use crate::trouble::PageError;
 use crate::visit::{Visit, decoded, encoded, place};
 
-use decisions::Typed;
+use decisions::DecisionForm;
 
 /// The workflow of every occurrence of a job.
 pub(super) const JOB: &str = "job";
 
 /// The page of a run.
-pub(super) async fn show(visit: &Visit, id: &str) -> Result<Page, Trouble> {
+pub(super) async fn show(visit: &Visit, id: &str) -> Result<Page, PageError> {
     let run = find(visit, &decoded(id)?).await?;
     Ok(page(&run, now(), None))
 }
 
 /// The page of a step.
-pub(super) async fn show_step(visit: &Visit, id: &str, name: &str) -> Result<Page, Trouble> {
+pub(super) async fn show_step(visit: &Visit, id: &str, name: &str) -> Result<Page, PageError> {
     let run = find(visit, &decoded(id)?).await?;
     step::page(visit, &run, &decoded(name)?).await
 }
 
 /// A run as the API has it.
-pub(crate) async fn raw(visit: &Visit, id: &str) -> Result<Bytes, Trouble> {
+pub(crate) async fn raw(visit: &Visit, id: &str) -> Result<Bytes, PageError> {
     visit.call(Method::GET, &format!("/v1/runs/{}", encoded(&decoded(id)?)), Bytes::new(), "").await
 }
 
 /// A form of a run's page.
-pub(super) async fn act(visit: &Visit, id: &str, what: &str) -> Result<Acted, Trouble> {
+pub(super) async fn act(visit: &Visit, id: &str, what: &str) -> Result<FormOutcome, PageError> {
     let id = decoded(id)?;
     match what {
         "cancel" => {
             let path = format!("/v1/runs/{}/cancel", encoded(&id));
             visit.send(Method::POST, &path, &serde_json::Value::Null).await?;
-            Ok(Acted::Done { to: run_path(&id), said: "It is turning back.".to_owned() })
+            Ok(FormOutcome::Done { to: run_path(&id), message: "It is turning back.".to_owned() })
         }
         "decide" => match decisions::decide(visit, &id).await? {
             Ok(said) => {
                 let is_listed = visit.field("back").as_deref() == Some("parked");
                 let to = if is_listed { "/ui/parked".to_owned() } else { run_path(&id) };
-                Ok(Acted::Done { to, said })
+                Ok(FormOutcome::Done { to, message: said })
             }
             Err(typed) => {
                 let run = find(visit, &id).await?;
-                Ok(Acted::Again(page(&run, now(), Some(&typed))))
+                Ok(FormOutcome::Invalid(page(&run, now(), Some(&typed))))
             }
         },
-        _ => Err(Trouble::NotFound),
+        _ => Err(PageError::NotFound),
     }
 }
 
-async fn find(visit: &Visit, id: &str) -> Result<RunDetail, Trouble> {
+async fn find(visit: &Visit, id: &str) -> Result<RunDetail, PageError> {
     visit.get(&format!("/v1/runs/{}", encoded(id))).await
 }
 
@@ -93,8 +93,8 @@ pub(super) fn now() -> Timestamp {
     Timestamp(i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
 }
 
-fn page(run: &RunDetail, now: Timestamp, typed: Option<&Typed>) -> Page {
-    Page::new(&format!("Run {}", run.summary.id), Place::Runs)
+fn page(run: &RunDetail, now: Timestamp, typed: Option<&DecisionForm>) -> Page {
+    Page::new(&format!("Run {}", run.summary.id), NavSection::Runs)
         .live("standing", standing(run))
         .live("deciding", deciding(run, typed))
         .live("waterfall", drawing::draw(run, now))
@@ -138,19 +138,19 @@ fn origin(run: &RunDetail) -> Markup {
 }
 
 /// The job that a run is an occurrence of.
-struct Job {
+struct JobLink {
     /// As paths name it.
     collection: String,
     name: String,
 }
 
-impl Job {
+impl JobLink {
     fn path(&self) -> String {
         format!("/ui/jobs/{}/{}", encoded(&self.collection), encoded(&self.name))
     }
 }
 
-fn job_of(run: &RunDetail) -> Option<Job> {
+fn job_of(run: &RunDetail) -> Option<JobLink> {
     #[derive(Deserialize)]
     struct Occurrence {
         collection: String,
@@ -160,7 +160,7 @@ fn job_of(run: &RunDetail) -> Option<Job> {
     let Occurrence { collection, job } = serde_json::from_str(request.get()).ok()?;
     let native = collection.strip_prefix("00000000-0000-0000-0000-000000000000/default/");
     let collection = native.map_or_else(|| collection.replace('/', "~"), str::to_owned);
-    Some(Job { collection, name: job })
+    Some(JobLink { collection, name: job })
 }
 
 fn actions(run: &RunDetail) -> Markup {
@@ -179,7 +179,7 @@ fn actions(run: &RunDetail) -> Markup {
     }
 }
 
-fn deciding(run: &RunDetail, typed: Option<&Typed>) -> Markup {
+fn deciding(run: &RunDetail, typed: Option<&DecisionForm>) -> Markup {
     html! {
         @if let Some(problem) = typed.and_then(|typed| typed.problem.as_ref()) { (pieces::problem(problem)) }
         @if run.summary.status == RunStatus::Parked {

@@ -5,9 +5,9 @@ use maud::{Markup, html};
 use types::Timestamp;
 
 use super::run::{JOB, now, run_path};
-use crate::page::{Page, Place};
+use crate::page::{NavSection, Page};
 use crate::pieces;
-use crate::trouble::Trouble;
+use crate::trouble::PageError;
 use crate::visit::{Visit, encoded, place};
 
 const STATUSES: [(&str, &str); 8] = [
@@ -44,22 +44,24 @@ struct Search {
 impl Search {
     fn of(visit: &Visit) -> Search {
         Search {
-            id: visit.asked("id").map(|id| id.trim().to_owned()),
-            workflow: visit.asked("workflow"),
-            status: visit.asked("status"),
-            key: visit.asked("key"),
-            within: visit.asked("within"),
-            from: visit.asked("from"),
-            to: visit.asked("to"),
-            cursor: visit.asked("cursor"),
+            id: visit.query_value("id").map(|id| id.trim().to_owned()),
+            workflow: visit.query_value("workflow"),
+            status: visit.query_value("status"),
+            key: visit.query_value("key"),
+            within: visit.query_value("within"),
+            from: visit.query_value("from"),
+            to: visit.query_value("to"),
+            cursor: visit.query_value("cursor"),
         }
     }
 
     /// The query as the API has it. What counts from now gets its start here, so that a next page has the same.
-    fn query(&self, now: Timestamp) -> Result<Vec<(&'static str, Option<String>)>, Trouble> {
+    fn query(&self, now: Timestamp) -> Result<Vec<(&'static str, Option<String>)>, PageError> {
         let within = self.within.as_deref().map(|asked| {
             let found = WITHIN.iter().find(|(word, _, _)| *word == asked);
-            found.map(|(_, _, ms)| *ms).ok_or_else(|| Trouble::Form(format!("within: there is no '{asked}'")))
+            found
+                .map(|(_, _, ms)| *ms)
+                .ok_or_else(|| PageError::Form(format!("within: there is no '{asked}'")))
         });
         let from = match within.transpose()? {
             Some(ms) if ms > 0 => Some(Time(Timestamp(now.0 - ms)).to_string()),
@@ -83,23 +85,24 @@ impl Search {
 }
 
 /// A moment as a field for it gives it: in UTC, perhaps without seconds.
-fn moment(field: &str, text: &str) -> Result<String, Trouble> {
+fn moment(field: &str, text: &str) -> Result<String, PageError> {
     let found = Time::parse_any(text);
-    found.map(|at| at.to_string()).map_err(|why| Trouble::Form(format!("{field}: {why}")))
+    found.map(|at| at.to_string()).map_err(|why| PageError::Form(format!("{field}: {why}")))
 }
 
-pub(super) async fn list(visit: &Visit) -> Result<Page, Trouble> {
+pub(super) async fn list(visit: &Visit) -> Result<Page, PageError> {
     let search = Search::of(visit);
     let workflows: WorkflowList = visit.get("/v1/workflows").await?;
     let names: Vec<String> = workflows.items.into_iter().map(|workflow| workflow.name).collect();
-    let shown =
-        |content: Markup| Page::new("Runs", Place::Runs).part(form(&search, &names)).live("runs", content);
+    let shown = |content: Markup| {
+        Page::new("Runs", NavSection::Runs).part(form(&search, &names)).live("runs", content)
+    };
     if let Some(id) = &search.id {
         let path = format!("/v1/runs/{}", encoded(id));
         return match visit.find::<serde_json::Value>(&path).await {
-            Ok(Some(_)) => Err(Trouble::Moved(run_path(id))),
+            Ok(Some(_)) => Err(PageError::Moved(run_path(id))),
             Ok(None) => Ok(shown(nothing_with(id))),
-            Err(Trouble::Problem(problem)) => Ok(shown(pieces::problem(&problem))),
+            Err(PageError::Problem(problem)) => Ok(shown(pieces::problem(&problem))),
             Err(trouble) => Err(trouble),
         };
     }
@@ -111,7 +114,7 @@ pub(super) async fn list(visit: &Visit) -> Result<Page, Trouble> {
     let found = visit.get(&place("/v1/runs", query.clone().into_iter().chain(more))).await;
     match found {
         Ok(page) => Ok(shown(content(&search, &query, &page))),
-        Err(Trouble::Problem(problem)) if problem.status == 400 => Ok(shown(pieces::problem(&problem))),
+        Err(PageError::Problem(problem)) if problem.status == 400 => Ok(shown(pieces::problem(&problem))),
         Err(trouble) => Err(trouble),
     }
 }

@@ -7,10 +7,10 @@ use api_types::{ByHandView, ServiceRequest, ServiceView};
 use http::Method;
 use maud::{Markup, html};
 
-use crate::page::{Page, Place};
-use crate::pages::Acted;
+use crate::page::{NavSection, Page};
+use crate::pages::FormOutcome;
 use crate::pieces;
-use crate::trouble::Trouble;
+use crate::trouble::PageError;
 use crate::visit::{Visit, decoded, encoded};
 
 const BREAKERS: [(&str, &str); 3] = [
@@ -20,48 +20,48 @@ const BREAKERS: [(&str, &str); 3] = [
 ];
 
 #[derive(serde::Deserialize)]
-struct Items {
+struct ServiceList {
     items: Vec<ServiceView>,
 }
 
-pub(super) async fn list(visit: &Visit) -> Result<Page, Trouble> {
-    let Items { items } = visit.get("/v1/services").await?;
-    Ok(Page::new("Services", Place::Services).live("services", table(&items)))
+pub(super) async fn list(visit: &Visit) -> Result<Page, PageError> {
+    let ServiceList { items } = visit.get("/v1/services").await?;
+    Ok(Page::new("Services", NavSection::Services).live("services", table(&items)))
 }
 
-pub(super) async fn show(visit: &Visit, part: &str) -> Result<Page, Trouble> {
+pub(super) async fn show(visit: &Visit, part: &str) -> Result<Page, PageError> {
     let service: ServiceView = visit.get(&api_path(&decoded(part)?)).await?;
-    let draft = Draft::of(service.by_hand.as_ref());
+    let draft = OverrideForm::of(service.by_hand.as_ref());
     Ok(page(&service, &draft, None))
 }
 
 /// Takes the form of a service's page, and the buttons of the list.
-pub(super) async fn act(visit: &Visit, part: &str) -> Result<Acted, Trouble> {
+pub(super) async fn act(visit: &Visit, part: &str) -> Result<FormOutcome, PageError> {
     let name = decoded(part)?;
     let service: ServiceView = visit.get(&api_path(&name)).await?;
-    let draft = Draft::of(service.by_hand.as_ref()).with(&visit.filled());
+    let draft = OverrideForm::of(service.by_hand.as_ref()).with(&visit.all_fields());
     let sent = match draft.read() {
         Ok(said) => visit.send(Method::PUT, &api_path(&name), &said).await,
         Err(trouble) => Err(trouble),
     };
     match sent {
-        Ok(_) => Ok(Acted::Done { to: "/ui/services".to_owned(), said: draft.done() }),
-        Err(Trouble::SignIn) => Err(Trouble::SignIn),
-        Err(trouble) => Ok(Acted::Again(page(&service, &draft, Some(&trouble)))),
+        Ok(_) => Ok(FormOutcome::Done { to: "/ui/services".to_owned(), message: draft.done() }),
+        Err(PageError::SignIn) => Err(PageError::SignIn),
+        Err(trouble) => Ok(FormOutcome::Invalid(page(&service, &draft, Some(&trouble)))),
     }
 }
 
 /// What is filled in, as it is typed.
-struct Draft {
+struct OverrideForm {
     breaker: String,
     limit: String,
     note: String,
 }
 
-impl Draft {
+impl OverrideForm {
     /// What is said now.
-    fn of(said: Option<&ByHandView>) -> Draft {
-        Draft {
+    fn of(said: Option<&ByHandView>) -> OverrideForm {
+        OverrideForm {
             breaker: said.map_or_else(|| "auto".to_owned(), |said| said.breaker.clone()),
             limit: said.and_then(|said| said.limit).map(|limit| limit.to_string()).unwrap_or_default(),
             note: said.and_then(|said| said.note.clone()).unwrap_or_default(),
@@ -69,23 +69,23 @@ impl Draft {
     }
 
     /// The same with the fields that were sent, be they empty or not; what was not sent stays.
-    fn with(self, filled: &[(String, String)]) -> Draft {
+    fn with(self, filled: &[(String, String)]) -> OverrideForm {
         let sent = |name: &str, before: String| {
             let found = filled.iter().find(|(field, _)| field == name);
             found.map_or(before, |(_, text)| text.trim().to_owned())
         };
-        Draft {
+        OverrideForm {
             breaker: sent("breaker", self.breaker),
             limit: sent("limit", self.limit),
             note: sent("note", self.note),
         }
     }
 
-    fn read(&self) -> Result<ServiceRequest, Trouble> {
+    fn read(&self) -> Result<ServiceRequest, PageError> {
         let limit = match self.limit.as_str() {
             "" => None,
             text => Some(text.parse().map_err(|_| {
-                Trouble::Form(format!("limit: '{text}' is not a number of calls; leave it empty for none"))
+                PageError::Form(format!("limit: '{text}' is not a number of calls; leave it empty for none"))
             })?),
         };
         let note = Some(self.note.clone()).filter(|note| !note.is_empty());
@@ -195,7 +195,7 @@ fn by_hand(service: &ServiceView) -> Markup {
     let said = service.by_hand.as_ref();
     let open = format!("Hold {} open? Its calls wait, and none fails, until you let them go.", name(service));
     html! {
-        @if let Some(said) = said { p.said { (words_of(said)) } }
+        @if let Some(said) = said { p.said { (describe_override(said)) } }
         div.row.tight {
             @if said.is_none_or(|said| said.breaker != "open") {
                 (pieces::button(&address(service), "Hold open", Some(&open), &[("breaker", "open")]))
@@ -208,7 +208,7 @@ fn by_hand(service: &ServiceView) -> Markup {
     }
 }
 
-fn words_of(said: &ByHandView) -> Markup {
+fn describe_override(said: &ByHandView) -> Markup {
     html! {
         @if said.breaker != "auto" { (said.breaker) " " }
         @if let Some(limit) = said.limit { "at most " (limit) " at once " }
@@ -217,8 +217,8 @@ fn words_of(said: &ByHandView) -> Markup {
     }
 }
 
-fn page(service: &ServiceView, draft: &Draft, trouble: Option<&Trouble>) -> Page {
-    Page::new(name(service), Place::Services)
+fn page(service: &ServiceView, draft: &OverrideForm, trouble: Option<&PageError>) -> Page {
+    Page::new(name(service), NavSection::Services)
         .live("service", facts(service))
         .part(form(service, draft, trouble))
         .part(html! { p { a href="/ui/services" { "All services" } } })
@@ -237,11 +237,11 @@ fn facts(service: &ServiceView) -> Markup {
             ("p50", html! { (latency(service.p50_ms)) }),
             ("p99", html! { (latency(service.p99_ms)) }),
         ]))
-        @if let Some(said) = &service.by_hand { p { "By hand: " (words_of(said)) } }
+        @if let Some(said) = &service.by_hand { p { "By hand: " (describe_override(said)) } }
     }
 }
 
-fn form(service: &ServiceView, draft: &Draft, trouble: Option<&Trouble>) -> Markup {
+fn form(service: &ServiceView, draft: &OverrideForm, trouble: Option<&PageError>) -> Markup {
     let breaker = "What you choose stays in force, after restarts too, until you choose again.";
     let (limit, note) = ("Empty: what the workflows say.", "Why, for whoever looks at it later.");
     html! {

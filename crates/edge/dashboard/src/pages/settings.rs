@@ -4,14 +4,14 @@ use api_types::{SettingView, SettingsView, TokenView};
 use maud::{Markup, html};
 use serde_json::Value;
 
-use crate::page::{Page, Place};
+use crate::page::{NavSection, Page};
 use crate::pieces;
-use crate::trouble::Trouble;
+use crate::trouble::PageError;
 use crate::visit::Visit;
 
-pub(super) async fn show(visit: &Visit) -> Result<Page, Trouble> {
+pub(super) async fn show(visit: &Visit) -> Result<Page, PageError> {
     let settings: SettingsView = visit.get("/v1/settings").await?;
-    Ok(Page::new("Settings", Place::Settings).part(content(&settings)))
+    Ok(Page::new("Settings", NavSection::Settings).part(content(&settings)))
 }
 
 fn content(settings: &SettingsView) -> Markup {

@@ -16,10 +16,10 @@ use serde_json::Value;
 
 pub(super) use versions::difference;
 
-use super::Acted;
-use crate::page::{Page, Place};
+use super::FormOutcome;
+use crate::page::{NavSection, Page};
 use crate::pieces;
-use crate::trouble::Trouble;
+use crate::trouble::PageError;
 use crate::visit::{Visit, decoded, encoded, place};
 
 /// Runs that are counted by their status: those under way first, then the newest that have ended.
@@ -29,7 +29,7 @@ const NEW: &str = "~new";
 /// Workflows whose runs are counted in the list; each costs a look at the runs every second.
 const COUNTED_MAX: usize = 12;
 
-pub(super) async fn show(visit: &Visit, rest: &[&str]) -> Result<Page, Trouble> {
+pub(super) async fn show(visit: &Visit, rest: &[&str]) -> Result<Page, PageError> {
     match rest {
         [] => list(visit).await,
         [NEW] => Ok(edit::new_page()),
@@ -37,11 +37,11 @@ pub(super) async fn show(visit: &Visit, rest: &[&str]) -> Result<Page, Trouble> 
         [name, "edit"] => edit::show(visit, &decoded(name)?).await,
         [name, "start"] => start::show(visit, &decoded(name)?).await,
         [name, "versions"] => versions::show(visit, &decoded(name)?).await,
-        _ => Err(Trouble::NotFound),
+        _ => Err(PageError::NotFound),
     }
 }
 
-pub(super) async fn act(visit: &Visit, rest: &[&str]) -> Result<Acted, Trouble> {
+pub(super) async fn act(visit: &Visit, rest: &[&str]) -> Result<FormOutcome, PageError> {
     match rest {
         [NEW] => edit::act(visit, None).await,
         [name, "edit"] => edit::act(visit, Some(&decoded(name)?)).await,
@@ -49,12 +49,12 @@ pub(super) async fn act(visit: &Visit, rest: &[&str]) -> Result<Acted, Trouble> 
         [name, "delete"] => {
             let name = decoded(name)?;
             visit.send(Method::DELETE, &api(&name), &Value::Null).await?;
-            Ok(Acted::Done {
+            Ok(FormOutcome::Done {
                 to: "/ui/workflows".to_owned(),
-                said: format!("{name} takes no more requests."),
+                message: format!("{name} takes no more requests."),
             })
         }
-        _ => Err(Trouble::NotFound),
+        _ => Err(PageError::NotFound),
     }
 }
 
@@ -66,36 +66,36 @@ fn address(name: &str) -> String {
     format!("/ui/workflows/{}", encoded(name))
 }
 
-async fn list(visit: &Visit) -> Result<Page, Trouble> {
+async fn list(visit: &Visit) -> Result<Page, PageError> {
     let WorkflowList { items } = visit.get("/v1/workflows").await?;
     let mut counted = Vec::new();
     for workflow in items.iter().take(COUNTED_MAX) {
         counted.push(recent(visit, &workflow.name).await?);
     }
-    Ok(Page::new("Workflows", Place::Workflows)
+    Ok(Page::new("Workflows", NavSection::Workflows)
         .part(html! { p.actions { a.button.primary href={ "/ui/workflows/" (NEW) } { "New workflow" } } })
         .live("workflows", table(&items, &counted)))
 }
 
 /// How many runs have which status, of as many as are looked at.
-async fn recent(visit: &Visit, name: &str) -> Result<Recent, Trouble> {
+async fn recent(visit: &Visit, name: &str) -> Result<RecentRuns, PageError> {
     let query = [("workflow", Some(name.to_owned())), ("limit", Some(RECENT.to_string()))];
     let page: RunPage = visit.get(&place("/v1/runs", query)).await?;
     let mut counts = BTreeMap::new();
     for run in &page.items {
         *counts.entry(run.status.to_string()).or_insert(0) += 1;
     }
-    Ok(Recent { counts, more: page.next.is_some() })
+    Ok(RecentRuns { counts, more: page.next.is_some() })
 }
 
 #[derive(Default)]
-struct Recent {
+struct RecentRuns {
     counts: BTreeMap<String, usize>,
     /// Whether there are runs that were not counted.
     more: bool,
 }
 
-fn table(workflows: &[WorkflowView], counted: &[Recent]) -> Markup {
+fn table(workflows: &[WorkflowView], counted: &[RecentRuns]) -> Markup {
     if workflows.is_empty() {
         let hint =
             html! { "Make one with “New workflow”, or with " code { "sortie workflow apply FILE" } "." };
@@ -126,7 +126,7 @@ fn table(workflows: &[WorkflowView], counted: &[Recent]) -> Markup {
     }
 }
 
-fn counts(name: &str, recent: &Recent) -> Markup {
+fn counts(name: &str, recent: &RecentRuns) -> Markup {
     html! {
         @if recent.counts.is_empty() { span.quiet { "none" } }
         span.badges {
@@ -139,23 +139,23 @@ fn counts(name: &str, recent: &Recent) -> Markup {
     }
 }
 
-async fn one(visit: &Visit, name: &str) -> Result<Page, Trouble> {
+async fn one(visit: &Visit, name: &str) -> Result<Page, PageError> {
     let present: Option<WorkflowView> = visit.find(&api(name)).await?;
     let in_force = present.as_ref().map(|present| present.version);
-    let workflow = match (visit.asked("version"), present) {
+    let workflow = match (visit.query_value("version"), present) {
         (Some(version), _) => visit.get(&place(&api(name), [("version", Some(version))])).await?,
         (None, Some(present)) => present,
         (None, None) => {
             // Answers that there is no such workflow, unless its versions were kept when it was deleted.
             let _kept: WorkflowList = visit.get(&format!("{}/versions", api(name))).await?;
-            return Err(Trouble::Moved(format!("{}/versions", address(name))));
+            return Err(PageError::Moved(format!("{}/versions", address(name))));
         }
     };
     let recent = recent(visit, name).await?;
     Ok(page(&workflow, in_force, &recent))
 }
 
-fn page(workflow: &WorkflowView, in_force: Option<u32>, recent: &Recent) -> Page {
+fn page(workflow: &WorkflowView, in_force: Option<u32>, recent: &RecentRuns) -> Page {
     let name = &workflow.name;
     let route = workflow.route.as_ref().map(|route| html! { code { (route) } });
     let mut facts = vec![
@@ -165,7 +165,7 @@ fn page(workflow: &WorkflowView, in_force: Option<u32>, recent: &Recent) -> Page
     ];
     facts.extend(route.map(|route| ("Own route", route)));
     facts.push(("Runs", counts(name, recent)));
-    Page::new(name, Place::Workflows)
+    Page::new(name, NavSection::Workflows)
         .live("workflow", html! { (not_in_force(workflow, in_force)) (pieces::facts(&facts)) })
         .part(actions(name, in_force.is_some()))
         .live("steps", html! { h2 { "Steps" } (graph::drawn(&workflow.steps)) })
@@ -224,7 +224,7 @@ mod tests {
     }
 
     /// What is shown at a place, with versions 1 to 3 of which 3 is in force unless it was deleted.
-    fn shown(at: &str, is_deleted: bool) -> Result<String, Trouble> {
+    fn shown(at: &str, is_deleted: bool) -> Result<String, PageError> {
         let (visit, _) = pretend::visit(at, &[], move |(_, path, _)| match path.as_str() {
             "/v1/workflows/w" if is_deleted => refused(404, "no workflow"),
             "/v1/workflows/w" => (200, version(3)),
@@ -234,7 +234,7 @@ mod tests {
             path if path.starts_with("/v1/runs?") => (200, json!({ "items": [] })),
             _ => refused(404, "nothing"),
         });
-        let rest = visit.parts()[2..].to_vec();
+        let rest = visit.path_segments()[2..].to_vec();
         now(show(&visit, &rest)).map(|page| page.content().into_string())
     }
 
@@ -246,12 +246,12 @@ mod tests {
             let present = shown(at, false).unwrap();
             assert!(present.contains("text of 3") && !present.contains("an older one"), "{present}");
         }
-        assert!(matches!(shown("/ui/workflows/w?version=9", false), Err(Trouble::Problem(_))));
+        assert!(matches!(shown("/ui/workflows/w?version=9", false), Err(PageError::Problem(_))));
     }
 
     #[test]
     fn what_was_deleted_is_reached_by_its_versions() {
-        let Err(Trouble::Moved(to)) = shown("/ui/workflows/w", true) else { panic!("not moved") };
+        let Err(PageError::Moved(to)) = shown("/ui/workflows/w", true) else { panic!("not moved") };
         assert_eq!(to, "/ui/workflows/w/versions");
         let versions = shown(&to, true).unwrap();
         assert!(
@@ -261,7 +261,7 @@ mod tests {
         let kept = shown("/ui/workflows/w?version=2", true).unwrap();
         assert!(kept.contains("text of 2") && kept.contains("was deleted"), "{kept}");
         assert!(!kept.contains("Start a run") && !kept.contains("/delete"), "{kept}");
-        assert!(matches!(shown("/ui/workflows/other", false), Err(Trouble::Problem(_))));
+        assert!(matches!(shown("/ui/workflows/other", false), Err(PageError::Problem(_))));
     }
 
     #[test]
@@ -278,7 +278,7 @@ mod tests {
             source: None,
             schema: None,
         };
-        let recent = Recent { counts: [("parked".to_owned(), 2)].into(), more: true };
+        let recent = RecentRuns { counts: [("parked".to_owned(), 2)].into(), more: true };
         let shown = table(&[workflow], &[recent]).into_string();
         assert!(!shown.contains("<script>"), "{shown}");
         assert!(shown.contains("/ui/workflows/%3Cscript%3Ex%3C%2Fscript%3E/start"), "{shown}");

@@ -6,14 +6,14 @@ const WIDTH: f64 = 600.0;
 const HEIGHT: f64 = 120.0;
 
 /// A line of a chart: its name, its class in the style, and its values, oldest first; a gap where there is none.
-pub(crate) struct Line<'a> {
+pub(crate) struct ChartLine<'a> {
     pub name: &'a str,
     pub class: &'static str,
     pub values: Vec<Option<f64>>,
 }
 
 /// Lines over the same stretch of time, with their newest and highest values said in words.
-pub(crate) fn lines(title: &str, unit: &dyn Fn(f64) -> String, lines: &[Line<'_>]) -> Markup {
+pub(crate) fn lines(title: &str, unit: &dyn Fn(f64) -> String, lines: &[ChartLine<'_>]) -> Markup {
     let highest = lines.iter().flat_map(|line| line.values.iter().flatten()).fold(0.0_f64, |a, b| a.max(*b));
     let top = if highest > 0.0 { highest } else { 1.0 };
     html! {

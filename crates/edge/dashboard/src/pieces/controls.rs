@@ -6,19 +6,19 @@ use api_types::Problem;
 use maud::{Markup, html};
 
 /// What was filled in, by the name of the control.
-pub(crate) type Texts = BTreeMap<String, String>;
+pub(crate) type FieldValues = BTreeMap<String, String>;
 
 /// A form as it stands: what is in it, and what is wrong with it by the name of the control.
 #[derive(Default)]
 pub(crate) struct Controls {
-    texts: Texts,
+    texts: FieldValues,
     wrong: Vec<(String, String)>,
     /// What the ids of the controls begin with: forms on one page may have controls of one name.
     ids: &'static str,
 }
 
 impl Controls {
-    pub(crate) fn new(texts: Texts) -> Controls {
+    pub(crate) fn new(texts: FieldValues) -> Controls {
         Controls { texts, ..Controls::default() }
     }
 
@@ -33,7 +33,11 @@ impl Controls {
 
     /// Puts each error of a problem beside a control. `place` says which control a field of the document has; errors
     /// without one are told above the form alone, with all others.
-    pub(crate) fn blame(mut self, problem: &Problem, place: &dyn Fn(&str) -> Option<String>) -> Controls {
+    pub(crate) fn with_errors(
+        mut self,
+        problem: &Problem,
+        place: &dyn Fn(&str) -> Option<String>,
+    ) -> Controls {
         for error in &problem.errors {
             let field = error.field.as_deref().or(error.pointer.as_deref()).unwrap_or_default();
             self.wrong.extend(place(field).map(|name| (name, error.message.clone())));
@@ -122,12 +126,12 @@ impl Controls {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::trouble::Trouble;
+    use crate::trouble::PageError;
 
     #[test]
     fn a_value_that_is_no_choice_stays_chosen() {
         let chosen = |text: &str| {
-            let texts = Texts::from([("method".to_owned(), text.to_owned())]);
+            let texts = FieldValues::from([("method".to_owned(), text.to_owned())]);
             Controls::new(texts).choice("method", "Method", "", &[("GET", "GET")]).into_string()
         };
         for text in ["GET", "OPTIONS", ""] {
@@ -138,9 +142,9 @@ mod tests {
 
     #[test]
     fn what_is_wrong_stands_beside_its_control_and_what_was_typed_stays() {
-        let texts = Texts::from([("lock".to_owned(), "\"><script>".to_owned())]);
-        let problem = Trouble::Form("lock: must be a span".to_owned()).problem();
-        let controls = Controls::new(texts).blame(&problem, &|field| Some(field.to_owned()));
+        let texts = FieldValues::from([("lock".to_owned(), "\"><script>".to_owned())]);
+        let problem = PageError::Form("lock: must be a span".to_owned()).problem();
+        let controls = Controls::new(texts).with_errors(&problem, &|field| Some(field.to_owned()));
         let shown = controls.line("lock", "Lock", "").into_string();
         assert!(shown.contains("must be a span") && shown.contains("aria-invalid"), "{shown}");
         assert!(shown.contains("&quot;&gt;&lt;script&gt;"), "{shown}");
@@ -149,8 +153,8 @@ mod tests {
 
     #[test]
     fn hints_and_errors_are_tied_to_their_control() {
-        let problem = Trouble::Form("a b: must be a span".to_owned()).problem();
-        let controls = Controls::default().blame(&problem, &|field| Some(field.to_owned()));
+        let problem = PageError::Form("a b: must be a span".to_owned()).problem();
+        let controls = Controls::default().with_errors(&problem, &|field| Some(field.to_owned()));
         let shown = [
             controls.line("a b", "Label", "A hint."),
             controls.secret("a b", "Label", "A hint."),

@@ -5,10 +5,10 @@ use maud::{Markup, html};
 use types::RunStatus;
 
 use crate::pieces;
-use crate::trouble::Trouble;
+use crate::trouble::PageError;
 
 /// The form as it stands.
-pub(super) struct Draft {
+pub(super) struct BulkForm {
     pub action: Option<String>,
     /// Runs that were named; then nothing is selected.
     ids: Vec<String>,
@@ -37,9 +37,9 @@ pub(super) fn action_text(action: BulkAction) -> &'static str {
     found.map_or("", |(_, _, text)| *text)
 }
 
-impl Draft {
-    pub(super) fn of(value: impl Fn(&str) -> Option<String>, ids: Vec<String>) -> Draft {
-        Draft { action: value("action"), ids, values: FIELDS.map(value) }
+impl BulkForm {
+    pub(super) fn of(value: impl Fn(&str) -> Option<String>, ids: Vec<String>) -> BulkForm {
+        BulkForm { action: value("action"), ids, values: FIELDS.map(value) }
     }
 
     /// Whether runs were named one by one.
@@ -67,8 +67,8 @@ impl Draft {
     }
 
     /// What is asked of the API; or which field is wrong.
-    pub(super) fn request(&self, dry_run: bool) -> Result<BulkRequest, Trouble> {
-        let wrong = |field: &str, why: &str| Trouble::Form(format!("{field}: {why}"));
+    pub(super) fn request(&self, dry_run: bool) -> Result<BulkRequest, PageError> {
+        let wrong = |field: &str, why: &str| PageError::Form(format!("{field}: {why}"));
         let action = ACTIONS.iter().find(|(_, word, _)| *word == self.chosen());
         let (action, _, _) = *action.ok_or_else(|| wrong("action", "choose one of the list"))?;
         let is_resolve = action == BulkAction::Resolve;
@@ -97,16 +97,16 @@ impl Draft {
         })
     }
 
-    fn select(&self) -> Result<BulkSelect, Trouble> {
+    fn select(&self) -> Result<BulkSelect, PageError> {
         let text = |name: &str| self.value(name).map(str::to_owned);
         let time = |name: &str| {
             let read =
-                |text: &str| Time::parse_any(text).map_err(|why| Trouble::Form(format!("{name}: {why}")));
+                |text: &str| Time::parse_any(text).map_err(|why| PageError::Form(format!("{name}: {why}")));
             self.value(name).map(read).transpose()
         };
         let status = self.value("status").map(|asked| {
             let found = RunStatus::ALL.into_iter().find(|status| status.as_str() == asked);
-            found.ok_or_else(|| Trouble::Form(format!("status: there is no '{asked}'")))
+            found.ok_or_else(|| PageError::Form(format!("status: there is no '{asked}'")))
         });
         Ok(BulkSelect {
             workflow: text("workflow"),

@@ -17,10 +17,10 @@ fn bulk(more: serde_json::Value) -> BulkView {
     serde_json::from_value(bulk).unwrap()
 }
 
-fn draft(fields: &[(&str, &str)], ids: &[&str]) -> Draft {
+fn draft(fields: &[(&str, &str)], ids: &[&str]) -> BulkForm {
     let value =
         |name: &str| fields.iter().find(|(field, _)| *field == name).map(|(_, value)| (*value).to_owned());
-    Draft::of(value, ids.iter().map(|id| (*id).to_owned()).collect())
+    BulkForm::of(value, ids.iter().map(|id| (*id).to_owned()).collect())
 }
 
 #[test]
@@ -64,7 +64,7 @@ fn a_form_becomes_a_request_and_what_is_wrong_is_named() {
     let named = draft(&[("action", "rerun"), ("status", "parked")], &["a", "b"]).request(false).unwrap();
     assert_eq!((named.ids.len(), named.select), (2, None));
     let wrong = |fields: &[(&str, &str)]| match draft(fields, &[]).request(false) {
-        Err(Trouble::Form(why)) => why.split(':').next().unwrap().to_owned(),
+        Err(PageError::Form(why)) => why.split(':').next().unwrap().to_owned(),
         _ => panic!("taken: {fields:?}"),
     };
     assert_eq!(wrong(&[("rate", "fast")]), "rate");

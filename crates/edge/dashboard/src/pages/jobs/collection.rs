@@ -8,12 +8,12 @@ use http::header::IF_NONE_MATCH;
 use maud::{Markup, html};
 use serde_json::{Value, json};
 
-use super::{Collection, collection_address, collection_api, list};
-use crate::page::{Page, Place};
-use crate::pages::Acted;
+use super::{CollectionDocument, collection_address, collection_api, list};
+use crate::page::{NavSection, Page};
+use crate::pages::FormOutcome;
 use crate::pieces;
-use crate::pieces::controls::{Controls, Texts};
-use crate::trouble::Trouble;
+use crate::pieces::controls::{Controls, FieldValues};
+use crate::trouble::PageError;
 use crate::visit::{Visit, place};
 
 const ROWS: usize = 40;
@@ -27,19 +27,20 @@ const PLANS: [(&str, &str); 6] = [
     ("P20Premium", "P20Premium: 1,000 jobs, 1 minute"),
 ];
 
-pub(super) async fn show(visit: &Visit, name: &str) -> Result<Page, Trouble> {
-    let (collection, version): (Collection, String) = visit.versioned(&collection_api(name)).await?;
-    let cursor = visit.asked("cursor");
+pub(super) async fn show(visit: &Visit, name: &str) -> Result<Page, PageError> {
+    let (collection, version): (CollectionDocument, String) = visit.versioned(&collection_api(name)).await?;
+    let cursor = visit.query_value("cursor");
     let mut look_ups = list::LOOKED_UP_MAX;
     let (rows, next) = list::rows(visit, name, ROWS, cursor.clone(), &mut look_ups).await?;
     let at = |cursor: Option<String>| {
-        let query = [("name", visit.asked("name")), ("state", visit.asked("state")), ("cursor", cursor)];
+        let query =
+            [("name", visit.query_value("name")), ("state", visit.query_value("state")), ("cursor", cursor)];
         place(&collection_address(name), query)
     };
     let (first, next) = (cursor.is_some().then(|| at(None)), next.map(|next| at(Some(next))));
     let all = html! {
         h2 { "Jobs" }
-        @if visit.asked("name").is_some() || visit.asked("state").is_some() {
+        @if visit.query_value("name").is_some() || visit.query_value("state").is_some() {
             p.quiet { "Those that were searched for. " a href=(collection_address(name)) { "Show all jobs of " (name) } }
         }
         (list::table(&rows))
@@ -49,7 +50,7 @@ pub(super) async fn show(visit: &Visit, name: &str) -> Result<Page, Trouble> {
         }
     };
     let action = format!("{}/settings", collection_address(name));
-    Ok(Page::new(name, Place::Jobs)
+    Ok(Page::new(name, NavSection::Jobs)
         .live("collection", facts(&collection))
         .live("actions", actions(name, collection.state()))
         .live("jobs", all)
@@ -61,7 +62,7 @@ pub(super) async fn show(visit: &Visit, name: &str) -> Result<Page, Trouble> {
         }))
 }
 
-fn facts(collection: &Collection) -> Markup {
+fn facts(collection: &CollectionDocument) -> Markup {
     let quota = |name: &str| collection.properties.pointer(&format!("/quota/{name}"));
     let mut facts = vec![
         ("State", pieces::badge(&collection.state().to_lowercase())),
@@ -93,62 +94,65 @@ fn actions(name: &str, state: &str) -> Markup {
     }
 }
 
-pub(super) async fn act(visit: &Visit, name: &str, what: &str) -> Result<Acted, Trouble> {
+pub(super) async fn act(visit: &Visit, name: &str, what: &str) -> Result<FormOutcome, PageError> {
     let api = collection_api(name);
     match what {
         "enable" | "disable" => {
             visit.send(Method::POST, &format!("{api}/{what}"), &Value::Null).await?;
-            Ok(Acted::Done { to: collection_address(name), said: format!("{name} is {what}d.") })
+            Ok(FormOutcome::Done { to: collection_address(name), message: format!("{name} is {what}d.") })
         }
         "settings" => Ok(match settings::write(visit, name).await? {
-            Ok(()) => {
-                Acted::Done { to: collection_address(name), said: "The settings are in force.".to_owned() }
-            }
-            Err(form) => Acted::Again(Page::new(name, Place::Jobs).part(html! {
+            Ok(()) => FormOutcome::Done {
+                to: collection_address(name),
+                message: "The settings are in force.".to_owned(),
+            },
+            Err(form) => FormOutcome::Invalid(Page::new(name, NavSection::Jobs).part(html! {
                 (form)
                 p { a href=(collection_address(name)) { "Back to " (name) } }
             })),
         }),
         "delete" => {
             visit.send(Method::DELETE, &api, &Value::Null).await?;
-            Ok(Acted::Done { to: "/ui/jobs".to_owned(), said: format!("{name} is deleted.") })
+            Ok(FormOutcome::Done { to: "/ui/jobs".to_owned(), message: format!("{name} is deleted.") })
         }
-        _ => Err(Trouble::NotFound),
+        _ => Err(PageError::NotFound),
     }
 }
 
 /// Makes the collection of the form.
-pub(super) async fn make(visit: &Visit) -> Result<Acted, Trouble> {
+pub(super) async fn make(visit: &Visit) -> Result<FormOutcome, PageError> {
     let name = visit.field("collection").unwrap_or_default();
     let plan = visit.field("plan").unwrap_or_else(|| PLANS[0].0.to_owned());
     let made = if name.is_empty() {
-        Err(Trouble::Problem(Box::new(Trouble::Form("collection: fill this in".to_owned()).problem())))
+        Err(PageError::Problem(Box::new(PageError::Form("collection: fill this in".to_owned()).problem())))
     } else {
         create(visit, &name, &json!({ "properties": { "sku": { "name": plan } } })).await
     };
     match made {
-        Ok(()) => Ok(Acted::Done { to: collection_address(&name), said: format!("{name} is there.") }),
-        Err(Trouble::Problem(problem)) => {
-            let form = new_form(&visit.filled(), Some(&problem));
-            Ok(Acted::Again(Page::new("New collection", Place::Jobs).part(form)))
+        Ok(()) => {
+            Ok(FormOutcome::Done { to: collection_address(&name), message: format!("{name} is there.") })
+        }
+        Err(PageError::Problem(problem)) => {
+            let form = new_form(&visit.all_fields(), Some(&problem));
+            Ok(FormOutcome::Invalid(Page::new("New collection", NavSection::Jobs).part(form)))
         }
         Err(trouble) => Err(trouble),
     }
 }
 
 /// Makes a collection that is not there yet.
-pub(super) async fn create(visit: &Visit, name: &str, document: &Value) -> Result<(), Trouble> {
+pub(super) async fn create(visit: &Visit, name: &str, document: &Value) -> Result<(), PageError> {
     let only_if = [(IF_NONE_MATCH, "*".to_owned())];
     visit.send_with(Method::PUT, &collection_api(name), document, &only_if).await.map(drop)
 }
 
 /// The form of a new collection.
 pub(super) fn new_form(filled: &[(String, String)], problem: Option<&Problem>) -> Markup {
-    let mut texts: Texts = filled.iter().cloned().collect();
+    let mut texts: FieldValues = filled.iter().cloned().collect();
     texts.entry("plan".to_owned()).or_insert_with(|| PLANS[0].0.to_owned());
     let mut controls = Controls::new(texts);
     if let Some(problem) = problem {
-        controls = controls.blame(problem, &|field| (field == "collection").then(|| field.to_owned()));
+        controls = controls.with_errors(problem, &|field| (field == "collection").then(|| field.to_owned()));
     }
     html! {
         @if let Some(problem) = problem { (pieces::problem(problem)) }

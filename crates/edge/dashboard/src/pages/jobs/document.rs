@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 pub(super) use read::{Wrong, document};
 
-use crate::pieces::controls::Texts;
+use crate::pieces::controls::FieldValues;
 
 /// The days of a week as the API spells them.
 pub(super) const WEEK_DAYS: [&str; 7] =
@@ -38,8 +38,8 @@ pub(super) fn writable(properties: &Value) -> Value {
 }
 
 /// What stands in the controls for a document; none when the form cannot say all of it.
-pub(super) fn texts(written: &Value) -> Option<Texts> {
-    let mut texts = Texts::new();
+pub(super) fn texts(written: &Value) -> Option<FieldValues> {
+    let mut texts = FieldValues::new();
     let mut put = |name: &str, value: Option<&Value>| {
         let text = match value {
             None | Some(Value::Null) => return,

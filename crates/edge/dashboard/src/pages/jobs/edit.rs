@@ -9,25 +9,27 @@ use maud::{Markup, html};
 use serde_json::{Value, json};
 
 use super::document::{self, document, writable};
-use super::{Collections, Firings, Job, Place, collection, collection_address, form, history};
+use super::{
+    CollectionList, Firings, JobAddress, JobDocument, collection, collection_address, form, history,
+};
 use crate::page::{self, Page};
-use crate::pages::Acted;
+use crate::pages::FormOutcome;
 use crate::pages::workflows::difference;
 use crate::pieces;
-use crate::pieces::controls::{Controls, Texts};
-use crate::trouble::Trouble;
+use crate::pieces::controls::{Controls, FieldValues};
+use crate::trouble::PageError;
 use crate::visit::Visit;
 
 /// The form as it stands.
-struct Writing<'a> {
+struct JobEditor<'a> {
     /// None for a job that is not there yet.
-    at: Option<&'a Place>,
+    at: Option<&'a JobAddress>,
     /// Its version when it was shown.
     version: String,
     /// Names of collections, for a new job.
     collections: Vec<String>,
     /// Everything that was typed, the names of a new job among it.
-    texts: Texts,
+    texts: FieldValues,
     /// The document as JSON, when it is written so.
     json: Option<String>,
     /// Why a job that is there is written as JSON at first.
@@ -40,9 +42,9 @@ struct Writing<'a> {
 
 const FOREIGN: &str = "This job says something that the form has no field for; so its document is shown, and nothing of it is lost.";
 
-pub(super) async fn new_page(visit: &Visit) -> Result<Page, Trouble> {
+pub(super) async fn new_page(visit: &Visit) -> Result<Page, PageError> {
     let collections = collections(visit).await?;
-    let chosen = visit.asked("collection").or_else(|| collections.first().cloned()).unwrap_or_default();
+    let chosen = visit.query_value("collection").or_else(|| collections.first().cloned()).unwrap_or_default();
     let usual = [
         ("collection", chosen.as_str()),
         ("kind", "http"),
@@ -54,24 +56,24 @@ pub(super) async fn new_page(visit: &Visit) -> Result<Page, Trouble> {
         ("state", "enabled"),
     ];
     let texts = usual.map(|(name, text)| (name.to_owned(), text.to_owned())).into();
-    Ok(page(&Writing { collections, texts, ..empty(None) }))
+    Ok(page(&JobEditor { collections, texts, ..empty(None) }))
 }
 
-pub(super) async fn show(visit: &Visit, at: &Place) -> Result<Page, Trouble> {
-    let (job, version): (Job, String) = visit.versioned(&at.api()).await?;
+pub(super) async fn show(visit: &Visit, at: &JobAddress) -> Result<Page, PageError> {
+    let (job, version): (JobDocument, String) = visit.versioned(&at.api()).await?;
     let written = writable(&job.properties);
     let texts = document::texts(&written);
     let json = texts.is_none().then(|| pretty(&written));
     let note = texts.is_none().then_some(FOREIGN);
-    Ok(page(&Writing { version, json, note, texts: texts.unwrap_or_default(), ..empty(Some(at)) }))
+    Ok(page(&JobEditor { version, json, note, texts: texts.unwrap_or_default(), ..empty(Some(at)) }))
 }
 
-fn empty(at: Option<&Place>) -> Writing<'_> {
-    Writing {
+fn empty(at: Option<&JobAddress>) -> JobEditor<'_> {
+    JobEditor {
         at,
         version: String::new(),
         collections: Vec::new(),
-        texts: Texts::new(),
+        texts: FieldValues::new(),
         json: None,
         note: None,
         problem: None,
@@ -80,17 +82,17 @@ fn empty(at: Option<&Place>) -> Writing<'_> {
     }
 }
 
-async fn collections(visit: &Visit) -> Result<Vec<String>, Trouble> {
-    let Collections { items } = visit.get("/v1/collections").await?;
+async fn collections(visit: &Visit) -> Result<Vec<String>, PageError> {
+    let CollectionList { items } = visit.get("/v1/collections").await?;
     Ok(items.into_iter().map(|item| item.collection).collect())
 }
 
-pub(super) async fn act(visit: &Visit, at: Option<&Place>) -> Result<Acted, Trouble> {
-    let json = (visit.field("as").as_deref() == Some("json")).then(|| visit.typed("json"));
+pub(super) async fn act(visit: &Visit, at: Option<&JobAddress>) -> Result<FormOutcome, PageError> {
+    let json = (visit.field("as").as_deref() == Some("json")).then(|| visit.raw_field("json"));
     let collections = if at.is_none() { collections(visit).await? } else { Vec::new() };
-    let texts = visit.filled().into_iter().collect();
+    let texts = visit.all_fields().into_iter().collect();
     let version = visit.field("version").unwrap_or_default();
-    let mut writing = Writing { version, collections, texts, json, ..empty(at) };
+    let mut writing = JobEditor { version, collections, texts, json, ..empty(at) };
     let written = match read(&writing) {
         Ok(written) => written,
         Err(problem) => return Ok(again(writing, *problem)),
@@ -98,20 +100,20 @@ pub(super) async fn act(visit: &Visit, at: Option<&Place>) -> Result<Acted, Trou
     match visit.field("do").as_deref() {
         Some("to-json") => {
             writing.json = Some(pretty(&written));
-            Ok(Acted::Looked(page(&writing)))
+            Ok(FormOutcome::Preview(page(&writing)))
         }
         Some("to-fields") => Ok(to_fields(writing, &written)),
         Some("preview") => match preview(visit, &written).await {
             Ok(firings) => {
                 writing.firings = Some(firings);
-                Ok(Acted::Looked(page(&writing)))
+                Ok(FormOutcome::Preview(page(&writing)))
             }
-            Err(Trouble::Problem(problem)) => Ok(again(writing, *problem)),
+            Err(PageError::Problem(problem)) => Ok(again(writing, *problem)),
             Err(trouble) => Err(trouble),
         },
         _ => match save(visit, &writing, &written).await {
-            Ok(to) => Ok(Acted::Done { to, said: "The job is saved.".to_owned() }),
-            Err(Trouble::Problem(problem)) => match at {
+            Ok(to) => Ok(FormOutcome::Done { to, message: "The job is saved.".to_owned() }),
+            Err(PageError::Problem(problem)) => match at {
                 Some(at) if problem.status == StatusCode::PRECONDITION_FAILED => {
                     overtaken(visit, at, writing, &written).await
                 }
@@ -125,43 +127,43 @@ pub(super) async fn act(visit: &Visit, at: Option<&Place>) -> Result<Acted, Trou
 /// The form again for the version that is there now, with what differs from it; saving then replaces that one.
 async fn overtaken(
     visit: &Visit,
-    at: &Place,
-    mut writing: Writing<'_>,
+    at: &JobAddress,
+    mut writing: JobEditor<'_>,
     written: &Value,
-) -> Result<Acted, Trouble> {
-    match visit.versioned::<Job>(&at.api()).await {
+) -> Result<FormOutcome, PageError> {
+    match visit.versioned::<JobDocument>(&at.api()).await {
         Ok((job, version)) => {
             let shown = |document: &Value| pretty(&change::without_secrets(document));
             writing.version = version;
             writing.overtaken = Some(difference(&shown(&writable(&job.properties)), &shown(written)));
-            Ok(Acted::Again(page(&writing)))
+            Ok(FormOutcome::Invalid(page(&writing)))
         }
-        Err(Trouble::Problem(problem)) => Ok(again(writing, *problem)),
+        Err(PageError::Problem(problem)) => Ok(again(writing, *problem)),
         Err(trouble) => Err(trouble),
     }
 }
 
-fn to_fields(mut writing: Writing<'_>, written: &Value) -> Acted {
+fn to_fields(mut writing: JobEditor<'_>, written: &Value) -> FormOutcome {
     let Some(texts) = document::texts(written) else {
         let detail =
             "The document says something that the form has no field for. Save it from here, or change it.";
-        return again(writing, Trouble::Form(detail.to_owned()).problem());
+        return again(writing, PageError::Form(detail.to_owned()).problem());
     };
     writing.texts.extend(texts);
     writing.json = None;
-    Acted::Looked(page(&writing))
+    FormOutcome::Preview(page(&writing))
 }
 
-fn again(mut writing: Writing<'_>, problem: Problem) -> Acted {
+fn again(mut writing: JobEditor<'_>, problem: Problem) -> FormOutcome {
     writing.problem = Some(problem);
-    Acted::Again(page(&writing))
+    FormOutcome::Invalid(page(&writing))
 }
 
 /// The properties that the form says.
-fn read(writing: &Writing<'_>) -> Result<Value, Box<Problem>> {
+fn read(writing: &JobEditor<'_>) -> Result<Value, Box<Problem>> {
     let wrong = |errors: Vec<FieldError>| {
         let detail = "Some of this cannot be read; what is wrong stands beside it.".to_owned();
-        Box::new(Problem { errors, ..Trouble::Form(detail).problem() })
+        Box::new(Problem { errors, ..PageError::Form(detail).problem() })
     };
     let error = |field: &str, message: String, line| FieldError {
         pointer: None,
@@ -182,17 +184,17 @@ fn read(writing: &Writing<'_>) -> Result<Value, Box<Problem>> {
     Ok(whole.get("properties").cloned().unwrap_or(whole))
 }
 
-async fn preview(visit: &Visit, written: &Value) -> Result<Firings, Trouble> {
+async fn preview(visit: &Visit, written: &Value) -> Result<Firings, PageError> {
     let answer =
         visit.send(Method::POST, "/v1/preview", &json!({ "properties": written, "count": 10 })).await?;
-    serde_json::from_value(answer).map_err(|error| Trouble::Unreadable(error.to_string()))
+    serde_json::from_value(answer).map_err(|error| PageError::Unreadable(error.to_string()))
 }
 
 /// Writes the job and returns the address of its page.
-async fn save(visit: &Visit, writing: &Writing<'_>, written: &Value) -> Result<String, Trouble> {
+async fn save(visit: &Visit, writing: &JobEditor<'_>, written: &Value) -> Result<String, PageError> {
     let body = json!({ "properties": written });
     if let Some(at) = writing.at {
-        let (job, _): (Job, String) = visit.versioned(&at.api()).await?;
+        let (job, _): (JobDocument, String) = visit.versioned(&at.api()).await?;
         let only_if = [(IF_MATCH, writing.version.clone())];
         let before = writable(&job.properties);
         let finished = matches!(job.state(), "completed" | "faulted");
@@ -208,7 +210,7 @@ async fn save(visit: &Visit, writing: &Writing<'_>, written: &Value) -> Result<S
     let fresh = text("new_collection");
     let collection = if fresh.is_empty() { text("collection") } else { fresh };
     let missing =
-        |what: &str| Trouble::Problem(Box::new(Trouble::Form(format!("{what}: fill this in")).problem()));
+        |what: &str| PageError::Problem(Box::new(PageError::Form(format!("{what}: fill this in")).problem()));
     if collection.is_empty() {
         return Err(missing("new_collection"));
     }
@@ -218,11 +220,11 @@ async fn save(visit: &Visit, writing: &Writing<'_>, written: &Value) -> Result<S
     if !fresh.is_empty() {
         match collection::create(visit, fresh, &json!({})).await {
             // One that is there already will do.
-            Err(Trouble::Problem(problem)) if problem.status == StatusCode::PRECONDITION_FAILED => {}
+            Err(PageError::Problem(problem)) if problem.status == StatusCode::PRECONDITION_FAILED => {}
             made => made?,
         }
     }
-    let at = Place { collection: collection.to_owned(), job: text("name").to_owned() };
+    let at = JobAddress { collection: collection.to_owned(), job: text("name").to_owned() };
     visit.send_with(Method::PUT, &at.api(), &body, &[(IF_NONE_MATCH, "*".to_owned())]).await?;
     Ok(at.address())
 }
@@ -231,17 +233,17 @@ fn pretty(written: &Value) -> String {
     serde_json::to_string_pretty(&json!({ "properties": written })).unwrap_or_default()
 }
 
-fn page(writing: &Writing<'_>) -> Page {
+fn page(writing: &JobEditor<'_>) -> Page {
     let title = writing.at.map_or("New job".to_owned(), |at| format!("Edit {}", at.job));
     let action = writing.at.map_or(format!("/ui/jobs/{}", super::NEW), |at| format!("{}/edit", at.address()));
     let mut controls = Controls::new(writing.texts.clone());
     if let Some(problem) = &writing.problem {
-        controls =
-            controls.blame(problem, &|field| form::control_of(field).or_else(|| Some(field.to_owned())));
+        controls = controls
+            .with_errors(problem, &|field| form::control_of(field).or_else(|| Some(field.to_owned())));
     }
     let zone = controls.text("time_zone");
     let zone = (!zone.is_empty() && writing.json.is_none()).then_some(zone);
-    Page::new(&title, page::Place::Jobs).part(html! {
+    Page::new(&title, page::NavSection::Jobs).part(html! {
         @if let Some(problem) = &writing.problem { (pieces::problem(problem)) }
         @if let Some(difference) = &writing.overtaken {
             div.problem role="alert" {
@@ -266,7 +268,7 @@ fn page(writing: &Writing<'_>) -> Page {
     })
 }
 
-fn names(writing: &Writing<'_>, controls: &Controls) -> Markup {
+fn names(writing: &JobEditor<'_>, controls: &Controls) -> Markup {
     let mut options: Vec<(&str, &str)> =
         writing.collections.iter().map(|name| (name.as_str(), name.as_str())).collect();
     if options.is_empty() {
@@ -298,7 +300,7 @@ fn json_area(text: &str) -> Markup {
     }
 }
 
-fn buttons(writing: &Writing<'_>) -> Markup {
+fn buttons(writing: &JobEditor<'_>) -> Markup {
     let back = writing.at.map_or_else(
         || {
             writing
@@ -307,7 +309,7 @@ fn buttons(writing: &Writing<'_>) -> Markup {
                 .filter(|name| !name.is_empty())
                 .map_or("/ui/jobs".to_owned(), |name| collection_address(name))
         },
-        Place::address,
+        JobAddress::address,
     );
     html! {
         div.actions {

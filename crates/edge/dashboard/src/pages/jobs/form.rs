@@ -227,7 +227,7 @@ fn call_control(prefix: &str, place: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::pieces::controls::Texts;
+    use crate::pieces::controls::FieldValues;
 
     #[test]
     fn a_field_of_the_document_leads_to_its_control() {
@@ -249,7 +249,7 @@ mod tests {
     /// A control that is named in the document but not drawn would lose what stands in it.
     #[test]
     fn every_control_of_the_document_is_drawn_once() {
-        let drawn = controls(&Controls::new(Texts::new())).into_string();
+        let drawn = controls(&Controls::new(FieldValues::new())).into_string();
         let mut names: Vec<String> = CALLS
             .iter()
             .flat_map(|prefix| CALL_FIELDS.iter().map(move |(name, _)| format!("{prefix}{name}")))

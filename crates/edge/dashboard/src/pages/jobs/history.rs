@@ -2,12 +2,12 @@
 
 use maud::{Markup, html};
 
-use super::{Attempt, Firings};
+use super::{Firings, HistoryAttempt};
 use crate::pieces;
 use crate::visit::encoded;
 
 /// The attempts, newest first.
-pub(super) fn table(attempts: &[Attempt]) -> Markup {
+pub(super) fn table(attempts: &[HistoryAttempt]) -> Markup {
     if attempts.is_empty() {
         return pieces::empty("Nothing yet", html! { "Each attempt stands here when it has ended." });
     }
@@ -36,7 +36,7 @@ pub(super) fn table(attempts: &[Attempt]) -> Markup {
     }
 }
 
-fn what(attempt: &Attempt) -> String {
+fn what(attempt: &HistoryAttempt) -> String {
     let action = if attempt.action_name == "ErrorAction" { "error action" } else { "action" };
     let retry =
         if attempt.retry_count > 0 { format!(", retry {}", attempt.retry_count) } else { String::new() };
@@ -44,7 +44,7 @@ fn what(attempt: &Attempt) -> String {
 }
 
 /// The beginning of a message; of a failure more, because it says why.
-fn short(attempt: &Attempt) -> String {
+fn short(attempt: &HistoryAttempt) -> String {
     let chars_max = if attempt.status == "failed" { 160 } else { 60 };
     if attempt.message.chars().count() <= chars_max {
         return attempt.message.clone();

@@ -4,11 +4,11 @@ use http::Method;
 use maud::{Markup, html};
 use serde_json::{Value, json};
 
-use super::{AttemptPage, Firings, Job, Place, collection_address, history, lateness, words};
+use super::{AttemptPage, Firings, JobAddress, JobDocument, collection_address, history, lateness, words};
 use crate::page::{self, Page};
-use crate::pages::Acted;
+use crate::pages::FormOutcome;
 use crate::pieces;
-use crate::trouble::Trouble;
+use crate::trouble::PageError;
 use crate::visit::{Visit, encoded, place};
 
 /// Attempts of a page.
@@ -19,18 +19,18 @@ const FIRINGS: usize = 5;
 
 const STATUSES: [(&str, &str); 3] = [("", "any"), ("completed", "completed"), ("failed", "failed")];
 
-pub(super) async fn show(visit: &Visit, at: &Place) -> Result<Page, Trouble> {
-    let job: Job = visit.get(&at.api()).await?;
+pub(super) async fn show(visit: &Visit, at: &JobAddress) -> Result<Page, PageError> {
+    let job: JobDocument = visit.get(&at.api()).await?;
     let firings: Firings = visit.get(&format!("{}/preview?count={FIRINGS}", at.api())).await?;
     let newest: AttemptPage = visit.get(&format!("{}/history?limit={PLOTTED}", at.api())).await?;
-    let (cursor, status) = (visit.asked("cursor"), visit.asked("status"));
+    let (cursor, status) = (visit.query_value("cursor"), visit.query_value("status"));
     let query = [("cursor", cursor.clone()), ("status", status.clone()), ("limit", Some(ROWS.to_string()))];
     let shown: AttemptPage = visit.get(&place(&format!("{}/history", at.api()), query)).await?;
     let there =
         |cursor: Option<String>| place(&at.address(), [("status", status.clone()), ("cursor", cursor)]);
     let (first, next) = (cursor.is_some().then(|| there(None)), shown.next.map(|next| there(Some(next))));
     let zone = job.properties.get("timeZone").and_then(Value::as_str);
-    Ok(Page::new(&job.name, page::Place::Jobs)
+    Ok(Page::new(&job.name, page::NavSection::Jobs)
         .part(html! { p { "A job of " a href=(collection_address(&at.collection)) { (at.collection) } } })
         .live("job", facts(&job))
         .live("actions", actions(at, job.state()))
@@ -49,7 +49,7 @@ pub(super) async fn show(visit: &Visit, at: &Place) -> Result<Page, Trouble> {
         }))
 }
 
-fn facts(job: &Job) -> Markup {
+fn facts(job: &JobDocument) -> Markup {
     let properties = &job.properties;
     let action = &properties["action"];
     let text = |place: &str| properties.pointer(place).and_then(Value::as_str);
@@ -112,7 +112,7 @@ fn signs_in(action: &Value) -> Option<String> {
     })
 }
 
-fn actions(at: &Place, state: &str) -> Markup {
+fn actions(at: &JobAddress, state: &str) -> Markup {
     let address = at.address();
     let delete = format!("Delete {} and its history? What is under way goes on.", at.job);
     html! {
@@ -126,27 +126,27 @@ fn actions(at: &Place, state: &str) -> Markup {
     }
 }
 
-pub(super) async fn act(visit: &Visit, at: &Place, what: &str) -> Result<Acted, Trouble> {
+pub(super) async fn act(visit: &Visit, at: &JobAddress, what: &str) -> Result<FormOutcome, PageError> {
     match what {
         "run" => {
             let answer = visit.send(Method::POST, &format!("{}/run", at.api()), &Value::Null).await?;
             let run = answer.get("run").and_then(Value::as_str).unwrap_or_default();
-            Ok(Acted::Done {
+            Ok(FormOutcome::Done {
                 to: format!("/ui/runs/{}", encoded(run)),
-                said: format!("{} is running.", at.job),
+                message: format!("{} is running.", at.job),
             })
         }
         "enable" | "disable" => {
             let state = json!({ "properties": { "state": format!("{what}d") } });
             visit.send(Method::PATCH, &at.api(), &state).await?;
-            Ok(Acted::Done { to: at.address(), said: format!("{} is {what}d.", at.job) })
+            Ok(FormOutcome::Done { to: at.address(), message: format!("{} is {what}d.", at.job) })
         }
         "delete" => {
             visit.send(Method::DELETE, &at.api(), &Value::Null).await?;
             let to = collection_address(&at.collection);
-            Ok(Acted::Done { to, said: format!("{} is deleted.", at.job) })
+            Ok(FormOutcome::Done { to, message: format!("{} is deleted.", at.job) })
         }
-        _ => Err(Trouble::NotFound),
+        _ => Err(PageError::NotFound),
     }
 }
 
@@ -164,10 +164,10 @@ mod tests {
                         "errorAction": { "type": "Queue", "queue": { "name": hostile } } },
             "recurrence": { "cron": "0 3 * * *" }, "status": { "failureCount": 1234 }
         });
-        let shown =
-            facts(&Job { name: hostile.to_owned(), collection: "c".to_owned(), properties }).into_string();
+        let shown = facts(&JobDocument { name: hostile.to_owned(), collection: "c".to_owned(), properties })
+            .into_string();
         assert!(!shown.contains("<script>"), "{shown}");
-        let at = Place { collection: "c".to_owned(), job: "j".to_owned() };
+        let at = JobAddress { collection: "c".to_owned(), job: "j".to_owned() };
         for (state, offered, not) in [
             ("enabled", "/disable", "/enable"),
             ("disabled", "/enable", "/disable"),

@@ -2,7 +2,7 @@
 
 use maud::{Markup, html};
 
-use super::Attempt;
+use super::HistoryAttempt;
 use crate::pieces;
 
 const WIDTH: f64 = 600.0;
@@ -10,19 +10,19 @@ const HEIGHT: f64 = 90.0;
 
 /// An occurrence, and how late it began.
 #[derive(Debug, Clone, PartialEq)]
-struct Firing {
+struct FiringDelay {
     number: u64,
     late_ms: f64,
     failed: bool,
 }
 
 /// The firings of the clock among attempts, oldest first: the first attempt of each occurrence, none by hand.
-fn firings(attempts: &[Attempt]) -> Vec<Firing> {
+fn firings(attempts: &[HistoryAttempt]) -> Vec<FiringDelay> {
     let first = attempts.iter().filter(|attempt| {
         attempt.retry_count == 0 && !attempt.by_hand && attempt.action_name == "MainAction"
     });
-    let mut firings: Vec<Firing> = first
-        .map(|attempt| Firing {
+    let mut firings: Vec<FiringDelay> = first
+        .map(|attempt| FiringDelay {
             number: attempt.repeat_count,
             late_ms: attempt.late_ms().max(0.0),
             failed: attempt.status == "failed",
@@ -33,7 +33,7 @@ fn firings(attempts: &[Attempt]) -> Vec<Firing> {
 }
 
 /// The bars, and what they come to in words.
-pub(super) fn drawn(attempts: &[Attempt]) -> Markup {
+pub(super) fn drawn(attempts: &[HistoryAttempt]) -> Markup {
     let firings = firings(attempts);
     if firings.is_empty() {
         return html! { p.quiet { "It has not fired by the clock yet." } };
@@ -74,7 +74,7 @@ fn rounded(number: f64) -> String {
 mod tests {
     use super::*;
 
-    fn attempt(number: u64, retry: u64, by_hand: bool, late_ms: u64) -> Attempt {
+    fn attempt(number: u64, retry: u64, by_hand: bool, late_ms: u64) -> HistoryAttempt {
         let at = |ms: u64| format!("2026-03-01T12:00:{:02}.{:03}Z", ms / 1000, ms % 1000);
         serde_json::from_value(serde_json::json!({
             "startTime": at(late_ms), "endTime": at(late_ms + 5), "expectedExecutionTime": at(0), "actionName": "MainAction",

@@ -2,10 +2,13 @@
 
 use maud::{Markup, html};
 
-use super::{AttemptPage, Collection, Collections, Job, JobPage, collection_address, collection_api, words};
-use crate::page::{Page, Place};
+use super::{
+    AttemptPage, CollectionDocument, CollectionList, JobDocument, JobPage, collection_address,
+    collection_api, words,
+};
+use crate::page::{NavSection, Page};
 use crate::pieces;
-use crate::trouble::Trouble;
+use crate::trouble::PageError;
 use crate::visit::{Visit, place};
 
 /// Jobs of one collection in the list of all.
@@ -28,22 +31,22 @@ const STATES: [(&str, &str); 5] = [
 ];
 
 /// A row of the list: a job, and how its last attempt ended when that was looked up.
-pub(super) struct Row {
-    pub job: Job,
+pub(super) struct JobRow {
+    pub job: JobDocument,
     pub last: Option<String>,
 }
 
 /// A collection with the jobs of it that are shown.
-struct Opened<'a> {
-    collection: &'a Collection,
-    rows: Vec<Row>,
+struct ExpandedCollection<'a> {
+    collection: &'a CollectionDocument,
+    rows: Vec<JobRow>,
     /// Whether it has more of them.
     more: bool,
 }
 
-pub(super) async fn show(visit: &Visit) -> Result<Page, Trouble> {
-    let Collections { items } = visit.get("/v1/collections").await?;
-    let searching = visit.asked("name").is_some() || visit.asked("state").is_some();
+pub(super) async fn show(visit: &Visit) -> Result<Page, PageError> {
+    let CollectionList { items } = visit.get("/v1/collections").await?;
+    let searching = visit.query_value("name").is_some() || visit.query_value("state").is_some();
     let (opened, left) = open(visit, &items, searching).await?;
     let content = html! {
         (collections(&items))
@@ -53,7 +56,7 @@ pub(super) async fn show(visit: &Visit) -> Result<Page, Trouble> {
             p.quiet { "The jobs of " (left.len()) " more collections are behind their names above." }
         }
     };
-    Ok(Page::new("Jobs", Place::Jobs)
+    Ok(Page::new("Jobs", NavSection::Jobs)
         .part(search(visit))
         .live("jobs", content)
         .part(super::collection::new_form(&[], None)))
@@ -63,9 +66,9 @@ pub(super) async fn show(visit: &Visit) -> Result<Page, Trouble> {
 /// a job that it is for.
 async fn open<'a>(
     visit: &Visit,
-    items: &'a [Collection],
+    items: &'a [CollectionDocument],
     searching: bool,
-) -> Result<(Vec<Opened<'a>>, &'a [Collection]), Trouble> {
+) -> Result<(Vec<ExpandedCollection<'a>>, &'a [CollectionDocument]), PageError> {
     let most = if searching { SEARCHED_MAX } else { OPENED_MAX };
     let (mut opened, mut found, mut look_ups) = (Vec::new(), 0, LOOKED_UP_MAX);
     for (index, collection) in items.iter().enumerate() {
@@ -75,14 +78,14 @@ async fn open<'a>(
         let (rows, more) = rows(visit, &collection.collection, ROWS, None, &mut look_ups).await?;
         found += rows.len();
         if !searching || !rows.is_empty() || more.is_some() {
-            opened.push(Opened { collection, rows, more: more.is_some() });
+            opened.push(ExpandedCollection { collection, rows, more: more.is_some() });
         }
     }
     Ok((opened, &[]))
 }
 
-fn jobs(visit: &Visit, Opened { collection, rows, more }: &Opened<'_>) -> Markup {
-    let (name, state) = (visit.asked("name"), visit.asked("state"));
+fn jobs(visit: &Visit, ExpandedCollection { collection, rows, more }: &ExpandedCollection<'_>) -> Markup {
+    let (name, state) = (visit.query_value("name"), visit.query_value("state"));
     let searching = name.is_some() || state.is_some();
     let address = place(&collection_address(&collection.collection), [("name", name), ("state", state)]);
     html! {
@@ -98,7 +101,7 @@ fn jobs(visit: &Visit, Opened { collection, rows, more }: &Opened<'_>) -> Markup
 }
 
 /// What a search came to, when it found nothing or did not look everywhere.
-fn outcome(opened: &[Opened<'_>], left: &[Collection]) -> Markup {
+fn outcome(opened: &[ExpandedCollection<'_>], left: &[CollectionDocument]) -> Markup {
     html! {
         @if opened.is_empty() && left.is_empty() {
             (pieces::empty("No job is like that", html! { a href="/ui/jobs" { "Show all jobs" } }))
@@ -121,10 +124,10 @@ pub(super) async fn rows(
     limit: usize,
     cursor: Option<String>,
     look_ups: &mut usize,
-) -> Result<(Vec<Row>, Option<String>), Trouble> {
+) -> Result<(Vec<JobRow>, Option<String>), PageError> {
     let query = [
-        ("name", visit.asked("name")),
-        ("state", visit.asked("state")),
+        ("name", visit.query_value("name")),
+        ("state", visit.query_value("state")),
         ("limit", Some(limit.to_string())),
         ("cursor", cursor),
     ];
@@ -134,13 +137,13 @@ pub(super) async fn rows(
         let wanted = *look_ups > 0 && job.count("executionCount") > 0;
         *look_ups -= usize::from(wanted);
         let last = if wanted { last(visit, &job).await? } else { None };
-        rows.push(Row { job, last });
+        rows.push(JobRow { job, last });
     }
     Ok((rows, page.next))
 }
 
 /// How the newest attempt of a job ended.
-async fn last(visit: &Visit, job: &Job) -> Result<Option<String>, Trouble> {
+async fn last(visit: &Visit, job: &JobDocument) -> Result<Option<String>, PageError> {
     let found: Option<AttemptPage> = visit.find(&format!("{}/history?limit=1", job.place().api())).await?;
     Ok(found.and_then(|page| page.items.into_iter().next()).map(|attempt| attempt.status))
 }
@@ -148,15 +151,15 @@ async fn last(visit: &Visit, job: &Job) -> Result<Option<String>, Trouble> {
 fn search(visit: &Visit) -> Markup {
     html! {
         form.search method="get" action="/ui/jobs" role="search" {
-            (pieces::field("name", "Name", "", html! { input #name name="name" value=[visit.asked("name")]; }))
-            (pieces::field("state", "State", "", pieces::choice("state", &STATES, &visit.asked("state").unwrap_or_default(), "")))
+            (pieces::field("name", "Name", "", html! { input #name name="name" value=[visit.query_value("name")]; }))
+            (pieces::field("state", "State", "", pieces::choice("state", &STATES, &visit.query_value("state").unwrap_or_default(), "")))
             button type="submit" { "Search" }
             a.button.primary href={ "/ui/jobs/" (super::NEW) } { "New job" }
         }
     }
 }
 
-fn collections(items: &[Collection]) -> Markup {
+fn collections(items: &[CollectionDocument]) -> Markup {
     if items.is_empty() {
         let hint = html! { "Jobs live in collections. “New job” makes a collection on the way." };
         return pieces::empty("No collections", hint);
@@ -180,7 +183,7 @@ fn collections(items: &[Collection]) -> Markup {
     }
 }
 
-pub(super) fn table(rows: &[Row]) -> Markup {
+pub(super) fn table(rows: &[JobRow]) -> Markup {
     if rows.is_empty() {
         return pieces::empty("No jobs", html! { "A job calls something at a time: once, or by a rule." });
     }
@@ -196,7 +199,7 @@ pub(super) fn table(rows: &[Row]) -> Markup {
     }
 }
 
-fn one(Row { job, last }: &Row) -> Markup {
+fn one(JobRow { job, last }: &JobRow) -> Markup {
     html! {
         tr {
             td { a href=(job.place().address()) { (job.name) } }
@@ -266,8 +269,8 @@ mod tests {
         let hostile = "<script>x</script>";
         let properties =
             json!({ "state": hostile, "action": { "type": hostile }, "recurrence": { "cron": hostile } });
-        let job = Job { name: hostile.to_owned(), collection: hostile.to_owned(), properties };
-        let shown = table(&[Row { job, last: Some(hostile.to_owned()) }]).into_string();
+        let job = JobDocument { name: hostile.to_owned(), collection: hostile.to_owned(), properties };
+        let shown = table(&[JobRow { job, last: Some(hostile.to_owned()) }]).into_string();
         assert!(!shown.contains("<script>"), "{shown}");
         assert!(shown.contains("/ui/jobs/%3Cscript%3Ex%3C%2Fscript%3E/%3Cscript%3E"), "{shown}");
     }

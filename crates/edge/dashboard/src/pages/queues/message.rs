@@ -10,8 +10,8 @@ use maud::{Markup, html};
 use serde_json::{Map, Value, json};
 
 use crate::pieces;
-use crate::pieces::controls::{Controls, Texts};
-use crate::trouble::Trouble;
+use crate::pieces::controls::{Controls, FieldValues};
+use crate::trouble::PageError;
 use crate::visit::{Visit, encoded};
 
 /// Characters of a body in a list of messages, so that a page of them stays light.
@@ -20,21 +20,23 @@ const EXCERPT: usize = 1200;
 const WHOLE: usize = 60_000;
 
 /// A body as it can be read: JSON in lines, text as it is, bytes as hexadecimal digits.
-pub(super) struct Body {
+pub(super) struct DisplayBody {
     pub text: String,
     pub kind: &'static str,
 }
 
-pub(super) fn body(message: &MessageView) -> Body {
+pub(super) fn body(message: &MessageView) -> DisplayBody {
     if let Some(base64) = &message.body_base64 {
         let bytes = STANDARD.decode(base64).unwrap_or_default();
-        return Body { text: hex(&bytes), kind: "bytes" };
+        return DisplayBody { text: hex(&bytes), kind: "bytes" };
     }
     let text = message.body.clone().unwrap_or_default();
     let structured = text.trim_start().starts_with(['{', '[']);
     match structured.then(|| serde_json::from_str::<Value>(&text)).and_then(Result::ok) {
-        Some(value) => Body { text: serde_json::to_string_pretty(&value).unwrap_or(text), kind: "JSON" },
-        None => Body { text, kind: "text" },
+        Some(value) => {
+            DisplayBody { text: serde_json::to_string_pretty(&value).unwrap_or(text), kind: "JSON" }
+        }
+        None => DisplayBody { text, kind: "text" },
     }
 }
 
@@ -111,7 +113,7 @@ fn one(message: &MessageView, chars_max: usize) -> Markup {
 }
 
 /// The form that sends a message.
-pub(super) fn form(action: &str, texts: Texts, problem: Option<&Problem>) -> Markup {
+pub(super) fn form(action: &str, texts: FieldValues, problem: Option<&Problem>) -> Markup {
     let place = |field: &str| {
         let field = field.rsplit([' ', '.']).next().unwrap_or_default();
         FIELDS.iter().find(|(_, name)| *name == field).map(|(control, _)| (*control).to_owned())
@@ -119,7 +121,7 @@ pub(super) fn form(action: &str, texts: Texts, problem: Option<&Problem>) -> Mar
     let once = texts.get(ONCE).cloned().unwrap_or_else(|| host::new_run_id().to_string());
     let mut controls = Controls::new(texts).with_ids("message-");
     if let Some(problem) = problem {
-        controls = controls.blame(&plain(problem), &place);
+        controls = controls.with_errors(&plain(problem), &place);
     }
     html! {
         @if let Some(problem) = problem { (pieces::problem(problem)) }
@@ -151,7 +153,7 @@ const ONCE: &str = "once";
 
 /// The id of a message that was given none: another one for each form, and for each text of it, so that a form that a
 /// browser has kept can send something else.
-fn own_id(texts: &Texts) -> Option<String> {
+fn own_id(texts: &FieldValues) -> Option<String> {
     let once = texts.get(ONCE).filter(|once| !once.is_empty())?;
     let mut hasher = DefaultHasher::new();
     texts.hash(&mut hasher);
@@ -171,25 +173,25 @@ const FIELDS: [(&str, &str); 8] = [
 ];
 
 /// Sends the message of the form to a queue or topic; the form again when it cannot be.
-pub(super) async fn send(visit: &Visit, name: &str) -> Result<Result<(), Markup>, Trouble> {
-    let texts: Texts = visit.filled().into_iter().collect();
+pub(super) async fn send(visit: &Visit, name: &str) -> Result<Result<(), Markup>, PageError> {
+    let texts: FieldValues = visit.all_fields().into_iter().collect();
     let sent = match batch(&texts) {
         Ok(batch) => {
             let body = serde_json::to_vec(&batch).expect("plain data").into();
             let path = format!("/{}/messages", encoded(name));
             visit.call(Method::POST, &path, body, "application/vnd.microsoft.servicebus.json").await
         }
-        Err(why) => Err(Trouble::Problem(Box::new(Trouble::Form(why).problem()))),
+        Err(why) => Err(PageError::Problem(Box::new(PageError::Form(why).problem()))),
     };
     match sent {
         Ok(_) => Ok(Ok(())),
-        Err(Trouble::Problem(problem)) => Ok(Err(form(&visit.place(), texts, Some(&problem)))),
+        Err(PageError::Problem(problem)) => Ok(Err(form(&visit.place(), texts, Some(&problem)))),
         Err(trouble) => Err(trouble),
     }
 }
 
 /// A batch of one: JSON takes every character, headers do not.
-fn batch(texts: &Texts) -> Result<Value, String> {
+fn batch(texts: &FieldValues) -> Result<Value, String> {
     let text = |name: &str| texts.get(name).map_or("", |text| text.trim());
     let mut broker = Map::new();
     for (control, name) in &FIELDS[1..7] {
@@ -240,13 +242,13 @@ mod tests {
             ("session", ""),
             ("properties", "n=5\ntext=\"5\"\nplain=a=b\nyes=true"),
         ];
-        let texts: Texts = texts.map(|(name, text)| (name.to_owned(), text.to_owned())).into();
+        let texts: FieldValues = texts.map(|(name, text)| (name.to_owned(), text.to_owned())).into();
         assert_eq!(
             batch(&texts),
             Ok(json!([{ "Body": " {} \n", "BrokerProperties": { "Label": "paid", "TimeToLive": 90 },
                         "UserProperties": { "n": 5, "text": "5", "plain": "a=b", "yes": true } }]))
         );
-        let texts = Texts::from([("properties".to_owned(), "nonsense".to_owned())]);
+        let texts = FieldValues::from([("properties".to_owned(), "nonsense".to_owned())]);
         assert!(batch(&texts).unwrap_err().starts_with("UserProperties: "));
     }
 
@@ -261,9 +263,9 @@ mod tests {
         assert_ne!(id("f", "b", ""), id("g", "b", ""));
         assert_ne!(id("f", "b", ""), id("f", "c", ""));
         assert_eq!(id("f", "b", "mine"), "mine");
-        let forms = [(); 2].map(|()| form("/", Texts::new(), None).into_string());
+        let forms = [(); 2].map(|()| form("/", FieldValues::new(), None).into_string());
         assert_ne!(forms[0], forms[1]);
-        let kept = form("/", Texts::from([(ONCE.to_owned(), "f".to_owned())]), None).into_string();
+        let kept = form("/", FieldValues::from([(ONCE.to_owned(), "f".to_owned())]), None).into_string();
         assert!(kept.contains("name=\"once\" value=\"f\""), "{kept}");
     }
 }

@@ -5,13 +5,13 @@ use http::Method;
 use maud::{Markup, html};
 use serde_json::{Value, json};
 
-use super::settings::{self, Kind};
-use super::{At, message, size};
-use crate::page::{Page, Place};
-use crate::pages::Acted;
+use super::settings::{self, EntityKind};
+use super::{QueueAddress, message, size};
+use crate::page::{NavSection, Page};
+use crate::pages::FormOutcome;
 use crate::pieces;
-use crate::pieces::controls::{Controls, Texts};
-use crate::trouble::Trouble;
+use crate::pieces::controls::{Controls, FieldValues};
+use crate::trouble::PageError;
 use crate::visit::{Visit, place};
 
 /// Messages of a page.
@@ -19,32 +19,32 @@ const ROWS: usize = 20;
 
 /// Which of its messages are looked at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Shelf {
+enum MessageList {
     Main,
     Dead,
 }
 
-impl Shelf {
+impl MessageList {
     fn word(self) -> &'static str {
         match self {
-            Shelf::Main => "main",
-            Shelf::Dead => "dead",
+            MessageList::Main => "main",
+            MessageList::Dead => "dead",
         }
     }
 }
 
-fn shelf(asked: Option<String>) -> Shelf {
-    if asked.as_deref() == Some("dead") { Shelf::Dead } else { Shelf::Main }
+fn shelf(asked: Option<String>) -> MessageList {
+    if asked.as_deref() == Some("dead") { MessageList::Dead } else { MessageList::Main }
 }
 
-pub(super) async fn show(visit: &Visit, at: &At) -> Result<Page, Trouble> {
+pub(super) async fn show(visit: &Visit, at: &QueueAddress) -> Result<Page, PageError> {
     let queue: QueueView = visit.get(&at.api()).await?;
-    let shelf = shelf(visit.asked("shelf"));
-    let page = Page::new(&at.title(), Place::Queues).live("counts", counts(at, &queue));
-    if let Some(number) = visit.asked("message") {
+    let shelf = shelf(visit.query_value("shelf"));
+    let page = Page::new(&at.title(), NavSection::Queues).live("counts", counts(at, &queue));
+    if let Some(number) = visit.query_value("message") {
         return alone(visit, at, page, shelf, &number).await;
     }
-    let from = visit.asked("from");
+    let from = visit.query_value("from");
     let query =
         [("shelf", Some(shelf.word().to_owned())), ("from", from.clone()), ("limit", Some(ROWS.to_string()))];
     let messages: MessagePage = visit.get(&place(&format!("{}/messages", at.api()), query)).await?;
@@ -58,7 +58,7 @@ pub(super) async fn show(visit: &Visit, at: &At) -> Result<Page, Trouble> {
         .live(
             "messages",
             html! {
-                h2 { (if shelf == Shelf::Dead { "Dead letters" } else { "Messages" }) }
+                h2 { (if shelf == MessageList::Dead { "Dead letters" } else { "Messages" }) }
                 (tabs(at, shelf, &queue))
                 @if messages.items.is_empty() { (nothing(shelf)) }
                 (message::list(&messages.items, &at.address(), shelf.word()))
@@ -71,7 +71,13 @@ pub(super) async fn show(visit: &Visit, at: &At) -> Result<Page, Trouble> {
         .part(forms(at, &queue)))
 }
 
-async fn alone(visit: &Visit, at: &At, page: Page, shelf: Shelf, number: &str) -> Result<Page, Trouble> {
+async fn alone(
+    visit: &Visit,
+    at: &QueueAddress,
+    page: Page,
+    shelf: MessageList,
+    number: &str,
+) -> Result<Page, PageError> {
     let query = [
         ("shelf", Some(shelf.word().to_owned())),
         ("from", Some(number.to_owned())),
@@ -90,7 +96,7 @@ async fn alone(visit: &Visit, at: &At, page: Page, shelf: Shelf, number: &str) -
     }))
 }
 
-fn counts(at: &At, queue: &QueueView) -> Markup {
+fn counts(at: &QueueAddress, queue: &QueueView) -> Markup {
     let counts = &queue.counts;
     let number = |count: usize| html! { span.figure { (pieces::count(count as u64)) } };
     let dead = html! {
@@ -109,9 +115,9 @@ fn counts(at: &At, queue: &QueueView) -> Markup {
     }
 }
 
-fn tabs(at: &At, shelf: Shelf, queue: &QueueView) -> Markup {
+fn tabs(at: &QueueAddress, shelf: MessageList, queue: &QueueView) -> Markup {
     let main = queue.counts.ready + queue.counts.locked + queue.counts.scheduled;
-    let tab = |own: Shelf, name: &str, count: usize| {
+    let tab = |own: MessageList, name: &str, count: usize| {
         html! {
             a href=(place(&at.address(), [("shelf", Some(own.word().to_owned()))]))
                 aria-current=[(own == shelf).then_some("page")] { (name) " (" (pieces::count(count as u64)) ")" }
@@ -119,19 +125,19 @@ fn tabs(at: &At, shelf: Shelf, queue: &QueueView) -> Markup {
     };
     html! {
         nav.tabs aria-label="Which messages" {
-            (tab(Shelf::Main, "Messages", main))
-            (tab(Shelf::Dead, "Dead letters", queue.counts.dead))
+            (tab(MessageList::Main, "Messages", main))
+            (tab(MessageList::Dead, "Dead letters", queue.counts.dead))
         }
     }
 }
 
-fn nothing(shelf: Shelf) -> Markup {
+fn nothing(shelf: MessageList) -> Markup {
     match shelf {
-        Shelf::Main => pieces::empty(
+        MessageList::Main => pieces::empty(
             "No messages",
             html! { "What was sent has been completed, or nothing was sent yet." },
         ),
-        Shelf::Dead => pieces::empty(
+        MessageList::Dead => pieces::empty(
             "No dead letters",
             html! { "A message that is delivered too often, or that its consumer sets aside, comes here." },
         ),
@@ -139,13 +145,13 @@ fn nothing(shelf: Shelf) -> Markup {
 }
 
 /// What can be done, by what it is done to.
-fn actions(at: &At) -> Markup {
+fn actions(at: &QueueAddress) -> Markup {
     let (address, title) = (at.address(), at.title());
     let purge_dead = format!("Delete all dead letters of {title}? They are gone for good.");
     let purge = format!("Delete all messages of {title} that no consumer has? They are gone for good.");
     let delete = format!("Delete {title} with all of its messages?");
     let purge_at = format!("{address}/purge");
-    let what = if matches!(at, At::Queue(_)) { "queue" } else { "subscription" };
+    let what = if matches!(at, QueueAddress::Queue(_)) { "queue" } else { "subscription" };
     html! {
         div.groups {
             div role="group" aria-labelledby="dead-letters" {
@@ -173,13 +179,13 @@ fn actions(at: &At) -> Markup {
     }
 }
 
-fn forms(at: &At, queue: &QueueView) -> Markup {
+fn forms(at: &QueueAddress, queue: &QueueView) -> Markup {
     let document = serde_json::to_value(queue).unwrap_or_default();
     let (kind, version) = (kind(at), queue.version.to_string());
     let controls = Controls::new(settings::texts(kind, &document));
     html! {
-        @if let At::Queue(_) = at {
-            details #send { summary { "Send a message" } (message::form(&format!("{}/send", at.address()), Texts::new(), None)) }
+        @if let QueueAddress::Queue(_) = at {
+            details #send { summary { "Send a message" } (message::form(&format!("{}/send", at.address()), FieldValues::new(), None)) }
         }
         details #settings {
             summary { "Settings" }
@@ -188,23 +194,23 @@ fn forms(at: &At, queue: &QueueView) -> Markup {
     }
 }
 
-fn kind(at: &At) -> Kind {
+fn kind(at: &QueueAddress) -> EntityKind {
     match at {
-        At::Queue(_) => Kind::Queue,
-        At::Subscription { .. } => Kind::Subscription,
+        QueueAddress::Queue(_) => EntityKind::Queue,
+        QueueAddress::Subscription { .. } => EntityKind::Subscription,
     }
 }
 
-pub(super) async fn act(visit: &Visit, at: &At, what: &str) -> Result<Acted, Trouble> {
+pub(super) async fn act(visit: &Visit, at: &QueueAddress, what: &str) -> Result<FormOutcome, PageError> {
     let again = |form: Markup| {
-        Acted::Again(Page::new(&at.title(), Place::Queues).part(html! {
+        FormOutcome::Invalid(Page::new(&at.title(), NavSection::Queues).part(html! {
             (form)
             p { a href=(at.address()) { "Back to " (at.title()) } }
         }))
     };
-    let done = |said: String| Acted::Done { to: at.address(), said };
+    let done = |said: String| FormOutcome::Done { to: at.address(), message: said };
     match (what, at) {
-        ("send", At::Queue(name)) => Ok(match message::send(visit, name).await? {
+        ("send", QueueAddress::Queue(name)) => Ok(match message::send(visit, name).await? {
             Ok(()) => done("The message is there.".to_owned()),
             Err(form) => again(form),
         }),
@@ -220,32 +226,36 @@ pub(super) async fn act(visit: &Visit, at: &At, what: &str) -> Result<Acted, Tro
             let shelf = shelf(visit.field("shelf"));
             let moved = moved(visit, at, "purge", &json!({ "shelf": shelf.word() })).await?;
             let to = place(&at.address(), [("shelf", Some(shelf.word().to_owned()))]);
-            Ok(Acted::Done { to, said: format!("{moved} messages were deleted.") })
+            Ok(FormOutcome::Done { to, message: format!("{moved} messages were deleted.") })
         }
         ("delete", _) => {
             visit.send(Method::DELETE, &at.api(), &Value::Null).await?;
             let to = match at {
-                At::Queue(_) => "/ui/queues".to_owned(),
-                At::Subscription { topic, .. } => format!("/ui/topics/{}", crate::visit::encoded(topic)),
+                QueueAddress::Queue(_) => "/ui/queues".to_owned(),
+                QueueAddress::Subscription { topic, .. } => {
+                    format!("/ui/topics/{}", crate::visit::encoded(topic))
+                }
             };
-            Ok(Acted::Done { to, said: format!("{} is deleted.", at.title()) })
+            Ok(FormOutcome::Done { to, message: format!("{} is deleted.", at.title()) })
         }
-        _ => Err(Trouble::NotFound),
+        _ => Err(PageError::NotFound),
     }
 }
 
 /// How many dead letters are meant: all, unless the form says a number.
-fn portion(visit: &Visit) -> Result<Value, Trouble> {
+fn portion(visit: &Visit) -> Result<Value, PageError> {
     let Some(text) = visit.field("max") else { return Ok(json!({})) };
     let max: u64 = text.parse().map_err(|_| {
-        Trouble::Form(format!("Redrive: {text:?} is not a number; write how many, or leave it empty for all"))
+        PageError::Form(format!(
+            "Redrive: {text:?} is not a number; write how many, or leave it empty for all"
+        ))
     })?;
     Ok(json!({ "max": max }))
 }
 
-async fn moved(visit: &Visit, at: &At, what: &str, body: &Value) -> Result<String, Trouble> {
+async fn moved(visit: &Visit, at: &QueueAddress, what: &str, body: &Value) -> Result<String, PageError> {
     let answer = visit.send(Method::POST, &format!("{}/{what}", at.api()), body).await?;
     let Moved { messages } =
-        serde_json::from_value(answer).map_err(|error| Trouble::Unreadable(error.to_string()))?;
+        serde_json::from_value(answer).map_err(|error| PageError::Unreadable(error.to_string()))?;
     Ok(pieces::count(messages as u64))
 }

@@ -8,59 +8,61 @@ use serde_json::{Map, Value};
 
 use super::size;
 use crate::pieces;
-use crate::pieces::controls::{Controls, Texts};
-use crate::trouble::Trouble;
+use crate::pieces::controls::{Controls, FieldValues};
+use crate::trouble::PageError;
 use crate::visit::{Visit, encoded};
 
 /// Whose settings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum EntityKind {
     Queue,
     Topic,
     Subscription,
 }
 
-impl Kind {
+impl EntityKind {
     fn word(self) -> &'static str {
         match self {
-            Kind::Queue => "queue",
-            Kind::Topic => "topic",
-            Kind::Subscription => "subscription",
+            EntityKind::Queue => "queue",
+            EntityKind::Topic => "topic",
+            EntityKind::Subscription => "subscription",
         }
     }
 
     /// The settings that are written as text, as numbers, as yes or no, and as JSON.
-    fn fields(self) -> &'static [(&'static str, Form)] {
-        const QUEUE: [(&str, Form); 8] = [
-            ("lock", Form::Text),
-            ("time_to_live", Form::Text),
-            ("deliveries_max", Form::Number),
-            ("dead_letter_expired", Form::Flag),
-            ("duplicate_window", Form::Text),
-            ("sessions", Form::Flag),
-            ("messages_max", Form::Number),
-            ("bytes_max", Form::Number),
+    fn fields(self) -> &'static [(&'static str, SettingsForm)] {
+        const QUEUE: [(&str, SettingsForm); 8] = [
+            ("lock", SettingsForm::Text),
+            ("time_to_live", SettingsForm::Text),
+            ("deliveries_max", SettingsForm::Number),
+            ("dead_letter_expired", SettingsForm::Flag),
+            ("duplicate_window", SettingsForm::Text),
+            ("sessions", SettingsForm::Flag),
+            ("messages_max", SettingsForm::Number),
+            ("bytes_max", SettingsForm::Number),
         ];
-        const SUBSCRIPTION: [(&str, Form); 8] = [
-            ("lock", Form::Text),
-            ("time_to_live", Form::Text),
-            ("deliveries_max", Form::Number),
-            ("dead_letter_expired", Form::Flag),
-            ("sessions", Form::Flag),
-            ("messages_max", Form::Number),
-            ("bytes_max", Form::Number),
-            ("filter", Form::Json),
+        const SUBSCRIPTION: [(&str, SettingsForm); 8] = [
+            ("lock", SettingsForm::Text),
+            ("time_to_live", SettingsForm::Text),
+            ("deliveries_max", SettingsForm::Number),
+            ("dead_letter_expired", SettingsForm::Flag),
+            ("sessions", SettingsForm::Flag),
+            ("messages_max", SettingsForm::Number),
+            ("bytes_max", SettingsForm::Number),
+            ("filter", SettingsForm::Json),
         ];
         match self {
-            Kind::Queue => &QUEUE,
-            Kind::Topic => &[("time_to_live", Form::Text), ("duplicate_window", Form::Text)],
-            Kind::Subscription => &SUBSCRIPTION,
+            EntityKind::Queue => &QUEUE,
+            EntityKind::Topic => {
+                &[("time_to_live", SettingsForm::Text), ("duplicate_window", SettingsForm::Text)]
+            }
+            EntityKind::Subscription => &SUBSCRIPTION,
         }
     }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Form {
+enum SettingsForm {
     Text,
     Number,
     Flag,
@@ -108,11 +110,11 @@ pub(super) fn topic_in_words(topic: &TopicView) -> String {
 }
 
 /// What stands in the form for something that is there.
-pub(super) fn texts(kind: Kind, document: &Value) -> Texts {
-    let text = |(name, form): &(&str, Form)| {
+pub(super) fn texts(kind: EntityKind, document: &Value) -> FieldValues {
+    let text = |(name, form): &(&str, SettingsForm)| {
         let value = document.get(name)?;
         let text = match form {
-            Form::Json => serde_json::to_string_pretty(value).unwrap_or_default(),
+            SettingsForm::Json => serde_json::to_string_pretty(value).unwrap_or_default(),
             _ => value.as_str().map_or_else(|| value.to_string(), str::to_owned),
         };
         Some(((*name).to_owned(), text))
@@ -122,15 +124,17 @@ pub(super) fn texts(kind: Kind, document: &Value) -> Texts {
 
 /// The document that the form says. What is left empty has its default; what is no number or no JSON goes as it is, and
 /// the API says what it should be.
-pub(super) fn document(kind: Kind, texts: &Texts) -> Value {
+pub(super) fn document(kind: EntityKind, texts: &FieldValues) -> Value {
     let mut members = Map::new();
     for (name, form) in kind.fields() {
         let text = texts.get(*name).map_or("", |text| text.trim());
         let value = match form {
-            Form::Flag => Value::Bool(text == "true"),
+            SettingsForm::Flag => Value::Bool(text == "true"),
             _ if text.is_empty() => continue,
-            Form::Text => text.into(),
-            Form::Number | Form::Json => serde_json::from_str(text).unwrap_or_else(|_| text.into()),
+            SettingsForm::Text => text.into(),
+            SettingsForm::Number | SettingsForm::Json => {
+                serde_json::from_str(text).unwrap_or_else(|_| text.into())
+            }
         };
         members.insert((*name).to_owned(), value);
     }
@@ -138,21 +142,21 @@ pub(super) fn document(kind: Kind, texts: &Texts) -> Value {
 }
 
 /// The form of something that is not there yet, with the defaults that it would have.
-pub(super) fn fresh(kind: Kind, action: &str) -> Markup {
-    form(kind, action, Controls::new(Texts::new()), None, None)
+pub(super) fn fresh(kind: EntityKind, action: &str) -> Markup {
+    form(kind, action, Controls::new(FieldValues::new()), None, None)
 }
 
 /// Makes what the form says; the name and what to say of it, or the form again.
 pub(super) async fn make(
     visit: &Visit,
-    kind: Kind,
+    kind: EntityKind,
     root: &str,
-) -> Result<Result<(String, String), Markup>, Trouble> {
-    let filled: Texts = visit.filled().into_iter().collect();
+) -> Result<Result<(String, String), Markup>, PageError> {
+    let filled: FieldValues = visit.all_fields().into_iter().collect();
     let name = visit.field("name").unwrap_or_default();
     let only_if = [(IF_NONE_MATCH, "*".to_owned())];
     let made = if name.is_empty() {
-        Err(Trouble::Problem(Box::new(Trouble::Form("name: fill this in".to_owned()).problem())))
+        Err(PageError::Problem(Box::new(PageError::Form("name: fill this in".to_owned()).problem())))
     } else {
         let path = format!("/v1/{root}/{}", encoded(&name));
         visit.send_with(Method::PUT, &path, &document(kind, &filled), &only_if).await
@@ -164,7 +168,7 @@ pub(super) async fn make(
             let said = format!("The {} {name} is there.", kind.word());
             Ok(Ok((name, said)))
         }
-        Err(Trouble::Problem(problem)) => {
+        Err(PageError::Problem(problem)) => {
             Ok(Err(form(kind, &visit.place(), Controls::new(filled), Some(&problem), None)))
         }
         Err(trouble) => Err(trouble),
@@ -172,13 +176,17 @@ pub(super) async fn make(
 }
 
 /// Writes the settings of something that is there; the form again when they cannot be.
-pub(super) async fn write(visit: &Visit, kind: Kind, api: &str) -> Result<Result<(), Markup>, Trouble> {
-    let filled: Texts = visit.filled().into_iter().collect();
+pub(super) async fn write(
+    visit: &Visit,
+    kind: EntityKind,
+    api: &str,
+) -> Result<Result<(), Markup>, PageError> {
+    let filled: FieldValues = visit.all_fields().into_iter().collect();
     let version = visit.field("version").unwrap_or_default();
     let only_if = [(IF_MATCH, format!("\"{version}\""))];
     match visit.send_with(Method::PUT, api, &document(kind, &filled), &only_if).await {
         Ok(_) => Ok(Ok(())),
-        Err(Trouble::Problem(problem)) => {
+        Err(PageError::Problem(problem)) => {
             let is_overtaken = problem.status == StatusCode::PRECONDITION_FAILED;
             let (problem, version) = match is_overtaken {
                 true => overtaken(visit, kind, api, &filled, version).await?,
@@ -194,20 +202,20 @@ pub(super) async fn write(visit: &Visit, kind: Kind, api: &str) -> Result<Result
 /// What differs from what somebody else has set meanwhile, and the version that saving would replace then.
 async fn overtaken(
     visit: &Visit,
-    kind: Kind,
+    kind: EntityKind,
     api: &str,
-    filled: &Texts,
+    filled: &FieldValues,
     version: String,
-) -> Result<(Problem, String), Trouble> {
+) -> Result<(Problem, String), PageError> {
     let present: Value = match visit.get(api).await {
         Ok(present) => present,
-        Err(Trouble::Problem(problem)) => return Ok((*problem, version)),
+        Err(PageError::Problem(problem)) => return Ok((*problem, version)),
         Err(trouble) => return Err(trouble),
     };
     let theirs = document(kind, &texts(kind, &present));
     let mine = document(kind, filled);
     let differing = kind.fields().iter().filter(|(name, _)| theirs.get(name) != mine.get(name));
-    let error = |(name, _): &(&str, Form)| {
+    let error = |(name, _): &(&str, SettingsForm)| {
         let there = theirs.get(name).map(|value| value.as_str().map_or(value.to_string(), str::to_owned));
         let message = there.map_or("is not set now".to_owned(), |there| format!("is {there} now"));
         FieldError { pointer: None, field: Some((*name).to_owned()), line: None, message }
@@ -222,7 +230,7 @@ async fn overtaken(
     let problem = Problem {
         title: "Somebody has changed it meanwhile".to_owned(),
         errors,
-        ..Trouble::Form(detail.to_owned()).problem()
+        ..PageError::Form(detail.to_owned()).problem()
     };
     let version = present.get("version").map_or(version, Value::to_string);
     Ok((problem, version))
@@ -230,7 +238,7 @@ async fn overtaken(
 
 /// The form: with a version that of something that is there, without one that of something new.
 pub(super) fn form(
-    kind: Kind,
+    kind: EntityKind,
     action: &str,
     controls: Controls,
     problem: Option<&Problem>,
@@ -243,12 +251,12 @@ pub(super) fn form(
     // Several of these forms stand on one page.
     let controls = controls.with_ids(match (version, kind) {
         (Some(_), _) => "",
-        (None, Kind::Queue) => "new-queue-",
-        (None, Kind::Topic) => "new-topic-",
-        (None, Kind::Subscription) => "new-subscription-",
+        (None, EntityKind::Queue) => "new-queue-",
+        (None, EntityKind::Topic) => "new-topic-",
+        (None, EntityKind::Subscription) => "new-subscription-",
     });
     let controls = &match problem {
-        Some(problem) => controls.blame(problem, &own),
+        Some(problem) => controls.with_errors(problem, &own),
         None => controls,
     };
     let has = |name: &str| kind.fields().iter().any(|(known, _)| *known == name);

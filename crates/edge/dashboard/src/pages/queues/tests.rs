@@ -5,7 +5,7 @@ use serde_json::json;
 
 use super::*;
 use crate::pages::pretend::{self, now, refused};
-use crate::pieces::controls::Texts;
+use crate::pieces::controls::FieldValues;
 
 const HOSTILE: &str = "\"><script>alert(1)</script>";
 
@@ -93,10 +93,13 @@ fn more_subscriptions_than_a_page_holds_are_reached() {
 fn settings_survive_the_form() {
     for (kind, names) in [
         (
-            Kind::Queue,
+            EntityKind::Queue,
             ["lock", "time_to_live", "deliveries_max", "duplicate_window", "sessions", "messages_max"],
         ),
-        (Kind::Subscription, ["lock", "time_to_live", "deliveries_max", "filter", "sessions", "bytes_max"]),
+        (
+            EntityKind::Subscription,
+            ["lock", "time_to_live", "deliveries_max", "filter", "sessions", "bytes_max"],
+        ),
     ] {
         let before = serde_json::to_value(queue()).unwrap();
         let after = settings::document(kind, &settings::texts(kind, &before));
@@ -104,7 +107,7 @@ fn settings_survive_the_form() {
             assert_eq!(after[name], before[name], "{name}");
         }
     }
-    let empty = settings::document(Kind::Queue, &Texts::new());
+    let empty = settings::document(EntityKind::Queue, &FieldValues::new());
     assert_eq!(
         empty,
         json!({ "dead_letter_expired": false, "sessions": false }),
@@ -120,7 +123,7 @@ fn settings_that_somebody_else_changed_can_be_saved_over() {
             "GET" => (200, json!({ "version": 4, "time_to_live": "2h", "duplicate_window": "10m" })),
             _ => refused(412, "the version is another one"),
         });
-    let written = now(settings::write(&visit, settings::Kind::Topic, "/v1/topics/t"));
+    let written = now(settings::write(&visit, settings::EntityKind::Topic, "/v1/topics/t"));
     let shown = written.ok().and_then(Result::err).expect("the form again").into_string();
     assert!(shown.contains("name=\"version\" value=\"4\""), "{shown}");
     assert!(shown.contains("Somebody has changed it") && shown.contains("is 2h now"), "{shown}");

@@ -5,13 +5,13 @@ use http::Method;
 use maud::{Markup, html};
 use serde_json::Value;
 
-use super::settings::{self, Kind};
+use super::settings::{self, EntityKind};
 use super::{ROWS, count_heads, message, subscription_row};
-use crate::page::{Page, Place};
-use crate::pages::Acted;
+use crate::page::{NavSection, Page};
+use crate::pages::FormOutcome;
 use crate::pieces;
-use crate::pieces::controls::{Controls, Texts};
-use crate::trouble::Trouble;
+use crate::pieces::controls::{Controls, FieldValues};
+use crate::trouble::PageError;
 use crate::visit::{Visit, encoded, place};
 
 fn api(topic: &str) -> String {
@@ -27,22 +27,22 @@ pub(super) async fn subscriptions(
     visit: &Visit,
     topic: &str,
     after: Option<String>,
-) -> Result<NamePage<QueueView>, Trouble> {
+) -> Result<NamePage<QueueView>, PageError> {
     let query = [("after", after), ("limit", Some(ROWS.to_string()))];
     visit.get(&place(&format!("{}/subscriptions", api(topic)), query)).await
 }
 
-pub(super) async fn show(visit: &Visit, name: &str) -> Result<Page, Trouble> {
+pub(super) async fn show(visit: &Visit, name: &str) -> Result<Page, PageError> {
     let topic: TopicView = visit.get(&api(name)).await?;
-    let after = visit.asked("after");
+    let after = visit.query_value("after");
     let NamePage { items, next } = subscriptions(visit, name, after.clone()).await?;
     let first = after.is_some().then(|| address(name));
     let next = next.map(|next| place(&address(name), [("after", Some(next))]));
     let document = serde_json::to_value(&topic).unwrap_or_default();
-    let controls = Controls::new(settings::texts(Kind::Topic, &document));
+    let controls = Controls::new(settings::texts(EntityKind::Topic, &document));
     let version = topic.version.to_string();
     let question = format!("Delete {name}, its subscriptions and all of their messages?");
-    Ok(Page::new(name, Place::Queues)
+    Ok(Page::new(name, NavSection::Queues)
         .live("topic", html! {
             p.quiet { "A topic: each message goes to all subscriptions that want it. " (settings::topic_in_words(&topic)) "." }
             h2 { "Subscriptions" }
@@ -56,12 +56,12 @@ pub(super) async fn show(visit: &Visit, name: &str) -> Result<Page, Trouble> {
             div.actions { (pieces::button(&format!("{}/delete", address(name)), "Delete the topic", Some(&question), &[])) }
             details #new-subscription {
                 summary { "New subscription" }
-                (settings::fresh(Kind::Subscription, &format!("{}/subscribe", address(name))))
+                (settings::fresh(EntityKind::Subscription, &format!("{}/subscribe", address(name))))
             }
-            details #send { summary { "Send a message" } (message::form(&format!("{}/send", address(name)), Texts::new(), None)) }
+            details #send { summary { "Send a message" } (message::form(&format!("{}/send", address(name)), FieldValues::new(), None)) }
             details #settings {
                 summary { "Settings" }
-                (settings::form(Kind::Topic, &format!("{}/settings", address(name)), controls, None, Some(&version)))
+                (settings::form(EntityKind::Topic, &format!("{}/settings", address(name)), controls, None, Some(&version)))
             }
         }))
 }
@@ -83,34 +83,34 @@ fn table(topic: &str, subscriptions: &[QueueView]) -> Markup {
     }
 }
 
-pub(super) async fn act(visit: &Visit, name: &str, what: &str) -> Result<Acted, Trouble> {
+pub(super) async fn act(visit: &Visit, name: &str, what: &str) -> Result<FormOutcome, PageError> {
     let again = |form: Markup| {
-        Acted::Again(Page::new(name, Place::Queues).part(html! {
+        FormOutcome::Invalid(Page::new(name, NavSection::Queues).part(html! {
             (form)
             p { a href=(address(name)) { "Back to " (name) } }
         }))
     };
-    let done = |said: &str| Acted::Done { to: address(name), said: said.to_owned() };
+    let done = |said: &str| FormOutcome::Done { to: address(name), message: said.to_owned() };
     match what {
         "send" => Ok(match message::send(visit, name).await? {
             Ok(()) => done("The message was handed to the subscriptions that want it."),
             Err(form) => again(form),
         }),
-        "settings" => Ok(match settings::write(visit, Kind::Topic, &api(name)).await? {
+        "settings" => Ok(match settings::write(visit, EntityKind::Topic, &api(name)).await? {
             Ok(()) => done("The settings are in force."),
             Err(form) => again(form),
         }),
         "subscribe" => {
             let root = format!("topics/{}/subscriptions", encoded(name));
-            Ok(match settings::make(visit, Kind::Subscription, &root).await? {
+            Ok(match settings::make(visit, EntityKind::Subscription, &root).await? {
                 Ok((_, said)) => done(&said),
                 Err(form) => again(form),
             })
         }
         "delete" => {
             visit.send(Method::DELETE, &api(name), &Value::Null).await?;
-            Ok(Acted::Done { to: "/ui/queues".to_owned(), said: format!("{name} is deleted.") })
+            Ok(FormOutcome::Done { to: "/ui/queues".to_owned(), message: format!("{name} is deleted.") })
         }
-        _ => Err(Trouble::NotFound),
+        _ => Err(PageError::NotFound),
     }
 }

@@ -7,12 +7,12 @@ use serde_json::value::RawValue;
 
 use super::{pretty, run_path};
 use crate::pieces;
-use crate::trouble::Trouble;
+use crate::trouble::PageError;
 use crate::visit::{Visit, encoded};
 
 /// A form as it was filled in, and what is wrong with it.
 #[derive(Default)]
-pub(crate) struct Typed {
+pub(crate) struct DecisionForm {
     /// The run, where there are the forms of several on a page.
     pub run: String,
     step: String,
@@ -39,7 +39,7 @@ const ACTION_HINT: &str = "With “call instead”: an action as in a workflow, 
 
 /// A form for each open step, one to go back to an earlier step, and one to give up. `back` names the list to go back
 /// to; without it, it is the run.
-pub(crate) fn forms(run: &RunDetail, back: Option<&str>, typed: Option<&Typed>) -> Markup {
+pub(crate) fn forms(run: &RunDetail, back: Option<&str>, typed: Option<&DecisionForm>) -> Markup {
     let is_back = run.steps.iter().any(|step| is_open(run, step) && step.state == "undo_failed");
     let typed = typed.filter(|typed| typed.run == run.summary.id);
     html! {
@@ -67,10 +67,10 @@ fn step_form(
     step: &StepView,
     is_back: bool,
     back: Option<&str>,
-    typed: Option<&Typed>,
+    typed: Option<&DecisionForm>,
 ) -> Markup {
     let (id, name) = (&run.summary.id, &step.name);
-    let value = |field: fn(&Typed) -> &String| typed.map(field).cloned().unwrap_or_default();
+    let value = |field: fn(&DecisionForm) -> &String| typed.map(field).cloned().unwrap_or_default();
     let opened = typed.is_some_and(|typed| !typed.output.is_empty() || !typed.action.is_empty());
     let control = |what: &str| format!("{what}-{id}-{name}");
     html! {
@@ -121,7 +121,7 @@ fn is_of_step(kind: DecisionKind, is_back: bool) -> bool {
 }
 
 /// Back to an earlier step that has been done: it and all that depends on it are done again.
-fn from_form(run: &RunDetail, back: Option<&str>, typed: Option<&Typed>) -> Markup {
+fn from_form(run: &RunDetail, back: Option<&str>, typed: Option<&DecisionForm>) -> Markup {
     let id = &run.summary.id;
     let done: Vec<&StepView> = run.steps.iter().filter(|step| is_earlier(run, &step.name)).collect();
     let is_chosen = |step: &StepView| typed.is_some_and(|typed| typed.step == step.name);
@@ -147,7 +147,7 @@ fn from_form(run: &RunDetail, back: Option<&str>, typed: Option<&Typed>) -> Mark
     }
 }
 
-fn give_up_form(run: &RunDetail, back: Option<&str>, typed: Option<&Typed>) -> Markup {
+fn give_up_form(run: &RunDetail, back: Option<&str>, typed: Option<&DecisionForm>) -> Markup {
     let id = &run.summary.id;
     let control = format!("give-up-note-{id}");
     let question = format!("Give up run {id}? It ends as it is: nothing more is tried or undone.");
@@ -170,9 +170,9 @@ fn back_field(back: Option<&str>) -> Markup {
 }
 
 /// Carries out the form that was sent; returns what to say, or the form as it was with what is wrong.
-pub(crate) async fn decide(visit: &Visit, id: &str) -> Result<Result<String, Typed>, Trouble> {
+pub(crate) async fn decide(visit: &Visit, id: &str) -> Result<Result<String, DecisionForm>, PageError> {
     let field = |name: &str| visit.field(name).unwrap_or_default();
-    let typed = Typed {
+    let typed = DecisionForm {
         run: id.to_owned(),
         step: field("step"),
         note: field("note"),
@@ -180,25 +180,25 @@ pub(crate) async fn decide(visit: &Visit, id: &str) -> Result<Result<String, Typ
         action: field("action"),
         problem: None,
     };
-    let word = visit.needed("decision")?;
+    let word = visit.required_field("decision")?;
     let sent = match request(&word, &typed) {
         Ok((request, said)) => {
             let path = format!("/v1/runs/{}/decide", encoded(id));
             visit.send(Method::POST, &path, &request).await.map(|_| said)
         }
-        Err(why) => Err(Trouble::Form(why)),
+        Err(why) => Err(PageError::Form(why)),
     };
     match sent {
         Ok(said) => Ok(Ok(said)),
-        Err(trouble @ (Trouble::Form(_) | Trouble::Problem(_))) => {
-            Ok(Err(Typed { problem: Some(trouble.problem()), ..typed }))
+        Err(trouble @ (PageError::Form(_) | PageError::Problem(_))) => {
+            Ok(Err(DecisionForm { problem: Some(trouble.problem()), ..typed }))
         }
         Err(trouble) => Err(trouble),
     }
 }
 
 /// The decision as the API takes it, and what is said when it was taken; or what is wrong with the form.
-fn request(word: &str, typed: &Typed) -> Result<(DecisionRequest, String), String> {
+fn request(word: &str, typed: &DecisionForm) -> Result<(DecisionRequest, String), String> {
     let found = DECISIONS.iter().find(|(kind, _)| kind.name() == word);
     let (decision, text) = *found.ok_or_else(|| format!("decision: there is no '{word}'"))?;
     if typed.note.is_empty() && decision.needs_note() {

@@ -4,7 +4,9 @@ use api_types::RunDetail;
 use maud::{Markup, html};
 use types::Timestamp;
 
-use super::waterfall::{Attempt, Bar, End, Lane, Mark, Row, Waterfall, attempts, layout};
+use super::waterfall::{
+    AttemptOutcome, AttemptRecord, Bar, Lane, RunMarker, StepRow, Waterfall, attempts, layout,
+};
 use super::{state, step_path, timeline};
 use crate::pieces;
 
@@ -82,11 +84,11 @@ struct MarkLabel {
 
 /// A word for every mark: marks that are too near for a word of their own share a place. It stands behind them, or
 /// before them where there is no room behind.
-fn mark_labels(marks: &[Mark]) -> Vec<MarkLabel> {
-    let crowds: Vec<&[Mark]> = marks.chunk_by(|a, b| b.x - a.x <= MARK_ROOM_MIN).collect();
+fn mark_labels(marks: &[RunMarker]) -> Vec<MarkLabel> {
+    let crowds: Vec<&[RunMarker]> = marks.chunk_by(|a, b| b.x - a.x <= MARK_ROOM_MIN).collect();
     // From the end: what stands before its marks takes room from those before.
     let mut until = 100.0;
-    let label = |crowd: &&[Mark]| {
+    let label = |crowd: &&[RunMarker]| {
         let (first, last) = (crowd.first()?.x, crowd.last()?.x);
         let text = crowd_in_words(crowd);
         let width = text.chars().count() as f64 * LETTER_WIDTH;
@@ -98,8 +100,8 @@ fn mark_labels(marks: &[Mark]) -> Vec<MarkLabel> {
     crowds.iter().rev().filter_map(label).collect()
 }
 
-fn crowd_in_words(crowd: &[Mark]) -> String {
-    let words = |mark: &Mark| timeline::words(&mark.what).to_owned();
+fn crowd_in_words(crowd: &[RunMarker]) -> String {
+    let words = |mark: &RunMarker| timeline::words(&mark.what).to_owned();
     match crowd {
         [first, .., last] if crowd.len() > 2 => format!("{} … {}", words(first), words(last)),
         all => all.iter().map(words).collect::<Vec<_>>().join(", "),
@@ -111,7 +113,7 @@ fn marks_in_words(laid: &Waterfall) -> String {
     words.join(", then ")
 }
 
-fn bars(row: &Row, laid: &Waterfall) -> Markup {
+fn bars(row: &StepRow, laid: &Waterfall) -> Markup {
     let has_undo = row.bars.iter().any(|bar| bar.lane == Lane::Undo);
     let height = if has_undo { 2 * LANE_HEIGHT } else { LANE_HEIGHT };
     html! {
@@ -152,13 +154,13 @@ fn top(lane: Lane) -> usize {
     }
 }
 
-fn sign(end: End) -> &'static str {
+fn sign(end: AttemptOutcome) -> &'static str {
     match end {
-        End::Running => "…",
-        End::Done => "✓",
-        End::Refused => "✕",
-        End::Transient => "↻",
-        End::Unknown => "?",
+        AttemptOutcome::Running => "…",
+        AttemptOutcome::Done => "✓",
+        AttemptOutcome::Refused => "✕",
+        AttemptOutcome::Transient => "↻",
+        AttemptOutcome::Unknown => "?",
     }
 }
 
@@ -175,7 +177,7 @@ fn anchor(x: f64) -> &'static str {
     }
 }
 
-fn row_in_words(row: &Row) -> String {
+fn row_in_words(row: &StepRow) -> String {
     if row.bars.is_empty() {
         return format!("{}: not begun", row.step);
     }
@@ -199,7 +201,7 @@ fn bar_in_words(bar: &Bar) -> String {
     }
 }
 
-fn attempt_in_words(attempt: &Attempt) -> String {
+fn attempt_in_words(attempt: &AttemptRecord) -> String {
     let mut words = format!("attempt {} of {}: ", attempt.number, attempt.work.replace('_', " "));
     words.push_str(attempt.end.word());
     if let Some(status) = attempt.status {
@@ -252,7 +254,7 @@ fn table(run: &RunDetail) -> Markup {
     }
 }
 
-fn table_row(run: &RunDetail, attempt: &Attempt) -> Markup {
+fn table_row(run: &RunDetail, attempt: &AttemptRecord) -> Markup {
     let took = attempt.ended.map(|ended| span(attempt.began, ended));
     let waited = attempt.ended.zip(attempt.retry_at).map(|(ended, retry_at)| span(ended, retry_at));
     html! {
@@ -280,8 +282,8 @@ mod tests {
     fn every_mark_has_its_word_and_none_stands_on_another() {
         let labels = |marks: &[(f64, &str)]| {
             let marks =
-                marks.iter().map(|(x, what)| Mark { x: *x, what: (*what).to_owned(), at: Timestamp(0) });
-            let marks: Vec<Mark> = marks.collect();
+                marks.iter().map(|(x, what)| RunMarker { x: *x, what: (*what).to_owned(), at: Timestamp(0) });
+            let marks: Vec<RunMarker> = marks.collect();
             let labels = mark_labels(&marks).into_iter().rev();
             labels.map(|label| format!("{:.0} {} {}", label.x, label.anchor, label.text)).collect::<Vec<_>>()
         };

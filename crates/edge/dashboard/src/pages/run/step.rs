@@ -4,21 +4,21 @@ use api_types::{CallView, HttpView, RunDetail, SentMessageView, SentView, StepVi
 use maud::{Markup, html};
 
 use super::decisions::output;
-use super::waterfall::{Attempt, attempts};
+use super::waterfall::{AttemptRecord, attempts};
 use super::{pretty, run_path, state, step_path};
-use crate::page::{Page, Place};
+use crate::page::{NavSection, Page};
 use crate::pieces;
-use crate::trouble::Trouble;
+use crate::trouble::PageError;
 use crate::visit::{Visit, encoded, place};
 
 const ATTEMPTS_MAX: usize = 100;
 
-pub(super) async fn page(visit: &Visit, run: &RunDetail, name: &str) -> Result<Page, Trouble> {
-    let step = run.steps.iter().find(|step| step.name == name).ok_or(Trouble::NotFound)?;
-    let asked = visit.asked("work").unwrap_or_else(|| "do".to_owned());
+pub(super) async fn page(visit: &Visit, run: &RunDetail, name: &str) -> Result<Page, PageError> {
+    let step = run.steps.iter().find(|step| step.name == name).ok_or(PageError::NotFound)?;
+    let asked = visit.query_value("work").unwrap_or_else(|| "do".to_owned());
     let path = format!("/v1/runs/{}/steps/{}/call", encoded(&run.summary.id), encoded(name));
     let call: CallView = visit.get(&place(&path, [("work", Some(asked))])).await?;
-    Ok(Page::new(&format!("Step {name}"), Place::Runs)
+    Ok(Page::new(&format!("Step {name}"), NavSection::Runs)
         .part(html! { p { "of run " a.id href=(run_path(&run.summary.id)) { (run.summary.id) } } })
         .live("step", standing(run, step, &call))
         .part(request(&call)))
@@ -50,7 +50,8 @@ fn standing(run: &RunDetail, step: &StepView, call: &CallView) -> Markup {
 /// What came back. Of answers the status, a reason and the output are kept, not their bodies.
 fn answers(run: &RunDetail, step: &StepView, work: &str) -> Markup {
     let all = attempts(&run.timeline);
-    let own: Vec<&Attempt> = all.iter().filter(|each| each.step == step.name && each.work == work).collect();
+    let own: Vec<&AttemptRecord> =
+        all.iter().filter(|each| each.step == step.name && each.work == work).collect();
     let left_out = own.len().saturating_sub(ATTEMPTS_MAX);
     html! {
         h2 { "Answers" }
@@ -71,7 +72,7 @@ fn answers(run: &RunDetail, step: &StepView, work: &str) -> Markup {
     }
 }
 
-fn answer(attempt: &Attempt) -> Markup {
+fn answer(attempt: &AttemptRecord) -> Markup {
     let took = attempt.ended.map(|ended| pieces::span((ended.0 - attempt.began.0).max(0) as f64));
     html! {
         "Attempt " (attempt.number) " " (pieces::badge(attempt.end.word()))

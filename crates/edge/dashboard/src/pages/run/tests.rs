@@ -107,7 +107,7 @@ fn what_was_typed_for_an_earlier_step_stays_when_it_is_refused() {
             "GET" => (200, serde_json::to_value(parked()).unwrap()),
             _ => refused(409, "not now"),
         });
-    let Ok(Acted::Again(page)) = pretend::now(act(&visit, "r-1", "decide")) else {
+    let Ok(FormOutcome::Invalid(page)) = pretend::now(act(&visit, "r-1", "decide")) else {
         panic!("not shown again")
     };
     let html = page.content().into_string();

@@ -7,16 +7,16 @@ use types::{OutcomeKind, RunStatus, Timestamp, WorkKind};
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Waterfall {
     /// One per step, in the order of the plan.
-    pub rows: Vec<Row>,
+    pub rows: Vec<StepRow>,
     pub ticks: Vec<Tick>,
-    pub marks: Vec<Mark>,
+    pub marks: Vec<RunMarker>,
     /// How long the axis is.
     pub length_ms: i64,
 }
 
 /// A step over time.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Row {
+pub(crate) struct StepRow {
     pub step: String,
     pub bars: Vec<Bar>,
     /// Stretches in which the step waits for its next attempt.
@@ -30,8 +30,8 @@ pub(crate) struct Bar {
     pub width: f64,
     pub lane: Lane,
     /// The last one's, when there are several.
-    pub end: End,
-    pub attempts: Vec<Attempt>,
+    pub end: AttemptOutcome,
+    pub attempts: Vec<AttemptRecord>,
 }
 
 /// Which way an attempt went.
@@ -44,7 +44,7 @@ pub(crate) enum Lane {
 
 /// What an attempt came to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum End {
+pub(crate) enum AttemptOutcome {
     Running,
     Done,
     Refused,
@@ -54,14 +54,14 @@ pub(crate) enum End {
 
 /// One attempt with all that is known of it.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Attempt {
+pub(crate) struct AttemptRecord {
     pub step: String,
     /// do, alternative, undo, do_instead or undo_instead
     pub work: String,
     pub number: u32,
     pub began: Timestamp,
     pub ended: Option<Timestamp>,
-    pub end: End,
+    pub end: AttemptOutcome,
     pub status: Option<u16>,
     pub detail: Option<String>,
     pub retry_at: Option<Timestamp>,
@@ -82,7 +82,7 @@ pub(crate) struct Tick {
 
 /// Something that befell the whole run.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Mark {
+pub(crate) struct RunMarker {
     pub x: f64,
     pub what: String,
     pub at: Timestamp,
@@ -99,8 +99,8 @@ pub(crate) fn layout(run: &RunDetail, now: Timestamp) -> Waterfall {
     let attempts = attempts(&run.timeline);
     let axis = Axis::of(run, now);
     let rows = run.steps.iter().map(|step| {
-        let own: Vec<&Attempt> = attempts.iter().filter(|attempt| attempt.step == step.name).collect();
-        Row { step: step.name.clone(), bars: bars(&axis, &own), gaps: gaps(&axis, &own) }
+        let own: Vec<&AttemptRecord> = attempts.iter().filter(|attempt| attempt.step == step.name).collect();
+        StepRow { step: step.name.clone(), bars: bars(&axis, &own), gaps: gaps(&axis, &own) }
     });
     Waterfall {
         rows: rows.collect(),
@@ -111,20 +111,20 @@ pub(crate) fn layout(run: &RunDetail, now: Timestamp) -> Waterfall {
 }
 
 /// Every attempt of a step, in the order in which they began.
-pub(crate) fn attempts(timeline: &[MomentView]) -> Vec<Attempt> {
-    let mut attempts: Vec<Attempt> = Vec::new();
+pub(crate) fn attempts(timeline: &[MomentView]) -> Vec<AttemptRecord> {
+    let mut attempts: Vec<AttemptRecord> = Vec::new();
     for moment in timeline {
         let (Some(step), Some(work), Some(number)) = (&moment.step, &moment.work, moment.attempt) else {
             continue;
         };
         match moment.what.as_str() {
-            "started" => attempts.push(Attempt {
+            "started" => attempts.push(AttemptRecord {
                 step: step.clone(),
                 work: work.clone(),
                 number,
                 began: moment.at.0,
                 ended: None,
-                end: End::Running,
+                end: AttemptOutcome::Running,
                 status: None,
                 detail: None,
                 retry_at: None,
@@ -149,23 +149,23 @@ pub(crate) fn attempts(timeline: &[MomentView]) -> Vec<Attempt> {
     attempts
 }
 
-fn end(outcome: Option<&str>) -> End {
+fn end(outcome: Option<&str>) -> AttemptOutcome {
     match outcome.and_then(OutcomeKind::parse) {
-        Some(OutcomeKind::Done) => End::Done,
-        Some(OutcomeKind::Refused) => End::Refused,
-        Some(OutcomeKind::Transient) => End::Transient,
-        Some(OutcomeKind::Unknown) | None => End::Unknown,
+        Some(OutcomeKind::Done) => AttemptOutcome::Done,
+        Some(OutcomeKind::Refused) => AttemptOutcome::Refused,
+        Some(OutcomeKind::Transient) => AttemptOutcome::Transient,
+        Some(OutcomeKind::Unknown) | None => AttemptOutcome::Unknown,
     }
 }
 
-impl End {
+impl AttemptOutcome {
     pub(crate) fn word(self) -> &'static str {
         match self {
-            End::Running => "running",
-            End::Done => OutcomeKind::Done.name(),
-            End::Refused => OutcomeKind::Refused.name(),
-            End::Transient => OutcomeKind::Transient.name(),
-            End::Unknown => OutcomeKind::Unknown.name(),
+            AttemptOutcome::Running => "running",
+            AttemptOutcome::Done => OutcomeKind::Done.name(),
+            AttemptOutcome::Refused => OutcomeKind::Refused.name(),
+            AttemptOutcome::Transient => OutcomeKind::Transient.name(),
+            AttemptOutcome::Unknown => OutcomeKind::Unknown.name(),
         }
     }
 }
@@ -280,7 +280,7 @@ fn label(ms: i64) -> String {
     }
 }
 
-fn bars(axis: &Axis, attempts: &[&Attempt]) -> Vec<Bar> {
+fn bars(axis: &Axis, attempts: &[&AttemptRecord]) -> Vec<Bar> {
     let mut bars: Vec<Bar> = Vec::new();
     for attempt in attempts {
         let x = axis.x(attempt.began.0);
@@ -302,7 +302,7 @@ fn bars(axis: &Axis, attempts: &[&Attempt]) -> Vec<Bar> {
     bars
 }
 
-fn gaps(axis: &Axis, attempts: &[&Attempt]) -> Vec<Gap> {
+fn gaps(axis: &Axis, attempts: &[&AttemptRecord]) -> Vec<Gap> {
     let waits = attempts.iter().filter_map(|attempt| Some((attempt, attempt.ended?, attempt.retry_at?)));
     let gaps = waits.map(|(attempt, ended, retry_at)| {
         let next = attempts.iter().find(|next| {
@@ -316,11 +316,11 @@ fn gaps(axis: &Axis, attempts: &[&Attempt]) -> Vec<Gap> {
     gaps.filter(|gap| gap.width > BAR_WIDTH_MIN).collect()
 }
 
-fn marks(axis: &Axis, timeline: &[MomentView]) -> Vec<Mark> {
+fn marks(axis: &Axis, timeline: &[MomentView]) -> Vec<RunMarker> {
     let of_run = ["cancel_asked", "undoing", "parked", "decided"];
     let marks = timeline.iter().filter(|moment| of_run.contains(&moment.what.as_str()));
     marks
-        .map(|moment| Mark { x: axis.x(moment.at.0.0), what: moment.what.clone(), at: moment.at.0 })
+        .map(|moment| RunMarker { x: axis.x(moment.at.0.0), what: moment.what.clone(), at: moment.at.0 })
         .collect()
 }
 

@@ -67,9 +67,10 @@ fn a_stretch_until_now_becomes_a_start_that_the_next_page_keeps() {
 fn times_of_forms_are_read_as_utc_and_others_are_refused_by_name() {
     let at = |from: &str| Search { from: Some(from.to_owned()), ..search() }.query(Timestamp(0));
     assert_eq!(at("2026-03-01T12:30").unwrap()[3].1.as_deref(), Some("2026-03-01T12:30:00.000Z"));
-    let Err(Trouble::Form(why)) = at("yesterday") else { panic!("yesterday was taken") };
+    let Err(PageError::Form(why)) = at("yesterday") else { panic!("yesterday was taken") };
     assert!(why.starts_with("from: "), "{why}");
-    let Err(Trouble::Form(why)) = (Search { within: Some("1y".to_owned()), ..search() }).query(Timestamp(0))
+    let Err(PageError::Form(why)) =
+        (Search { within: Some("1y".to_owned()), ..search() }).query(Timestamp(0))
     else {
         panic!("a year was taken")
     };

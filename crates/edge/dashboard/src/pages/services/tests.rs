@@ -15,8 +15,8 @@ fn service(by_hand: serde_json::Value) -> ServiceView {
     .unwrap()
 }
 
-fn draft(breaker: &str, limit: &str, note: &str) -> Draft {
-    Draft { breaker: breaker.to_owned(), limit: limit.to_owned(), note: note.to_owned() }
+fn draft(breaker: &str, limit: &str, note: &str) -> OverrideForm {
+    OverrideForm { breaker: breaker.to_owned(), limit: limit.to_owned(), note: note.to_owned() }
 }
 
 #[test]
@@ -37,7 +37,7 @@ fn a_form_is_read_and_what_is_wrong_with_it_names_the_field() {
     assert_eq!(read, ServiceRequest { breaker: "open".to_owned(), limit: None, note: None });
     let read = draft("auto", "5", "slow").read().unwrap();
     assert_eq!((read.limit, read.note.as_deref()), (Some(5), Some("slow")));
-    let Err(Trouble::Form(text)) = draft("auto", "-1", "").read() else { panic!("it was taken") };
+    let Err(PageError::Form(text)) = draft("auto", "-1", "").read() else { panic!("it was taken") };
     assert!(text.starts_with("limit: '-1'"), "{text}");
 }
 
@@ -48,7 +48,7 @@ fn a_quick_way_changes_the_breaker_alone() {
             let said = json!({ "breaker": "auto", "limit": 7, "note": "slow", "at": "2026-01-01T00:00:00Z", "by": "ann" });
             (200, serde_json::to_value(service(said)).unwrap())
         });
-        assert!(matches!(now(act(&visit, "d")), Ok(Acted::Done { .. })));
+        assert!(matches!(now(act(&visit, "d")), Ok(FormOutcome::Done { .. })));
         let sent = sent.lock().unwrap();
         sent.iter().find(|(method, _, _)| method == "PUT").expect("it was sent").2.clone()
     };

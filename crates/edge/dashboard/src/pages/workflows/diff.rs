@@ -5,32 +5,32 @@ const PAIRS_MAX: usize = 4_000_000;
 
 /// A line of either text, or of both.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Line<'a> {
+pub(super) enum DiffLine<'a> {
     Same(&'a str),
     Gone(&'a str),
     New(&'a str),
 }
 
 /// The lines of both texts, as few of them gone or new as can be.
-pub(super) fn lines<'a>(before: &'a str, after: &'a str) -> Vec<Line<'a>> {
+pub(super) fn lines<'a>(before: &'a str, after: &'a str) -> Vec<DiffLine<'a>> {
     let (before, after): (Vec<&str>, Vec<&str>) = (before.lines().collect(), after.lines().collect());
     let head = before.iter().zip(&after).take_while(|(a, b)| a == b).count();
     let (old, new) = (&before[head..], &after[head..]);
     let tail = old.iter().rev().zip(new.iter().rev()).take_while(|(a, b)| a == b).count();
     let (old, new) = (&old[..old.len() - tail], &new[..new.len() - tail]);
-    let mut all: Vec<Line<'a>> = before[..head].iter().map(|line| Line::Same(line)).collect();
+    let mut all: Vec<DiffLine<'a>> = before[..head].iter().map(|line| DiffLine::Same(line)).collect();
     if old.len().saturating_mul(new.len()) > PAIRS_MAX {
-        all.extend(old.iter().map(|line| Line::Gone(line)));
-        all.extend(new.iter().map(|line| Line::New(line)));
+        all.extend(old.iter().map(|line| DiffLine::Gone(line)));
+        all.extend(new.iter().map(|line| DiffLine::New(line)));
     } else {
         all.extend(middle(old, new));
     }
-    all.extend(before[before.len() - tail..].iter().map(|line| Line::Same(line)));
+    all.extend(before[before.len() - tail..].iter().map(|line| DiffLine::Same(line)));
     all
 }
 
 /// By the longest common subsequence.
-fn middle<'a>(old: &[&'a str], new: &[&'a str]) -> Vec<Line<'a>> {
+fn middle<'a>(old: &[&'a str], new: &[&'a str]) -> Vec<DiffLine<'a>> {
     let wide = new.len() + 1;
     // longest[i * wide + j]: how many lines old[i..] and new[j..] have in common.
     let mut longest = vec![0_u32; (old.len() + 1) * wide];
@@ -46,15 +46,15 @@ fn middle<'a>(old: &[&'a str], new: &[&'a str]) -> Vec<Line<'a>> {
     let (mut i, mut j, mut found) = (0, 0, Vec::new());
     while i < old.len() || j < new.len() {
         if i < old.len() && j < new.len() && old[i] == new[j] {
-            found.push(Line::Same(old[i]));
+            found.push(DiffLine::Same(old[i]));
             (i, j) = (i + 1, j + 1);
         } else if j == new.len()
             || (i < old.len() && longest[(i + 1) * wide + j] >= longest[i * wide + j + 1])
         {
-            found.push(Line::Gone(old[i]));
+            found.push(DiffLine::Gone(old[i]));
             i += 1;
         } else {
-            found.push(Line::New(new[j]));
+            found.push(DiffLine::New(new[j]));
             j += 1;
         }
     }
@@ -68,17 +68,17 @@ mod tests {
     #[track_caller]
     fn check(before: &str, after: &str, expected: &str) {
         let found = lines(before, after);
-        let text = |line: &Line<'_>| match line {
-            Line::Same(line) => format!(" {line}"),
-            Line::Gone(line) => format!("-{line}"),
-            Line::New(line) => format!("+{line}"),
+        let text = |line: &DiffLine<'_>| match line {
+            DiffLine::Same(line) => format!(" {line}"),
+            DiffLine::Gone(line) => format!("-{line}"),
+            DiffLine::New(line) => format!("+{line}"),
         };
         assert_eq!(found.iter().map(text).collect::<Vec<_>>().join("|"), expected);
         let side = |new: bool| {
             let kept = found.iter().filter_map(|line| match line {
-                Line::Same(line) => Some(*line),
-                Line::Gone(line) => (!new).then_some(*line),
-                Line::New(line) => new.then_some(*line),
+                DiffLine::Same(line) => Some(*line),
+                DiffLine::Gone(line) => (!new).then_some(*line),
+                DiffLine::New(line) => new.then_some(*line),
             });
             kept.collect::<Vec<_>>().join("\n")
         };

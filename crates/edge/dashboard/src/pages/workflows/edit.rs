@@ -6,10 +6,10 @@ use http::{Method, StatusCode};
 use maud::{Markup, html};
 
 use super::versions::difference;
-use super::{Acted, NEW, address, api};
-use crate::page::{Page, Place};
+use super::{FormOutcome, NEW, address, api};
+use crate::page::{NavSection, Page};
 use crate::pieces;
-use crate::trouble::Trouble;
+use crate::trouble::PageError;
 use crate::visit::Visit;
 
 const TEMPLATE: &str = r#"# What this workflow does, for people.
@@ -39,16 +39,16 @@ retry: { type: exponential, first: 500ms, factor: 2, max: 60s, attempts: 5 }
 "#;
 
 /// The form as it stands.
-struct Writing<'a> {
+struct WorkflowEditor<'a> {
     /// None for a workflow that is not there yet.
     name: Option<&'a str>,
     /// The version that the text replaces; 0 where there is none.
     version: u32,
     source: String,
-    said: Said,
+    said: CheckResult,
 }
 
-enum Said {
+enum CheckResult {
     Nothing,
     Fits,
     Wrong(Box<Problem>),
@@ -57,27 +57,32 @@ enum Said {
 }
 
 pub(super) fn new_page() -> Page {
-    page(&Writing { name: None, version: 0, source: TEMPLATE.to_owned(), said: Said::Nothing })
+    page(&WorkflowEditor { name: None, version: 0, source: TEMPLATE.to_owned(), said: CheckResult::Nothing })
 }
 
-pub(super) async fn show(visit: &Visit, name: &str) -> Result<Page, Trouble> {
+pub(super) async fn show(visit: &Visit, name: &str) -> Result<Page, PageError> {
     let workflow: WorkflowView = visit.get(&api(name)).await?;
     let source = workflow.source.unwrap_or_default();
-    Ok(page(&Writing { name: Some(name), version: workflow.version, source, said: Said::Nothing }))
+    Ok(page(&WorkflowEditor {
+        name: Some(name),
+        version: workflow.version,
+        source,
+        said: CheckResult::Nothing,
+    }))
 }
 
-pub(super) async fn act(visit: &Visit, name: Option<&str>) -> Result<Acted, Trouble> {
-    let source = visit.typed("source");
+pub(super) async fn act(visit: &Visit, name: Option<&str>) -> Result<FormOutcome, PageError> {
+    let source = visit.raw_field("source");
     let version = visit.field("version").and_then(|text| text.parse().ok()).unwrap_or(0);
-    let mut writing = Writing { name, version, source, said: Said::Nothing };
+    let mut writing = WorkflowEditor { name, version, source, said: CheckResult::Nothing };
     let checked = match check(visit, &writing).await {
         Ok(checked) => checked,
-        Err(Trouble::Problem(problem)) => return Ok(again(writing, Said::Wrong(problem))),
+        Err(PageError::Problem(problem)) => return Ok(again(writing, CheckResult::Wrong(problem))),
         Err(trouble) => return Err(trouble),
     };
     if visit.field("do").as_deref() != Some("apply") {
-        writing.said = Said::Fits;
-        return Ok(Acted::Looked(page(&writing)));
+        writing.said = CheckResult::Fits;
+        return Ok(FormOutcome::Preview(page(&writing)));
     }
     match apply(visit, &writing).await {
         Ok(applied) => {
@@ -85,26 +90,26 @@ pub(super) async fn act(visit: &Visit, name: Option<&str>) -> Result<Acted, Trou
                 true => format!("Version {} of {checked} is in force.", applied.version),
                 false => format!("Nothing changed: version {} has this text.", applied.version),
             };
-            Ok(Acted::Done { to: address(&checked), said })
+            Ok(FormOutcome::Done { to: address(&checked), message: said })
         }
-        Err(Trouble::Problem(problem)) if problem.status == StatusCode::PRECONDITION_FAILED => {
+        Err(PageError::Problem(problem)) if problem.status == StatusCode::PRECONDITION_FAILED => {
             let present: Option<WorkflowView> = visit.find(&api(&checked)).await?;
             writing.version = present.as_ref().map_or(0, |present| present.version);
             let theirs = present.and_then(|present| present.source).unwrap_or_default();
-            Ok(again(writing, Said::Overtaken(theirs)))
+            Ok(again(writing, CheckResult::Overtaken(theirs)))
         }
-        Err(Trouble::Problem(problem)) => Ok(again(writing, Said::Wrong(problem))),
+        Err(PageError::Problem(problem)) => Ok(again(writing, CheckResult::Wrong(problem))),
         Err(trouble) => Err(trouble),
     }
 }
 
-fn again(mut writing: Writing<'_>, said: Said) -> Acted {
+fn again(mut writing: WorkflowEditor<'_>, said: CheckResult) -> FormOutcome {
     writing.said = said;
-    Acted::Again(page(&writing))
+    FormOutcome::Invalid(page(&writing))
 }
 
 /// The name in the text, when the text is a workflow and the one that is edited.
-async fn check(visit: &Visit, writing: &Writing<'_>) -> Result<String, Trouble> {
+async fn check(visit: &Visit, writing: &WorkflowEditor<'_>) -> Result<String, PageError> {
     #[derive(serde::Deserialize)]
     struct Checked {
         name: String,
@@ -112,38 +117,38 @@ async fn check(visit: &Visit, writing: &Writing<'_>) -> Result<String, Trouble> 
     let body = writing.source.clone().into();
     let answer = visit.call(Method::POST, "/v1/workflows:check", body, "text/plain").await?;
     let Checked { name } =
-        serde_json::from_slice(&answer).map_err(|error| Trouble::Unreadable(error.to_string()))?;
+        serde_json::from_slice(&answer).map_err(|error| PageError::Unreadable(error.to_string()))?;
     match writing.name {
         Some(edited) if edited != name => {
             let detail = format!(
                 "name: this page edits {edited}, and the text is called {name}. Write {edited} here, or make {name} \
                  with “New workflow”."
             );
-            Err(Trouble::Problem(Box::new(Trouble::Form(detail).problem())))
+            Err(PageError::Problem(Box::new(PageError::Form(detail).problem())))
         }
         _ => Ok(name),
     }
 }
 
-async fn apply(visit: &Visit, writing: &Writing<'_>) -> Result<AppliedView, Trouble> {
+async fn apply(visit: &Visit, writing: &WorkflowEditor<'_>) -> Result<AppliedView, PageError> {
     let only_if = [(IF_MATCH, format!("\"{}\"", writing.version))];
     let body = writing.source.clone().into();
     let answer = visit.ask(Method::POST, "/v1/workflows", body, "text/plain", &only_if).await?;
-    serde_json::from_slice(answer.body()).map_err(|error| Trouble::Unreadable(error.to_string()))
+    serde_json::from_slice(answer.body()).map_err(|error| PageError::Unreadable(error.to_string()))
 }
 
-fn page(writing: &Writing<'_>) -> Page {
+fn page(writing: &WorkflowEditor<'_>) -> Page {
     let title = writing.name.map_or("New workflow".to_owned(), |name| format!("Edit {name}"));
     let back = writing.name.map_or("/ui/workflows".to_owned(), address);
     let rows = writing.source.lines().count().clamp(18, 40);
-    Page::new(&title, Place::Workflows).part(html! {
+    Page::new(&title, NavSection::Workflows).part(html! {
         (said(writing))
         form method="post" action=(action(writing.name)) {
             input type="hidden" name="version" value=(writing.version);
             div.field {
                 label for="source" { "Definition" }
                 textarea #source name="source" rows=(rows) spellcheck="false" wrap="off" autocapitalize="off"
-                    aria-invalid=[matches!(writing.said, Said::Wrong(_)).then_some("true")] {
+                    aria-invalid=[matches!(writing.said, CheckResult::Wrong(_)).then_some("true")] {
                     // The first line break of a textarea is not part of its text.
                     "\n" (writing.source)
                 }
@@ -162,21 +167,21 @@ fn action(name: Option<&str>) -> String {
     name.map_or(format!("/ui/workflows/{NEW}"), |name| format!("{}/edit", address(name)))
 }
 
-fn apply_text(writing: &Writing<'_>) -> String {
+fn apply_text(writing: &WorkflowEditor<'_>) -> String {
     match (&writing.said, writing.version) {
-        (Said::Overtaken(_), version) if version > 0 => format!("Apply over version {version}"),
+        (CheckResult::Overtaken(_), version) if version > 0 => format!("Apply over version {version}"),
         _ => "Apply".to_owned(),
     }
 }
 
-fn said(writing: &Writing<'_>) -> Markup {
+fn said(writing: &WorkflowEditor<'_>) -> Markup {
     match &writing.said {
-        Said::Nothing => html! {},
-        Said::Fits => {
+        CheckResult::Nothing => html! {},
+        CheckResult::Fits => {
             html! { div.fine role="status" { strong { "This is a workflow." } " Nothing has been applied yet." } }
         }
-        Said::Wrong(problem) => html! { (pieces::problem(problem)) (lines(problem, &writing.source)) },
-        Said::Overtaken(theirs) => html! {
+        CheckResult::Wrong(problem) => html! { (pieces::problem(problem)) (lines(problem, &writing.source)) },
+        CheckResult::Overtaken(theirs) => html! {
             div.problem role="alert" {
                 strong { "Somebody has changed it meanwhile" }
                 @if writing.version > 0 {
@@ -213,9 +218,9 @@ mod tests {
 
     use super::*;
 
-    fn shown(said: Said) -> String {
+    fn shown(said: CheckResult) -> String {
         let source = "name: x\nsteps:\n  a: {}</textarea><script>alert(1)</script>\n".to_owned();
-        page(&Writing { name: Some("x"), version: 4, source, said }).content().into_string()
+        page(&WorkflowEditor { name: Some("x"), version: 4, source, said }).content().into_string()
     }
 
     #[test]
@@ -226,8 +231,8 @@ mod tests {
             line: Some(3),
             message: "the field is missing".to_owned(),
         };
-        let problem = Problem { errors: vec![error], ..Trouble::NotFound.problem() };
-        let html = shown(Said::Wrong(Box::new(problem)));
+        let problem = Problem { errors: vec![error], ..PageError::NotFound.problem() };
+        let html = shown(CheckResult::Wrong(Box::new(problem)));
         assert!(html.contains("line 3") && html.contains("   3    a: {}"), "{html}");
         assert!(html.contains("name=\"version\" value=\"4\""), "{html}");
         assert!(!html.contains("<script>"), "{html}");
@@ -235,7 +240,7 @@ mod tests {
 
     #[test]
     fn a_change_of_somebody_else_is_shown_before_it_is_replaced() {
-        let html = shown(Said::Overtaken("name: x\nsteps:\n  b: {}\n".to_owned()));
+        let html = shown(CheckResult::Overtaken("name: x\nsteps:\n  b: {}\n".to_owned()));
         assert!(html.contains("Apply over version 4"), "{html}");
         assert!(html.contains("b: {}"), "{html}");
     }

@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 pub(super) use fill::{at_fields, fill, read};
 pub(super) use show::fields;
 
-pub(super) use crate::pieces::controls::Texts;
+pub(super) use crate::pieces::controls::FieldValues;
 
 /// Fields of a form at most; what comes after them is written as JSON.
 const FIELDS_MAX: usize = 200;
@@ -24,7 +24,7 @@ const REFERENCES_MAX: usize = 8;
 
 /// One thing to fill in.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Field {
+pub(super) struct FormField {
     /// Where its value stands in the body, as a JSON pointer.
     pub pointer: String,
     /// The name of the member.
@@ -34,12 +34,12 @@ pub(super) struct Field {
     pub required: bool,
     pub nullable: bool,
     pub default: Option<Value>,
-    pub kind: Kind,
+    pub kind: FieldKind,
 }
 
 /// How a thing is filled in.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Kind {
+pub(super) enum FieldKind {
     Text {
         format: Option<String>,
         long: bool,
@@ -47,21 +47,21 @@ pub(super) enum Kind {
     Number,
     Flag,
     Choice(Vec<Value>),
-    Group(Vec<Field>),
+    Group(Vec<FormField>),
     /// A list, one item in each line.
-    Lines(Item),
+    Lines(ItemKind),
     /// Whatever has no field of its own.
     Json,
 }
 
 /// What stands in a line of a list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Item {
+pub(super) enum ItemKind {
     Text,
     Number,
 }
 
-impl Field {
+impl FormField {
     /// The name and id of its control.
     pub(super) fn name(&self) -> String {
         format!("f{}", self.pointer)
@@ -69,19 +69,19 @@ impl Field {
 }
 
 /// The fields of an object that a schema describes; none when it describes none, or something else.
-pub(super) fn from_schema(schema: &Value) -> Option<Vec<Field>> {
-    let mut reader = Reader { root: schema, left: FIELDS_MAX };
+pub(super) fn from_schema(schema: &Value) -> Option<Vec<FormField>> {
+    let mut reader = SchemaReader { root: schema, left: FIELDS_MAX };
     let object = reader.resolved(schema)?;
     let fields = reader.members(object, "", 0)?;
     (!fields.is_empty()).then_some(fields)
 }
 
-struct Reader<'a> {
+struct SchemaReader<'a> {
     root: &'a Value,
     left: usize,
 }
 
-impl<'a> Reader<'a> {
+impl<'a> SchemaReader<'a> {
     /// The schema that references lead to, within this document.
     fn resolved(&self, schema: &'a Value) -> Option<&'a Map<String, Value>> {
         let mut at = schema.as_object()?;
@@ -93,7 +93,7 @@ impl<'a> Reader<'a> {
     }
 
     /// The fields of an object's members, those that are needed first.
-    fn members(&mut self, object: &'a Map<String, Value>, at: &str, depth: usize) -> Option<Vec<Field>> {
+    fn members(&mut self, object: &'a Map<String, Value>, at: &str, depth: usize) -> Option<Vec<FormField>> {
         let kinds = types(object);
         if depth > DEPTH_MAX || !(kinds.is_empty() || kinds.contains(&"object")) {
             return None;
@@ -109,7 +109,7 @@ impl<'a> Reader<'a> {
             let pointer = format!("{at}/{}", name.replace('~', "~0").replace('/', "~1"));
             self.field(name, schema, pointer, needed(name), depth)
         };
-        let mut fields: Vec<Field> = members.iter().map(field).collect();
+        let mut fields: Vec<FormField> = members.iter().map(field).collect();
         fields.sort_by_key(|field| !field.required);
         Some(fields)
     }
@@ -121,15 +121,15 @@ impl<'a> Reader<'a> {
         pointer: String,
         required: bool,
         depth: usize,
-    ) -> Field {
+    ) -> FormField {
         let resolved = self.resolved(schema);
         let said = |key: &str| {
             let near = schema.get(key).or_else(|| resolved.and_then(|schema| schema.get(key)));
             near.and_then(Value::as_str).filter(|text| !text.is_empty())
         };
         let default = schema.get("default").or_else(|| resolved.and_then(|schema| schema.get("default")));
-        let kind = resolved.and_then(|schema| self.kind(schema, &pointer, depth)).unwrap_or(Kind::Json);
-        Field {
+        let kind = resolved.and_then(|schema| self.kind(schema, &pointer, depth)).unwrap_or(FieldKind::Json);
+        FormField {
             label: said("title").unwrap_or(name).to_owned(),
             hint: said("description").unwrap_or_default().to_owned(),
             default: default.cloned().or_else(|| constant(&kind, required)),
@@ -141,24 +141,24 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn kind(&mut self, schema: &'a Map<String, Value>, pointer: &str, depth: usize) -> Option<Kind> {
+    fn kind(&mut self, schema: &'a Map<String, Value>, pointer: &str, depth: usize) -> Option<FieldKind> {
         if ["oneOf", "anyOf", "allOf", "not", "if", "$dynamicRef"].iter().any(|key| schema.contains_key(*key))
         {
             return None;
         }
         if let Some(only) = schema.get("const") {
-            return Some(Kind::Choice(vec![only.clone()]));
+            return Some(FieldKind::Choice(vec![only.clone()]));
         }
         if let Some(choices) = schema.get("enum") {
             let choices = choices.as_array()?;
-            return (1..=CHOICES_MAX).contains(&choices.len()).then(|| Kind::Choice(choices.clone()));
+            return (1..=CHOICES_MAX).contains(&choices.len()).then(|| FieldKind::Choice(choices.clone()));
         }
         let kinds: Vec<&str> = types(schema).into_iter().filter(|kind| *kind != "null").collect();
         match kinds.as_slice() {
-            ["boolean"] => Some(Kind::Flag),
-            ["number" | "integer"] | ["number", "integer"] | ["integer", "number"] => Some(Kind::Number),
-            ["object"] => self.members(schema, pointer, depth + 1).map(Kind::Group),
-            ["array"] => self.lines(schema).map(Kind::Lines),
+            ["boolean"] => Some(FieldKind::Flag),
+            ["number" | "integer"] | ["number", "integer"] | ["integer", "number"] => Some(FieldKind::Number),
+            ["object"] => self.members(schema, pointer, depth + 1).map(FieldKind::Group),
+            ["array"] => self.lines(schema).map(FieldKind::Lines),
             // Text is the usual one of several; a value of the others is written as JSON.
             kinds
                 if kinds.contains(&"string")
@@ -166,13 +166,13 @@ impl<'a> Reader<'a> {
             {
                 let long = schema.get("maxLength").and_then(Value::as_u64).is_some_and(|most| most > 2000);
                 let format = schema.get("format").and_then(Value::as_str).map(str::to_owned);
-                Some(Kind::Text { format, long })
+                Some(FieldKind::Text { format, long })
             }
             _ => None,
         }
     }
 
-    fn lines(&self, schema: &'a Map<String, Value>) -> Option<Item> {
+    fn lines(&self, schema: &'a Map<String, Value>) -> Option<ItemKind> {
         if schema.contains_key("prefixItems") {
             return None;
         }
@@ -181,8 +181,8 @@ impl<'a> Reader<'a> {
             return None;
         }
         match types(item).as_slice() {
-            ["string"] => Some(Item::Text),
-            ["number" | "integer"] => Some(Item::Number),
+            ["string"] => Some(ItemKind::Text),
+            ["number" | "integer"] => Some(ItemKind::Number),
             _ => None,
         }
     }
@@ -198,9 +198,9 @@ fn types(schema: &Map<String, Value>) -> Vec<&str> {
 }
 
 /// What can only be one thing, and must be there, needs no asking.
-fn constant(kind: &Kind, required: bool) -> Option<Value> {
+fn constant(kind: &FieldKind, required: bool) -> Option<Value> {
     match kind {
-        Kind::Choice(choices) if required && choices.len() == 1 => choices.first().cloned(),
+        FieldKind::Choice(choices) if required && choices.len() == 1 => choices.first().cloned(),
         _ => None,
     }
 }

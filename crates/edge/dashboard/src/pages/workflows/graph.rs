@@ -27,7 +27,7 @@ struct Graph {
 
 /// What stands in a row of a layer: a step, or the place where the arrows of one step pass.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Slot {
+enum LayerSlot {
     Step(usize),
     Pass { from: usize },
 }
@@ -37,14 +37,14 @@ enum Slot {
 fn layout(steps: &[StepOutline]) -> Graph {
     let edges = edges(steps);
     let layer_of = layers(steps.len(), &edges);
-    let mut layers: Vec<Vec<Slot>> =
+    let mut layers: Vec<Vec<LayerSlot>> =
         vec![Vec::new(); layer_of.iter().map(|layer| layer + 1).max().unwrap_or(0)];
     for (step, layer) in layer_of.iter().enumerate() {
-        layers[*layer].push(Slot::Step(step));
+        layers[*layer].push(LayerSlot::Step(step));
     }
     for (from, to) in &edges {
         for layer in &mut layers[layer_of[*from] + 1..layer_of[*to]] {
-            let pass = Slot::Pass { from: *from };
+            let pass = LayerSlot::Pass { from: *from };
             if !layer.contains(&pass) {
                 layer.push(pass);
             }
@@ -97,13 +97,12 @@ fn layers(count: usize, edges: &[(usize, usize)]) -> Vec<usize> {
 
 /// Brings what belongs together close together: each slot goes to the middle of its neighbours in the layer before,
 /// then in the layer behind, a few times.
-fn put_in_order(layers: &mut [Vec<Slot>], edges: &[(usize, usize)]) {
-    let near = |a: Slot, b: Slot| match (a, b) {
-        (Slot::Step(a), Slot::Step(b)) => edges.contains(&(a, b)) || edges.contains(&(b, a)),
-        (Slot::Step(step), Slot::Pass { from }) | (Slot::Pass { from }, Slot::Step(step)) => {
-            from == step || edges.contains(&(from, step))
-        }
-        (Slot::Pass { from: a }, Slot::Pass { from: b }) => a == b,
+fn put_in_order(layers: &mut [Vec<LayerSlot>], edges: &[(usize, usize)]) {
+    let near = |a: LayerSlot, b: LayerSlot| match (a, b) {
+        (LayerSlot::Step(a), LayerSlot::Step(b)) => edges.contains(&(a, b)) || edges.contains(&(b, a)),
+        (LayerSlot::Step(step), LayerSlot::Pass { from })
+        | (LayerSlot::Pass { from }, LayerSlot::Step(step)) => from == step || edges.contains(&(from, step)),
+        (LayerSlot::Pass { from: a }, LayerSlot::Pass { from: b }) => a == b,
     };
     for sweep in 0..SWEEPS {
         for step in 1..layers.len() {
@@ -113,13 +112,13 @@ fn put_in_order(layers: &mut [Vec<Slot>], edges: &[(usize, usize)]) {
                 (layers.len() - 1 - step, layers.len() - step)
             };
             let beside = layers[other].clone();
-            let middle = |slot: Slot, own: usize| {
+            let middle = |slot: LayerSlot, own: usize| {
                 let rows: Vec<usize> = (0..beside.len()).filter(|row| near(slot, beside[*row])).collect();
                 // A slot without neighbours stays where it is.
                 let sum: usize = rows.iter().sum();
                 if rows.is_empty() { own as f64 } else { sum as f64 / rows.len() as f64 }
             };
-            let mut keyed: Vec<(f64, Slot)> =
+            let mut keyed: Vec<(f64, LayerSlot)> =
                 layers[at].iter().enumerate().map(|(row, slot)| (middle(*slot, row), *slot)).collect();
             keyed.sort_by(|a, b| a.0.total_cmp(&b.0));
             layers[at] = keyed.into_iter().map(|(_, slot)| slot).collect();
@@ -127,17 +126,17 @@ fn put_in_order(layers: &mut [Vec<Slot>], edges: &[(usize, usize)]) {
     }
 }
 
-impl Slot {
+impl LayerSlot {
     fn height(self) -> f64 {
         match self {
-            Slot::Step(_) => BOX_HEIGHT,
-            Slot::Pass { .. } => PASS_HEIGHT,
+            LayerSlot::Step(_) => BOX_HEIGHT,
+            LayerSlot::Pass { .. } => PASS_HEIGHT,
         }
     }
 }
 
-fn place(count: usize, layers: &[Vec<Slot>], edges: &[(usize, usize)]) -> Graph {
-    let tall = |slots: &[Slot]| slots.iter().map(|slot| slot.height() + GAP_Y).sum::<f64>() - GAP_Y;
+fn place(count: usize, layers: &[Vec<LayerSlot>], edges: &[(usize, usize)]) -> Graph {
+    let tall = |slots: &[LayerSlot]| slots.iter().map(|slot| slot.height() + GAP_Y).sum::<f64>() - GAP_Y;
     let tallest = layers.iter().map(|slots| tall(slots)).fold(BOX_HEIGHT, f64::max);
     let (width, height) =
         (layers.len() as f64 * (BOX_WIDTH + GAP_X) - GAP_X + 2.0 * MARGIN, tallest + 2.0 * MARGIN);
@@ -149,8 +148,8 @@ fn place(count: usize, layers: &[Vec<Slot>], edges: &[(usize, usize)]) -> Graph 
         let mut y = (height - tall(slots)) / 2.0;
         for slot in slots {
             match slot {
-                Slot::Step(step) => boxes[*step] = (x, y),
-                Slot::Pass { from } => {
+                LayerSlot::Step(step) => boxes[*step] = (x, y),
+                LayerSlot::Pass { from } => {
                     let middle = y + PASS_HEIGHT / 2.0;
                     passes[*from].extend([(x, middle), (x + BOX_WIDTH, middle)]);
                 }

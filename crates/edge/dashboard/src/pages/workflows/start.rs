@@ -5,57 +5,57 @@ use http::{HeaderName, Method};
 use maud::{Markup, html};
 use serde_json::Value;
 
-use super::form::{self, Field, Texts};
-use super::{Acted, address, api};
-use crate::page::{Page, Place};
+use super::form::{self, FieldValues, FormField};
+use super::{FormOutcome, address, api};
+use crate::page::{NavSection, Page};
 use crate::pieces;
-use crate::trouble::Trouble;
+use crate::trouble::PageError;
 use crate::visit::{Visit, encoded};
 
 const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
 const RUN_ID_HINT: &str = "May stay empty: then the request says it, or one is made.";
 
 /// The form as it stands.
-struct Starting<'a> {
+struct StartForm<'a> {
     name: &'a str,
     /// None when the workflow's schema has no fields.
-    fields: Option<Vec<Field>>,
-    filled: Filled,
+    fields: Option<Vec<FormField>>,
+    filled: FormInput,
     run_id: String,
     /// Makes a form that is sent twice start one run.
     key: String,
     problem: Option<Problem>,
 }
 
-enum Filled {
-    Fields(Texts),
+enum FormInput {
+    Fields(FieldValues),
     Json(String),
 }
 
-pub(super) async fn show(visit: &Visit, name: &str) -> Result<Page, Trouble> {
+pub(super) async fn show(visit: &Visit, name: &str) -> Result<Page, PageError> {
     let fields = fields(visit, name).await?;
     let filled = match &fields {
-        Some(fields) => Filled::Fields(form::at_fields(fields)),
-        None => Filled::Json("{\n}".to_owned()),
+        Some(fields) => FormInput::Fields(form::at_fields(fields)),
+        None => FormInput::Json("{\n}".to_owned()),
     };
     let key = host::new_run_id().to_string();
-    Ok(page(&Starting { name, fields, filled, run_id: String::new(), key, problem: None }))
+    Ok(page(&StartForm { name, fields, filled, run_id: String::new(), key, problem: None }))
 }
 
-async fn fields(visit: &Visit, name: &str) -> Result<Option<Vec<Field>>, Trouble> {
+async fn fields(visit: &Visit, name: &str) -> Result<Option<Vec<FormField>>, PageError> {
     let workflow: WorkflowView = visit.get(&api(name)).await?;
     Ok(workflow.schema.as_ref().and_then(form::from_schema))
 }
 
-pub(super) async fn act(visit: &Visit, name: &str) -> Result<Acted, Trouble> {
+pub(super) async fn act(visit: &Visit, name: &str) -> Result<FormOutcome, PageError> {
     let fields = fields(visit, name).await?;
     let as_json = fields.is_none() || visit.field("as").as_deref() == Some("json");
     let filled = if as_json {
-        Filled::Json(visit.typed("json"))
+        FormInput::Json(visit.raw_field("json"))
     } else {
-        Filled::Fields(visit.filled().into_iter().collect())
+        FormInput::Fields(visit.all_fields().into_iter().collect())
     };
-    let mut starting = Starting {
+    let mut starting = StartForm {
         name,
         fields,
         filled,
@@ -69,50 +69,50 @@ pub(super) async fn act(visit: &Visit, name: &str) -> Result<Acted, Trouble> {
     };
     match visit.field("do").as_deref() {
         Some("to-json") => {
-            starting.filled = Filled::Json(pretty(&body));
-            Ok(Acted::Looked(page(&starting)))
+            starting.filled = FormInput::Json(pretty(&body));
+            Ok(FormOutcome::Preview(page(&starting)))
         }
         Some("to-fields") => Ok(to_fields(starting, &body)),
         _ => match start(visit, &starting, &body).await {
-            Ok(id) => Ok(Acted::Done {
+            Ok(id) => Ok(FormOutcome::Done {
                 to: format!("/ui/runs/{}", encoded(&id)),
-                said: format!("Run {id} is accepted."),
+                message: format!("Run {id} is accepted."),
             }),
-            Err(Trouble::Problem(problem)) => Ok(again(starting, *problem)),
+            Err(PageError::Problem(problem)) => Ok(again(starting, *problem)),
             Err(trouble) => Err(trouble),
         },
     }
 }
 
-fn to_fields(mut starting: Starting<'_>, body: &Value) -> Acted {
+fn to_fields(mut starting: StartForm<'_>, body: &Value) -> FormOutcome {
     match starting.fields.as_ref().and_then(|fields| form::fill(fields, body)) {
         Some(texts) => {
-            starting.filled = Filled::Fields(texts);
-            Acted::Looked(page(&starting))
+            starting.filled = FormInput::Fields(texts);
+            FormOutcome::Preview(page(&starting))
         }
         None => {
             let detail = "This JSON says something that the fields cannot hold: a member that the schema does not \
                           name, or another type. Start the run from here, or change it.";
-            again(starting, Trouble::Form(detail.to_owned()).problem())
+            again(starting, PageError::Form(detail.to_owned()).problem())
         }
     }
 }
 
-fn again(mut starting: Starting<'_>, problem: Problem) -> Acted {
+fn again(mut starting: StartForm<'_>, problem: Problem) -> FormOutcome {
     starting.problem = Some(problem);
-    Acted::Again(page(&starting))
+    FormOutcome::Invalid(page(&starting))
 }
 
 fn wrong(errors: Vec<FieldError>) -> Problem {
     let detail = "Some fields cannot be read; what is wrong stands beside them.".to_owned();
-    Problem { errors, ..Trouble::Form(detail).problem() }
+    Problem { errors, ..PageError::Form(detail).problem() }
 }
 
-fn read(starting: &Starting<'_>) -> Result<Value, Vec<FieldError>> {
+fn read(starting: &StartForm<'_>) -> Result<Value, Vec<FieldError>> {
     match (&starting.filled, &starting.fields) {
-        (Filled::Fields(texts), Some(fields)) => form::read(fields, texts),
-        (Filled::Fields(_), None) => Ok(Value::Null),
-        (Filled::Json(text), _) => serde_json::from_str(text).map_err(|error| {
+        (FormInput::Fields(texts), Some(fields)) => form::read(fields, texts),
+        (FormInput::Fields(_), None) => Ok(Value::Null),
+        (FormInput::Json(text), _) => serde_json::from_str(text).map_err(|error| {
             let message = format!("this is no JSON: {error}");
             vec![FieldError {
                 pointer: Some(String::new()),
@@ -125,7 +125,7 @@ fn read(starting: &Starting<'_>) -> Result<Value, Vec<FieldError>> {
 }
 
 /// Hands the request in and returns the run's id.
-async fn start(visit: &Visit, starting: &Starting<'_>, body: &Value) -> Result<String, Trouble> {
+async fn start(visit: &Visit, starting: &StartForm<'_>, body: &Value) -> Result<String, PageError> {
     #[derive(serde::Deserialize)]
     struct Accepted {
         id: String,
@@ -139,7 +139,7 @@ async fn start(visit: &Visit, starting: &Starting<'_>, body: &Value) -> Result<S
         visit.send(Method::PUT, &format!("{runs}/{}", encoded(&starting.run_id)), body).await?
     };
     let Accepted { id } =
-        serde_json::from_value(answer).map_err(|error| Trouble::Unreadable(error.to_string()))?;
+        serde_json::from_value(answer).map_err(|error| PageError::Unreadable(error.to_string()))?;
     Ok(id)
 }
 
@@ -147,19 +147,19 @@ fn pretty(value: &Value) -> String {
     serde_json::to_string_pretty(value).unwrap_or_default()
 }
 
-fn page(starting: &Starting<'_>) -> Page {
+fn page(starting: &StartForm<'_>) -> Page {
     let errors = starting.problem.as_ref().map_or(&[][..], |problem| &problem.errors);
-    Page::new(&format!("Start a run of {}", starting.name), Place::Workflows).part(html! {
+    Page::new(&format!("Start a run of {}", starting.name), NavSection::Workflows).part(html! {
         @if let Some(problem) = &starting.problem { (pieces::problem(problem)) }
         form.card.wide method="post" action={ (address(starting.name)) "/start" } {
             input type="hidden" name="key" value=(starting.key);
             @match (&starting.filled, &starting.fields) {
-                (Filled::Fields(texts), Some(fields)) => {
+                (FormInput::Fields(texts), Some(fields)) => {
                     input type="hidden" name="as" value="fields";
                     (form::fields(fields, texts, errors))
                 },
-                (Filled::Json(text), _) => (json(text, errors)),
-                (Filled::Fields(_), None) => {},
+                (FormInput::Json(text), _) => (json(text, errors)),
+                (FormInput::Fields(_), None) => {},
             }
             (pieces::field("run_id", "Id of the run", RUN_ID_HINT, html! {
                 input #run_id name="run_id" value=(starting.run_id) autocomplete="off"
@@ -181,14 +181,14 @@ fn json(text: &str, errors: &[FieldError]) -> Markup {
     }
 }
 
-fn buttons(starting: &Starting<'_>) -> Markup {
+fn buttons(starting: &StartForm<'_>) -> Markup {
     html! {
         div.actions {
             button.primary type="submit" name="do" value="start" { "Start the run" }
             @match (&starting.filled, &starting.fields) {
-                (Filled::Fields(_), _) => { button type="submit" name="do" value="to-json" { "As JSON" } },
-                (Filled::Json(_), Some(_)) => { button type="submit" name="do" value="to-fields" { "As fields" } },
-                (Filled::Json(_), None) => {},
+                (FormInput::Fields(_), _) => { button type="submit" name="do" value="to-json" { "As JSON" } },
+                (FormInput::Json(_), Some(_)) => { button type="submit" name="do" value="to-fields" { "As fields" } },
+                (FormInput::Json(_), None) => {},
             }
             a.button href=(address(starting.name)) { "Back" }
         }

@@ -3,25 +3,25 @@
 use api_types::{WorkflowList, WorkflowView};
 use maud::{Markup, html};
 
-use super::diff::{Line, lines};
+use super::diff::{DiffLine, lines};
 use super::{address, api};
-use crate::page::{Page, Place};
+use crate::page::{NavSection, Page};
 use crate::pieces;
-use crate::trouble::Trouble;
+use crate::trouble::PageError;
 use crate::visit::{Visit, place};
 
 /// Unchanged lines that are shown around a change.
 const AROUND: usize = 3;
 
-pub(super) async fn show(visit: &Visit, name: &str) -> Result<Page, Trouble> {
+pub(super) async fn show(visit: &Visit, name: &str) -> Result<Page, PageError> {
     let WorkflowList { items } = visit.get(&format!("{}/versions", api(name))).await?;
     let present: Option<WorkflowView> = visit.find(&api(name)).await?;
     let newest = items.first().map_or(0, |version| version.version);
-    let asked = |field: &str| visit.asked(field).and_then(|text| text.parse::<u32>().ok());
+    let asked = |field: &str| visit.query_value(field).and_then(|text| text.parse::<u32>().ok());
     let older = items.get(1).map_or(newest, |version| version.version);
     let (from, to) = (asked("from").unwrap_or(older), asked("to").unwrap_or(newest));
     let (before, after) = (source(visit, name, from).await?, source(visit, name, to).await?);
-    Ok(Page::new(&format!("Versions of {name}"), Place::Workflows)
+    Ok(Page::new(&format!("Versions of {name}"), NavSection::Workflows)
         .part(html! {
             @if present.is_some() { p { a href=(address(name)) { "Back to " (name) } } }
             @else { div.fine role="status" { strong { (name) " was deleted." } " It takes no more requests; its versions are kept." } }
@@ -38,7 +38,7 @@ pub(super) async fn show(visit: &Visit, name: &str) -> Result<Page, Trouble> {
         }))
 }
 
-async fn source(visit: &Visit, name: &str, version: u32) -> Result<String, Trouble> {
+async fn source(visit: &Visit, name: &str, version: u32) -> Result<String, PageError> {
     let at = place(&api(name), [("version", Some(version.to_string()))]);
     let workflow: WorkflowView = visit.get(&at).await?;
     Ok(workflow.source.unwrap_or_default())
@@ -89,7 +89,7 @@ fn table(name: &str, versions: &[WorkflowView]) -> Markup {
 pub(in crate::pages) fn difference(before: &str, after: &str) -> Markup {
     let lines = lines(before, after);
     let changed: Vec<usize> =
-        (0..lines.len()).filter(|index| !matches!(lines[*index], Line::Same(_))).collect();
+        (0..lines.len()).filter(|index| !matches!(lines[*index], DiffLine::Same(_))).collect();
     if changed.is_empty() {
         return html! { p.quiet { "Nothing: the two are the same." } };
     }
@@ -103,9 +103,9 @@ pub(in crate::pages) fn difference(before: &str, after: &str) -> Markup {
             @for (index, line) in lines.iter().enumerate() {
                 @if near(index) {
                     @match line {
-                        Line::Same(text) => { span { "  " (text) "\n" } },
-                        Line::Gone(text) => { del { "- " (text) "\n" } },
-                        Line::New(text) => { ins { "+ " (text) "\n" } },
+                        DiffLine::Same(text) => { span { "  " (text) "\n" } },
+                        DiffLine::Gone(text) => { del { "- " (text) "\n" } },
+                        DiffLine::New(text) => { ins { "+ " (text) "\n" } },
                     }
                 } @else if index == 0 || near(index - 1) {
                     span.quiet { "  …\n" }

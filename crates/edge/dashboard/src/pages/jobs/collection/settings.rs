@@ -6,10 +6,10 @@ use http::header::IF_MATCH;
 use maud::{Markup, html};
 use serde_json::{Value, json};
 
-use super::{Collection, PLANS, collection_api};
+use super::{CollectionDocument, PLANS, collection_api};
 use crate::pieces;
-use crate::pieces::controls::{Controls, Texts};
-use crate::trouble::Trouble;
+use crate::pieces::controls::{Controls, FieldValues};
+use crate::trouble::PageError;
 use crate::visit::Visit;
 
 const FREQUENCIES: [(&str, &str); 6] = [
@@ -25,11 +25,11 @@ const JOBS_HINT: &str = "Not more than the plan has; empty: as many as it has.";
 const PERIOD_HINT: &str = "Not more often than the plan has it; empty: as often as it has.";
 
 /// What is filled in for a collection as it stands.
-pub(super) fn texts(collection: &Collection) -> Texts {
+pub(super) fn texts(collection: &CollectionDocument) -> FieldValues {
     let quota = |place: &str| collection.properties.pointer(&format!("/quota/{place}"));
     let number = |place: &str| quota(place).map(Value::to_string).unwrap_or_default();
     let frequency = quota("maxRecurrence/frequency").and_then(Value::as_str).unwrap_or("minute");
-    Texts::from([
+    FieldValues::from([
         ("plan".to_owned(), collection.plan().to_owned()),
         ("jobs_max".to_owned(), number("maxJobCount")),
         ("period".to_owned(), number("maxRecurrence/interval")),
@@ -38,10 +38,10 @@ pub(super) fn texts(collection: &Collection) -> Texts {
 }
 
 /// The form; `version` is the one that was seen.
-pub(super) fn form(action: &str, texts: Texts, version: &str, problem: Option<&Problem>) -> Markup {
+pub(super) fn form(action: &str, texts: FieldValues, version: &str, problem: Option<&Problem>) -> Markup {
     let controls = Controls::new(texts);
     let controls = &match problem {
-        Some(problem) => controls.blame(problem, &control),
+        Some(problem) => controls.with_errors(problem, &control),
         None => controls,
     };
     html! {
@@ -72,10 +72,10 @@ fn control(field: &str) -> Option<String> {
 }
 
 /// Writes what was filled in; the form again when it cannot be.
-pub(super) async fn write(visit: &Visit, name: &str) -> Result<Result<(), Markup>, Trouble> {
-    let filled: Texts = visit.filled().into_iter().collect();
+pub(super) async fn write(visit: &Visit, name: &str) -> Result<Result<(), Markup>, PageError> {
+    let filled: FieldValues = visit.all_fields().into_iter().collect();
     let seen = visit.field("version").unwrap_or_default();
-    let (present, version): (Collection, String) = visit.versioned(&collection_api(name)).await?;
+    let (present, version): (CollectionDocument, String) = visit.versioned(&collection_api(name)).await?;
     let written = if version == seen {
         let only_if = [(IF_MATCH, version.clone())];
         match change(&filled, present.properties.get("quota").is_some()) {
@@ -83,18 +83,18 @@ pub(super) async fn write(visit: &Visit, name: &str) -> Result<Result<(), Markup
             Err(trouble) => Err(trouble),
         }
     } else {
-        Err(Trouble::Problem(Box::new(overtaken(&present))))
+        Err(PageError::Problem(Box::new(overtaken(&present))))
     };
     match written {
         Ok(_) => Ok(Ok(())),
-        Err(trouble @ (Trouble::Form(_) | Trouble::Problem(_))) => {
+        Err(trouble @ (PageError::Form(_) | PageError::Problem(_))) => {
             Ok(Err(form(&visit.place(), filled, &version, Some(&trouble.problem()))))
         }
         Err(trouble) => Err(trouble),
     }
 }
 
-fn overtaken(present: &Collection) -> Problem {
+fn overtaken(present: &CollectionDocument) -> Problem {
     let theirs = texts(present);
     let text =
         |name: &str| theirs.get(name).filter(|text| !text.is_empty()).map_or("the plan's", String::as_str);
@@ -108,17 +108,17 @@ fn overtaken(present: &Collection) -> Problem {
             .map_or_else(|| "the plan's".to_owned(), |period| format!("{period} {}", text("frequency")),),
     );
     let title = "Somebody has changed it meanwhile".to_owned();
-    Problem { title, ..Trouble::Form(detail).problem() }
+    Problem { title, ..PageError::Form(detail).problem() }
 }
 
 /// The change of the document. Of a quota that is there, what the form has no field for stays.
-fn change(filled: &Texts, has_quota: bool) -> Result<Value, Trouble> {
+fn change(filled: &FieldValues, has_quota: bool) -> Result<Value, PageError> {
     let text = |name: &str| filled.get(name).map_or("", |text| text.trim());
     let number = |name: &str| match text(name) {
         "" => Ok(None),
         text => match text.parse::<u32>() {
             Ok(number) => Ok(Some(number)),
-            Err(_) => Err(Trouble::Form(format!("{name}: write a number, or leave it empty"))),
+            Err(_) => Err(PageError::Form(format!("{name}: write a number, or leave it empty"))),
         },
     };
     let (jobs_max, period) = (number("jobs_max")?, number("period")?);
@@ -188,7 +188,7 @@ mod tests {
     fn a_collection_is_the_same_after_its_form() {
         let quota = json!({ "maxJobCount": 9, "maxRecurrence": { "frequency": "Hour", "interval": 2 } });
         let properties = json!({ "sku": { "name": "Free" }, "quota": quota });
-        let collection: Collection = serde_json::from_value(collection(1, &properties)).unwrap();
+        let collection: CollectionDocument = serde_json::from_value(collection(1, &properties)).unwrap();
         let change = change(&texts(&collection), true).expect("it can be written");
         let quota = json!({ "maxJobCount": 9, "maxRecurrence": { "frequency": "hour", "interval": 2 } });
         assert_eq!(change["properties"], json!({ "sku": { "name": "Free" }, "quota": quota }));

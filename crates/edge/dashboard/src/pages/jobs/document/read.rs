@@ -3,14 +3,14 @@
 use serde_json::{Map, Value, json};
 
 use super::WEEK_DAYS;
-use crate::pieces::controls::Texts;
+use crate::pieces::controls::FieldValues;
 
 /// Something that cannot be read: the control, and why.
 pub(in super::super) type Wrong = (String, String);
 
 /// The document that the controls say. Numbers that are none go as they are typed: the API says what they should be.
-pub(in super::super) fn document(texts: &Texts) -> Result<Value, Vec<Wrong>> {
-    let mut form = Form { texts, wrong: Vec::new() };
+pub(in super::super) fn document(texts: &FieldValues) -> Result<Value, Vec<Wrong>> {
+    let mut form = FormReader { texts, wrong: Vec::new() };
     let mut members = Map::new();
     let action = form.call("").map(|mut action| {
         if let Some(error) = form.call("error_") {
@@ -33,12 +33,12 @@ pub(in super::super) fn document(texts: &Texts) -> Result<Value, Vec<Wrong>> {
     if form.wrong.is_empty() { Ok(Value::Object(members)) } else { Err(form.wrong) }
 }
 
-struct Form<'a> {
-    texts: &'a Texts,
+struct FormReader<'a> {
+    texts: &'a FieldValues,
     wrong: Vec<Wrong>,
 }
 
-impl<'a> Form<'a> {
+impl<'a> FormReader<'a> {
     fn text(&self, control: &str) -> &'a str {
         self.texts.get(control).map_or("", |text| text.trim())
     }

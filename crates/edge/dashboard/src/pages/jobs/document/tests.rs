@@ -98,7 +98,7 @@ fn what_cannot_be_read_is_told_of_its_control() {
         ("error_kind", "workflow"),
         ("error_workflow_body", "{"),
     ];
-    let filled: Texts = filled.map(|(name, text)| (name.to_owned(), text.to_owned())).into();
+    let filled: FieldValues = filled.map(|(name, text)| (name.to_owned(), text.to_owned())).into();
     let wrong: Vec<String> =
         document(&filled).expect_err("three are wrong").into_iter().map(|(name, _)| name).collect();
     assert_eq!(wrong, ["headers", "error_workflow_body", "hours"]);
@@ -169,7 +169,7 @@ proptest! {
     /// A document that the form made, shown in the form again and saved, is the same document.
     #[test]
     fn a_document_of_the_form_survives_the_form(values in NAMES.map(typed)) {
-        let filled: Texts = NAMES.iter().zip(values).map(|(name, text)| ((*name).to_owned(), text)).collect();
+        let filled: FieldValues = NAMES.iter().zip(values).map(|(name, text)| ((*name).to_owned(), text)).collect();
         let written = document(&filled).expect("what is typed here can be read");
         let shown = texts(&written);
         prop_assert!(shown.is_some(), "the form made {written} and cannot show it");

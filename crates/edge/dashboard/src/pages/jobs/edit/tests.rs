@@ -6,15 +6,15 @@ use crate::pages::pretend::{self, now, refused};
 #[test]
 fn nothing_typed_is_lost_and_the_problem_stands_beside_the_field() {
     let texts = [("uri", "\"><script>"), ("kind", "http"), ("mode", "cron"), ("cron", "nonsense")];
-    let texts: Texts = texts.map(|(name, text)| (name.to_owned(), text.to_owned())).into();
+    let texts: FieldValues = texts.map(|(name, text)| (name.to_owned(), text.to_owned())).into();
     let error = FieldError {
         pointer: None,
         field: Some("properties.recurrence.cron".to_owned()),
         line: None,
         message: "write five fields".to_owned(),
     };
-    let problem = Problem { errors: vec![error], ..Trouble::NotFound.problem() };
-    let html = page(&Writing { texts, problem: Some(problem), ..empty(None) }).content().into_string();
+    let problem = Problem { errors: vec![error], ..PageError::NotFound.problem() };
+    let html = page(&JobEditor { texts, problem: Some(problem), ..empty(None) }).content().into_string();
     assert!(!html.contains("<script>"), "{html}");
     let at = html.find("id=\"cron\"").expect("the control is there");
     let control = html[at..].split("</div>").next().unwrap_or_default();
@@ -24,10 +24,10 @@ fn nothing_typed_is_lost_and_the_problem_stands_beside_the_field() {
 #[test]
 fn a_document_may_be_whole_or_its_properties_alone() {
     for text in ["{\"properties\": {\"state\": \"disabled\"}}", "{\"state\": \"disabled\"}"] {
-        let writing = Writing { json: Some(text.to_owned()), ..empty(None) };
+        let writing = JobEditor { json: Some(text.to_owned()), ..empty(None) };
         assert_eq!(read(&writing).expect("JSON"), json!({ "state": "disabled" }));
     }
-    let broken = Writing { json: Some("{\n".to_owned()), ..empty(None) };
+    let broken = JobEditor { json: Some("{\n".to_owned()), ..empty(None) };
     assert_eq!(read(&broken).expect_err("no JSON").errors[0].line, Some(2));
 }
 
@@ -43,8 +43,8 @@ fn a_change_of_somebody_else_is_shown_and_can_be_saved_over() {
         }
         _ => refused(412, "the version is another one"),
     });
-    let at = Place { collection: "c".to_owned(), job: "j".to_owned() };
-    let Ok(Acted::Again(page)) = now(act(&visit, Some(&at))) else { panic!("not shown again") };
+    let at = JobAddress { collection: "c".to_owned(), job: "j".to_owned() };
+    let Ok(FormOutcome::Invalid(page)) = now(act(&visit, Some(&at))) else { panic!("not shown again") };
     let html = page.content().into_string();
     assert!(html.contains("name=\"version\" value=\"&quot;4&quot;\""), "{html}");
     assert!(html.contains("Somebody has changed it") && html.contains("Save over it"), "{html}");

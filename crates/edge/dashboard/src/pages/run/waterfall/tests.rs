@@ -45,7 +45,7 @@ fn drawn(run: &RunDetail, now_ms: i64) -> String {
         let count = if bar.attempts.len() > 1 { format!("×{}", bar.attempts.len()) } else { String::new() };
         format!("{} {:.0}+{:.1} {}{count}", bar.lane.word(), bar.x, bar.width, bar.end.word())
     };
-    let row = |row: &Row| {
+    let row = |row: &StepRow| {
         let gaps = row.gaps.iter().map(|gap| format!("wait {:.0}+{:.0}", gap.x, gap.width));
         format!("{}: {}", row.step, row.bars.iter().map(bar).chain(gaps).collect::<Vec<_>>().join(", "))
     };

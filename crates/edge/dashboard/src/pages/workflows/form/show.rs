@@ -4,14 +4,14 @@ use api_types::FieldError;
 use maud::{Markup, html};
 use serde_json::Value;
 
-use super::{Field, Item, Kind, Texts};
+use super::{FieldKind, FieldValues, FormField, ItemKind};
 use crate::pieces;
 
 /// The controls of these fields.
-pub(in super::super) fn fields(fields: &[Field], texts: &Texts, errors: &[FieldError]) -> Markup {
+pub(in super::super) fn fields(fields: &[FormField], texts: &FieldValues, errors: &[FieldError]) -> Markup {
     html! {
         div.columns { @for field in fields {
-            @if let Kind::Group(members) = &field.kind {
+            @if let FieldKind::Group(members) = &field.kind {
                 fieldset aria-describedby=[pieces::described(&field.name(), &field.hint, &messages(field, errors))] {
                     legend { (field.label) (mark(field)) }
                     (pieces::hint(&field.name(), &field.hint))
@@ -25,7 +25,7 @@ pub(in super::super) fn fields(fields: &[Field], texts: &Texts, errors: &[FieldE
     }
 }
 
-fn one(field: &Field, text: &str, wrong: &[&str]) -> Markup {
+fn one(field: &FormField, text: &str, wrong: &[&str]) -> Markup {
     let (name, invalid) = (field.name(), (!wrong.is_empty()).then_some("true"));
     let needed = field.required.then_some("true");
     let hint = hint(field);
@@ -34,23 +34,23 @@ fn one(field: &Field, text: &str, wrong: &[&str]) -> Markup {
         div.field {
             label for=(name) { (field.label) (mark(field)) }
             @match &field.kind {
-                Kind::Flag => (choice(field, &[Value::Bool(true), Value::Bool(false)], text, invalid, described.as_deref())),
-                Kind::Choice(choices) => (choice(field, choices, text, invalid, described.as_deref())),
-                Kind::Json | Kind::Lines(_) | Kind::Text { long: true, .. } => {
+                FieldKind::Flag => (choice(field, &[Value::Bool(true), Value::Bool(false)], text, invalid, described.as_deref())),
+                FieldKind::Choice(choices) => (choice(field, choices, text, invalid, described.as_deref())),
+                FieldKind::Json | FieldKind::Lines(_) | FieldKind::Text { long: true, .. } => {
                     textarea id=(name) name=(name) rows="4" spellcheck="false" aria-required=[needed] aria-invalid=[invalid] aria-describedby=[&described] {
                         // The first line break of a textarea is not part of its text.
                         "\n" (text)
                     }
                 },
-                Kind::Number => {
+                FieldKind::Number => {
                     input id=(name) name=(name) value=(text) inputmode="decimal" autocomplete="off"
                         aria-required=[needed] aria-invalid=[invalid] aria-describedby=[&described];
                 },
-                Kind::Text { format, .. } => {
+                FieldKind::Text { format, .. } => {
                     input id=(name) name=(name) value=(text) type=(type_of(format.as_deref(), text)) autocomplete="off"
                         aria-required=[needed] aria-invalid=[invalid] aria-describedby=[&described];
                 },
-                Kind::Group(_) => {},
+                FieldKind::Group(_) => {},
             }
             (pieces::hint(&name, &hint))
             (pieces::wrong(&name, wrong))
@@ -59,7 +59,7 @@ fn one(field: &Field, text: &str, wrong: &[&str]) -> Markup {
 }
 
 fn choice(
-    field: &Field,
+    field: &FormField,
     choices: &[Value],
     text: &str,
     invalid: Option<&str>,
@@ -82,16 +82,16 @@ fn choice(
     }
 }
 
-fn mark(field: &Field) -> Markup {
+fn mark(field: &FormField) -> Markup {
     html! { @if field.required { " " span.needed { "(needed)" } } }
 }
 
-fn hint(field: &Field) -> String {
+fn hint(field: &FormField) -> String {
     let kind = match &field.kind {
-        Kind::Lines(Item::Text) => "One in each line.",
-        Kind::Lines(Item::Number) => "One number in each line.",
-        Kind::Json => "As JSON; text in quotes.",
-        Kind::Text { format: Some(format), .. } if format == "date-time" => "Like 2026-03-01T12:00:00Z.",
+        FieldKind::Lines(ItemKind::Text) => "One in each line.",
+        FieldKind::Lines(ItemKind::Number) => "One number in each line.",
+        FieldKind::Json => "As JSON; text in quotes.",
+        FieldKind::Text { format: Some(format), .. } if format == "date-time" => "Like 2026-03-01T12:00:00Z.",
         _ => "",
     };
     [field.hint.as_str(), kind].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ")
@@ -109,11 +109,11 @@ fn type_of(format: Option<&str>, text: &str) -> &'static str {
 }
 
 /// What is wrong with a field, and with what it holds where that has no field of its own.
-fn messages<'a>(field: &Field, errors: &'a [FieldError]) -> Vec<&'a str> {
+fn messages<'a>(field: &FormField, errors: &'a [FieldError]) -> Vec<&'a str> {
     let own = |error: &&FieldError| {
         let place = place(error);
         place.strip_prefix(field.pointer.as_str()).is_some_and(|rest| {
-            rest.is_empty() || (rest.starts_with('/') && !matches!(field.kind, Kind::Group(_)))
+            rest.is_empty() || (rest.starts_with('/') && !matches!(field.kind, FieldKind::Group(_)))
         })
     };
     errors.iter().filter(own).map(|error| error.message.as_str()).collect()

@@ -5,16 +5,16 @@ use serde_json::json;
 use super::*;
 
 /// The fields in a line: `name:kind` with `!` for those that are needed.
-fn outline(fields: &[Field]) -> String {
-    let one = |field: &Field| {
+fn outline(fields: &[FormField]) -> String {
+    let one = |field: &FormField| {
         let kind = match &field.kind {
-            Kind::Text { format, .. } => format.as_deref().unwrap_or("text").to_owned(),
-            Kind::Number => "number".to_owned(),
-            Kind::Flag => "flag".to_owned(),
-            Kind::Choice(choices) => format!("one of {}", choices.len()),
-            Kind::Group(members) => format!("[{}]", outline(members)),
-            Kind::Lines(item) => format!("{item:?} lines"),
-            Kind::Json => "json".to_owned(),
+            FieldKind::Text { format, .. } => format.as_deref().unwrap_or("text").to_owned(),
+            FieldKind::Number => "number".to_owned(),
+            FieldKind::Flag => "flag".to_owned(),
+            FieldKind::Choice(choices) => format!("one of {}", choices.len()),
+            FieldKind::Group(members) => format!("[{}]", outline(members)),
+            FieldKind::Lines(item) => format!("{item:?} lines"),
+            FieldKind::Json => "json".to_owned(),
         };
         format!("{}{}:{kind}", field.member, if field.required { "!" } else { "" })
     };
@@ -22,7 +22,7 @@ fn outline(fields: &[Field]) -> String {
 }
 
 #[track_caller]
-fn check(schema: Value, expected: &str) -> Vec<Field> {
+fn check(schema: Value, expected: &str) -> Vec<FormField> {
     let fields = from_schema(&schema).unwrap_or_default();
     assert_eq!(outline(&fields), expected);
     // Whatever the schema is, its form can be drawn, and it draws no markup of the schema's.
@@ -171,7 +171,7 @@ fn what_cannot_be_read_is_told_at_its_field() {
         ("f/extra", "{"),
         ("f/expedited", "perhaps"),
     ];
-    let texts: Texts = texts.map(|(name, text)| (name.to_owned(), text.to_owned())).into();
+    let texts: FieldValues = texts.map(|(name, text)| (name.to_owned(), text.to_owned())).into();
     let errors = read(&fields, &texts).expect_err("four are wrong");
     let places: Vec<&str> = errors.iter().filter_map(|error| error.pointer.as_deref()).collect();
     assert_eq!(places, ["/packageInfo/weight", "/counts", "/expedited", "/extra"]);
@@ -189,7 +189,7 @@ fn an_error_of_the_api_stands_beside_its_field() {
         line: None,
         message: message.to_owned(),
     };
-    let shown = |error| super::fields(&fields, &Texts::new(), &[error]).into_string();
+    let shown = |error| super::fields(&fields, &FieldValues::new(), &[error]).into_string();
     let at = |html: &str, id: &str| {
         let from = html.find(&format!("id=\"{id}\"")).expect("the control is there");
         html[from..].split("</div>").next().unwrap_or_default().to_owned()
