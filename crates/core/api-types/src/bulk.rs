@@ -5,43 +5,55 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use types::RunStatus;
 
-use crate::{DecisionKind, Time};
+use crate::schema::RunIdText;
+use crate::{ApiSchema, DecisionKind, Time};
 
 /// What is to be done, and to which runs: those that `select` finds, or those that `ids` names.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ApiSchema)]
 #[serde(deny_unknown_fields)]
+#[schema(name = "BulkDraft", input)]
 pub struct BulkRequest {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub select: Option<BulkSelect>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schema(like = Vec<RunIdText>, max_items = 1000)]
     pub ids: Vec<String>,
     pub action: BulkAction,
     /// With `resolve`: skip, by_hand or give_up.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(like = String, one_of("skip", "by_hand", "give_up"))]
     pub decision: Option<DecisionKind>,
     /// With `resolve`: the step that is decided on; not needed for `give_up`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub step: Option<String>,
     /// Why; kept in the timelines.
     #[serde(default, skip_serializing_if = "String::is_empty")]
+    #[schema(max_length = 1000)]
     pub note: String,
     /// Runs per second at most.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(minimum = 1, maximum = 1000, default = 50)]
     pub rate: Option<u32>,
     /// Only say what would be done.
     #[serde(default)]
+    #[schema(default = false)]
     pub dry_run: bool,
 }
 
 /// Which runs are meant.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ApiSchema)]
 #[serde(deny_unknown_fields)]
+#[schema(name = "BulkSelect", input)]
 pub struct BulkSelect {
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(min_length = 1, max_length = 64, pattern = "^[A-Za-z0-9._-]+$")]
     pub workflow: Option<String>,
+    /// `retry` and `resolve` are for parked runs, `cancel` for queued and running ones; `rerun` needs to be told which ended ones.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(like = String, one_of("queued", "running", "undoing", "parked", "completed", "undone", "given_up"))]
     pub status: Option<RunStatus>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(min_length = 1, max_length = 128, pattern = "^[A-Za-z0-9._~:@/+, -]+$")]
     pub key: Option<String>,
     /// Accepted at this time or later.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -51,11 +63,12 @@ pub struct BulkSelect {
     pub to: Option<Time>,
     /// Text that stands somewhere in the run's reason.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(min_length = 1)]
     pub reason: Option<String>,
 }
 
 /// What is done to each run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ApiSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum BulkAction {
     /// Parked runs try again what failed.
@@ -80,7 +93,8 @@ impl BulkAction {
 }
 
 /// How many runs there are: exactly, or more than could be counted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ApiSchema)]
+#[schema(name = "BulkCount")]
 pub struct BulkCount {
     pub count: u64,
     /// Whether there may be more.
@@ -89,7 +103,8 @@ pub struct BulkCount {
 }
 
 /// What a dry run found. Nothing was changed.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ApiSchema)]
+#[schema(name = "BulkPreview")]
 pub struct BulkPreview {
     pub matched: BulkCount,
     /// The first of them.
@@ -97,7 +112,8 @@ pub struct BulkPreview {
 }
 
 /// A run, and what would happen to it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ApiSchema)]
+#[schema(name = "BulkSample")]
 pub struct BulkSample {
     pub id: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -111,7 +127,7 @@ pub struct BulkSample {
 }
 
 /// Where a bulk stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ApiSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum BulkState {
     Running,
@@ -121,7 +137,8 @@ pub enum BulkState {
 }
 
 /// A bulk: what it does, for whom, and how far it has come.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ApiSchema)]
+#[schema(name = "Bulk")]
 pub struct BulkView {
     pub id: String,
     pub state: BulkState,
@@ -152,7 +169,8 @@ pub struct BulkView {
 }
 
 /// Runs to which nothing had to be done, or could be.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ApiSchema)]
+#[schema(name = "BulkSkipped")]
 pub struct BulkSkipped {
     pub count: u64,
     /// How many for which reason.
@@ -161,7 +179,8 @@ pub struct BulkSkipped {
 }
 
 /// Runs to which it could not be done.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ApiSchema)]
+#[schema(name = "BulkFailed")]
 pub struct BulkFailed {
     pub count: u64,
     /// The first of them.
@@ -170,7 +189,8 @@ pub struct BulkFailed {
 }
 
 /// A run to which it could not be done, and why.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ApiSchema)]
+#[schema(name = "BulkFailure")]
 pub struct BulkFailure {
     pub id: String,
     pub code: String,
@@ -178,7 +198,8 @@ pub struct BulkFailure {
 }
 
 /// Bulks, newest first.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ApiSchema)]
+#[schema(name = "BulkList")]
 pub struct BulkList {
     pub items: Vec<BulkView>,
 }

@@ -5,11 +5,16 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::ApiSchema;
+use crate::schema::{ApiObject, Components, ObjectSchema};
+
 /// What a step sends, rendered from the run as it is for sending. Secrets are masked.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ApiSchema)]
+#[schema(name = "Call")]
 pub struct CallView {
     pub step: String,
     /// do, alternative or undo
+    #[schema(one_of("do", "alternative", "undo"))]
     pub work: String,
     /// The works that the workflow declares for the step.
     pub works: Vec<String>,
@@ -36,8 +41,26 @@ pub enum SentView {
     Problem(String),
 }
 
+impl ApiObject for SentView {
+    fn members(object: &mut ObjectSchema, components: &mut Components) {
+        object.member("http", false, HttpView::schema(components), "", &[]);
+        object.member("message", false, SentMessageView::schema(components), "", &[]);
+        let start = components.named::<SentView>("CallStart", |components| {
+            let mut start = ObjectSchema::new("A job that starts a workflow.");
+            for (name, required) in [("workflow", true), ("id", false), ("body", true)] {
+                start.member(name, required, String::schema(components), "", &[]);
+            }
+            start.finish()
+        });
+        object.member("start", false, start, "", &[]);
+        let problem = "Why it cannot be rendered from the run as it is.";
+        object.member("problem", false, String::schema(components), problem, &[]);
+    }
+}
+
 /// An HTTP call.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ApiSchema)]
+#[schema(name = "HttpCall")]
 pub struct HttpView {
     pub method: String,
     pub url: String,
@@ -54,14 +77,16 @@ pub struct HttpView {
 }
 
 /// One header.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ApiSchema)]
+#[schema(name = "Header")]
 pub struct HeaderView {
     pub name: String,
     pub value: String,
 }
 
 /// A message to a queue, a topic or a broker.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ApiSchema)]
+#[schema(name = "CallMessage")]
 pub struct SentMessageView {
     /// Where it goes, like `queue orders`.
     pub to: String,

@@ -2,8 +2,12 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::ApiSchema;
+use crate::schema::InstanceRole;
+
 /// The instances of an installation, as one of them sees them.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ApiSchema)]
+#[schema(name = "Cluster")]
 pub struct ClusterView {
     /// The instance that answers; absent when it is alone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -17,12 +21,14 @@ pub struct ClusterView {
 }
 
 /// An instance that lives.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ApiSchema)]
+#[schema(name = "Instance")]
 pub struct InstanceView {
     pub id: String,
     /// Where the others reach it.
     pub address: String,
     /// ingest, engine, rest
+    #[schema(like = Vec<InstanceRole>)]
     pub roles: Vec<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ordinal: Option<u32>,
@@ -32,7 +38,8 @@ pub struct InstanceView {
 }
 
 /// Who holds a partition.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ApiSchema)]
+#[schema(name = "Holding")]
 pub struct HoldingView {
     /// Its number, or `control`.
     pub partition: String,

@@ -1,5 +1,8 @@
 //! The JSON of the API: what clients send and what they get back, for the server and every client of it.
 
+// Derived code names this crate by its name, also in here.
+extern crate self as api_types;
+
 mod bulk;
 mod call;
 mod cluster;
@@ -10,10 +13,12 @@ mod problem;
 mod queue;
 mod region;
 mod run;
+mod schema;
 mod settings;
 mod time;
 mod workflow;
 
+pub use api_types_derive::ApiSchema;
 pub use bulk::{
     BulkAction, BulkCount, BulkFailed, BulkFailure, BulkList, BulkPreview, BulkRequest, BulkSample,
     BulkSelect, BulkSkipped, BulkState, BulkView,
@@ -37,6 +42,7 @@ pub use region::{
 pub use run::{
     AcceptedRun, BatchAnswer, DecisionRequest, MomentView, RunDetail, RunPage, RunSummary, StepView,
 };
+pub use schema::{ApiObject, ApiSchema, Components, ObjectSchema, nullable, words};
 pub use settings::{SettingView, SettingsView, TokenView};
 pub use time::Time;
 pub use types::DecisionKind;

@@ -2,10 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{ServiceView, Time};
+use crate::{ApiSchema, ServiceView, Time};
 
 /// How everything is doing now, and how it was in the last minutes. Among several instances: of all of them together.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ApiSchema)]
+#[schema(name = "Overview")]
 pub struct OverviewView {
     pub at: Time,
     pub rates: RatesView,
@@ -23,7 +24,8 @@ pub struct OverviewView {
 }
 
 /// Per second, over the last ten seconds.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ApiSchema)]
+#[schema(name = "Rates")]
 pub struct RatesView {
     /// Requests accepted, and occurrences of jobs that fired: what becomes a run.
     pub accepted: f64,
@@ -36,7 +38,8 @@ pub struct RatesView {
 }
 
 /// Over the last minute; absent when nothing happened in it. Among several instances: of the slowest.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ApiSchema)]
+#[schema(name = "Latency")]
 pub struct LatencyView {
     /// From when a request was checked until it was durable; batches are not counted.
     pub accept_p50_ms: Option<f64>,
@@ -47,7 +50,8 @@ pub struct LatencyView {
 }
 
 /// What is accepted and has not ended.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ApiSchema)]
+#[schema(name = "Backlog")]
 pub struct BacklogView {
     pub unfinished: u64,
     /// Those of them that wait in an inbox.
@@ -60,7 +64,8 @@ pub struct BacklogView {
 }
 
 /// Occurrences of jobs.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ApiSchema)]
+#[schema(name = "Firings")]
 pub struct FiringsView {
     /// The next ones, soonest first.
     pub next: Vec<FiringView>,
@@ -72,7 +77,8 @@ pub struct FiringsView {
 }
 
 /// A firing that is to come.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ApiSchema)]
+#[schema(name = "Firing")]
 pub struct FiringView {
     pub collection: String,
     pub job: String,
@@ -80,7 +86,8 @@ pub struct FiringView {
 }
 
 /// How many partitions there are, and in which state.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ApiSchema)]
+#[schema(name = "PartitionCounts")]
 pub struct PartitionCounts {
     pub total: u16,
     pub running: u16,
@@ -90,7 +97,8 @@ pub struct PartitionCounts {
 }
 
 /// A region in one line.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ApiSchema)]
+#[schema(name = "RegionBrief")]
 pub struct RegionBrief {
     pub region: String,
     /// active, standby, fenced, or unknown
@@ -100,7 +108,8 @@ pub struct RegionBrief {
 }
 
 /// How it was: one value for each stretch of `every_seconds`, oldest first.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ApiSchema)]
+#[schema(name = "Series")]
 pub struct SeriesView {
     pub every_seconds: u32,
     /// Per second, as in the rates.

@@ -2,13 +2,15 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::Time;
+use crate::{ApiSchema, Time};
 
 /// Where a partition stands.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ApiSchema)]
+#[schema(name = "Partition")]
 pub struct PartitionView {
     pub partition: u16,
     /// running, stopped, or unheld when no instance has it at this moment
+    #[schema(one_of("running", "stopped", "unheld"))]
     pub state: String,
     /// Why it is stopped.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -38,7 +40,8 @@ impl PartitionView {
 }
 
 /// How a service is doing. Among several instances: to all of them together.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ApiSchema)]
+#[schema(name = "Service")]
 pub struct ServiceView {
     /// Its address.
     pub service: String,
@@ -50,6 +53,7 @@ pub struct ServiceView {
     pub in_flight: usize,
     pub waiting: usize,
     /// closed, open, half_open, held_open or held_closed
+    #[schema(one_of("closed", "open", "half_open", "held_open", "held_closed"))]
     pub breaker: String,
     pub p50_ms: Option<f64>,
     pub p99_ms: Option<f64>,
@@ -59,9 +63,11 @@ pub struct ServiceView {
 }
 
 /// What a person has said about a service.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ApiSchema)]
+#[schema(name = "ServiceByHand")]
 pub struct ByHandView {
     /// auto, open or closed
+    #[schema(one_of("auto", "open", "closed"))]
     pub breaker: String,
     /// The most calls at once, in the place of the workflows' `concurrency`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -73,17 +79,21 @@ pub struct ByHandView {
 }
 
 /// What a person says about a service, in the place of what was said before.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ApiSchema)]
 #[serde(deny_unknown_fields)]
+#[schema(name = "ServiceDraft", input)]
 pub struct ServiceRequest {
     /// auto: the breaker decides; open: calls wait; closed: calls go out whatever their results
     #[serde(default = "auto")]
+    #[schema(one_of("auto", "open", "closed"), default = "auto")]
     pub breaker: String,
     /// The most calls at once; without one, what the workflows say.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(minimum = 1, maximum = 10000, nullable)]
     pub limit: Option<u32>,
     /// Why, for whoever looks at it later.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(max_length = 500, nullable)]
     pub note: Option<String>,
 }
 
@@ -92,7 +102,8 @@ fn auto() -> String {
 }
 
 /// The limits in force.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ApiSchema)]
+#[schema(name = "Limits")]
 pub struct Limits {
     pub partitions: u16,
     pub body_bytes_max: usize,

@@ -2,8 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::ApiSchema;
+
 /// An error as the API gives it (`application/problem+json`).
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ApiSchema)]
+#[schema(name = "Problem")]
 pub struct Problem {
     /// `/docs/errors#<code>`
     #[serde(rename = "type")]
@@ -20,7 +23,8 @@ pub struct Problem {
 }
 
 /// One thing that is wrong, and where.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ApiSchema)]
+#[schema(name = "FieldError")]
 pub struct FieldError {
     /// A JSON pointer into the body.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -6,7 +6,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use types::Span;
 
-use crate::Time;
+use crate::schema::{ApiObject, Components, ObjectSchema, PropertyValue};
+use crate::{ApiSchema, Time};
 
 /// Some of something, in the order of their names.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -17,8 +18,29 @@ pub struct NamePage<T> {
     pub next: Option<String>,
 }
 
+impl<T: ApiSchema> ApiObject for NamePage<T> {
+    fn members(object: &mut ObjectSchema, components: &mut Components) {
+        object.member("items", true, Vec::<T>::schema(components), "", &[]);
+        let next = "Pass it as `after` to get the next page; absent on the last page.";
+        object.member("next", false, String::schema(components), next, &[]);
+    }
+}
+
+impl ApiSchema for NamePage<QueueView> {
+    fn schema(components: &mut Components) -> Value {
+        components.object::<Self>("QueuePage", "")
+    }
+}
+
+impl ApiSchema for NamePage<TopicView> {
+    fn schema(components: &mut Components) -> Value {
+        components.object::<Self>("TopicPage", "")
+    }
+}
+
 /// A queue, or a subscription of a topic.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ApiSchema)]
+#[schema(name = "Queue")]
 pub struct QueueView {
     pub name: String,
     /// The topic, of a subscription.
@@ -45,7 +67,8 @@ pub struct QueueView {
 }
 
 /// How many messages there are, by where they stand, and their bytes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ApiSchema)]
+#[schema(name = "QueueCounts")]
 pub struct CountsView {
     pub ready: usize,
     pub locked: usize,
@@ -55,31 +78,43 @@ pub struct CountsView {
 }
 
 /// What a message must have for a subscription to take it.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, ApiSchema)]
 #[serde(default, deny_unknown_fields)]
+#[schema(name = "Filter", input)]
 pub struct FilterView {
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(min_length = 1, max_length = 1024)]
     pub message_id: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(min_length = 1, max_length = 1024)]
     pub content_type: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(min_length = 1, max_length = 1024)]
     pub correlation_id: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(min_length = 1, max_length = 1024)]
     pub label: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(min_length = 1, max_length = 1024)]
     pub reply_to: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(min_length = 1, max_length = 1024)]
     pub reply_to_session: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(min_length = 1, max_length = 1024)]
     pub session: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(min_length = 1, max_length = 1024)]
     pub to: Option<String>,
+    /// The sender's own properties; names in any case.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    #[schema(like = BTreeMap<String, PropertyValue>)]
     pub properties: BTreeMap<String, Value>,
 }
 
 /// A topic.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ApiSchema)]
+#[schema(name = "Topic")]
 pub struct TopicView {
     pub name: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -93,15 +128,18 @@ pub struct TopicView {
 }
 
 /// A message that somebody looks at, without receiving it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ApiSchema)]
+#[schema(name = "Message")]
 pub struct MessageView {
     pub sequence_number: u64,
     /// ready, locked or scheduled
+    #[schema(one_of("ready", "locked", "scheduled"))]
     pub state: String,
     pub message_id: String,
     /// The body when it is text, else `body_base64`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub body: Option<String>,
+    /// When it is not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub body_base64: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -120,7 +158,9 @@ pub struct MessageView {
     pub session: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub to: Option<String>,
+    /// The sender's own properties.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[schema(like = BTreeMap<String, PropertyValue>)]
     pub properties: BTreeMap<String, Value>,
     pub deliveries: u32,
     pub enqueued_at: Time,
@@ -136,7 +176,8 @@ pub struct MessageView {
 }
 
 /// Why a message is a dead letter.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ApiSchema)]
+#[schema(name = "DeadLetter")]
 pub struct DeadView {
     pub at: Time,
     pub reason: String,
@@ -144,7 +185,8 @@ pub struct DeadView {
 }
 
 /// Some messages, oldest first.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ApiSchema)]
+#[schema(name = "MessagePage")]
 pub struct MessagePage {
     pub items: Vec<MessageView>,
     /// Where to go on, as `from`; absent at the end.
@@ -153,7 +195,8 @@ pub struct MessagePage {
 }
 
 /// How many messages were brought back or deleted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ApiSchema)]
+#[schema(name = "Moved")]
 pub struct Moved {
     pub messages: usize,
 }

@@ -3,10 +3,11 @@
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use crate::Time;
+use crate::{ApiSchema, Time};
 
 /// A region and its pair.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ApiSchema)]
+#[schema(name = "Region")]
 pub struct RegionView {
     /// The region that answers, and the other one.
     pub here: SideView,
@@ -31,7 +32,8 @@ pub struct RegionView {
 }
 
 /// What a region with a witness must have one of to work.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ApiSchema)]
+#[schema(name = "RegionLeases")]
 pub struct LeasesView {
     /// The lease at the witness.
     pub witness: bool,
@@ -40,15 +42,18 @@ pub struct LeasesView {
 }
 
 /// One of the two.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ApiSchema)]
+#[schema(name = "RegionSide")]
 pub struct SideView {
     pub region: String,
     /// active, standby, fenced, or unknown
+    #[schema(one_of("active", "standby", "fenced", "unknown"))]
     pub role: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub epoch: Option<u64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub since: Option<Time>,
+    /// The region and instance that wrote it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<String>,
     /// Of a standby: whether its mirrors have had everything once. Until then it is not promoted, unless that is meant.
@@ -56,15 +61,19 @@ pub struct SideView {
     pub level: Option<bool>,
     /// What a promotion that has begun is doing: fence, catch_up or open.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(one_of("fence", "catch_up", "open"))]
     pub promotion: Option<String>,
 }
 
 /// How far the mirror of a stream is.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ApiSchema)]
+#[schema(name = "RegionMirror")]
 pub struct MirrorView {
     pub stream: String,
+    /// The last sequence of the mirror; none when there is no mirror yet.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last: Option<u64>,
+    /// The last sequence of the origin, when it answers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub origin_last: Option<u64>,
     /// Messages that are missing, as far as is known.
@@ -76,7 +85,8 @@ pub struct MirrorView {
 }
 
 /// What an overtaken region had and its pair never got.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ApiSchema)]
+#[schema(name = "RegionTail")]
 pub struct TailView {
     pub kept_at: Time,
     pub epoch: u64,
@@ -91,7 +101,8 @@ pub struct TailView {
 }
 
 /// What was kept of one stream.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ApiSchema)]
+#[schema(name = "RegionStreamTail")]
 pub struct StreamTailView {
     pub stream: String,
     pub from: u64,
@@ -106,13 +117,16 @@ pub struct StreamTailView {
 }
 
 /// A request of a divergent tail, as it can be handed in again. Of `body` and `text` one is there, or else `problem`.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize, ApiSchema)]
+#[schema(name = "TailRequest")]
 pub struct TailRequestView {
     /// The stream and the message in it that it was kept from.
     pub stream: String,
+    /// The message of the stream that it was in.
     pub sequence: u64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workflow: Option<String>,
+    /// The id that its run was to have.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -129,17 +143,21 @@ pub struct TailRequestView {
 }
 
 /// What a promotion is asked for with.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, ApiSchema)]
 #[serde(deny_unknown_fields, default)]
+#[schema(name = "PromoteDraft", input)]
 pub struct PromoteRequest {
     /// Without the pair: what the mirrors do not have is lost.
+    #[schema(default = false)]
     pub force: bool,
     /// With force: even if this region was never level, or was overtaken. What it does not have is lost.
+    #[schema(default = false)]
     pub incomplete: bool,
 }
 
 /// A promotion that has ended.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ApiSchema)]
+#[schema(name = "Promoted")]
 pub struct PromotedView {
     pub region: String,
     pub epoch: u64,
@@ -154,15 +172,18 @@ pub struct PromotedView {
 }
 
 /// What a drill is asked for with.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, ApiSchema)]
 #[serde(deny_unknown_fields, default)]
+#[schema(name = "DrillDraft", input)]
 pub struct DrillRequest {
     /// Make a planned switch to the other region, and back.
+    #[schema(default = false)]
     pub switch: bool,
 }
 
 /// What a drill has shown.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ApiSchema)]
+#[schema(name = "Drill")]
 pub struct DrillView {
     /// Whether a switch would work.
     pub ready: bool,
@@ -170,7 +191,8 @@ pub struct DrillView {
     pub switches: Vec<PromotedView>,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ApiSchema)]
+#[schema(name = "DrillCheck")]
 pub struct CheckView {
     pub check: String,
     pub passed: bool,

@@ -3,8 +3,11 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::ApiSchema;
+
 /// The settings in force. Each instance has its own.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ApiSchema)]
+#[schema(name = "SettingsInForce")]
 pub struct SettingsView {
     /// The version of the program.
     pub version: String,
@@ -18,7 +21,8 @@ pub struct SettingsView {
 }
 
 /// One setting.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ApiSchema)]
+#[schema(name = "Setting")]
 pub struct SettingView {
     /// As in the file, like `limits.calls_max`.
     pub key: String,
@@ -34,7 +38,8 @@ pub struct SettingView {
 }
 
 /// A token without what it is.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ApiSchema)]
+#[schema(name = "SettingToken")]
 pub struct TokenView {
     pub name: String,
     /// viewer, ingest, consumer, operator, editor or admin

@@ -3,10 +3,11 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::Time;
+use crate::{ApiSchema, Time};
 
 /// A workflow version.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ApiSchema)]
+#[schema(name = "Workflow")]
 pub struct WorkflowView {
     pub name: String,
     pub version: u32,
@@ -25,7 +26,8 @@ pub struct WorkflowView {
 }
 
 /// A step of a workflow, in outline.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ApiSchema)]
+#[schema(name = "StepOutline")]
 pub struct StepOutline {
     pub name: String,
     pub after: Vec<String>,
@@ -35,13 +37,15 @@ pub struct StepOutline {
 }
 
 /// All workflows, by name.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ApiSchema)]
+#[schema(name = "WorkflowList")]
 pub struct WorkflowList {
     pub items: Vec<WorkflowView>,
 }
 
 /// What applying a workflow came to.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ApiSchema)]
+#[schema(name = "Applied")]
 pub struct AppliedView {
     pub name: String,
     pub version: u32,
