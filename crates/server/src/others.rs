@@ -8,7 +8,7 @@ use bytes::Bytes;
 use cluster::Directory;
 use engine::queues::{Kind, partition_of};
 use http::{Request, Response, StatusCode, request};
-use rest::{PassError, Passage, PeerSecret};
+use rest::{PeerClient, PeerError, PeerSecret};
 use sources::{HandedIn, Handing, HolderError, Holders};
 use types::{Message, PartitionId, QueueName};
 
@@ -19,7 +19,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 #[derive(Clone)]
 pub struct Others {
     pub directory: Directory,
-    pub passage: Arc<dyn Passage>,
+    pub passage: Arc<dyn PeerClient>,
     pub peer: PeerSecret,
     pub partitions: u16,
 }
@@ -47,7 +47,7 @@ impl Others {
         to: &QueueName,
         kind: Kind,
         message: Bytes,
-    ) -> Result<Response<Bytes>, PassError> {
+    ) -> Result<Response<Bytes>, PeerError> {
         let request = Request::post(format!("/{to}/messages"))
             .header(http::header::CONTENT_TYPE, rest::MESSAGE_TYPE)
             .header(rest::MESSAGE_KIND, rest::kind_word(kind));
@@ -78,21 +78,21 @@ impl Others {
         partition: PartitionId,
         request: request::Builder,
         body: Bytes,
-    ) -> Result<Response<Bytes>, PassError> {
+    ) -> Result<Response<Bytes>, PeerError> {
         let cluster::Place::There(member) = self.directory.place_of(partition) else {
-            return Err(PassError::NotSent(format!("nobody holds partition {partition} at this moment")));
+            return Err(PeerError::NotSent(format!("nobody holds partition {partition} at this moment")));
         };
         let me = self.directory.me().map(|me| me.0.as_str()).unwrap_or_default();
         let request = request
             .header(rest::FORWARDED, me)
             .header(rest::PEER, self.peer.header())
             .body(body)
-            .map_err(|error| PassError::NotSent(error.to_string()))?;
-        self.passage.pass(&member, request, PATIENCE).await
+            .map_err(|error| PeerError::NotSent(error.to_string()))?;
+        self.passage.send(&member, request, PATIENCE).await
     }
 }
 
-fn unanswered(error: PassError) -> HolderError {
+fn unanswered(error: PeerError) -> HolderError {
     HolderError::Later(error.to_string())
 }
 

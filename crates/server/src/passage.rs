@@ -11,7 +11,7 @@ use http_body_util::{BodyExt, Full, Limited};
 use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::{TokioExecutor, TokioTimer};
-use rest::{NoPassage, PassError, Passage, Passing, PeerSecret};
+use rest::{NoPeers, PeerClient, PeerError, PeerReply, PeerSecret};
 
 use crate::others::Others;
 
@@ -31,7 +31,7 @@ const ANSWER_BYTES_MAX: usize = 64 << 20;
 /// The other instances, and the way to them.
 pub struct Neighbours {
     pub directory: Directory,
-    pub passage: Arc<dyn Passage>,
+    pub passage: Arc<dyn PeerClient>,
     /// What instances show each other.
     pub peer: Option<PeerSecret>,
     /// What this instance does for clients.
@@ -43,7 +43,7 @@ impl Neighbours {
     pub fn none() -> Neighbours {
         Neighbours {
             directory: Directory::alone(),
-            passage: Arc::new(NoPassage),
+            passage: Arc::new(NoPeers),
             peer: None,
             roles: Roles::ALL,
         }
@@ -80,26 +80,26 @@ impl HttpPassage {
         HttpPassage { client }
     }
 
-    async fn send(
+    async fn send_to(
         &self,
         uri: Result<Uri, String>,
         request: Request<Bytes>,
         patience: Duration,
-    ) -> Result<Response<Bytes>, PassError> {
+    ) -> Result<Response<Bytes>, PeerError> {
         let mut request = request.map(Full::new);
-        *request.uri_mut() = uri.map_err(PassError::NotSent)?;
+        *request.uri_mut() = uri.map_err(PeerError::NotSent)?;
         let answered = async {
             let answer = self.client.request(request).await.map_err(|error| {
                 let reason = explain(&error);
                 // A connection that was never made has carried nothing.
-                if error.is_connect() { PassError::NotSent(reason) } else { PassError::Unknown(reason) }
+                if error.is_connect() { PeerError::NotSent(reason) } else { PeerError::Unknown(reason) }
             })?;
             let (head, body) = answer.into_parts();
             let body = Limited::new(body, ANSWER_BYTES_MAX).collect().await;
-            let body = body.map_err(|error| PassError::Unknown(format!("its answer broke off: {error}")))?;
+            let body = body.map_err(|error| PeerError::Unknown(format!("its answer broke off: {error}")))?;
             Ok(Response::from_parts(head, body.to_bytes()))
         };
-        let late = |_| PassError::Unknown(format!("no answer within {} s", patience.as_secs()));
+        let late = |_| PeerError::Unknown(format!("no answer within {} s", patience.as_secs()));
         tokio::time::timeout(patience, answered).await.map_err(late)?
     }
 }
@@ -110,10 +110,10 @@ impl Default for HttpPassage {
     }
 }
 
-impl Passage for HttpPassage {
-    fn pass(&self, to: &Member, request: Request<Bytes>, patience: Duration) -> Passing<'_> {
+impl PeerClient for HttpPassage {
+    fn send(&self, to: &Member, request: Request<Bytes>, patience: Duration) -> PeerReply<'_> {
         let uri = at(&to.address, request.uri());
-        Box::pin(self.send(uri, request, patience))
+        Box::pin(self.send_to(uri, request, patience))
     }
 }
 
@@ -166,7 +166,7 @@ mod tests {
             version: None,
         };
         let request = Request::builder().uri("/livez").body(Bytes::new()).unwrap();
-        let passed = HttpPassage::new().pass(&member, request, Duration::from_secs(30)).await;
-        assert!(matches!(passed, Err(PassError::NotSent(_))), "{passed:?}");
+        let passed = HttpPassage::new().send(&member, request, Duration::from_secs(30)).await;
+        assert!(matches!(passed, Err(PeerError::NotSent(_))), "{passed:?}");
     }
 }

@@ -7,7 +7,7 @@ use engine::queues::{Kind, QueueCommand, QueueError, partition_of};
 use http::StatusCode;
 use kernel::queue::QueueRejection;
 use outbound::{Place, Post, PostError, Posting};
-use rest::PassError;
+use rest::PeerError;
 use types::{Message, QueueName};
 
 use crate::others::Others;
@@ -67,10 +67,10 @@ impl Postman {
     }
 }
 
-fn unsent(error: PassError) -> PostError {
+fn unsent(error: PeerError) -> PostError {
     match error {
-        PassError::NotSent(reason) => later(reason),
-        PassError::Unknown(reason) => PostError::Unknown(reason),
+        PeerError::NotSent(reason) => later(reason),
+        PeerError::Unknown(reason) => PostError::Unknown(reason),
     }
 }
 

@@ -10,7 +10,7 @@ use api_types::{
 use journal_nats::regions::{
     Drill, Held, MirrorStatus, Mode, Promoted, Record, RegionError, Regions, Role, Status, Step, Tail,
 };
-use rest::{Asked, Force, RegionDesk, RegionRefusal, StandingBy};
+use rest::{Force, RegionControl, RegionRefusal, RegionReply, StandingBy};
 use tokio::sync::mpsc;
 use types::Timestamp;
 use vault::Vault;
@@ -28,12 +28,12 @@ impl Desk {
     }
 }
 
-impl RegionDesk for Desk {
-    fn status(&self) -> Asked<'_, RegionView> {
+impl RegionControl for Desk {
+    fn status(&self) -> RegionReply<'_, RegionView> {
         Box::pin(async { self.regions.status().await.map(region_view).map_err(refusal) })
     }
 
-    fn promote(&self, force: Force) -> Asked<'_, PromotedView> {
+    fn promote(&self, force: Force) -> RegionReply<'_, PromotedView> {
         let mode = match force {
             Force::No => Mode::Planned,
             Force::Yes => Mode::Forced,
@@ -48,7 +48,7 @@ impl RegionDesk for Desk {
         })
     }
 
-    fn demote(&self) -> Asked<'_, RegionView> {
+    fn demote(&self) -> RegionReply<'_, RegionView> {
         let regions = self.regions.clone();
         let demoting = host::spawn("demotion", async move { regions.demote().await });
         Box::pin(async {
@@ -58,7 +58,7 @@ impl RegionDesk for Desk {
         })
     }
 
-    fn drill(&self, switch: bool) -> Asked<'_, DrillView> {
+    fn drill(&self, switch: bool) -> RegionReply<'_, DrillView> {
         let regions = self.regions.clone();
         let drilling = host::spawn("drill", async move {
             if switch { regions.switch_and_back().await } else { regions.check().await }
@@ -69,7 +69,7 @@ impl RegionDesk for Desk {
         })
     }
 
-    fn tail_requests(&self, stream: String) -> Asked<'_, Option<mpsc::Receiver<TailRequestView>>> {
+    fn tail_requests(&self, stream: String) -> RegionReply<'_, Option<mpsc::Receiver<TailRequestView>>> {
         Box::pin(async move {
             let requests = self.regions.tail_requests(&stream).await.map_err(refusal)?;
             Ok(requests.map(|requests| requests::shown(stream, requests)))

@@ -17,16 +17,16 @@ use types::{PartitionId, RunId, RunStatus, Span, StepName, Work, WorkflowName};
 use vault::Vault;
 use view::{EndedRun, Ids, Standing, View};
 
-use crate::access::{self, Access, Denied, Permission};
+use crate::auth::access::{self, Access, Denied, Permission};
+use crate::auth::peer::PeerSecret;
 use crate::bulk::Bulks;
 use crate::error::ApiError;
+use crate::forward::peer_client::PeerClient;
 use crate::limits::WAITING_READ_BYTES;
 use crate::overview::Records;
 use crate::pages::Pages;
-use crate::passage::Passage;
-use crate::peer::PeerSecret;
 use crate::readiness::End;
-use crate::region::RegionDesk;
+use crate::region::RegionControl;
 use crate::show;
 
 /// The parts that the API speaks for.
@@ -52,10 +52,10 @@ pub struct Parts {
     pub vault: Arc<Vault>,
     pub clock: Clock,
     /// This region and its pair, where there are regions.
-    pub region: Option<Box<dyn RegionDesk>>,
+    pub region: Option<Box<dyn RegionControl>>,
     /// Where partitions are found; [`Directory::alone`] on one machine.
     pub directory: Directory,
-    pub passage: Arc<dyn Passage>,
+    pub peers: Arc<dyn PeerClient>,
     /// What instances know each other by.
     pub peer: Option<PeerSecret>,
     /// What this instance does for clients.

@@ -16,8 +16,8 @@ use schedule::{Dialect, FrontEnd, Page};
 use serde_json::Value;
 use types::Span;
 
-use crate::access::Permission;
 use crate::api::Api;
+use crate::auth::access::Permission;
 use crate::body::Payload;
 use crate::error::ApiError;
 use crate::etag::{self, with_etag};

@@ -25,11 +25,11 @@ use uuid::Uuid;
 
 use self::place::Spot;
 use self::query::Query;
-use crate::access::Permission;
 use crate::api::Api;
+use crate::auth::access::Permission;
 use crate::body::{self, Payload};
-use crate::errand::Errand;
 use crate::error::ApiError;
+use crate::forward::buffered_request::BufferedRequest;
 use crate::limits::{
     DECISION_BYTES_MAX, MESSAGE_BYTES_MAX, MESSAGE_TEXT_BYTES_MAX, MESSAGES_BYTES_MAX, PATIENCE_DEFAULT,
 };
@@ -58,10 +58,10 @@ pub fn kind_word(kind: Kind) -> &'static str {
 }
 
 /// Whether a request waits for a message.
-pub(crate) fn is_receive(errand: &Errand) -> bool {
-    let place = Place::of(errand.uri.path());
+pub(crate) fn is_receive(buffered: &BufferedRequest) -> bool {
+    let place = Place::of(buffered.uri.path());
     matches!(place, Some(Ok(Place { spot: Spot::Head, .. })))
-        && matches!(errand.method, Method::POST | Method::DELETE)
+        && matches!(buffered.method, Method::POST | Method::DELETE)
 }
 
 /// How long it waits.

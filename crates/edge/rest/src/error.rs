@@ -17,7 +17,7 @@ use types::PartitionId;
 
 pub use codes::{CODES, Code};
 
-use crate::access::Denied;
+use crate::auth::access::Denied;
 use crate::jobs::JobsError;
 use crate::region::{RegionRefusal, StandingBy};
 

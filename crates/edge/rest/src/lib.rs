@@ -1,48 +1,42 @@
 //! The HTTP edge: requests, queries and commands in, answers and problems out.
+//!
+//! A request passes the listener, the router with its table of routes, and access control; then it is answered here or
+//! forwarded to the instance that owns what it is about.
 
-pub mod access;
 mod api;
+mod auth;
 mod azure;
 mod body;
 mod bulk;
 mod bus;
-mod carry;
-mod concern;
-mod desk;
-mod entrance;
-mod errand;
 mod error;
 mod etag;
-mod gather;
-mod holds;
+mod forward;
+mod ingest_routes;
 mod jobs;
 pub mod limits;
+mod listener;
 mod listing;
-mod lookup;
-mod merge;
 mod openapi;
 mod overview;
 mod own_route;
 mod pages;
-mod passage;
-mod patience;
-mod peer;
 mod queues;
 mod readiness;
 mod region;
+mod router;
 mod routes;
-mod serve;
 mod services;
 mod show;
 
-pub use access::{Access, Right, Role, SharedKey, Token};
 pub use api::{Api, Calls, Parts};
+pub use auth::access::{Access, Right, Role, SharedKey, Token};
+pub use auth::peer::{PEER, PeerSecret};
 pub use bus::{MESSAGE_KIND, MESSAGE_TYPE, kind_word};
-pub use entrance::{IDEMPOTENCY_KEY, VERSION as WORKFLOW_VERSION};
 pub use error::{CODES, Code};
+pub use forward::peer_client::{FORWARDED, NoPeers, PeerClient, PeerError, PeerReply};
+pub use ingest_routes::{IDEMPOTENCY_KEY, VERSION as WORKFLOW_VERSION};
+pub use listener::{Server, serve};
 pub use pages::{Ask, Asking, Pages, PagesAnswer};
-pub use passage::{FORWARDED, NoPassage, PassError, Passage, Passing};
-pub use peer::{PEER, PeerSecret};
-pub use region::{Asked, Force, RegionDesk, RegionRefusal, StandingBy};
-pub use serve::{Server, serve};
+pub use region::{Force, RegionControl, RegionRefusal, RegionReply, StandingBy};
 pub use services::SHELF as SERVICES_SHELF;

@@ -180,8 +180,8 @@ impl Api {
     }
 
     async fn region_brief(&self) -> Option<RegionBrief> {
-        let desk = self.region.as_deref()?;
-        self.records.region.brief(desk.status()).await
+        let regions = self.region.as_deref()?;
+        self.records.region.brief(regions.status()).await
     }
 }
 

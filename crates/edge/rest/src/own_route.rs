@@ -14,11 +14,11 @@ use kernel::{Command, Rejection};
 use serde_json::{Map, Value};
 use types::{PartitionId, RunId};
 
-use crate::access::Permission;
 use crate::api::Api;
+use crate::auth::access::Permission;
 use crate::body::{self, Payload};
-use crate::entrance::{Accepted, Way, accepted, mark_replay, offer, run_id};
 use crate::error::ApiError;
+use crate::ingest_routes::{Accepted, Way, accepted, mark_replay, offer, run_id};
 
 /// The workflow whose route a path is at, and the id behind it.
 pub(crate) fn find<'a>(catalog: &Catalog, path: &'a str) -> Option<(Entry, Option<&'a str>)> {

@@ -1,6 +1,6 @@
 //! Whether this process can answer clients usefully.
 //!
-//! A full disk and a stopped partition do not count: each call that they concern is refused with its reason, and metrics
+//! A full disk and a stopped partition do not count: each call that they scope is refused with its reason, and metrics
 //! raise the alarm. If they counted, all instances would be taken out of service at once, and nobody would be told why.
 
 use std::sync::Arc;

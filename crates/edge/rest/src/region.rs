@@ -8,7 +8,7 @@ use tokio::sync::mpsc;
 use crate::error::ApiError;
 
 /// An answer that takes a while.
-pub type Asked<'a, T> = Pin<Box<dyn Future<Output = Result<T, RegionRefusal>> + Send + 'a>>;
+pub type RegionReply<'a, T> = Pin<Box<dyn Future<Output = Result<T, RegionRefusal>> + Send + 'a>>;
 
 /// Why a region did not do what it was asked for.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -31,13 +31,13 @@ pub enum Force {
 }
 
 /// The regions of an installation.
-pub trait RegionDesk: Send + Sync {
-    fn status(&self) -> Asked<'_, RegionView>;
-    fn promote(&self, force: Force) -> Asked<'_, PromotedView>;
-    fn demote(&self) -> Asked<'_, RegionView>;
-    fn drill(&self, switch: bool) -> Asked<'_, DrillView>;
+pub trait RegionControl: Send + Sync {
+    fn status(&self) -> RegionReply<'_, RegionView>;
+    fn promote(&self, force: Force) -> RegionReply<'_, PromotedView>;
+    fn demote(&self) -> RegionReply<'_, RegionView>;
+    fn drill(&self, switch: bool) -> RegionReply<'_, DrillView>;
     /// The requests that an inbox of the newest divergent tail holds; none when there is no such inbox in it.
-    fn tail_requests(&self, stream: String) -> Asked<'_, Option<mpsc::Receiver<TailRequestView>>>;
+    fn tail_requests(&self, stream: String) -> RegionReply<'_, Option<mpsc::Receiver<TailRequestView>>>;
 
     /// `None` while this region is active; else the region that is, if it is known.
     fn standing_by(&self) -> Option<StandingBy>;
@@ -63,8 +63,8 @@ const OWN_PATHS: [&str; 8] = [
 ];
 
 /// Why a call is not answered here, if another region is active.
-pub(crate) fn refusal(desk: Option<&dyn RegionDesk>, path: &str) -> Option<ApiError> {
-    let standing_by = desk?.standing_by()?;
+pub(crate) fn refusal(regions: Option<&dyn RegionControl>, path: &str) -> Option<ApiError> {
+    let standing_by = regions?.standing_by()?;
     let own = OWN_PATHS.contains(&path) || path.starts_with("/v1/region:");
     (!own).then_some(ApiError::Standby(standing_by))
 }
@@ -75,20 +75,20 @@ mod tests {
 
     struct Standby;
 
-    impl RegionDesk for Standby {
-        fn status(&self) -> Asked<'_, RegionView> {
+    impl RegionControl for Standby {
+        fn status(&self) -> RegionReply<'_, RegionView> {
             Box::pin(async { Err(RegionRefusal::Unavailable(String::new())) })
         }
-        fn promote(&self, _force: Force) -> Asked<'_, PromotedView> {
+        fn promote(&self, _force: Force) -> RegionReply<'_, PromotedView> {
             Box::pin(async { Err(RegionRefusal::Unavailable(String::new())) })
         }
-        fn demote(&self) -> Asked<'_, RegionView> {
+        fn demote(&self) -> RegionReply<'_, RegionView> {
             Box::pin(async { Err(RegionRefusal::Unavailable(String::new())) })
         }
-        fn drill(&self, _switch: bool) -> Asked<'_, DrillView> {
+        fn drill(&self, _switch: bool) -> RegionReply<'_, DrillView> {
             Box::pin(async { Err(RegionRefusal::Unavailable(String::new())) })
         }
-        fn tail_requests(&self, _stream: String) -> Asked<'_, Option<mpsc::Receiver<TailRequestView>>> {
+        fn tail_requests(&self, _stream: String) -> RegionReply<'_, Option<mpsc::Receiver<TailRequestView>>> {
             Box::pin(async { Ok(None) })
         }
         fn standing_by(&self) -> Option<StandingBy> {

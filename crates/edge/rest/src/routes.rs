@@ -13,7 +13,7 @@ mod services;
 mod topics;
 mod workflows;
 
-use axum::Router;
+use axum::Router as AxumRouter;
 use axum::extract::rejection::PathRejection;
 use axum::extract::{FromRequestParts, Path};
 use axum::handler::Handler;
@@ -32,8 +32,8 @@ pub(crate) use queues::name_limit;
 pub(crate) use runs::run_query;
 
 /// The router of all routes that are not matched by hand.
-pub(crate) fn router(api: Api) -> Router {
-    Router::new()
+pub(crate) fn router(api: Api) -> AxumRouter {
+    AxumRouter::new()
         .route("/v1/runs", get(runs::list))
         .route("/v1/runs/{id}", get(runs::show))
         .route("/v1/runs/{id}/cancel", post(runs::cancel))

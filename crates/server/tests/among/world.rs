@@ -280,7 +280,7 @@ impl Instance {
             vault: Arc::new(Vault::new([7; vault::Key::BYTES])),
             clock,
             directory: neighbours.directory,
-            passage: neighbours.passage,
+            peers: neighbours.passage,
             peer: neighbours.peer,
             roles: neighbours.roles,
             region: None,

@@ -8,7 +8,7 @@ use serde::Serialize;
 use uuid::Uuid;
 
 use super::place::CollectionPath;
-use crate::access::Denied;
+use crate::auth::access::Denied;
 use crate::error::{ApiError, NOT_HELD};
 use crate::jobs::JobsError;
 

@@ -10,8 +10,8 @@ use serde_json::{Map, Value, json};
 
 use super::answer::{self, AzureError};
 use super::{AT_ONCE, Answer, CollectionPath};
-use crate::access::Permission;
 use crate::api::Api;
+use crate::auth::access::Permission;
 use crate::body::Payload;
 use crate::error::ApiError;
 use crate::jobs::{JobsError, Shown, Wanted, Writing, status, stored};

@@ -9,9 +9,9 @@ use http::{Method, StatusCode, Uri};
 use super::ask::Answer;
 use super::select::{is_meant, is_occurrence};
 use super::{Acted, Bulk};
-use crate::desk::Desk;
 use crate::limits::BULK_WAIT_MAX;
 use crate::own_route::with_field;
+use crate::router::Router;
 
 /// What asking once came to.
 pub(super) enum Tried {
@@ -26,7 +26,7 @@ pub(super) enum Tried {
     },
 }
 
-impl Desk {
+impl Router {
     /// Tries it once. `again`: whether the run may have had its turn before.
     pub(super) async fn act(&self, bulk: &Bulk, id: &str, again: bool) -> Tried {
         let view = &bulk.view;

@@ -11,11 +11,11 @@ use http::{HeaderMap, HeaderValue, Method, Response, StatusCode, Uri};
 use http_body_util::BodyExt;
 use serde::de::DeserializeOwned;
 
-use crate::concern::Concern;
-use crate::desk::Desk;
-use crate::errand::Errand;
+use crate::auth::peer::{ON_BEHALF, PEER};
 use crate::error::ApiError;
-use crate::peer::{ON_BEHALF, PEER};
+use crate::forward::buffered_request::BufferedRequest;
+use crate::forward::scope::ResolvedScope;
+use crate::router::Router;
 
 /// What was answered.
 pub(super) struct Answer {
@@ -49,14 +49,14 @@ fn unreadable(status: StatusCode, detail: &str) -> Problem {
     }
 }
 
-impl Desk {
+impl Router {
     /// Asks for something that may be asked twice.
     pub(super) async fn ask_for(&self, by: &str, method: Method, uri: Uri, body: Bytes) -> Answer {
         let by = HeaderValue::from_bytes(by.as_bytes()).unwrap_or_else(|_| HeaderValue::from_static("?"));
         let headers = HeaderMap::from_iter([(PEER, self.api.inner.header()), (ON_BEHALF, by)]);
-        let mut errand = Errand::new(method, uri, headers, body);
-        errand.repeatable = true;
-        let response = self.find_answer(errand).await.unwrap_or_else(IntoResponse::into_response);
+        let mut buffered = BufferedRequest::new(method, uri, headers, body);
+        buffered.repeatable = true;
+        let response = self.find_answer(buffered).await.unwrap_or_else(IntoResponse::into_response);
         let status = response.status();
         let after = response.headers().get(RETRY_AFTER).and_then(|value| value.to_str().ok()?.parse().ok());
         let body = response.into_body().collect().await.map(|body| body.to_bytes()).unwrap_or_default();
@@ -66,18 +66,18 @@ impl Desk {
     // A box of its own: a client's request may lead here, and from here to the answer of another.
     fn find_answer(
         &self,
-        errand: Errand,
+        buffered: BufferedRequest,
     ) -> Pin<Box<dyn Future<Output = Result<Response<Body>, ApiError>> + Send + '_>> {
         Box::pin(async move {
             if self.api.directory.is_alone() {
-                return Ok(self.answer_here(errand.request()).await);
+                return Ok(self.answer_here(buffered.request()).await);
             }
             let (catalog, partitions) = (self.api.catalog(), self.api.limits.partitions);
-            match Concern::of(&errand.method, errand.uri.path(), &catalog, partitions) {
-                Concern::Run(id) => self.look_up(&id, errand).await,
-                Concern::List(list) => self.gather(list, errand).await,
-                Concern::Here | Concern::Entrance | Concern::Partition(_) => {
-                    Ok(self.answer_here(errand.request()).await)
+            match ResolvedScope::of(&buffered.method, buffered.uri.path(), &catalog, partitions) {
+                ResolvedScope::Run(id) => self.look_up(&id, buffered).await,
+                ResolvedScope::Merged(list) => self.gather(list, buffered).await,
+                ResolvedScope::Here | ResolvedScope::Ingest | ResolvedScope::Partition(_) => {
+                    Ok(self.answer_here(buffered.request()).await)
                 }
             }
         })

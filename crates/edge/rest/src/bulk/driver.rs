@@ -13,8 +13,8 @@ use tokio::time::Instant;
 use super::act::Tried;
 use super::select::NoList;
 use super::{Acted, Bulk, IDS_SHELF, Next, SHELF};
-use crate::desk::Desk;
 use crate::limits::{BULK_PAGE_MAX, BULK_TRIES_MAX, BULK_WAIT_MAX};
+use crate::router::Router;
 
 /// How often a bulk does something at most: what is due meanwhile is done together.
 const BEATS_PER_SEC: u32 = 10;
@@ -23,17 +23,17 @@ const BEATS_PER_SEC: u32 = 10;
 const GLANCE: Duration = Duration::from_millis(500);
 
 /// Drives every bulk that is under way, whenever the control partition is held here, until the server stops.
-pub(crate) async fn drive(desk: Desk, mut stopping: watch::Receiver<bool>) {
-    let mut owned = desk.api.control.owned();
-    let mut documents = desk.api.control.documents().watch();
+pub(crate) async fn drive(router: Router, mut stopping: watch::Receiver<bool>) {
+    let mut owned = router.api.control.owned();
+    let mut documents = router.api.control.documents().watch();
     let mut driven = BTreeSet::new();
     let mut drivers = FuturesUnordered::new();
     while !*stopping.borrow_and_update() {
         if owned.borrow_and_update().is_some() {
             documents.mark_unchanged();
-            for (bulk, version) in running(&desk) {
+            for (bulk, version) in running(&router) {
                 if driven.insert(bulk.view.id.clone()) {
-                    let driver = Driver { desk: desk.clone(), stopping: stopping.clone(), version };
+                    let driver = Driver { router: router.clone(), stopping: stopping.clone(), version };
                     drivers.push(host::spawn("bulk", driver.run(bulk)));
                 }
             }
@@ -53,15 +53,15 @@ pub(crate) async fn drive(desk: Desk, mut stopping: watch::Receiver<bool>) {
     while drivers.next().await.is_some() {}
 }
 
-fn running(desk: &Desk) -> Vec<(Bulk, u64)> {
-    let shelves = desk.api.control.documents().load();
+fn running(router: &Router) -> Vec<(Bulk, u64)> {
+    let shelves = router.api.control.documents().load();
     let all = shelves.all(SHELF).filter_map(|(_, kept)| Some((Bulk::read(kept)?, kept.version)));
     all.filter(|(bulk, _)| bulk.is_running()).collect()
 }
 
 /// Drives one bulk.
 struct Driver {
-    desk: Desk,
+    router: Router,
     stopping: watch::Receiver<bool>,
     /// The version of it that was kept last.
     version: u64,
@@ -108,7 +108,7 @@ impl Driver {
             self.work_off(bulk, false).await?;
         }
         bulk.view.state = BulkState::Done;
-        bulk.view.ended_at = Some(Time(self.desk.api.clock.now()));
+        bulk.view.ended_at = Some(Time(self.router.api.clock.now()));
         Ok(())
     }
 
@@ -116,7 +116,7 @@ impl Driver {
     async fn count(&mut self, bulk: &mut Bulk) {
         let Some(select) = bulk.view.select.clone().filter(|_| bulk.next == Next::First) else { return };
         // It goes without, when it cannot be counted.
-        let counted = self.desk.count_runs(&bulk.view, &select, 0).await;
+        let counted = self.router.count_runs(&bulk.view, &select, 0).await;
         bulk.view.matched = counted.ok().map(|(matched, _)| matched);
     }
 
@@ -126,9 +126,9 @@ impl Driver {
         let cursor = match &bulk.next {
             Next::End => return Ok(()),
             Next::Taken(taken) => {
-                let Some(ids) = self.desk.api.bulk_ids(&bulk.view.id) else {
+                let Some(ids) = self.router.api.bulk_ids(&bulk.view.id) else {
                     let problem = "the ids that it was given are not there or cannot be read";
-                    bulk.break_off("not_found", problem, self.desk.api.clock.now());
+                    bulk.break_off("not_found", problem, self.router.api.clock.now());
                     return Err(Over::Stopped);
                 };
                 bulk.page = ids.iter().skip(*taken).take(size).cloned().collect();
@@ -142,7 +142,7 @@ impl Driver {
         let select = bulk.view.select.clone().expect("without ids there is a selection");
         loop {
             self.check(bulk)?;
-            match self.desk.find_runs(&bulk.view, &select, cursor.as_deref(), size).await {
+            match self.router.find_runs(&bulk.view, &select, cursor.as_deref(), size).await {
                 Ok(found) => {
                     bulk.page = found.rows.into_iter().map(|row| row.id).collect();
                     bulk.next = found.next.map_or(Next::End, Next::Cursor);
@@ -168,7 +168,7 @@ impl Driver {
         while !bulk.page.is_empty() {
             self.check(bulk)?;
             let ids: Vec<String> = bulk.page.iter().take(beat as usize).cloned().collect();
-            let tried = join_all(ids.iter().map(|id| self.desk.act(bulk, id, again))).await;
+            let tried = join_all(ids.iter().map(|id| self.router.act(bulk, id, again))).await;
             let mut later = Vec::new();
             for (id, tried) in ids.into_iter().zip(tried) {
                 match tried {
@@ -188,7 +188,7 @@ impl Driver {
     }
 
     fn count_run(&self, bulk: &mut Bulk, id: &str, acted: Acted) {
-        self.desk.api.bulks.count(bulk.view.action, &acted);
+        self.router.api.bulks.count(bulk.view.action, &acted);
         bulk.count(id, acted);
         // Not before: what is kept meanwhile must have all that is not counted.
         bulk.page.retain(|one| one != id);
@@ -211,7 +211,7 @@ impl Driver {
                     tries += u32::from(counts);
                     self.wait(bulk, &code, wait).await?;
                     // An answer that was lost may have been a yes.
-                    tried = self.desk.act(bulk, id, true).await;
+                    tried = self.router.act(bulk, id, true).await;
                 }
             }
         }
@@ -244,7 +244,7 @@ impl Driver {
 
     /// Whether to go on.
     fn check(&self, bulk: &Bulk) -> Result<(), Over> {
-        let control = &self.desk.api.control;
+        let control = &self.router.api.control;
         let gone = self.stopping.has_changed().is_err() || *self.stopping.borrow();
         if gone || control.owned().borrow().is_none() {
             return Err(Over::Left);
@@ -259,7 +259,7 @@ impl Driver {
 
     /// Keeps how far it has come; of what a person has changed meanwhile, that it is stopped.
     async fn keep(&mut self, bulk: &mut Bulk) -> Result<(), Over> {
-        let api = self.desk.api.clone();
+        let api = self.router.api.clone();
         loop {
             if api.control.owned().borrow().is_none() {
                 return Err(Over::Left);
@@ -298,7 +298,7 @@ impl Driver {
 
     async fn forget_ids(&self, bulk: &Bulk) {
         let forgotten =
-            self.desk.api.control.keep(IDS_SHELF, &bulk.view.id, None, "sortie", Expected::Anything).await;
+            self.router.api.control.keep(IDS_SHELF, &bulk.view.id, None, "sortie", Expected::Anything).await;
         if let Err(error) = forgotten {
             tracing::debug!(%error, "the ids of a bulk are forgotten when the next one begins");
         }

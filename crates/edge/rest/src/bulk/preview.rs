@@ -9,13 +9,13 @@ use http::{Method, Request, Response, StatusCode};
 use super::act::id_again;
 use super::select::{NoList, is_meant, is_occurrence};
 use super::{Next, Order};
-use crate::access::Permission;
+use crate::auth::access::Permission;
 use crate::body::{self, Payload};
-use crate::desk::Desk;
 use crate::error::ApiError;
 use crate::limits::{BULK_BYTES_MAX, BULK_SAMPLE_MAX};
+use crate::router::Router;
 
-impl Desk {
+impl Router {
     /// Whether a request asks for a bulk.
     pub(crate) fn is_bulk(request: &Request<Payload>) -> bool {
         request.method() == Method::POST && request.uri().path() == "/v1/bulk"

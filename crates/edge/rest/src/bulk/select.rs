@@ -12,9 +12,9 @@ use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use types::RunStatus;
 
 use super::ask::Answer;
-use crate::desk::Desk;
 use crate::limits::{BULK_COUNTED_MAX, BULK_COUNTED_ROWS_MAX, PAGE_ITEMS_MAX};
 use crate::listing;
+use crate::router::Router;
 
 /// Some of the runs, and where the list goes on.
 pub(super) struct Found {
@@ -34,7 +34,7 @@ pub(super) enum NoList {
     Never(Box<Problem>),
 }
 
-impl Desk {
+impl Router {
     /// One page of what a selection finds, behind a cursor.
     pub(super) async fn find_runs(
         &self,

@@ -13,7 +13,7 @@ fn routes() -> BTreeSet<String> {
         let path = line.trim().strip_prefix(".route(\"")?;
         path.split('"').next().map(unnamed)
     });
-    let entrance = include_str!("../entrance.rs").lines().filter_map(|line| {
+    let entrance = include_str!("../ingest_routes.rs").lines().filter_map(|line| {
         let path = line.trim().strip_prefix("/// `")?.strip_suffix('`')?.split_once(' ')?.1;
         Some(unnamed(path))
     });

@@ -1,4 +1,4 @@
-//! Bulks: shown and stopped. They begin at the desk, which reaches runs wherever they are.
+//! Bulks: shown and stopped. They begin at the router, which reaches runs wherever they are.
 
 use api_types::BulkList;
 use axum::extract::State;
@@ -6,8 +6,8 @@ use axum::response::Response;
 use http::HeaderMap;
 
 use super::{Named, json};
-use crate::access::Permission;
 use crate::api::Api;
+use crate::auth::access::Permission;
 use crate::error::ApiError;
 
 pub(super) async fn list(State(api): State<Api>, headers: HeaderMap) -> Result<Response, ApiError> {

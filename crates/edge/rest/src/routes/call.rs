@@ -11,10 +11,10 @@ use serde::Deserialize;
 use types::{StepIndex, Work, WorkKind};
 
 use super::json;
-use crate::access::Permission;
 use crate::api::{Api, Found};
-use crate::entrance::run_id;
+use crate::auth::access::Permission;
 use crate::error::ApiError;
+use crate::ingest_routes::run_id;
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -7,8 +7,8 @@ use cluster::{Member, Roles, Sight};
 use http::HeaderMap;
 
 use super::json;
-use crate::access::Permission;
 use crate::api::Api;
+use crate::auth::access::Permission;
 use crate::error::ApiError;
 
 pub(super) async fn show(State(api): State<Api>, headers: HeaderMap) -> Result<Response, ApiError> {

@@ -11,8 +11,8 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{Items, Named, json as answer};
-use crate::access::Permission;
 use crate::api::Api;
+use crate::auth::access::Permission;
 use crate::azure::{CollectionPath, scope};
 use crate::body;
 use crate::error::ApiError;

@@ -10,8 +10,8 @@ use journal::Journal;
 use serde_json::json as object;
 
 use super::{Items, json};
-use crate::access::Permission;
 use crate::api::Api;
+use crate::auth::access::Permission;
 use crate::error::ApiError;
 
 pub(super) async fn partitions(State(api): State<Api>, headers: HeaderMap) -> Result<Response, ApiError> {

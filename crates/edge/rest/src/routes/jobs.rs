@@ -13,8 +13,8 @@ use types::Span;
 
 use super::collections::{path_of, read, short_name};
 use super::{Named, json as answer};
-use crate::access::Permission;
 use crate::api::Api;
+use crate::auth::access::Permission;
 use crate::azure::{CollectionPath, record, scope};
 use crate::error::ApiError;
 use crate::etag::{expect, with_etag};

@@ -13,8 +13,8 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::json as answer;
-use crate::access::Permission;
 use crate::api::Api;
+use crate::auth::access::Permission;
 use crate::body;
 use crate::bus::{queue_ref, resource};
 use crate::error::ApiError;

@@ -12,14 +12,14 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
 use super::json;
-use crate::access::Permission;
 use crate::api::Api;
+use crate::auth::access::Permission;
 use crate::error::ApiError;
-use crate::region::{Force, RegionDesk};
+use crate::region::{Force, RegionControl};
 
 pub(super) async fn show(State(api): State<Api>, headers: HeaderMap) -> Result<Response, ApiError> {
     api.allow(&headers, Permission::Read)?;
-    Ok(json(&desk(&api)?.status().await?))
+    Ok(json(&regions(&api)?.status().await?))
 }
 
 pub(super) async fn promote(
@@ -38,13 +38,13 @@ pub(super) async fn promote(
             return Err(ApiError::BadRequest("incomplete is for a promotion with force".to_owned()));
         }
     };
-    Ok(json(&desk(&api)?.promote(force).await?))
+    Ok(json(&regions(&api)?.promote(force).await?))
 }
 
 pub(super) async fn demote(State(api): State<Api>, headers: HeaderMap) -> Result<Response, ApiError> {
     let by = api.allow(&headers, Permission::Administer)?;
     tracing::warn!(by, "a demotion was asked for");
-    Ok(json(&desk(&api)?.demote().await?))
+    Ok(json(&regions(&api)?.demote().await?))
 }
 
 pub(super) async fn drill(
@@ -54,7 +54,7 @@ pub(super) async fn drill(
 ) -> Result<Response, ApiError> {
     api.allow(&headers, Permission::Administer)?;
     let DrillRequest { switch } = read(&body)?;
-    Ok(json(&desk(&api)?.drill(switch).await?))
+    Ok(json(&regions(&api)?.drill(switch).await?))
 }
 
 /// What requests of a tail are asked for with.
@@ -72,7 +72,7 @@ pub(super) async fn tail_requests(
     api.allow(&headers, Permission::Administer)?;
     let Query(TailQuery { stream }) = asked.map_err(|error| ApiError::BadRequest(error.body_text()))?;
     let missing = || ApiError::NotFound(format!("the newest divergent tail holds no inbox {stream}"));
-    let requests = desk(&api)?.tail_requests(stream.clone()).await?.ok_or_else(missing)?;
+    let requests = regions(&api)?.tail_requests(stream.clone()).await?.ok_or_else(missing)?;
     let lines = stream::unfold(requests, async |mut requests| {
         let request = requests.recv().await?;
         let line = serde_json::to_string(&request).map(|line| line + "\n");
@@ -83,7 +83,7 @@ pub(super) async fn tail_requests(
     Ok(response)
 }
 
-fn desk(api: &Api) -> Result<&dyn RegionDesk, ApiError> {
+fn regions(api: &Api) -> Result<&dyn RegionControl, ApiError> {
     let none = || ApiError::NotFound("this installation has no regions; region.name sets them up".to_owned());
     api.region.as_deref().ok_or_else(none)
 }

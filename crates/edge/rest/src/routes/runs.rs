@@ -10,11 +10,11 @@ use types::{Key, RunStatus, StepIndex, WorkflowName};
 use view::RunQuery;
 
 use super::{Named, json};
-use crate::access::Permission;
 use crate::api::{Api, Found};
+use crate::auth::access::Permission;
 use crate::body;
-use crate::entrance::run_id;
 use crate::error::ApiError;
+use crate::ingest_routes::run_id;
 use crate::limits::{DECISION_BYTES_MAX, PAGE_ITEMS_DEFAULT, PAGE_ITEMS_MAX};
 use crate::listing;
 use crate::own_route;

@@ -6,8 +6,8 @@ use axum::response::Response;
 use http::HeaderMap;
 
 use super::{Items, Named, json};
-use crate::access::Permission;
 use crate::api::Api;
+use crate::auth::access::Permission;
 use crate::body;
 use crate::error::ApiError;
 use crate::limits::SERVICE_REQUEST_BYTES_MAX;

@@ -6,8 +6,8 @@ use http::{HeaderMap, Method, StatusCode};
 
 use super::json as answer;
 use super::queues::{AskedPart, At, allow, part, read};
-use crate::access::Permission;
 use crate::api::Api;
+use crate::auth::access::Permission;
 use crate::bus::resource;
 use crate::error::ApiError;
 use crate::etag::{expect, with_etag};

@@ -10,8 +10,8 @@ use types::WorkflowName;
 use workflow::Definition;
 
 use super::{Named, json};
-use crate::access::Permission;
 use crate::api::Api;
+use crate::auth::access::Permission;
 use crate::body;
 use crate::error::ApiError;
 use crate::etag::{if_match, with_etag};

@@ -110,7 +110,7 @@ async fn serve(view: View) -> SocketAddr {
         clock,
         region: None,
         directory: cluster::Directory::alone(),
-        passage: Arc::new(rest::NoPassage),
+        peers: Arc::new(rest::NoPeers),
         peer: None,
         roles: cluster::Roles::ALL,
         pages: None,

@@ -7,28 +7,28 @@ use types::{Key, PartitionId, RunId};
 
 use crate::azure::{self, CollectionPath};
 use crate::bus;
-use crate::entrance;
+use crate::ingest_routes;
 use crate::own_route;
 use crate::routes::collection_path;
 
 /// What a request is about, and with it who can answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Concern {
+pub(crate) enum ResolvedScope {
     /// Nothing that is held: whoever is asked answers.
     Here,
     /// Requests for workflows; their bodies say where they belong.
-    Entrance,
+    Ingest,
     /// One partition, or the control partition.
     Partition(PartitionId),
     /// A run, which is in the partition of its id unless its workflow gave it a key.
     Run(RunId),
     /// Everything there is of a kind.
-    List(List),
+    Merged(Merge),
 }
 
 /// What there are lists of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum List {
+pub(crate) enum Merge {
     Runs,
     Parked,
     Collections,
@@ -42,26 +42,27 @@ pub(crate) enum List {
     Service,
 }
 
-impl List {
+impl Merge {
     /// Whether what some instances know is worth telling when a partition is nowhere: how things are, then, is itself the
     /// answer.
     pub(crate) fn tells_what_is_missing(self) -> bool {
-        matches!(self, List::Overview | List::Partitions | List::Services | List::Service)
+        matches!(self, Merge::Overview | Merge::Partitions | Merge::Services | Merge::Service)
     }
 }
 
-impl Concern {
+impl ResolvedScope {
     /// What cannot be read concerns whoever is asked: the answer says what is wrong with it.
-    pub(crate) fn of(method: &Method, path: &str, catalog: &Catalog, partitions: u16) -> Concern {
-        if entrance::door(method, path).is_some() {
-            return Concern::Entrance;
+    pub(crate) fn of(method: &Method, path: &str, catalog: &Catalog, partitions: u16) -> ResolvedScope {
+        if ingest_routes::door(method, path).is_some() {
+            return ResolvedScope::Ingest;
         }
-        let collection = |at: &CollectionPath| Concern::Partition(jobs::partition_of(&at.id(), partitions));
+        let collection =
+            |at: &CollectionPath| ResolvedScope::Partition(jobs::partition_of(&at.id(), partitions));
         if let Some(place) = azure::Place::of(path) {
             return match (&place, place.collection()) {
-                (azure::Place::Collections { .. }, _) => Concern::List(List::AzureCollections),
+                (azure::Place::Collections { .. }, _) => ResolvedScope::Merged(Merge::AzureCollections),
                 (_, Some(at)) => collection(at),
-                (_, None) => Concern::Here,
+                (_, None) => ResolvedScope::Here,
             };
         }
         if let Some(place) = azure::ClassicPlace::of(path) {
@@ -69,57 +70,57 @@ impl Concern {
         }
         if let Some((_, id)) = own_route::find(catalog, path) {
             return match (method, id) {
-                (&Method::POST, None) | (&Method::PUT, Some(_)) => Concern::Entrance,
+                (&Method::POST, None) | (&Method::PUT, Some(_)) => ResolvedScope::Ingest,
                 (&Method::GET | &Method::DELETE | &Method::PATCH, Some(id)) => run(id),
-                _ => Concern::Here,
+                _ => ResolvedScope::Here,
             };
         }
         match bus::Place::of(path) {
-            Some(Ok(place)) => Concern::Partition(queues::partition_of(&place.at.name, partitions)),
-            Some(Err(_)) => Concern::Here,
+            Some(Ok(place)) => ResolvedScope::Partition(queues::partition_of(&place.at.name, partitions)),
+            Some(Err(_)) => ResolvedScope::Here,
             None => routed(method, path, partitions),
         }
     }
 }
 
 /// What a path of the router concerns.
-fn routed(method: &Method, path: &str, partitions: u16) -> Concern {
-    let Some(rest) = path.strip_prefix("/v1/") else { return Concern::Here };
+fn routed(method: &Method, path: &str, partitions: u16) -> ResolvedScope {
+    let Some(rest) = path.strip_prefix("/v1/") else { return ResolvedScope::Here };
     let parts: Vec<&str> = rest.split('/').collect();
     let decoded = |part: &str| percent_decode_str(part).decode_utf8().ok().map(|text| text.into_owned());
     match (method, parts.as_slice()) {
-        (&Method::GET, ["runs"]) => Concern::List(List::Runs),
-        (&Method::GET, ["parked"]) => Concern::List(List::Parked),
-        (&Method::GET, ["collections"]) => Concern::List(List::Collections),
-        (&Method::GET, ["queues"]) => Concern::List(List::Queues),
-        (&Method::GET, ["topics"]) => Concern::List(List::Topics),
-        (&Method::GET, ["overview"]) => Concern::List(List::Overview),
-        (&Method::GET, ["partitions"]) => Concern::List(List::Partitions),
-        (_, ["bulk", ..]) => Concern::Partition(PartitionId::CONTROL),
-        (&Method::GET, ["services"]) => Concern::List(List::Services),
-        (&Method::GET, ["services", _]) => Concern::List(List::Service),
-        (&Method::PUT, ["services", _]) => Concern::Partition(PartitionId::CONTROL),
+        (&Method::GET, ["runs"]) => ResolvedScope::Merged(Merge::Runs),
+        (&Method::GET, ["parked"]) => ResolvedScope::Merged(Merge::Parked),
+        (&Method::GET, ["collections"]) => ResolvedScope::Merged(Merge::Collections),
+        (&Method::GET, ["queues"]) => ResolvedScope::Merged(Merge::Queues),
+        (&Method::GET, ["topics"]) => ResolvedScope::Merged(Merge::Topics),
+        (&Method::GET, ["overview"]) => ResolvedScope::Merged(Merge::Overview),
+        (&Method::GET, ["partitions"]) => ResolvedScope::Merged(Merge::Partitions),
+        (_, ["bulk", ..]) => ResolvedScope::Partition(PartitionId::CONTROL),
+        (&Method::GET, ["services"]) => ResolvedScope::Merged(Merge::Services),
+        (&Method::GET, ["services", _]) => ResolvedScope::Merged(Merge::Service),
+        (&Method::PUT, ["services", _]) => ResolvedScope::Partition(PartitionId::CONTROL),
         (&Method::POST, ["workflows"]) | (&Method::DELETE, ["workflows", _]) => {
-            Concern::Partition(PartitionId::CONTROL)
+            ResolvedScope::Partition(PartitionId::CONTROL)
         }
         (_, ["runs", id, ..]) => run(id),
         (_, ["collections", name, ..]) => {
             let at = decoded(name).and_then(|name| collection_path(&name).ok());
             let partition = at.map(|at| jobs::partition_of(&at.id(), partitions));
-            partition.map_or(Concern::Here, Concern::Partition)
+            partition.map_or(ResolvedScope::Here, ResolvedScope::Partition)
         }
         (_, ["queues" | "topics", name, ..]) => {
             let at = decoded(name).and_then(|name| bus::queue_ref(&name, None).ok());
             let partition = at.map(|at| queues::partition_of(&at.name, partitions));
-            partition.map_or(Concern::Here, Concern::Partition)
+            partition.map_or(ResolvedScope::Here, ResolvedScope::Partition)
         }
-        _ => Concern::Here,
+        _ => ResolvedScope::Here,
     }
 }
 
-fn run(id: &str) -> Concern {
+fn run(id: &str) -> ResolvedScope {
     let id = percent_decode_str(id).decode_utf8().ok().and_then(|id| RunId::new(&id).ok());
-    id.map_or(Concern::Here, Concern::Run)
+    id.map_or(ResolvedScope::Here, ResolvedScope::Run)
 }
 
 /// The partition that the id of a run leads to.
@@ -131,18 +132,18 @@ pub(crate) fn likeliest(id: &RunId, partitions: u16) -> PartitionId {
 mod tests {
     use super::*;
 
-    fn concern(method: Method, path: &str) -> Concern {
-        Concern::of(&method, path, &Catalog::default(), 64)
+    fn scope(method: Method, path: &str) -> ResolvedScope {
+        ResolvedScope::of(&method, path, &Catalog::default(), 64)
     }
 
     #[test]
     fn every_way_to_a_collection_leads_to_its_partition() {
-        let at = |id: &str| Concern::Partition(jobs::partition_of(id, 64));
+        let at = |id: &str| ResolvedScope::Partition(jobs::partition_of(id, 64));
         let native = at("00000000-0000-0000-0000-000000000000/default/nightly");
         for path in
             ["/v1/collections/nightly", "/v1/collections/Nightly/jobs/x/run", "/v1/collections/%4Eightly"]
         {
-            assert_eq!(concern(Method::GET, path), native, "{path}");
+            assert_eq!(scope(Method::GET, path), native, "{path}");
         }
         let azure = at("s/g/c");
         for path in [
@@ -150,14 +151,14 @@ mod tests {
             "/subscriptions/S/resourceGroups/g/providers/Microsoft.Scheduler/jobCollections/c/jobs/j/history",
             "/s/cloudservices/g/resources/scheduler/~/jobCollections/C/jobs/j",
         ] {
-            assert_eq!(concern(Method::PUT, path), azure, "{path}");
+            assert_eq!(scope(Method::PUT, path), azure, "{path}");
         }
     }
 
     #[test]
     fn every_way_to_a_queue_leads_to_its_partition() {
         let name = types::QueueName::new("orders").unwrap();
-        let orders = Concern::Partition(queues::partition_of(&name, 64));
+        let orders = ResolvedScope::Partition(queues::partition_of(&name, 64));
         for path in [
             "/v1/queues/Orders",
             "/v1/queues/orders/messages",
@@ -165,28 +166,28 @@ mod tests {
             "/ORDERS/messages/head",
             "/orders/subscriptions/s/messages",
         ] {
-            assert_eq!(concern(Method::POST, path), orders, "{path}");
+            assert_eq!(scope(Method::POST, path), orders, "{path}");
         }
     }
 
     #[test]
     fn what_is_of_no_partition_is_told_apart() {
         let id = RunId::new("r-1").unwrap();
-        assert_eq!(concern(Method::GET, "/v1/runs/r-1"), Concern::Run(id.clone()));
-        assert_eq!(concern(Method::POST, "/v1/runs/r-1/cancel"), Concern::Run(id.clone()));
-        assert_eq!(concern(Method::GET, "/v1/runs/r-1/steps/s/call"), Concern::Run(id));
-        assert_eq!(concern(Method::GET, "/v1/runs"), Concern::List(List::Runs));
-        assert_eq!(concern(Method::POST, "/v1/workflows"), Concern::Partition(PartitionId::CONTROL));
-        assert_eq!(concern(Method::POST, "/v1/bulk/b-1/stop"), Concern::Partition(PartitionId::CONTROL));
+        assert_eq!(scope(Method::GET, "/v1/runs/r-1"), ResolvedScope::Run(id.clone()));
+        assert_eq!(scope(Method::POST, "/v1/runs/r-1/cancel"), ResolvedScope::Run(id.clone()));
+        assert_eq!(scope(Method::GET, "/v1/runs/r-1/steps/s/call"), ResolvedScope::Run(id));
+        assert_eq!(scope(Method::GET, "/v1/runs"), ResolvedScope::Merged(Merge::Runs));
+        assert_eq!(scope(Method::POST, "/v1/workflows"), ResolvedScope::Partition(PartitionId::CONTROL));
+        assert_eq!(scope(Method::POST, "/v1/bulk/b-1/stop"), ResolvedScope::Partition(PartitionId::CONTROL));
         let service = "/v1/services/http%3A%2F%2Fa.test";
-        assert_eq!(concern(Method::PUT, service), Concern::Partition(PartitionId::CONTROL));
-        assert_eq!(concern(Method::GET, service), Concern::List(List::Service));
-        assert_eq!(concern(Method::POST, "/v1/workflows/w/runs:batch"), Concern::Entrance);
+        assert_eq!(scope(Method::PUT, service), ResolvedScope::Partition(PartitionId::CONTROL));
+        assert_eq!(scope(Method::GET, service), ResolvedScope::Merged(Merge::Service));
+        assert_eq!(scope(Method::POST, "/v1/workflows/w/runs:batch"), ResolvedScope::Ingest);
         let all = "/subscriptions/s/providers/Microsoft.Scheduler/jobCollections";
-        assert_eq!(concern(Method::GET, all), Concern::List(List::AzureCollections));
+        assert_eq!(scope(Method::GET, all), ResolvedScope::Merged(Merge::AzureCollections));
         for path in ["/v1/workflows", "/metrics", "/livez", "/v1/preview", "/v1/cluster", "/", "/v1/runs/%ff"]
         {
-            assert_eq!(concern(Method::GET, path), Concern::Here, "{path}");
+            assert_eq!(scope(Method::GET, path), ResolvedScope::Here, "{path}");
         }
     }
 }

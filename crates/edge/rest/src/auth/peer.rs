@@ -5,7 +5,7 @@ use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
 use vault::Secret;
 
-use crate::access::Permission;
+use crate::auth::access::Permission;
 
 /// Carries the secret of the instances in calls that one makes by itself to another, never in a client's.
 pub const PEER: HeaderName = HeaderName::from_static("sortie-peer");

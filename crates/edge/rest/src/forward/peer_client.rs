@@ -11,17 +11,17 @@ use http::{HeaderName, Request, Response};
 pub const FORWARDED: HeaderName = HeaderName::from_static("sortie-forwarded");
 
 /// A way to hand requests to other instances.
-pub trait Passage: Send + Sync + 'static {
+pub trait PeerClient: Send + Sync + 'static {
     /// Hands over a request and waits for the answer, for a time.
-    fn pass(&self, to: &Member, request: Request<Bytes>, patience: Duration) -> Passing<'_>;
+    fn send(&self, to: &Member, request: Request<Bytes>, patience: Duration) -> PeerReply<'_>;
 }
 
 /// The answer of another instance.
-pub type Passing<'a> = Pin<Box<dyn Future<Output = Result<Response<Bytes>, PassError>> + Send + 'a>>;
+pub type PeerReply<'a> = Pin<Box<dyn Future<Output = Result<Response<Bytes>, PeerError>> + Send + 'a>>;
 
 /// Why there is no answer.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum PassError {
+pub enum PeerError {
     /// Nothing has reached the other instance.
     #[error("it was not reached: {0}")]
     NotSent(String),
@@ -31,11 +31,11 @@ pub enum PassError {
 }
 
 /// For an instance that has no others.
-pub struct NoPassage;
+pub struct NoPeers;
 
-impl Passage for NoPassage {
-    fn pass(&self, to: &Member, _: Request<Bytes>, _: Duration) -> Passing<'_> {
+impl PeerClient for NoPeers {
+    fn send(&self, to: &Member, _: Request<Bytes>, _: Duration) -> PeerReply<'_> {
         let reason = format!("there is no way to instance {}", to.id);
-        Box::pin(std::future::ready(Err(PassError::NotSent(reason))))
+        Box::pin(std::future::ready(Err(PeerError::NotSent(reason))))
     }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use axum::Router;
+use axum::Router as AxumRouter;
 use axum::body::Body;
 use axum::response::IntoResponse;
 use bytes::Bytes;
@@ -16,30 +16,30 @@ use crate::api::Api;
 use crate::azure;
 use crate::body::{self, Payload};
 use crate::bus;
-use crate::concern::Concern;
-use crate::entrance;
-use crate::errand::{Errand, is_not_held};
 use crate::error::ApiError;
-use crate::holds::{HOLDS, Holds};
+use crate::forward::buffered_request::{BufferedRequest, is_not_held};
+use crate::forward::partition_set::{HOLDS, PartitionSet};
+use crate::forward::peer_client::FORWARDED;
+use crate::forward::scope::ResolvedScope;
+use crate::ingest_routes;
 use crate::limits::{PASSED_BYTES_MAX, SIGN_IN_BYTES_MAX};
 use crate::own_route;
 use crate::pages::{self, Ask, Pages};
-use crate::passage::FORWARDED;
 use crate::region;
 use crate::routes;
 
 /// What answers requests, per connection.
 #[derive(Clone)]
-pub(crate) struct Desk {
+pub(crate) struct Router {
     pub api: Api,
-    router: Router,
+    routes: AxumRouter,
     /// Told when the server stops: whoever waits for a message is let go.
     stopping: watch::Receiver<bool>,
 }
 
-impl Desk {
-    pub(crate) fn new(api: Api, stopping: watch::Receiver<bool>) -> Desk {
-        Desk { router: routes::router(api.clone()), api, stopping }
+impl Router {
+    pub(crate) fn new(api: Api, stopping: watch::Receiver<bool>) -> Router {
+        Router { routes: routes::router(api.clone()), api, stopping }
     }
 
     pub(crate) async fn answer(&self, request: Request<Payload>) -> Response<Body> {
@@ -49,7 +49,7 @@ impl Desk {
         self.answer_call(request).await
     }
 
-    /// A page, which asks this same desk for what it shows.
+    /// A page, which asks this same router for what it shows.
     async fn show(&self, pages: &dyn Pages, request: Request<Payload>) -> Result<Response<Body>, ApiError> {
         let (mut head, body) = request.into_parts();
         head.headers.remove(FORWARDED);
@@ -62,10 +62,10 @@ impl Desk {
             Bytes::new()
         };
         let request = Request::from_parts(head, body);
-        let desk = self.clone();
+        let router = self.clone();
         let ask: Ask = Arc::new(move |request: Request<Bytes>| {
-            let desk = desk.clone();
-            Box::pin(async move { pages::whole(desk.answer_call(request.map(Payload::whole)).await).await })
+            let router = router.clone();
+            Box::pin(async move { pages::whole(router.answer_call(request.map(Payload::whole)).await).await })
         });
         Ok(pages.answer(request, ask, self.stopping.clone()).await)
     }
@@ -93,7 +93,7 @@ impl Desk {
     /// Answers from what is held here.
     pub(crate) async fn answer_here(&self, request: Request<Payload>) -> Response<Body> {
         let path = request.uri().path().to_owned();
-        if let Some(door) = entrance::door(request.method(), &path) {
+        if let Some(door) = ingest_routes::door(request.method(), &path) {
             return self.api.enter(door, request).await.unwrap_or_else(IntoResponse::into_response);
         }
         if let Some(place) = azure::Place::of(&path) {
@@ -116,7 +116,7 @@ impl Desk {
         if Self::is_bulk(&request) {
             return self.take_bulk(request).await.unwrap_or_else(IntoResponse::into_response);
         }
-        let mut router = self.router.clone();
+        let mut router = self.routes.clone();
         match router.call(request.map(Body::new)).await {
             Ok(response) => response,
             Err(never) => match never {},
@@ -125,45 +125,45 @@ impl Desk {
 
     async fn route(&self, request: Request<Payload>) -> Result<Response<Body>, ApiError> {
         let (api, path) = (&self.api, request.uri().path());
-        let concern = Concern::of(request.method(), path, &api.catalog(), api.limits.partitions);
+        let scope = ResolvedScope::of(request.method(), path, &api.catalog(), api.limits.partitions);
         if request.headers().contains_key(FORWARDED) {
-            return self.answer_peer(concern, request).await;
+            return self.answer_peer(scope, request).await;
         }
-        api.check_roles(&concern, path)?;
-        match concern {
-            Concern::Here | Concern::Entrance => Ok(self.answer_here(request).await),
+        api.check_roles(&scope, path)?;
+        match scope {
+            ResolvedScope::Here | ResolvedScope::Ingest => Ok(self.answer_here(request).await),
             // Whoever is not known gets a refusal, and nothing of theirs is kept in memory or passed on.
             _ if !api.recognises(request.headers()) => Ok(self.answer_here(request).await),
-            Concern::Partition(partition) => {
-                let mut errand = Errand::read(request).await?;
-                self.set_patience(&mut errand);
-                self.answer_for(partition, errand).await
+            ResolvedScope::Partition(partition) => {
+                let mut buffered = BufferedRequest::read(request).await?;
+                self.set_patience(&mut buffered);
+                self.answer_for(partition, buffered).await
             }
-            Concern::Run(id) => self.look_up(&id, Errand::read(request).await?).await,
-            Concern::List(list) => self.gather(list, Errand::read(request).await?).await,
+            ResolvedScope::Run(id) => self.look_up(&id, BufferedRequest::read(request).await?).await,
+            ResolvedScope::Merged(list) => self.gather(list, BufferedRequest::read(request).await?).await,
         }
     }
 
     /// Answers what another instance has passed on: from what is held here, and never by passing it on again.
     async fn answer_peer(
         &self,
-        concern: Concern,
+        scope: ResolvedScope,
         request: Request<Payload>,
     ) -> Result<Response<Body>, ApiError> {
-        if let Concern::Partition(partition) = concern
+        if let ResolvedScope::Partition(partition) = scope
             && !self.api.is_here(partition, request.method())
         {
             return Err(ApiError::NotHeld { partition });
         }
         // A route of a workflow that has not been heard of here yet.
-        if request.headers().contains_key(entrance::VERSION) && concern != Concern::Entrance {
+        if request.headers().contains_key(ingest_routes::VERSION) && scope != ResolvedScope::Ingest {
             return Err(ApiError::NotHeld { partition: PartitionId::CONTROL });
         }
-        let speaks = matches!(concern, Concern::Run(_) | Concern::List(_));
-        let before = speaks.then(|| Holds::now(&self.api.engine));
+        let speaks = matches!(scope, ResolvedScope::Run(_) | ResolvedScope::Merged(_));
+        let before = speaks.then(|| PartitionSet::now(&self.api.engine));
         let mut response = self.answer_here(request).await;
         if let Some(before) = before {
-            let holds = before.still(&Holds::now(&self.api.engine));
+            let holds = before.still(&PartitionSet::now(&self.api.engine));
             response.headers_mut().insert(HOLDS, holds.header());
         }
         Ok(response)
@@ -173,11 +173,11 @@ impl Desk {
     async fn answer_for(
         &self,
         partition: PartitionId,
-        mut errand: Errand,
+        mut buffered: BufferedRequest,
     ) -> Result<Response<Body>, ApiError> {
         loop {
-            if self.api.is_here(partition, &errand.method) {
-                let response = self.answer_here(errand.request()).await;
+            if self.api.is_here(partition, &buffered.method) {
+                let response = self.answer_here(buffered.request()).await;
                 if !is_not_held(&response) {
                     return Ok(response);
                 }
@@ -186,9 +186,9 @@ impl Desk {
             let carried = tokio::select! {
                 // The answer first, as everywhere.
                 biased;
-                carried = self.api.carry(&mut errand, partition) => carried?,
+                carried = self.api.forward(&mut buffered, partition) => carried?,
                 // Whoever waits for a message elsewhere is told like those who wait here: there was none.
-                _ = stopping.wait_for(|stopping| *stopping), if bus::is_receive(&errand) => {
+                _ = stopping.wait_for(|stopping| *stopping), if bus::is_receive(&buffered) => {
                     Some(bus::nothing_received())
                 }
             };
@@ -199,11 +199,11 @@ impl Desk {
     }
 
     /// Who waits for a message says for how long; and a receive is nothing that may be tried twice.
-    fn set_patience(&self, errand: &mut Errand) {
-        let Some(Ok(_)) = bus::Place::of(errand.uri.path()) else { return };
-        errand.repeatable = false;
-        if bus::is_receive(errand) {
-            errand.patience += bus::patience(&errand.uri);
+    fn set_patience(&self, buffered: &mut BufferedRequest) {
+        let Some(Ok(_)) = bus::Place::of(buffered.uri.path()) else { return };
+        buffered.repeatable = false;
+        if bus::is_receive(buffered) {
+            buffered.patience += bus::patience(&buffered.uri);
         }
     }
 }

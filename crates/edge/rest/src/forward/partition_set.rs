@@ -12,20 +12,20 @@ pub(crate) const HOLDS: HeaderName = HeaderName::from_static("sortie-holds");
 
 /// A set of partitions.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Holds(BTreeSet<PartitionId>);
+pub(crate) struct PartitionSet(BTreeSet<PartitionId>);
 
-impl Holds {
+impl PartitionSet {
     /// What an engine holds now and runs.
-    pub(crate) fn now(engine: &Engine) -> Holds {
-        Holds(engine.held().into_keys().collect())
+    pub(crate) fn now(engine: &Engine) -> PartitionSet {
+        PartitionSet(engine.held().into_keys().collect())
     }
 
     /// What was held before and still is: all that can be spoken for in between.
-    pub(crate) fn still(self, now: &Holds) -> Holds {
-        Holds(self.0.intersection(&now.0).copied().collect())
+    pub(crate) fn still(self, now: &PartitionSet) -> PartitionSet {
+        PartitionSet(self.0.intersection(&now.0).copied().collect())
     }
 
-    pub(crate) fn add(&mut self, other: &Holds) {
+    pub(crate) fn add(&mut self, other: &PartitionSet) {
         self.0.extend(&other.0);
     }
 
@@ -49,13 +49,13 @@ impl Holds {
     }
 
     /// What another instance has said; nothing when it cannot be read.
-    pub(crate) fn of(headers: &HeaderMap) -> Holds {
+    pub(crate) fn of(headers: &HeaderMap) -> PartitionSet {
         let text = headers.get(HOLDS).and_then(|value| value.to_str().ok()).unwrap_or_default();
         let range = |part: &str| {
             let (first, last) = part.split_once('-').unwrap_or((part, part));
             Some(first.trim().parse::<u16>().ok()?..=last.trim().parse::<u16>().ok()?)
         };
-        Holds(text.split(',').filter_map(range).flatten().map(PartitionId).collect())
+        PartitionSet(text.split(',').filter_map(range).flatten().map(PartitionId).collect())
     }
 }
 
@@ -68,11 +68,14 @@ mod tests {
         let sets: [(&[u16], &str); 4] =
             [(&[], ""), (&[5], "5"), (&[0, 1, 2, 7, 9, 10], "0-2,7,9-10"), (&[65535], "65535")];
         for (numbers, text) in sets {
-            let holds = Holds(numbers.iter().copied().map(PartitionId).collect());
+            let holds = PartitionSet(numbers.iter().copied().map(PartitionId).collect());
             assert_eq!(holds.header(), text);
-            assert_eq!(Holds::of(&HeaderMap::from_iter([(HOLDS, holds.header())])), holds);
+            assert_eq!(PartitionSet::of(&HeaderMap::from_iter([(HOLDS, holds.header())])), holds);
         }
-        assert_eq!(Holds::of(&HeaderMap::new()), Holds::default());
-        assert_eq!(Holds(BTreeSet::from([PartitionId(1)])).missing(3), [PartitionId(0), PartitionId(2)]);
+        assert_eq!(PartitionSet::of(&HeaderMap::new()), PartitionSet::default());
+        assert_eq!(
+            PartitionSet(BTreeSet::from([PartitionId(1)])).missing(3),
+            [PartitionId(0), PartitionId(2)]
+        );
     }
 }

@@ -12,8 +12,8 @@ use types::{PartitionId, RunId};
 use super::{IDEMPOTENCY_KEY, offer};
 use crate::api::Api;
 use crate::body::Payload;
-use crate::errand::{Errand, bring_home, is_not_held};
 use crate::error::ApiError;
+use crate::forward::buffered_request::{BufferedRequest, is_not_held, to_client};
 
 /// The version of the workflow that a request passed on is for at least: its holder may not have heard of it yet.
 pub const VERSION: HeaderName = HeaderName::from_static("sortie-workflow-version");
@@ -80,10 +80,10 @@ impl Api {
         let body = offer.body.clone();
         let Some(way) = way else { return Ok(Accepted::Here(self.take(entry, offer).await?, body)) };
         let ends = way.ends;
-        let mut errand = Errand::new(way.method, way.uri, way.headers, body.clone());
-        errand.headers.insert(VERSION, HeaderValue::from(entry.version));
+        let mut buffered = BufferedRequest::new(way.method, way.uri, way.headers, body.clone());
+        buffered.headers.insert(VERSION, HeaderValue::from(entry.version));
         // It has an id, so that taking it twice is taking it once.
-        errand.repeatable = true;
+        buffered.repeatable = true;
         loop {
             let (partition, fresh) = match self.take(entry, offer.clone()).await {
                 Err(ApiError::Submit(SubmitError::Elsewhere { partition, fresh })) if !ends => {
@@ -92,14 +92,14 @@ impl Api {
                 taken => return Ok(Accepted::Here(taken?, body)),
             };
             let Some(id) = fresh else {
-                match self.carry(&mut errand, partition).await? {
+                match self.forward(&mut buffered, partition).await? {
                     Some(response) => return Ok(Accepted::There(response)),
                     None => continue,
                 }
             };
             let value = HeaderValue::try_from(id.as_str()).expect("an id is a header value");
-            errand.headers.insert(IDEMPOTENCY_KEY, value);
-            if let Some(response) = self.offer_to_holder(&errand, partition).await {
+            buffered.headers.insert(IDEMPOTENCY_KEY, value);
+            if let Some(response) = self.offer_to_holder(&buffered, partition).await {
                 return Ok(Accepted::There(response));
             }
             // Nobody else has this id: it is written to the inbox from here, whatever became of it there.
@@ -108,9 +108,13 @@ impl Api {
     }
 
     /// One try to hand a request with an id that was made here to the holder of its partition.
-    async fn offer_to_holder(&self, errand: &Errand, partition: PartitionId) -> Option<Response<Body>> {
+    async fn offer_to_holder(
+        &self,
+        buffered: &BufferedRequest,
+        partition: PartitionId,
+    ) -> Option<Response<Body>> {
         let Place::There(member) = self.directory.place_of(partition) else { return None };
-        let answer = self.pass(&member, errand).await.ok()?;
-        (!is_not_held(&answer)).then(|| bring_home(answer))
+        let answer = self.send_to(&member, buffered).await.ok()?;
+        (!is_not_held(&answer)).then(|| to_client(answer))
     }
 }

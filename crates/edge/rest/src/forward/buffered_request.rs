@@ -12,14 +12,14 @@ use http::header::{
 use http::{HeaderName, HeaderValue, Method, Request, Response, Uri};
 use tokio::time::Instant;
 
+use crate::auth::peer::{ON_BEHALF, PEER};
 use crate::body::{self, Payload};
 use crate::error::{ApiError, NOT_HELD};
-use crate::holds::HOLDS;
+use crate::forward::partition_set::HOLDS;
+use crate::forward::peer_client::FORWARDED;
 use crate::limits::{HOLDER_GLANCE, HOLDER_PATIENCE, PASS_PATIENCE, PASSED_BYTES_MAX};
-use crate::passage::FORWARDED;
-use crate::peer::{ON_BEHALF, PEER};
 
-/// Headers that concern one connection alone.
+/// Headers that scope one connection alone.
 const HOP_BY_HOP: [HeaderName; 8] = [
     CONNECTION,
     TE,
@@ -33,7 +33,7 @@ const HOP_BY_HOP: [HeaderName; 8] = [
 
 /// A request with its body, and how long there is patience with it.
 #[derive(Clone)]
-pub(crate) struct Errand {
+pub(crate) struct BufferedRequest {
     pub method: Method,
     pub uri: Uri,
     pub headers: HeaderMap,
@@ -46,11 +46,11 @@ pub(crate) struct Errand {
     looked: bool,
 }
 
-impl Errand {
-    pub(crate) fn new(method: Method, uri: Uri, headers: HeaderMap, body: Bytes) -> Errand {
+impl BufferedRequest {
+    pub(crate) fn new(method: Method, uri: Uri, headers: HeaderMap, body: Bytes) -> BufferedRequest {
         let conditional = headers.contains_key(IF_MATCH) || headers.contains_key(IF_NONE_MATCH);
         let idempotent = matches!(method, Method::GET | Method::HEAD | Method::PUT | Method::DELETE);
-        Errand {
+        BufferedRequest {
             repeatable: idempotent && !conditional,
             method,
             uri,
@@ -63,16 +63,16 @@ impl Errand {
     }
 
     /// Reads a request to its end.
-    pub(crate) async fn read(request: Request<Payload>) -> Result<Errand, ApiError> {
+    pub(crate) async fn read(request: Request<Payload>) -> Result<BufferedRequest, ApiError> {
         let (method, uri) = (request.method().clone(), request.uri().clone());
         let headers = request.headers().clone();
         let body = body::read(request, PASSED_BYTES_MAX).await?;
-        Ok(Errand::new(method, uri, headers, body))
+        Ok(BufferedRequest::new(method, uri, headers, body))
     }
 
     /// The same with another body.
-    pub(crate) fn with_body(&self, body: Bytes) -> Errand {
-        Errand { body, ..self.clone() }
+    pub(crate) fn with_body(&self, body: Bytes) -> BufferedRequest {
+        BufferedRequest { body, ..self.clone() }
     }
 
     /// The request as it came, to be answered here.
@@ -116,7 +116,7 @@ impl Errand {
 }
 
 /// The answer of another instance as its client gets it.
-pub(crate) fn bring_home(answer: Response<Bytes>) -> Response<Body> {
+pub(crate) fn to_client(answer: Response<Bytes>) -> Response<Body> {
     let mut answer = answer.map(Body::from);
     strip(answer.headers_mut());
     for name in [NOT_HELD, HOLDS] {
@@ -156,8 +156,9 @@ mod tests {
         let headers =
             headers.map(|(name, value)| (HeaderName::from_static(name), HeaderValue::from_static(value)));
         let uri: Uri = "/v1/queues/q?a=b".parse().unwrap();
-        let errand = Errand::new(Method::PUT, uri, HeaderMap::from_iter(headers), Bytes::from_static(b"{}"));
-        let request = errand.outgoing(&InstanceId("a-1".to_owned()));
+        let buffered =
+            BufferedRequest::new(Method::PUT, uri, HeaderMap::from_iter(headers), Bytes::from_static(b"{}"));
+        let request = buffered.outgoing(&InstanceId("a-1".to_owned()));
         let mut names: Vec<_> = request.headers().keys().map(HeaderName::as_str).collect();
         names.sort_unstable();
         assert_eq!(names, ["authorization", "host", "sortie-forwarded"]);
@@ -168,7 +169,8 @@ mod tests {
     fn what_must_not_be_done_twice_is_not_sent_twice() {
         let repeatable = |method: Method, header: Option<HeaderName>| {
             let headers = header.map(|name| (name, HeaderValue::from_static("*")));
-            Errand::new(method, Uri::default(), headers.into_iter().collect(), Bytes::new()).repeatable
+            BufferedRequest::new(method, Uri::default(), headers.into_iter().collect(), Bytes::new())
+                .repeatable
         };
         assert!(repeatable(Method::GET, None) && repeatable(Method::PUT, None));
         assert!(!repeatable(Method::POST, None) && !repeatable(Method::PATCH, None));

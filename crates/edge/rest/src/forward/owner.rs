@@ -1,4 +1,4 @@
-//! Passing requests on: to who holds a partition, with patience while nobody does.
+//! PeerReply requests on: to who holds a partition, with patience while nobody does.
 
 use axum::body::Body;
 use cluster::{InstanceId, Member, Place};
@@ -7,11 +7,11 @@ use types::PartitionId;
 use view::Standing;
 
 use crate::api::Api;
-use crate::concern::Concern;
-use crate::errand::{Errand, bring_home, is_not_held};
+use crate::auth::peer::{ON_BEHALF, PEER};
 use crate::error::ApiError;
-use crate::passage::PassError;
-use crate::peer::{ON_BEHALF, PEER};
+use crate::forward::buffered_request::{BufferedRequest, is_not_held, to_client};
+use crate::forward::peer_client::PeerError;
+use crate::forward::scope::ResolvedScope;
 
 impl Api {
     /// Whether a request about a partition is answered here. One that is being let go can still be looked at.
@@ -24,22 +24,22 @@ impl Api {
     }
 
     /// Hands a request to the instance that holds a partition, when it is found in time. None when it is this one.
-    pub(crate) async fn carry(
+    pub(crate) async fn forward(
         &self,
-        errand: &mut Errand,
+        buffered: &mut BufferedRequest,
         partition: PartitionId,
     ) -> Result<Option<Response<Body>>, ApiError> {
-        while errand.look(&self.directory).await {
+        while buffered.look(&self.directory).await {
             let member = match self.directory.place_of(partition) {
                 Place::There(member) => member,
                 Place::Here => return Ok(None),
-                Place::Nowhere if self.is_here(partition, &errand.method) => return Ok(None),
+                Place::Nowhere if self.is_here(partition, &buffered.method) => return Ok(None),
                 Place::Nowhere => continue,
             };
-            match self.pass(&member, errand).await {
+            match self.send_to(&member, buffered).await {
                 Ok(response) if is_not_held(&response) => {}
-                Ok(response) => return Ok(Some(bring_home(response))),
-                Err(PassError::Unknown(reason)) if !errand.repeatable => {
+                Ok(response) => return Ok(Some(to_client(response))),
+                Err(PeerError::Unknown(reason)) if !buffered.repeatable => {
                     tracing::warn!(instance = %member.id, reason, "a call that was passed on has no answer");
                     return Err(ApiError::OutcomeUnknown { instance: member.id.to_string() });
                 }
@@ -52,32 +52,32 @@ impl Api {
     }
 
     /// One try to hand a request to an instance.
-    pub(crate) async fn pass(
+    pub(crate) async fn send_to(
         &self,
         to: &Member,
-        errand: &Errand,
-    ) -> Result<Response<bytes::Bytes>, PassError> {
-        let mut request = errand.outgoing(&self.me());
+        buffered: &BufferedRequest,
+    ) -> Result<Response<bytes::Bytes>, PeerError> {
+        let mut request = buffered.outgoing(&self.me());
         // What this instance asks by itself, for somebody who may, it asks there as well.
-        if self.inner.on_behalf(&errand.headers).is_some() {
+        if self.inner.on_behalf(&buffered.headers).is_some() {
             for name in [PEER, ON_BEHALF] {
-                request.headers_mut().extend(errand.headers.get(&name).cloned().map(|value| (name, value)));
+                request.headers_mut().extend(buffered.headers.get(&name).cloned().map(|value| (name, value)));
             }
         }
-        self.passage.pass(to, request, errand.patience).await
+        self.peers.send(to, request, buffered.patience).await
     }
 
     /// One try to ask an instance something that no client has asked for.
-    pub(crate) async fn pass_own(
+    pub(crate) async fn send_own(
         &self,
         to: &Member,
-        errand: &Errand,
-    ) -> Result<Response<bytes::Bytes>, PassError> {
-        let mut request = errand.outgoing(&self.me());
+        buffered: &BufferedRequest,
+    ) -> Result<Response<bytes::Bytes>, PeerError> {
+        let mut request = buffered.outgoing(&self.me());
         if let Some(peer) = &self.peer {
             request.headers_mut().insert(PEER, peer.header());
         }
-        self.passage.pass(to, request, errand.patience).await
+        self.peers.send(to, request, buffered.patience).await
     }
 
     /// The name of this instance.
@@ -92,11 +92,11 @@ impl Api {
     }
 
     /// An instance answers what its roles are for. Probes and metrics are everybody's.
-    pub(crate) fn check_roles(&self, concern: &Concern, path: &str) -> Result<(), ApiError> {
+    pub(crate) fn check_roles(&self, scope: &ResolvedScope, path: &str) -> Result<(), ApiError> {
         let probe = matches!(path, "/livez" | "/readyz" | "/metrics");
-        match concern {
-            Concern::Entrance if !self.roles.ingest => Err(ApiError::WrongRole { role: "ingest" }),
-            Concern::Entrance => Ok(()),
+        match scope {
+            ResolvedScope::Ingest if !self.roles.ingest => Err(ApiError::WrongRole { role: "ingest" }),
+            ResolvedScope::Ingest => Ok(()),
             _ if probe || self.roles.rest => Ok(()),
             _ => Err(ApiError::WrongRole { role: "rest" }),
         }

@@ -1,4 +1,4 @@
-//! The listener: connections in, bounded in number and patience; the entrance by hand, the rest by the router.
+//! Accepts connections and answers the requests on them.
 
 use std::convert::Infallible;
 use std::net::SocketAddr;
@@ -13,13 +13,13 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinHandle;
 
+use super::patience::Patience;
 use crate::api::Api;
 use crate::body::Payload;
 use crate::bulk;
-use crate::desk::Desk;
 use crate::limits::{HEAD_BYTES_MAX, HEADERS_MAX};
 use crate::overview;
-use crate::patience::Patience;
+use crate::router::Router;
 
 /// A running listener.
 pub struct Server {
@@ -39,9 +39,9 @@ pub async fn serve(listener: TcpListener, api: Api) -> std::io::Result<Server> {
     let connections_max = api.limits.connections_max;
     let connections = Arc::new(Semaphore::new(connections_max));
     let recording = host::spawn("record", overview::record(api.clone(), stopped.clone()));
-    let desk = Desk::new(api, stopped.clone());
-    let bulks = host::spawn("bulks", bulk::drive(desk.clone(), stopped.clone()));
-    let accepting = host::spawn("accept connections", accept(listener, desk, stopped, connections.clone()));
+    let router = Router::new(api, stopped.clone());
+    let bulks = host::spawn("bulks", bulk::drive(router.clone(), stopped.clone()));
+    let accepting = host::spawn("accept connections", accept(listener, router, stopped, connections.clone()));
     Ok(Server { address, stop, connections, connections_max, accepting, bulks, recording })
 }
 
@@ -71,7 +71,7 @@ impl Server {
 
 async fn accept(
     listener: TcpListener,
-    desk: Desk,
+    router: Router,
     mut stopped: watch::Receiver<bool>,
     connections: Arc<Semaphore>,
 ) {
@@ -85,9 +85,9 @@ async fn accept(
         };
         match accepted {
             Ok((stream, _)) => {
-                let (desk, stopped) = (desk.clone(), stopped.clone());
+                let (router, stopped) = (router.clone(), stopped.clone());
                 host::spawn("connection", async move {
-                    converse(stream, desk, stopped).await;
+                    converse(stream, router, stopped).await;
                     drop(permit);
                 });
             }
@@ -100,16 +100,16 @@ async fn accept(
     }
 }
 
-async fn converse(stream: TcpStream, desk: Desk, mut stopped: watch::Receiver<bool>) {
+async fn converse(stream: TcpStream, router: Router, mut stopped: watch::Receiver<bool>) {
     // Small answers must not wait for more; a socket that refuses is about to fail anyway.
     let _ = stream.set_nodelay(true);
     let patience = Patience::new();
     let io = TokioIo::new(patience.watch(stream));
     let service = service_fn(|request: Request<Incoming>| {
         let answering = patience.answer();
-        let desk = &desk;
+        let router = &router;
         async move {
-            let answer = desk.answer(request.map(Payload::Arriving)).await;
+            let answer = router.answer(request.map(Payload::Arriving)).await;
             drop(answering);
             Ok::<_, Infallible>(answer)
         }

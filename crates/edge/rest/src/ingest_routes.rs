@@ -14,8 +14,8 @@ use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, Status
 use ingest::{Elsewhere, Offer, Submitted, Target};
 use types::{RunId, RunStatus};
 
-use crate::access::Permission;
 use crate::api::Api;
+use crate::auth::access::Permission;
 use crate::body::{self, Payload};
 use crate::error::ApiError;
 
@@ -29,7 +29,7 @@ const TRACEPARENT: HeaderName = HeaderName::from_static("traceparent");
 
 /// What a path asks for, when it is for the entrance.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Door<'a> {
+pub(crate) enum IngestRoute<'a> {
     /// `POST /v1/workflows/{name}/runs`
     Post { workflow: &'a str },
     /// `PUT /v1/workflows/{name}/runs/{id}`
@@ -39,15 +39,15 @@ pub(crate) enum Door<'a> {
 }
 
 /// Matches the entrance's own paths.
-pub(crate) fn door<'a>(method: &Method, path: &'a str) -> Option<Door<'a>> {
+pub(crate) fn door<'a>(method: &Method, path: &'a str) -> Option<IngestRoute<'a>> {
     let rest = path.strip_prefix("/v1/workflows/")?;
     let (workflow, rest) = rest.split_once('/')?;
     match (method, rest) {
-        (&Method::POST, "runs") => Some(Door::Post { workflow }),
-        (&Method::POST, "runs:batch") => Some(Door::Batch { workflow }),
+        (&Method::POST, "runs") => Some(IngestRoute::Post { workflow }),
+        (&Method::POST, "runs:batch") => Some(IngestRoute::Batch { workflow }),
         (&Method::PUT, rest) => {
             let id = rest.strip_prefix("runs/").filter(|id| !id.is_empty() && !id.contains('/'))?;
-            Some(Door::Put { workflow, id })
+            Some(IngestRoute::Put { workflow, id })
         }
         _ => None,
     }
@@ -56,21 +56,21 @@ pub(crate) fn door<'a>(method: &Method, path: &'a str) -> Option<Door<'a>> {
 impl Api {
     pub(crate) async fn enter(
         &self,
-        door: Door<'_>,
+        door: IngestRoute<'_>,
         request: Request<Payload>,
     ) -> Result<Response<Body>, ApiError> {
         self.allow(request.headers(), Permission::Ingest)?;
         let catalog = self.catalog();
         match door {
-            Door::Post { workflow } => {
+            IngestRoute::Post { workflow } => {
                 let entry = self.door_of(&catalog, workflow, request.headers())?;
                 self.submit(&entry, request, None).await
             }
-            Door::Put { workflow, id } => {
+            IngestRoute::Put { workflow, id } => {
                 let entry = self.door_of(&catalog, workflow, request.headers())?;
                 self.submit(&entry, request, Some(run_id(id)?)).await
             }
-            Door::Batch { workflow } => {
+            IngestRoute::Batch { workflow } => {
                 let entry = self.door_of(&catalog, workflow, request.headers())?;
                 self.submit_batch(&entry, request).await
             }
@@ -195,10 +195,10 @@ mod tests {
     #[test]
     fn the_entrance_knows_its_own_paths_and_no_others() {
         let post = |path| door(&Method::POST, path);
-        assert_eq!(post("/v1/workflows/a/runs"), Some(Door::Post { workflow: "a" }));
-        assert_eq!(post("/v1/workflows/a/runs:batch"), Some(Door::Batch { workflow: "a" }));
+        assert_eq!(post("/v1/workflows/a/runs"), Some(IngestRoute::Post { workflow: "a" }));
+        assert_eq!(post("/v1/workflows/a/runs:batch"), Some(IngestRoute::Batch { workflow: "a" }));
         let put = door(&Method::PUT, "/v1/workflows/a/runs/x-1");
-        assert_eq!(put, Some(Door::Put { workflow: "a", id: "x-1" }));
+        assert_eq!(put, Some(IngestRoute::Put { workflow: "a", id: "x-1" }));
         for path in ["/v1/workflows/a/runs/", "/v1/workflows/a/runs/x/y", "/v1/workflows", "/v1/workflows/a"]
         {
             assert_eq!(door(&Method::PUT, path), None, "{path}");

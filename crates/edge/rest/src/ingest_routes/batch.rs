@@ -18,8 +18,8 @@ use super::accept::VERSION;
 use super::check_media_type;
 use crate::api::Api;
 use crate::body::Payload;
-use crate::errand::Errand;
 use crate::error::ApiError;
+use crate::forward::buffered_request::BufferedRequest;
 
 const NDJSON: HeaderValue = HeaderValue::from_static("application/x-ndjson");
 
@@ -61,24 +61,30 @@ impl Api {
         if self.is_part(&headers) {
             batch.leave(away.given);
         } else if !away.given.is_empty() {
-            let mut errand = Errand::new(Method::POST, uri, headers, Bytes::new());
-            errand.headers.insert(VERSION, HeaderValue::from(entry.version));
-            errand.headers.insert(CONTENT_TYPE, NDJSON);
-            self.see_to(target, &mut batch, errand, away.given).await;
+            let mut buffered = BufferedRequest::new(Method::POST, uri, headers, Bytes::new());
+            buffered.headers.insert(VERSION, HeaderValue::from(entry.version));
+            buffered.headers.insert(CONTENT_TYPE, NDJSON);
+            self.see_to(target, &mut batch, buffered, away.given).await;
         }
         Ok(batch.response())
     }
 
     /// Sees to lines whose partitions are held elsewhere, until all are answered or patience is at its end.
-    async fn see_to(&self, target: Target<'_>, batch: &mut Batch, mut errand: Errand, mut open: Lines) {
-        while !open.is_empty() && errand.look(&self.directory).await {
+    async fn see_to(
+        &self,
+        target: Target<'_>,
+        batch: &mut Batch,
+        mut buffered: BufferedRequest,
+        mut open: Lines,
+    ) {
+        while !open.is_empty() && buffered.look(&self.directory).await {
             let (there, here) = self.sort(std::mem::take(&mut open));
             let passing: Vec<_> = there
                 .into_values()
                 .map(|(member, lines)| {
                     let bodies = batch.bodies(&lines);
-                    let errand = errand.with_body(bodies.join(&b'\n').into());
-                    async move { (self.pass(&member, &errand).await, lines) }
+                    let buffered = buffered.with_body(bodies.join(&b'\n').into());
+                    async move { (self.send_to(&member, &buffered).await, lines) }
                 })
                 .collect();
             for (answer, lines) in join_all(passing).await {

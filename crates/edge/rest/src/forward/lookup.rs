@@ -6,19 +6,19 @@ use futures_util::future::join_all;
 use http::{Response, StatusCode};
 use types::RunId;
 
-use crate::concern::likeliest;
-use crate::desk::Desk;
-use crate::errand::{Errand, bring_home, is_not_held};
 use crate::error::ApiError;
-use crate::holds::Holds;
-use crate::passage::PassError;
+use crate::forward::buffered_request::{BufferedRequest, is_not_held, to_client};
+use crate::forward::partition_set::PartitionSet;
+use crate::forward::peer_client::PeerError;
+use crate::forward::scope::likeliest;
+use crate::router::Router;
 
 /// What one instance says of a run.
 enum Said {
     /// It knows the run; this is its answer.
     Known(Response<Body>),
     /// It has no such run in the partitions that it speaks for.
-    Missing(Response<Body>, Holds),
+    Missing(Response<Body>, PartitionSet),
     /// It cannot say: a partition that may have the run is stopped.
     Troubled(Response<Body>),
     /// It has said nothing, and done nothing.
@@ -34,11 +34,15 @@ enum Round {
     Unsure,
 }
 
-impl Desk {
+impl Router {
     /// Answers a request about a run, by whoever has it. That there is none is said when every partition was asked.
-    pub(crate) async fn look_up(&self, id: &RunId, mut errand: Errand) -> Result<Response<Body>, ApiError> {
-        while errand.look(&self.api.directory).await {
-            if let Round::Answered(response) = self.ask_all(id, &errand).await? {
+    pub(crate) async fn look_up(
+        &self,
+        id: &RunId,
+        mut buffered: BufferedRequest,
+    ) -> Result<Response<Body>, ApiError> {
+        while buffered.look(&self.api.directory).await {
+            if let Round::Answered(response) = self.ask_all(id, &buffered).await? {
                 return Ok(response);
             }
         }
@@ -47,7 +51,7 @@ impl Desk {
         )))
     }
 
-    async fn ask_all(&self, id: &RunId, errand: &Errand) -> Result<Round, ApiError> {
+    async fn ask_all(&self, id: &RunId, buffered: &BufferedRequest) -> Result<Round, ApiError> {
         let directory = &self.api.directory;
         let first = match directory.place_of(likeliest(id, self.api.limits.partitions)) {
             Place::There(member) if self.api.ids.find(id).is_none() => Some(member),
@@ -55,17 +59,17 @@ impl Desk {
         };
         let asked = first.as_ref().map(|member| member.id.clone());
         let said = match first {
-            Some(member) => self.ask(member, errand).await,
-            None => self.ask_here(errand).await,
+            Some(member) => self.ask(member, buffered).await,
+            None => self.ask_here(buffered).await,
         };
         if let Said::Known(response) = said {
             return Ok(Round::Answered(response));
         }
         let others = directory.others().into_iter().filter(|member| Some(&member.id) != asked.as_ref());
-        let others = join_all(others.map(|member| self.ask(member, errand)));
+        let others = join_all(others.map(|member| self.ask(member, buffered)));
         let mut all = vec![said];
         if asked.is_some() {
-            let (others, here) = tokio::join!(others, self.ask_here(errand));
+            let (others, here) = tokio::join!(others, self.ask_here(buffered));
             all.extend(others.into_iter().chain([here]));
         } else {
             all.extend(others.await);
@@ -75,7 +79,7 @@ impl Desk {
 
     /// What all of them say together.
     fn conclude(&self, all: Vec<Said>) -> Result<Round, ApiError> {
-        let mut covered = Holds::default();
+        let mut covered = PartitionSet::default();
         let (mut missing, mut troubled, mut lost) = (None, None, None);
         for said in all {
             match said {
@@ -96,16 +100,16 @@ impl Desk {
         Ok(troubled.or(missing.filter(|_| complete)).map_or(Round::Unsure, Round::Answered))
     }
 
-    async fn ask(&self, member: Member, errand: &Errand) -> Said {
-        match self.api.pass(&member, errand).await {
+    async fn ask(&self, member: Member, buffered: &BufferedRequest) -> Said {
+        match self.api.send_to(&member, buffered).await {
             Ok(response) if is_not_held(&response) => Said::Silent,
             Ok(response) if response.status() == StatusCode::NOT_FOUND => {
-                let holds = Holds::of(response.headers());
-                Said::Missing(bring_home(response), holds)
+                let holds = PartitionSet::of(response.headers());
+                Said::Missing(to_client(response), holds)
             }
-            Ok(response) if response.status().is_server_error() => Said::Troubled(bring_home(response)),
-            Ok(response) => Said::Known(bring_home(response)),
-            Err(PassError::Unknown(_)) if !errand.repeatable => Said::Lost(member),
+            Ok(response) if response.status().is_server_error() => Said::Troubled(to_client(response)),
+            Ok(response) => Said::Known(to_client(response)),
+            Err(PeerError::Unknown(_)) if !buffered.repeatable => Said::Lost(member),
             Err(error) => {
                 tracing::debug!(instance = %member.id, %error, "an instance was asked for a run");
                 Said::Silent
@@ -113,12 +117,14 @@ impl Desk {
         }
     }
 
-    async fn ask_here(&self, errand: &Errand) -> Said {
-        let before = Holds::now(&self.api.engine);
-        let response = self.answer_here(errand.request()).await;
+    async fn ask_here(&self, buffered: &BufferedRequest) -> Said {
+        let before = PartitionSet::now(&self.api.engine);
+        let response = self.answer_here(buffered.request()).await;
         match response.status() {
             _ if is_not_held(&response) => Said::Silent,
-            StatusCode::NOT_FOUND => Said::Missing(response, before.still(&Holds::now(&self.api.engine))),
+            StatusCode::NOT_FOUND => {
+                Said::Missing(response, before.still(&PartitionSet::now(&self.api.engine)))
+            }
             status if status.is_server_error() => Said::Troubled(response),
             _ => Said::Known(response),
         }

@@ -13,10 +13,10 @@ use types::{PartitionId, RunId};
 use view::{Place, RunQuery};
 
 use crate::azure;
-use crate::concern::List;
-use crate::errand::Errand;
 use crate::error::ApiError;
-use crate::gather::json;
+use crate::forward::buffered_request::BufferedRequest;
+use crate::forward::gather::json;
+use crate::forward::scope::Merge;
 use crate::listing;
 use crate::overview;
 use crate::routes;
@@ -29,49 +29,49 @@ struct Items<T> {
 
 /// One list out of its parts. `missing` are the partitions that are in none of them.
 pub(crate) fn pages(
-    list: List,
-    errand: &Errand,
+    list: Merge,
+    buffered: &BufferedRequest,
     parts: &[Bytes],
     missing: &[PartitionId],
 ) -> Result<Response<Body>, ApiError> {
     match list {
-        List::Runs | List::Parked => {
-            let query = routes::run_query(&errand.uri, list == List::Parked)?;
+        Merge::Runs | Merge::Parked => {
+            let query = routes::run_query(&buffered.uri, list == Merge::Parked)?;
             Ok(json(&runs(&query, read(parts)?)?))
         }
-        List::Queues => {
-            let limit = routes::name_limit(&errand.uri)?;
+        Merge::Queues => {
+            let limit = routes::name_limit(&buffered.uri)?;
             Ok(json(&names(limit, read(parts)?, |queue: &QueueView| &queue.name)))
         }
-        List::Topics => {
-            let limit = routes::name_limit(&errand.uri)?;
+        Merge::Topics => {
+            let limit = routes::name_limit(&buffered.uri)?;
             Ok(json(&names(limit, read(parts)?, |topic: &TopicView| &topic.name)))
         }
-        List::Collections => {
+        Merge::Collections => {
             let all = read::<Items<Value>>(parts)?.into_iter().flat_map(|part| part.items).collect();
             Ok(json(&Items { items: resources(all) }))
         }
-        List::AzureCollections => {
+        Merge::AzureCollections => {
             #[derive(Deserialize)]
             struct Part {
                 value: Vec<Value>,
             }
             let all = read::<Part>(parts)?.into_iter().flat_map(|part| part.value).collect();
-            Ok(azure::page(&errand.uri, &errand.headers, resources(all)))
+            Ok(azure::page(&buffered.uri, &buffered.headers, resources(all)))
         }
-        List::Partitions => {
+        Merge::Partitions => {
             let all = read::<Items<PartitionView>>(parts)?.into_iter().flat_map(|part| part.items).collect();
             Ok(json(&Items { items: partitions(all, missing) }))
         }
-        List::Services => {
+        Merge::Services => {
             let all = read::<Items<ServiceView>>(parts)?.into_iter().flat_map(|part| part.items).collect();
             Ok(json(&Items { items: overview::merge::services(all) }))
         }
-        List::Service => {
+        Merge::Service => {
             let all = overview::merge::services(read(parts)?);
             Ok(json(all.first().expect("somebody knows of it, or it is not found")))
         }
-        List::Overview => {
+        Merge::Overview => {
             let unheld = u16::try_from(missing.len()).unwrap_or(u16::MAX);
             let all = overview::merge::overviews(read(parts)?, unheld);
             Ok(json(&all.expect("whoever asks has a part of its own")))

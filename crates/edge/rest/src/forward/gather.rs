@@ -9,13 +9,13 @@ use http_body_util::BodyExt;
 use types::PartitionId;
 
 use crate::api::Api;
-use crate::concern::List;
-use crate::desk::Desk;
-use crate::errand::{Errand, bring_home};
 use crate::error::ApiError;
-use crate::holds::Holds;
-use crate::merge;
-use crate::passage::FORWARDED;
+use crate::forward::buffered_request::{BufferedRequest, to_client};
+use crate::forward::merge;
+use crate::forward::partition_set::PartitionSet;
+use crate::forward::peer_client::FORWARDED;
+use crate::forward::scope::Merge;
+use crate::router::Router;
 
 impl Api {
     /// Whether a request was passed on by another instance, which puts the parts of a list together.
@@ -31,16 +31,16 @@ impl Api {
             return Ok(Vec::new());
         }
         let uri = uri.parse().map_err(|error| ApiError::BadRequest(format!("{uri}: {error}")))?;
-        let errand = Errand::new(Method::GET, uri, HeaderMap::new(), Bytes::new());
-        let mut covered = Holds::now(&self.engine);
+        let buffered = BufferedRequest::new(Method::GET, uri, HeaderMap::new(), Bytes::new());
+        let mut covered = PartitionSet::now(&self.engine);
         let mut parts = Vec::new();
         let others = self.directory.others();
-        for answer in join_all(others.iter().map(|member| self.pass_own(member, &errand))).await {
+        for answer in join_all(others.iter().map(|member| self.send_own(member, &buffered))).await {
             let answer = answer.map_err(|error| ApiError::Unsure(error.to_string()))?;
             if answer.status() != StatusCode::OK {
                 return Err(ApiError::Unsure(format!("another instance answered with {}", answer.status())));
             }
-            covered.add(&Holds::of(answer.headers()));
+            covered.add(&PartitionSet::of(answer.headers()));
             parts.push(answer.into_body());
         }
         match covered.missing(self.limits.partitions).first() {
@@ -57,23 +57,27 @@ struct Parts {
     missing: Vec<PartitionId>,
 }
 
-impl Desk {
+impl Router {
     /// Answers with a list of everything there is. A part that nobody holds is waited for; then the list is refused
     /// rather than given without it.
-    pub(crate) async fn gather(&self, list: List, mut errand: Errand) -> Result<Response<Body>, ApiError> {
-        let mut part = errand.clone();
+    pub(crate) async fn gather(
+        &self,
+        list: Merge,
+        mut buffered: BufferedRequest,
+    ) -> Result<Response<Body>, ApiError> {
+        let mut part = buffered.clone();
         let me = self.api.me().0;
         let me = http::HeaderValue::try_from(me).unwrap_or_else(|_| http::HeaderValue::from_static("?"));
         part.headers.insert(FORWARDED, me);
         let mut missing = Vec::new();
-        while errand.look(&self.api.directory).await {
+        while buffered.look(&self.api.directory).await {
             let parts = match self.ask_parts(list, &part).await {
                 Ok(parts) => parts,
                 // What is wrong with the question is wrong everywhere.
                 Err(response) => return Ok(*response),
             };
             if parts.missing.is_empty() || list.tells_what_is_missing() {
-                return merge::pages(list, &errand, &parts.pages, &parts.missing);
+                return merge::pages(list, &buffered, &parts.pages, &parts.missing);
             }
             missing = parts.missing;
         }
@@ -84,14 +88,14 @@ impl Desk {
         )))
     }
 
-    async fn ask_parts(&self, list: List, part: &Errand) -> Result<Parts, Box<Response<Body>>> {
-        let before = Holds::now(&self.api.engine);
+    async fn ask_parts(&self, list: Merge, part: &BufferedRequest) -> Result<Parts, Box<Response<Body>>> {
+        let before = PartitionSet::now(&self.api.engine);
         let others = self.api.directory.others();
-        let asking = join_all(others.iter().map(|member| self.api.pass(member, part)));
+        let asking = join_all(others.iter().map(|member| self.api.send_to(member, part)));
         let (here, others) = tokio::join!(self.answer_here(part.request()), asking);
-        let mut covered = before.still(&Holds::now(&self.api.engine));
+        let mut covered = before.still(&PartitionSet::now(&self.api.engine));
         // One instance may know nothing of what another calls.
-        let is_unknown = |status| list == List::Service && status == StatusCode::NOT_FOUND;
+        let is_unknown = |status| list == Merge::Service && status == StatusCode::NOT_FOUND;
         let (mut pages, mut unknown) = (Vec::new(), None);
         match here.status() {
             StatusCode::OK => {
@@ -104,15 +108,15 @@ impl Desk {
         for answer in others {
             match answer {
                 Ok(answer) if answer.status() == StatusCode::OK => {
-                    covered.add(&Holds::of(answer.headers()));
+                    covered.add(&PartitionSet::of(answer.headers()));
                     pages.push(answer.into_body());
                 }
                 Ok(answer) if is_unknown(answer.status()) => {
-                    covered.add(&Holds::of(answer.headers()));
-                    unknown.get_or_insert_with(|| bring_home(answer));
+                    covered.add(&PartitionSet::of(answer.headers()));
+                    unknown.get_or_insert_with(|| to_client(answer));
                 }
                 Ok(answer) if answer.status().is_client_error() => {
-                    return Err(Box::new(bring_home(answer)));
+                    return Err(Box::new(to_client(answer)));
                 }
                 Ok(answer) => {
                     tracing::debug!(status = %answer.status(), "an instance gave no part of a list")
