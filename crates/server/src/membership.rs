@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use cluster::{Directory, InstanceId, Keeper, Member, Place, Register};
+use cluster::{Directory, InstanceId, Member, PartitionLocation, Register};
 use engine::{Control, Engine};
 use journal_nats::NatsRegister;
 use journal_nats::regions::Regions;
@@ -44,12 +44,12 @@ pub(crate) struct Membership {
     member: Member,
     peer: PeerSecret,
     settings: cluster::Settings,
-    metrics: cluster::Metrics,
+    metrics: cluster::ClusterMetrics,
 }
 
 /// An instance that is among the others.
 pub(crate) struct Joined {
-    keeper: Keeper,
+    membership: cluster::Membership,
     following: JoinHandle<()>,
 }
 
@@ -71,7 +71,7 @@ impl Membership {
         };
         let settings =
             cluster::Settings { ordinals: cluster.ordinals, ..cluster::Settings::new(config.partitions) };
-        let metrics = cluster::Metrics::register(metrics);
+        let metrics = cluster::ClusterMetrics::register(metrics);
         Ok(Membership { register: Arc::new(register), member, peer, settings, metrics })
     }
 
@@ -98,15 +98,15 @@ impl Membership {
         let follower = Follower { control: control.clone(), engine: engine.clone(), directory, active };
         let following = host::spawn("follow the others", follower.run());
         let owner = Arc::new(Owner::new(engine, control, journal, epoch));
-        let keeper = Keeper::start(register, owner, member, settings, metrics);
-        Joined { keeper, following }
+        let membership = cluster::Membership::start(register, owner, member, settings, metrics);
+        Joined { membership, following }
     }
 }
 
 impl Joined {
     /// Hands all partitions over and is gone.
     pub async fn leave(self) {
-        self.keeper.stop().await;
+        self.membership.stop().await;
         self.following.abort();
     }
 }
@@ -145,7 +145,7 @@ impl Follower {
     /// A partition that could not be brought back here, and that another instance runs, is no concern of this one.
     async fn forget_stopped(&self) {
         for info in self.engine.partitions().into_iter().filter(|info| info.stopped.is_some()) {
-            if let Place::There(_) = self.directory.place_of(info.id) {
+            if let PartitionLocation::Remote(_) = self.directory.location_of(info.id) {
                 self.engine.release(info.id, Duration::ZERO).await;
             }
         }

@@ -79,7 +79,7 @@ impl Others {
         request: request::Builder,
         body: Bytes,
     ) -> Result<Response<Bytes>, PeerError> {
-        let cluster::Place::There(member) = self.directory.place_of(partition) else {
+        let cluster::PartitionLocation::Remote(member) = self.directory.location_of(partition) else {
             return Err(PeerError::NotSent(format!("nobody holds partition {partition} at this moment")));
         };
         let me = self.directory.me().map(|me| me.0.as_str()).unwrap_or_default();

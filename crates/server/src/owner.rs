@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use cluster::{High, Holder};
+use cluster::{DurableEnd, PartitionOwner};
 use engine::{Control, Engine};
 use tokio::sync::watch;
 use types::{Epoch, PartitionId};
@@ -36,10 +36,10 @@ impl Owner {
     }
 
     /// Lets a partition be claimed only if its events go as far as was noted.
-    fn expect(&self, partition: PartitionId, high: Option<High>) {
+    fn expect(&self, partition: PartitionId, durable_end: Option<DurableEnd>) {
         let region = *self.region.borrow();
-        self.journal.expect(partition, High::floor(high, region));
-        self.taken_in.lock().expect("no holder of the lock panics").insert(partition, region);
+        self.journal.expect(partition, DurableEnd::floor(durable_end, region));
+        self.taken_in.lock().expect("no owner of the lock panics").insert(partition, region);
     }
 }
 
@@ -52,9 +52,13 @@ fn tell_losses<T: Send + Sync + 'static>(mut from: watch::Receiver<T>, to: watch
     });
 }
 
-impl Holder for Owner {
-    async fn take(&self, partition: PartitionId, high: Option<High>) -> Result<Epoch, String> {
-        self.expect(partition, high);
+impl PartitionOwner for Owner {
+    async fn acquire(
+        &self,
+        partition: PartitionId,
+        durable_end: Option<DurableEnd>,
+    ) -> Result<Epoch, String> {
+        self.expect(partition, durable_end);
         if partition == PartitionId::CONTROL {
             return self.control.take().await.map_err(|error| error.to_string());
         }
@@ -72,23 +76,23 @@ impl Holder for Owner {
         }
     }
 
-    fn held(&self) -> BTreeMap<PartitionId, Epoch> {
+    fn owned(&self) -> BTreeMap<PartitionId, Epoch> {
         let mut held = self.engine.held();
         held.extend(self.control.owned().borrow().map(|epoch| (PartitionId::CONTROL, epoch)));
         held
     }
 
-    fn high(&self, partition: PartitionId) -> Option<High> {
+    fn durable_end(&self, partition: PartitionId) -> Option<DurableEnd> {
         let last = self.journal.acknowledged(partition)?;
-        let taken_in = self.taken_in.lock().expect("no holder of the lock panics");
-        taken_in.get(&partition).map(|region| High { region: *region, last })
+        let taken_in = self.taken_in.lock().expect("no owner of the lock panics");
+        taken_in.get(&partition).map(|region| DurableEnd { region: *region, last })
     }
 
     fn lost(&self) -> watch::Receiver<u64> {
         self.lost.subscribe()
     }
 
-    fn hold_calls(&self, hold: bool) {
-        self.engine.hold_calls(hold);
+    fn pause_calls(&self, paused: bool) {
+        self.engine.hold_calls(paused);
     }
 }

@@ -21,7 +21,7 @@ pub fn metrics() -> String {
 /// Those that only one of several instances has.
 pub fn cluster_metrics() -> String {
     text(|registry| {
-        cluster::Metrics::register(registry);
+        cluster::ClusterMetrics::register(registry);
     })
 }
 

@@ -46,8 +46,8 @@ impl Api {
     }
 
     pub(crate) fn unready(&self) -> Option<Unready> {
-        let seen = match (self.directory.sight(), self.directory.me()) {
-            (Some(sight), Some(me)) => sight.members.contains_key(me),
+        let seen = match (self.directory.view(), self.directory.me()) {
+            (Some(view), Some(me)) => view.members.contains_key(me),
             _ => true,
         };
         if self.end.0.load(Ordering::Relaxed) {

@@ -1,4 +1,4 @@
-//! Who should own each partition, computed by every instance for itself from those that live.
+//! The desired owner of each partition, computed by every instance from the members that are alive.
 
 use std::collections::BTreeMap;
 
@@ -6,15 +6,15 @@ use types::PartitionId;
 
 use crate::{InstanceId, Member};
 
-/// The instances that should own partitions.
+/// The desired owner of each partition.
 pub type Owners<'a> = BTreeMap<PartitionId, &'a InstanceId>;
 
-/// The instance that should own each partition; none has one when nobody lives that could.
+/// Assigns each partition to an instance; the result is empty if no member has an engine.
 ///
-/// With `ordinals`, the number of places that instances have, it is the instance at the partition's place. Those whose
-/// place is away, and all without places, go to the instance that has the highest hash for them, until that one has its
-/// even share: the busiest instance bounds what all of them do together. One that comes or goes moves few partitions
-/// between the others. All instances must be given the same number of places, or they contend for ever.
+/// With `ordinals` (their number), a partition belongs to the instance with its ordinal. Partitions whose instance is
+/// missing, and all partitions without ordinals, go to the instance with the highest hash for them (rendezvous hashing), up
+/// to an even share each, because the busiest instance bounds the throughput of the cluster. A member that joins or leaves
+/// moves few partitions between the others. All instances must use the same number of ordinals, or they contend for ever.
 pub fn assign<'a>(
     members: impl IntoIterator<Item = &'a Member>,
     ordinals: Option<u32>,
@@ -23,24 +23,24 @@ pub fn assign<'a>(
     let members: Vec<&Member> = members.into_iter().filter(|member| member.roles.engine).collect();
     let partitions: Vec<PartitionId> = partitions.into_iter().collect();
     let share = partitions.len().div_ceil(members.len().max(1));
-    let place = |partition: PartitionId| {
+    let ordinal_of = |partition: PartitionId| {
         ordinals.filter(|count| *count > 0).map(|count| u32::from(partition.0) % count)
     };
     let mut draws: Vec<_> = partitions
         .iter()
         .flat_map(|partition| members.iter().map(move |member| (*partition, *member)))
         .map(|(partition, member)| {
-            let at_its_place = member.ordinal.is_some() && member.ordinal == place(partition);
-            (at_its_place, hash(&member.id, partition), &member.id, partition)
+            let has_its_ordinal = member.ordinal.is_some() && member.ordinal == ordinal_of(partition);
+            (has_its_ordinal, hash(&member.id, partition), &member.id, partition)
         })
         .collect();
-    // Whoever is drawn most comes first. Names decide between equal hashes, so that everybody comes to the same.
+    // Highest first. Ids decide between equal hashes, so that all instances compute the same.
     draws.sort_unstable_by(|a, b| b.cmp(a));
     let mut owners = Owners::new();
     let mut shares: BTreeMap<&InstanceId, usize> = BTreeMap::new();
-    for (at_its_place, _, id, partition) in draws {
+    for (has_its_ordinal, _, id, partition) in draws {
         let has = shares.entry(id).or_default();
-        if !owners.contains_key(&partition) && (at_its_place || *has < share) {
+        if !owners.contains_key(&partition) && (has_its_ordinal || *has < share) {
             *has += 1;
             owners.insert(partition, id);
         }
@@ -48,8 +48,8 @@ pub fn assign<'a>(
     owners
 }
 
-/// How much an instance is drawn to a partition. Written out, because all instances must come to the same answer,
-/// whatever they were built with.
+/// The weight of an instance for a partition. Written out, because all instances must compute the same value, whatever
+/// they were built with.
 fn hash(id: &InstanceId, partition: PartitionId) -> u64 {
     // FNV-1a, then the finalizer of splitmix64: names that differ in one digit must not sort the same everywhere.
     let mut hash: u64 = 0xcbf2_9ce4_8422_2325;

@@ -1,4 +1,4 @@
-//! What an instance does next, from what it sees and what it holds. Time comes in; nothing is done here.
+//! Decides what an instance does with each partition, from its view of the cluster and what it owns. Pure: no clock, no I/O.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,64 +6,64 @@ use tokio::time::Instant;
 use types::{Epoch, PartitionId};
 
 use crate::assignment::{Owners, assign};
-use crate::{Holding, Member, Settings, Sight};
+use crate::{ClusterView, Member, Ownership, Settings};
 
-/// Something to be done with a partition.
+/// One thing to do with a partition.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Action {
-    Take(PartitionId),
+pub enum RebalanceAction {
+    Acquire(PartitionId),
     Release(PartitionId),
-    /// The register says something else than what is so.
-    Note(PartitionId, Holding),
+    /// The published owner differs from the actual one.
+    Publish(PartitionId, Ownership),
 }
 
-/// A holder that lives is being waited for.
+/// A wait for an owner that is alive to release a partition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Wait {
-    /// The term of the holder; another one is waited for anew.
+pub struct HandoverWait {
+    /// The epoch of that owner. A later epoch starts a new wait.
     pub epoch: Epoch,
     pub since: Instant,
 }
 
 /// What this instance knows when it decides.
 #[derive(Debug, Clone)]
-pub struct Outlook<'a> {
-    pub sight: &'a Sight,
+pub struct Observation<'a> {
+    pub view: &'a ClusterView,
     pub me: &'a Member,
-    /// Whether this instance is about to end.
+    /// Whether this instance is shutting down.
     pub leaving: bool,
-    pub held: &'a BTreeMap<PartitionId, Epoch>,
-    /// Partitions that something is being done with already.
+    pub owned: &'a BTreeMap<PartitionId, Epoch>,
+    /// Partitions with an action in progress.
     pub busy: &'a BTreeSet<PartitionId>,
-    pub waiting: &'a BTreeMap<PartitionId, Wait>,
-    /// Partitions that are not taken, nor noted, before their time.
+    pub waiting: &'a BTreeMap<PartitionId, HandoverWait>,
+    /// Partitions that are in backoff: neither acquired nor published before this time.
     pub paused: &'a BTreeMap<PartitionId, Instant>,
-    /// From when on an instance that cannot be seen is dead. `None` while the register does not hear this instance:
-    /// then what is seen is old.
+    /// From this time on, an instance that is not in the view is dead. `None` while the heartbeats of this instance are not
+    /// acknowledged: then the view may be stale.
     pub trust_from: Option<Instant>,
     pub now: Instant,
 }
 
-/// What follows.
+/// What to do now, and when to decide again.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Decision {
-    pub actions: Vec<Action>,
-    pub waiting: BTreeMap<PartitionId, Wait>,
-    /// When to look again, if nothing else happens before.
+    pub actions: Vec<RebalanceAction>,
+    pub waiting: BTreeMap<PartitionId, HandoverWait>,
+    /// When to decide again, if nothing changes before.
     pub again: Option<Instant>,
 }
 
-/// Decides about all partitions.
-pub fn decide(settings: &Settings, outlook: &Outlook<'_>) -> Decision {
+/// Decides for all partitions.
+pub fn decide(settings: &Settings, observed: &Observation<'_>) -> Decision {
     let mut decision = Decision::default();
-    let desired = Desired::of(settings, outlook);
-    for partition in settings.all().filter(|partition| !outlook.busy.contains(partition)) {
-        match of_partition(settings, outlook, &desired, partition) {
-            Verdict::Leave => {}
-            Verdict::Do(action) => decision.actions.push(action),
-            Verdict::LookAgain(at) => decision.look_again(at),
-            Verdict::Wait(wait, until) => {
-                decision.look_again(until);
+    let desired = DesiredOwners::of(settings, observed);
+    for partition in settings.all().filter(|partition| !observed.busy.contains(partition)) {
+        match for_partition(settings, observed, &desired, partition) {
+            PartitionDecision::Keep => {}
+            PartitionDecision::Do(action) => decision.actions.push(action),
+            PartitionDecision::Recheck(at) => decision.recheck_at(at),
+            PartitionDecision::Wait(wait, until) => {
+                decision.recheck_at(until);
                 decision.waiting.insert(partition, wait);
             }
         }
@@ -72,119 +72,136 @@ pub fn decide(settings: &Settings, outlook: &Outlook<'_>) -> Decision {
 }
 
 impl Decision {
-    fn look_again(&mut self, at: Instant) {
+    fn recheck_at(&mut self, at: Instant) {
         self.again = Some(self.again.map_or(at, |again| again.min(at)));
     }
 }
 
 /// Who should own each partition.
-struct Desired<'a> {
-    /// Among those that are seen to live.
-    seen: Owners<'a>,
-    /// Among those and this instance. It counts itself among the living even when its own sign of life is not to be seen
-    /// for a moment: to give everything away and take it back is worse than to be overtaken.
+struct DesiredOwners<'a> {
+    /// Among the members in the view.
+    members: Owners<'a>,
+    /// Among those and this instance, if the view lacks it. An instance counts itself as alive even if its heartbeat is
+    /// missing from the view for a moment: releasing everything and acquiring it again is worse than being fenced.
     with_me: Option<Owners<'a>>,
 }
 
-impl<'a> Desired<'a> {
-    fn of(settings: &Settings, outlook: &Outlook<'a>) -> Desired<'a> {
-        let Outlook { sight, me, .. } = *outlook;
+impl<'a> DesiredOwners<'a> {
+    fn of(settings: &Settings, observed: &Observation<'a>) -> DesiredOwners<'a> {
+        let Observation { view, me, .. } = *observed;
         let among = |members: &mut dyn Iterator<Item = &'a Member>| {
             assign(members, settings.ordinals, settings.all())
         };
-        let seen = among(&mut sight.members.values());
+        let members = among(&mut view.members.values());
         let with_me =
-            (!sight.members.contains_key(&me.id)).then(|| among(&mut sight.members.values().chain([me])));
-        Desired { seen, with_me }
+            (!view.members.contains_key(&me.id)).then(|| among(&mut view.members.values().chain([me])));
+        DesiredOwners { members, with_me }
     }
 
-    fn to_take(&self, me: &Member, partition: PartitionId) -> bool {
-        self.seen.get(&partition) == Some(&&me.id)
+    fn should_acquire(&self, me: &Member, partition: PartitionId) -> bool {
+        self.members.get(&partition) == Some(&&me.id)
     }
 
-    fn to_keep(&self, me: &Member, partition: PartitionId) -> bool {
-        self.with_me.as_ref().unwrap_or(&self.seen).get(&partition) == Some(&&me.id)
+    fn should_keep(&self, me: &Member, partition: PartitionId) -> bool {
+        self.with_me.as_ref().unwrap_or(&self.members).get(&partition) == Some(&&me.id)
     }
 }
 
-enum Verdict {
-    /// All is as it should be, or none of our concern.
-    Leave,
-    Do(Action),
-    LookAgain(Instant),
-    Wait(Wait, Instant),
+enum PartitionDecision {
+    /// Nothing to do for this instance.
+    Keep,
+    Do(RebalanceAction),
+    Recheck(Instant),
+    Wait(HandoverWait, Instant),
 }
 
-fn of_partition(
+fn for_partition(
     settings: &Settings,
-    outlook: &Outlook<'_>,
-    desired: &Desired<'_>,
+    observed: &Observation<'_>,
+    desired: &DesiredOwners<'_>,
     partition: PartitionId,
-) -> Verdict {
-    let held = outlook.held.get(&partition).copied();
-    let must_go = outlook.leaving || (outlook.sight.known && !outlook.sight.active);
-    match held {
-        Some(_) if must_go => Verdict::Do(Action::Release(partition)),
-        // Whoever is not heard sees the past: it neither gives away nor grabs by that.
-        _ if !outlook.sight.known || outlook.trust_from.is_none() => Verdict::Leave,
-        Some(_) if !desired.to_keep(outlook.me, partition) => Verdict::Do(Action::Release(partition)),
-        Some(epoch) => of_held(outlook, partition, epoch),
+) -> PartitionDecision {
+    let owned = observed.owned.get(&partition).copied();
+    let must_release = observed.leaving || (observed.view.known && !observed.view.active);
+    match owned {
+        Some(_) if must_release => PartitionDecision::Do(RebalanceAction::Release(partition)),
+        // Without acknowledged heartbeats the view may be stale: neither release nor acquire because of it.
+        _ if !observed.view.known || observed.trust_from.is_none() => PartitionDecision::Keep,
+        Some(_) if !desired.should_keep(observed.me, partition) => {
+            PartitionDecision::Do(RebalanceAction::Release(partition))
+        }
+        Some(epoch) => owned_partition(observed, partition, epoch),
         None => {
-            let wanted = !must_go && desired.to_take(outlook.me, partition);
-            of_missing(settings, outlook, partition, wanted)
+            let wanted = !must_release && desired.should_acquire(observed.me, partition);
+            unowned_partition(settings, observed, partition, wanted)
         }
     }
 }
 
-fn of_held(outlook: &Outlook<'_>, partition: PartitionId, epoch: Epoch) -> Verdict {
-    let Outlook { sight, me, .. } = outlook;
-    match sight.holdings.get(&partition) {
-        Some(noted) if noted.is_of(&me.id, epoch) => Verdict::Leave,
-        // Another has it since; the journal refuses what is done here, but does not say so while nothing is done.
-        Some(noted) if noted.epoch > epoch => Verdict::Do(Action::Release(partition)),
-        Some(_) | None => note(outlook, partition, Holding::new(Some(me.id.clone()), epoch)),
+fn owned_partition(observed: &Observation<'_>, partition: PartitionId, epoch: Epoch) -> PartitionDecision {
+    let Observation { view, me, .. } = observed;
+    match view.ownerships.get(&partition) {
+        Some(published) if published.is_of(&me.id, epoch) => PartitionDecision::Keep,
+        // Another instance has claimed it. The journal fences this one, but only when it appends, and it may be idle.
+        Some(published) if published.epoch > epoch => {
+            PartitionDecision::Do(RebalanceAction::Release(partition))
+        }
+        Some(_) | None => publish(observed, partition, Ownership::new(Some(me.id.clone()), epoch)),
     }
 }
 
-fn of_missing(settings: &Settings, outlook: &Outlook<'_>, partition: PartitionId, wanted: bool) -> Verdict {
-    let Outlook { sight, me, now, .. } = outlook;
-    let noted = sight.holdings.get(&partition);
-    let holder = noted.and_then(|noted| noted.holder.as_ref());
-    match (wanted, holder, noted) {
-        // Calls for it would be sent here in vain.
-        (false, Some(holder), Some(noted)) if *holder == me.id => {
-            note(outlook, partition, Holding::new(None, noted.epoch))
+fn unowned_partition(
+    settings: &Settings,
+    observed: &Observation<'_>,
+    partition: PartitionId,
+    wanted: bool,
+) -> PartitionDecision {
+    let Observation { view, me, now, .. } = observed;
+    let published = view.ownerships.get(&partition);
+    let owner = published.and_then(|published| published.owner.as_ref());
+    match (wanted, owner, published) {
+        // Otherwise requests for it would still be routed here.
+        (false, Some(owner), Some(published)) if *owner == me.id => {
+            publish(observed, partition, Ownership::new(None, published.epoch))
         }
-        (false, _, _) => Verdict::Leave,
-        (true, Some(holder), Some(noted)) if *holder != me.id => {
-            if !sight.members.contains_key(holder) {
-                return take(outlook, partition, outlook.trust_from);
+        (false, _, _) => PartitionDecision::Keep,
+        (true, Some(owner), Some(published)) if *owner != me.id => {
+            if !view.members.contains_key(owner) {
+                return acquire(observed, partition, observed.trust_from);
             }
-            let known = outlook.waiting.get(&partition).filter(|wait| wait.epoch == noted.epoch);
-            let wait = known.copied().unwrap_or(Wait { epoch: noted.epoch, since: *now });
-            match take(outlook, partition, Some(wait.since + settings.yield_within)) {
-                Verdict::LookAgain(at) => Verdict::Wait(wait, at),
-                verdict => verdict,
+            let known = observed.waiting.get(&partition).filter(|wait| wait.epoch == published.epoch);
+            let wait = known.copied().unwrap_or(HandoverWait { epoch: published.epoch, since: *now });
+            match acquire(observed, partition, Some(wait.since + settings.handover_timeout)) {
+                PartitionDecision::Recheck(at) => PartitionDecision::Wait(wait, at),
+                decision => decision,
             }
         }
-        (true, _, _) => take(outlook, partition, None),
+        (true, _, _) => acquire(observed, partition, None),
     }
 }
 
-fn take(outlook: &Outlook<'_>, partition: PartitionId, not_before: Option<Instant>) -> Verdict {
-    let start = not_before.max(outlook.paused.get(&partition).copied());
-    unless_early(outlook, start, Action::Take(partition))
+fn acquire(
+    observed: &Observation<'_>,
+    partition: PartitionId,
+    earliest: Option<Instant>,
+) -> PartitionDecision {
+    let start = earliest.max(observed.paused.get(&partition).copied());
+    unless_paused(observed, start, RebalanceAction::Acquire(partition))
 }
 
-fn note(outlook: &Outlook<'_>, partition: PartitionId, holding: Holding) -> Verdict {
-    let start = outlook.paused.get(&partition).copied();
-    unless_early(outlook, start, Action::Note(partition, holding))
+fn publish(observed: &Observation<'_>, partition: PartitionId, ownership: Ownership) -> PartitionDecision {
+    let start = observed.paused.get(&partition).copied();
+    unless_paused(observed, start, RebalanceAction::Publish(partition, ownership))
 }
 
-fn unless_early(outlook: &Outlook<'_>, start: Option<Instant>, action: Action) -> Verdict {
+fn unless_paused(
+    observed: &Observation<'_>,
+    start: Option<Instant>,
+    action: RebalanceAction,
+) -> PartitionDecision {
     match start {
-        Some(start) if start > outlook.now => Verdict::LookAgain(start),
-        Some(_) | None => Verdict::Do(action),
+        Some(start) if start > observed.now => PartitionDecision::Recheck(start),
+        Some(_) | None => PartitionDecision::Do(action),
     }
 }
 

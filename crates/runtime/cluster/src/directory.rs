@@ -1,80 +1,80 @@
-//! Where a partition is found at this moment, as far as anybody can tell.
+//! Where each partition runs at this moment, according to the register.
 
 use std::sync::Arc;
 
 use tokio::sync::watch;
 use types::PartitionId;
 
-use crate::{InstanceId, Member, Sight};
+use crate::{ClusterView, InstanceId, Member};
 
-/// Where a partition is.
+/// Where a partition runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Place {
-    Here,
-    There(Member),
-    /// Its holder is dead or unknown, and its next has not taken it yet.
-    Nowhere,
+pub enum PartitionLocation {
+    Local,
+    Remote(Member),
+    /// Its owner is dead or unknown, and no other instance has acquired it yet.
+    Unowned,
 }
 
-/// The others, as this instance sees them. Cheap to clone.
+/// Finds the owners of partitions and the other instances. Cheap to clone.
 #[derive(Clone)]
 pub struct Directory {
-    /// `None` for an instance that is alone and holds everything.
-    shared: Option<Shared>,
+    /// `None` for a single instance, which owns everything.
+    shared: Option<SharedView>,
 }
 
 #[derive(Clone)]
-struct Shared {
+struct SharedView {
     me: InstanceId,
-    sight: watch::Receiver<Arc<Sight>>,
+    view: watch::Receiver<Arc<ClusterView>>,
 }
 
 impl Directory {
-    /// For an instance that has no others.
+    /// For an instance outside any cluster.
     pub fn alone() -> Directory {
         Directory { shared: None }
     }
 
-    pub fn new(me: InstanceId, sight: watch::Receiver<Arc<Sight>>) -> Directory {
-        Directory { shared: Some(Shared { me, sight }) }
+    pub fn new(me: InstanceId, view: watch::Receiver<Arc<ClusterView>>) -> Directory {
+        Directory { shared: Some(SharedView { me, view }) }
     }
 
-    /// Whether there may be others.
+    /// Whether this instance is outside any cluster.
     pub fn is_alone(&self) -> bool {
         self.shared.is_none()
     }
 
-    /// This instance, when it is not alone.
+    /// This instance, if it is a member of a cluster.
     pub fn me(&self) -> Option<&InstanceId> {
         self.shared.as_ref().map(|shared| &shared.me)
     }
 
-    /// All that is seen, when this instance is not alone.
-    pub fn sight(&self) -> Option<Arc<Sight>> {
-        self.shared.as_ref().map(|shared| shared.sight.borrow().clone())
+    /// The latest view of the cluster, if this instance is a member of one.
+    pub fn view(&self) -> Option<Arc<ClusterView>> {
+        self.shared.as_ref().map(|shared| shared.view.borrow().clone())
     }
 
-    pub fn place_of(&self, partition: PartitionId) -> Place {
-        let Some(Shared { me, sight }) = &self.shared else { return Place::Here };
-        let sight = sight.borrow();
-        let holder = sight.holdings.get(&partition).and_then(|holding| holding.holder.as_ref());
-        match holder.and_then(|holder| sight.members.get(holder)) {
-            Some(member) if member.id == *me => Place::Here,
-            Some(member) => Place::There(member.clone()),
-            None => Place::Nowhere,
+    pub fn location_of(&self, partition: PartitionId) -> PartitionLocation {
+        let Some(SharedView { me, view }) = &self.shared else { return PartitionLocation::Local };
+        let view = view.borrow();
+        let owner = view.ownerships.get(&partition).and_then(|ownership| ownership.owner.as_ref());
+        match owner.and_then(|owner| view.members.get(owner)) {
+            Some(member) if member.id == *me => PartitionLocation::Local,
+            Some(member) => PartitionLocation::Remote(member.clone()),
+            None => PartitionLocation::Unowned,
         }
     }
 
-    /// All other instances that live.
+    /// All other instances that are alive.
     pub fn others(&self) -> Vec<Member> {
-        let Some(Shared { me, sight }) = &self.shared else { return Vec::new() };
-        sight.borrow().members.values().filter(|member| member.id != *me).cloned().collect()
+        let Some(SharedView { me, view }) = &self.shared else { return Vec::new() };
+        view.borrow().members.values().filter(|member| member.id != *me).cloned().collect()
     }
 
-    /// Waits until something has changed, or for ever.
+    /// Waits until the view changes; for ever if it cannot.
     pub async fn changed(&mut self) {
         if let Some(shared) = &mut self.shared
-            && shared.sight.changed().await.is_ok()
+            && shared.view.changed().await.is_ok()
         {
             return;
         }

@@ -1,27 +1,32 @@
-//! Which instance owns which partition: who lives, who should own what, and how partitions change hands.
+//! Which instance owns which partition.
 //!
-//! Nothing here is authority. The journal refuses whoever was overtaken; this only makes sure that somebody tries.
+//! Every instance sends heartbeats to a shared register ([`Register`]), computes the desired owners of all partitions from
+//! the members that are alive ([`assign`]), and acquires or releases partitions until what it owns is what it should own
+//! ([`Membership`]). There is no leader: all instances compute the same assignment from the same members.
+//!
+//! Nothing here guarantees exclusive ownership. The journal does: acquiring a partition raises its epoch, and the journal
+//! refuses appends under an older one. This crate only makes sure that every partition is acquired by somebody, soon.
 
 mod assignment;
+mod backoffs;
 mod decide;
 mod directory;
-mod hands;
-mod holder;
-mod keeper;
+mod heartbeat;
 mod member;
+mod membership;
 mod metrics;
-mod pauses;
-mod pulse;
+mod owner;
+mod rebalancer;
 mod register;
 mod settings;
 mod versions;
 
 pub use assignment::{Owners, assign};
-pub use decide::{Action, Decision, Outlook, Wait, decide};
-pub use directory::{Directory, Place};
-pub use holder::Holder;
-pub use keeper::Keeper;
+pub use decide::{Decision, HandoverWait, Observation, RebalanceAction, decide};
+pub use directory::{Directory, PartitionLocation};
 pub use member::{InstanceId, Member, Roles};
-pub use metrics::Metrics;
-pub use register::{High, Holding, Register, RegisterError, Sight};
-pub use settings::{LIFETIME, Settings};
+pub use membership::Membership;
+pub use metrics::ClusterMetrics;
+pub use owner::PartitionOwner;
+pub use register::{ClusterView, DurableEnd, Ownership, Register, RegisterError};
+pub use settings::{MEMBER_TTL, Settings};

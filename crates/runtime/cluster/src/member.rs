@@ -1,10 +1,10 @@
-//! An instance as the others know it.
+//! An instance as the other instances know it.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// The name of one life of an instance: a process that starts again is another one.
+/// Identifies one process: a restarted instance has a new id.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct InstanceId(pub String);
 
@@ -14,16 +14,16 @@ impl fmt::Display for InstanceId {
     }
 }
 
-/// An instance that lives.
+/// An instance that is alive.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Member {
     pub id: InstanceId,
-    /// Where its API is reached by the others, like `http://10.0.0.5:7070`.
+    /// Where the other instances reach its API, like `http://10.0.0.5:7070`.
     pub address: String,
     pub roles: Roles,
-    /// Its fixed place among the instances, when assignment goes by ordinals.
+    /// Its fixed number among the instances, if assignment goes by ordinals.
     pub ordinal: Option<u32>,
-    /// The version of its program; older ones do not tell it.
+    /// Its version; older versions do not report it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
 }

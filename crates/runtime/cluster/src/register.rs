@@ -1,4 +1,4 @@
-//! The register: where instances say that they live and what they hold. NATS in the product, a model in the simulator.
+//! The register of a cluster: heartbeats of instances and owners of partitions. NATS in the product, a model in tests.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -9,62 +9,66 @@ use types::{Epoch, PartitionId};
 
 use crate::{InstanceId, Member};
 
-/// Who says that it holds a partition. A hint, never authority.
+/// Who claims to own a partition. A hint for routing and rebalancing; only the journal decides who may append.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Holding {
-    /// Nobody, when the last holder has let go.
-    pub holder: Option<InstanceId>,
+pub struct Ownership {
+    /// `None` after the last owner has released the partition.
+    #[serde(rename = "holder")]
+    pub owner: Option<InstanceId>,
     pub epoch: Epoch,
-    /// How far the events are known to be durable. Notes of older versions do not say.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub high: Option<High>,
+    /// The end of the events that are known to be durable. Older versions do not publish it.
+    #[serde(rename = "high", default, skip_serializing_if = "Option::is_none")]
+    pub durable_end: Option<DurableEnd>,
 }
 
-impl Holding {
-    pub fn new(holder: Option<InstanceId>, epoch: Epoch) -> Holding {
-        Holding { holder, epoch, high: None }
+impl Ownership {
+    pub fn new(owner: Option<InstanceId>, epoch: Epoch) -> Ownership {
+        Ownership { owner, epoch, durable_end: None }
     }
 
-    /// Whether this one holds it, under this epoch.
-    pub fn is_of(&self, holder: &InstanceId, epoch: Epoch) -> bool {
-        self.holder.as_ref() == Some(holder) && self.epoch == epoch
+    /// Whether this instance owns it, under this epoch.
+    pub fn is_of(&self, owner: &InstanceId, epoch: Epoch) -> bool {
+        self.owner.as_ref() == Some(owner) && self.epoch == epoch
     }
 
-    /// This note in the place of another: how far the events were durable stays noted, whoever knows less.
-    pub fn in_place_of(self, noted: Option<&Holding>) -> Holding {
-        Holding { high: self.high.max(noted.and_then(|noted| noted.high)), ..self }
+    /// This entry as the successor of another one: the known durable end never moves back.
+    pub fn replacing(self, published: Option<&Ownership>) -> Ownership {
+        Ownership {
+            durable_end: self.durable_end.max(published.and_then(|published| published.durable_end)),
+            ..self
+        }
     }
 }
 
-/// How far the events of a partition were durable when it was noted. Whoever finds less has events that were lost.
+/// The end of the durable events of a partition when it was published. An instance whose events end earlier has lost some.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct High {
-    /// The region's epoch in which they were claimed, 0 without regions. In another epoch they may end earlier: a
-    /// region that was changed by force goes on with what it has.
+pub struct DurableEnd {
+    /// The region's epoch in which the partition was claimed, 0 without regions. In a later epoch its events may end
+    /// earlier: after a forced switch the new region continues from what was replicated to it.
     pub region: u64,
-    /// The last message that was acknowledged, by its place in the stream.
+    /// The stream sequence of the last message that was acknowledged.
     pub last: u64,
 }
 
-impl High {
-    /// Where events must not end before, when they are claimed in this epoch of the region; 0 when nobody knows.
-    pub fn floor(noted: Option<High>, region: u64) -> u64 {
-        noted.filter(|noted| noted.region == region).map_or(0, |noted| noted.last)
+impl DurableEnd {
+    /// The sequence that events must reach to be claimed in this epoch of the region; 0 if none is known.
+    pub fn floor(published: Option<DurableEnd>, region: u64) -> u64 {
+        published.filter(|published| published.region == region).map_or(0, |published| published.last)
     }
 }
 
-/// What an instance sees of the others.
+/// The cluster as one instance sees it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Sight {
-    /// False until the register was read once: nothing is decided before.
+pub struct ClusterView {
+    /// False until the register was read once. Until then nothing is decided.
     pub known: bool,
     pub members: BTreeMap<InstanceId, Member>,
-    pub holdings: BTreeMap<PartitionId, Holding>,
-    /// Whether this region runs anything at all; a standby's instances hold nothing.
+    pub ownerships: BTreeMap<PartitionId, Ownership>,
+    /// Whether this region is active; the instances of a standby own nothing.
     pub active: bool,
 }
 
-/// The register could not be reached, or refused.
+/// The register could not be reached, or refused a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RegisterError(pub String);
 
@@ -76,23 +80,23 @@ impl std::fmt::Display for RegisterError {
 
 impl std::error::Error for RegisterError {}
 
-/// A register that all instances share.
+/// The register that all instances of an installation share.
 pub trait Register: Send + Sync + 'static {
-    /// Says that this instance lives for the next while.
-    fn beat(&self, member: &Member) -> impl Future<Output = Result<(), RegisterError>> + Send;
+    /// Reports that this instance is alive; the report expires after [`MEMBER_TTL`](crate::MEMBER_TTL).
+    fn heartbeat(&self, member: &Member) -> impl Future<Output = Result<(), RegisterError>> + Send;
 
-    /// Says that this instance is gone, at once.
-    fn leave(&self, id: &InstanceId) -> impl Future<Output = Result<(), RegisterError>> + Send;
+    /// Removes this instance from the members at once.
+    fn deregister(&self, id: &InstanceId) -> impl Future<Output = Result<(), RegisterError>> + Send;
 
-    /// Notes who holds a partition. A note of a lower epoch than the one that is there changes nothing.
-    fn note(
+    /// Publishes the owner of a partition. Has no effect if a higher epoch is already published.
+    fn publish(
         &self,
         partition: PartitionId,
-        holding: Holding,
+        ownership: Ownership,
     ) -> impl Future<Output = Result<(), RegisterError>> + Send;
 
-    /// Follows what there is to be seen.
-    fn watch(&self) -> watch::Receiver<Arc<Sight>>;
+    /// The view of the cluster, updated as the register changes.
+    fn watch(&self) -> watch::Receiver<Arc<ClusterView>>;
 }
 
 #[cfg(test)]
@@ -101,9 +105,9 @@ mod tests {
 
     #[test]
     fn what_another_region_had_is_not_expected_of_this_one() {
-        let noted = Some(High { region: 1, last: 90 });
-        assert_eq!(High::floor(noted, 1), 90);
-        assert_eq!(High::floor(noted, 2), 0, "changed by force, events may end earlier for good");
-        assert_eq!(High::floor(None, 1), 0, "an older version has noted nothing");
+        let published = Some(DurableEnd { region: 1, last: 90 });
+        assert_eq!(DurableEnd::floor(published, 1), 90);
+        assert_eq!(DurableEnd::floor(published, 2), 0, "after a forced switch, events may end earlier");
+        assert_eq!(DurableEnd::floor(None, 1), 0, "an older version published nothing");
     }
 }

@@ -1,37 +1,37 @@
-//! How patient instances are with each other.
+//! The intervals and timeouts of a cluster.
 
 use std::time::Duration;
 
 use types::PartitionId;
 
-/// An instance that says nothing for so long is dead. Whoever keeps the register counts it, by their clocks.
-pub const LIFETIME: Duration = Duration::from_secs(6);
+/// An instance without a heartbeat for so long is dead. The register measures it by its own clock.
+pub const MEMBER_TTL: Duration = Duration::from_secs(6);
 
-/// How partitions are kept. All instances of an installation must be given the same.
+/// All instances of an installation must run with the same settings.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settings {
-    /// How many partitions hold runs; the control partition is kept beside them.
+    /// How many partitions have runs; the control partition comes on top.
     pub partitions: u16,
-    /// How many places instances have, when assignment goes by ordinals.
+    /// The number of fixed ordinals, if assignment goes by ordinals.
     pub ordinals: Option<u32>,
-    /// From one sign of life to the next.
-    pub beat_every: Duration,
-    /// How long a sign of life may take before it counts as lost.
-    pub beat_within: Duration,
-    /// Without a sign of life for so long, no calls are started.
-    pub quiet_after: Duration,
-    /// How long the others believe in an instance that says nothing.
-    pub lifetime: Duration,
-    /// How long a holder that lives gets to let go.
-    pub yield_within: Duration,
-    /// How long calls under way get to end when a partition is let go. Less than `yield_within`, or a partition is
-    /// taken from under them.
-    pub patience: Duration,
-    /// How many partitions are taken side by side.
-    pub takes_at_once: usize,
-    /// The pause after a take that failed; it doubles with each.
-    pub pause_first: Duration,
-    pub pause_max: Duration,
+    pub heartbeat_interval: Duration,
+    /// A heartbeat that is not acknowledged within this time counts as missed.
+    pub heartbeat_timeout: Duration,
+    /// An instance that had no heartbeat acknowledged for so long starts no calls. Less than `member_ttl`, so that it is
+    /// silent before the others acquire its partitions.
+    pub silent_after: Duration,
+    /// How long the others consider an instance alive after its last heartbeat.
+    pub member_ttl: Duration,
+    /// How long an owner that is alive gets to release a partition before its new owner claims it anyway.
+    pub handover_timeout: Duration,
+    /// How long calls in flight get to end when a partition is released. Less than `handover_timeout`, or the new owner
+    /// claims the partition while they still run.
+    pub drain_timeout: Duration,
+    /// How many partitions are acquired concurrently.
+    pub acquires_max: usize,
+    /// The backoff after a failed acquisition; it doubles with each failure.
+    pub backoff_first: Duration,
+    pub backoff_max: Duration,
 }
 
 impl Settings {
@@ -39,19 +39,19 @@ impl Settings {
         Settings {
             partitions,
             ordinals: None,
-            beat_every: Duration::from_secs(2),
-            beat_within: Duration::from_secs(1),
-            quiet_after: Duration::from_secs(4),
-            lifetime: LIFETIME,
-            yield_within: Duration::from_secs(20),
-            patience: Duration::from_secs(10),
-            takes_at_once: 4,
-            pause_first: Duration::from_secs(1),
-            pause_max: Duration::from_secs(30),
+            heartbeat_interval: Duration::from_secs(2),
+            heartbeat_timeout: Duration::from_secs(1),
+            silent_after: Duration::from_secs(4),
+            member_ttl: MEMBER_TTL,
+            handover_timeout: Duration::from_secs(20),
+            drain_timeout: Duration::from_secs(10),
+            acquires_max: 4,
+            backoff_first: Duration::from_secs(1),
+            backoff_max: Duration::from_secs(30),
         }
     }
 
-    /// Every partition, control first: the others need what it knows.
+    /// Every partition, control first: the others need its workflows.
     pub fn all(&self) -> impl Iterator<Item = PartitionId> + use<> {
         std::iter::once(PartitionId::CONTROL).chain((0..self.partitions).map(PartitionId))
     }

@@ -1,22 +1,22 @@
-//! Whether instances of several versions live side by side: an older one stops what a newer one has written.
+//! Notices a cluster of mixed versions: an older instance stops at records that a newer one has written.
 
 use std::collections::BTreeSet;
 
-use crate::Sight;
+use crate::ClusterView;
 
-/// What instances say that do not tell their version.
-const UNTOLD: &str = "older";
+/// Stands for instances that do not report their version.
+const UNREPORTED: &str = "older";
 
 /// The versions that were seen last.
 #[derive(Debug, Default)]
 pub(crate) struct Versions(BTreeSet<String>);
 
 impl Versions {
-    /// All that live, once, when they have become several.
-    pub(crate) fn mixed(&mut self, sight: &Sight) -> Option<String> {
-        let told =
-            sight.members.values().map(|member| member.version.as_deref().unwrap_or(UNTOLD).to_owned());
-        let seen: BTreeSet<String> = told.collect();
+    /// All versions, once, when there are several for the first time.
+    pub(crate) fn mixed(&mut self, view: &ClusterView) -> Option<String> {
+        let reported =
+            view.members.values().map(|member| member.version.as_deref().unwrap_or(UNREPORTED).to_owned());
+        let seen: BTreeSet<String> = reported.collect();
         if seen == self.0 {
             return None;
         }
@@ -31,26 +31,26 @@ mod tests {
     use super::*;
     use crate::{InstanceId, Member, Roles};
 
-    fn sight(versions: &[Option<&str>]) -> Sight {
-        let mut sight = Sight::default();
+    fn view(versions: &[Option<&str>]) -> ClusterView {
+        let mut view = ClusterView::default();
         for (number, version) in versions.iter().enumerate() {
             let id = InstanceId(format!("i-{number}"));
             let version = version.map(str::to_owned);
             let member =
                 Member { id: id.clone(), address: String::new(), roles: Roles::ALL, ordinal: None, version };
-            sight.members.insert(id, member);
+            view.members.insert(id, member);
         }
-        sight
+        view
     }
 
     #[test]
-    fn several_versions_are_told_once_for_as_long_as_they_live() {
+    fn several_versions_are_reported_once_for_as_long_as_they_live() {
         let mut versions = Versions::default();
-        assert_eq!(versions.mixed(&sight(&[Some("1.0"), Some("1.0")])), None);
-        let both = sight(&[Some("1.0"), Some("1.1"), None]);
+        assert_eq!(versions.mixed(&view(&[Some("1.0"), Some("1.0")])), None);
+        let both = view(&[Some("1.0"), Some("1.1"), None]);
         assert_eq!(versions.mixed(&both).as_deref(), Some("1.0, 1.1, older"));
         assert_eq!(versions.mixed(&both), None);
-        assert_eq!(versions.mixed(&sight(&[Some("1.1")])), None);
+        assert_eq!(versions.mixed(&view(&[Some("1.1")])), None);
         assert!(versions.mixed(&both).is_some());
     }
 }

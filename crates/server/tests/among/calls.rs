@@ -292,6 +292,6 @@ async fn an_instance_is_ready_while_it_is_heard_whatever_it_can_take() {
     instance.engine.hold_calls(false);
     world.get(0, "/readyz").await.expect(200);
 
-    world.change(|sight| drop(sight.members.remove(&instance.id)));
+    world.change(|view| drop(view.members.remove(&instance.id)));
     assert_eq!(world.get(0, "/readyz").await.expect(503).json()["reason"], "unheard", "it has just started");
 }

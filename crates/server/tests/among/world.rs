@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use brokers::{Anywhere, Brokers};
 use bytes::Bytes;
-use cluster::{Directory, Holding, InstanceId, Member, Roles, Sight};
+use cluster::{ClusterView, Directory, InstanceId, Member, Ownership, Roles};
 use engine::jobs::JobReader;
 use engine::{Control, Effects, Engine, Order, Subject};
 use host::Clock;
@@ -110,7 +110,7 @@ pub struct Instance {
 
 pub struct World {
     pub instances: Vec<Instance>,
-    sight: watch::Sender<Arc<Sight>>,
+    view: watch::Sender<Arc<ClusterView>>,
     well: Arc<AtomicBool>,
 }
 
@@ -133,14 +133,15 @@ impl World {
     pub async fn with_roles(roles: [Roles; 3]) -> World {
         let _ = tracing_subscriber::fmt().with_env_filter("warn").with_test_writer().try_init();
         let journal = Arc::new(MemoryJournal::new());
-        let (sight, seen) = watch::channel(Arc::new(Sight { known: true, active: true, ..Sight::default() }));
+        let (view, seen) =
+            watch::channel(Arc::new(ClusterView { known: true, active: true, ..ClusterView::default() }));
         let (mut instances, well) = (Vec::new(), Arc::new(AtomicBool::new(false)));
         for (number, roles) in roles.into_iter().enumerate() {
             instances.push(Instance::start(number, roles, &journal, seen.clone(), well.clone()).await);
         }
-        let world = World { instances, sight, well };
+        let world = World { instances, view, well };
         for instance in &world.instances {
-            world.change(|sight| drop(sight.members.insert(instance.id.clone(), instance.member())));
+            world.change(|view| drop(view.members.insert(instance.id.clone(), instance.member())));
         }
         world.take_control(1).await;
         for source in WORKFLOWS {
@@ -173,11 +174,11 @@ impl World {
 
     fn note(&self, at: usize, partition: PartitionId, epoch: Epoch) {
         let holder = Some(self.instances[at].id.clone());
-        self.change(|sight| drop(sight.holdings.insert(partition, Holding::new(holder, epoch))));
+        self.change(|view| drop(view.ownerships.insert(partition, Ownership::new(holder, epoch))));
     }
 
-    pub fn change(&self, change: impl FnOnce(&mut Sight)) {
-        self.sight.send_modify(|sight| change(Arc::make_mut(sight)));
+    pub fn change(&self, change: impl FnOnce(&mut ClusterView)) {
+        self.view.send_modify(|view| change(Arc::make_mut(view)));
     }
 
     /// Lets every instance take messages.
@@ -226,7 +227,7 @@ impl Instance {
         number: usize,
         roles: Roles,
         journal: &Arc<MemoryJournal>,
-        sight: watch::Receiver<Arc<Sight>>,
+        cluster_view: watch::Receiver<Arc<ClusterView>>,
         well: Arc<AtomicBool>,
     ) -> Instance {
         let id = InstanceId(format!("instance-{number}"));
@@ -258,7 +259,7 @@ impl Instance {
             ingest::Metrics::register(&mut metrics),
         ));
         let secret = PeerSecret::new(&Secret::new(SECRET.to_owned())).unwrap();
-        let directory_of_others = Directory::new(id.clone(), sight);
+        let directory_of_others = Directory::new(id.clone(), cluster_view);
         let neighbours = Neighbours::over_http(directory_of_others, secret, roles);
         let others = neighbours.others(PARTITIONS).unwrap();
         let api = Api::new(Parts {

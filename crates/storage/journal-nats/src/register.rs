@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_nats::jetstream::Context;
-use cluster::{Holding, InstanceId, LIFETIME, Member, Register, RegisterError, Sight};
+use cluster::{ClusterView, InstanceId, MEMBER_TTL, Member, Ownership, Register, RegisterError};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio::time::sleep;
@@ -29,7 +29,7 @@ const NOTE_PAUSE: Duration = Duration::from_millis(20);
 pub struct NatsRegister {
     instances: Bucket,
     partitions: Bucket,
-    sight: watch::Receiver<Arc<Sight>>,
+    view: watch::Receiver<Arc<ClusterView>>,
     follower: JoinHandle<()>,
 }
 
@@ -41,15 +41,15 @@ impl NatsRegister {
         replicas: usize,
         active: watch::Receiver<bool>,
     ) -> Result<NatsRegister, OpenError> {
-        let lives = Some((LIFETIME, MARKERS_KEPT));
+        let lives = Some((MEMBER_TTL, MARKERS_KEPT));
         let instances =
             Bucket::open(&jetstream, names::instance_bucket(installation), replicas, lives).await?;
         let partitions =
             Bucket::open(&jetstream, names::partition_bucket(installation), replicas, None).await?;
-        let (sender, sight) = watch::channel(Arc::default());
-        let follower = Follower::new(instances.clone(), partitions.clone(), active, sender, LIFETIME);
+        let (sender, view) = watch::channel(Arc::default());
+        let follower = Follower::new(instances.clone(), partitions.clone(), active, sender, MEMBER_TTL);
         let follower = host::spawn("register follower", follower.run());
-        Ok(NatsRegister { instances, partitions, sight, follower })
+        Ok(NatsRegister { instances, partitions, view, follower })
     }
 }
 
@@ -60,21 +60,21 @@ impl Drop for NatsRegister {
 }
 
 impl Register for NatsRegister {
-    async fn beat(&self, member: &Member) -> Result<(), RegisterError> {
+    async fn heartbeat(&self, member: &Member) -> Result<(), RegisterError> {
         let value = encode(member)?;
         self.instances.put(key_of(&member.id)?, value).await
     }
 
-    async fn leave(&self, id: &InstanceId) -> Result<(), RegisterError> {
+    async fn deregister(&self, id: &InstanceId) -> Result<(), RegisterError> {
         self.instances.delete(key_of(id)?).await
     }
 
-    async fn note(&self, partition: PartitionId, holding: Holding) -> Result<(), RegisterError> {
+    async fn publish(&self, partition: PartitionId, ownership: Ownership) -> Result<(), RegisterError> {
         let key = names::number(partition);
         let mut last = RegisterError(format!("who holds partition {partition} changes all the time"));
         for attempt in 1..=NOTE_TRIES {
-            let (revision, noted) = self.partitions.last::<Holding>(&key).await?;
-            let next = holding.clone().in_place_of(noted.as_ref());
+            let (revision, noted) = self.partitions.last::<Ownership>(&key).await?;
+            let next = ownership.clone().replacing(noted.as_ref());
             if noted.is_some_and(|noted| noted.epoch > next.epoch || noted == next) {
                 return Ok(());
             }
@@ -88,8 +88,8 @@ impl Register for NatsRegister {
         Err(last)
     }
 
-    fn watch(&self) -> watch::Receiver<Arc<Sight>> {
-        self.sight.clone()
+    fn watch(&self) -> watch::Receiver<Arc<ClusterView>> {
+        self.view.clone()
     }
 }
 

@@ -1,4 +1,4 @@
-//! One instance: the shipped journal, engine and keeper, put together as the server does, over the model.
+//! One instance: the shipped journal, engine and membership, put together as the server does, over the model.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use cluster::{High, Holder, InstanceId, Keeper, Member, Roles};
+use cluster::{DurableEnd, InstanceId, Member, Membership, PartitionOwner, Roles};
 use engine::jobs::JobReader;
 use engine::{Catalogs, Engine};
 use journal_nats::{Installation, NatsJournal};
@@ -33,7 +33,7 @@ pub struct Instance {
     pub journal: Arc<Own>,
     pub view: View,
     pub jobs: JobReader,
-    keeper: tokio::sync::Mutex<Option<Keeper>>,
+    membership: tokio::sync::Mutex<Option<Membership>>,
 }
 
 impl Instance {
@@ -77,34 +77,34 @@ impl Instance {
         };
         let known = tokio::sync::Mutex::new(known);
         let (control, own) = (AtomicBool::new(false), journal.clone());
-        let holder = Arc::new(Hold {
+        let owner = Arc::new(Hold {
             engine: engine.clone(),
             control,
             journal: own,
             known,
             taken_in: Mutex::default(),
         });
-        let keeper = Keeper::start(
+        let membership = Membership::start(
             Arc::new(Desk::new(sim.clone(), life, region)),
-            holder,
+            owner,
             member,
             cluster::Settings::new(partitions),
-            cluster::Metrics::register(&mut Registry::default()),
+            cluster::ClusterMetrics::register(&mut Registry::default()),
         );
         let jobs = JobReader::new(view.clone(), partitions);
-        let keeper = tokio::sync::Mutex::new(Some(keeper));
-        Ok(Instance { life, region, engine, journal, view, jobs, keeper })
+        let membership = tokio::sync::Mutex::new(Some(membership));
+        Ok(Instance { life, region, engine, journal, view, jobs, membership })
     }
 
     /// Lets go of everything and leaves.
     pub async fn leave(&self) {
-        if let Some(keeper) = self.keeper.lock().await.take() {
-            keeper.stop().await;
+        if let Some(membership) = self.membership.lock().await.take() {
+            membership.stop().await;
         }
     }
 }
 
-/// The engine, as the keeper holds it. The control partition is not simulated: whoever takes it has it.
+/// The engine, as the membership holds it. The control partition is not simulated: whoever takes it has it.
 struct Hold {
     engine: Engine,
     control: AtomicBool,
@@ -128,15 +128,19 @@ impl Hold {
     }
 }
 
-impl Holder for Hold {
-    async fn take(&self, partition: PartitionId, high: Option<High>) -> Result<Epoch, String> {
+impl PartitionOwner for Hold {
+    async fn acquire(
+        &self,
+        partition: PartitionId,
+        durable_end: Option<DurableEnd>,
+    ) -> Result<Epoch, String> {
         if partition == PartitionId::CONTROL {
             self.control.store(true, Ordering::Relaxed);
             return Ok(Epoch(1));
         }
         let region = self.look_anew().await?;
-        self.journal.inner.expect(partition, High::floor(high, region));
-        self.taken_in.lock().expect("nobody panics while holding it").insert(partition, region);
+        self.journal.inner.expect(partition, DurableEnd::floor(durable_end, region));
+        self.taken_in.lock().expect("nobody panics while ownership it").insert(partition, region);
         self.engine.take(partition).await.map_err(|error| error.to_string())
     }
 
@@ -148,7 +152,7 @@ impl Holder for Hold {
         }
     }
 
-    fn held(&self) -> BTreeMap<PartitionId, Epoch> {
+    fn owned(&self) -> BTreeMap<PartitionId, Epoch> {
         let mut held = self.engine.held();
         if self.control.load(Ordering::Relaxed) {
             held.insert(PartitionId::CONTROL, Epoch(1));
@@ -156,16 +160,16 @@ impl Holder for Hold {
         held
     }
 
-    fn high(&self, partition: PartitionId) -> Option<High> {
-        let region = *self.taken_in.lock().expect("nobody panics while holding it").get(&partition)?;
-        self.journal.inner.acknowledged(partition).map(|last| High { region, last })
+    fn durable_end(&self, partition: PartitionId) -> Option<DurableEnd> {
+        let region = *self.taken_in.lock().expect("nobody panics while ownership it").get(&partition)?;
+        self.journal.inner.acknowledged(partition).map(|last| DurableEnd { region, last })
     }
 
     fn lost(&self) -> watch::Receiver<u64> {
         self.engine.lost()
     }
 
-    fn hold_calls(&self, hold: bool) {
-        self.engine.hold_calls(hold);
+    fn pause_calls(&self, paused: bool) {
+        self.engine.hold_calls(paused);
     }
 }

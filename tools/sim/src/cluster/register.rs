@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use cluster::{Holding, InstanceId, Member, Register, RegisterError, Sight};
+use cluster::{ClusterView, InstanceId, Member, Ownership, Register, RegisterError};
 use journal_nats::regions::Role;
 use tokio::sync::watch;
 use types::PartitionId;
@@ -22,16 +22,16 @@ const PATIENCE_MS: u64 = 2000;
 #[derive(Default)]
 pub struct Rolls {
     members: BTreeMap<InstanceId, (Member, u64)>,
-    holdings: BTreeMap<PartitionId, Holding>,
+    ownerships: BTreeMap<PartitionId, Ownership>,
 }
 
 impl Region {
-    fn sight(&self, now: u64) -> Sight {
+    fn view(&self, now: u64) -> ClusterView {
         let living = self.rolls.members.iter().filter(|(_, (_, until))| *until > now);
-        Sight {
+        ClusterView {
             known: true,
             members: living.map(|(id, (member, _))| (id.clone(), member.clone())).collect(),
-            holdings: self.rolls.holdings.clone(),
+            ownerships: self.rolls.ownerships.clone(),
             active: self.standing.role == Role::Active,
         }
     }
@@ -42,14 +42,14 @@ pub struct Desk {
     sim: Arc<Sim>,
     life: u32,
     region: usize,
-    sight: watch::Receiver<Arc<Sight>>,
+    view: watch::Receiver<Arc<ClusterView>>,
 }
 
 impl Desk {
     pub fn new(sim: Arc<Sim>, life: u32, region: usize) -> Desk {
-        let (tx, sight) = watch::channel(Arc::default());
+        let (tx, view) = watch::channel(Arc::default());
         tokio::spawn(look(sim.clone(), life, region, tx));
-        Desk { sim, life, region, sight }
+        Desk { sim, life, region, view }
     }
 
     async fn ask(
@@ -76,7 +76,7 @@ impl Desk {
 }
 
 /// Looks at the register now and then.
-async fn look(sim: Arc<Sim>, life: u32, region: usize, tx: watch::Sender<Arc<Sight>>) {
+async fn look(sim: Arc<Sim>, life: u32, region: usize, tx: watch::Sender<Arc<ClusterView>>) {
     loop {
         let nap_ms = {
             let mut world = sim.world();
@@ -86,16 +86,16 @@ async fn look(sim: Arc<Sim>, life: u32, region: usize, tx: watch::Sender<Arc<Sig
         tokio::time::sleep(Duration::from_millis(nap_ms)).await;
         sim.gate(life).await;
         let now = sim.now();
-        let sight = {
+        let view = {
             let world = sim.world();
             let reached = world.lives[&life].cut_until <= now && !world.regions[region].lost;
-            reached.then(|| world.regions[region].sight(now))
+            reached.then(|| world.regions[region].view(now))
         };
-        if let Some(sight) = sight {
+        if let Some(view) = view {
             tx.send_if_modified(|known| {
-                let changed = **known != sight;
+                let changed = **known != view;
                 if changed {
-                    *known = Arc::new(sight);
+                    *known = Arc::new(view);
                 }
                 changed
             });
@@ -107,7 +107,7 @@ async fn look(sim: Arc<Sim>, life: u32, region: usize, tx: watch::Sender<Arc<Sig
 }
 
 impl Register for Desk {
-    async fn beat(&self, member: &Member) -> Result<(), RegisterError> {
+    async fn heartbeat(&self, member: &Member) -> Result<(), RegisterError> {
         let lost = {
             let mut world = self.sim.world();
             let rate = u64::from(world.weather().beat_lost);
@@ -127,7 +127,7 @@ impl Register for Desk {
         .await
     }
 
-    async fn leave(&self, id: &InstanceId) -> Result<(), RegisterError> {
+    async fn deregister(&self, id: &InstanceId) -> Result<(), RegisterError> {
         self.ask(
             |rolls, _| {
                 rolls.members.remove(id);
@@ -137,13 +137,13 @@ impl Register for Desk {
         .await
     }
 
-    async fn note(&self, partition: PartitionId, holding: Holding) -> Result<(), RegisterError> {
+    async fn publish(&self, partition: PartitionId, ownership: Ownership) -> Result<(), RegisterError> {
         self.ask(
             move |rolls, _| {
-                let known = rolls.holdings.get(&partition);
-                if known.is_none_or(|known| known.epoch <= holding.epoch) {
-                    let noted = holding.in_place_of(known);
-                    rolls.holdings.insert(partition, noted);
+                let known = rolls.ownerships.get(&partition);
+                if known.is_none_or(|known| known.epoch <= ownership.epoch) {
+                    let noted = ownership.replacing(known);
+                    rolls.ownerships.insert(partition, noted);
                 }
             },
             false,
@@ -151,7 +151,7 @@ impl Register for Desk {
         .await
     }
 
-    fn watch(&self) -> watch::Receiver<Arc<Sight>> {
-        self.sight.clone()
+    fn watch(&self) -> watch::Receiver<Arc<ClusterView>> {
+        self.view.clone()
     }
 }

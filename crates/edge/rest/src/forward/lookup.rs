@@ -1,7 +1,7 @@
 //! Runs by their ids, among instances: the partition of the id first, then all others.
 
 use axum::body::Body;
-use cluster::{Member, Place};
+use cluster::{Member, PartitionLocation};
 use futures_util::future::join_all;
 use http::{Response, StatusCode};
 use types::RunId;
@@ -53,8 +53,8 @@ impl Router {
 
     async fn ask_all(&self, id: &RunId, buffered: &BufferedRequest) -> Result<Round, ApiError> {
         let directory = &self.api.directory;
-        let first = match directory.place_of(likeliest(id, self.api.limits.partitions)) {
-            Place::There(member) if self.api.ids.find(id).is_none() => Some(member),
+        let first = match directory.location_of(likeliest(id, self.api.limits.partitions)) {
+            PartitionLocation::Remote(member) if self.api.ids.find(id).is_none() => Some(member),
             _ => None,
         };
         let asked = first.as_ref().map(|member| member.id.clone());

@@ -1,7 +1,7 @@
 //! PeerReply requests on: to who holds a partition, with patience while nobody does.
 
 use axum::body::Body;
-use cluster::{InstanceId, Member, Place};
+use cluster::{InstanceId, Member, PartitionLocation};
 use http::{HeaderMap, Method, Response};
 use types::PartitionId;
 use view::Standing;
@@ -30,11 +30,11 @@ impl Api {
         partition: PartitionId,
     ) -> Result<Option<Response<Body>>, ApiError> {
         while buffered.look(&self.directory).await {
-            let member = match self.directory.place_of(partition) {
-                Place::There(member) => member,
-                Place::Here => return Ok(None),
-                Place::Nowhere if self.is_here(partition, &buffered.method) => return Ok(None),
-                Place::Nowhere => continue,
+            let member = match self.directory.location_of(partition) {
+                PartitionLocation::Remote(member) => member,
+                PartitionLocation::Local => return Ok(None),
+                PartitionLocation::Unowned if self.is_here(partition, &buffered.method) => return Ok(None),
+                PartitionLocation::Unowned => continue,
             };
             match self.send_to(&member, buffered).await {
                 Ok(response) if is_not_held(&response) => {}

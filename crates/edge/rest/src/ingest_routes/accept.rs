@@ -2,7 +2,7 @@
 
 use axum::body::Body;
 use bytes::Bytes;
-use cluster::Place;
+use cluster::PartitionLocation;
 use engine::{Catalog, Entry};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, Uri};
 use ingest::limits::BODY_BYTES_MAX;
@@ -113,7 +113,7 @@ impl Api {
         buffered: &BufferedRequest,
         partition: PartitionId,
     ) -> Option<Response<Body>> {
-        let Place::There(member) = self.directory.place_of(partition) else { return None };
+        let PartitionLocation::Remote(member) = self.directory.location_of(partition) else { return None };
         let answer = self.send_to(&member, buffered).await.ok()?;
         (!is_not_held(&answer)).then(|| to_client(answer))
     }

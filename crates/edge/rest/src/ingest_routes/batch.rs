@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use api_types::{BatchAnswer, Problem};
 use axum::body::Body;
 use bytes::Bytes;
-use cluster::{InstanceId, Member, Place};
+use cluster::{InstanceId, Member, PartitionLocation};
 use engine::Entry;
 use futures_util::future::join_all;
 use http::header::CONTENT_TYPE;
@@ -128,12 +128,12 @@ impl Api {
         let mut there: BTreeMap<InstanceId, (Member, Lines)> = BTreeMap::new();
         let mut here = Lines::new();
         for (at, partition) in lines {
-            match self.directory.place_of(partition) {
-                Place::There(member) => {
+            match self.directory.location_of(partition) {
+                PartitionLocation::Remote(member) => {
                     let group = there.entry(member.id.clone()).or_insert_with(|| (member, Lines::new()));
                     group.1.push((at, partition));
                 }
-                Place::Here | Place::Nowhere => here.push((at, partition)),
+                PartitionLocation::Local | PartitionLocation::Unowned => here.push((at, partition)),
             }
         }
         (there, here)

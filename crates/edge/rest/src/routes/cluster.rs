@@ -3,7 +3,7 @@
 use api_types::{ClusterView, HoldingView, InstanceView};
 use axum::extract::State;
 use axum::response::Response;
-use cluster::{Member, Roles, Sight};
+use cluster::{Member, Roles};
 use http::HeaderMap;
 
 use super::json;
@@ -13,24 +13,24 @@ use crate::error::ApiError;
 
 pub(super) async fn show(State(api): State<Api>, headers: HeaderMap) -> Result<Response, ApiError> {
     api.allow(&headers, Permission::Read)?;
-    Ok(json(&match api.directory.sight() {
-        Some(sight) => seen(api.me().0, &sight),
+    Ok(json(&match api.directory.view() {
+        Some(view) => seen(api.me().0, &view),
         None => alone(&api),
     }))
 }
 
-fn seen(me: String, sight: &Sight) -> ClusterView {
-    let living = |id: &cluster::InstanceId| sight.members.contains_key(id);
-    let holdings = sight.holdings.iter().map(|(partition, holding)| HoldingView {
+fn seen(me: String, view: &cluster::ClusterView) -> ClusterView {
+    let living = |id: &cluster::InstanceId| view.members.contains_key(id);
+    let holdings = view.ownerships.iter().map(|(partition, ownership)| HoldingView {
         partition: partition.to_string(),
-        holder: holding.holder.as_ref().filter(|id| living(id)).map(|id| id.0.clone()),
-        epoch: holding.epoch.0,
+        holder: ownership.owner.as_ref().filter(|id| living(id)).map(|id| id.0.clone()),
+        epoch: ownership.epoch.0,
     });
     ClusterView {
         instance: Some(me),
-        known: sight.known,
-        active: sight.active,
-        instances: sight.members.values().map(instance).collect(),
+        known: view.known,
+        active: view.active,
+        instances: view.members.values().map(instance).collect(),
         partitions: holdings.collect(),
     }
 }

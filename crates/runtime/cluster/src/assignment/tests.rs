@@ -1,4 +1,4 @@
-//! What assignment promises: little moves, nothing is left out, and everybody agrees.
+//! What assignment promises: few partitions move, every one has an owner, and all instances agree.
 
 use proptest::collection::btree_set;
 use proptest::prelude::{Strategy, prop_assert, prop_assert_eq, proptest};
@@ -75,7 +75,7 @@ fn one_that_goes_moves_little_beside_its_own_partitions() {
         moved += all().filter(|one| before[one] != gone && before[one] != after[one]).count();
         fleets += 1;
     }
-    assert!(moved < 3 * fleets, "{moved} of the partitions of others moved in {fleets} fleets of five");
+    assert!(moved < 3 * fleets, "{moved} partitions of remaining instances moved in {fleets} fleets of five");
 }
 
 // guards: 41

@@ -49,10 +49,10 @@ impl Inner {
         for subject in held.subjects.keys() {
             let Some(key) = subject.strip_prefix(&format!("$KV.{bucket}.")) else { continue };
             let Some(value) = domain.value(&bucket, key).await? else { continue };
-            let holding: Option<cluster::Holding> = serde_json::from_slice(&value.data).ok();
-            let holder = holding.and_then(|holding| holding.holder);
-            let lives = |holder: &cluster::InstanceId| living.iter().any(|key| key.ends_with(&holder.0));
-            count += usize::from(holder.as_ref().is_some_and(lives));
+            let ownership: Option<cluster::Ownership> = serde_json::from_slice(&value.data).ok();
+            let owner = ownership.and_then(|ownership| ownership.owner);
+            let lives = |owner: &cluster::InstanceId| living.iter().any(|key| key.ends_with(&owner.0));
+            count += usize::from(owner.as_ref().is_some_and(lives));
         }
         Ok(count)
     }

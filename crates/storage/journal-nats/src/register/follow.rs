@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_nats::jetstream::kv::{Entry, Watch};
-use cluster::{Holding, Member, RegisterError, Sight};
+use cluster::{ClusterView, Member, Ownership, RegisterError};
 use futures_util::StreamExt;
 use tokio::sync::watch;
 use tokio::time::{Instant, Interval, MissedTickBehavior, interval};
@@ -25,10 +25,10 @@ pub(super) struct Follower {
     instances: Bucket,
     partitions: Bucket,
     members: Table<Member>,
-    holdings: Table<Holding>,
+    ownerships: Table<Ownership>,
     known: bool,
     active: watch::Receiver<bool>,
-    sight: watch::Sender<Arc<Sight>>,
+    view: watch::Sender<Arc<ClusterView>>,
     watchers: Option<Watchers>,
     /// Readings in a row that the watchers should have told.
     missed: u32,
@@ -50,17 +50,17 @@ impl Follower {
         instances: Bucket,
         partitions: Bucket,
         active: watch::Receiver<bool>,
-        sight: watch::Sender<Arc<Sight>>,
+        view: watch::Sender<Arc<ClusterView>>,
         lifetime: Duration,
     ) -> Follower {
         Follower {
             instances,
             partitions,
             members: Table::of_the_living(lifetime),
-            holdings: Table::of_what_stays(lifetime),
+            ownerships: Table::of_what_stays(lifetime),
             known: false,
             active,
-            sight,
+            view,
             watchers: None,
             missed: 0,
         }
@@ -86,7 +86,7 @@ impl Follower {
                 self.members.hear(self.instances.heard(&entry), now);
             }
             Said::OfPartitions(Some(entry)) => {
-                self.holdings.hear(self.partitions.heard(&entry), now);
+                self.ownerships.hear(self.partitions.heard(&entry), now);
             }
             Said::OfInstances(None) | Said::OfPartitions(None) => {
                 debug!("a watcher of the register has broken; it is made anew");
@@ -121,27 +121,29 @@ impl Follower {
 
     /// Reads everything; whether something was new.
     async fn compare(&mut self) -> Result<bool, RegisterError> {
-        let (members, holdings) = tokio::try_join!(self.instances.read(), self.partitions.read())?;
+        let (members, ownerships) = tokio::try_join!(self.instances.read(), self.partitions.read())?;
         let now = Instant::now();
-        let news = [self.members.compare(members, now), self.holdings.compare(holdings, now)];
+        let news = [self.members.compare(members, now), self.ownerships.compare(ownerships, now)];
         self.known = true;
         Ok(news.contains(&true))
     }
 
     fn show(&self) {
         let members = self.members.values().map(|(_, member)| (member.id.clone(), member.clone()));
-        let holdings =
-            self.holdings.values().filter_map(|(key, holding)| Some((partition(key)?, holding.clone())));
-        let sight = Sight {
+        let ownerships = self
+            .ownerships
+            .values()
+            .filter_map(|(key, ownership)| Some((partition(key)?, ownership.clone())));
+        let view = ClusterView {
             known: self.known,
             members: members.collect(),
-            holdings: holdings.collect(),
+            ownerships: ownerships.collect(),
             active: *self.active.borrow(),
         };
-        self.sight.send_if_modified(|shown| {
-            let new = **shown != sight;
+        self.view.send_if_modified(|shown| {
+            let new = **shown != view;
             if new {
-                *shown = Arc::new(sight);
+                *shown = Arc::new(view);
             }
             new
         });

@@ -95,7 +95,7 @@ impl<T: Clone> Table<T> {
 mod tests {
     use super::*;
 
-    const LIFETIME: Duration = Duration::from_secs(6);
+    const MEMBER_TTL: Duration = Duration::from_secs(6);
     const SECOND: Duration = Duration::from_secs(1);
 
     fn news(key: &str, revision: u64, value: Option<u32>) -> News<u32> {
@@ -108,7 +108,7 @@ mod tests {
 
     #[test]
     fn late_news_change_nothing() {
-        let (mut table, now) = (Table::of_the_living(LIFETIME), Instant::now());
+        let (mut table, now) = (Table::of_the_living(MEMBER_TTL), Instant::now());
         assert!(table.hear(news("a", 5, Some(5)), now));
         assert!(!table.hear(news("a", 4, Some(4)), now));
         assert!(table.hear(news("a", 6, None), now));
@@ -118,7 +118,7 @@ mod tests {
 
     #[test]
     fn a_reading_tells_what_the_watcher_did_not() {
-        let (mut table, now) = (Table::of_what_stays(LIFETIME), Instant::now());
+        let (mut table, now) = (Table::of_what_stays(MEMBER_TTL), Instant::now());
         assert!(table.compare(vec![news("a", 1, Some(1)), news("b", 2, Some(2))], now));
         assert!(!table.compare(vec![news("a", 1, Some(1)), news("b", 2, Some(2))], now + 60 * SECOND));
         assert_eq!(shown(&table), [("a", 1), ("b", 2)]);
@@ -126,7 +126,7 @@ mod tests {
 
     #[test]
     fn a_replica_that_is_behind_does_not_hide_one_that_just_came() {
-        let (mut table, now) = (Table::of_the_living(LIFETIME), Instant::now());
+        let (mut table, now) = (Table::of_the_living(MEMBER_TTL), Instant::now());
         table.hear(news("a", 1, Some(1)), now);
         table.compare(Vec::new(), now + 5 * SECOND);
         assert_eq!(shown(&table), [("a", 1)]);
@@ -136,7 +136,7 @@ mod tests {
 
     #[test]
     fn one_that_is_silent_for_too_long_is_gone_even_when_it_is_still_read() {
-        let (mut table, now) = (Table::of_the_living(LIFETIME), Instant::now());
+        let (mut table, now) = (Table::of_the_living(MEMBER_TTL), Instant::now());
         table.hear(news("a", 1, Some(1)), now);
         table.compare(vec![news("a", 1, Some(1))], now + 13 * SECOND);
         assert_eq!(shown(&table), []);
@@ -144,7 +144,7 @@ mod tests {
 
     #[test]
     fn what_one_reading_leaves_out_is_back_with_the_next() {
-        let (mut table, now) = (Table::of_what_stays(LIFETIME), Instant::now());
+        let (mut table, now) = (Table::of_what_stays(MEMBER_TTL), Instant::now());
         let whole = || vec![news("a", 1, Some(1)), news("b", 2, Some(2))];
         table.compare(whole(), now);
         table.compare(vec![news("a", 1, Some(1))], now + 7 * SECOND);
@@ -152,7 +152,7 @@ mod tests {
         assert!(!table.compare(whole(), now + 10 * SECOND), "that is nothing new");
         assert_eq!(shown(&table), [("a", 1), ("b", 2)]);
         // Who has to say again and again that it lives is not brought back by what is old.
-        let mut living = Table::of_the_living(LIFETIME);
+        let mut living = Table::of_the_living(MEMBER_TTL);
         living.compare(whole(), now);
         living.compare(Vec::new(), now + 7 * SECOND);
         living.compare(whole(), now + 8 * SECOND);
@@ -163,7 +163,7 @@ mod tests {
 
     #[test]
     fn a_bucket_that_was_made_anew_is_believed_after_a_while() {
-        let (mut table, now) = (Table::of_what_stays(LIFETIME), Instant::now());
+        let (mut table, now) = (Table::of_what_stays(MEMBER_TTL), Instant::now());
         table.hear(news("a", 900, Some(1)), now);
         table.compare(vec![news("a", 3, Some(2))], now + SECOND);
         assert_eq!(shown(&table), [("a", 1)]);

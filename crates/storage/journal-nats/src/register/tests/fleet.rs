@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use cluster::{High, Holder, InstanceId, Keeper, Member, Metrics, Register, Settings, assign};
+use cluster::{
+    ClusterMetrics, DurableEnd, InstanceId, Member, Membership, PartitionOwner, Register, Settings, assign,
+};
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep};
 use types::{Epoch, PartitionId};
@@ -13,14 +15,14 @@ use super::{NatsRegister, WAIT_MAX, member};
 
 type Epochs = Arc<Mutex<BTreeMap<PartitionId, u64>>>;
 
-struct Held {
+struct OwnedPartitions {
     epochs: Epochs,
     held: Mutex<BTreeMap<PartitionId, Epoch>>,
     lost: watch::Sender<u64>,
 }
 
-impl Holder for Held {
-    async fn take(&self, partition: PartitionId, _high: Option<High>) -> Result<Epoch, String> {
+impl PartitionOwner for OwnedPartitions {
+    async fn acquire(&self, partition: PartitionId, _high: Option<DurableEnd>) -> Result<Epoch, String> {
         let mut epochs = self.epochs.lock().unwrap();
         let epoch = epochs.entry(partition).or_default();
         *epoch += 1;
@@ -32,14 +34,14 @@ impl Holder for Held {
         self.held.lock().unwrap().remove(&partition);
     }
 
-    fn held(&self) -> BTreeMap<PartitionId, Epoch> {
+    fn owned(&self) -> BTreeMap<PartitionId, Epoch> {
         let epochs = self.epochs.lock().unwrap();
         let mut held = self.held.lock().unwrap();
         held.retain(|partition, epoch| epochs[partition] == epoch.0);
         held.clone()
     }
 
-    fn high(&self, _partition: PartitionId) -> Option<High> {
+    fn durable_end(&self, _partition: PartitionId) -> Option<DurableEnd> {
         None
     }
 
@@ -47,7 +49,7 @@ impl Holder for Held {
         self.lost.subscribe()
     }
 
-    fn hold_calls(&self, _hold: bool) {}
+    fn pause_calls(&self, _paused: bool) {}
 }
 
 pub(super) struct Fleet {
@@ -59,8 +61,8 @@ pub(super) struct Fleet {
 struct Crew {
     member: Member,
     register: Arc<NatsRegister>,
-    holder: Arc<Held>,
-    keeper: Keeper,
+    owner: Arc<OwnedPartitions>,
+    membership: Membership,
 }
 
 impl Fleet {
@@ -70,20 +72,20 @@ impl Fleet {
 
     pub(super) fn join(&mut self, name: &str, register: NatsRegister) {
         let register = Arc::new(register);
-        let holder = Arc::new(Held {
+        let owner = Arc::new(OwnedPartitions {
             epochs: Arc::clone(&self.epochs),
             held: Mutex::default(),
             lost: watch::Sender::new(0),
         });
         let (member, settings) = (member(name), self.settings.clone());
-        let keeper = Keeper::start(
+        let membership = Membership::start(
             Arc::clone(&register),
-            Arc::clone(&holder),
+            Arc::clone(&owner),
             member.clone(),
             settings,
-            Metrics::default(),
+            ClusterMetrics::default(),
         );
-        self.crew.insert(name.to_owned(), Crew { member, register, holder, keeper });
+        self.crew.insert(name.to_owned(), Crew { member, register, owner, membership });
     }
 
     /// Ends one without a word.
@@ -92,17 +94,17 @@ impl Fleet {
     }
 
     pub(super) async fn leave(&mut self, name: &str) {
-        let Crew { holder, keeper, .. } = self.crew.remove(name).unwrap();
-        keeper.stop().await;
-        assert_eq!(holder.held(), BTreeMap::new());
+        let Crew { owner, membership, .. } = self.crew.remove(name).unwrap();
+        membership.stop().await;
+        assert_eq!(owner.owned(), BTreeMap::new());
         let others = self.crew.values().next().unwrap();
-        let mut sight = others.register.watch();
-        let gone = sight.wait_for(|sight| !sight.members.contains_key(&InstanceId(name.to_owned()))).await;
+        let mut view = others.register.watch();
+        let gone = view.wait_for(|view| !view.members.contains_key(&InstanceId(name.to_owned()))).await;
         assert!(gone.is_ok());
     }
 
     pub(super) fn shares(&self) -> Vec<usize> {
-        self.crew.values().map(|crew| crew.holder.held().len()).collect()
+        self.crew.values().map(|crew| crew.owner.owned().len()).collect()
     }
 
     /// Waits until everybody holds what it should and all see it.
@@ -121,10 +123,10 @@ impl Fleet {
         self.settings.all().all(|partition| {
             let owner = *owners.get(&partition).expect("somebody lives");
             self.crew.values().all(|crew| {
-                let noted = crew.register.watch().borrow().holdings.get(&partition).cloned();
-                let holds = crew.holder.held().contains_key(&partition);
+                let noted = crew.register.watch().borrow().ownerships.get(&partition).cloned();
+                let holds = crew.owner.owned().contains_key(&partition);
                 holds == (crew.member.id == *owner)
-                    && noted.and_then(|noted| noted.holder).as_ref() == Some(owner)
+                    && noted.and_then(|noted| noted.owner).as_ref() == Some(owner)
             })
         })
     }

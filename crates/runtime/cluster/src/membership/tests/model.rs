@@ -1,4 +1,4 @@
-//! A register and a journal that several keepers share, with instances that can be cut off from both.
+//! A register and a journal that several members share, with instances that can be cut off from both.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
@@ -10,12 +10,12 @@ use tokio::time::{Instant, sleep};
 use types::{Epoch, PartitionId};
 
 use crate::{
-    High, Holder, Holding, InstanceId, Keeper, Member, Metrics, Register, RegisterError, Roles, Settings,
-    Sight, assign,
+    ClusterMetrics, ClusterView, DurableEnd, InstanceId, Member, Membership, Ownership, PartitionOwner,
+    Register, RegisterError, Roles, Settings, assign,
 };
 
 const PARTITIONS: u16 = 32;
-const LIFETIME: Duration = Duration::from_secs(6);
+const MEMBER_TTL: Duration = Duration::from_secs(6);
 
 /// Splitmix64: the same trouble for the same seed.
 pub(super) struct Dice(u64);
@@ -35,31 +35,31 @@ impl Dice {
 /// What is shared: the register, and the epochs that the journal enforces.
 struct World {
     members: BTreeMap<InstanceId, (Member, Instant)>,
-    holdings: BTreeMap<PartitionId, Holding>,
+    ownerships: BTreeMap<PartitionId, Ownership>,
     active: bool,
     epochs: BTreeMap<PartitionId, u64>,
     takes: u64,
     /// The last message of each partition's events.
     tails: BTreeMap<PartitionId, u64>,
     refusals: BTreeMap<PartitionId, u64>,
-    /// Whether some take longer to let go than anybody waits.
+    /// Whether some releases take longer than the handover timeout.
     slow: bool,
-    /// Partitions that nobody ever lets go.
+    /// Partitions whose release never ends.
     stuck: BTreeSet<PartitionId>,
     dice: Dice,
 }
 
-type Shared = Arc<Mutex<World>>;
+type SharedView = Arc<Mutex<World>>;
 
-/// One instance's way to the world.
+/// One instance's connection to the world.
 struct Link {
-    world: Shared,
+    world: SharedView,
     me: InstanceId,
-    sight: watch::Sender<Arc<Sight>>,
+    view: watch::Sender<Arc<ClusterView>>,
     open: watch::Sender<bool>,
-    held: Mutex<BTreeMap<PartitionId, Epoch>>,
+    owned: Mutex<BTreeMap<PartitionId, Epoch>>,
     lost: watch::Sender<u64>,
-    calls_held: Mutex<bool>,
+    calls_paused: Mutex<bool>,
 }
 
 impl Link {
@@ -75,22 +75,22 @@ impl Link {
     async fn follow(self: Arc<Link>) {
         loop {
             self.pass(800).await;
-            let (sight, epochs) = {
+            let (view, epochs) = {
                 let mut world = self.world.lock().unwrap();
                 world.members.retain(|_, (_, until)| *until > Instant::now());
                 let members = world.members.iter().map(|(id, (member, _))| (id.clone(), member.clone()));
-                let (members, holdings) = (members.collect(), world.holdings.clone());
-                (Sight { known: true, members, holdings, active: world.active }, world.epochs.clone())
+                let (members, ownerships) = (members.collect(), world.ownerships.clone());
+                (ClusterView { known: true, members, ownerships, active: world.active }, world.epochs.clone())
             };
-            self.sight.send_if_modified(|old| {
-                let new = **old != sight;
-                *old = Arc::new(sight);
+            self.view.send_if_modified(|old| {
+                let new = **old != view;
+                *old = Arc::new(view);
                 new
             });
-            let mut held = self.held.lock().unwrap();
-            let before = held.len();
-            held.retain(|partition, epoch| epochs.get(partition) == Some(&epoch.0));
-            if held.len() < before {
+            let mut owned = self.owned.lock().unwrap();
+            let before = owned.len();
+            owned.retain(|partition, epoch| epochs.get(partition) == Some(&epoch.0));
+            if owned.len() < before {
                 self.lost.send_modify(|count| *count += 1);
             }
         }
@@ -98,42 +98,48 @@ impl Link {
 }
 
 impl Register for Link {
-    async fn beat(&self, member: &Member) -> Result<(), RegisterError> {
+    async fn heartbeat(&self, member: &Member) -> Result<(), RegisterError> {
         self.pass(300).await;
-        let until = Instant::now() + LIFETIME;
+        let until = Instant::now() + MEMBER_TTL;
         self.world.lock().unwrap().members.insert(member.id.clone(), (member.clone(), until));
         Ok(())
     }
 
-    async fn leave(&self, id: &InstanceId) -> Result<(), RegisterError> {
+    async fn deregister(&self, id: &InstanceId) -> Result<(), RegisterError> {
         self.pass(300).await;
         self.world.lock().unwrap().members.remove(id);
         Ok(())
     }
 
-    async fn note(&self, partition: PartitionId, holding: Holding) -> Result<(), RegisterError> {
+    async fn publish(&self, partition: PartitionId, ownership: Ownership) -> Result<(), RegisterError> {
         self.pass(300).await;
         let mut world = self.world.lock().unwrap();
-        let newer = |noted: &Holding| noted.epoch > holding.epoch;
-        if !world.holdings.get(&partition).is_some_and(newer) {
-            let noted = holding.in_place_of(world.holdings.get(&partition));
-            world.holdings.insert(partition, noted);
+        let newer = |noted: &Ownership| noted.epoch > ownership.epoch;
+        if !world.ownerships.get(&partition).is_some_and(newer) {
+            let noted = ownership.replacing(world.ownerships.get(&partition));
+            world.ownerships.insert(partition, noted);
         }
         Ok(())
     }
 
-    fn watch(&self) -> watch::Receiver<Arc<Sight>> {
-        self.sight.subscribe()
+    fn watch(&self) -> watch::Receiver<Arc<ClusterView>> {
+        self.view.subscribe()
     }
 }
 
-impl Holder for Link {
-    async fn take(&self, partition: PartitionId, high: Option<High>) -> Result<Epoch, String> {
+impl PartitionOwner for Link {
+    async fn acquire(
+        &self,
+        partition: PartitionId,
+        durable_end: Option<DurableEnd>,
+    ) -> Result<Epoch, String> {
         self.pass(1_000).await;
         let epoch = {
             let mut world = self.world.lock().unwrap();
             world.takes += 1;
-            if high.is_some_and(|high| high.last > world.tails.get(&partition).copied().unwrap_or_default()) {
+            if durable_end.is_some_and(|durable_end| {
+                durable_end.last > world.tails.get(&partition).copied().unwrap_or_default()
+            }) {
                 return Err("events were lost".to_owned());
             }
             if let Some(left @ 1..) = world.refusals.get_mut(&partition) {
@@ -145,7 +151,7 @@ impl Holder for Link {
             Epoch(*epoch)
         };
         self.pass(1_000).await;
-        self.held.lock().unwrap().insert(partition, epoch);
+        self.owned.lock().unwrap().insert(partition, epoch);
         Ok(epoch)
     }
 
@@ -158,30 +164,30 @@ impl Holder for Link {
             return std::future::pending().await;
         }
         self.pass(if slow { 40_000 } else { 2_000 }).await;
-        self.held.lock().unwrap().remove(&partition);
+        self.owned.lock().unwrap().remove(&partition);
     }
 
-    fn held(&self) -> BTreeMap<PartitionId, Epoch> {
-        self.held.lock().unwrap().clone()
+    fn owned(&self) -> BTreeMap<PartitionId, Epoch> {
+        self.owned.lock().unwrap().clone()
     }
 
-    fn high(&self, partition: PartitionId) -> Option<High> {
+    fn durable_end(&self, partition: PartitionId) -> Option<DurableEnd> {
         let last = *self.world.lock().unwrap().tails.get(&partition)?;
-        Some(High { region: 0, last })
+        Some(DurableEnd { region: 0, last })
     }
 
     fn lost(&self) -> watch::Receiver<u64> {
         self.lost.subscribe()
     }
 
-    fn hold_calls(&self, hold: bool) {
-        *self.calls_held.lock().unwrap() = hold;
+    fn pause_calls(&self, hold: bool) {
+        *self.calls_paused.lock().unwrap() = hold;
     }
 }
 
 /// The instances of a test.
 pub(super) struct Fleet {
-    world: Shared,
+    world: SharedView,
     settings: Settings,
     crew: Vec<Crew>,
     joined: u32,
@@ -190,9 +196,9 @@ pub(super) struct Fleet {
 
 struct Crew {
     link: Arc<Link>,
-    keeper: Keeper,
+    membership: Membership,
     follower: Follower,
-    metrics: Metrics,
+    metrics: ClusterMetrics,
 }
 
 struct Follower(JoinHandle<()>);
@@ -207,7 +213,7 @@ impl Fleet {
     pub(super) fn new(seed: u64) -> Fleet {
         let world = World {
             members: BTreeMap::new(),
-            holdings: BTreeMap::new(),
+            ownerships: BTreeMap::new(),
             active: true,
             epochs: BTreeMap::new(),
             takes: 0,
@@ -234,17 +240,17 @@ impl Fleet {
         let link = Arc::new(Link {
             world: Arc::clone(&self.world),
             me,
-            sight: watch::Sender::default(),
+            view: watch::Sender::default(),
             open: watch::Sender::new(true),
-            held: Mutex::default(),
+            owned: Mutex::default(),
             lost: watch::Sender::new(0),
-            calls_held: Mutex::new(false),
+            calls_paused: Mutex::new(false),
         });
         let follower = Follower(tokio::spawn(Arc::clone(&link).follow()));
-        let (register, holder) = (Arc::clone(&link), Arc::clone(&link));
-        let metrics = Metrics::default();
-        let keeper = Keeper::start(register, holder, member, self.settings.clone(), metrics.clone());
-        self.crew.push(Crew { link, keeper, follower, metrics });
+        let (register, owner) = (Arc::clone(&link), Arc::clone(&link));
+        let metrics = ClusterMetrics::default();
+        let membership = Membership::start(register, owner, member, self.settings.clone(), metrics.clone());
+        self.crew.push(Crew { link, membership, follower, metrics });
     }
 
     /// Ends one as if its process had been killed.
@@ -255,18 +261,18 @@ impl Fleet {
     }
 
     pub(super) async fn leave(&mut self, index: usize) {
-        let Crew { keeper, link, follower, .. } = self.crew.remove(index);
-        keeper.stop().await;
-        assert!(link.held().is_empty(), "{} has left and holds something", link.me);
+        let Crew { membership, link, follower, .. } = self.crew.remove(index);
+        membership.stop().await;
+        assert!(link.owned().is_empty(), "{} has left and holds something", link.me);
         drop(follower);
     }
 
     /// One leaves while other things happen; it may be cut off.
-    pub(super) fn leave_behind(&mut self, index: usize) {
+    pub(super) fn leave_in_background(&mut self, index: usize) {
         if index < self.crew.len() {
-            let Crew { keeper, link, follower, .. } = self.crew.remove(index);
+            let Crew { membership, link, follower, .. } = self.crew.remove(index);
             let leaving = async move {
-                keeper.stop().await;
+                membership.stop().await;
                 drop((link, follower));
             };
             self.leaving.push(tokio::spawn(leaving));
@@ -277,12 +283,12 @@ impl Fleet {
         self.crew.get(index).map(|crew| crew.link.open.send_replace(false));
     }
 
-    pub(super) fn mend(&self, index: usize) {
+    pub(super) fn reconnect(&self, index: usize) {
         self.crew.get(index).map(|crew| crew.link.open.send_replace(true));
     }
 
-    pub(super) fn mend_all(&self) {
-        (0..self.crew.len()).for_each(|index| self.mend(index));
+    pub(super) fn reconnect_all(&self) {
+        (0..self.crew.len()).for_each(|index| self.reconnect(index));
     }
 
     pub(super) fn slow_down(&self) {
@@ -305,10 +311,10 @@ impl Fleet {
     }
 
     /// How far events are noted to be durable, where that is least.
-    pub(super) fn lowest_high(&self) -> Option<u64> {
+    pub(super) fn lowest_durable_end(&self) -> Option<u64> {
         let world = self.world.lock().unwrap();
-        let high = |partition| Some(world.holdings.get(&partition)?.high?.last);
-        self.settings.all().map(high).min().flatten()
+        let durable_end = |partition| Some(world.ownerships.get(&partition)?.durable_end?.last);
+        self.settings.all().map(durable_end).min().flatten()
     }
 
     pub(super) fn losses(&self) -> u64 {
@@ -317,7 +323,7 @@ impl Fleet {
 
     /// The first partition that an instance holds.
     pub(super) fn one_of(&self, index: usize) -> PartitionId {
-        *self.crew[index].link.held().keys().next().expect("it holds something")
+        *self.crew[index].link.owned().keys().next().expect("it holds something")
     }
 
     pub(super) fn set_active(&self, active: bool) {
@@ -336,13 +342,13 @@ impl Fleet {
         self.world.lock().unwrap().takes
     }
 
-    pub(super) fn holds_calls(&self, index: usize) -> bool {
-        *self.crew[index].link.calls_held.lock().unwrap()
+    pub(super) fn pauses_calls(&self, index: usize) -> bool {
+        *self.crew[index].link.calls_paused.lock().unwrap()
     }
 
     /// How many partitions each instance holds that holds any.
     pub(super) fn shares(&self) -> BTreeMap<InstanceId, usize> {
-        let shares = self.crew.iter().map(|crew| (crew.link.me.clone(), crew.link.held().len()));
+        let shares = self.crew.iter().map(|crew| (crew.link.me.clone(), crew.link.owned().len()));
         shares.filter(|(_, share)| *share > 0).collect()
     }
 
@@ -379,14 +385,14 @@ impl Fleet {
         for partition in self.settings.all() {
             let owner = *owners.get(&partition).expect("somebody lives");
             let epoch = Epoch(world.epochs.get(&partition).copied().unwrap_or_default());
-            let noted = world.holdings.get(&partition);
+            let noted = world.ownerships.get(&partition);
             if !noted.is_some_and(|noted| noted.is_of(owner, epoch)) {
                 return Some(format!("{partition}: {noted:?} is noted, not {owner} at {epoch:?}"));
             }
-            let holders = self.crew.iter().filter(|crew| crew.link.held().contains_key(&partition));
-            let holders: Vec<&InstanceId> = holders.map(|crew| &crew.link.me).collect();
-            if holders != [owner] {
-                return Some(format!("{partition}: {holders:?} hold it, not {owner}"));
+            let owners = self.crew.iter().filter(|crew| crew.link.owned().contains_key(&partition));
+            let owners: Vec<&InstanceId> = owners.map(|crew| &crew.link.me).collect();
+            if owners != [owner] {
+                return Some(format!("{partition}: {owners:?} hold it, not {owner}"));
             }
         }
         None

@@ -1,4 +1,4 @@
-//! Keepers over a register and a journal of the test's own, in time that passes at will.
+//! Keepers over a register and a journal made for tests, with paused time.
 
 mod model;
 
@@ -40,7 +40,7 @@ async fn what_a_dead_instance_held_is_taken_by_the_others() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn one_that_leaves_has_let_go_of_everything_and_nobody_waits_for_it() {
+async fn one_that_leaves_has_released_everything_and_nobody_waits_for_it() {
     let mut fleet = Fleet::new(3);
     for _ in 0..3 {
         fleet.join();
@@ -49,7 +49,7 @@ async fn one_that_leaves_has_let_go_of_everything_and_nobody_waits_for_it() {
     fleet.leave(0).await;
     let of_two = fleet.shares();
     assert!(of_two.len() <= 2, "it has left and holds partitions: {of_two:?}");
-    // Less than the wait for one that does not let go.
+    // Less than the handover timeout.
     sleep(15 * SECOND).await;
     fleet.assert_settled();
 }
@@ -64,18 +64,18 @@ async fn nobody_takes_what_ends_before_it_was_noted_to() {
     fleet.settles().await;
     fleet.end_all_at(100);
     sleep(40 * SECOND).await;
-    assert_eq!(fleet.lowest_high(), Some(100), "it is noted while partitions stay where they are");
+    assert_eq!(fleet.lowest_durable_end(), Some(100), "it is noted while partitions stay where they are");
 
     fleet.end_all_at(99);
     fleet.kill(0);
     sleep(60 * SECOND).await;
-    assert!(fleet.unsettled().is_some(), "events that were lost were taken for whole");
+    assert!(fleet.unsettled().is_some(), "a partition that has lost events was acquired");
     fleet.end_all_at(100);
     fleet.settles().await;
     fleet.end_all_at(120);
     fleet.join();
     fleet.settles().await;
-    assert!(fleet.lowest_high() >= Some(100), "a hand-over keeps what was noted");
+    assert!(fleet.lowest_durable_end() >= Some(100), "a hand-over keeps what was noted");
 }
 
 #[tokio::test(start_paused = true)]
@@ -90,14 +90,14 @@ async fn one_that_comes_gets_its_share_without_a_wait() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_one_that_leaves_has_let_go_is_taken_while_it_is_still_leaving() {
+async fn what_one_that_leaves_has_released_is_taken_while_it_is_still_leaving() {
     let mut fleet = Fleet::new(9);
     fleet.join();
     fleet.join();
     fleet.settles().await;
     let stuck = fleet.one_of(0);
     fleet.stick(stuck);
-    fleet.leave_behind(0);
+    fleet.leave_in_background(0);
     sleep(15 * SECOND).await;
     let left = fleet.unsettled().expect("one partition is stuck");
     assert!(left.starts_with(&format!("{stuck}: ")), "{left}, and {stuck} alone is stuck");
@@ -107,7 +107,7 @@ async fn what_one_that_leaves_has_let_go_is_taken_while_it_is_still_leaving() {
 
 // guards: 39
 #[tokio::test(start_paused = true)]
-async fn whoever_never_lets_go_is_overtaken() {
+async fn whoever_never_releases_is_overtaken() {
     let mut fleet = Fleet::new(10);
     fleet.join();
     fleet.settles().await;
@@ -136,15 +136,15 @@ async fn one_that_nobody_hears_starts_no_calls_until_it_is_heard() {
     fleet.join();
     fleet.join();
     fleet.settles().await;
-    assert!(!fleet.holds_calls(0));
+    assert!(!fleet.pauses_calls(0));
     fleet.cut(0);
     sleep(3 * SECOND / 2).await;
-    assert!(!fleet.holds_calls(0), "one lost sign of life stops nothing");
+    assert!(!fleet.pauses_calls(0), "one missed heartbeat stops nothing");
     sleep(3 * SECOND).await;
-    assert!(fleet.holds_calls(0));
-    fleet.mend(0);
+    assert!(fleet.pauses_calls(0));
+    fleet.reconnect(0);
     sleep(3 * SECOND).await;
-    assert!(!fleet.holds_calls(0));
+    assert!(!fleet.pauses_calls(0));
     fleet.settles().await;
 }
 
@@ -158,14 +158,14 @@ async fn a_register_that_forgot_everybody_moves_nothing() {
     let takes = fleet.takes();
     (0..3).for_each(|index| fleet.cut(index));
     sleep(20 * SECOND).await;
-    (0..3).for_each(|index| fleet.mend(index));
+    (0..3).for_each(|index| fleet.reconnect(index));
     sleep(30 * SECOND).await;
     fleet.assert_settled();
     assert_eq!(fleet.takes(), takes);
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_region_that_is_no_longer_active_lets_go() {
+async fn a_region_that_is_no_longer_active_releases_everything() {
     let mut fleet = Fleet::new(6);
     fleet.join();
     fleet.join();
@@ -187,8 +187,8 @@ async fn a_take_that_fails_is_tried_again() {
 }
 
 // guards: 39
-/// Instances come, go, die, are cut off and let go slowly. When that ends, each partition is with the one that should
-/// have it, and stays there.
+/// Instances come, go, die, are cut off and release slowly. When that ends, each partition is with its desired
+/// owner, and stays there.
 #[test]
 fn after_any_trouble_partitions_come_to_rest_where_they_belong() {
     for seed in 0..SEEDS {
@@ -209,14 +209,14 @@ async fn trouble(seed: u64) {
         match dice.below(8) {
             0..=2 => fleet.join(),
             3 => fleet.kill(index),
-            4 => fleet.leave_behind(index),
+            4 => fleet.leave_in_background(index),
             5 => fleet.cut(index),
             6 => fleet.refuse(PartitionId(dice.below(8) as u16), dice.below(4)),
-            _ => fleet.mend(index),
+            _ => fleet.reconnect(index),
         }
     }
     fleet.join();
-    fleet.mend_all();
+    fleet.reconnect_all();
     fleet.settles().await;
     let takes = fleet.takes();
     sleep(120 * SECOND).await;
