@@ -6,8 +6,8 @@ use api_types::{HeaderView, HttpView, SentMessageView, SentView};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
-use engine::{Context, Subject};
-use outbound::{Performer, Shown, ShownCall, ShownMessage};
+use engine::{CallContext, Subject};
+use outbound::{CallPreview, HttpPreview, MessagePreview, Performer};
 use serde_json::Value;
 use types::{Property, Work};
 use workflow::SendTo;
@@ -15,19 +15,19 @@ use workflow::SendTo;
 pub(crate) fn show(
     performer: &Performer,
     subject: &Subject,
-    context: &Context,
+    context: &CallContext,
     work: Work,
     attempt: u32,
 ) -> SentView {
     match performer.show(subject, context, work, attempt) {
-        Ok(Shown::Call(call)) => SentView::Http(http(call)),
-        Ok(Shown::Message(message)) => SentView::Message(sent(*message)),
-        Ok(Shown::Start { workflow, id, body }) => SentView::Start { workflow, id, body },
+        Ok(CallPreview::Call(call)) => SentView::Http(http(call)),
+        Ok(CallPreview::Message(message)) => SentView::Message(sent(*message)),
+        Ok(CallPreview::Start { workflow, id, body }) => SentView::Start { workflow, id, body },
         Err(problem) => SentView::Problem(problem),
     }
 }
 
-fn http(call: ShownCall) -> HttpView {
+fn http(call: HttpPreview) -> HttpView {
     let (body, body_base64) = call.body.map_or((None, None), |body| text_or_base64(&body));
     HttpView {
         method: call.method,
@@ -40,7 +40,7 @@ fn http(call: ShownCall) -> HttpView {
     }
 }
 
-fn sent(shown: ShownMessage) -> SentMessageView {
+fn sent(shown: MessagePreview) -> SentMessageView {
     let message = shown.message;
     let (body, body_base64) = text_or_base64(&message.body);
     let properties = message.properties.into_iter().map(|(name, value)| (name, property(value)));

@@ -9,7 +9,7 @@ use cluster::Directory;
 use engine::queues::{Kind, partition_of};
 use http::{Request, Response, StatusCode, request};
 use rest::{PeerClient, PeerError, PeerSecret};
-use sources::{HandedIn, Handing, HolderError, Holders};
+use sources::{ForwardedRequest, Forwarding, OwnerError, PartitionOwners};
 use types::{Message, PartitionId, QueueName};
 
 /// How long another instance may take to make something durable.
@@ -24,17 +24,17 @@ pub struct Others {
     pub partitions: u16,
 }
 
-impl Holders for Others {
-    fn hand_in(&self, partition: PartitionId, request: HandedIn) -> Handing<'_, String> {
+impl PartitionOwners for Others {
+    fn hand_in(&self, partition: PartitionId, request: ForwardedRequest) -> Forwarding<'_, String> {
         Box::pin(self.submit(partition, request))
     }
 
-    fn park(&self, queue: QueueName, message: Message) -> Handing<'_, ()> {
+    fn park(&self, queue: QueueName, message: Message) -> Forwarding<'_, ()> {
         Box::pin(async move {
             let partition = partition_of(&queue, self.partitions);
             let message = journal::codec::encode(&message);
             let answer = self.post(partition, &queue, Kind::MadeQueue, message).await.map_err(unanswered)?;
-            if answer.status().is_success() { Ok(()) } else { Err(HolderError::Later(reason_of(&answer))) }
+            if answer.status().is_success() { Ok(()) } else { Err(OwnerError::Later(reason_of(&answer))) }
         })
     }
 }
@@ -55,8 +55,8 @@ impl Others {
     }
 
     /// Hands a request to the instance that holds its partition. Answers with the id of its run.
-    async fn submit(&self, partition: PartitionId, request: HandedIn) -> Result<String, HolderError> {
-        let HandedIn { workflow, version, id, body } = request;
+    async fn submit(&self, partition: PartitionId, request: ForwardedRequest) -> Result<String, OwnerError> {
+        let ForwardedRequest { workflow, version, id, body } = request;
         let mut request = Request::post(format!("/v1/workflows/{workflow}/runs"))
             .header(http::header::CONTENT_TYPE, "application/json")
             .header(rest::WORKFLOW_VERSION, version);
@@ -67,9 +67,9 @@ impl Others {
         match answer.status() {
             StatusCode::OK | StatusCode::ACCEPTED => Ok(id_in(answer.body())),
             StatusCode::BAD_REQUEST | StatusCode::CONFLICT | StatusCode::PAYLOAD_TOO_LARGE => {
-                Err(HolderError::Refused(reason_of(&answer)))
+                Err(OwnerError::Refused(reason_of(&answer)))
             }
-            _ => Err(HolderError::Later(reason_of(&answer))),
+            _ => Err(OwnerError::Later(reason_of(&answer))),
         }
     }
 
@@ -92,8 +92,8 @@ impl Others {
     }
 }
 
-fn unanswered(error: PeerError) -> HolderError {
-    HolderError::Later(error.to_string())
+fn unanswered(error: PeerError) -> OwnerError {
+    OwnerError::Later(error.to_string())
 }
 
 fn id_in(answer: &[u8]) -> String {

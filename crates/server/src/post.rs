@@ -6,7 +6,7 @@ use engine::Engine;
 use engine::queues::{Kind, QueueCommand, QueueError, partition_of};
 use http::StatusCode;
 use kernel::queue::QueueRejection;
-use outbound::{Place, Post, PostError, Posting};
+use outbound::{PostTarget, Post, PostError, Posting};
 use rest::PeerError;
 use types::{Message, QueueName};
 
@@ -21,7 +21,7 @@ pub(crate) struct Postman {
 }
 
 impl Post for Postman {
-    fn post(&self, to: Place, message: Message) -> Posting<'_> {
+    fn post(&self, to: PostTarget, message: Message) -> Posting<'_> {
         Box::pin(self.send(to, message))
     }
 }
@@ -37,10 +37,10 @@ impl Postman {
         assert!(self.engine.set(engine).is_ok(), "a process has one engine");
     }
 
-    async fn send(&self, to: Place, mut message: Message) -> Result<(), PostError> {
+    async fn send(&self, to: PostTarget, mut message: Message) -> Result<(), PostError> {
         let (name, kind) = match to {
-            Place::Queue(name) => (name, Kind::Queue),
-            Place::Topic(name) => (name, Kind::Topic),
+            PostTarget::Queue(name) => (name, Kind::Queue),
+            PostTarget::Topic(name) => (name, Kind::Topic),
         };
         let to =
             QueueName::new(&name.to_lowercase()).map_err(|error| PostError::Refused(error.to_string()))?;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use engine::Catalogs;
 use ingest::{Ingest, Offer, SubmitError, Target};
 use outbound::{StartError, StartRequest, Starter, Starting};
-use sources::{HandedIn, Holders};
+use sources::{ForwardedRequest, Holders};
 use types::{RunId, Span, WorkflowName};
 
 use crate::others::Others;
@@ -41,7 +41,8 @@ impl WorkflowStarter {
             // Its body names the run: only the holder can say whether that id is taken.
             Err(error @ SubmitError::Elsewhere { partition, .. }) => {
                 let others = self.others.as_ref().ok_or_else(|| failed(error.to_string()))?;
-                let request = HandedIn { workflow: name, version: entry.version, id: header_id, body };
+                let request =
+                    ForwardedRequest { workflow: name, version: entry.version, id: header_id, body };
                 others.hand_in(partition, request).await.map_err(|error| failed(error.to_string()))
             }
             Err(error) => Err(failed(error.to_string())),

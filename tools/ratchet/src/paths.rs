@@ -49,7 +49,7 @@ fn call(rounds: u32) -> anyhow::Result<()> {
     let outputs = vec![None, None, None, Some(Bytes::from_static(b"\"drone-9\"")), None];
     let headers = HeaderMap::new();
     for _ in 0..rounds {
-        let context = workflow::Context {
+        let context = workflow::ExpressionContext {
             run: &request.id,
             key: &request.key,
             request: &request.body,

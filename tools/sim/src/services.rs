@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use engine::{Effects, Order, Subject};
+use engine::{CallOrder, Effects, Subject};
 use kernel::drill::Entry;
 use types::{Outcome, RunId, Span, StepIndex, Work};
 
@@ -86,7 +86,7 @@ fn done() -> Outcome {
 pub struct Services(pub Arc<Sim>);
 
 impl Effects for Services {
-    fn start(&self, order: Order) {
+    fn start(&self, order: CallOrder) {
         let sim = self.0.clone();
         if let Some(trip) = sim.order(&order) {
             tokio::spawn(travel(sim, order, trip));
@@ -105,7 +105,7 @@ struct Trip {
 
 impl Sim {
     /// Notes an order; nothing leaves a process that is dead.
-    fn order(&self, order: &Order) -> Option<Trip> {
+    fn order(&self, order: &CallOrder) -> Option<Trip> {
         self.look_for_death();
         let mut world = self.world();
         if world.is_dead() {
@@ -161,8 +161,8 @@ fn fate_of(fates: Fates, work: Work, draw: u64) -> Fate {
 }
 
 /// One call from its order to its outcome. What is on the wire survives the process; what waits here does not.
-async fn travel(sim: Arc<Sim>, order: Order, trip: Trip) {
-    let Order { stop, reply, .. } = order;
+async fn travel(sim: Arc<Sim>, order: CallOrder, trip: Trip) {
+    let CallOrder { stop, reply, .. } = order;
     if trip.wait_ms > 0 {
         tokio::select! {
             biased;

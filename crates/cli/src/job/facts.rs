@@ -1,6 +1,6 @@
 //! A job's definition as lines of a label and a fact: to be read, and to be compared.
 
-use schedule::action::{Call, RetryPolicy};
+use schedule::action::{ActionCall, RetryPolicy};
 use schedule::spelling::RetryType;
 use schedule::{Authentication, Target};
 
@@ -63,7 +63,7 @@ fn sent(to: String, message: &str) -> Vec<Fact> {
     vec![("sends to", to), ("message", message.to_owned())]
 }
 
-fn target(call: &Call) -> Vec<Fact> {
+fn target(call: &ActionCall) -> Vec<Fact> {
     match &call.target {
         Target::Request(request) => {
             let mut facts = vec![("calls", format!("{} {}", request.method, request.uri))];

@@ -1,7 +1,7 @@
 //! Jobs as the API gives them.
 
 use api_types::Time;
-use schedule::timing::{ClockChange, Recurrence};
+use schedule::timing::{ClockChangeRule, Recurrence};
 use schedule::{Action, Date, Duration, Moment};
 use serde::Deserialize;
 
@@ -22,7 +22,7 @@ pub struct JobProperties {
     pub recurrence: Option<Recurrence>,
     pub at: Option<Moment>,
     pub time_zone: Option<String>,
-    pub clock_change: Option<ClockChange>,
+    pub clock_change: Option<ClockChangeRule>,
     pub missed: Option<String>,
     pub overlap: Option<String>,
     pub jitter: Option<Duration>,

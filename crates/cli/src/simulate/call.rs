@@ -1,13 +1,13 @@
 //! A call that would leave: made from the definition by the shipped rules, and judged by them.
 
 use bytes::Bytes;
-use engine::Context;
+use engine::CallContext;
 use kernel::Run;
 use outbound::outcome::{Judge, never_sent};
-use outbound::{Answer, Fault, limits, sort};
-use schedule::{JobDocument, Target};
+use outbound::{ServiceResponse, Fault, limits, sort};
+use schedule::{JobDocument, ActionTarget};
 use types::{Outcome, Span, Timestamp, Work};
-use workflow::{Definition, Rendered, SendTo, Sending};
+use workflow::{Definition, RenderedAction, SendTo, RenderedMessage};
 
 use super::script::ScriptReply;
 
@@ -74,7 +74,7 @@ impl CallKind<'_> {
     pub fn outcome(&self, run: &Run, call: &SimulatedCall, given: &ScriptReply, now: Timestamp) -> Outcome {
         match self {
             CallKind::Workflow(definition) => {
-                let context = Context::of(run, call.work, run.reason());
+                let context = CallContext::of(run, call.work, run.reason());
                 let context = context.seen_by(call.work);
                 let judge = Judge { definition, work: call.work, context: &context };
                 let sorted = sort(&given.result, now);
@@ -106,9 +106,9 @@ fn workflow_call(
             timeout: span(limits::DEADLINE),
         });
     }
-    let context = Context::of(run, work, run.reason());
+    let context = CallContext::of(run, work, run.reason());
     match definition.render(work, &context.seen_by(work)) {
-        Ok(Rendered::Call(request)) => Ok(SimulatedCall {
+        Ok(RenderedAction::Call(request)) => Ok(SimulatedCall {
             step,
             work,
             service: request.service.map(|service| service.to_string()),
@@ -116,7 +116,7 @@ fn workflow_call(
             url: request.url,
             timeout: request.timeout,
         }),
-        Ok(Rendered::Send(sending)) => {
+        Ok(RenderedAction::Send(sending)) => {
             let (url, timeout) = (place_of(&sending), sending.timeout);
             let service = sending.service.map(|service| service.to_string());
             Ok(SimulatedCall { step, work, service, method: "SEND".to_owned(), url, timeout })
@@ -125,7 +125,7 @@ fn workflow_call(
     }
 }
 
-fn place_of(sending: &Sending) -> String {
+fn place_of(sending: &RenderedMessage) -> String {
     match &sending.to {
         SendTo::Queue(name) => format!("queue:{name}"),
         SendTo::Topic(name) => format!("topic:{name}"),
@@ -146,26 +146,26 @@ fn job_call(document: &JobDocument, work: Work, step: String) -> SimulatedCall {
     };
     let send = |url: String| ("SEND".to_owned(), url);
     let (method, url) = match &part.target {
-        Target::Request(request) => (request.method.to_uppercase(), request.uri.clone()),
-        Target::Workflow(start) => ("START".to_owned(), format!("workflow:{}", start.name)),
-        Target::Queue(post) => send(format!("queue:{}", post.name)),
-        Target::Topic(post) => send(format!("topic:{}", post.name)),
-        Target::QueueMessage(queue) => send(format!("storage_queue:{}", queue.queue_name)),
-        Target::ServiceBusQueueMessage(queue) => send(format!("service_bus:{}", queue.queue_name)),
-        Target::ServiceBusTopicMessage(topic) => send(format!("service_bus:{}", topic.topic_path)),
-        Target::Amqp(amqp) => send(format!("amqp:{}", amqp.address)),
-        Target::RabbitMq(rabbit) => send(format!(
+        ActionTarget::Request(request) => (request.method.to_uppercase(), request.uri.clone()),
+        ActionTarget::Workflow(start) => ("START".to_owned(), format!("workflow:{}", start.name)),
+        ActionTarget::Queue(post) => send(format!("queue:{}", post.name)),
+        ActionTarget::Topic(post) => send(format!("topic:{}", post.name)),
+        ActionTarget::QueueMessage(queue) => send(format!("storage_queue:{}", queue.queue_name)),
+        ActionTarget::ServiceBusQueueMessage(queue) => send(format!("service_bus:{}", queue.queue_name)),
+        ActionTarget::ServiceBusTopicMessage(topic) => send(format!("service_bus:{}", topic.topic_path)),
+        ActionTarget::Amqp(amqp) => send(format!("amqp:{}", amqp.address)),
+        ActionTarget::RabbitMq(rabbit) => send(format!(
             "rabbitmq:{}/{}",
             rabbit.exchange.as_deref().unwrap_or_default(),
             rabbit.routing_key
         )),
-        Target::Nats(nats) => send(format!("nats:{}", nats.subject)),
-        Target::Kafka(kafka) => send(format!("kafka:{}", kafka.topic)),
+        ActionTarget::Nats(nats) => send(format!("nats:{}", nats.subject)),
+        ActionTarget::Kafka(kafka) => send(format!("kafka:{}", kafka.topic)),
     };
     SimulatedCall { step, work, service: None, method, url, timeout: span(limits::JOB_TIMEOUT) }
 }
 
-fn job_outcome(call: &SimulatedCall, result: &Result<Answer, Fault>, now: Timestamp) -> Outcome {
+fn job_outcome(call: &SimulatedCall, result: &Result<ServiceResponse, Fault>, now: Timestamp) -> Outcome {
     match call.method.as_str() {
         "SEND" => outbound::job::sent(&format!("Message to '{}'", call.url), sort(result, now)),
         "START" => outbound::job::sent(&format!("Start of '{}'", call.url), sort(result, now)),

@@ -4,7 +4,7 @@ mod read;
 
 use bytes::Bytes;
 use http::HeaderMap;
-use outbound::{Answer, Fault, Stage};
+use outbound::{ServiceResponse, Fault, Stage};
 use types::{Span, Timestamp};
 
 use super::call::SimulatedCall;
@@ -72,7 +72,7 @@ struct Reply {
 
 #[derive(Debug, Clone)]
 enum ScriptedResponse {
-    Answer(Answer),
+    Answer(ServiceResponse),
     Timeout,
     RefusedConnection,
     LostConnection,
@@ -81,7 +81,7 @@ enum ScriptedResponse {
 /// What came of a call, and after what time.
 #[derive(Debug)]
 pub struct ScriptReply {
-    pub result: Result<Answer, Fault>,
+    pub result: Result<ServiceResponse, Fault>,
     pub after: Span,
     /// Whether the script says so; else everything is assumed to go well.
     pub scripted: bool,
@@ -151,12 +151,12 @@ impl Rule {
 impl Reply {
     /// What a service that is well answers.
     fn well() -> Reply {
-        let answer = Answer { status: 200, headers: HeaderMap::new(), body: Bytes::from_static(b"{}") };
+        let answer = ServiceResponse { status: 200, headers: HeaderMap::new(), body: Bytes::from_static(b"{}") };
         Reply { what: ScriptedResponse::Answer(answer), latency: LATENCY }
     }
 
     /// What the caller sees of it, and when: whoever waits no longer than `timeout` sees no later answer.
-    fn give(self, timeout: Span) -> (Result<Answer, Fault>, Span) {
+    fn give(self, timeout: Span) -> (Result<ServiceResponse, Fault>, Span) {
         if self.latency >= timeout || matches!(self.what, ScriptedResponse::Timeout) {
             return (Err(Fault::Timeout { sent: true }), timeout);
         }

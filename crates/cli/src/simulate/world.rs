@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use kernel::job::{self, Due, Job};
 use kernel::{Event, Fact, Input, Request, Run, RunNo, State, Try};
-use outbound::{Answer, Fault};
+use outbound::{Fault, ServiceResponse};
 use types::{Outcome, Plan, Seq, Timestamp, WorkflowName};
 
 use super::call::{CallKind, assumed_done};
@@ -308,8 +308,8 @@ impl<'a> World<'a> {
 /// What a service answered, on one line.
 fn short(given: &ScriptReply) -> String {
     match &given.result {
-        Ok(Answer { status, body, .. }) if body.is_empty() => status.to_string(),
-        Ok(Answer { status, body, .. }) => format!("{status} {}", String::from_utf8_lossy(body)),
+        Ok(ServiceResponse { status, body, .. }) if body.is_empty() => status.to_string(),
+        Ok(ServiceResponse { status, body, .. }) => format!("{status} {}", String::from_utf8_lossy(body)),
         Err(Fault::Timeout { .. }) => "timeout".to_owned(),
         Err(Fault::Connect { .. }) => "refused connection".to_owned(),
         Err(Fault::Lost { .. }) => "lost connection".to_owned(),

@@ -23,15 +23,15 @@ pub use self::message::{
 #[serde(rename_all = "camelCase")]
 pub struct Action {
     #[serde(flatten)]
-    pub main: Call,
+    pub main: ActionCall,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub error_action: Option<Call>,
+    pub error_action: Option<ActionCall>,
 }
 
 /// One call to the outside and how it is tried again.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Call {
+pub struct ActionCall {
     #[serde(flatten)]
     pub target: Target,
     #[serde(rename = "type")]
@@ -44,7 +44,7 @@ pub struct Call {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Target {
-    Request(Request),
+    Request(HttpRequest),
     QueueMessage(QueueMessage),
     ServiceBusQueueMessage(BusQueueMessage),
     ServiceBusTopicMessage(BusTopicMessage),
@@ -58,7 +58,7 @@ pub enum Target {
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Request {
+pub struct HttpRequest {
     pub uri: String,
     pub method: String,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -119,7 +119,7 @@ impl Action {
 
     /// Whether an http request of it signs in.
     pub fn authenticates(&self) -> bool {
-        let signs_in = |call: &Call| match &call.target {
+        let signs_in = |call: &ActionCall| match &call.target {
             Target::Request(request) => request.authentication.is_some(),
             _ => false,
         };
@@ -150,7 +150,7 @@ impl Action {
     }
 }
 
-impl Call {
+impl ActionCall {
     fn authentication_mut(&mut self, path: &str) -> Option<(String, &mut Authentication)> {
         match &mut self.target {
             Target::Request(request) => {

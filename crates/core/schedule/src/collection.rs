@@ -10,7 +10,7 @@ use crate::limits::{TAG_NAME_CHARS_MAX, TAG_VALUE_CHARS_MAX, TAGS_MAX};
 use crate::merge::merge;
 use crate::problem::{Problems, Report, below};
 use crate::region;
-use crate::shape::{Mode, Reader, require};
+use crate::shape::{Mode, ShapeReader, require};
 use crate::shapes::COLLECTION;
 use crate::spelling::{CollectionState, Plan, QuotaFrequency};
 
@@ -74,7 +74,7 @@ pub struct CollectionPatch {
 /// Reads the body of a PUT.
 pub fn read_collection(body: &Value, front_end: FrontEnd) -> Result<CollectionDocument, Problems> {
     let mut report = Report::default();
-    let mut reader = Reader { mode: Mode::Whole, report: &mut report };
+    let mut reader = ShapeReader { mode: Mode::Whole, report: &mut report };
     let members = reader.object(&COLLECTION, body, "").unwrap_or_default();
     if front_end == FrontEnd::Azure && body.is_object() && !members.contains_key("location") {
         report.add("location", "required");
@@ -85,7 +85,7 @@ pub fn read_collection(body: &Value, front_end: FrontEnd) -> Result<CollectionDo
 /// Reads the body of a PATCH.
 pub fn read_collection_patch(body: &Value) -> Result<CollectionPatch, Problems> {
     let mut report = Report::default();
-    let mut reader = Reader { mode: Mode::Patch, report: &mut report };
+    let mut reader = ShapeReader { mode: Mode::Patch, report: &mut report };
     let members = reader.object(&COLLECTION, body, "").unwrap_or_default();
     for name in ["location", "properties"] {
         if members.get(name) == Some(&Value::Null) {

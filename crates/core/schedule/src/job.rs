@@ -19,10 +19,10 @@ use crate::date::{Date, Moment};
 use crate::duration::Duration;
 use crate::limits::Limits;
 use crate::problem::{Problems, Report};
-use crate::shape::{Mode, Reader, require};
+use crate::shape::{Mode, ShapeReader, require};
 use crate::shapes::{JOB, JOB_PROPERTIES};
 use crate::spelling::{Missed, Overlap, Switch};
-use crate::timing::{self, Clock, ClockChange, Recurrence};
+use crate::timing::{self, Clock, ClockChangeRule, Recurrence};
 
 /// A job as its client described it, valid and in canonical form.
 ///
@@ -40,7 +40,7 @@ pub struct JobDocument {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) time_zone: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) clock_change: Option<ClockChange>,
+    pub(crate) clock_change: Option<ClockChangeRule>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) missed: Option<Missed>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -56,7 +56,7 @@ pub struct JobDocument {
 /// Reads the body of a PUT. Secrets in it are plain: seal them before the document is stored.
 pub fn read_job(body: &Value, limits: &Limits, now: Timestamp) -> Result<JobDocument, Problems> {
     let mut report = Report::default();
-    let mut reader = Reader { mode: Mode::Whole, report: &mut report };
+    let mut reader = ShapeReader { mode: Mode::Whole, report: &mut report };
     let mut members = reader.object(&JOB, body, "").unwrap_or_default();
     let Some(Value::Object(mut properties)) = members.remove("properties") else {
         if body.is_object() && !report.mentions("properties") {

@@ -25,7 +25,7 @@ pub mod timing;
 mod view;
 mod zone;
 
-pub use action::{Action, Call, Target};
+pub use action::{Action, ActionCall, Target};
 pub use authentication::{Authentication, CertificateFacts, Secret};
 pub use collection::{
     CollectionDocument, CollectionPatch, CollectionProperties, FrontEnd, MaxRecurrence, Quota, Sku,
@@ -41,7 +41,9 @@ pub use limits::Limits;
 pub use preview::{Preview, read_preview};
 pub use problem::{Problem, Problems};
 pub use region::{SCHEDULER_REGIONS, display_name};
-pub use resource::{COLLECTION_TYPE, HISTORY_TYPE, Identity, JOB_TYPE, Page, Resource, Scope, identity};
+pub use resource::{
+    COLLECTION_TYPE, HISTORY_TYPE, JOB_TYPE, Resource, ResourceIdentity, ResourcePage, Scope, identity,
+};
 pub use saying::When;
 pub use spelling::{ActionName, ActionType, CollectionState, HistoryStatus, Plan, QuotaFrequency};
 pub use view::{Dialect, JobView, Status};

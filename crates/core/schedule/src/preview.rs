@@ -7,7 +7,7 @@ use crate::date::Date;
 use crate::job::{rules, settle};
 use crate::limits::Limits;
 use crate::problem::{Problems, Report};
-use crate::shape::{Mode, Reader, require};
+use crate::shape::{Mode, ShapeReader, require};
 use crate::shapes::PREVIEW;
 use crate::timing::{self, Clock};
 
@@ -26,7 +26,7 @@ pub struct Preview {
 /// not concern its time is passed over.
 pub fn read_preview(body: &Value, limits: &Limits, now: Timestamp) -> Result<Preview, Problems> {
     let mut report = Report::default();
-    let mut reader = Reader { mode: Mode::Whole, report: &mut report };
+    let mut reader = ShapeReader { mode: Mode::Whole, report: &mut report };
     let (mut members, path) = read_members(body, &mut reader);
     settle::aliases(&mut members, path, &mut report);
     settle::defaults(&mut members);
@@ -47,7 +47,7 @@ pub fn read_preview(body: &Value, limits: &Limits, now: Timestamp) -> Result<Pre
 }
 
 /// The canonical members, and where those of the job stand.
-fn read_members(body: &Value, reader: &mut Reader) -> (Map<String, Value>, &'static str) {
+fn read_members(body: &Value, reader: &mut ShapeReader) -> (Map<String, Value>, &'static str) {
     let is = |written: &str, name: &str| written.eq_ignore_ascii_case(name);
     let written = body.as_object();
     let properties = written.and_then(|written| written.iter().find(|(name, _)| is(name, "properties")));

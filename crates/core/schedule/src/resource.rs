@@ -25,7 +25,7 @@ pub struct Resource<P> {
 
 /// A page of resources. The link to the next one is written even when there is none, as null.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Page<T> {
+pub struct ResourcePage<T> {
     pub value: Vec<T>,
     #[serde(rename = "nextLink")]
     pub next_link: Option<String>,
@@ -94,16 +94,16 @@ impl Scope<'_> {
 
 /// What a body says of its own identity, for the caller to compare with the path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Identity<'a> {
+pub struct ResourceIdentity<'a> {
     pub id: Option<&'a str>,
     pub name: Option<&'a str>,
 }
 
 /// The `id` and `name` at the top of a body, whatever else is in it.
-pub fn identity(body: &Value) -> Identity<'_> {
+pub fn identity(body: &Value) -> ResourceIdentity<'_> {
     let member = |name: &str| {
         let mut members = body.as_object()?.iter();
         members.find(|(written, _)| written.eq_ignore_ascii_case(name))?.1.as_str()
     };
-    Identity { id: member("id"), name: member("name") }
+    ResourceIdentity { id: member("id"), name: member("name") }
 }

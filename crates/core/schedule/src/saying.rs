@@ -5,7 +5,7 @@ use std::fmt;
 use serde::Deserialize;
 
 use crate::date::{Date, Moment};
-use crate::timing::{Monthly, Recurrence, Schedule};
+use crate::timing::{Monthly, Recurrence, RecurrenceSchedule};
 
 /// Times of a day that are listed one by one.
 const TIMES_MAX: usize = 6;
@@ -59,7 +59,7 @@ fn rule(recurrence: &Recurrence) -> String {
     format!("every {every}{schedule}")
 }
 
-fn in_period(schedule: &Schedule) -> String {
+fn in_period(schedule: &RecurrenceSchedule) -> String {
     let mut words = Vec::new();
     if !schedule.week_days.is_empty() {
         let days: Vec<_> = schedule.week_days.iter().map(|day| day.as_str().to_owned()).collect();

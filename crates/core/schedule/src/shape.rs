@@ -20,11 +20,11 @@ pub(crate) struct Shape {
 
 pub(crate) struct Member {
     pub(crate) name: &'static str,
-    pub(crate) kind: Kind,
+    pub(crate) kind: MemberKind,
     pub(crate) required: bool,
 }
 
-pub(crate) enum Kind {
+pub(crate) enum MemberKind {
     /// Any text; an empty one says nothing.
     Text,
     /// A text that may be empty.
@@ -73,11 +73,11 @@ pub(crate) enum Kind {
     Status,
 }
 
-pub(crate) const fn optional(name: &'static str, kind: Kind) -> Member {
+pub(crate) const fn optional(name: &'static str, kind: MemberKind) -> Member {
     Member { name, kind, required: false }
 }
 
-pub(crate) const fn required(name: &'static str, kind: Kind) -> Member {
+pub(crate) const fn required(name: &'static str, kind: MemberKind) -> Member {
     Member { name, kind, required: true }
 }
 
@@ -91,12 +91,12 @@ pub(crate) enum Mode {
 }
 
 /// Reads objects of known shapes and reports all that it cannot read.
-pub(crate) struct Reader<'a> {
+pub(crate) struct ShapeReader<'a> {
     pub(crate) mode: Mode,
     pub(crate) report: &'a mut Report,
 }
 
-impl Reader<'_> {
+impl ShapeReader<'_> {
     /// The canonical members of an object; those that are wrong are reported and left out.
     pub(crate) fn object(&mut self, shape: &Shape, value: &Value, path: &str) -> Option<Map<String, Value>> {
         let mut canonical = Map::new();
@@ -149,8 +149,8 @@ impl Reader<'_> {
     /// The canonical value, or nothing: because it is wrong, or because there is nothing to keep.
     fn member(&mut self, member: &Member, value: &Value, path: &str) -> Option<Value> {
         match member.kind {
-            Kind::ReadOnly => return None,
-            Kind::Status => {
+            MemberKind::ReadOnly => return None,
+            MemberKind::Status => {
                 if self.mode == Mode::Patch {
                     self.report.add(path, "is told by the server and cannot be patched");
                 }
@@ -162,16 +162,16 @@ impl Reader<'_> {
             return (self.mode == Mode::Patch).then_some(Value::Null);
         }
         match &member.kind {
-            Kind::Texts => self.texts(value, path),
-            Kind::Object(shape) => self.object(shape, value, path).map(Value::Object),
-            Kind::Objects(shape) => self.objects(shape, value, path),
-            Kind::Wholes { min, max } => {
+            MemberKind::Texts => self.texts(value, path),
+            MemberKind::Object(shape) => self.object(shape, value, path).map(Value::Object),
+            MemberKind::Objects(shape) => self.objects(shape, value, path),
+            MemberKind::Wholes { min, max } => {
                 self.list(value, path, |value| whole(value, *min, *max).map(Value::from))
             }
-            Kind::AllFromEitherEnd { max } => {
+            MemberKind::AllFromEitherEnd { max } => {
                 self.list(value, path, |value| from_either_end(value, *max).map(Value::from))
             }
-            Kind::Words(words) => self.list(value, path, |value| word(value, words)),
+            MemberKind::Words(words) => self.list(value, path, |value| word(value, words)),
             kind => scalar(kind, value).map_err(|message| self.report.add(path, message)).ok(),
         }
     }
@@ -205,7 +205,7 @@ impl Reader<'_> {
             self.report.add(path, format!("must be a list, not {}", kind_of(value)));
             return None;
         };
-        let mut reader = Reader { mode: Mode::Whole, report: self.report };
+        let mut reader = ShapeReader { mode: Mode::Whole, report: self.report };
         let read = |(n, item)| reader.object(shape, item, &format!("{path}[{n}]")).map(Value::Object);
         Some(items.iter().enumerate().filter_map(read).collect())
     }
@@ -235,52 +235,52 @@ impl Reader<'_> {
     }
 }
 
-fn scalar(kind: &Kind, value: &Value) -> Result<Value, String> {
+fn scalar(kind: &MemberKind, value: &Value) -> Result<Value, String> {
     match kind {
-        Kind::Text => match text(value)? {
+        MemberKind::Text => match text(value)? {
             "" => Err("must not be empty".to_owned()),
             text => Ok(text.into()),
         },
-        Kind::Content => Ok(text(value)?.into()),
-        Kind::Secret => match text(value)? {
+        MemberKind::Content => Ok(text(value)?.into()),
+        MemberKind::Secret => match text(value)? {
             text if text.chars().nth(SECRET_CHARS_MAX).is_some() => {
                 Err(format!("must be at most {SECRET_CHARS_MAX} characters"))
             }
             text => Ok(text.into()),
         },
-        Kind::Whole { min, max } => whole(value, *min, *max).map(Value::from),
-        Kind::FromEitherEnd { max } => from_either_end(value, *max).map(Value::from),
-        Kind::Flag => match value {
+        MemberKind::Whole { min, max } => whole(value, *min, *max).map(Value::from),
+        MemberKind::FromEitherEnd { max } => from_either_end(value, *max).map(Value::from),
+        MemberKind::Flag => match value {
             Value::Bool(flag) => Ok((*flag).into()),
             Value::String(text) if text.eq_ignore_ascii_case("true") => Ok(true.into()),
             Value::String(text) if text.eq_ignore_ascii_case("false") => Ok(false.into()),
             _ => Err(format!("must be true or false, not {}", kind_of(value))),
         },
-        Kind::Date => canonical::<Date>(text(value)?),
-        Kind::Moment => canonical::<Moment>(text(value)?),
-        Kind::Duration => canonical::<Duration>(text(value)?),
-        Kind::Zone => zone::name(text(value)?).map(Value::from),
-        Kind::Cron => {
+        MemberKind::Date => canonical::<Date>(text(value)?),
+        MemberKind::Moment => canonical::<Moment>(text(value)?),
+        MemberKind::Duration => canonical::<Duration>(text(value)?),
+        MemberKind::Zone => zone::name(text(value)?).map(Value::from),
+        MemberKind::Cron => {
             let text = text(value)?.split_whitespace().collect::<Vec<_>>().join(" ");
             cron::parse_cron(&text).map(|_| text.into())
         }
-        Kind::Word(words) => word(value, words),
-        Kind::WordOf { allowed, refused } => {
+        MemberKind::Word(words) => word(value, words),
+        MemberKind::WordOf { allowed, refused } => {
             let written = text(value)?;
             match refused.iter().find(|(word, _)| word.eq_ignore_ascii_case(written)) {
                 Some((_, why)) => Err((*why).to_owned()),
                 None => word(value, allowed),
             }
         }
-        Kind::Any => Ok(value.clone()),
-        Kind::Wholes { .. }
-        | Kind::AllFromEitherEnd { .. }
-        | Kind::Words(_)
-        | Kind::Texts
-        | Kind::Object(_)
-        | Kind::Objects(_)
-        | Kind::ReadOnly
-        | Kind::Status => unreachable!("read by the caller"),
+        MemberKind::Any => Ok(value.clone()),
+        MemberKind::Wholes { .. }
+        | MemberKind::AllFromEitherEnd { .. }
+        | MemberKind::Words(_)
+        | MemberKind::Texts
+        | MemberKind::Object(_)
+        | MemberKind::Objects(_)
+        | MemberKind::ReadOnly
+        | MemberKind::Status => unreachable!("read by the caller"),
     }
 }
 
@@ -360,8 +360,10 @@ pub(crate) fn require(shape: &Shape, members: &Map<String, Value>, path: &str, r
         let path = below(path, member.name);
         match (members.get(member.name), &member.kind) {
             (None, _) if member.required && !report.mentions(&path) => report.add(&path, "required"),
-            (Some(Value::Object(members)), Kind::Object(shape)) => require(shape, members, &path, report),
-            (Some(Value::Array(items)), Kind::Objects(shape)) => {
+            (Some(Value::Object(members)), MemberKind::Object(shape)) => {
+                require(shape, members, &path, report)
+            }
+            (Some(Value::Array(items)), MemberKind::Objects(shape)) => {
                 for (n, item) in items.iter().enumerate() {
                     let members = item.as_object().expect("a list of objects was read as one");
                     require(shape, members, &format!("{path}[{n}]"), report);

@@ -2,7 +2,7 @@
 
 mod action;
 
-use crate::shape::{Kind, Shape, optional, required};
+use crate::shape::{MemberKind, Shape, optional, required};
 use crate::spelling::{
     CollectionState, Frequency, Gap, Missed, Overlap, Plan, QuotaFrequency, Repeat, Switch, WeekDay,
 };
@@ -16,11 +16,11 @@ const BELONGS_BELOW: &str = "unknown member; it belongs below properties";
 /// The body of a PUT or PATCH of a job.
 pub(crate) static JOB: Shape = Shape {
     members: &[
-        optional("id", Kind::ReadOnly),
-        optional("type", Kind::ReadOnly),
-        optional("name", Kind::ReadOnly),
-        optional("etag", Kind::ReadOnly),
-        required("properties", Kind::Object(&JOB_PROPERTIES)),
+        optional("id", MemberKind::ReadOnly),
+        optional("type", MemberKind::ReadOnly),
+        optional("name", MemberKind::ReadOnly),
+        optional("etag", MemberKind::ReadOnly),
+        required("properties", MemberKind::Object(&JOB_PROPERTIES)),
     ],
     hints: &[
         ("action", BELONGS_BELOW),
@@ -35,24 +35,24 @@ pub(crate) static JOB: Shape = Shape {
 
 pub(crate) static JOB_PROPERTIES: Shape = Shape {
     members: &[
-        optional("startTime", Kind::Date),
-        required("action", Kind::Object(&ACTION)),
-        optional("recurrence", Kind::Object(&RECURRENCE)),
-        optional("at", Kind::Moment),
-        optional("timeZone", Kind::Zone),
-        optional("clockChange", Kind::Object(&CLOCK_CHANGE)),
-        optional("missed", Kind::Word(Missed::SPELLINGS)),
-        optional("overlap", Kind::Word(Overlap::SPELLINGS)),
-        optional("jitter", Kind::Duration),
+        optional("startTime", MemberKind::Date),
+        required("action", MemberKind::Object(&ACTION)),
+        optional("recurrence", MemberKind::Object(&RECURRENCE)),
+        optional("at", MemberKind::Moment),
+        optional("timeZone", MemberKind::Zone),
+        optional("clockChange", MemberKind::Object(&CLOCK_CHANGE)),
+        optional("missed", MemberKind::Word(Missed::SPELLINGS)),
+        optional("overlap", MemberKind::Word(Overlap::SPELLINGS)),
+        optional("jitter", MemberKind::Duration),
         optional(
             "state",
-            Kind::WordOf {
+            MemberKind::WordOf {
                 allowed: Switch::SPELLINGS,
                 refused: &[("completed", NOT_TO_CHOOSE), ("faulted", NOT_TO_CHOOSE)],
             },
         ),
-        optional("status", Kind::Status),
-        optional("cron", Kind::Cron),
+        optional("status", MemberKind::Status),
+        optional("cron", MemberKind::Cron),
     ],
     hints: &[
         ("retryPolicy", "unknown member; it belongs to the action, as properties.action.retryPolicy"),
@@ -65,33 +65,33 @@ pub(crate) static JOB_PROPERTIES: Shape = Shape {
 /// A job as far as its time goes; the rest is passed over.
 pub(crate) static PREVIEW: Shape = Shape {
     members: &[
-        optional("startTime", Kind::Date),
-        optional("recurrence", Kind::Object(&RECURRENCE)),
-        optional("at", Kind::Moment),
-        optional("timeZone", Kind::Zone),
-        optional("clockChange", Kind::Object(&CLOCK_CHANGE)),
-        optional("jitter", Kind::Duration),
-        optional("cron", Kind::Cron),
-        optional("now", Kind::Date),
-        optional("count", Kind::Whole { min: 1, max: crate::limits::PREVIEW_MAX as i64 }),
-        optional("action", Kind::ReadOnly),
-        optional("missed", Kind::ReadOnly),
-        optional("overlap", Kind::ReadOnly),
-        optional("state", Kind::ReadOnly),
-        optional("status", Kind::ReadOnly),
+        optional("startTime", MemberKind::Date),
+        optional("recurrence", MemberKind::Object(&RECURRENCE)),
+        optional("at", MemberKind::Moment),
+        optional("timeZone", MemberKind::Zone),
+        optional("clockChange", MemberKind::Object(&CLOCK_CHANGE)),
+        optional("jitter", MemberKind::Duration),
+        optional("cron", MemberKind::Cron),
+        optional("now", MemberKind::Date),
+        optional("count", MemberKind::Whole { min: 1, max: crate::limits::PREVIEW_MAX as i64 }),
+        optional("action", MemberKind::ReadOnly),
+        optional("missed", MemberKind::ReadOnly),
+        optional("overlap", MemberKind::ReadOnly),
+        optional("state", MemberKind::ReadOnly),
+        optional("status", MemberKind::ReadOnly),
     ],
     hints: &[],
 };
 
 static RECURRENCE: Shape = Shape {
     members: &[
-        optional("frequency", Kind::WordOf { allowed: Frequency::SPELLINGS, refused: NOT_A_FREQUENCY }),
-        optional("count", Kind::Whole { min: 1, max: COUNT_MAX }),
-        optional("endTime", Kind::Date),
-        optional("interval", Kind::Whole { min: 1, max: COUNT_MAX }),
-        optional("schedule", Kind::Object(&SCHEDULE)),
-        optional("cron", Kind::Cron),
-        optional("timeZone", Kind::Zone),
+        optional("frequency", MemberKind::WordOf { allowed: Frequency::SPELLINGS, refused: NOT_A_FREQUENCY }),
+        optional("count", MemberKind::Whole { min: 1, max: COUNT_MAX }),
+        optional("endTime", MemberKind::Date),
+        optional("interval", MemberKind::Whole { min: 1, max: COUNT_MAX }),
+        optional("schedule", MemberKind::Object(&SCHEDULE)),
+        optional("cron", MemberKind::Cron),
+        optional("timeZone", MemberKind::Zone),
     ],
     hints: &[("startTime", "unknown member; it belongs beside the recurrence, as properties.startTime")],
 };
@@ -103,11 +103,11 @@ const NOT_A_FREQUENCY: &[(&str, &str)] = &[
 
 static SCHEDULE: Shape = Shape {
     members: &[
-        optional("minutes", Kind::Wholes { min: 0, max: 59 }),
-        optional("hours", Kind::Wholes { min: 0, max: 23 }),
-        optional("weekDays", Kind::Words(WeekDay::SPELLINGS)),
-        optional("monthDays", Kind::AllFromEitherEnd { max: 31 }),
-        optional("monthlyOccurrences", Kind::Objects(&MONTHLY)),
+        optional("minutes", MemberKind::Wholes { min: 0, max: 59 }),
+        optional("hours", MemberKind::Wholes { min: 0, max: 23 }),
+        optional("weekDays", MemberKind::Words(WeekDay::SPELLINGS)),
+        optional("monthDays", MemberKind::AllFromEitherEnd { max: 31 }),
+        optional("monthlyOccurrences", MemberKind::Objects(&MONTHLY)),
     ],
     hints: &[
         ("months", "'months' of the classic API is not known here; name the months in a cron expression"),
@@ -117,16 +117,16 @@ static SCHEDULE: Shape = Shape {
 
 static MONTHLY: Shape = Shape {
     members: &[
-        required("day", Kind::Word(WeekDay::SPELLINGS)),
-        optional("occurrence", Kind::FromEitherEnd { max: 5 }),
+        required("day", MemberKind::Word(WeekDay::SPELLINGS)),
+        optional("occurrence", MemberKind::FromEitherEnd { max: 5 }),
     ],
     hints: &[],
 };
 
 static CLOCK_CHANGE: Shape = Shape {
     members: &[
-        optional("gap", Kind::Word(Gap::SPELLINGS)),
-        optional("repeat", Kind::Word(Repeat::SPELLINGS)),
+        optional("gap", MemberKind::Word(Gap::SPELLINGS)),
+        optional("repeat", MemberKind::Word(Repeat::SPELLINGS)),
     ],
     hints: &[],
 };
@@ -134,47 +134,47 @@ static CLOCK_CHANGE: Shape = Shape {
 /// The body of a PUT or PATCH of a collection.
 pub(crate) static COLLECTION: Shape = Shape {
     members: &[
-        optional("id", Kind::ReadOnly),
-        optional("type", Kind::ReadOnly),
-        optional("name", Kind::ReadOnly),
-        optional("etag", Kind::ReadOnly),
-        optional("location", Kind::Text),
-        optional("tags", Kind::Texts),
-        optional("properties", Kind::Object(&COLLECTION_PROPERTIES)),
+        optional("id", MemberKind::ReadOnly),
+        optional("type", MemberKind::ReadOnly),
+        optional("name", MemberKind::ReadOnly),
+        optional("etag", MemberKind::ReadOnly),
+        optional("location", MemberKind::Text),
+        optional("tags", MemberKind::Texts),
+        optional("properties", MemberKind::Object(&COLLECTION_PROPERTIES)),
     ],
     hints: &[("sku", BELONGS_BELOW), ("quota", BELONGS_BELOW), ("state", BELONGS_BELOW)],
 };
 
 static COLLECTION_PROPERTIES: Shape = Shape {
     members: &[
-        optional("sku", Kind::Object(&SKU)),
+        optional("sku", MemberKind::Object(&SKU)),
         optional(
             "state",
-            Kind::WordOf {
+            MemberKind::WordOf {
                 allowed: CollectionState::SPELLINGS,
                 refused: &[("deleted", "a collection is deleted with DELETE")],
             },
         ),
-        optional("quota", Kind::Object(&QUOTA)),
+        optional("quota", MemberKind::Object(&QUOTA)),
     ],
     hints: &[],
 };
 
-static SKU: Shape = Shape { members: &[required("name", Kind::Word(Plan::SPELLINGS))], hints: &[] };
+static SKU: Shape = Shape { members: &[required("name", MemberKind::Word(Plan::SPELLINGS))], hints: &[] };
 
 static QUOTA: Shape = Shape {
     members: &[
-        optional("maxJobCount", Kind::Whole { min: 1, max: COUNT_MAX }),
-        optional("maxJobOccurrence", Kind::Whole { min: 0, max: COUNT_MAX }),
-        optional("maxRecurrence", Kind::Object(&MAX_RECURRENCE)),
+        optional("maxJobCount", MemberKind::Whole { min: 1, max: COUNT_MAX }),
+        optional("maxJobOccurrence", MemberKind::Whole { min: 0, max: COUNT_MAX }),
+        optional("maxRecurrence", MemberKind::Object(&MAX_RECURRENCE)),
     ],
     hints: &[],
 };
 
 static MAX_RECURRENCE: Shape = Shape {
     members: &[
-        required("frequency", Kind::Word(QuotaFrequency::SPELLINGS)),
-        required("interval", Kind::Whole { min: 1, max: COUNT_MAX }),
+        required("frequency", MemberKind::Word(QuotaFrequency::SPELLINGS)),
+        required("interval", MemberKind::Whole { min: 1, max: COUNT_MAX }),
     ],
     hints: &[],
 };

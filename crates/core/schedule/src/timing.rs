@@ -23,7 +23,7 @@ pub struct Recurrence {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub interval: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub schedule: Option<Schedule>,
+    pub schedule: Option<RecurrenceSchedule>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cron: Option<CronText>,
 }
@@ -31,7 +31,7 @@ pub struct Recurrence {
 /// Which moments of a period count.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-pub struct Schedule {
+pub struct RecurrenceSchedule {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub minutes: Vec<u8>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -54,7 +54,7 @@ pub struct Monthly {
 
 /// What becomes of local times that the clocks leave out or show twice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ClockChange {
+pub struct ClockChangeRule {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub gap: Option<Gap>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -83,7 +83,7 @@ pub(crate) struct Clock {
     /// What `at` came to when it was written: zones may change their rules later.
     pub(crate) at_instant: Option<Date>,
     pub(crate) time_zone: Option<String>,
-    pub(crate) clock_change: Option<ClockChange>,
+    pub(crate) clock_change: Option<ClockChangeRule>,
     pub(crate) jitter: Option<Duration>,
 }
 
@@ -122,14 +122,14 @@ impl Recurrence {
             (None, frequency) => types::Rule::Every {
                 frequency: frequency.expect("a recurrence without cron has a frequency").into(),
                 interval: self.interval.unwrap_or(1),
-                schedule: self.schedule.as_ref().map(Schedule::rule),
+                schedule: self.schedule.as_ref().map(RecurrenceSchedule::rule),
             },
         };
         types::Recurrence { rule, count: self.count, end: self.end_time.map(|date| date.0) }
     }
 }
 
-impl Schedule {
+impl RecurrenceSchedule {
     /// The lists in order and without repetitions: clients read theirs back, the kernel needs sets.
     fn rule(&self) -> types::Schedule {
         let mut week_days: Vec<types::WeekDay> = self.week_days.iter().map(|day| (*day).into()).collect();

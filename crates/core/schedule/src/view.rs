@@ -11,7 +11,7 @@ use crate::date::{Date, Moment};
 use crate::duration::Duration;
 use crate::job::JobDocument;
 use crate::spelling::{Missed, Overlap};
-use crate::timing::{ClockChange, Recurrence};
+use crate::timing::{ClockChangeRule, Recurrence};
 
 /// How an answer is spelled. The default is what Azure Scheduler was recorded to answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -58,7 +58,7 @@ struct JobMembers {
     #[serde(skip_serializing_if = "Option::is_none")]
     time_zone: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    clock_change: Option<ClockChange>,
+    clock_change: Option<ClockChangeRule>,
     #[serde(skip_serializing_if = "Option::is_none")]
     missed: Option<Missed>,
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -546,7 +546,7 @@ fn the_spellings_of_the_sdks_are_added_when_asked_for() {
 fn a_body_tells_its_own_name() {
     let body = json!({"ID": "/x", "Name": "c/j", "properties": {}});
     assert_eq!((identity(&body).id, identity(&body).name), (Some("/x"), Some("c/j")));
-    assert_eq!(identity(&json!([])), schedule::Identity::default());
+    assert_eq!(identity(&json!([])), schedule::ResourceIdentity::default());
 }
 
 #[test]

@@ -5,8 +5,8 @@ use std::convert::Infallible;
 
 use schedule::{
     ActionName, CertificateFacts, CollectionDocument, CollectionState, Date, Dialect, FrontEnd,
-    HistoryRecord, HistoryStatus, JobDocument, Limits, Page, Problems, Resource, Scope, Status, history_id,
-    parse_history_id, read_collection, read_job, read_job_patch,
+    HistoryRecord, HistoryStatus, JobDocument, Limits, Problems, Resource, ResourcePage, Scope, Status,
+    history_id, parse_history_id, read_collection, read_job, read_job_patch,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -116,7 +116,7 @@ impl Player {
                 };
                 let value = jobs.iter().map(|job| self.job(scope, collection, &name(job).expect(place), job));
                 assert!(jobs.iter().all(|job| job["properties"]["state"] == state.to_string()), "{place}");
-                text(&Page { value: value.collect(), next_link: None })
+                text(&ResourcePage { value: value.collect(), next_link: None })
             }
             ("DELETE", _) => return,
             other => panic!("{place}: {other:?}"),
@@ -231,7 +231,7 @@ fn recorded_history_is_shown_again_to_the_letter() {
     };
     let value: Vec<_> = recorded["value"].as_array().expect("a list").iter().map(record).collect();
     assert!(value.len() > 1);
-    assert_eq!(text(&Page { value, next_link: None }), squeeze(response.body.get()));
+    assert_eq!(text(&ResourcePage { value, next_link: None }), squeeze(response.body.get()));
 }
 
 #[test]

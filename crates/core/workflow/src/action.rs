@@ -5,7 +5,7 @@ use types::{ServiceName, Span};
 
 use crate::context::{Frame, StepSet};
 use crate::message::{self, MessageAction};
-use crate::render::{self, RenderError, Rendered};
+use crate::render::{self, RenderError, RenderedAction};
 use crate::template::{Body, Template};
 
 /// One call to the outside.
@@ -31,10 +31,10 @@ impl Action {
         }
     }
 
-    pub(crate) fn render(&self, frame: &Frame<'_>) -> Result<Rendered, RenderError> {
+    pub(crate) fn render(&self, frame: &Frame<'_>) -> Result<RenderedAction, RenderError> {
         match self {
-            Action::Http(http) => render::render(http, frame).map(Rendered::Call),
-            Action::Message(action) => message::render(action, frame).map(Box::new).map(Rendered::Send),
+            Action::Http(http) => render::render(http, frame).map(RenderedAction::Call),
+            Action::Message(action) => message::render(action, frame).map(Box::new).map(RenderedAction::Send),
         }
     }
 

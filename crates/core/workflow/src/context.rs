@@ -8,11 +8,11 @@ use http::HeaderMap;
 use types::{Key, RunId, RunStatus, StepName, WorkflowName};
 
 use crate::expression::Input;
-use crate::json::{self, Document, Segment, Tree};
+use crate::json::{self, JsonDocument, Segment, Tree};
 
 /// What the expressions of a call can use of its run.
 #[derive(Debug, Clone, Copy)]
-pub struct Context<'a> {
+pub struct ExpressionContext<'a> {
     pub run: &'a RunId,
     pub key: &'a Key,
     /// The accepted body: valid JSON.
@@ -61,28 +61,28 @@ impl StepSet {
 }
 
 /// The answer to a call.
-pub(crate) struct Answer<'a> {
+pub(crate) struct ResponseInput<'a> {
     pub status: u16,
     pub headers: &'a HeaderMap,
-    pub body: Document<'a>,
+    pub body: JsonDocument<'a>,
 }
 
 /// A context while one call is rendered or judged: the input of its expressions.
 pub(crate) struct Frame<'a> {
-    pub context: &'a Context<'a>,
+    pub context: &'a ExpressionContext<'a>,
     pub workflow: &'a WorkflowName,
     pub step_names: &'a [StepName],
     /// The steps whose outputs are settled when the call is made. Others stay null, so that a call is
     /// the same on every attempt.
     pub visible: StepSet,
     pub fields: &'static [&'static str],
-    pub answer: Option<Answer<'a>>,
-    request: OnceCell<Document<'a>>,
+    pub answer: Option<ResponseInput<'a>>,
+    request: OnceCell<JsonDocument<'a>>,
 }
 
 impl<'a> Frame<'a> {
     pub(crate) fn new(
-        context: &'a Context<'a>,
+        context: &'a ExpressionContext<'a>,
         workflow: &'a WorkflowName,
         step_names: &'a [StepName],
         visible: StepSet,
@@ -92,17 +92,17 @@ impl<'a> Frame<'a> {
         Frame { context, workflow, step_names, visible, fields, answer: None, request }
     }
 
-    pub(crate) fn with_answer(mut self, answer: Answer<'a>) -> Frame<'a> {
+    pub(crate) fn with_answer(mut self, answer: ResponseInput<'a>) -> Frame<'a> {
         self.answer = Some(answer);
         self
     }
 
-    fn request(&self) -> Result<&Document<'a>, String> {
+    fn request(&self) -> Result<&JsonDocument<'a>, String> {
         if let Some(request) = self.request.get() {
             return Ok(request);
         }
         let text = text(self.context.request)?;
-        Ok(self.request.get_or_init(|| Document::new(text)))
+        Ok(self.request.get_or_init(|| JsonDocument::new(text)))
     }
 
     fn step(&self, name: &str) -> Result<&'a str, String> {
@@ -191,7 +191,7 @@ impl Input for Frame<'_> {
             ("run", [Segment::Field(name)]) => Ok(self.run_field(name).into()),
             ("steps", [Segment::Field(name)]) => self.step(name).map(Cow::Borrowed),
             ("steps", [Segment::Field(name), rest @ ..]) => {
-                Document::new(self.step(name)?).find(rest).map(Cow::Borrowed)
+                JsonDocument::new(self.step(name)?).find(rest).map(Cow::Borrowed)
             }
             ("response", rest) => self.find_in_answer(rest),
             (first, rest) => inside(self.field(first)?, rest),
@@ -226,7 +226,7 @@ fn inside<'t>(text: Cow<'t, str>, path: &[Segment]) -> Result<Cow<'t, str>, Stri
     if path.is_empty() {
         return Ok(text);
     }
-    Document::new(&text).find(path).map(|found| Cow::Owned(found.to_owned()))
+    JsonDocument::new(&text).find(path).map(|found| Cow::Owned(found.to_owned()))
 }
 
 fn quoted(text: &str) -> String {

@@ -9,14 +9,14 @@ use types::plan::Notice;
 use types::{Key, Plan, QueueName, RunId, StepIndex, StepName, Work, WorkflowName};
 
 use crate::action::{Action, Service};
-use crate::context::{ANSWER, Answer, BodyInput, CALL, Context, Frame, NOTICE, StepSet};
+use crate::context::{ANSWER, BodyInput, CALL, ExpressionContext, Frame, NOTICE, ResponseInput, StepSet};
 use crate::expression::Expression;
-use crate::json::{self, Document, InvalidJson, Tree};
-use crate::judge::{self, Verdict};
+use crate::json::{self, InvalidJson, JsonDocument, Tree};
+use crate::judge::{self, ResponseVerdict};
 use crate::limits::OUTPUT_BYTES_MAX;
 use crate::parse;
 use crate::problem::{Problems, quote};
-use crate::render::{RenderError, Rendered};
+use crate::render::{RenderError, RenderedAction};
 use crate::schema::{Schema, SchemaProblem};
 use crate::source::Source;
 
@@ -30,7 +30,7 @@ pub struct Definition {
     pub(crate) sources: Vec<Source>,
     pub(crate) services: Vec<Service>,
     pub(crate) step_names: Vec<StepName>,
-    pub(crate) steps: Vec<Step>,
+    pub(crate) steps: Vec<StepDefinition>,
     pub(crate) notices: Notices,
     pub(crate) feed: Option<QueueName>,
     pub(crate) plan: Arc<Plan>,
@@ -107,7 +107,7 @@ pub struct AcceptProblem {
 }
 
 #[derive(Debug)]
-pub(crate) struct Step {
+pub(crate) struct StepDefinition {
     pub call: Action,
     pub judgement: Judgement,
     pub alternative: Option<Alternative>,
@@ -215,7 +215,7 @@ impl Definition {
     }
 
     /// What `work` owes. An action that a person named goes to [`Definition::render_action`].
-    pub fn render(&self, work: Work, context: &Context<'_>) -> Result<Rendered, RenderError> {
+    pub fn render(&self, work: Work, context: &ExpressionContext<'_>) -> Result<RenderedAction, RenderError> {
         let action =
             self.action(work).ok_or_else(|| RenderError::new("call", "the workflow declares none"))?;
         let fields = if matches!(work, Work::Notice(_)) { NOTICE } else { CALL };
@@ -228,7 +228,11 @@ impl Definition {
     }
 
     /// What an action that a person named comes to.
-    pub fn render_action(&self, action: &Action, context: &Context<'_>) -> Result<Rendered, RenderError> {
+    pub fn render_action(
+        &self,
+        action: &Action,
+        context: &ExpressionContext<'_>,
+    ) -> Result<RenderedAction, RenderError> {
         let frame = Frame::new(context, &self.name, &self.step_names, action.visible(), CALL);
         action.render(&frame)
     }
@@ -237,22 +241,22 @@ impl Definition {
     pub fn judge(
         &self,
         work: Work,
-        context: &Context<'_>,
+        context: &ExpressionContext<'_>,
         status: u16,
         headers: &HeaderMap,
         body: &Bytes,
-    ) -> Verdict {
+    ) -> ResponseVerdict {
         let Some((step, accept_if, output)) = self.judgement(work) else {
-            return Verdict::Done { output: Bytes::from_static(b"null") };
+            return ResponseVerdict::Done { output: Bytes::from_static(b"null") };
         };
         let (text, is_json) = judge::body_text(body);
-        let answer = Answer { status, headers, body: Document::new(&text) };
+        let answer = ResponseInput { status, headers, body: JsonDocument::new(&text) };
         let frame =
             Frame::new(context, &self.name, &self.step_names, step.visible, ANSWER).with_answer(answer);
         judge::judge(accept_if, output, &frame, body, is_json)
     }
 
-    fn step(&self, index: StepIndex) -> Option<&Step> {
+    fn step(&self, index: StepIndex) -> Option<&StepDefinition> {
         self.steps.get(usize::from(index.0))
     }
 
@@ -270,7 +274,7 @@ impl Definition {
 
     /// How the answer to `work` is read. An alternative is read as its step unless it says otherwise; what
     /// a person chose to do is not refused, but still makes the step's output.
-    fn judgement(&self, work: Work) -> Option<(&Step, Option<&Expression>, Option<&Expression>)> {
+    fn judgement(&self, work: Work) -> Option<(&StepDefinition, Option<&Expression>, Option<&Expression>)> {
         match work {
             Work::Do(index) => {
                 let step = self.step(index)?;

@@ -4,7 +4,7 @@ use serde::Serialize;
 use types::{QueueName, Retry, Span};
 
 use crate::action::{Action, Service};
-use crate::definition::{Definition, Step};
+use crate::definition::{Definition, StepDefinition};
 use crate::expression::Expression;
 
 /// What a workflow is, without what it must keep to itself.
@@ -76,7 +76,7 @@ impl Definition {
         }
     }
 
-    fn describe_step(&self, n: usize, step: &Step) -> StepDescription {
+    fn describe_step(&self, n: usize, step: &StepDefinition) -> StepDescription {
         let plan = &self.plan.steps[n];
         let source = |expression: &Option<Expression>| expression.as_ref().map(|e| e.source().to_owned());
         let name = |index: &types::StepIndex| self.step_names[usize::from(index.0)].to_string();

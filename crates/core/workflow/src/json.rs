@@ -10,7 +10,7 @@ use std::fmt;
 use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
-pub(crate) use self::tree::{Fields, FieldsIter, Items, ItemsIter, Place, Shape, Tree};
+pub(crate) use self::tree::{ArrayItems, Fields, FieldsIter, ItemsIter, Place, Shape, Tree};
 use crate::limits::JSON_DEPTH_MAX;
 
 /// Why bytes are not JSON that Sortie takes.
@@ -93,21 +93,21 @@ pub(crate) enum Segment {
 ///
 /// A lookup scans only the levels on its way, and what it finds is the text as it was sent:
 /// numbers keep their digits, objects their order.
-pub(crate) struct Document<'a> {
+pub(crate) struct JsonDocument<'a> {
     text: &'a str,
     members: OnceCell<Members<'a>>,
 }
 
 enum Members<'a> {
-    Object(Vec<(Cow<'a, str>, Document<'a>)>),
-    Array(Vec<Document<'a>>),
+    Object(Vec<(Cow<'a, str>, JsonDocument<'a>)>),
+    Array(Vec<JsonDocument<'a>>),
     None,
 }
 
-impl<'a> Document<'a> {
+impl<'a> JsonDocument<'a> {
     /// A document of valid JSON `text`.
-    pub(crate) fn new(text: &'a str) -> Document<'a> {
-        Document { text, members: OnceCell::new() }
+    pub(crate) fn new(text: &'a str) -> JsonDocument<'a> {
+        JsonDocument { text, members: OnceCell::new() }
     }
 
     /// The text at `path`, `null` where nothing is; an error where a scalar is looked into.
@@ -189,7 +189,7 @@ impl<'de> Visitor<'de> for MembersVisitor {
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Members<'de>, A::Error> {
         let mut fields = Vec::with_capacity(8);
         while let Some((Name(name), value)) = map.next_entry::<Name<'de>, &'de RawValue>()? {
-            fields.push((name, Document::new(value.get())));
+            fields.push((name, JsonDocument::new(value.get())));
         }
         Ok(Members::Object(fields))
     }
@@ -197,7 +197,7 @@ impl<'de> Visitor<'de> for MembersVisitor {
     fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Members<'de>, A::Error> {
         let mut items = Vec::new();
         while let Some(item) = list.next_element::<&'de RawValue>()? {
-            items.push(Document::new(item.get()));
+            items.push(JsonDocument::new(item.get()));
         }
         Ok(Members::Array(items))
     }

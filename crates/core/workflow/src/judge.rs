@@ -11,13 +11,13 @@ use crate::expression::{Expression, Input};
 use crate::json::{self, Segment};
 use crate::limits::{DEFAULT_OUTPUT_BYTES_MAX, OUTPUT_BYTES_MAX};
 use crate::problem::quote;
-use crate::render::Rendered;
+use crate::render::RenderedAction;
 
 const JSON: &str = "application/json";
 
 /// What a 2xx answer means.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Verdict {
+pub enum ResponseVerdict {
     /// The step is done; `output` is JSON.
     Done { output: Bytes },
     /// A business answer: no, or one that cannot be read as yes.
@@ -30,10 +30,10 @@ pub(crate) fn judge(
     frame: &Frame<'_>,
     body: &Bytes,
     is_json: bool,
-) -> Verdict {
+) -> ResponseVerdict {
     let refused = |name: &str, expression: &Expression, why: String| {
         let source = quote(expression.source());
-        Verdict::Refused { reason: format!("{name} {source} {why}") }
+        ResponseVerdict::Refused { reason: format!("{name} {source} {why}") }
     };
     if let Some(expression) = accept_if {
         match expression.evaluate(frame, OUTPUT_BYTES_MAX) {
@@ -46,12 +46,14 @@ pub(crate) fn judge(
     let Some(expression) = output else {
         let keep = is_json && body.len() <= DEFAULT_OUTPUT_BYTES_MAX;
         let output = if keep { body.clone() } else { Bytes::from_static(b"null") };
-        return Verdict::Done { output };
+        return ResponseVerdict::Done { output };
     };
     match expression.evaluate(frame, OUTPUT_BYTES_MAX) {
-        Ok(Some(Cow::Borrowed(text))) => Verdict::Done { output: Bytes::copy_from_slice(text.as_bytes()) },
-        Ok(Some(Cow::Owned(text))) => Verdict::Done { output: text.into() },
-        Ok(None) => Verdict::Done { output: Bytes::from_static(b"null") },
+        Ok(Some(Cow::Borrowed(text))) => {
+            ResponseVerdict::Done { output: Bytes::copy_from_slice(text.as_bytes()) }
+        }
+        Ok(Some(Cow::Owned(text))) => ResponseVerdict::Done { output: text.into() },
+        Ok(None) => ResponseVerdict::Done { output: Bytes::from_static(b"null") },
         Err(message) => refused("output", expression, format!("fails: {message}")),
     }
 }
@@ -70,9 +72,9 @@ pub(crate) fn body_text(body: &Bytes) -> (Cow<'_, str>, bool) {
 }
 
 /// A notice that says nothing of its body tells what happened to which run.
-pub(crate) fn add_notice_body(rendered: &mut Rendered, frame: &Frame<'_>) {
+pub(crate) fn add_notice_body(rendered: &mut RenderedAction, frame: &Frame<'_>) {
     match rendered {
-        Rendered::Call(request) => {
+        RenderedAction::Call(request) => {
             let bodiless = matches!(request.method, Method::GET | Method::HEAD | Method::DELETE);
             if bodiless || request.body.is_some() {
                 return;
@@ -82,7 +84,7 @@ pub(crate) fn add_notice_body(rendered: &mut Rendered, frame: &Frame<'_>) {
                 request.headers.push((CONTENT_TYPE, HeaderValue::from_static(JSON)));
             }
         }
-        Rendered::Send(sending) => {
+        RenderedAction::Send(sending) => {
             let message = &mut sending.message;
             message.body = notice_body(frame);
             message.content_type.get_or_insert_with(|| JSON.to_owned());

@@ -20,13 +20,13 @@ mod template;
 mod yaml;
 
 pub use action::{Action, HttpAction, Service};
-pub use context::{Context, Ending};
+pub use context::{Ending, ExpressionContext};
 pub use definition::{Accept, AcceptProblem, BodyProblem, Definition, Taken};
 pub use describe::{Description, StepDescription};
 pub use inline::{InlineError, inline_files};
-pub use judge::Verdict;
-pub use message::{MessageAction, SendTo, Sending, Transport};
+pub use judge::ResponseVerdict;
+pub use message::{MessageAction, RenderedMessage, SendTo, Transport};
 pub use problem::{Problem, Problems, did_you_mean};
-pub use render::{RenderError, Rendered, Request};
+pub use render::{RenderError, RenderedAction, RenderedCall};
 pub use schema::SchemaProblem;
 pub use source::{Source, Stream};

@@ -5,7 +5,7 @@ use types::{Message, Property, ServiceName, Span, Timestamp};
 use crate::context::{Frame, StepSet};
 use crate::limits::MESSAGE_TEXT_BYTES_MAX;
 use crate::render::{self, RenderError};
-use crate::template::{Body, Part, Template};
+use crate::template::{Body, Template, TemplatePart};
 
 /// A message whose parts may hold expressions.
 #[derive(Debug)]
@@ -74,7 +74,7 @@ pub enum Transport {
 
 /// A message, ready to be sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Sending {
+pub struct RenderedMessage {
     /// The service that holds the address; built-in queues and topics have none.
     pub service: Option<ServiceName>,
     pub to: SendTo,
@@ -136,7 +136,7 @@ impl MessageAction {
     }
 }
 
-pub(crate) fn render(action: &MessageAction, frame: &Frame<'_>) -> Result<Sending, RenderError> {
+pub(crate) fn render(action: &MessageAction, frame: &Frame<'_>) -> Result<RenderedMessage, RenderError> {
     let mut message = Message::default();
     if let Some(body) = &action.body {
         let (bytes, content_type) = render::render_body(body, frame)?;
@@ -151,7 +151,7 @@ pub(crate) fn render(action: &MessageAction, frame: &Frame<'_>) -> Result<Sendin
         message.properties.insert(name.clone(), render_property(name, value, frame)?);
     }
     let (service, to) = (action.service.clone(), render_to(&action.to, frame)?);
-    Ok(Sending { service, to, message, timeout: action.timeout })
+    Ok(RenderedMessage { service, to, message, timeout: action.timeout })
 }
 
 fn render_to(to: &To, frame: &Frame<'_>) -> Result<SendTo, RenderError> {
@@ -242,7 +242,7 @@ fn render_property(name: &str, value: &PropertyTemplate, frame: &Frame<'_>) -> R
         PropertyTemplate::Rendered(template) => template,
     };
     let part = format!("properties.{name}");
-    let [Part::Value(expression)] = template.parts.as_slice() else {
+    let [TemplatePart::Value(expression)] = template.parts.as_slice() else {
         return text(&part, template, frame).map(Property::Text);
     };
     let fail = |message| RenderError::new(part.as_str(), message);

@@ -13,20 +13,20 @@ use crate::context::Frame;
 use crate::expression::Expression;
 use crate::json;
 use crate::limits::{BODY_BYTES_MAX, URL_BYTES_MAX};
-use crate::message::Sending;
+use crate::message::RenderedMessage;
 use crate::problem::quote;
-use crate::template::{Body, Chunk, Part, Template};
+use crate::template::{Body, Chunk, Template, TemplatePart};
 
 /// What a work owes the outside.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Rendered {
-    Call(Request),
-    Send(Box<Sending>),
+pub enum RenderedAction {
+    Call(RenderedCall),
+    Send(Box<RenderedMessage>),
 }
 
 /// A request, ready to be sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Request {
+pub struct RenderedCall {
     /// The service whose limits apply; actions with a URL of their own have none.
     pub service: Option<ServiceName>,
     pub method: Method,
@@ -52,7 +52,7 @@ impl RenderError {
     }
 }
 
-pub(crate) fn render(action: &HttpAction, frame: &Frame<'_>) -> Result<Request, RenderError> {
+pub(crate) fn render(action: &HttpAction, frame: &Frame<'_>) -> Result<RenderedCall, RenderError> {
     let url = render_url(action, frame)?;
     let mut headers = Vec::with_capacity(action.headers.len() + 1);
     for (name, value) in &action.headers {
@@ -69,7 +69,7 @@ pub(crate) fn render(action: &HttpAction, frame: &Frame<'_>) -> Result<Request, 
         }
     };
     let (service, method) = (action.service.clone(), action.method.clone());
-    Ok(Request { service, method, url, headers, body, timeout: action.timeout })
+    Ok(RenderedCall { service, method, url, headers, body, timeout: action.timeout })
 }
 
 fn render_url(action: &HttpAction, frame: &Frame<'_>) -> Result<String, RenderError> {
@@ -77,8 +77,8 @@ fn render_url(action: &HttpAction, frame: &Frame<'_>) -> Result<String, RenderEr
     url.push_str(&action.base);
     for part in &action.path.parts {
         match part {
-            Part::Text(text) => url.push_str(text),
-            Part::Value(expression) => {
+            TemplatePart::Text(text) => url.push_str(text),
+            TemplatePart::Value(expression) => {
                 let fail = |message| RenderError::new("path", message);
                 let json = value_of(expression, frame, URL_BYTES_MAX).map_err(fail)?;
                 let text = scalar(expression, &json).map_err(fail)?;
@@ -195,8 +195,8 @@ pub(crate) fn render_text(
 ) -> Result<(), String> {
     for part in &template.parts {
         match part {
-            Part::Text(text) => append(text, out),
-            Part::Value(expression) => {
+            TemplatePart::Text(text) => append(text, out),
+            TemplatePart::Value(expression) => {
                 let json = value_of(expression, frame, bytes_max)?;
                 append(&scalar(expression, &json)?, out);
             }

@@ -7,11 +7,11 @@ use crate::yaml::{Kind, Node, join};
 /// Text in which expressions stand.
 #[derive(Debug)]
 pub(crate) struct Template {
-    pub parts: Vec<Part>,
+    pub parts: Vec<TemplatePart>,
 }
 
 #[derive(Debug)]
-pub(crate) enum Part {
+pub(crate) enum TemplatePart {
     Text(String),
     Value(Expression),
 }
@@ -54,16 +54,16 @@ impl Template {
             let inside = &rest[start + 2..];
             let end = expression_end(inside)?;
             if !literal.is_empty() {
-                parts.push(Part::Text(std::mem::take(&mut literal)));
+                parts.push(TemplatePart::Text(std::mem::take(&mut literal)));
             }
             let source = inside[..end].trim();
             let named = |message| format!("expression {}: {message}", crate::problem::quote(source));
-            parts.push(Part::Value(Expression::compile(source).map_err(named)?));
+            parts.push(TemplatePart::Value(Expression::compile(source).map_err(named)?));
             rest = &inside[end + 1..];
         }
         literal.push_str(rest);
         if !literal.is_empty() {
-            parts.push(Part::Text(literal));
+            parts.push(TemplatePart::Text(literal));
         }
         Ok(Template { parts })
     }
@@ -72,23 +72,23 @@ impl Template {
     pub(crate) fn as_literal(&self) -> Option<&str> {
         match self.parts.as_slice() {
             [] => Some(""),
-            [Part::Text(text)] => Some(text),
+            [TemplatePart::Text(text)] => Some(text),
             _ => None,
         }
     }
 
     pub(crate) fn expressions(&self) -> impl Iterator<Item = &Expression> {
         self.parts.iter().filter_map(|part| match part {
-            Part::Value(expression) => Some(expression),
-            Part::Text(_) => None,
+            TemplatePart::Value(expression) => Some(expression),
+            TemplatePart::Text(_) => None,
         })
     }
 
     /// The template as it was written.
     pub(crate) fn source(&self) -> String {
-        let part = |part: &Part| match part {
-            Part::Text(text) => text.clone(),
-            Part::Value(expression) => format!("${{{}}}", expression.source()),
+        let part = |part: &TemplatePart| match part {
+            TemplatePart::Text(text) => text.clone(),
+            TemplatePart::Value(expression) => format!("${{{}}}", expression.source()),
         };
         self.parts.iter().map(part).collect()
     }
@@ -126,7 +126,7 @@ impl Body {
         match visited_text(text, node, path, visit) {
             Some(Text::Value(expression)) => Body::Value(expression),
             Some(Text::Mixed(template)) => Body::Text(template),
-            Some(Text::Literal(text)) => Body::Text(Template { parts: vec![Part::Text(text)] }),
+            Some(Text::Literal(text)) => Body::Text(Template { parts: vec![TemplatePart::Text(text)] }),
             None => Body::Json(Vec::new()),
         }
     }
@@ -153,7 +153,7 @@ fn read_text(text: &str) -> Result<Text, String> {
         return Ok(Text::Literal(text.to_owned()));
     }
     match template.parts.pop() {
-        Some(Part::Value(expression)) if template.parts.is_empty() => Ok(Text::Value(expression)),
+        Some(TemplatePart::Value(expression)) if template.parts.is_empty() => Ok(Text::Value(expression)),
         last => {
             template.parts.extend(last);
             Ok(Text::Mixed(template))

@@ -25,12 +25,12 @@ pub enum Kind {
     Number(Number),
     Text(String),
     List(Vec<Node>),
-    Map(Vec<Entry>),
+    Map(Vec<YamlEntry>),
 }
 
 /// A field of a map, in the order written.
 #[derive(Debug)]
-pub struct Entry {
+pub struct YamlEntry {
     pub key: String,
     pub at: At,
     pub value: Node,
@@ -101,7 +101,7 @@ struct Builder<'r> {
 
 enum Open {
     List { at: At, items: Vec<Node> },
-    Map { at: At, entries: Vec<Entry>, key: Option<(String, At)> },
+    Map { at: At, entries: Vec<YamlEntry>, key: Option<(String, At)> },
 }
 
 impl Builder<'_> {
@@ -158,7 +158,7 @@ impl Builder<'_> {
         self.put(node);
     }
 
-    fn refuse_duplicates(&mut self, entries: &[Entry]) {
+    fn refuse_duplicates(&mut self, entries: &[YamlEntry]) {
         let mut first = BTreeMap::new();
         for entry in entries {
             if let Some(earlier) = first.insert(entry.key.as_str(), entry.at) {
@@ -184,7 +184,7 @@ impl Builder<'_> {
             None => {}
             Some(Open::List { items, .. }) => items.push(node),
             Some(Open::Map { entries, key, .. }) => match key.take() {
-                Some((key, at)) => entries.push(Entry { key, at, value: node }),
+                Some((key, at)) => entries.push(YamlEntry { key, at, value: node }),
                 None => *key = Some((key_of(&node, self.report), node.at)),
             },
         }

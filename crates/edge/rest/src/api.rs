@@ -6,7 +6,9 @@ use api_types::{SentView, ServiceView};
 use axum::body::Body;
 use cluster::{Directory, Roles};
 use engine::jobs::JobReader;
-use engine::{Applied, ApplyError, Catalog, CommandError, Context, Control, Engine, Entry, Subject, archive};
+use engine::{
+    Applied, ApplyError, CallContext, Catalog, CommandError, Control, Engine, Entry, Subject, archive,
+};
 use host::Clock;
 use ingest::Ingest;
 use journal::{DynJournal, Journal};
@@ -65,7 +67,7 @@ pub struct Parts {
 }
 
 /// Renders what a work sends in an attempt, with secrets masked.
-pub type Calls = Box<dyn Fn(&Subject, &Context, Work, u32) -> SentView + Send + Sync>;
+pub type Calls = Box<dyn Fn(&Subject, &CallContext, Work, u32) -> SentView + Send + Sync>;
 
 /// Who an instance is in the eyes of another.
 const PEER_NAME: &str = "sortie";

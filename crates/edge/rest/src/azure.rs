@@ -12,7 +12,7 @@ use http::request::Parts;
 use http::{HeaderMap, Method, Request, Response, StatusCode, Uri};
 use kernel::job::Collection;
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
-use schedule::{Dialect, FrontEnd, Page};
+use schedule::{Dialect, FrontEnd, ResourcePage};
 use serde_json::Value;
 use types::Span;
 
@@ -106,12 +106,12 @@ impl Api {
         };
         if self.is_part(&ask.parts.headers) {
             let value = shown(&mut all.iter())?;
-            return Ok(json(StatusCode::OK, &Page { value, next_link: None }));
+            return Ok(json(StatusCode::OK, &ResourcePage { value, next_link: None }));
         }
         let rows = ask.query.rows();
         let more = all.len() > ask.query.skip.saturating_add(rows);
         let value = shown(&mut all.iter().skip(ask.query.skip).take(rows))?;
-        Ok(json(StatusCode::OK, &Page { value, next_link: ask.next_link(more) }))
+        Ok(json(StatusCode::OK, &ResourcePage { value, next_link: ask.next_link(more) }))
     }
 
     async fn azure_collection(&self, at: &CollectionPath, body: Payload, ask: &Ask) -> Answer {
@@ -155,7 +155,7 @@ impl Api {
         let (collection, page) = listed.map_err(wrong)?;
         let jobs = page.jobs.iter().map(|shown| body::job(&collection, shown, ask.dialect));
         let value = jobs.collect::<Result<Vec<_>, _>>().map_err(wrong)?;
-        Ok(json(StatusCode::OK, &Page { value, next_link: ask.next_link(page.more) }))
+        Ok(json(StatusCode::OK, &ResourcePage { value, next_link: ask.next_link(page.more) }))
     }
 
     async fn azure_job(&self, at: &CollectionPath, name: &str, body: Payload, ask: &Ask) -> Answer {
@@ -201,7 +201,7 @@ impl Api {
         let page = self.history(&collection, &job, status, ask.query.skip, ask.query.rows()).await;
         let page = page.map_err(wrong)?;
         let value = page.attempts.iter().map(|attempt| body::history(&collection, &job, attempt)).collect();
-        Ok(json(StatusCode::OK, &Page { value, next_link: ask.next_link(page.more) }))
+        Ok(json(StatusCode::OK, &ResourcePage { value, next_link: ask.next_link(page.more) }))
     }
 }
 
@@ -223,7 +223,7 @@ pub(crate) fn page(uri: &Uri, headers: &HeaderMap, all: Vec<Value>) -> Response<
     let more = all.len() > query.skip.saturating_add(query.rows());
     let value: Vec<Value> = all.into_iter().skip(query.skip).take(query.rows()).collect();
     let next_link = more.then(|| query.next_link(uri, headers));
-    json(StatusCode::OK, &Page { value, next_link })
+    json(StatusCode::OK, &ResourcePage { value, next_link })
 }
 
 impl Ask {

@@ -19,12 +19,12 @@ use fe2o3_amqp::{Sendable, Sender, Session};
 use tokio::time::{Instant, timeout, timeout_at};
 use types::Message;
 
-pub(crate) use receive::{Receiver, Ticket};
+pub(crate) use receive::{AmqpReceiver, AmqpTicket};
 
 use crate::address::{AMQP, Address};
-use crate::dial::{Dialer, Line};
-use crate::pool::{Key, Shared};
-use crate::sender::{Inner, before, unconfirmed};
+use crate::dial::{Dialer, WireGuard};
+use crate::pool::{Key, PooledConnection};
+use crate::sender::{BrokerPools, before, unconfirmed};
 use crate::{Login, SendError, limits};
 
 /// A connection, with a link per address that carries many unconfirmed messages.
@@ -37,7 +37,7 @@ pub(crate) struct Connection {
 /// answer would keep the connection, with every message that it has handed out over it.
 struct Open {
     handle: ConnectionHandle<()>,
-    _line: Line,
+    _line: WireGuard,
 }
 
 impl Open {
@@ -57,7 +57,7 @@ struct Attached {
     _session: SessionHandle<()>,
 }
 
-impl Shared for Connection {
+impl PooledConnection for Connection {
     fn alive(&self) -> bool {
         // Whoever holds it makes use of it.
         self.connection.try_lock().map_or(true, |connection| !connection.handle.is_closed())
@@ -65,7 +65,7 @@ impl Shared for Connection {
 }
 
 pub(crate) async fn send(
-    inner: &Inner,
+    inner: &BrokerPools,
     url: &str,
     address: &str,
     login: Option<&Login>,

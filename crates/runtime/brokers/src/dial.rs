@@ -12,7 +12,7 @@ use tokio::net::{TcpStream, lookup_host};
 use tokio::time::timeout;
 use tokio_rustls::TlsConnector;
 
-pub(crate) use wire::{Line, Wire};
+pub(crate) use wire::{Wire, WireGuard};
 
 use crate::address::Address;
 use crate::{Guard, SendError, limits};

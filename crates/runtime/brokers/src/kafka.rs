@@ -11,7 +11,7 @@ pub(crate) use left_out::{Connection, send};
 /// Where at the cluster a message goes.
 #[derive(Clone, Copy)]
 #[cfg_attr(not(feature = "kafka"), expect(dead_code, reason = "nothing is sent"))]
-pub(crate) struct Place<'a> {
+pub(crate) struct KafkaTarget<'a> {
     pub topic: &'a str,
     pub key: Option<&'a str>,
 }
@@ -21,24 +21,24 @@ mod left_out {
     use tokio::time::Instant;
     use types::Message;
 
-    use super::Place;
-    use crate::pool::Shared;
-    use crate::sender::Inner;
+    use super::KafkaTarget;
+    use crate::pool::PooledConnection;
+    use crate::sender::BrokerPools;
     use crate::{Login, SendError};
 
     /// There is none.
     pub(crate) enum Connection {}
 
-    impl Shared for Connection {
+    impl PooledConnection for Connection {
         fn alive(&self) -> bool {
             match *self {}
         }
     }
 
     pub(crate) async fn send(
-        _inner: &Inner,
+        _inner: &BrokerPools,
         _servers: &str,
-        _place: Place<'_>,
+        _place: KafkaTarget<'_>,
         _login: Option<&Login>,
         _message: &Message,
         _deadline: Instant,

@@ -18,18 +18,18 @@ use async_nats::{
 use tokio::time::{Instant, timeout_at};
 use types::Message;
 
-pub(crate) use receive::{Receiver, Ticket, Wanted};
+pub(crate) use receive::{NatsReceiver, NatsTicket, Wanted};
 
 use self::violations::Violations;
 use crate::address::{Address, NATS};
 use crate::dial::Dialer;
-use crate::pool::{Key, Shared};
-use crate::sender::{Inner, before, unconfirmed};
+use crate::pool::{Key, PooledConnection};
+use crate::sender::{BrokerPools, before, unconfirmed};
 use crate::{Login, SendError, limits};
 
 /// Where at the broker a message goes.
 #[derive(Clone, Copy)]
-pub(crate) struct Place<'a> {
+pub(crate) struct NatsTarget<'a> {
     pub subject: &'a str,
     pub stream: bool,
 }
@@ -40,7 +40,7 @@ pub(crate) struct Connection {
     violations: Arc<Violations>,
 }
 
-impl Shared for Connection {
+impl PooledConnection for Connection {
     fn alive(&self) -> bool {
         self.client.connection_state() == State::Connected
     }
@@ -50,9 +50,9 @@ impl Shared for Connection {
 const NEVER: Duration = Duration::from_secs(24 * 3600);
 
 pub(crate) async fn send(
-    inner: &Inner,
+    inner: &BrokerPools,
     url: &str,
-    place: Place<'_>,
+    place: NatsTarget<'_>,
     login: Option<&Login>,
     message: &Message,
     deadline: Instant,
@@ -101,7 +101,12 @@ impl Connection {
         Ok(Connection { client, streams, violations })
     }
 
-    async fn send(&self, place: Place<'_>, headers: HeaderMap, message: &Message) -> Result<(), SendError> {
+    async fn send(
+        &self,
+        place: NatsTarget<'_>,
+        headers: HeaderMap,
+        message: &Message,
+    ) -> Result<(), SendError> {
         if place.stream {
             self.send_to_stream(place.subject, headers, message).await
         } else {

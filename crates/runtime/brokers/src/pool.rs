@@ -8,7 +8,7 @@ use tokio::time::Instant;
 use crate::{Login, SendError, limits};
 
 /// A connection that many sends share.
-pub(crate) trait Shared: Send + Sync + 'static {
+pub(crate) trait PooledConnection: Send + Sync + 'static {
     /// Whether it still can be used, as far as is known.
     fn alive(&self) -> bool;
 }
@@ -17,22 +17,22 @@ pub(crate) trait Shared: Send + Sync + 'static {
 pub(crate) type Key = (String, Option<Login>);
 
 pub(crate) struct Pool<C> {
-    slots: Mutex<BTreeMap<Key, Arc<Slot<C>>>>,
+    slots: Mutex<BTreeMap<Key, Arc<PoolSlot<C>>>>,
 }
 
-struct Slot<C> {
+struct PoolSlot<C> {
     used: Mutex<Instant>,
     /// Held across a connect, so that a burst of sends makes one connection, not one each.
-    held: tokio::sync::Mutex<Held<C>>,
+    held: tokio::sync::Mutex<PoolEntry<C>>,
 }
 
-struct Held<C> {
+struct PoolEntry<C> {
     connection: Option<Arc<C>>,
     /// Those who waited for an attempt that failed have their answer too.
     failed: Option<(Instant, SendError)>,
 }
 
-impl<C: Shared> Pool<C> {
+impl<C: PooledConnection> Pool<C> {
     pub(crate) fn new() -> Pool<C> {
         Pool { slots: Mutex::default() }
     }
@@ -85,7 +85,7 @@ impl<C: Shared> Pool<C> {
         self.lock().retain(|_, slot| !slot.idle_since(then));
     }
 
-    fn slot(&self, key: &Key, now: Instant) -> Result<Arc<Slot<C>>, SendError> {
+    fn slot(&self, key: &Key, now: Instant) -> Result<Arc<PoolSlot<C>>, SendError> {
         let mut slots = self.lock();
         if let Some(slot) = slots.get(key) {
             *slot.used.lock().unwrap_or_else(PoisonError::into_inner) = now;
@@ -102,26 +102,27 @@ impl<C: Shared> Pool<C> {
             };
             slots.remove(&oldest);
         }
-        let held = tokio::sync::Mutex::new(Held { connection: None, failed: None });
-        let slot = Arc::new(Slot { used: Mutex::new(now), held });
+        let held = tokio::sync::Mutex::new(PoolEntry { connection: None, failed: None });
+        let slot = Arc::new(PoolSlot { used: Mutex::new(now), held });
         slots.insert(key.clone(), slot.clone());
         Ok(slot)
     }
 
     // A lock of our own: the map is small, and it is never held across a wait.
-    fn lock(&self) -> MutexGuard<'_, BTreeMap<Key, Arc<Slot<C>>>> {
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<Key, Arc<PoolSlot<C>>>> {
         self.slots.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl<C> Slot<C> {
+impl<C> PoolSlot<C> {
     fn used(&self) -> Instant {
         *self.used.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Not asked for since then, and nobody holds the connection.
     fn idle_since(&self, then: Instant) -> bool {
-        let unused = |held: &Held<C>| held.connection.as_ref().is_none_or(|one| Arc::strong_count(one) == 1);
+        let unused =
+            |held: &PoolEntry<C>| held.connection.as_ref().is_none_or(|one| Arc::strong_count(one) == 1);
         self.used() <= then && self.held.try_lock().is_ok_and(|held| unused(&held))
     }
 }

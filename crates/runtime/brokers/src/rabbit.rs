@@ -15,17 +15,17 @@ use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio::time::{Instant, timeout_at};
 use types::Message;
 
-pub(crate) use receive::{Receiver, Ticket};
+pub(crate) use receive::{RabbitReceiver, RabbitTicket};
 
 use crate::address::{AMQP, Address};
 use crate::dial::Dialer;
-use crate::pool::{Key, Shared};
-use crate::sender::{Inner, before, unconfirmed};
+use crate::pool::{Key, PooledConnection};
+use crate::sender::{BrokerPools, before, unconfirmed};
 use crate::{Login, SendError, limits};
 
 /// Where at the broker a message goes.
 #[derive(Clone, Copy)]
-pub(crate) struct Place<'a> {
+pub(crate) struct RabbitTarget<'a> {
     pub exchange: &'a str,
     pub routing_key: &'a str,
 }
@@ -40,21 +40,21 @@ pub(crate) struct Connection {
 }
 
 /// A channel for one message. Given back only when the broker has answered.
-struct Lent<'a> {
+struct LeasedChannel<'a> {
     channel: Channel,
     _place: SemaphorePermit<'a>,
 }
 
-impl Shared for Connection {
+impl PooledConnection for Connection {
     fn alive(&self) -> bool {
         self.connection.status().connected()
     }
 }
 
 pub(crate) async fn send(
-    inner: &Inner,
+    inner: &BrokerPools,
     url: &str,
-    place: Place<'_>,
+    place: RabbitTarget<'_>,
     login: Option<&Login>,
     message: &Message,
     deadline: Instant,
@@ -78,13 +78,13 @@ pub(crate) async fn send(
     let publish = async {
         let sent =
             lent.channel.basic_publish(exchange, routing_key, options, &message.body, properties).await;
-        Ok::<_, SendError>(sent.map_err(|error| lost(&error, Left::Perhaps))?.await)
+        Ok::<_, SendError>(sent.map_err(|error| lost(&error, SendProgress::Perhaps))?.await)
     };
     let Ok(answer) = timeout_at(deadline, publish).await else {
         inner.rabbit.retire(&key, &connection);
         return Err(unconfirmed());
     };
-    let confirmation = answer?.map_err(|error| lost(&error, Left::Yes))?;
+    let confirmation = answer?.map_err(|error| lost(&error, SendProgress::Yes))?;
     connection.give_back(lent);
     match confirmation {
         Confirmation::Ack(None) => Ok(()),
@@ -111,14 +111,14 @@ impl Connection {
         })
     }
 
-    async fn lend(&self) -> Result<Lent<'_>, SendError> {
+    async fn lend(&self) -> Result<LeasedChannel<'_>, SendError> {
         let place = self.places.acquire().await.expect("the semaphore is never closed");
         let free = self.lock().pop();
         let channel = match free.filter(|channel| channel.status().connected()) {
             Some(channel) => channel,
-            None => self.new_channel().await.map_err(|error| lost(&error, Left::No))?,
+            None => self.new_channel().await.map_err(|error| lost(&error, SendProgress::No))?,
         };
-        Ok(Lent { channel, _place: place })
+        Ok(LeasedChannel { channel, _place: place })
     }
 
     async fn new_channel(&self) -> lapin::Result<Channel> {
@@ -127,7 +127,7 @@ impl Connection {
         Ok(channel)
     }
 
-    fn give_back(&self, lent: Lent<'_>) {
+    fn give_back(&self, lent: LeasedChannel<'_>) {
         self.lock().push(lent.channel);
     }
 
@@ -195,13 +195,13 @@ fn uri(address: &Address, login: Option<&Login>) -> Result<AMQPUri, SendError> {
 
 /// Whether a message had left when something failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Left {
+enum SendProgress {
     No,
     Perhaps,
     Yes,
 }
 
-fn lost(error: &lapin::Error, left: Left) -> SendError {
+fn lost(error: &lapin::Error, left: SendProgress) -> SendError {
     match (error.kind(), left) {
         (ErrorKind::ProtocolError(told), _) if error.is_amqp_soft_error() => {
             SendError::Refused(format!("RabbitMQ refused: {}", told.get_message()))
@@ -212,17 +212,17 @@ fn lost(error: &lapin::Error, left: Left) -> SendError {
         // The client refuses by itself, before it writes anything.
         (
             ErrorKind::InvalidChannelState(..) | ErrorKind::InvalidConnectionState(_),
-            Left::No | Left::Perhaps,
+            SendProgress::No | SendProgress::Perhaps,
         )
-        | (_, Left::No) => SendError::NotSent(format!("the connection to RabbitMQ is lost: {error}")),
+        | (_, SendProgress::No) => SendError::NotSent(format!("the connection to RabbitMQ is lost: {error}")),
         _ => SendError::Unknown(format!(
             "the connection to RabbitMQ was lost before it confirmed the message, which may have arrived: {error}"
         )),
     }
 }
 
-fn unroutable(place: Place<'_>) -> String {
-    let Place { exchange, routing_key } = place;
+fn unroutable(place: RabbitTarget<'_>) -> String {
+    let RabbitTarget { exchange, routing_key } = place;
     if exchange.is_empty() {
         format!("RabbitMQ has no queue {routing_key:?}")
     } else {

@@ -11,13 +11,13 @@ use crate::{Origin, SendError, amqp, limits, nats, rabbit};
 
 /// Takes messages from one place, over a connection of its own. Dropped, it gives back what is not settled.
 pub struct Receiver {
-    kind: Kind,
+    kind: ReceiverKind,
 }
 
-enum Kind {
-    Amqp(amqp::Receiver),
-    RabbitMq(Box<rabbit::Receiver>),
-    Nats(Box<nats::Receiver>),
+enum ReceiverKind {
+    Amqp(amqp::AmqpReceiver),
+    RabbitMq(Box<rabbit::RabbitReceiver>),
+    Nats(Box<nats::NatsReceiver>),
 }
 
 /// A message that is the broker's until it is settled, in any order. Dropped without, it stays unsettled until the
@@ -29,9 +29,9 @@ pub struct Delivery {
 
 /// What a delivery is settled by.
 enum Ticket {
-    Amqp(amqp::Ticket),
-    RabbitMq(rabbit::Ticket),
-    Nats(Box<nats::Ticket>),
+    Amqp(amqp::AmqpTicket),
+    RabbitMq(rabbit::RabbitTicket),
+    Nats(Box<nats::NatsTicket>),
 }
 
 /// What becomes of a message that was received.
@@ -63,17 +63,20 @@ impl Receiver {
         let opening = async {
             match origin {
                 Origin::Amqp { url, address, login } => {
-                    amqp::Receiver::open(&dialer, url, address, login.as_ref(), credit).await.map(Kind::Amqp)
+                    amqp::AmqpReceiver::open(&dialer, url, address, login.as_ref(), credit)
+                        .await
+                        .map(ReceiverKind::Amqp)
                 }
                 Origin::RabbitMq { url, queue, login } => {
                     let credit = u16::try_from(credit).expect("the credit was cut to what fits");
-                    let opened = rabbit::Receiver::open(&dialer, url, queue, login.as_ref(), credit).await;
-                    opened.map(|receiver| Kind::RabbitMq(Box::new(receiver)))
+                    let opened =
+                        rabbit::RabbitReceiver::open(&dialer, url, queue, login.as_ref(), credit).await;
+                    opened.map(|receiver| ReceiverKind::RabbitMq(Box::new(receiver)))
                 }
                 Origin::Nats { url, stream, subject, durable, login } => {
                     let wanted = Wanted { stream, subject: subject.as_deref(), durable };
-                    let opened = nats::Receiver::open(&dialer, url, wanted, login.as_ref(), credit).await;
-                    opened.map(|receiver| Kind::Nats(Box::new(receiver)))
+                    let opened = nats::NatsReceiver::open(&dialer, url, wanted, login.as_ref(), credit).await;
+                    opened.map(|receiver| ReceiverKind::Nats(Box::new(receiver)))
                 }
             }
         };
@@ -88,15 +91,15 @@ impl Receiver {
     /// The next message, when there is one. Given up while it waits, nothing is lost.
     pub async fn next(&mut self) -> Result<Delivery, ReceiveError> {
         let (message, ticket) = match &mut self.kind {
-            Kind::Amqp(receiver) => {
+            ReceiverKind::Amqp(receiver) => {
                 let (message, ticket) = receiver.next().await?;
                 (message, Ticket::Amqp(ticket))
             }
-            Kind::RabbitMq(receiver) => {
+            ReceiverKind::RabbitMq(receiver) => {
                 let (message, ticket) = receiver.next().await?;
                 (message, Ticket::RabbitMq(ticket))
             }
-            Kind::Nats(receiver) => {
+            ReceiverKind::Nats(receiver) => {
                 let (message, ticket) = receiver.next().await?;
                 (message, Ticket::Nats(Box::new(ticket)))
             }

@@ -15,7 +15,7 @@ use crate::{Destination, Guard, ReceiveError, Receiver, amqp, kafka, limits, nat
 /// Sends messages over connections that it keeps open. Cheap to clone.
 #[derive(Clone)]
 pub struct Brokers {
-    inner: Arc<Inner>,
+    inner: Arc<BrokerPools>,
 }
 
 /// Why a message is not known to be with the broker.
@@ -32,7 +32,7 @@ pub enum SendError {
     Unknown(String),
 }
 
-pub(crate) struct Inner {
+pub(crate) struct BrokerPools {
     pub dialer: Arc<Dialer>,
     pub amqp: Pool<amqp::Connection>,
     pub rabbit: Pool<rabbit::Connection>,
@@ -49,7 +49,7 @@ impl Brokers {
 
     /// Like [`Brokers::new`], and trusts these authorities too.
     pub fn with_roots(guard: Arc<dyn Guard>, roots: Vec<CertificateDer<'static>>) -> Brokers {
-        let inner = Inner {
+        let inner = BrokerPools {
             dialer: Arc::new(Dialer::new(guard, roots)),
             amqp: Pool::new(),
             rabbit: Pool::new(),
@@ -75,15 +75,15 @@ impl Brokers {
                 amqp::send(inner, url, address, login.as_ref(), message, deadline).await
             }
             Destination::RabbitMq { url, exchange, routing_key, login } => {
-                let place = rabbit::Place { exchange, routing_key };
+                let place = rabbit::RabbitTarget { exchange, routing_key };
                 rabbit::send(inner, url, place, login.as_ref(), message, deadline).await
             }
             Destination::Nats { url, subject, stream, login } => {
-                let place = nats::Place { subject, stream: *stream };
+                let place = nats::NatsTarget { subject, stream: *stream };
                 nats::send(inner, url, place, login.as_ref(), message, deadline).await
             }
             Destination::Kafka { servers, topic, key, login } => {
-                let place = kafka::Place { topic, key: key.as_deref() };
+                let place = kafka::KafkaTarget { topic, key: key.as_deref() };
                 kafka::send(inner, servers, place, login.as_ref(), message, deadline).await
             }
         }
@@ -95,9 +95,9 @@ impl Brokers {
     }
 }
 
-impl Inner {
+impl BrokerPools {
     /// Starts the task that closes idle connections, or starts it again should it have ended.
-    fn keep_sweeping(self: &Arc<Inner>) {
+    fn keep_sweeping(self: &Arc<BrokerPools>) {
         let mut sweeper = self.sweeper.lock().unwrap_or_else(PoisonError::into_inner);
         if sweeper.as_ref().is_some_and(|task| !task.is_finished()) {
             return;

@@ -17,15 +17,15 @@ use crate::partition::Message;
 /// What carries out orders: HTTP calls in the product, a script in tests and the simulator.
 pub trait Effects: Send + Sync + 'static {
     /// Begins the order and returns at once. The outcome goes to `order.reply`.
-    fn start(&self, order: Order);
+    fn start(&self, order: CallOrder);
 }
 
 /// One attempt to be made outside.
-pub struct Order {
+pub struct CallOrder {
     pub work: Work,
     pub attempt: u32,
     pub subject: Subject,
-    pub context: Context,
+    pub context: CallContext,
     /// Raised when the run turned back or the process stops: an attempt that has not left yet need not leave.
     pub stop: Stop,
     pub reply: Reply,
@@ -43,7 +43,7 @@ pub enum Subject {
 
 /// What an expression or a person can be told of the run.
 #[derive(Debug, Clone)]
-pub struct Context {
+pub struct CallContext {
     pub run_id: RunId,
     pub key: Key,
     pub request: Bytes,
@@ -60,15 +60,15 @@ pub struct Context {
     pub steps_undone: Vec<StepName>,
 }
 
-impl Context {
+impl CallContext {
     /// What can be told of a run when `work` is carried out. `reason` is given because an archived run no longer has
     /// its plan, and with it the names of its steps.
-    pub fn of(run: &Run, work: Work, reason: Option<String>) -> Context {
+    pub fn of(run: &Run, work: Work, reason: Option<String>) -> CallContext {
         let instead = match work {
             Work::DoInstead(step) | Work::UndoInstead(step) => run.steps[usize::from(step.0)].instead.clone(),
             Work::Do(_) | Work::Alternative(_) | Work::Undo(_) | Work::Notice(_) => None,
         };
-        Context {
+        CallContext {
             run_id: run.request.id.clone(),
             key: run.request.key.clone(),
             request: run.request.body.clone(),
@@ -84,14 +84,14 @@ impl Context {
     }
 
     /// The same, as the expressions of `work` see it.
-    pub fn seen_by(&self, work: Work) -> workflow::Context<'_> {
+    pub fn seen_by(&self, work: Work) -> workflow::ExpressionContext<'_> {
         let ending = matches!(work, Work::Notice(_)).then_some(Ending {
             status: self.status,
             reason: self.reason.as_deref(),
             steps_done: &self.steps_done,
             steps_undone: &self.steps_undone,
         });
-        workflow::Context {
+        workflow::ExpressionContext {
             run: &self.run_id,
             key: &self.key,
             request: &self.request,
@@ -107,7 +107,7 @@ fn steps_for_notice(run: &Run, work: Work, chosen: fn(&StepState) -> bool) -> Ve
     steps.map(|(_, plan, _)| plan.name.clone()).collect()
 }
 
-impl Order {
+impl CallOrder {
     /// The key that makes the call's effect happen at most once: the same across retries, crashes and owners.
     pub fn idempotency_key(&self) -> String {
         idempotency_key(&self.subject, &self.context, self.work)
@@ -115,7 +115,7 @@ impl Order {
 }
 
 /// The key of a work of a run, before there is an order for it and after.
-pub fn idempotency_key(subject: &Subject, context: &Context, work: Work) -> String {
+pub fn idempotency_key(subject: &Subject, context: &CallContext, work: Work) -> String {
     let run = &context.run_id;
     let name = |step: types::StepIndex| match subject {
         Subject::Workflow { definition, .. } => definition.plan().steps[usize::from(step.0)].name.as_str(),

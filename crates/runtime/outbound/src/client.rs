@@ -28,12 +28,12 @@ use crate::headers::{mark_region, remove_framing};
 use crate::limits;
 use crate::url::Url;
 
-pub use crate::client::identity::{Identity, InvalidIdentity};
+pub use crate::client::identity::{ClientIdentity, InvalidIdentity};
 pub use crate::client::resolve::{Resolver, Resolving, SystemResolver};
 
 /// One call to be made.
 #[derive(Debug, Clone)]
-pub struct Request {
+pub struct OutboundRequest {
     pub method: Method,
     pub url: Url,
     /// Headers that frame the message (`host`, `content-length`, …) are the client's own and replaced.
@@ -44,12 +44,12 @@ pub struct Request {
     pub answer_bytes_max: usize,
     /// The certificate to show when the service asks for one; https only. Calls with another certificate, or with
     /// none, never share its connections.
-    pub identity: Option<Identity>,
+    pub identity: Option<ClientIdentity>,
 }
 
 /// What the service answered, whole.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Answer {
+pub struct ServiceResponse {
     pub status: u16,
     pub headers: HeaderMap,
     pub body: Bytes,
@@ -82,10 +82,10 @@ pub struct Client {
     region_epoch: Arc<AtomicU64>,
 }
 
-impl Request {
+impl OutboundRequest {
     /// A call with the default limits.
-    pub fn new(method: Method, url: Url) -> Request {
-        Request {
+    pub fn new(method: Method, url: Url) -> OutboundRequest {
+        OutboundRequest {
             method,
             url,
             headers: HeaderMap::new(),
@@ -126,7 +126,7 @@ impl Client {
     /// Makes the call. Redirects are not followed and bodies not decompressed.
     ///
     /// Dropping the future closes the connection that the call was on: its outcome is then unknown.
-    pub async fn send(&self, request: Request) -> Result<Answer, Fault> {
+    pub async fn send(&self, request: OutboundRequest) -> Result<ServiceResponse, Fault> {
         let deadline = Instant::now() + request.deadline;
         let answer_bytes_max = request.answer_bytes_max;
         let (origin, identity) = (&request.url.origin, &request.identity);
@@ -190,14 +190,14 @@ async fn exchange(
     message: http::Request<Full<Bytes>>,
     answer_bytes_max: usize,
     deadline: Instant,
-) -> Result<Answer, Broken> {
+) -> Result<ServiceResponse, Broken> {
     match timeout_at(deadline, live.exchange(message, answer_bytes_max)).await {
         Ok(result) => result,
         Err(_) => Err(Broken::Fault(Fault::Timeout { sent: live.has_written() })),
     }
 }
 
-fn message(request: Request) -> http::Request<Full<Bytes>> {
+fn message(request: OutboundRequest) -> http::Request<Full<Bytes>> {
     let body = request.body.unwrap_or_default();
     let expects_body = matches!(request.method, Method::POST | Method::PUT | Method::PATCH);
     let no_length = body.is_empty() && expects_body;

@@ -43,7 +43,7 @@ pub(crate) struct Denied {
 
 /// What kind of place an address is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum AddressKind {
     Global,
     Private,
     Loopback,
@@ -59,10 +59,10 @@ impl Egress {
         let check = |address: &IpAddr| {
             let address = address.to_canonical();
             let allowed = match kind_of(address) {
-                Kind::Global => true,
-                Kind::Private => by_name,
-                Kind::Loopback => self.loopback,
-                Kind::Special => false,
+                AddressKind::Global => true,
+                AddressKind::Private => by_name,
+                AddressKind::Loopback => self.loopback,
+                AddressKind::Special => false,
             };
             if allowed || self.networks.iter().any(|network| network.contains(address)) {
                 Ok(Checked(address))
@@ -139,23 +139,23 @@ impl FromStr for Cidr {
     }
 }
 
-fn kind_of(address: IpAddr) -> Kind {
+fn kind_of(address: IpAddr) -> AddressKind {
     match address {
         IpAddr::V4(address) => kind_of_v4(address),
         IpAddr::V6(address) => kind_of_v6(address),
     }
 }
 
-fn kind_of_v4(address: Ipv4Addr) -> Kind {
+fn kind_of_v4(address: Ipv4Addr) -> AddressKind {
     let within = |a, b, c, prefix| same_prefix_v4(Ipv4Addr::new(a, b, c, 0), address, prefix);
     if within(127, 0, 0, 8) {
-        Kind::Loopback
+        AddressKind::Loopback
     } else if within(10, 0, 0, 8)
         || within(172, 16, 0, 12)
         || within(192, 168, 0, 16)
         || within(100, 64, 0, 10)
     {
-        Kind::Private
+        AddressKind::Private
     } else if within(0, 0, 0, 8)            // this network
         || within(169, 254, 0, 16)          // link-local, cloud metadata
         || within(192, 0, 0, 24)            // protocol assignments
@@ -168,18 +168,18 @@ fn kind_of_v4(address: Ipv4Addr) -> Kind {
         || within(240, 0, 0, 4)
     // reserved, broadcast
     {
-        Kind::Special
+        AddressKind::Special
     } else {
-        Kind::Global
+        AddressKind::Global
     }
 }
 
-fn kind_of_v6(address: Ipv6Addr) -> Kind {
+fn kind_of_v6(address: Ipv6Addr) -> AddressKind {
     let within = |a, b, prefix| same_prefix_v6(Ipv6Addr::new(a, b, 0, 0, 0, 0, 0, 0), address, prefix);
     if address == Ipv6Addr::LOCALHOST {
-        Kind::Loopback
+        AddressKind::Loopback
     } else if within(0xfc00, 0, 7) {
-        Kind::Private
+        AddressKind::Private
     } else if within(0x2000, 0, 3)
         && !within(0x2001, 0, 23)           // Teredo, ORCHID, benchmarks
         && !within(0x2001, 0xdb8, 32)       // documentation
@@ -187,9 +187,9 @@ fn kind_of_v6(address: Ipv6Addr) -> Kind {
         && !within(0x3fff, 0, 20)
     // documentation
     {
-        Kind::Global
+        AddressKind::Global
     } else {
-        Kind::Special
+        AddressKind::Special
     }
 }
 

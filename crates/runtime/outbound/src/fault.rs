@@ -1,6 +1,6 @@
 //! What kept a call from being answered, by what is known of its effect.
 
-use crate::client::Answer;
+use crate::client::ServiceResponse;
 
 /// Why a call has no usable answer. The variant says whether the service can have acted on it.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
@@ -23,7 +23,7 @@ pub enum Fault {
     /// The answer is larger than allowed. `answer` has the body cut at the limit; none when its headers were
     /// too large already.
     #[error("answer larger than allowed")]
-    TooLarge { answer: Option<Box<Answer>> },
+    TooLarge { answer: Option<Box<ServiceResponse>> },
     /// What came back is not HTTP.
     #[error("answer is not valid HTTP: {reason}")]
     BadAnswer { reason: String },

@@ -20,7 +20,7 @@ use host::Clock;
 use types::{Outcome, Ticks, Timestamp};
 use vault::Vault;
 
-use crate::client::{Answer, Client};
+use crate::client::{Client, ServiceResponse};
 use crate::fault::Fault;
 use crate::job::action::Action;
 use crate::job::http::HttpCaller;
@@ -39,9 +39,9 @@ pub use crate::job::workflow::{StartError, StartRequest, Starter, Starting};
 /// A job says itself how often it tries, so no breaker pauses it and no retry budget delays it: an endpoint that is
 /// down sees each attempt. What stays is a bound on the calls in flight to one origin.
 #[derive(Clone)]
-pub struct JobCaller(Arc<Inner>);
+pub struct JobCaller(Arc<JobCallerInner>);
 
-struct Inner {
+struct JobCallerInner {
     http: HttpCaller,
     messages: MessageCaller,
     starter: Arc<dyn Starter>,
@@ -64,7 +64,7 @@ pub struct JobSettings {
 pub struct JobCall<'a> {
     /// The job's action as it is stored: canonical JSON with its secrets sealed.
     pub action: &'a str,
-    pub part: Part,
+    pub part: ActionPart,
     pub job: &'a str,
     pub collection: &'a str,
     /// When the occurrence was due.
@@ -81,7 +81,7 @@ pub struct JobCall<'a> {
 
 /// Which of a job's actions is meant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Part {
+pub enum ActionPart {
     Main,
     /// The errorAction inside it.
     Error,
@@ -108,7 +108,7 @@ impl JobCaller {
         settings: JobSettings,
     ) -> JobCaller {
         let messages = MessageCaller::new(sender, vault.clone(), &settings);
-        JobCaller(Arc::new(Inner {
+        JobCaller(Arc::new(JobCallerInner {
             http: HttpCaller::new(client, vault, clock, settings),
             messages,
             starter,
@@ -130,7 +130,7 @@ impl JobCaller {
 }
 
 /// What an answer from `host` means for an occurrence, for those who need no call to have one.
-pub fn answered(host: &str, result: &Result<Answer, Fault>, now: Timestamp) -> Outcome {
+pub fn answered(host: &str, result: &Result<ServiceResponse, Fault>, now: Timestamp) -> Outcome {
     http::outcome(host, result, now, limits::JOB_BODY_CHARS_MAX, &Mask::default())
 }
 

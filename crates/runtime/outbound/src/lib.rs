@@ -18,20 +18,21 @@ pub mod sort;
 pub mod url;
 
 pub use client::{
-    Answer, Client, Identity, InvalidIdentity, Request, Resolver, Resolving, Settings, SystemResolver,
+    Client, ClientIdentity, InvalidIdentity, OutboundRequest, Resolver, Resolving, ServiceResponse, Settings,
+    SystemResolver,
 };
 pub use egress::{Cidr, Egress};
 pub use fault::{Fault, Stage};
 pub use headers::{TraceParent, call_headers};
 pub use job::{
-    JobCall, JobCaller, JobOrders, JobSettings, Part, StartError, StartRequest, Starter, Starting,
+    ActionPart, JobCall, JobCaller, JobOrders, JobSettings, StartError, StartRequest, Starter, Starting,
 };
 pub use perform::Performer;
-pub use post::{Place, Post, PostError, Posting};
+pub use post::{Post, PostError, PostTarget, Posting};
 pub use send::Sender;
 pub use service::{
-    Attempt, BreakerState, Counts, Override, Permit, ServicePool, ServiceSettings, Snapshot, Verdict,
+    AttemptKind, BreakerState, CallVerdict, Counts, Override, Permit, ServicePool, ServiceSettings, Snapshot,
 };
-pub use shown::{Shown, ShownCall, ShownMessage};
+pub use shown::{CallPreview, HttpPreview, MessagePreview};
 pub use sort::{Sorted, sort};
 pub use url::Url;

@@ -3,9 +3,9 @@
 use bytes::Bytes;
 use http::HeaderMap;
 use types::{Outcome, Work};
-use workflow::{Definition, Verdict};
+use workflow::{Definition, ResponseVerdict};
 
-use crate::client::Answer;
+use crate::client::ServiceResponse;
 use crate::fault::Fault;
 use crate::sort::Sorted;
 
@@ -14,12 +14,12 @@ use crate::sort::Sorted;
 pub struct Judge<'a> {
     pub definition: &'a Definition,
     pub work: Work,
-    pub context: &'a workflow::Context<'a>,
+    pub context: &'a workflow::ExpressionContext<'a>,
 }
 
 impl Judge<'_> {
     /// What the answer to a call means for the run.
-    pub fn answered(&self, result: &Result<Answer, Fault>, sorted: Sorted) -> Outcome {
+    pub fn answered(&self, result: &Result<ServiceResponse, Fault>, sorted: Sorted) -> Outcome {
         match (sorted, result) {
             (Sorted::Done { status, body }, Ok(answer)) => self.judged(status, &answer.headers, &body),
             (Sorted::Refused { status: Some(status @ (404 | 410)), .. }, _) if is_undo(self.work) => {
@@ -41,8 +41,8 @@ impl Judge<'_> {
 
     fn judged(&self, status: u16, headers: &HeaderMap, body: &Bytes) -> Outcome {
         match self.definition.judge(self.work, self.context, status, headers, body) {
-            Verdict::Done { output } => Outcome::Done { status, output },
-            Verdict::Refused { reason } => Outcome::Refused { status: Some(status), reason },
+            ResponseVerdict::Done { output } => Outcome::Done { status, output },
+            ResponseVerdict::Refused { reason } => Outcome::Refused { status: Some(status), reason },
         }
     }
 }

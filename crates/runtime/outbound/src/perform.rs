@@ -9,18 +9,18 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
 
-use engine::{Effects, Order, Subject};
+use engine::{CallOrder, Effects, Subject};
 use host::Clock;
 use http::HeaderMap;
 use types::{Outcome, Work, WorkflowName};
-use workflow::{Definition, Rendered};
+use workflow::{Definition, RenderedAction};
 
-use crate::client::{Client, Request};
+use crate::client::{Client, OutboundRequest};
 use crate::headers::{TraceParent, call_headers};
 use crate::job::JobOrders;
 use crate::outcome::{self, Judge};
-use crate::send::{Sender, Sent, Target};
-use crate::service::{Attempt, Permit, ServicePool, ServiceSettings, Verdict};
+use crate::send::{SendResult, SendTarget, Sender};
+use crate::service::{AttemptKind, CallVerdict, Permit, ServicePool, ServiceSettings};
 use crate::sign_in::{self, Environment};
 use crate::sort::{Sorted, sort};
 use crate::url::Url;
@@ -59,7 +59,7 @@ impl Performer {
 }
 
 impl Effects for Performer {
-    fn start(&self, order: Order) {
+    fn start(&self, order: CallOrder) {
         let inner = self.0.clone();
         // Each kind has a task of its own size: the larger one would be paid for by every call.
         match &order.subject {
@@ -74,12 +74,12 @@ impl Effects for Performer {
 }
 
 /// An order without the way back.
-struct Errand<'o> {
+struct CallAttempt<'o> {
     work: Work,
     attempt: u32,
     definition: &'o Definition,
     version: u32,
-    context: &'o engine::Context,
+    context: &'o engine::CallContext,
     /// The same for all attempts.
     key: String,
     stop: &'o engine::Stop,
@@ -89,21 +89,21 @@ struct Errand<'o> {
 enum Prepared<'d> {
     /// A call, and the service whose limits it is under: the address, because two workflows that name it differently
     /// still call the same one.
-    Call(Box<Request>, Cow<'d, str>),
-    Send(Box<(Target, types::Message)>, std::time::Duration),
+    Call(Box<OutboundRequest>, Cow<'d, str>),
+    Send(Box<(SendTarget, types::Message)>, std::time::Duration),
 }
 
 /// Why an errand does not leave.
-enum Unready {
+enum NotSent {
     /// It would be the same each time.
-    Never(String),
+    Permanent(String),
     /// Somebody may mend it.
     Now(String),
 }
 
 impl Inner {
-    async fn call(self: Arc<Inner>, order: Order, definition: Arc<Definition>, version: u32) {
-        let errand = Errand {
+    async fn call(self: Arc<Inner>, order: CallOrder, definition: Arc<Definition>, version: u32) {
+        let errand = CallAttempt {
             work: order.work,
             attempt: order.attempt,
             definition: &definition,
@@ -119,7 +119,7 @@ impl Inner {
     }
 
     /// Carries out an errand. `None` when it was stopped before anything left.
-    async fn run(&self, errand: &Errand<'_>) -> Option<Outcome> {
+    async fn run(&self, errand: &CallAttempt<'_>) -> Option<Outcome> {
         match errand.definition.feed(errand.work) {
             None => self.act(errand).await,
             Some(queue) => Box::pin(self.tell(errand, queue)).await,
@@ -127,7 +127,7 @@ impl Inner {
     }
 
     /// Does what the workflow, or a person, says. `None` when it was stopped before it left.
-    async fn act(&self, errand: &Errand<'_>) -> Option<Outcome> {
+    async fn act(&self, errand: &CallAttempt<'_>) -> Option<Outcome> {
         let (request, service) = match self.prepare(errand) {
             Ok(Prepared::Call(request, service)) => (request, service),
             Ok(Prepared::Send(send, patience)) => {
@@ -135,10 +135,10 @@ impl Inner {
                 let sent = Box::pin(self.send(errand, &target, message, patience)).await?;
                 return Some(errand.judge(|judge| judge.sent(sent)));
             }
-            Err(Unready::Never(reason)) => {
+            Err(NotSent::Permanent(reason)) => {
                 return Some(outcome::never_sent(&reason));
             }
-            Err(Unready::Now(reason)) => {
+            Err(NotSent::Now(reason)) => {
                 let reason = format!("not sent: {reason}");
                 return Some(Outcome::Transient { status: None, reason, retry_after: None });
             }
@@ -147,26 +147,26 @@ impl Inner {
         drop(service);
         let result = self.client.send(*request).await;
         let sorted = sort(&result, self.clock.now());
-        permit.finish(Verdict::of(&result, &sorted));
+        permit.finish(CallVerdict::of(&result, &sorted));
         Some(errand.judge(|judge| judge.answered(&result, sorted)))
     }
 
     /// `None` when the message was stopped before it left.
     async fn send(
         &self,
-        errand: &Errand<'_>,
-        target: &Target,
+        errand: &CallAttempt<'_>,
+        target: &SendTarget,
         message: types::Message,
         patience: std::time::Duration,
     ) -> Option<Sorted> {
         let permit = self.permit(errand, target.origin()).await?;
-        let Sent { sorted, verdict } = self.sender.send(target, message, patience).await;
+        let SendResult { sorted, verdict } = self.sender.send(target, message, patience).await;
         permit.finish(verdict);
         Some(sorted)
     }
 
-    async fn permit(&self, errand: &Errand<'_>, service: &str) -> Option<Permit> {
-        let attempt = if errand.attempt == 1 { Attempt::First } else { Attempt::Retry };
+    async fn permit(&self, errand: &CallAttempt<'_>, service: &str) -> Option<Permit> {
+        let attempt = if errand.attempt == 1 { AttemptKind::First } else { AttemptKind::Retry };
         tokio::select! {
             // The permit first: a call that may go when it is stopped is as good as on its way.
             biased;
@@ -175,13 +175,13 @@ impl Inner {
         }
     }
 
-    fn prepare<'d>(&self, errand: &Errand<'d>) -> Result<Prepared<'d>, Unready> {
-        match render(errand).map_err(Unready::Never)? {
-            Rendered::Call(request) => {
-                let (request, service) = prepare_call(errand, request).map_err(Unready::Never)?;
+    fn prepare<'d>(&self, errand: &CallAttempt<'d>) -> Result<Prepared<'d>, NotSent> {
+        match render(errand).map_err(NotSent::Permanent)? {
+            RenderedAction::Call(request) => {
+                let (request, service) = prepare_call(errand, request).map_err(NotSent::Permanent)?;
                 Ok(Prepared::Call(Box::new(request), service))
             }
-            Rendered::Send(sending) => {
+            RenderedAction::Send(sending) => {
                 let patience = sending.timeout.as_std();
                 let send = self.prepare_message(errand, *sending)?;
                 Ok(Prepared::Send(Box::new(send), patience))
@@ -203,14 +203,14 @@ impl Inner {
     }
 }
 
-impl Errand<'_> {
+impl CallAttempt<'_> {
     fn judge(&self, judge: impl FnOnce(Judge<'_>) -> Outcome) -> Outcome {
         let context = self.context.seen_by(self.work);
         judge(Judge { definition: self.definition, work: self.work, context: &context })
     }
 }
 
-fn render(errand: &Errand<'_>) -> Result<Rendered, String> {
+fn render(errand: &CallAttempt<'_>) -> Result<RenderedAction, String> {
     let (definition, context) = (errand.definition, errand.context.seen_by(errand.work));
     match &errand.context.instead {
         None => definition.render(errand.work, &context).map_err(|error| error.to_string()),
@@ -223,9 +223,9 @@ fn render(errand: &Errand<'_>) -> Result<Rendered, String> {
 
 /// The call, and the service whose limits it is under.
 fn prepare_call<'d>(
-    errand: &Errand<'d>,
-    rendered: workflow::Request,
-) -> Result<(Request, Cow<'d, str>), String> {
+    errand: &CallAttempt<'d>,
+    rendered: workflow::RenderedCall,
+) -> Result<(OutboundRequest, Cow<'d, str>), String> {
     let definition = errand.definition;
     let url = Url::parse(&rendered.url).map_err(|fault| fault.to_string())?;
     let named = rendered.service.as_ref();
@@ -240,11 +240,11 @@ fn prepare_call<'d>(
     let own: HeaderMap = rendered.headers.into_iter().collect();
     let headers = call_headers(own, key, root, &format!("{key}/{}", errand.attempt));
     let headers = headers.map_err(|error| error.to_string())?;
-    let request = Request {
+    let request = OutboundRequest {
         headers,
         body: rendered.body,
         deadline: rendered.timeout.as_std(),
-        ..Request::new(rendered.method, url)
+        ..OutboundRequest::new(rendered.method, url)
     };
     Ok((request, service))
 }

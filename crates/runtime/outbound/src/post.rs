@@ -8,7 +8,7 @@ use types::{Message, Span};
 /// Takes messages for built-in queues and topics: the engine in the product, a list in tests.
 pub trait Post: Send + Sync {
     /// Makes the message durable. The same id again is dropped where the queue drops duplicates.
-    fn post(&self, to: Place, message: Message) -> Posting<'_>;
+    fn post(&self, to: PostTarget, message: Message) -> Posting<'_>;
 }
 
 /// A message being posted.
@@ -16,7 +16,7 @@ pub type Posting<'a> = Pin<Box<dyn Future<Output = Result<(), PostError>> + Send
 
 /// Where a message is posted, by its name.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Place {
+pub enum PostTarget {
     Queue(String),
     Topic(String),
 }

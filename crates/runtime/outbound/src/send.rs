@@ -15,12 +15,12 @@ use serde_json::json;
 use sha2::{Digest, Sha256};
 use types::Message;
 
-use crate::client::{Answer, Client, Request};
+use crate::client::{Client, OutboundRequest, ServiceResponse};
 use crate::fault::Fault;
 use crate::limits::MESSAGE_ID_CHARS_MAX;
 use crate::mask::Mask;
-use crate::post::{Place, Post, PostError};
-use crate::service::Verdict;
+use crate::post::{Post, PostError, PostTarget};
+use crate::service::CallVerdict;
 use crate::sort::{Sorted, escape, retry_after, sort};
 
 pub(crate) use self::bus::BusEntity;
@@ -31,9 +31,9 @@ const CREATED: u16 = 201;
 
 /// Sends messages. Cheap to clone; the clones share the connections.
 #[derive(Clone)]
-pub struct Sender(Arc<Inner>);
+pub struct Sender(Arc<SenderInner>);
 
-struct Inner {
+struct SenderInner {
     client: Client,
     brokers: Brokers,
     post: Arc<dyn Post>,
@@ -42,47 +42,47 @@ struct Inner {
 
 /// Where a message goes, with all that is needed to get it there.
 #[derive(Debug)]
-pub(crate) enum Target {
-    BuiltIn(Place),
+pub(crate) enum SendTarget {
+    BuiltIn(PostTarget),
     Storage(StorageQueue),
     Bus(BusEntity),
     Broker(Destination),
 }
 
 /// What a send came to, for the sender and for the limits of its service.
-pub(crate) struct Sent {
+pub(crate) struct SendResult {
     pub sorted: Sorted,
-    pub verdict: Verdict,
+    pub verdict: CallVerdict,
 }
 
 impl Sender {
     pub fn new(client: Client, brokers: Brokers, post: Arc<dyn Post>, clock: Clock) -> Sender {
-        Sender(Arc::new(Inner { client, brokers, post, clock }))
+        Sender(Arc::new(SenderInner { client, brokers, post, clock }))
     }
 
     /// Sends one message and waits for its confirmation, for at most `patience`. No text of what it came to holds
     /// a secret of the target.
-    pub(crate) async fn send(&self, target: &Target, message: Message, patience: Duration) -> Sent {
+    pub(crate) async fn send(&self, target: &SendTarget, message: Message, patience: Duration) -> SendResult {
         let id = message.id.clone();
         let (now, mut mask) = (self.0.clock.now(), Mask::default());
         let sent = match target {
-            Target::BuiltIn(place) => self.post(place.clone(), message, patience).await,
-            Target::Storage(queue) => {
+            SendTarget::BuiltIn(place) => self.post(place.clone(), message, patience).await,
+            SendTarget::Storage(queue) => {
                 let request = queue.request(&message, now, &mut mask);
                 self.over_http(request, &mask, patience, |_| false).await
             }
-            Target::Bus(entity) => {
+            SendTarget::Bus(entity) => {
                 let request = entity.request(&message, now, &mut mask);
                 self.over_http(request, &mask, patience, bus::is_full).await
             }
-            Target::Broker(destination) => self.through_broker(destination, &message, patience).await,
+            SendTarget::Broker(destination) => self.through_broker(destination, &message, patience).await,
         };
         let Sorted::Done { .. } = sent.sorted else { return sent };
         let body = json!({ "messageId": id }).to_string().into();
-        Sent { sorted: Sorted::Done { status: CREATED, body }, ..sent }
+        SendResult { sorted: Sorted::Done { status: CREATED, body }, ..sent }
     }
 
-    async fn post(&self, place: Place, message: Message, patience: Duration) -> Sent {
+    async fn post(&self, place: PostTarget, message: Message, patience: Duration) -> SendResult {
         let sorted = match tokio::time::timeout(patience, self.0.post.post(place, message)).await {
             Ok(Ok(())) => done(),
             Ok(Err(PostError::Refused(reason))) => refused(reason),
@@ -93,17 +93,18 @@ impl Sender {
             Err(_) => Sorted::Unknown { reason: "not confirmed in time".to_owned() },
         };
         // All queues are counted as one service: what one of them has no room for must not pause the others.
-        let verdict = if matches!(sorted, Sorted::Done { .. }) { Verdict::Done } else { Verdict::Untried };
-        Sent { sorted, verdict }
+        let verdict =
+            if matches!(sorted, Sorted::Done { .. }) { CallVerdict::Done } else { CallVerdict::Untried };
+        SendResult { sorted, verdict }
     }
 
-    async fn through_broker(&self, to: &Destination, message: &Message, patience: Duration) -> Sent {
+    async fn through_broker(&self, to: &Destination, message: &Message, patience: Duration) -> SendResult {
         let mut mask = Mask::default();
         if let Some(login) = login_of(to) {
             mask.hide(&login.password);
         }
         let told = |reason: String| escape(&mask.apply(&reason));
-        Sent::new(match self.0.brokers.send(to, message, patience).await {
+        SendResult::new(match self.0.brokers.send(to, message, patience).await {
             Ok(()) => done(),
             Err(SendError::Refused(reason)) => refused(told(reason)),
             Err(SendError::NotSent(reason)) => {
@@ -116,14 +117,14 @@ impl Sender {
     /// `is_full` knows an answer that means no for now, where its status alone would mean no for good.
     async fn over_http(
         &self,
-        request: Result<Request, String>,
+        request: Result<OutboundRequest, String>,
         mask: &Mask,
         patience: Duration,
-        is_full: fn(&Answer) -> bool,
-    ) -> Sent {
+        is_full: fn(&ServiceResponse) -> bool,
+    ) -> SendResult {
         let mut request = match request {
             Ok(request) => request,
-            Err(reason) => return Sent { sorted: refused(reason), verdict: Verdict::Untried },
+            Err(reason) => return SendResult { sorted: refused(reason), verdict: CallVerdict::Untried },
         };
         request.deadline = patience;
         // Masked before it is cut: half a secret would not be found any more.
@@ -143,38 +144,38 @@ impl Sender {
             sorted => sorted,
         };
         // Of the service: that one of its queues is full must not pause the others.
-        let verdict = Verdict::of(&result, &sorted);
+        let verdict = CallVerdict::of(&result, &sorted);
         let sorted = match (&result, sorted) {
             (Ok(answer), Sorted::Refused { status, reason }) if is_full(answer) => {
                 Sorted::Transient { status, reason, retry_after: retry_after(&answer.headers, now) }
             }
             (_, sorted) => sorted,
         };
-        Sent { sorted, verdict }
+        SendResult { sorted, verdict }
     }
 }
 
-impl Target {
+impl SendTarget {
     /// What people call it. It holds no secret.
     pub(crate) fn place(&self) -> String {
         match self {
-            Target::BuiltIn(Place::Queue(name)) => format!("queue '{name}'"),
-            Target::BuiltIn(Place::Topic(name)) => format!("topic '{name}'"),
-            Target::Storage(StorageQueue { account, queue, .. }) => {
+            SendTarget::BuiltIn(PostTarget::Queue(name)) => format!("queue '{name}'"),
+            SendTarget::BuiltIn(PostTarget::Topic(name)) => format!("topic '{name}'"),
+            SendTarget::Storage(StorageQueue { account, queue, .. }) => {
                 format!("queue '{queue}' at '{}'", host_of(account))
             }
-            Target::Bus(BusEntity { base, entity, .. }) => format!("'{entity}' at '{}'", host_of(base)),
-            Target::Broker(Destination::Amqp { url, address, .. }) => {
+            SendTarget::Bus(BusEntity { base, entity, .. }) => format!("'{entity}' at '{}'", host_of(base)),
+            SendTarget::Broker(Destination::Amqp { url, address, .. }) => {
                 format!("'{address}' at '{}'", host_of(url))
             }
-            Target::Broker(Destination::RabbitMq { url, exchange, routing_key, .. }) => {
+            SendTarget::Broker(Destination::RabbitMq { url, exchange, routing_key, .. }) => {
                 let host = host_of(url);
                 format!("routing key '{routing_key}' of exchange '{exchange}' at '{host}'")
             }
-            Target::Broker(Destination::Nats { url, subject, .. }) => {
+            SendTarget::Broker(Destination::Nats { url, subject, .. }) => {
                 format!("subject '{subject}' at '{}'", host_of(url))
             }
-            Target::Broker(Destination::Kafka { servers, topic, .. }) => {
+            SendTarget::Broker(Destination::Kafka { servers, topic, .. }) => {
                 format!("topic '{topic}' at '{servers}'")
             }
         }
@@ -184,28 +185,28 @@ impl Target {
     pub(crate) fn origin(&self) -> &str {
         match self {
             // One for all: names may be made of what requests hold, and each would be kept.
-            Target::BuiltIn(_) => "queues",
-            Target::Storage(queue) => &queue.account,
-            Target::Bus(entity) => &entity.base,
-            Target::Broker(
+            SendTarget::BuiltIn(_) => "queues",
+            SendTarget::Storage(queue) => &queue.account,
+            SendTarget::Bus(entity) => &entity.base,
+            SendTarget::Broker(
                 Destination::Amqp { url, .. }
                 | Destination::RabbitMq { url, .. }
                 | Destination::Nats { url, .. },
             ) => url,
-            Target::Broker(Destination::Kafka { servers, .. }) => servers,
+            SendTarget::Broker(Destination::Kafka { servers, .. }) => servers,
         }
     }
 }
 
-impl Sent {
-    fn new(sorted: Sorted) -> Sent {
+impl SendResult {
+    fn new(sorted: Sorted) -> SendResult {
         let verdict = match &sorted {
-            Sorted::Done { .. } => Verdict::Done,
-            Sorted::Refused { .. } => Verdict::Refused,
-            Sorted::Transient { .. } => Verdict::Failed,
-            Sorted::Unknown { .. } => Verdict::Lost,
+            Sorted::Done { .. } => CallVerdict::Done,
+            Sorted::Refused { .. } => CallVerdict::Refused,
+            Sorted::Transient { .. } => CallVerdict::Failed,
+            Sorted::Unknown { .. } => CallVerdict::Lost,
         };
-        Sent { sorted, verdict }
+        SendResult { sorted, verdict }
     }
 }
 
@@ -235,7 +236,7 @@ fn refused(reason: String) -> Sorted {
     Sorted::Refused { status: None, reason }
 }
 
-fn masked(mut answer: Answer, mask: &Mask) -> Answer {
+fn masked(mut answer: ServiceResponse, mask: &Mask) -> ServiceResponse {
     answer.body = mask.apply(&String::from_utf8_lossy(&answer.body)).into();
     answer
 }

@@ -16,9 +16,9 @@ use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 
 pub use crate::service::breaker::{BreakerState, Override};
-pub use crate::service::flow::{Attempt, Counts, ServiceSettings, Snapshot, Verdict};
+pub use crate::service::flow::{AttemptKind, CallVerdict, Counts, ServiceSettings, Snapshot};
 
-use crate::service::flow::{Flow, Slot, Ticket};
+use crate::service::flow::{CallSlot, Flow, QueueTicket};
 
 /// The services that calls go to, by name. Cheap to clone; the clones share the services.
 #[derive(Clone)]
@@ -32,7 +32,7 @@ pub struct ServicePool {
 #[must_use = "dropping a permit gives up the call"]
 pub struct Permit {
     service: Arc<Service>,
-    slot: Option<Slot>,
+    slot: Option<CallSlot>,
 }
 
 /// One service. A lock, not messages: each step is short, and a message would cost a wake-up per call.
@@ -42,16 +42,16 @@ struct Service {
 }
 
 struct State {
-    flow: Flow<oneshot::Sender<Slot>>,
+    flow: Flow<oneshot::Sender<CallSlot>>,
     /// When the timer that has been started will look at the queue again.
     timer_at: Option<Instant>,
 }
 
 /// A call in the queue. Dropping it leaves the queue, or gives back the slot that was just granted.
-struct Waiting {
+struct WaitingCalls {
     service: Arc<Service>,
-    ticket: Option<Ticket>,
-    granted: oneshot::Receiver<Slot>,
+    ticket: Option<QueueTicket>,
+    granted: oneshot::Receiver<CallSlot>,
 }
 
 impl ServicePool {
@@ -61,11 +61,11 @@ impl ServicePool {
     }
 
     /// Waits until a call to the service may begin. Dropping the future leaves the queue without a trace.
-    pub async fn acquire(&self, service: &str, attempt: Attempt) -> Permit {
+    pub async fn acquire(&self, service: &str, attempt: AttemptKind) -> Permit {
         let service = self.service(service);
         let mut waiting = match service.enter(attempt) {
             Entered::Granted(slot) => return Permit { service, slot: Some(slot) },
-            Entered::Waiting(ticket, granted) => Waiting { service, ticket: Some(ticket), granted },
+            Entered::Waiting(ticket, granted) => WaitingCalls { service, ticket: Some(ticket), granted },
         };
         let slot = (&mut waiting.granted).await.expect("the queue answers every waiter that has not left");
         waiting.ticket = None;
@@ -119,7 +119,7 @@ impl ServicePool {
 
 impl Permit {
     /// Ends the call and tells how it went.
-    pub fn finish(mut self, verdict: Verdict) {
+    pub fn finish(mut self, verdict: CallVerdict) {
         if let Some(slot) = self.slot.take() {
             self.service.change(|flow, now| flow.finish(now, slot, verdict));
         }
@@ -134,7 +134,7 @@ impl Drop for Permit {
     }
 }
 
-impl Drop for Waiting {
+impl Drop for WaitingCalls {
     fn drop(&mut self) {
         let Some(ticket) = self.ticket.take() else { return };
         self.service.change(|flow, _| {
@@ -148,12 +148,12 @@ impl Drop for Waiting {
 }
 
 enum Entered {
-    Granted(Slot),
-    Waiting(Ticket, oneshot::Receiver<Slot>),
+    Granted(CallSlot),
+    Waiting(QueueTicket, oneshot::Receiver<CallSlot>),
 }
 
 impl Service {
-    fn enter(self: &Arc<Service>, attempt: Attempt) -> Entered {
+    fn enter(self: &Arc<Service>, attempt: AttemptKind) -> Entered {
         let now = now();
         let mut state = self.lock();
         if let Some(slot) = state.flow.enter_at_once(now, attempt) {
@@ -165,7 +165,7 @@ impl Service {
         Entered::Waiting(ticket, rx)
     }
 
-    fn change(self: &Arc<Service>, change: impl FnOnce(&mut Flow<oneshot::Sender<Slot>>, Instant)) {
+    fn change(self: &Arc<Service>, change: impl FnOnce(&mut Flow<oneshot::Sender<CallSlot>>, Instant)) {
         let now = now();
         let mut state = self.lock();
         change(&mut state.flow, now);

@@ -7,16 +7,16 @@ use http::HeaderValue;
 use types::Message;
 use workflow::SendTo;
 
-use crate::client::Request;
+use crate::client::OutboundRequest;
 use crate::headers::mark_region;
 use crate::job::is_credential;
 use crate::mask::MASK;
 
 /// What a work sends.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Shown {
-    Call(ShownCall),
-    Message(Box<ShownMessage>),
+pub enum CallPreview {
+    Call(HttpPreview),
+    Message(Box<MessagePreview>),
     /// A job that starts a workflow.
     Start {
         workflow: String,
@@ -27,7 +27,7 @@ pub enum Shown {
 
 /// A call with its secrets masked.
 #[derive(Debug, Clone, PartialEq)]
-pub struct ShownCall {
+pub struct HttpPreview {
     pub method: String,
     pub url: String,
     pub headers: Vec<(String, String)>,
@@ -39,7 +39,7 @@ pub struct ShownCall {
 
 /// A message, and where it goes. Who signs in there is no part of it.
 #[derive(Debug, Clone, PartialEq)]
-pub struct ShownMessage {
+pub struct MessagePreview {
     pub to: SendTo,
     /// The address of the broker; none for queues and topics of our own.
     pub at: Option<String>,
@@ -49,14 +49,14 @@ pub struct ShownMessage {
 /// Parameters of a query that let their bearer in, besides those whose names say so.
 const CREDENTIAL_PARAMETERS: [&str; 4] = ["sig", "code", "key", "signature"];
 
-impl Shown {
-    pub(crate) fn call(mut request: Request, region_epoch: u64, certificate: bool) -> Shown {
+impl CallPreview {
+    pub(crate) fn call(mut request: OutboundRequest, region_epoch: u64, certificate: bool) -> CallPreview {
         mark_region(&mut request.headers, region_epoch);
         let headers = request.headers.iter().map(|(name, value)| {
             let hidden = is_credential(name) || value.is_sensitive();
             (name.to_string(), if hidden { masked(value) } else { text(value) })
         });
-        Shown::Call(ShownCall {
+        CallPreview::Call(HttpPreview {
             method: request.method.to_string(),
             url: url(&request),
             headers: headers.collect(),
@@ -81,7 +81,7 @@ fn masked(value: &HeaderValue) -> String {
     }
 }
 
-fn url(request: &Request) -> String {
+fn url(request: &OutboundRequest) -> String {
     let scheme = if request.url.origin.tls { "https" } else { "http" };
     let host = String::from_utf8_lossy(request.url.host_header.as_bytes());
     let path = request.url.path_and_query.path();
@@ -108,12 +108,14 @@ mod tests {
     use super::*;
     use crate::url::Url;
 
-    fn shown(url: &str, headers: &[(&'static str, &'static str)]) -> ShownCall {
-        let mut request = Request::new(Method::POST, Url::parse(url).unwrap());
+    fn shown(url: &str, headers: &[(&'static str, &'static str)]) -> HttpPreview {
+        let mut request = OutboundRequest::new(Method::POST, Url::parse(url).unwrap());
         for (name, value) in headers {
             request.headers.append(*name, HeaderValue::from_static(value));
         }
-        let Shown::Call(call) = Shown::call(request, 3, false) else { unreachable!("a call was given") };
+        let CallPreview::Call(call) = CallPreview::call(request, 3, false) else {
+            unreachable!("a call was given")
+        };
         call
     }
 

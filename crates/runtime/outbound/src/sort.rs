@@ -5,7 +5,7 @@ use http::HeaderMap;
 use http::header::RETRY_AFTER;
 use types::{Span, Timestamp};
 
-use crate::client::Answer;
+use crate::client::ServiceResponse;
 use crate::fault::Fault;
 use crate::limits::{REASON_CHARS_MAX, RETRY_AFTER_MAX};
 
@@ -23,14 +23,14 @@ pub enum Sorted {
 }
 
 /// Sorts the result of a call. `now` turns a `Retry-After` date into a span.
-pub fn sort(result: &Result<Answer, Fault>, now: Timestamp) -> Sorted {
+pub fn sort(result: &Result<ServiceResponse, Fault>, now: Timestamp) -> Sorted {
     match result {
         Ok(answer) => sort_answer(answer, now),
         Err(fault) => sort_fault(fault, now),
     }
 }
 
-fn sort_answer(answer: &Answer, now: Timestamp) -> Sorted {
+fn sort_answer(answer: &ServiceResponse, now: Timestamp) -> Sorted {
     let status = answer.status;
     match status {
         200..=299 => Sorted::Done { status, body: answer.body.clone() },
@@ -81,7 +81,7 @@ pub(crate) fn retry_after(headers: &HeaderMap, now: Timestamp) -> Option<Span> {
 }
 
 /// The status and the beginning of the body, fit for a log, a page and a terminal.
-fn quote(answer: &Answer) -> String {
+fn quote(answer: &ServiceResponse) -> String {
     // A character has at most four bytes; a cut one at the end shows as a replacement and falls to the limit.
     let head = &answer.body[..answer.body.len().min(REASON_CHARS_MAX * 4)];
     let text = String::from_utf8_lossy(head);

@@ -12,9 +12,9 @@ use tokio::sync::watch;
 use types::{Message, Property, QueueName, ServiceName, WorkflowName};
 use workflow::Stream;
 
-use crate::Parts;
-use crate::holders::HolderError;
-use crate::intake::{self, Verdict, hash};
+use crate::SourceParts;
+use crate::holders::OwnerError;
+use crate::intake::{self, IntakeResult, hash};
 
 /// How long a source waits before it reaches for a broker again.
 const PAUSE: Duration = Duration::from_secs(2);
@@ -34,7 +34,7 @@ const PART_BYTES_MAX: usize = 128 << 10;
 
 /// What a broker's messages are taken with.
 pub(crate) struct Intake {
-    pub parts: Arc<Parts>,
+    pub parts: Arc<SourceParts>,
     pub entry: Entry,
     pub from: Stream,
     /// What the source is called, in logs and in ids.
@@ -49,7 +49,7 @@ enum ParkError {
     #[error(transparent)]
     Here(#[from] QueueError),
     #[error(transparent)]
-    There(#[from] HolderError),
+    There(#[from] OwnerError),
 }
 
 /// Takes messages until it is stopped, over a connection that is opened again whenever it breaks.
@@ -112,11 +112,11 @@ async fn take(intake: &Intake, delivery: Delivery) {
     // Without an id a second delivery cannot be told from a second message.
     let id = (!message.id.is_empty()).then(|| intake::run_id(entry, name, message, ""));
     let settled = match intake::take(parts, entry, id, message).await {
-        Verdict::Started => {
+        IntakeResult::Started => {
             parts.metrics.count("started");
             delivery.accept().await
         }
-        Verdict::Poison(reason) => match intake.park(&delivery.message, &reason).await {
+        IntakeResult::Poison(reason) => match intake.park(&delivery.message, &reason).await {
             Ok(()) => {
                 parts.metrics.count("parked");
                 delivery.accept().await
@@ -127,7 +127,7 @@ async fn take(intake: &Intake, delivery: Delivery) {
                 delivery.release().await
             }
         },
-        Verdict::Later(pause) => {
+        IntakeResult::Later(pause) => {
             parts.metrics.count("refused");
             // The broker would bring it again at once.
             tokio::time::sleep(pause).await;
@@ -206,7 +206,7 @@ impl Intake {
     /// Sends to the queue that keeps poison, here or where it is held. A topic is refused: it may have nobody who takes
     /// the message.
     async fn send(&self, message: Message) -> Result<(), ParkError> {
-        let Parts { engine, holders, partitions, .. } = &*self.parts;
+        let SourceParts { engine, holders, partitions, .. } = &*self.parts;
         let (to, kind) = (self.park.clone(), Kind::MadeQueue);
         let post = QueueCommand::Post { to: to.clone(), kind, message: message.clone() };
         match (engine.queue(partition_of(&to, *partitions), post).await, holders) {

@@ -10,18 +10,18 @@ use types::{Message, PartitionId, QueueName, RunId, WorkflowName};
 pub trait Holders: Send + Sync {
     /// Hands a request to the holder of its partition, which alone can say whether its id is taken. Answers with the id
     /// of the run when it is durable.
-    fn hand_in(&self, partition: PartitionId, request: HandedIn) -> Handing<'_, String>;
+    fn hand_in(&self, partition: PartitionId, request: ForwardedRequest) -> Forwarding<'_, String>;
 
     /// Makes a message durable in a built-in queue, which is made when it is not there.
-    fn park(&self, queue: QueueName, message: Message) -> Handing<'_, ()>;
+    fn park(&self, queue: QueueName, message: Message) -> Forwarding<'_, ()>;
 }
 
 /// Something on its way to a holder.
-pub type Handing<'a, T> = Pin<Box<dyn Future<Output = Result<T, HolderError>> + Send + 'a>>;
+pub type Forwarding<'a, T> = Pin<Box<dyn Future<Output = Result<T, OwnerError>> + Send + 'a>>;
 
 /// A request for another instance.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct HandedIn {
+pub struct ForwardedRequest {
     pub workflow: WorkflowName,
     /// The holder must know this version, or a newer one.
     pub version: u32,
@@ -32,7 +32,7 @@ pub struct HandedIn {
 
 /// Why a holder has not taken it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum HolderError {
+pub enum OwnerError {
     /// It would not be taken later either.
     #[error("{0}")]
     Refused(String),

@@ -7,15 +7,15 @@ use ingest::{Elsewhere, Offer, SubmitError, Target};
 use sha2::{Digest, Sha256};
 use types::{Message, RunId};
 
-use crate::Parts;
-use crate::holders::{HandedIn, HolderError};
+use crate::SourceParts;
+use crate::holders::{ForwardedRequest, OwnerError};
 
 /// How long a source waits before it tries again what was refused for now.
 const PAUSE: Duration = Duration::from_secs(1);
 
 /// What became of a message.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Verdict {
+pub(crate) enum IntakeResult {
     /// Its run is durable.
     Started,
     /// It can never become a run; says why.
@@ -25,31 +25,31 @@ pub(crate) enum Verdict {
 }
 
 /// Hands a message in as a request of a workflow. `id` is that of its run, unless its body names one.
-pub(crate) async fn take(parts: &Parts, entry: &Entry, id: Option<RunId>, message: &Message) -> Verdict {
+pub(crate) async fn take(parts: &SourceParts, entry: &Entry, id: Option<RunId>, message: &Message) -> IntakeResult {
     let body = message.body.clone();
     // Appended from here when nobody else can have its id: one that the body names is the holder's to judge.
     let offer = Offer { body, header_id: id.clone(), elsewhere: Elsewhere::Append, ..Offer::default() };
     let target = Target { definition: &entry.definition, version: entry.version };
     match parts.ingest.submit(target, offer).await {
-        Ok(_) => Verdict::Started,
+        Ok(_) => IntakeResult::Started,
         Err(SubmitError::Refused(refusal)) => {
-            Verdict::Later(PAUSE.max(Duration::from_secs(refusal.retry_after_secs.min(60))))
+            IntakeResult::Later(PAUSE.max(Duration::from_secs(refusal.retry_after_secs.min(60))))
         }
         Err(SubmitError::Elsewhere { partition, .. }) => {
-            let Some(holders) = &parts.holders else { return Verdict::Later(PAUSE) };
+            let Some(holders) = &parts.holders else { return IntakeResult::Later(PAUSE) };
             let (workflow, version) = (entry.definition.name().clone(), entry.version);
-            let request = HandedIn { workflow, version, id, body: message.body.clone() };
+            let request = ForwardedRequest { workflow, version, id, body: message.body.clone() };
             match holders.hand_in(partition, request).await {
-                Ok(_) => Verdict::Started,
-                Err(HolderError::Refused(reason)) => Verdict::Poison(reason),
-                Err(HolderError::Later(reason)) => {
+                Ok(_) => IntakeResult::Started,
+                Err(OwnerError::Refused(reason)) => IntakeResult::Poison(reason),
+                Err(OwnerError::Later(reason)) => {
                     tracing::debug!(%partition, reason, "a message could not be handed to a holder");
-                    Verdict::Later(PAUSE)
+                    IntakeResult::Later(PAUSE)
                 }
             }
         }
         Err(SubmitError::Journal(_) | SubmitError::View(_) | SubmitError::Stopped { .. }) => {
-            Verdict::Later(PAUSE)
+            IntakeResult::Later(PAUSE)
         }
         Err(
             error @ (SubmitError::TooLarge { .. }
@@ -57,7 +57,7 @@ pub(crate) async fn take(parts: &Parts, entry: &Entry, id: Option<RunId>, messag
             | SubmitError::Schema(_)
             | SubmitError::Unfit(_)
             | SubmitError::Conflict { .. }),
-        ) => Verdict::Poison(explain(&error)),
+        ) => IntakeResult::Poison(explain(&error)),
     }
 }
 

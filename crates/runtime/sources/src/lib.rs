@@ -24,20 +24,20 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use workflow::Service;
 
-pub use holders::{HandedIn, Handing, HolderError, Holders};
+pub use holders::{ForwardedRequest, Forwarding, OwnerError, PartitionOwners};
 
 /// What sources work with.
-pub struct Parts {
+pub struct SourceParts {
     pub engine: Engine,
     pub ingest: Arc<Ingest>,
     pub catalogs: Catalogs,
     pub partitions: u16,
-    pub metrics: Metrics,
+    pub metrics: SourceMetrics,
     pub brokers: Brokers,
     /// How to sign in at the service of a broker.
     pub login: fn(&Service) -> Result<Option<Login>, String>,
     /// The way to other instances; none when this one is alone.
-    pub holders: Option<Arc<dyn Holders>>,
+    pub holders: Option<Arc<dyn PartitionOwners>>,
 }
 
 /// The running sources of all workflows.
@@ -48,38 +48,38 @@ pub struct Sources {
 
 /// What happened to a message of a source.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct Outcome {
+struct OutcomeLabel {
     outcome: &'static str,
 }
 
 #[derive(Clone)]
-pub struct Metrics {
-    messages: Family<Outcome, Counter>,
+pub struct SourceMetrics {
+    messages: Family<OutcomeLabel, Counter>,
 }
 
-impl Metrics {
-    pub fn register(registry: &mut Registry) -> Metrics {
+impl SourceMetrics {
+    pub fn register(registry: &mut Registry) -> SourceMetrics {
         let messages = Family::default();
         for outcome in ["started", "parked", "refused"] {
             // There from the start: a rate over what begins with its first event misses that event.
-            drop(messages.get_or_create(&Outcome { outcome }));
+            drop(messages.get_or_create(&OutcomeLabel { outcome }));
         }
         registry.register(
             "sortie_source_messages",
             "What became of the messages of sources",
             messages.clone(),
         );
-        Metrics { messages }
+        SourceMetrics { messages }
     }
 
     fn count(&self, outcome: &'static str) {
-        self.messages.get_or_create(&Outcome { outcome }).inc();
+        self.messages.get_or_create(&OutcomeLabel { outcome }).inc();
     }
 }
 
 impl Sources {
     /// Begins to take messages for every workflow that has sources, now and whenever one is applied.
-    pub fn start(parts: Parts) -> Sources {
+    pub fn start(parts: SourceParts) -> Sources {
         let (stop, stopped) = watch::channel(false);
         let task = host::spawn("sources", roster::keep(Arc::new(parts), stopped));
         Sources { stop, task }

@@ -9,8 +9,8 @@ use kernel::queue::{QueueRef, Settle, Shelf, Taken};
 use tokio::sync::watch;
 use types::Span;
 
-use crate::Parts;
-use crate::intake::{self, Verdict};
+use crate::SourceParts;
+use crate::intake::{self, IntakeResult};
 
 /// How long a receive waits for a message before it asks again.
 const PATIENCE: Span = Span::from_secs(30);
@@ -20,7 +20,7 @@ const PAUSE: Duration = Duration::from_secs(1);
 const NOT_ACCEPTED: &str = "NotAccepted";
 
 pub(crate) async fn take_all(
-    parts: &Parts,
+    parts: &SourceParts,
     entry: &Entry,
     at: QueueRef,
     concurrency: u32,
@@ -57,7 +57,7 @@ pub(crate) async fn take_all(
     }
 }
 
-async fn receive(parts: &Parts, at: &QueueRef, concurrency: u32) -> Result<Vec<Received>, QueueError> {
+async fn receive(parts: &SourceParts, at: &QueueRef, concurrency: u32) -> Result<Vec<Received>, QueueError> {
     let receive = Receive {
         at: at.clone(),
         shelf: Shelf::Main,
@@ -74,19 +74,19 @@ async fn receive(parts: &Parts, at: &QueueRef, concurrency: u32) -> Result<Vec<R
 }
 
 /// Starts a run with each message and settles it; the longest pause that any of them asked for.
-async fn settle_all(parts: &Parts, entry: &Entry, at: &QueueRef, received: &[Received]) -> Option<Duration> {
+async fn settle_all(parts: &SourceParts, entry: &Entry, at: &QueueRef, received: &[Received]) -> Option<Duration> {
     let from = at.to_string();
     let each = received.iter().map(|one| async {
         let id = intake::run_id(entry, &from, &one.message, &mark(&one.taken));
         let verdict = intake::take(parts, entry, Some(id), &one.message).await;
         let (token, _) = one.taken.lock.expect("received by locking");
         let (how, outcome, pause) = match verdict {
-            Verdict::Started => (Settle::Complete, "started", None),
-            Verdict::Poison(description) => {
+            IntakeResult::Started => (Settle::Complete, "started", None),
+            IntakeResult::Poison(description) => {
                 (Settle::DeadLetter { reason: NOT_ACCEPTED.to_owned(), description }, "parked", None)
             }
             // It was never handled, so it does not count as delivered.
-            Verdict::Later(pause) => (Settle::Release, "refused", Some(pause)),
+            IntakeResult::Later(pause) => (Settle::Release, "refused", Some(pause)),
         };
         parts.metrics.count(outcome);
         let partition = partition_of(&at.name, parts.partitions);

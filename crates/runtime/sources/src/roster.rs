@@ -13,7 +13,7 @@ use types::WorkflowName;
 use workflow::{Source, Stream};
 
 use crate::broker::{self, Intake};
-use crate::{Parts, own_queue};
+use crate::{SourceParts, own_queue};
 
 /// How often the workflows are looked at for changes.
 const LOOK: Duration = Duration::from_millis(500);
@@ -43,7 +43,7 @@ impl Running {
 }
 
 /// Keeps the sources in step with the workflows until it is stopped.
-pub(crate) async fn keep(parts: Arc<Parts>, mut stopped: watch::Receiver<bool>) {
+pub(crate) async fn keep(parts: Arc<SourceParts>, mut stopped: watch::Receiver<bool>) {
     let mut running: BTreeMap<WorkflowName, Running> = BTreeMap::new();
     let mut seen = None;
     loop {
@@ -83,7 +83,7 @@ fn changed(
     running.iter().filter(stale).map(|(name, _)| name.clone()).collect()
 }
 
-fn start(parts: &Arc<Parts>, entry: &Entry) -> Running {
+fn start(parts: &Arc<SourceParts>, entry: &Entry) -> Running {
     let (stop, stopped) = watch::channel(false);
     let sources = entry.definition.sources().iter().cloned();
     let tasks = sources.map(|source| start_one(parts, entry, source, stopped.clone())).collect();
@@ -91,7 +91,7 @@ fn start(parts: &Arc<Parts>, entry: &Entry) -> Running {
 }
 
 fn start_one(
-    parts: &Arc<Parts>,
+    parts: &Arc<SourceParts>,
     entry: &Entry,
     source: Source,
     stopped: watch::Receiver<bool>,

@@ -10,7 +10,7 @@ use brokers::{Anywhere, Brokers};
 use bytes::Bytes;
 use cluster::{ClusterView, Directory, InstanceId, Member, Ownership, Roles};
 use engine::jobs::JobReader;
-use engine::{Control, Effects, Engine, Order, Subject};
+use engine::{CallOrder, Control, Effects, Engine, Subject};
 use host::Clock;
 use http::Method;
 use ingest::{Admission, Ingest};
@@ -65,13 +65,13 @@ steps:
 
 /// Answers calls at once, or never.
 struct Script {
-    kept: Mutex<Vec<Order>>,
+    kept: Mutex<Vec<CallOrder>>,
     /// Whether what is stubborn can be undone.
     well: Arc<AtomicBool>,
 }
 
 impl Script {
-    fn refuses(&self, order: &Order) -> bool {
+    fn refuses(&self, order: &CallOrder) -> bool {
         let Subject::Workflow { definition, .. } = &order.subject else { return false };
         definition.name().as_str() == "stubborn"
             && match order.work {
@@ -83,7 +83,7 @@ impl Script {
 }
 
 impl Effects for Script {
-    fn start(&self, order: Order) {
+    fn start(&self, order: CallOrder) {
         if self.refuses(&order) {
             return order.reply.tell(Outcome::Refused { status: Some(409), reason: "stubborn".to_owned() });
         }
@@ -303,7 +303,7 @@ impl Instance {
 
     /// Begins to take messages for workflows that have sources.
     fn take_messages(&self) -> Sources {
-        Sources::start(sources::Parts {
+        Sources::start(sources::SourceParts {
             engine: self.engine.clone(),
             ingest: self.ingest.clone(),
             catalogs: self.control.catalogs().clone(),

@@ -4,7 +4,7 @@ use bytes::Bytes;
 use http::header::RETRY_AFTER;
 use http::{HeaderMap, HeaderValue};
 use outbound::limits::{REASON_CHARS_MAX, RETRY_AFTER_MAX};
-use outbound::{Answer, Fault, Sorted, sort};
+use outbound::{Fault, ServiceResponse, Sorted, sort};
 use types::Timestamp;
 
 use crate::Target;
@@ -40,7 +40,7 @@ fn run(bytes: &[u8]) {
     if let Ok(value) = HeaderValue::from_bytes(wish) {
         headers.insert(RETRY_AFTER, value);
     }
-    let answer = Answer { status, headers, body: Bytes::copy_from_slice(input.rest()) };
+    let answer = ServiceResponse { status, headers, body: Bytes::copy_from_slice(input.rest()) };
     let whole = sort(&Ok(answer.clone()), now);
     check(&whole);
     let cut = sort(&Err(Fault::TooLarge { answer: Some(Box::new(answer.clone())) }), now);

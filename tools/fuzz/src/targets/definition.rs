@@ -4,7 +4,7 @@ use bytes::Bytes;
 use http::HeaderMap;
 use types::plan::Notice;
 use types::{Key, RunId, RunStatus, StepIndex, Work};
-use workflow::{Context, Definition, Ending, Problems, Rendered};
+use workflow::{Definition, Ending, ExpressionContext, Problems, RenderedAction};
 
 use crate::input::text;
 use crate::{Target, files};
@@ -119,14 +119,15 @@ pub(super) fn use_it(definition: &Definition) {
         steps_done: &definition.step_names()[..1.min(definition.step_names().len())],
         steps_undone: &[],
     };
-    let context = Context { run: &id, key: &key, request: &request, outputs: &outputs, ending: Some(ending) };
+    let context =
+        ExpressionContext { run: &id, key: &key, request: &request, outputs: &outputs, ending: Some(ending) };
     // A refusal is as good an answer as a rendered call: neither may panic.
     let _ = definition.take(&request);
     let steps = (0..definition.step_names().len() as u16).map(StepIndex);
     let works = steps.flat_map(|step| [Work::Do(step), Work::Alternative(step), Work::Undo(step)]);
     let notices = [Notice::Completed, Notice::Undone, Notice::Parked].map(Work::Notice);
     for work in works.chain(notices) {
-        if let Ok(Rendered::Call(request)) = definition.render(work, &context) {
+        if let Ok(RenderedAction::Call(request)) = definition.render(work, &context) {
             let scheme = request.url.starts_with("http://") || request.url.starts_with("https://");
             assert!(scheme, "a call has an absolute URL: {}", request.url);
             assert!(!request.url.contains(char::is_whitespace), "{}", request.url);

@@ -5,7 +5,7 @@ use serde_json::json;
 use types::{Key, RunId, StepIndex, Work};
 use workflow::json::check;
 use workflow::limits::BODY_BYTES_MAX;
-use workflow::{Context, Definition, Rendered};
+use workflow::{Definition, ExpressionContext, RenderedAction};
 
 use super::definition::check_problems;
 use crate::Target;
@@ -105,9 +105,9 @@ fn run(bytes: &[u8]) {
     };
     let request = Bytes::copy_from_slice(request.as_bytes());
     let (id, key) = (RunId::new("d-1").expect("a valid id"), Key::new("k").expect("a valid key"));
-    let context = Context { run: &id, key: &key, request: &request, outputs: &[], ending: None };
+    let context = ExpressionContext { run: &id, key: &key, request: &request, outputs: &[], ending: None };
     let rendered = definition.render(Work::Do(StepIndex(0)), &context);
-    if let Ok(Rendered::Call(call)) = &rendered {
+    if let Ok(RenderedAction::Call(call)) = &rendered {
         let body = call.body.as_ref().expect("the call has a body");
         assert!(body.len() <= BODY_BYTES_MAX, "{} bytes", body.len());
     }

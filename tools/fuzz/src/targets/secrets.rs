@@ -4,7 +4,7 @@ use std::sync::OnceLock;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use outbound::Identity;
+use outbound::ClientIdentity;
 use vault::{Key, Pfx, Vault, is_sealed};
 
 use crate::Target;
@@ -59,11 +59,11 @@ fn run_certificate(bytes: &[u8]) {
         Ok(pfx) => {
             assert!(!pfx.chain_der().is_empty() && !pfx.expires_at().is_empty());
             assert_eq!(pfx.thumbprint().len(), 40);
-            let _ = Identity::new(pfx.chain_der(), pfx.key_der());
+            let _ = ClientIdentity::new(pfx.chain_der(), pfx.key_der());
         }
         Err(error) => assert!(error.to_string().len() < 200, "{error}"),
     }
-    let _ = Identity::new(&[bytes], bytes);
+    let _ = ClientIdentity::new(&[bytes], bytes);
 }
 
 fn seeds() -> Vec<Vec<u8>> {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use engine::{Effects, Order};
+use engine::{CallOrder, Effects};
 use tokio::sync::oneshot;
 use types::{Outcome, RunId, StepIndex, Work};
 
@@ -98,7 +98,7 @@ pub struct Outside {
 }
 
 impl Effects for Outside {
-    fn start(&self, order: Order) {
+    fn start(&self, order: CallOrder) {
         let (sim, life) = (self.sim.clone(), self.life);
         let mut call = Call {
             run: order.context.run_id.clone(),
@@ -115,7 +115,7 @@ impl Effects for Outside {
     }
 }
 
-async fn travel(sim: Arc<Sim>, life: u32, order: Order, call: Call) {
+async fn travel(sim: Arc<Sim>, life: u32, order: CallOrder, call: Call) {
     let (fate, draw, way_ms) = {
         let mut world = sim.world();
         let draw = world.draw(life, &call.key);
@@ -123,7 +123,7 @@ async fn travel(sim: Arc<Sim>, life: u32, order: Order, call: Call) {
         (fate_of(fates, call.work, draw), draw, fates.way_ms)
     };
     let way = |salt: u64| 1 + dice::hash(&(draw, salt)) % (way_ms + 1);
-    let Order { stop, reply, .. } = order;
+    let CallOrder { stop, reply, .. } = order;
     tokio::select! {
         biased;
         () = stop.raised() => return reply.withdraw(),

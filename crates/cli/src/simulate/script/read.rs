@@ -3,9 +3,9 @@
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue};
 use jiff::tz::TimeZone;
-use outbound::Answer;
+use outbound::ServiceResponse;
 use types::{Timestamp, WorkKind};
-use workflow::document::{Field, Fields, Kind, Report, root};
+use workflow::document::{Field, Fields, YamlKind, Report, root};
 use workflow::{Problems, did_you_mean, document};
 
 use super::{FAULTS, Glob, LATENCY, Pattern, Reply, Rounds, Rule, Script, ScriptedResponse, TimeWindow};
@@ -145,8 +145,8 @@ impl ScriptReader<'_> {
 
     fn rounds(&mut self, field: &Field<'_>) -> Option<Rounds> {
         let times = match &field.node.kind {
-            Kind::Text(text) if text == "forever" => return Some(Rounds::Forever),
-            Kind::Number(number) => number.as_u64().and_then(|times| usize::try_from(times).ok()),
+            YamlKind::Text(text) if text == "forever" => return Some(Rounds::Forever),
+            YamlKind::Number(number) => number.as_u64().and_then(|times| usize::try_from(times).ok()),
             _ => None,
         };
         match times.filter(|times| (1..=ANSWERS_MAX).contains(times)) {
@@ -178,10 +178,10 @@ impl ScriptReader<'_> {
     fn reply(&mut self, field: &Field<'_>) -> Option<(Reply, usize)> {
         let plain = |what| Some((Reply { what, latency: LATENCY }, 1));
         match &field.node.kind {
-            Kind::Number(_) => {
+            YamlKind::Number(_) => {
                 plain(self.status(field).map(|status| answer(status, HeaderMap::new(), Bytes::new()))?)
             }
-            Kind::Text(_) => plain(self.fault(field)?),
+            YamlKind::Text(_) => plain(self.fault(field)?),
             _ => self.reply_of_map(field),
         }
     }
@@ -208,7 +208,7 @@ impl ScriptReader<'_> {
 
     fn status(&mut self, field: &Field<'_>) -> Option<u16> {
         let status = match &field.node.kind {
-            Kind::Number(number) => number.as_u64().and_then(|status| u16::try_from(status).ok()),
+            YamlKind::Number(number) => number.as_u64().and_then(|status| u16::try_from(status).ok()),
             _ => None,
         };
         let status = status.filter(|status| (200..=599).contains(status));
@@ -240,13 +240,13 @@ impl ScriptReader<'_> {
 }
 
 fn answer(status: u16, headers: HeaderMap, body: Bytes) -> ScriptedResponse {
-    ScriptedResponse::Answer(Answer { status, headers, body })
+    ScriptedResponse::Answer(ServiceResponse { status, headers, body })
 }
 
 /// Text as it stands, anything else as JSON.
 fn body_of(field: &Field<'_>) -> Bytes {
     match &field.node.kind {
-        Kind::Text(text) => Bytes::from(text.clone()),
+        YamlKind::Text(text) => Bytes::from(text.clone()),
         _ => Bytes::from(field.node.to_json().to_string()),
     }
 }
@@ -254,7 +254,7 @@ fn body_of(field: &Field<'_>) -> Bytes {
 /// The items of a list, or the one value that stands for a list of one.
 fn one_or_many<'n>(field: &Field<'n>) -> Vec<Field<'n>> {
     match &field.node.kind {
-        Kind::List(items) => {
+        YamlKind::List(items) => {
             let item = |(n, node)| Field { path: format!("{}[{n}]", field.path), node };
             items.iter().enumerate().map(item).collect()
         }

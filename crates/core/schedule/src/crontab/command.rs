@@ -11,7 +11,7 @@ const WHAT_TO_DO: &str =
 
 /// What the options of a command add up to.
 #[derive(Default)]
-struct Call {
+struct CurlCall {
     uri: Option<String>,
     method: Option<String>,
     headers: Map<String, Value>,
@@ -90,7 +90,7 @@ pub(super) fn request(command: &str) -> Result<Value, String> {
             return Err(told(format!("is no curl or wget{}", if caller { user } else { "" })));
         }
     };
-    let mut call = Call::default();
+    let mut call = CurlCall::default();
     let mut rest = words[1..].iter();
     while let Some(word) = rest.next() {
         call.word(word, options, &mut rest).map_err(told)?;
@@ -98,7 +98,7 @@ pub(super) fn request(command: &str) -> Result<Value, String> {
     call.request().map_err(told)
 }
 
-impl Call {
+impl CurlCall {
     fn word<'a>(
         &mut self,
         word: &str,

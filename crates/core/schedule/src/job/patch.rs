@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use super::{JobDocument, settle};
 use crate::merge::merge;
 use crate::problem::{Problems, Report, below};
-use crate::shape::{Mode, Reader};
+use crate::shape::{Mode, ShapeReader};
 use crate::shapes::JOB;
 use crate::spelling::{ActionType, AuthenticationType};
 
@@ -34,7 +34,7 @@ const FACTS: [&str; 3] = ["certificateThumbprint", "certificateExpiration", "cer
 
 pub(super) fn read(body: &Value) -> Result<JobPatch, Problems> {
     let mut report = Report::default();
-    let mut reader = Reader { mode: Mode::Patch, report: &mut report };
+    let mut reader = ShapeReader { mode: Mode::Patch, report: &mut report };
     let mut members = reader.object(&JOB, body, "").unwrap_or_default();
     let mut properties = match members.remove("properties") {
         Some(Value::Object(properties)) => properties,

@@ -1,156 +1,160 @@
 //! The members of actions.
 
 use super::COUNT_MAX;
-use crate::shape::{Kind, Shape, optional, required};
+use crate::shape::{MemberKind, Shape, optional, required};
 use crate::spelling::{
     ActionType, AuthenticationType, BusAuthenticationType, Envelope, RetryType, TransportType,
 };
 
 pub(super) static ACTION: Shape = Shape {
     members: &[
-        required("type", Kind::Word(ActionType::SPELLINGS)),
-        optional("request", Kind::Object(&REQUEST)),
-        optional("queueMessage", Kind::Object(&QUEUE_MESSAGE)),
-        optional("serviceBusQueueMessage", Kind::Object(&BUS_QUEUE_MESSAGE)),
-        optional("serviceBusTopicMessage", Kind::Object(&BUS_TOPIC_MESSAGE)),
-        optional("workflow", Kind::Object(&WORKFLOW)),
-        optional("queue", Kind::Object(&QUEUE)),
-        optional("topic", Kind::Object(&QUEUE)),
-        optional("amqp", Kind::Object(&AMQP)),
-        optional("rabbitMq", Kind::Object(&RABBIT_MQ)),
-        optional("nats", Kind::Object(&NATS)),
-        optional("kafka", Kind::Object(&KAFKA)),
-        optional("retryPolicy", Kind::Object(&RETRY_POLICY)),
-        optional("errorAction", Kind::Object(&ERROR_ACTION)),
+        required("type", MemberKind::Word(ActionType::SPELLINGS)),
+        optional("request", MemberKind::Object(&REQUEST)),
+        optional("queueMessage", MemberKind::Object(&QUEUE_MESSAGE)),
+        optional("serviceBusQueueMessage", MemberKind::Object(&BUS_QUEUE_MESSAGE)),
+        optional("serviceBusTopicMessage", MemberKind::Object(&BUS_TOPIC_MESSAGE)),
+        optional("workflow", MemberKind::Object(&WORKFLOW)),
+        optional("queue", MemberKind::Object(&QUEUE)),
+        optional("topic", MemberKind::Object(&QUEUE)),
+        optional("amqp", MemberKind::Object(&AMQP)),
+        optional("rabbitMq", MemberKind::Object(&RABBIT_MQ)),
+        optional("nats", MemberKind::Object(&NATS)),
+        optional("kafka", MemberKind::Object(&KAFKA)),
+        optional("retryPolicy", MemberKind::Object(&RETRY_POLICY)),
+        optional("errorAction", MemberKind::Object(&ERROR_ACTION)),
     ],
     hints: &[],
 };
 
 static ERROR_ACTION: Shape = Shape {
     members: &[
-        required("type", Kind::Word(ActionType::SPELLINGS)),
-        optional("request", Kind::Object(&REQUEST)),
-        optional("queueMessage", Kind::Object(&QUEUE_MESSAGE)),
-        optional("serviceBusQueueMessage", Kind::Object(&BUS_QUEUE_MESSAGE)),
-        optional("serviceBusTopicMessage", Kind::Object(&BUS_TOPIC_MESSAGE)),
-        optional("workflow", Kind::Object(&WORKFLOW)),
-        optional("queue", Kind::Object(&QUEUE)),
-        optional("topic", Kind::Object(&QUEUE)),
-        optional("amqp", Kind::Object(&AMQP)),
-        optional("rabbitMq", Kind::Object(&RABBIT_MQ)),
-        optional("nats", Kind::Object(&NATS)),
-        optional("kafka", Kind::Object(&KAFKA)),
-        optional("retryPolicy", Kind::Object(&RETRY_POLICY)),
+        required("type", MemberKind::Word(ActionType::SPELLINGS)),
+        optional("request", MemberKind::Object(&REQUEST)),
+        optional("queueMessage", MemberKind::Object(&QUEUE_MESSAGE)),
+        optional("serviceBusQueueMessage", MemberKind::Object(&BUS_QUEUE_MESSAGE)),
+        optional("serviceBusTopicMessage", MemberKind::Object(&BUS_TOPIC_MESSAGE)),
+        optional("workflow", MemberKind::Object(&WORKFLOW)),
+        optional("queue", MemberKind::Object(&QUEUE)),
+        optional("topic", MemberKind::Object(&QUEUE)),
+        optional("amqp", MemberKind::Object(&AMQP)),
+        optional("rabbitMq", MemberKind::Object(&RABBIT_MQ)),
+        optional("nats", MemberKind::Object(&NATS)),
+        optional("kafka", MemberKind::Object(&KAFKA)),
+        optional("retryPolicy", MemberKind::Object(&RETRY_POLICY)),
     ],
     hints: &[("errorAction", "an errorAction has no errorAction of its own")],
 };
 
 static REQUEST: Shape = Shape {
     members: &[
-        required("uri", Kind::Text),
-        required("method", Kind::Text),
-        optional("headers", Kind::Texts),
-        optional("body", Kind::Content),
-        optional("authentication", Kind::Object(&AUTHENTICATION)),
+        required("uri", MemberKind::Text),
+        required("method", MemberKind::Text),
+        optional("headers", MemberKind::Texts),
+        optional("body", MemberKind::Content),
+        optional("authentication", MemberKind::Object(&AUTHENTICATION)),
     ],
     hints: &[("retryPolicy", "unknown member; it belongs beside the request, as retryPolicy of the action")],
 };
 
 static AUTHENTICATION: Shape = Shape {
     members: &[
-        required("type", Kind::Word(AuthenticationType::SPELLINGS)),
-        optional("username", Kind::Text),
-        optional("password", Kind::Secret),
-        optional("pfx", Kind::Secret),
-        optional("secret", Kind::Secret),
-        optional("tenant", Kind::Text),
-        optional("audience", Kind::Text),
-        optional("clientId", Kind::Text),
-        optional("certificateThumbprint", Kind::ReadOnly),
-        optional("certificateExpiration", Kind::ReadOnly),
-        optional("certificateExpirationDate", Kind::ReadOnly),
-        optional("certificateSubjectName", Kind::ReadOnly),
+        required("type", MemberKind::Word(AuthenticationType::SPELLINGS)),
+        optional("username", MemberKind::Text),
+        optional("password", MemberKind::Secret),
+        optional("pfx", MemberKind::Secret),
+        optional("secret", MemberKind::Secret),
+        optional("tenant", MemberKind::Text),
+        optional("audience", MemberKind::Text),
+        optional("clientId", MemberKind::Text),
+        optional("certificateThumbprint", MemberKind::ReadOnly),
+        optional("certificateExpiration", MemberKind::ReadOnly),
+        optional("certificateExpirationDate", MemberKind::ReadOnly),
+        optional("certificateSubjectName", MemberKind::ReadOnly),
     ],
     hints: &[],
 };
 
 static QUEUE_MESSAGE: Shape = Shape {
     members: &[
-        required("storageAccount", Kind::Text),
-        required("queueName", Kind::Text),
-        required("sasToken", Kind::Secret),
-        required("message", Kind::Content),
-        optional("envelope", Kind::Word(Envelope::SPELLINGS)),
+        required("storageAccount", MemberKind::Text),
+        required("queueName", MemberKind::Text),
+        required("sasToken", MemberKind::Secret),
+        required("message", MemberKind::Content),
+        optional("envelope", MemberKind::Word(Envelope::SPELLINGS)),
     ],
     hints: &[],
 };
 
 static BUS_QUEUE_MESSAGE: Shape = Shape {
     members: &[
-        required("queueName", Kind::Text),
-        required("namespace", Kind::Text),
-        required("transportType", Kind::Word(TransportType::SPELLINGS)),
-        optional("authentication", Kind::Object(&BUS_AUTHENTICATION)),
-        required("message", Kind::Content),
-        optional("brokeredMessageProperties", Kind::Object(&BROKERED)),
-        optional("customMessageProperties", Kind::Texts),
+        required("queueName", MemberKind::Text),
+        required("namespace", MemberKind::Text),
+        required("transportType", MemberKind::Word(TransportType::SPELLINGS)),
+        optional("authentication", MemberKind::Object(&BUS_AUTHENTICATION)),
+        required("message", MemberKind::Content),
+        optional("brokeredMessageProperties", MemberKind::Object(&BROKERED)),
+        optional("customMessageProperties", MemberKind::Texts),
     ],
     hints: &[("topicPath", "unknown member; a queue has a queueName")],
 };
 
 static BUS_TOPIC_MESSAGE: Shape = Shape {
     members: &[
-        required("topicPath", Kind::Text),
-        required("namespace", Kind::Text),
-        required("transportType", Kind::Word(TransportType::SPELLINGS)),
-        optional("authentication", Kind::Object(&BUS_AUTHENTICATION)),
-        required("message", Kind::Content),
-        optional("brokeredMessageProperties", Kind::Object(&BROKERED)),
-        optional("customMessageProperties", Kind::Texts),
+        required("topicPath", MemberKind::Text),
+        required("namespace", MemberKind::Text),
+        required("transportType", MemberKind::Word(TransportType::SPELLINGS)),
+        optional("authentication", MemberKind::Object(&BUS_AUTHENTICATION)),
+        required("message", MemberKind::Content),
+        optional("brokeredMessageProperties", MemberKind::Object(&BROKERED)),
+        optional("customMessageProperties", MemberKind::Texts),
     ],
     hints: &[("queueName", "unknown member; a topic has a topicPath")],
 };
 
 static BUS_AUTHENTICATION: Shape = Shape {
     members: &[
-        required("sasKeyName", Kind::Text),
-        required("sasKey", Kind::Secret),
-        required("type", Kind::Word(BusAuthenticationType::SPELLINGS)),
+        required("sasKeyName", MemberKind::Text),
+        required("sasKey", MemberKind::Secret),
+        required("type", MemberKind::Word(BusAuthenticationType::SPELLINGS)),
     ],
     hints: &[],
 };
 
 static BROKERED: Shape = Shape {
     members: &[
-        optional("contentType", Kind::Content),
-        optional("correlationId", Kind::Content),
-        optional("forcePersistence", Kind::Flag),
-        optional("label", Kind::Content),
-        optional("messageId", Kind::Content),
-        optional("partitionKey", Kind::Content),
-        optional("replyTo", Kind::Content),
-        optional("replyToSessionId", Kind::Content),
-        optional("scheduledEnqueueTimeUtc", Kind::Date),
-        optional("sessionId", Kind::Content),
-        optional("timeToLive", Kind::Duration),
-        optional("to", Kind::Content),
-        optional("viaPartitionKey", Kind::Content),
+        optional("contentType", MemberKind::Content),
+        optional("correlationId", MemberKind::Content),
+        optional("forcePersistence", MemberKind::Flag),
+        optional("label", MemberKind::Content),
+        optional("messageId", MemberKind::Content),
+        optional("partitionKey", MemberKind::Content),
+        optional("replyTo", MemberKind::Content),
+        optional("replyToSessionId", MemberKind::Content),
+        optional("scheduledEnqueueTimeUtc", MemberKind::Date),
+        optional("sessionId", MemberKind::Content),
+        optional("timeToLive", MemberKind::Duration),
+        optional("to", MemberKind::Content),
+        optional("viaPartitionKey", MemberKind::Content),
     ],
     hints: &[],
 };
 
 static WORKFLOW: Shape = Shape {
-    members: &[required("name", Kind::Text), optional("id", Kind::Text), optional("body", Kind::Any)],
+    members: &[
+        required("name", MemberKind::Text),
+        optional("id", MemberKind::Text),
+        optional("body", MemberKind::Any),
+    ],
     hints: &[],
 };
 
 /// A queue or topic of Sortie's own.
 static QUEUE: Shape = Shape {
     members: &[
-        required("name", Kind::Text),
-        required("message", Kind::Content),
-        optional("brokeredMessageProperties", Kind::Object(&BROKERED)),
-        optional("customMessageProperties", Kind::Texts),
+        required("name", MemberKind::Text),
+        required("message", MemberKind::Content),
+        optional("brokeredMessageProperties", MemberKind::Object(&BROKERED)),
+        optional("customMessageProperties", MemberKind::Texts),
     ],
     hints: &[
         ("queueName", "unknown member; a queue of Sortie's own has a name"),
@@ -160,65 +164,65 @@ static QUEUE: Shape = Shape {
 
 static AMQP: Shape = Shape {
     members: &[
-        required("url", Kind::Text),
-        required("address", Kind::Text),
-        optional("username", Kind::Text),
-        optional("password", Kind::Secret),
-        required("message", Kind::Content),
-        optional("brokeredMessageProperties", Kind::Object(&BROKERED)),
-        optional("customMessageProperties", Kind::Texts),
+        required("url", MemberKind::Text),
+        required("address", MemberKind::Text),
+        optional("username", MemberKind::Text),
+        optional("password", MemberKind::Secret),
+        required("message", MemberKind::Content),
+        optional("brokeredMessageProperties", MemberKind::Object(&BROKERED)),
+        optional("customMessageProperties", MemberKind::Texts),
     ],
     hints: &[("queueName", "unknown member; the queue is the address")],
 };
 
 static RABBIT_MQ: Shape = Shape {
     members: &[
-        required("url", Kind::Text),
-        optional("exchange", Kind::Content),
-        required("routingKey", Kind::Text),
-        optional("username", Kind::Text),
-        optional("password", Kind::Secret),
-        required("message", Kind::Content),
-        optional("brokeredMessageProperties", Kind::Object(&BROKERED)),
-        optional("customMessageProperties", Kind::Texts),
+        required("url", MemberKind::Text),
+        optional("exchange", MemberKind::Content),
+        required("routingKey", MemberKind::Text),
+        optional("username", MemberKind::Text),
+        optional("password", MemberKind::Secret),
+        required("message", MemberKind::Content),
+        optional("brokeredMessageProperties", MemberKind::Object(&BROKERED)),
+        optional("customMessageProperties", MemberKind::Texts),
     ],
     hints: &[("queueName", "unknown member; a queue is the routingKey of the exchange without a name")],
 };
 
 static NATS: Shape = Shape {
     members: &[
-        required("url", Kind::Text),
-        required("subject", Kind::Text),
-        optional("stream", Kind::Flag),
-        optional("username", Kind::Text),
-        optional("password", Kind::Secret),
-        required("message", Kind::Content),
-        optional("brokeredMessageProperties", Kind::Object(&BROKERED)),
-        optional("customMessageProperties", Kind::Texts),
+        required("url", MemberKind::Text),
+        required("subject", MemberKind::Text),
+        optional("stream", MemberKind::Flag),
+        optional("username", MemberKind::Text),
+        optional("password", MemberKind::Secret),
+        required("message", MemberKind::Content),
+        optional("brokeredMessageProperties", MemberKind::Object(&BROKERED)),
+        optional("customMessageProperties", MemberKind::Texts),
     ],
     hints: &[],
 };
 
 static KAFKA: Shape = Shape {
     members: &[
-        required("servers", Kind::Text),
-        required("topic", Kind::Text),
-        optional("key", Kind::Content),
-        optional("username", Kind::Text),
-        optional("password", Kind::Secret),
-        required("message", Kind::Content),
-        optional("brokeredMessageProperties", Kind::Object(&BROKERED)),
-        optional("customMessageProperties", Kind::Texts),
+        required("servers", MemberKind::Text),
+        required("topic", MemberKind::Text),
+        optional("key", MemberKind::Content),
+        optional("username", MemberKind::Text),
+        optional("password", MemberKind::Secret),
+        required("message", MemberKind::Content),
+        optional("brokeredMessageProperties", MemberKind::Object(&BROKERED)),
+        optional("customMessageProperties", MemberKind::Texts),
     ],
     hints: &[("url", "unknown member; kafka has servers, like broker-1:9092,broker-2:9092")],
 };
 
 static RETRY_POLICY: Shape = Shape {
     members: &[
-        optional("retryType", Kind::Word(RetryType::SPELLINGS)),
-        optional("retryInterval", Kind::Duration),
-        optional("retryCount", Kind::Whole { min: 0, max: COUNT_MAX }),
-        optional("maxRetryInterval", Kind::Duration),
+        optional("retryType", MemberKind::Word(RetryType::SPELLINGS)),
+        optional("retryInterval", MemberKind::Duration),
+        optional("retryCount", MemberKind::Whole { min: 0, max: COUNT_MAX }),
+        optional("maxRetryInterval", MemberKind::Duration),
     ],
     hints: &[],
 };

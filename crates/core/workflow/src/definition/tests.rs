@@ -9,7 +9,7 @@ use crate::expression::Input;
 use crate::json::Segment;
 use crate::json::tests::random::json_text;
 
-struct Pieces<'a>(Document<'a>);
+struct Pieces<'a>(JsonDocument<'a>);
 
 impl Input for Pieces<'_> {
     fn find(&self, path: &[Segment]) -> Result<Cow<'_, str>, String> {
@@ -55,7 +55,7 @@ fn piece<T, E: fmt::Display>(
     };
     let found = Expression::compile(source)
         .unwrap()
-        .evaluate(&Pieces(Document::new(body)), OUTPUT_BYTES_MAX)
+        .evaluate(&Pieces(JsonDocument::new(body)), OUTPUT_BYTES_MAX)
         .map(|found| found.map(Cow::into_owned))
         .map_err(fail);
     let text = match found?.as_deref() {

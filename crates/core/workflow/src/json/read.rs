@@ -1,6 +1,6 @@
 //! Reads JSON text into a tree: one pass, and nothing is copied but what is written with escapes.
 
-use super::tree::{FIELDS_SCANNED_MAX, Kind, Node, Tree};
+use super::tree::{FIELDS_SCANNED_MAX, Node, NodeKind, Tree};
 use crate::limits::JSON_DEPTH_MAX;
 
 /// The most digits of a whole number that is in the range of an f64 whatever they are.
@@ -38,14 +38,14 @@ impl<'a> Reader<'a> {
         match self.peek()? {
             b'"' => {
                 let literal = self.literal()?;
-                self.push(literal.text, literal.decoded.map_or(Kind::Text, Kind::Escaped));
+                self.push(literal.text, literal.decoded.map_or(NodeKind::Text, NodeKind::Escaped));
                 Some(())
             }
             b'{' => self.object(),
             b'[' => self.array(),
-            b't' => self.word("true", Kind::Bool(true)),
-            b'f' => self.word("false", Kind::Bool(false)),
-            b'n' => self.word("null", Kind::Null),
+            b't' => self.word("true", NodeKind::Bool(true)),
+            b'f' => self.word("false", NodeKind::Bool(false)),
+            b'n' => self.word("null", NodeKind::Null),
             _ => self.number(),
         }
     }
@@ -60,11 +60,11 @@ impl<'a> Reader<'a> {
                 match literal.decoded {
                     None => {
                         repeats |= names.add(name);
-                        self.push(name, Kind::Name);
+                        self.push(name, NodeKind::Name);
                     }
                     Some(decoded) => {
                         repeats |= names.add(&self.tree.decoded[decoded as usize]);
-                        self.push(name, Kind::Escaped(decoded));
+                        self.push(name, NodeKind::Escaped(decoded));
                     }
                 }
                 self.skip_space();
@@ -84,7 +84,7 @@ impl<'a> Reader<'a> {
         if repeats || fields > FIELDS_SCANNED_MAX {
             (fields, ordered) = order_names(&mut self.tree, place + 1, fields);
         }
-        self.close(start, place, |end| Kind::Object { fields, end, ordered });
+        self.close(start, place, |end| NodeKind::Object { fields, end, ordered });
         Some(())
     }
 
@@ -103,7 +103,7 @@ impl<'a> Reader<'a> {
                 self.skip_space();
             }
         }
-        self.close(start, place, |end| Kind::Array { items, end });
+        self.close(start, place, |end| NodeKind::Array { items, end });
         Some(())
     }
 
@@ -114,13 +114,13 @@ impl<'a> Reader<'a> {
             return None;
         }
         let opened = (self.at, self.place());
-        self.push("", Kind::Null);
+        self.push("", NodeKind::Null);
         self.at += 1;
         self.skip_space();
         Some(opened)
     }
 
-    fn close(&mut self, start: usize, place: u32, kind: impl FnOnce(u32) -> Kind) {
+    fn close(&mut self, start: usize, place: u32, kind: impl FnOnce(u32) -> NodeKind) {
         self.depth -= 1;
         let end = self.place();
         self.tree.nodes[place as usize] = Node { text: &self.text[start..self.at], kind: kind(end) };
@@ -173,7 +173,7 @@ impl<'a> Reader<'a> {
         if has_exponent || whole > DIGITS_IN_RANGE {
             self.tree.has_number_out_of_range |= text.parse::<serde_json::Number>().is_err();
         }
-        self.push(text, Kind::Number);
+        self.push(text, NodeKind::Number);
         Some(())
     }
 
@@ -186,14 +186,14 @@ impl<'a> Reader<'a> {
         (self.at > start).then_some(self.at - start)
     }
 
-    fn word(&mut self, word: &'static str, kind: Kind) -> Option<()> {
+    fn word(&mut self, word: &'static str, kind: NodeKind) -> Option<()> {
         self.text.as_bytes()[self.at..].starts_with(word.as_bytes()).then_some(())?;
         self.at += word.len();
         self.push(word, kind);
         Some(())
     }
 
-    fn push(&mut self, text: &'a str, kind: Kind) {
+    fn push(&mut self, text: &'a str, kind: NodeKind) {
         self.tree.nodes.push(Node { text, kind });
     }
 
@@ -273,9 +273,9 @@ fn order_names(tree: &mut Tree<'_>, first: u32, fields: u32) -> (u32, u32) {
     let repeated = names.windows(2).filter(|pair| tree.name(pair[0]) == tree.name(pair[1]));
     let shadowed: Vec<u32> = repeated.map(|pair| pair[0]).collect();
     for name in shadowed {
-        tree.nodes[name as usize].kind = Kind::Shadowed;
+        tree.nodes[name as usize].kind = NodeKind::Shadowed;
     }
-    names.retain(|name| tree.nodes[*name as usize].kind != Kind::Shadowed);
+    names.retain(|name| tree.nodes[*name as usize].kind != NodeKind::Shadowed);
     let (count, ordered) = (names.len() as u32, tree.ordered.len() as u32);
     if count > FIELDS_SCANNED_MAX {
         tree.ordered.append(&mut names);

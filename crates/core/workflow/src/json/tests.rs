@@ -6,7 +6,7 @@ use super::*;
 
 /// What a document finds, and a tree too.
 fn find(text: &str, path: &[Segment]) -> Result<String, String> {
-    let found = Document::new(text).find(path).map(str::to_owned);
+    let found = JsonDocument::new(text).find(path).map(str::to_owned);
     assert_eq!(Tree::new(text.as_bytes()).unwrap().find(path).map(str::to_owned), found);
     found
 }

@@ -25,11 +25,11 @@ pub(crate) struct Tree<'a> {
 pub(super) struct Node<'a> {
     /// The value's text as it was sent; a name's without the quotes.
     pub text: &'a str,
-    pub kind: Kind,
+    pub kind: NodeKind,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum NodeKind {
     Null,
     Bool(bool),
     Number,
@@ -65,7 +65,7 @@ impl<'a> Tree<'a> {
         self.decoded.clear();
         self.decoded.push(decoded);
         self.nodes.clear();
-        self.nodes.push(Node { text: "", kind: Kind::Escaped(0) });
+        self.nodes.push(Node { text: "", kind: NodeKind::Escaped(0) });
     }
 
     /// Refuses the bytes that this was read from when one of the numbers is more than an f64 can hold, like
@@ -107,7 +107,7 @@ impl<'a> Tree<'a> {
     pub(super) fn name(&self, index: u32) -> &str {
         let node = self.node(index);
         match node.kind {
-            Kind::Escaped(place) => &self.decoded[place as usize],
+            NodeKind::Escaped(place) => &self.decoded[place as usize],
             _ => node.text,
         }
     }
@@ -116,7 +116,7 @@ impl<'a> Tree<'a> {
     #[inline]
     pub(super) fn behind(&self, index: u32) -> u32 {
         match self.node(index).kind {
-            Kind::Array { end, .. } | Kind::Object { end, .. } => end,
+            NodeKind::Array { end, .. } | NodeKind::Object { end, .. } => end,
             _ => index + 1,
         }
     }
@@ -155,17 +155,19 @@ impl<'t> Place<'t> {
     #[inline]
     pub(crate) fn shape(self) -> Shape<'t> {
         match self.tree.node(self.index).kind {
-            Kind::Null => Shape::Null,
-            Kind::Bool(value) => Shape::Bool(value),
-            Kind::Number => Shape::Number(self.json()),
-            Kind::Text => {
+            NodeKind::Null => Shape::Null,
+            NodeKind::Bool(value) => Shape::Bool(value),
+            NodeKind::Number => Shape::Number(self.json()),
+            NodeKind::Text => {
                 let json = self.json();
                 Shape::Text(&json[1..json.len() - 1])
             }
             // Names are no values: no place leads to one.
-            Kind::Name | Kind::Escaped(_) | Kind::Shadowed => Shape::Text(self.tree.name(self.index)),
-            Kind::Array { items, .. } => Shape::Array(Items { array: self, count: items }),
-            Kind::Object { fields, ordered, .. } => {
+            NodeKind::Name | NodeKind::Escaped(_) | NodeKind::Shadowed => {
+                Shape::Text(self.tree.name(self.index))
+            }
+            NodeKind::Array { items, .. } => Shape::Array(ArrayItems { array: self, count: items }),
+            NodeKind::Object { fields, ordered, .. } => {
                 Shape::Object(Fields { object: self, count: fields, ordered })
             }
         }
@@ -178,7 +180,7 @@ impl<'t> Place<'t> {
         }
     }
 
-    pub(crate) fn items(self) -> Option<Items<'t>> {
+    pub(crate) fn items(self) -> Option<ArrayItems<'t>> {
         match self.shape() {
             Shape::Array(items) => Some(items),
             _ => None,
@@ -211,17 +213,17 @@ pub(crate) enum Shape<'t> {
     Number(&'t str),
     /// Without quotes and escapes.
     Text(&'t str),
-    Array(Items<'t>),
+    Array(ArrayItems<'t>),
     Object(Fields<'t>),
 }
 
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Items<'t> {
+pub(crate) struct ArrayItems<'t> {
     array: Place<'t>,
     count: u32,
 }
 
-impl<'t> Items<'t> {
+impl<'t> ArrayItems<'t> {
     pub(crate) fn len(self) -> usize {
         self.count as usize
     }
@@ -291,7 +293,7 @@ impl<'t> Iterator for FieldsIter<'t> {
         loop {
             let name = self.at;
             self.at = self.tree.behind(name + 1);
-            if self.tree.node(name).kind != Kind::Shadowed {
+            if self.tree.node(name).kind != NodeKind::Shadowed {
                 return Some((self.tree.name(name), Place { tree: self.tree, index: name + 1 }));
             }
         }

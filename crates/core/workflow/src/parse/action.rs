@@ -77,19 +77,19 @@ pub(super) fn read(
     }))
 }
 
-struct Target<'s> {
+struct HttpTarget<'s> {
     service: Option<&'s Service>,
     base: String,
     path: Template,
 }
 
-fn read_url<'s>(fields: &Fields<'_>, scope: &Scope<'_>, report: &mut Report) -> Option<Target<'s>> {
+fn read_url<'s>(fields: &Fields<'_>, scope: &Scope<'_>, report: &mut Report) -> Option<HttpTarget<'s>> {
     let kind = fields.require("type", report);
     let field = fields.require("url", report)?;
     let text = field.text(report)?;
     let template = read_template(&field, text, scope, report)?;
     let (base, path) = field.checked(url::split(template), report)?;
-    kind.map(|_| Target { service: None, base, path })
+    kind.map(|_| HttpTarget { service: None, base, path })
 }
 
 fn read_path<'s>(
@@ -97,7 +97,7 @@ fn read_path<'s>(
     services: &'s [Service],
     scope: &Scope<'_>,
     report: &mut Report,
-) -> Option<Target<'s>> {
+) -> Option<HttpTarget<'s>> {
     let service = find_service(fields, services, report);
     if let (Some(service), Some(field)) = (service, fields.get("service")) {
         check_callable(service, &field, report);
@@ -107,7 +107,7 @@ fn read_path<'s>(
     let template = read_template(&field, text, scope, report)?;
     field.checked(url::check_path(&template), report)?;
     let service = service?;
-    Some(Target { service: Some(service), base: service.url.clone(), path: template })
+    Some(HttpTarget { service: Some(service), base: service.url.clone(), path: template })
 }
 
 /// The service that the field `service` names.

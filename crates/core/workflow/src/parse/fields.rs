@@ -3,14 +3,14 @@
 use types::Span;
 
 use crate::problem::{At, Report, did_you_mean, quote};
-use crate::yaml::{Entry, Kind, Node, join};
+use crate::yaml::{Kind, Node, YamlEntry, join};
 
 /// The fields of one map, all of them known.
 pub struct Fields<'n> {
     /// The map's own dotted path.
     pub path: String,
     pub at: At,
-    entries: &'n [Entry],
+    entries: &'n [YamlEntry],
 }
 
 /// One value and its dotted path.

@@ -9,7 +9,7 @@ use super::scope::Scope;
 use super::{action, expression};
 use crate::action::{Action, Service};
 use crate::context::{ANSWER, StepSet};
-use crate::definition::{Alternative, Judgement, Step};
+use crate::definition::{Alternative, Judgement, StepDefinition};
 use crate::limits::STEPS_MAX;
 use crate::problem::{Report, did_you_mean, quote};
 use crate::yaml::join;
@@ -28,7 +28,7 @@ pub(super) struct Defaults<'s> {
 pub(super) struct Steps {
     pub names: Vec<StepName>,
     pub plan: Vec<PlanStep>,
-    pub steps: Vec<Step>,
+    pub steps: Vec<StepDefinition>,
 }
 
 pub(super) fn read(field: &Field<'_>, defaults: &Defaults<'_>, report: &mut Report) -> Option<Steps> {
@@ -167,7 +167,7 @@ fn read_step(
     before: StepSet,
     defaults: &Defaults<'_>,
     report: &mut Report,
-) -> Option<(PlanStep, Step)> {
+) -> Option<(PlanStep, StepDefinition)> {
     let scope = Scope::call(names, before);
     let retry = fields.get("retry").and_then(|field| retry::read(&field, Of::Step, report));
     let retry = retry.unwrap_or(defaults.retry);
@@ -188,7 +188,7 @@ fn read_step(
         pivot: fields.flag("pivot", report),
         complete_by: fields.span("complete_by", report),
     };
-    let step = Step {
+    let step = StepDefinition {
         call: call?,
         judgement,
         alternative: alternative.map(|(_, alternative)| alternative),

@@ -4,7 +4,7 @@ use http::Uri;
 use http::uri::Authority;
 
 use crate::problem::quote;
-use crate::template::{Part, Template};
+use crate::template::{Template, TemplatePart};
 
 /// The URL of a service: scheme, host, optional path. Returned without a slash at the end.
 pub(super) fn check_base(text: &str) -> Result<String, String> {
@@ -58,7 +58,7 @@ pub(super) fn check_service(text: &str) -> Result<String, String> {
 /// The URL of an action, split after its host. Expressions may stand only behind it.
 pub(super) fn split(mut template: Template) -> Result<(String, Template), String> {
     let first = match template.parts.first_mut() {
-        Some(Part::Text(text)) => text,
+        Some(TemplatePart::Text(text)) => text,
         _ => return Err("must begin with http:// or https:// and a host, without an expression".to_owned()),
     };
     let rest_length = check_origin(first)?.len();
@@ -73,18 +73,18 @@ pub(super) fn split(mut template: Template) -> Result<(String, Template), String
 }
 
 fn rest_is_empty(template: &Template) -> bool {
-    matches!(template.parts.first(), Some(Part::Text(text)) if text.is_empty())
+    matches!(template.parts.first(), Some(TemplatePart::Text(text)) if text.is_empty())
 }
 
 /// The path of a call.
 pub(super) fn check_path(template: &Template) -> Result<(), String> {
     match template.parts.first() {
-        Some(Part::Text(text)) if text.starts_with('/') => {}
+        Some(TemplatePart::Text(text)) if text.starts_with('/') => {}
         _ => return Err("must start with '/'".to_owned()),
     }
     let literals = template.parts.iter().filter_map(|part| match part {
-        Part::Text(text) => Some(text),
-        Part::Value(_) => None,
+        TemplatePart::Text(text) => Some(text),
+        TemplatePart::Value(_) => None,
     });
     for text in literals {
         if text.contains('?') {
@@ -96,7 +96,7 @@ pub(super) fn check_path(template: &Template) -> Result<(), String> {
 
 fn check_parts(template: &Template) -> Result<(), String> {
     for part in &template.parts {
-        if let Part::Text(text) = part {
+        if let TemplatePart::Text(text) = part {
             check_literal(text)?;
         }
     }

@@ -6,7 +6,7 @@ use jsonschema::JsonType;
 use jsonschema_value::{Array, Json, LazyInstance, Node, NodeIdentity, Object, cmp};
 use serde_json::{Number, Value};
 
-use crate::json::{Fields, FieldsIter, Items, ItemsIter, Place, Shape, Tree};
+use crate::json::{ArrayItems, Fields, FieldsIter, ItemsIter, Place, Shape, Tree};
 
 /// The representation of JSON that is a [`Tree`]. The tree's numbers must be in range.
 pub(super) struct Instance;
@@ -31,14 +31,14 @@ impl Json for Instance {
 
 impl<'a> Node<'a, Instance> for Place<'a> {
     type Object = Fields<'a>;
-    type Array = Items<'a>;
+    type Array = ArrayItems<'a>;
     type Number = Number;
 
     fn as_object(&self) -> Option<Fields<'a>> {
         self.fields()
     }
 
-    fn as_array(&self) -> Option<Items<'a>> {
+    fn as_array(&self) -> Option<ArrayItems<'a>> {
         self.items()
     }
 
@@ -143,12 +143,12 @@ impl<'a> Object<'a, Instance> for Fields<'a> {
     }
 }
 
-impl<'a> Array<'a, Instance> for Items<'a> {
+impl<'a> Array<'a, Instance> for ArrayItems<'a> {
     type Node = Place<'a>;
     type ElementsIter = ItemsIter<'a>;
 
     fn len(&self) -> usize {
-        Items::len(*self)
+        ArrayItems::len(*self)
     }
 
     fn elements(&self) -> ItemsIter<'a> {

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use bytes::Bytes;
 use types::{Key, RunId};
-use workflow::{Context, Definition, Rendered, Request, Sending};
+use workflow::{Definition, ExpressionContext, RenderedAction, RenderedCall, RenderedMessage};
 
 pub const REQUEST: &str = r#"{"deliveryId":"d-1","ownerId":"owner 7","pickupLocation":"0,37.4,-78.6","dropOffLocation":"0,37.5,-78.7","pickupTime":"2026-11-15T10:00:00Z","deadline":"","expedited":true,"confirmationRequired":"None","packageInfo":{"packageId":"p/1","size":"Small","weight":10.50,"tag":"mytag"}}"#;
 
@@ -40,8 +40,8 @@ impl Run {
         }
     }
 
-    pub fn context(&self) -> Context<'_> {
-        Context {
+    pub fn context(&self) -> ExpressionContext<'_> {
+        ExpressionContext {
             run: &self.id,
             key: &self.key,
             request: &self.request,
@@ -52,17 +52,17 @@ impl Run {
 }
 
 /// The HTTP call that was rendered.
-pub fn call(rendered: Rendered) -> Request {
+pub fn call(rendered: RenderedAction) -> RenderedCall {
     match rendered {
-        Rendered::Call(request) => request,
-        Rendered::Send(sending) => panic!("a message, not a call: {sending:?}"),
+        RenderedAction::Call(request) => request,
+        RenderedAction::Send(sending) => panic!("a message, not a call: {sending:?}"),
     }
 }
 
 /// The message that was rendered.
-pub fn sending(rendered: Rendered) -> Sending {
+pub fn sending(rendered: RenderedAction) -> RenderedMessage {
     match rendered {
-        Rendered::Send(sending) => *sending,
-        Rendered::Call(request) => panic!("a call, not a message: {request:?}"),
+        RenderedAction::Send(sending) => *sending,
+        RenderedAction::Call(request) => panic!("a call, not a message: {request:?}"),
     }
 }

@@ -6,9 +6,9 @@ use expect_test::{Expect, expect};
 use http::HeaderMap;
 use types::plan::Notice;
 use types::{RunStatus, StepIndex, StepName, Work};
-use workflow::{BodyProblem, Context, Definition, Ending, Request, Verdict};
+use workflow::{BodyProblem, Definition, Ending, ExpressionContext, RenderedCall, ResponseVerdict};
 
-fn show(request: &Request) -> String {
+fn show(request: &RenderedCall) -> String {
     let mut text = format!("{} {}\n", request.method, request.url);
     for (name, value) in &request.headers {
         text.push_str(&format!("{name}: {}\n", String::from_utf8_lossy(value.as_bytes())));
@@ -20,7 +20,7 @@ fn show(request: &Request) -> String {
     text
 }
 
-fn check(definition: &Definition, work: Work, context: &Context<'_>, expected: Expect) {
+fn check(definition: &Definition, work: Work, context: &ExpressionContext<'_>, expected: Expect) {
     let shown = match definition.render(work, context) {
         Ok(rendered) => show(&call(rendered)),
         Err(error) => format!("error: {error}\n"),
@@ -28,14 +28,14 @@ fn check(definition: &Definition, work: Work, context: &Context<'_>, expected: E
     expected.assert_eq(&shown);
 }
 
-fn judge(step: u16, status: u16, body: &str) -> Verdict {
+fn judge(step: u16, status: u16, body: &str) -> ResponseVerdict {
     let (definition, run) = (drone(), Run::new(REQUEST));
     let body = Bytes::copy_from_slice(body.as_bytes());
     definition.judge(Work::Do(StepIndex(step)), &run.context(), status, &HeaderMap::new(), &body)
 }
 
-fn done(output: &'static str) -> Verdict {
-    Verdict::Done { output: Bytes::from_static(output.as_bytes()) }
+fn done(output: &'static str) -> ResponseVerdict {
+    ResponseVerdict::Done { output: Bytes::from_static(output.as_bytes()) }
 }
 
 #[test]
@@ -381,7 +381,7 @@ fn a_notice_tells_what_happened() {
         steps_done: &names,
         steps_undone: &names[..1],
     };
-    let context = Context { ending: Some(ending), ..run.context() };
+    let context = ExpressionContext { ending: Some(ending), ..run.context() };
     check(
         &definition,
         Work::Notice(Notice::Parked),

@@ -5,7 +5,7 @@ use bytes::Bytes;
 use expect_test::expect;
 use types::plan::{Notice, Tells};
 use types::{Property, RunStatus, Span, StepIndex, StepName, Timestamp, Work};
-use workflow::{Definition, Ending, SendTo, Sending, Transport};
+use workflow::{Definition, Ending, RenderedMessage, SendTo, Transport};
 
 const SERVICES: &str = "
 services:
@@ -22,7 +22,7 @@ fn definition(action: &str) -> Definition {
     Definition::parse(&source).unwrap_or_else(|problems| panic!("{problems}"))
 }
 
-fn render(action: &str, request: &str) -> Result<Sending, String> {
+fn render(action: &str, request: &str) -> Result<RenderedMessage, String> {
     let run = Run::new(request);
     let rendered = definition(action).render(Work::Do(StepIndex(0)), &run.context());
     rendered.map(sending).map_err(|error| error.to_string())
@@ -205,7 +205,7 @@ on_parked: {{ action: {{ type: nats, service: nats, subject: parked, body: .run.
     let done = [StepName::new("one").unwrap()];
     let ending =
         Ending { status: RunStatus::Parked, reason: Some("why"), steps_done: &done, steps_undone: &[] };
-    let context = workflow::Context { ending: Some(ending), ..run.context() };
+    let context = workflow::ExpressionContext { ending: Some(ending), ..run.context() };
     let told = |notice| sending(definition.render(Work::Notice(notice), &context).unwrap()).message;
     let completed = told(Notice::Completed);
     let expected = r#"{"run":{"id":"d-1","workflow":"w","key":"d-1","status":"parked","reason":"why"},"steps_done":["one"],"steps_undone":[]}"#;
@@ -246,7 +246,7 @@ fn the_answer_to_a_send_is_judged_like_any_other() {
     let (run, body) = (Run::new("{}"), Bytes::from_static(br#"{"messageId":"m-1"}"#));
     let verdict =
         definition.judge(Work::Do(StepIndex(0)), &run.context(), 201, &http::HeaderMap::new(), &body);
-    assert_eq!(verdict, workflow::Verdict::Done { output: Bytes::from_static(br#""m-1""#) });
+    assert_eq!(verdict, workflow::ResponseVerdict::Done { output: Bytes::from_static(br#""m-1""#) });
 }
 
 #[test]

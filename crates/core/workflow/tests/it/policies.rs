@@ -7,7 +7,7 @@ use bytes::Bytes;
 use expect_test::expect;
 use http::HeaderMap;
 use types::{Retry, Span, StepIndex, Work};
-use workflow::{Definition, Verdict, inline_files};
+use workflow::{Definition, ResponseVerdict, inline_files};
 
 const BASE: &str = "name: w\nservices: { a: { url: 'http://a.test' } }\n";
 
@@ -90,8 +90,8 @@ fn an_alternative_is_judged_as_its_step_unless_it_says_otherwise() {
     let judge = |work, status, body: &'static str| {
         let body = Bytes::from_static(body.as_bytes());
         match definition.judge(work, &run.context(), status, &headers, &body) {
-            Verdict::Done { output } => String::from_utf8(output.to_vec()).unwrap(),
-            Verdict::Refused { reason } => reason,
+            ResponseVerdict::Done { output } => String::from_utf8(output.to_vec()).unwrap(),
+            ResponseVerdict::Refused { reason } => reason,
         }
     };
     let (one, two) = (Work::Alternative(StepIndex(0)), Work::Alternative(StepIndex(1)));

@@ -106,7 +106,7 @@ proptest! {
         for step in 0..5 {
             let work = Work::Do(StepIndex(step));
             let verdict = definition.judge(work, &run.context(), 200, &HeaderMap::new(), &Bytes::from(body.clone()));
-            if let workflow::Verdict::Done { output } = verdict {
+            if let workflow::ResponseVerdict::Done { output } = verdict {
                 prop_assert!(serde_json::from_slice::<Value>(&output).is_ok());
             }
         }

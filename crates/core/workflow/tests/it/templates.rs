@@ -4,10 +4,10 @@ use crate::common::{Run, call};
 use bytes::Bytes;
 use expect_test::expect;
 use types::{StepIndex, Work};
-use workflow::{Definition, Request};
+use workflow::{Definition, RenderedCall};
 
 /// The rendered call of a workflow with one step, over `request`.
-fn render(written: &str, request: &str) -> Result<Request, String> {
+fn render(written: &str, request: &str) -> Result<RenderedCall, String> {
     let source = format!(
         "name: w\nservices:\n  a: {{ url: 'http://a.test', headers: {{ x-a: service, x-b: service }} }}\nsteps:\n  one:\n    call: {written}\n"
     );

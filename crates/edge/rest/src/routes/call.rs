@@ -3,7 +3,7 @@
 use api_types::CallView;
 use axum::extract::{Path, Query, State};
 use axum::response::Response;
-use engine::{Context, Subject, idempotency_key};
+use engine::{CallContext, Subject, idempotency_key};
 use http::HeaderMap;
 use kernel::job::Occurrence;
 use kernel::{Fact, Run};
@@ -61,7 +61,7 @@ pub(super) async fn show(
         return Err(ApiError::NotFound(format!("work: there is no {} of step {step}", work.name())));
     }
     let attempt = attempt.unwrap_or_else(|| newest_attempt(&run, work));
-    let mut context = Context::of(&run, work, reason);
+    let mut context = CallContext::of(&run, work, reason);
     context.parked_count = parked_before(&run, work);
     let sent = (api.calls)(&subject, &context, work, attempt);
     Ok(json(&CallView {

@@ -17,12 +17,12 @@ use crate::{Login, ReceiveError, SendError};
 
 /// The end of a task that owns the link: it hands deliveries out and settlements back. When the task ends, both
 /// channels close, and everybody who waits learns of it.
-pub(crate) struct Receiver {
-    deliveries: mpsc::Receiver<Result<(Message, Ticket), ReceiveError>>,
+pub(crate) struct AmqpReceiver {
+    deliveries: mpsc::Receiver<Result<(Message, AmqpTicket), ReceiveError>>,
 }
 
 /// Settles one message.
-pub(crate) struct Ticket {
+pub(crate) struct AmqpTicket {
     info: DeliveryInfo,
     settlements: mpsc::Sender<Settlement>,
 }
@@ -33,14 +33,14 @@ struct Settlement {
     done: oneshot::Sender<Result<(), ReceiveError>>,
 }
 
-impl Receiver {
+impl AmqpReceiver {
     pub(crate) async fn open(
         dialer: &Dialer,
         url: &str,
         address: &str,
         login: Option<&Login>,
         credit: u32,
-    ) -> Result<Receiver, SendError> {
+    ) -> Result<AmqpReceiver, SendError> {
         let at = Address::parse(url, &AMQP).map_err(SendError::Refused)?;
         let mut connection = connect(dialer, &at, login).await?;
         let mut session = begin(&mut connection.handle).await?;
@@ -64,17 +64,17 @@ impl Receiver {
             drop(session);
             connection.close().await;
         });
-        Ok(Receiver { deliveries })
+        Ok(AmqpReceiver { deliveries })
     }
 
-    pub(crate) async fn next(&mut self) -> Result<(Message, Ticket), ReceiveError> {
+    pub(crate) async fn next(&mut self) -> Result<(Message, AmqpTicket), ReceiveError> {
         let next = self.deliveries.recv().await;
         next.unwrap_or_else(|| Err(ReceiveError::Lost("the link is lost".to_owned())))
     }
 }
 
 /// Until the link is lost, or nobody is there to receive or to settle.
-async fn carry(mut link: Link, handed_out: mpsc::Sender<Result<(Message, Ticket), ReceiveError>>) {
+async fn carry(mut link: Link, handed_out: mpsc::Sender<Result<(Message, AmqpTicket), ReceiveError>>) {
     let (settlements, mut asked) = mpsc::channel::<Settlement>(64);
     let mut settlements = Some(settlements);
     loop {
@@ -92,7 +92,7 @@ async fn carry(mut link: Link, handed_out: mpsc::Sender<Result<(Message, Ticket)
                 let (place, received) = next;
                 let Some(place) = place else { continue };
                 match received {
-                    Ok((info, message)) => place.send(Ok((message, Ticket { info, settlements }))),
+                    Ok((info, message)) => place.send(Ok((message, AmqpTicket { info, settlements }))),
                     Err(error) => {
                         place.send(Err(ReceiveError::Lost(format!("the link is lost: {error}"))));
                         return;
@@ -103,13 +103,13 @@ async fn carry(mut link: Link, handed_out: mpsc::Sender<Result<(Message, Ticket)
     }
 }
 
-type Place<'a> = mpsc::Permit<'a, Result<(Message, Ticket), ReceiveError>>;
+type HandoverPermit<'a> = mpsc::Permit<'a, Result<(Message, AmqpTicket), ReceiveError>>;
 
 /// The next delivery, taken from the link only when there is a place for it: given up before, nothing is lost.
 async fn receive<'a>(
     link: &mut Link,
-    handed_out: &'a mpsc::Sender<Result<(Message, Ticket), ReceiveError>>,
-) -> (Option<Place<'a>>, Result<(DeliveryInfo, Message), RecvError>) {
+    handed_out: &'a mpsc::Sender<Result<(Message, AmqpTicket), ReceiveError>>,
+) -> (Option<HandoverPermit<'a>>, Result<(DeliveryInfo, Message), RecvError>) {
     let place = handed_out.reserve().await.ok();
     let received = link.recv::<Body<Value>>().await;
     let taken = received.map(|delivery| {
@@ -131,7 +131,7 @@ async fn settle(link: &Link, settlement: Settlement) {
     let _ = done.send(settled);
 }
 
-impl Ticket {
+impl AmqpTicket {
     pub(crate) async fn settle(self, verdict: Verdict) -> Result<(), ReceiveError> {
         let lost = || ReceiveError::Lost("the link of the delivery is lost".to_owned());
         let (done, answer) = oneshot::channel();

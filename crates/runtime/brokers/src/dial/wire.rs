@@ -18,19 +18,19 @@ pub(crate) enum Wire {
 
 /// A hold on a wire that somebody else reads and writes: dropped, it ends the connection.
 #[derive(Debug)]
-pub(crate) struct Line(std::net::TcpStream);
+pub(crate) struct WireGuard(std::net::TcpStream);
 
 impl Wire {
-    pub(crate) fn line(&self) -> io::Result<Line> {
+    pub(crate) fn line(&self) -> io::Result<WireGuard> {
         let stream = match self {
             Wire::Plain(stream) => stream,
             Wire::Tls(stream) => stream.get_ref().0,
         };
-        Ok(Line(stream.as_fd().try_clone_to_owned()?.into()))
+        Ok(WireGuard(stream.as_fd().try_clone_to_owned()?.into()))
     }
 }
 
-impl Drop for Line {
+impl Drop for WireGuard {
     fn drop(&mut self) {
         // It may have ended already.
         let _ = self.0.shutdown(Shutdown::Both);

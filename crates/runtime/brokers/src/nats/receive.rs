@@ -14,12 +14,12 @@ use crate::dial::Dialer;
 use crate::receiver::Verdict;
 use crate::{Login, ReceiveError, SendError, limits};
 
-pub(crate) struct Receiver {
+pub(crate) struct NatsReceiver {
     messages: pull::Stream,
 }
 
 /// Settles one message.
-pub(crate) struct Ticket {
+pub(crate) struct NatsTicket {
     incoming: jetstream::Message,
 }
 
@@ -31,14 +31,14 @@ pub(crate) struct Wanted<'a> {
     pub durable: &'a str,
 }
 
-impl Receiver {
+impl NatsReceiver {
     pub(crate) async fn open(
         dialer: &Arc<Dialer>,
         url: &str,
         wanted: Wanted<'_>,
         login: Option<&Login>,
         credit: u32,
-    ) -> Result<Receiver, SendError> {
+    ) -> Result<NatsReceiver, SendError> {
         let connection = Connection::open(dialer, &servers(url)?, login).await?;
         let context = asking(connection.client);
         let stream = context.get_stream(wanted.stream).await.map_err(|error| {
@@ -53,10 +53,10 @@ impl Receiver {
         let messages = consumer.stream().max_messages_per_batch(batch).messages().await;
         let messages = messages
             .map_err(|error| SendError::NotSent(format!("asking JetStream for messages: {error}")))?;
-        Ok(Receiver { messages })
+        Ok(NatsReceiver { messages })
     }
 
-    pub(crate) async fn next(&mut self) -> Result<(Message, Ticket), ReceiveError> {
+    pub(crate) async fn next(&mut self) -> Result<(Message, NatsTicket), ReceiveError> {
         let incoming = match self.messages.next().await {
             Some(Ok(incoming)) => incoming,
             Some(Err(error)) => {
@@ -71,7 +71,7 @@ impl Receiver {
             let info = incoming.info().ok();
             info.map(|info| format!("{}/{}", info.stream, info.stream_sequence)).unwrap_or_default()
         };
-        Ok((convert::message(&incoming.message, place), Ticket { incoming }))
+        Ok((convert::message(&incoming.message, place), NatsTicket { incoming }))
     }
 }
 
@@ -101,7 +101,7 @@ async fn consumer(stream: &Stream, wanted: Wanted<'_>, credit: u32) -> Result<Pu
     stream.create_consumer(config).await.map_err(|error| refused(&error))
 }
 
-impl Ticket {
+impl NatsTicket {
     /// The server has answered when this is done. JetStream has no place for dead letters: what is rejected is not
     /// delivered again, and stays in the stream as long as the stream keeps it.
     pub(crate) async fn settle(self, verdict: Verdict) -> Result<(), ReceiveError> {

@@ -10,32 +10,32 @@ use lapin::types::FieldTable;
 use lapin::{Acker, Channel, Consumer};
 use types::Message;
 
-use super::{Left, connect, convert, lost};
+use super::{SendProgress, connect, convert, lost};
 use crate::address::{AMQP, Address};
 use crate::dial::Dialer;
 use crate::receiver::Verdict;
 use crate::{Login, ReceiveError, SendError};
 
 /// A consumer with a connection of its own.
-pub(crate) struct Receiver {
+pub(crate) struct RabbitReceiver {
     consumer: Consumer,
     _channel: Channel,
     _connection: lapin::Connection,
 }
 
 /// Settles one message.
-pub(crate) struct Ticket {
+pub(crate) struct RabbitTicket {
     acker: Acker,
 }
 
-impl Receiver {
+impl RabbitReceiver {
     pub(crate) async fn open(
         dialer: &Arc<Dialer>,
         url: &str,
         queue: &str,
         login: Option<&Login>,
         credit: u16,
-    ) -> Result<Receiver, SendError> {
+    ) -> Result<RabbitReceiver, SendError> {
         let address = Address::parse(url, &AMQP).map_err(SendError::Refused)?;
         let queue = convert::short("the name of the queue", queue)?;
         let connection = connect(dialer, &address, login).await?;
@@ -46,15 +46,15 @@ impl Receiver {
             let consumer = channel.basic_consume(queue, "".into(), options, FieldTable::default()).await?;
             Ok((channel, consumer))
         };
-        let (channel, consumer) = consume.await.map_err(|error| lost(&error, Left::No))?;
-        Ok(Receiver { consumer, _channel: channel, _connection: connection })
+        let (channel, consumer) = consume.await.map_err(|error| lost(&error, SendProgress::No))?;
+        Ok(RabbitReceiver { consumer, _channel: channel, _connection: connection })
     }
 
-    pub(crate) async fn next(&mut self) -> Result<(Message, Ticket), ReceiveError> {
+    pub(crate) async fn next(&mut self) -> Result<(Message, RabbitTicket), ReceiveError> {
         match self.consumer.next().await {
             Some(Ok(delivery)) => {
                 let message = convert::message(&delivery.properties, delivery.data);
-                Ok((message, Ticket { acker: delivery.acker }))
+                Ok((message, RabbitTicket { acker: delivery.acker }))
             }
             Some(Err(error)) => {
                 Err(ReceiveError::Lost(format!("the connection to RabbitMQ is lost: {error}")))
@@ -64,7 +64,7 @@ impl Receiver {
     }
 }
 
-impl Ticket {
+impl RabbitTicket {
     pub(crate) async fn settle(self, verdict: Verdict) -> Result<(), ReceiveError> {
         let settled = match verdict {
             Verdict::Accept => self.acker.ack(BasicAckOptions::default()).await,

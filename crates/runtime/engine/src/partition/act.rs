@@ -11,7 +11,7 @@ use types::{Outcome, Timestamp, Work};
 use super::{Batch, Partition};
 use crate::limits::HISTORY_TRIM_EVERY;
 use crate::metrics::OutcomeLabel;
-use crate::order::{Context, Order, Reply, Stop, Subject};
+use crate::order::{CallContext, CallOrder, Reply, Stop, Subject};
 use crate::{Metrics, archive};
 
 /// What this partition has added to the gauges that all partitions share.
@@ -110,11 +110,11 @@ impl<J: Journal> Partition<J> {
             return;
         }
         let stop = Stop::default();
-        let order = Order {
+        let order = CallOrder {
             work: attempt.work,
             attempt: attempt.attempt,
             subject: self.subject(run),
-            context: Context::of(run, attempt.work, run.reason()),
+            context: CallContext::of(run, attempt.work, run.reason()),
             stop: stop.clone(),
             reply: self.reply_for(no, attempt),
         };

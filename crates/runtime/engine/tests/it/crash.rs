@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use bytes::Bytes;
-use engine::{Catalogs, Control, Effects, Engine, Metrics, Order, Settings};
+use engine::{CallOrder, Catalogs, Control, Effects, Engine, Metrics, Settings};
 use host::Clock;
 use journal::Journal;
 use journal::memory::MemoryJournal;
@@ -82,7 +82,7 @@ impl Services {
 struct Scripted(Arc<Services>);
 
 impl Effects for Scripted {
-    fn start(&self, order: Order) {
+    fn start(&self, order: CallOrder) {
         let services = self.0.clone();
         tokio::spawn(async move {
             let draw = services.draw();

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use engine::queues::{Outgoing, QueueAnswer, QueueCommand, QueueError, partition_of};
-use engine::{ApplyError, Control, Effects, Engine, Expected, KeepError, Metrics, Order, Settings};
+use engine::{ApplyError, CallOrder, Control, Effects, Engine, Expected, KeepError, Metrics, Settings};
 use host::Clock;
 use journal::memory::MemoryJournal;
 use kernel::queue::{QueueRef, Shelf};
@@ -18,7 +18,7 @@ const WORKFLOW: &str = "name: w\nservices: { a: { url: \"http://127.0.0.1:1\" } 
 struct Nobody;
 
 impl Effects for Nobody {
-    fn start(&self, _order: Order) {
+    fn start(&self, _order: CallOrder) {
         panic!("queues call nobody");
     }
 }

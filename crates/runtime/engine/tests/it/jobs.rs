@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use engine::jobs::{JobAnswer, JobCommand, JobReader, partition_of};
-use engine::{Control, Effects, Engine, Metrics, Order, Settings};
+use engine::{CallOrder, Control, Effects, Engine, Metrics, Settings};
 use host::Clock;
 use journal::Journal;
 use journal::memory::MemoryJournal;
@@ -38,7 +38,7 @@ impl Target {
 struct Scripted(Arc<Target>);
 
 impl Effects for Scripted {
-    fn start(&self, order: Order) {
+    fn start(&self, order: CallOrder) {
         let target = self.0.clone();
         tokio::spawn(async move {
             let draw = target.draw();

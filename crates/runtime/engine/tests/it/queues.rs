@@ -10,7 +10,7 @@ use std::time::Duration;
 use engine::queues::{
     Kind, Mode, Outgoing, QueueAnswer, QueueCommand, QueueError, Receive, Received, partition_of,
 };
-use engine::{Control, Effects, Engine, Metrics, Order, Settings};
+use engine::{CallOrder, Control, Effects, Engine, Metrics, Settings};
 use host::Clock;
 use journal::memory::MemoryJournal;
 use kernel::queue::{QueueRef, QueueRejection, Settle, Shelf};
@@ -25,7 +25,7 @@ const PARTITIONS: u16 = 3;
 struct Nobody;
 
 impl Effects for Nobody {
-    fn start(&self, _order: Order) {
+    fn start(&self, _order: CallOrder) {
         panic!("queues call nobody");
     }
 }

@@ -15,7 +15,7 @@ use engine::queues::{
     Mode, Outgoing, QueueAnswer, QueueCommand, QueueError, Receive, Received,
     partition_of as partition_of_queue,
 };
-use engine::{Control, Effects, Engine, Metrics, Order, RecoveryError, Settings};
+use engine::{CallOrder, Control, Effects, Engine, Metrics, RecoveryError, Settings};
 use host::Clock;
 use journal::memory::MemoryJournal;
 use journal::{AppendError, Journal, Snapshot};
@@ -43,7 +43,7 @@ steps:
 struct Willing;
 
 impl Effects for Willing {
-    fn start(&self, order: Order) {
+    fn start(&self, order: CallOrder) {
         order.reply.tell(Outcome::Done { status: 200, output: Bytes::from_static(b"null") });
     }
 }

@@ -15,7 +15,7 @@ use tokio_rustls::TlsConnector;
 
 use crate::client::Settings;
 use crate::client::connection::Wire;
-use crate::client::identity::Identity;
+use crate::client::identity::ClientIdentity;
 use crate::client::pool::Lane;
 use crate::egress::Checked;
 use crate::fault::{Fault, Stage, with_causes};
@@ -151,7 +151,7 @@ impl Tls {
 fn tls_config(
     provider: &Arc<CryptoProvider>,
     verifier: &Arc<Verifier>,
-    identity: Option<&Identity>,
+    identity: Option<&ClientIdentity>,
 ) -> Result<Arc<ClientConfig>, rustls::Error> {
     // `dangerous` is the only door for a verifier of one's own; this one is the system's, with our roots added.
     let builder = ClientConfig::builder_with_provider(provider.clone())

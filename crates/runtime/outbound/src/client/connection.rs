@@ -18,12 +18,12 @@ use tokio::task::unconstrained;
 use tokio::time::Instant;
 use tokio_rustls::client::TlsStream;
 
-use crate::client::Answer;
+use crate::client::ServiceResponse;
 use crate::client::pool::OpenSlot;
 use crate::fault::{Fault, Stage, with_causes};
 use crate::limits;
 
-type Message = http::Request<Full<Bytes>>;
+type HttpMessage = http::Request<Full<Bytes>>;
 
 /// An open connection.
 pub(super) struct Live {
@@ -39,7 +39,7 @@ pub(super) struct Live {
 /// Why an exchange has no answer.
 pub(super) enum Broken {
     /// Nothing of the message was taken; here it is again.
-    Untouched(Box<Message>),
+    Untouched(Box<HttpMessage>),
     Fault(Fault),
 }
 
@@ -95,7 +95,11 @@ impl Live {
     }
 
     /// Sends one message and reads its whole answer.
-    pub(super) async fn exchange(&mut self, message: Message, bytes_max: usize) -> Result<Answer, Broken> {
+    pub(super) async fn exchange(
+        &mut self,
+        message: HttpMessage,
+        bytes_max: usize,
+    ) -> Result<ServiceResponse, Broken> {
         self.written.store(false, Ordering::Relaxed);
         // All that the talk waits for comes through the connection, and it is polled right after the connection: it
         // needs no waker, and waking the task it already runs in would cost a useless second poll. Unconstrained,
@@ -125,22 +129,22 @@ fn drive(connection: &mut Option<http1::Connection<TokioIo<Tally>, Full<Bytes>>>
 }
 
 enum TalkError {
-    Untouched(Box<Message>),
+    Untouched(Box<HttpMessage>),
     Broke(hyper::Error),
-    TooLarge(Box<Answer>),
+    TooLarge(Box<ServiceResponse>),
 }
 
 async fn talk(
-    answered: impl Future<Output = Result<http::Response<Incoming>, TrySendError<Message>>>,
+    answered: impl Future<Output = Result<http::Response<Incoming>, TrySendError<HttpMessage>>>,
     bytes_max: usize,
-) -> Result<Answer, TalkError> {
+) -> Result<ServiceResponse, TalkError> {
     let response = answered.await.map_err(|mut error| match error.take_message() {
         Some(message) => TalkError::Untouched(Box::new(message)),
         None => TalkError::Broke(error.into_error()),
     })?;
     let (head, mut incoming) = response.into_parts();
     let (body, whole) = read_body(&mut incoming, bytes_max).await.map_err(TalkError::Broke)?;
-    let answer = Answer { status: head.status.as_u16(), headers: head.headers, body };
+    let answer = ServiceResponse { status: head.status.as_u16(), headers: head.headers, body };
     if whole { Ok(answer) } else { Err(TalkError::TooLarge(Box::new(answer))) }
 }
 

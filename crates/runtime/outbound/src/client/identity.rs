@@ -12,7 +12,7 @@ use sha2::{Digest, Sha256};
 
 /// A client certificate with its key. Cheap to clone.
 #[derive(Clone)]
-pub struct Identity {
+pub struct ClientIdentity {
     id: IdentityId,
     resolver: Arc<dyn ResolvesClientCert>,
 }
@@ -26,9 +26,9 @@ pub(crate) struct IdentityId([u8; 32]);
 #[error("client certificate cannot be used: {0}")]
 pub struct InvalidIdentity(Error);
 
-impl Identity {
+impl ClientIdentity {
     /// The chain as DER, the leaf first, and the leaf's key as PKCS#8 DER.
-    pub fn new(chain: &[impl AsRef<[u8]>], key: &[u8]) -> Result<Identity, InvalidIdentity> {
+    pub fn new(chain: &[impl AsRef<[u8]>], key: &[u8]) -> Result<ClientIdentity, InvalidIdentity> {
         let mut hash = Sha256::new();
         for certificate in chain {
             hash.update((certificate.as_ref().len() as u64).to_be_bytes());
@@ -42,7 +42,7 @@ impl Identity {
             return Err(InvalidIdentity(error));
         }
         let resolver = Arc::new(SingleCertAndKey::from(certified));
-        Ok(Identity { id: IdentityId(hash.finalize().into()), resolver })
+        Ok(ClientIdentity { id: IdentityId(hash.finalize().into()), resolver })
     }
 
     pub(crate) fn id(&self) -> IdentityId {
@@ -54,7 +54,7 @@ impl Identity {
     }
 }
 
-impl fmt::Debug for Identity {
+impl fmt::Debug for ClientIdentity {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("Identity").field(&self.id).finish()
     }
@@ -76,11 +76,11 @@ mod tests {
     #[test]
     fn a_key_must_fit_and_the_rest_is_for_the_other_side_to_judge() {
         let (rsa, old, other) = (pfx("modern"), pfx("x509-v1"), pfx("ed25519"));
-        let identity = |chain: &Pfx, key: &Pfx| Identity::new(chain.chain_der(), key.key_der());
+        let identity = |chain: &Pfx, key: &Pfx| ClientIdentity::new(chain.chain_der(), key.key_der());
         assert!(identity(&rsa, &other).is_err());
         assert!(identity(&old, &old).is_ok());
         assert_eq!(identity(&rsa, &rsa).unwrap().id(), identity(&rsa, &rsa).unwrap().id());
         assert_ne!(identity(&rsa, &rsa).unwrap().id(), identity(&old, &old).unwrap().id());
-        assert!(Identity::new(rsa.chain_der(), b"no key").is_err());
+        assert!(ClientIdentity::new(rsa.chain_der(), b"no key").is_err());
     }
 }

@@ -11,7 +11,7 @@ use tokio::time::{MissedTickBehavior, interval};
 use crate::client::Settings;
 use crate::client::connect::{IdentityTls, Resolved};
 use crate::client::connection::Live;
-use crate::client::identity::{Identity, IdentityId};
+use crate::client::identity::{ClientIdentity, IdentityId};
 use crate::limits;
 use crate::url::Origin;
 
@@ -37,7 +37,7 @@ struct LaneKey {
 /// What is kept for one origin, as one identity or as none.
 pub(super) struct Lane {
     pub(super) origin: Origin,
-    pub(super) identity: Option<Identity>,
+    pub(super) identity: Option<ClientIdentity>,
     pub(super) identity_tls: IdentityTls,
     pub(super) resolved: Resolved,
     places: Semaphore,
@@ -68,8 +68,8 @@ impl Pool {
         }
     }
 
-    pub(super) fn lane(&self, origin: &Origin, identity: Option<&Identity>) -> Arc<Lane> {
-        let key = LaneKey { origin: origin.clone(), identity: identity.map(Identity::id) };
+    pub(super) fn lane(&self, origin: &Origin, identity: Option<&ClientIdentity>) -> Arc<Lane> {
+        let key = LaneKey { origin: origin.clone(), identity: identity.map(ClientIdentity::id) };
         let mut lanes = locked(&self.lanes);
         if let Some(lane) = lanes.get(&key) {
             return lane.clone();

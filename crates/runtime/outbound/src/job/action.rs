@@ -8,7 +8,7 @@ use schedule::{ActionType, Target, action as message};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use crate::job::Part;
+use crate::job::ActionPart;
 
 /// What is to be done.
 #[derive(Debug)]
@@ -117,12 +117,12 @@ struct StoredWorkflow {
 }
 
 impl Action {
-    pub(super) fn parse(json: &str, part: Part) -> Result<Action, ActionError> {
+    pub(super) fn parse(json: &str, part: ActionPart) -> Result<Action, ActionError> {
         let stored: StoredAction = serde_json::from_str(json)
             .map_err(|error| ActionError::Malformed { line: error.line(), column: error.column() })?;
         let stored = match part {
-            Part::Main => stored,
-            Part::Error => *stored.error_action.ok_or(ActionError::NoErrorAction)?,
+            ActionPart::Main => stored,
+            ActionPart::Error => *stored.error_action.ok_or(ActionError::NoErrorAction)?,
         };
         let kind = ActionType::read(&stored.r#type).ok_or(ActionError::UnknownType)?;
         let missing = ActionError::Missing(kind.target());

@@ -7,7 +7,7 @@ use sha2::{Digest, Sha256};
 use types::Timestamp;
 use vault::{OpenError, Pfx, PfxError, Secret, Vault};
 
-use crate::client::{Identity, InvalidIdentity};
+use crate::client::{ClientIdentity, InvalidIdentity};
 use crate::limits::CERTIFICATES_MAX;
 
 /// The certificates that were used lately.
@@ -19,7 +19,7 @@ pub(super) struct Certificates {
 
 struct Opened {
     pfx: Pfx,
-    identity: Identity,
+    identity: ClientIdentity,
 }
 
 /// Why a job has no certificate to show.
@@ -46,7 +46,7 @@ impl Certificates {
         sealed_pfx: &str,
         sealed_password: Option<&str>,
         now: Timestamp,
-    ) -> Result<Identity, CertificateError> {
+    ) -> Result<ClientIdentity, CertificateError> {
         let key = key_of(sealed_pfx, sealed_password);
         let known = self.lock().get(&key).cloned();
         let opened = match known {
@@ -72,7 +72,7 @@ impl Certificates {
         // Some milliseconds of hashing: not for the threads that serve calls.
         tokio::task::spawn_blocking(move || {
             let pfx = Pfx::open(pfx.expose(), password.expose())?;
-            let identity = Identity::new(pfx.chain_der(), pfx.key_der())?;
+            let identity = ClientIdentity::new(pfx.chain_der(), pfx.key_der())?;
             Ok(Opened { pfx, identity })
         })
         .await

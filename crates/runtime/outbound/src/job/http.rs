@@ -12,7 +12,7 @@ use tokio::time::Instant;
 use types::{Outcome, Span, Ticks, Timestamp};
 use vault::{OpenError, Vault};
 
-use crate::client::{Answer, Client, Identity, Request};
+use crate::client::{Client, ClientIdentity, OutboundRequest, ServiceResponse};
 use crate::fault::Fault;
 use crate::headers::{InvalidKey, TraceParent, call_headers};
 use crate::job::action::{Authentication, HttpAction};
@@ -21,7 +21,7 @@ use crate::job::oauth::{Credentials, NoToken, Token, Tokens};
 use crate::job::turn::Turns;
 use crate::job::{JobCall, JobSettings, failed, message};
 use crate::mask::{MASK, Mask};
-use crate::shown::Shown;
+use crate::shown::CallPreview;
 use crate::sort::{Sorted, sort};
 use crate::url::Url;
 
@@ -38,7 +38,7 @@ pub(super) struct HttpCaller {
 
 /// A call that is ready to leave.
 struct Ready {
-    request: Request,
+    request: OutboundRequest,
     token: Option<Token>,
 }
 
@@ -47,12 +47,12 @@ struct Ready {
 struct SignIn {
     authorization: Option<HeaderValue>,
     token: Option<Token>,
-    identity: Option<Identity>,
+    identity: Option<ClientIdentity>,
 }
 
 /// Why a call could not leave.
 #[derive(Debug, thiserror::Error)]
-enum Unready {
+enum HttpNotSent {
     #[error("{member} cannot be unsealed: {source}")]
     Sealed { member: &'static str, source: OpenError },
     #[error("{0}")]
@@ -103,7 +103,7 @@ impl HttpCaller {
         };
         request.deadline = deadline.saturating_duration_since(Instant::now());
         let result = self.client.send(request).await;
-        if let (Some(token), Ok(Answer { status: 401, .. })) = (&token, &result) {
+        if let (Some(token), Ok(ServiceResponse { status: 401, .. })) = (&token, &result) {
             self.tokens.forget(token);
         }
         Some(outcome(&host, &result, self.clock.now(), self.settings.body_chars_max, &mask))
@@ -116,7 +116,7 @@ impl HttpCaller {
         call: &JobCall<'_>,
         deadline: Instant,
         mask: &mut Mask,
-    ) -> Result<Ready, Unready> {
+    ) -> Result<Ready, HttpNotSent> {
         for (_, value) in action.headers.iter().filter(|(name, _)| message::is_credential(name)) {
             mask.hide(&String::from_utf8_lossy(value.as_bytes()));
         }
@@ -126,11 +126,11 @@ impl HttpCaller {
         if let Some(authorization) = authorization {
             headers.insert(AUTHORIZATION, authorization);
         }
-        let request = Request {
+        let request = OutboundRequest {
             headers,
             body: action.body.clone(),
             identity,
-            ..Request::new(action.method.clone(), url)
+            ..OutboundRequest::new(action.method.clone(), url)
         };
         Ok(Ready { request, token })
     }
@@ -140,9 +140,9 @@ impl HttpCaller {
         authentication: &Authentication,
         deadline: Instant,
         mask: &mut Mask,
-    ) -> Result<SignIn, Unready> {
+    ) -> Result<SignIn, HttpNotSent> {
         let open = |sealed: &str, member| {
-            self.vault.open(sealed).map_err(|source| Unready::Sealed { member, source })
+            self.vault.open(sealed).map_err(|source| HttpNotSent::Sealed { member, source })
         };
         match authentication {
             Authentication::None => Ok(SignIn::default()),
@@ -172,7 +172,7 @@ impl HttpCaller {
     }
 
     /// The call as people may see it: nothing is unsealed for them.
-    pub(super) fn show(&self, action: &HttpAction, call: &JobCall<'_>) -> Result<Shown, String> {
+    pub(super) fn show(&self, action: &HttpAction, call: &JobCall<'_>) -> Result<CallPreview, String> {
         let url = Url::parse(&action.uri).map_err(|fault| fault.to_string())?;
         let mut headers = headers(action, call).map_err(|unready| unready.to_string())?;
         let (scheme, certificate) = match action.authentication {
@@ -186,15 +186,15 @@ impl HttpCaller {
         headers.remove("x-ms-client-request-id");
         let (method, body) = (action.method.clone(), action.body.clone());
         let deadline = self.settings.timeout;
-        let request = Request { headers, body, deadline, ..Request::new(method, url) };
-        Ok(Shown::call(request, self.client.region_epoch(), certificate))
+        let request = OutboundRequest { headers, body, deadline, ..OutboundRequest::new(method, url) };
+        Ok(CallPreview::call(request, self.client.region_epoch(), certificate))
     }
 }
 
 /// What the answer to a job's call means for its occurrence.
 pub(super) fn outcome(
     host: &str,
-    result: &Result<Answer, Fault>,
+    result: &Result<ServiceResponse, Fault>,
     now: Timestamp,
     body_chars_max: usize,
     mask: &Mask,
@@ -224,11 +224,14 @@ pub(super) fn outcome(
     Outcome::Transient { status: Some(status), reason: message, retry_after }
 }
 
-impl Unready {
+impl HttpNotSent {
     fn outcome(&self, host: &str, mask: &Mask) -> Outcome {
         let retry_after: Option<Span> = match self {
-            Unready::Token(no_token) => no_token.retry_after,
-            Unready::Sealed { .. } | Unready::Certificate(_) | Unready::Key(_) | Unready::Fact(_) => None,
+            HttpNotSent::Token(no_token) => no_token.retry_after,
+            HttpNotSent::Sealed { .. }
+            | HttpNotSent::Certificate(_)
+            | HttpNotSent::Key(_)
+            | HttpNotSent::Fact(_) => None,
         };
         let reason = message::failed(host, &self.to_string(), mask);
         Outcome::Transient { status: None, reason, retry_after }
@@ -236,7 +239,7 @@ impl Unready {
 }
 
 /// The headers of a call, without those by which it signs in.
-fn headers(action: &HttpAction, call: &JobCall<'_>) -> Result<HeaderMap, Unready> {
+fn headers(action: &HttpAction, call: &JobCall<'_>) -> Result<HeaderMap, HttpNotSent> {
     let trace = TraceParent::root(call.execution_tag);
     let span_seed = format!("{}/{}", call.idempotency_key, call.attempt);
     let mut headers = call_headers(action.headers.clone(), call.idempotency_key, trace, &span_seed)?;
@@ -253,9 +256,9 @@ fn authorization(scheme: &str, credentials: &str) -> HeaderValue {
 
 /// What the scheduler says of the occurrence. The target relies on it: an action's own header of the same name does
 /// not replace it.
-fn add_facts(headers: &mut HeaderMap, call: &JobCall<'_>) -> Result<(), Unready> {
+fn add_facts(headers: &mut HeaderMap, call: &JobCall<'_>) -> Result<(), HttpNotSent> {
     let request_id = uuid::Uuid::now_v7().to_string();
-    let expected_at = expected_text(call.expected_at).ok_or(Unready::Fact("the expected time"))?;
+    let expected_at = expected_text(call.expected_at).ok_or(HttpNotSent::Fact("the expected time"))?;
     for (name, value, fact) in [
         ("x-ms-execution-tag", call.execution_tag, "the execution tag"),
         ("x-ms-client-request-id", &request_id, "the request's id"),
@@ -264,7 +267,7 @@ fn add_facts(headers: &mut HeaderMap, call: &JobCall<'_>) -> Result<(), Unready>
         ("x-ms-scheduler-jobcollection", call.collection, "the collection's name"),
         ("x-ms-scheduler-execution-region", call.region, "the region's name"),
     ] {
-        let value = HeaderValue::from_bytes(value.as_bytes()).map_err(|_| Unready::Fact(fact))?;
+        let value = HeaderValue::from_bytes(value.as_bytes()).map_err(|_| HttpNotSent::Fact(fact))?;
         headers.insert(HeaderName::from_static(name), value);
     }
     Ok(())

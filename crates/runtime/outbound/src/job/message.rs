@@ -2,7 +2,7 @@
 
 use http::{HeaderMap, HeaderName};
 
-use crate::client::Answer;
+use crate::client::ServiceResponse;
 use crate::job::status;
 use crate::limits::JOB_HEADERS_CHARS_MAX;
 use crate::mask::{MASK, Mask};
@@ -22,7 +22,7 @@ const CREDENTIAL_WORDS: [&str; 7] =
     ["cookie", "token", "secret", "password", "api-key", "apikey", "subscription-key"];
 
 /// The message of an attempt that was answered.
-pub(super) fn answered(host: &str, answer: &Answer, body_chars_max: usize, mask: &Mask) -> String {
+pub(super) fn answered(host: &str, answer: &ServiceResponse, body_chars_max: usize, mask: &Mask) -> String {
     let status = status::name_of(answer.status);
     let headers = header_lines(&answer.headers, mask);
     // Masked before it is cut: half a secret would not be found any more.

@@ -13,7 +13,7 @@ use tokio::time::{Instant, timeout_at};
 use types::{Span, Timestamp};
 use vault::Secret;
 
-use crate::client::{Answer, Client, Request};
+use crate::client::{Client, OutboundRequest, ServiceResponse};
 use crate::fault::Fault;
 use crate::job::status;
 use crate::limits::{REASON_CHARS_MAX, TOKEN_MARGIN, TOKENS_MAX};
@@ -27,7 +27,7 @@ pub(super) struct Tokens {
     authority: String,
     clock: Clock,
     // A lock, not messages: held for a look-up.
-    entries: Mutex<HashMap<Key, Arc<Entry>>>,
+    entries: Mutex<HashMap<TokenKey, Arc<CachedToken>>>,
 }
 
 /// What a token is asked for with.
@@ -42,7 +42,7 @@ pub(super) struct Credentials<'a> {
 #[derive(Clone)]
 pub(super) struct Token {
     pub(super) text: Secret,
-    key: Key,
+    key: TokenKey,
     fresh_until: Timestamp,
 }
 
@@ -55,10 +55,10 @@ pub(super) struct NoToken {
 }
 
 /// The hash of everything that a token depends on, the secret included.
-type Key = [u8; 32];
+type TokenKey = [u8; 32];
 
 #[derive(Default)]
-struct Entry {
+struct CachedToken {
     /// Held while a token is asked for, so that those who need the same one wait for it instead of asking too.
     asking: tokio::sync::Mutex<()>,
     token: Mutex<Option<Token>>,
@@ -98,7 +98,12 @@ impl Tokens {
         }
     }
 
-    async fn ask(&self, wanted: &Credentials<'_>, key: Key, deadline: Instant) -> Result<Token, NoToken> {
+    async fn ask(
+        &self,
+        wanted: &Credentials<'_>,
+        key: TokenKey,
+        deadline: Instant,
+    ) -> Result<Token, NoToken> {
         let plain = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'.' | b'_');
         if wanted.tenant.is_empty() || !wanted.tenant.bytes().all(plain) {
             return Err(no_token("the tenant is neither a domain nor an id".to_owned()));
@@ -106,7 +111,7 @@ impl Tokens {
         let url = Url::parse(&format!("{}/{}/oauth2/token", self.authority, wanted.tenant));
         let url = url.map_err(|fault| no_token(format!("no token: {fault}")))?;
         let host = url.origin.host.to_string();
-        let mut request = Request::new(Method::POST, url);
+        let mut request = OutboundRequest::new(Method::POST, url);
         request.headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/x-www-form-urlencoded"));
         request.headers.insert(ACCEPT, HeaderValue::from_static("application/json"));
         request.body = Some(form(wanted).into());
@@ -115,7 +120,12 @@ impl Tokens {
         self.read(&host, result, key)
     }
 
-    fn read(&self, host: &str, result: Result<Answer, Fault>, key: Key) -> Result<Token, NoToken> {
+    fn read(
+        &self,
+        host: &str,
+        result: Result<ServiceResponse, Fault>,
+        key: TokenKey,
+    ) -> Result<Token, NoToken> {
         let answer = match result {
             Ok(answer) => answer,
             Err(fault) => return Err(no_token(format!("no token from '{host}': {fault}"))),
@@ -136,7 +146,7 @@ impl Tokens {
         Ok(Token { text: Secret::new(text.to_owned()), key, fresh_until })
     }
 
-    fn entry(&self, key: Key) -> Arc<Entry> {
+    fn entry(&self, key: TokenKey) -> Arc<CachedToken> {
         let mut entries = self.lock();
         if let Some(entry) = entries.get(&key) {
             return entry.clone();
@@ -152,7 +162,7 @@ impl Tokens {
         entries.entry(key).or_default().clone()
     }
 
-    fn key_of(&self, wanted: &Credentials<'_>) -> Key {
+    fn key_of(&self, wanted: &Credentials<'_>) -> TokenKey {
         let mut hash = Sha256::new();
         for part in
             [&self.authority, wanted.tenant, wanted.client_id, wanted.audience, wanted.secret.expose()]
@@ -163,12 +173,12 @@ impl Tokens {
         hash.finalize().into()
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<Key, Arc<Entry>>> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<TokenKey, Arc<CachedToken>>> {
         self.entries.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Entry {
+impl CachedToken {
     fn fresh(&self, now: Timestamp) -> Option<Token> {
         self.lock().clone().filter(|token| now < token.fresh_until)
     }

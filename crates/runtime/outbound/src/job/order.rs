@@ -1,14 +1,14 @@
 //! The engine's orders for jobs, handed to the caller.
 
-use engine::{Context, Order, Stop, Subject};
+use engine::{CallContext, CallOrder, Stop, Subject};
 use kernel::job::Occurrence;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use sha2::{Digest, Sha256};
 use types::{Outcome, Work};
 
-use super::{JobCall, JobCaller, Part};
-use crate::shown::Shown;
+use super::{ActionPart, JobCall, JobCaller};
+use crate::shown::CallPreview;
 
 /// Carries out what occurrences owe.
 #[derive(Clone)]
@@ -20,13 +20,13 @@ pub struct JobOrders {
 
 /// The part of a job's document that is carried out.
 #[derive(Deserialize)]
-struct Document<'a> {
+struct StoredJob<'a> {
     #[serde(borrow)]
     action: &'a RawValue,
 }
 
 impl JobOrders {
-    pub(crate) async fn perform(&self, order: Order) {
+    pub(crate) async fn perform(&self, order: CallOrder) {
         let Subject::Job(occurrence) = &order.subject else { unreachable!("only occurrences come here") };
         match self.call(&order, occurrence).await {
             Some(outcome) => order.reply.tell(outcome),
@@ -34,8 +34,8 @@ impl JobOrders {
         }
     }
 
-    async fn call(&self, order: &Order, occurrence: &Occurrence) -> Option<Outcome> {
-        let document = match Document::of(occurrence) {
+    async fn call(&self, order: &CallOrder, occurrence: &Occurrence) -> Option<Outcome> {
+        let document = match StoredJob::of(occurrence) {
             Ok(document) => document,
             Err(reason) => return Some(Outcome::Transient { status: None, reason, retry_after: None }),
         };
@@ -51,12 +51,12 @@ impl JobOrders {
     pub(crate) fn show(
         &self,
         occurrence: &Occurrence,
-        context: &Context,
+        context: &CallContext,
         work: Work,
         attempt: u32,
         key: &str,
-    ) -> Result<Shown, String> {
-        let document = Document::of(occurrence)?;
+    ) -> Result<CallPreview, String> {
+        let document = StoredJob::of(occurrence)?;
         let (tag, stop) = (execution_tag(context.run_id.as_str()), Stop::default());
         let call = self.call_of(occurrence, &document, work, &tag, key, &stop);
         self.caller.show(&JobCall { attempt, ..call })
@@ -66,7 +66,7 @@ impl JobOrders {
     fn call_of<'a>(
         &'a self,
         occurrence: &'a Occurrence,
-        document: &Document<'a>,
+        document: &StoredJob<'a>,
         work: Work,
         execution_tag: &'a str,
         idempotency_key: &'a str,
@@ -74,7 +74,7 @@ impl JobOrders {
     ) -> JobCall<'a> {
         JobCall {
             action: document.action.get(),
-            part: if matches!(work, Work::Alternative(_)) { Part::Error } else { Part::Main },
+            part: if matches!(work, Work::Alternative(_)) { ActionPart::Error } else { ActionPart::Main },
             job: &occurrence.job,
             collection: occurrence.collection.rsplit('/').next().unwrap_or_default(),
             expected_at: occurrence.expected,
@@ -87,8 +87,8 @@ impl JobOrders {
     }
 }
 
-impl<'a> Document<'a> {
-    fn of(occurrence: &'a Occurrence) -> Result<Document<'a>, String> {
+impl<'a> StoredJob<'a> {
+    fn of(occurrence: &'a Occurrence) -> Result<StoredJob<'a>, String> {
         serde_json::from_str(occurrence.document.get())
             .map_err(|error| format!("the job's document cannot be read: {error}"))
     }

@@ -14,8 +14,8 @@ use vault::{OpenError, Secret, Vault};
 use crate::job::action::MessageAction;
 use crate::job::turn::Turns;
 use crate::job::{JobCall, JobSettings, failed, message};
-use crate::post::Place;
-use crate::send::{BusEntity, Facts, Sender, Sent, StorageQueue, Target, default_id};
+use crate::post::PostTarget;
+use crate::send::{BusEntity, Facts, SendResult, SendTarget, Sender, StorageQueue, default_id};
 use crate::sort::Sorted;
 
 /// Carries out actions that send messages.
@@ -54,28 +54,28 @@ impl MessageCaller {
             () = call.stop.raised() => return None,
         };
         let told = format!("{kind} Action - Message '{}' to {}", message.id, target.place());
-        let Sent { sorted, .. } = self.sender.send(&target, message, self.timeout).await;
+        let SendResult { sorted, .. } = self.sender.send(&target, message, self.timeout).await;
         Some(outcome(&told, sorted))
     }
 
-    fn prepare(&self, target: Stored, call: &JobCall<'_>) -> Result<(Target, Message), Sealed> {
+    fn prepare(&self, target: Stored, call: &JobCall<'_>) -> Result<(SendTarget, Message), Sealed> {
         Ok(match target {
             Stored::QueueMessage(queue) => {
                 let message = Message::new(default_id(call.idempotency_key), queue.message.clone());
-                (Target::Storage(self.storage(queue, call)?), message)
+                (SendTarget::Storage(self.storage(queue, call)?), message)
             }
             Stored::ServiceBusQueueMessage(queue) => self.bus(queue.queue_name, queue.message, call)?,
             Stored::ServiceBusTopicMessage(topic) => self.bus(topic.topic_path, topic.message, call)?,
             Stored::Queue(queue) => {
-                (Target::BuiltIn(Place::Queue(queue.name)), from_content(queue.content, call))
+                (SendTarget::BuiltIn(PostTarget::Queue(queue.name)), from_content(queue.content, call))
             }
             Stored::Topic(topic) => {
-                (Target::BuiltIn(Place::Topic(topic.name)), from_content(topic.content, call))
+                (SendTarget::BuiltIn(PostTarget::Topic(topic.name)), from_content(topic.content, call))
             }
             Stored::Amqp(amqp) => {
                 let login = self.login(amqp.login)?;
                 let to = Destination::Amqp { url: amqp.url, address: amqp.address, login };
-                (Target::Broker(to), from_content(amqp.content, call))
+                (SendTarget::Broker(to), from_content(amqp.content, call))
             }
             Stored::RabbitMq(rabbit) => {
                 let to = Destination::RabbitMq {
@@ -84,19 +84,19 @@ impl MessageCaller {
                     routing_key: rabbit.routing_key,
                     login: self.login(rabbit.login)?,
                 };
-                (Target::Broker(to), from_content(rabbit.content, call))
+                (SendTarget::Broker(to), from_content(rabbit.content, call))
             }
             Stored::Nats(nats) => {
                 let stream = nats.stream.unwrap_or(true);
                 let login = self.login(nats.login)?;
                 let to = Destination::Nats { url: nats.url, subject: nats.subject, stream, login };
-                (Target::Broker(to), from_content(nats.content, call))
+                (SendTarget::Broker(to), from_content(nats.content, call))
             }
             Stored::Kafka(kafka) => {
                 let key = kafka.key.filter(|key| !key.is_empty());
                 let login = self.login(kafka.login)?;
                 let to = Destination::Kafka { servers: kafka.servers, topic: kafka.topic, key, login };
-                (Target::Broker(to), from_content(kafka.content, call))
+                (SendTarget::Broker(to), from_content(kafka.content, call))
             }
             Stored::Request(_) | Stored::Workflow(_) => unreachable!("no message is sent by these"),
         })
@@ -118,7 +118,12 @@ impl MessageCaller {
         })
     }
 
-    fn bus(&self, entity: String, bus: BusMessage, call: &JobCall<'_>) -> Result<(Target, Message), Sealed> {
+    fn bus(
+        &self,
+        entity: String,
+        bus: BusMessage,
+        call: &JobCall<'_>,
+    ) -> Result<(SendTarget, Message), Sealed> {
         let key = match bus.authentication {
             None => None,
             Some(how) => Some((how.sas_key_name, self.open(how.sas_key.expose(), "the SAS key")?)),
@@ -128,12 +133,12 @@ impl MessageCaller {
         let target = match bus.transport_type {
             TransportType::NetMessaging | TransportType::NotSpecified => {
                 let base = BusEntity::namespace_url("https", &bus.namespace);
-                Target::Bus(BusEntity { base, entity, key })
+                SendTarget::Bus(BusEntity { base, entity, key })
             }
             TransportType::Amqp => {
                 let url = BusEntity::namespace_url("amqps", &bus.namespace);
                 let login = key.map(|(username, key)| Login { username, password: key.expose().to_owned() });
-                Target::Broker(Destination::Amqp { url, address: entity, login })
+                SendTarget::Broker(Destination::Amqp { url, address: entity, login })
             }
         };
         Ok((target, message))

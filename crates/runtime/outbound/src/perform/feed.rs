@@ -7,28 +7,28 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 use types::{Message, Outcome, Work};
 
-use super::{Errand, Inner};
+use super::{CallAttempt, Inner};
 use crate::limits;
 use crate::outcome::not_done;
-use crate::post::Place;
-use crate::send::{Target, default_id};
+use crate::post::PostTarget;
+use crate::send::{SendTarget, default_id};
 use crate::sort::Sorted;
 
 /// What a supervisor is told.
 #[derive(Serialize)]
-struct Told<'a> {
-    run: ToldRun<'a>,
+struct FeedMessage<'a> {
+    run: FeedRun<'a>,
     /// Left out, as all outputs are, when the message would be too large with it.
     #[serde(skip_serializing_if = "Option::is_none")]
     request: Option<&'a RawValue>,
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     cut: bool,
-    steps_done: Vec<ToldStep<'a>>,
+    steps_done: Vec<FeedStep<'a>>,
     steps_undone: Vec<&'a str>,
 }
 
 #[derive(Serialize)]
-struct ToldRun<'a> {
+struct FeedRun<'a> {
     id: &'a str,
     workflow: &'a str,
     version: u32,
@@ -39,7 +39,7 @@ struct ToldRun<'a> {
 }
 
 #[derive(Serialize)]
-struct ToldStep<'a> {
+struct FeedStep<'a> {
     step: &'a str,
     output: Option<&'a RawValue>,
 }
@@ -47,7 +47,7 @@ struct ToldStep<'a> {
 impl Inner {
     /// Tells the feed and the workflow's own action. The notice is given when both have it: else whoever has not confirmed
     /// it is told again, under the same id, and one that will never take it does not keep the other from it.
-    pub(super) async fn tell(&self, errand: &Errand<'_>, queue: &str) -> Option<Outcome> {
+    pub(super) async fn tell(&self, errand: &CallAttempt<'_>, queue: &str) -> Option<Outcome> {
         if !errand.definition.declares(errand.work) {
             return self.feed(errand, queue).await;
         }
@@ -69,8 +69,8 @@ impl Inner {
         Some(worse(fed, own))
     }
 
-    async fn feed(&self, errand: &Errand<'_>, queue: &str) -> Option<Outcome> {
-        let target = Target::BuiltIn(Place::Queue(queue.to_owned()));
+    async fn feed(&self, errand: &CallAttempt<'_>, queue: &str) -> Option<Outcome> {
+        let target = SendTarget::BuiltIn(PostTarget::Queue(queue.to_owned()));
         let fed = match message(errand) {
             Ok(message) => self.send(errand, &target, message, limits::DEADLINE).await?,
             Err(reason) => Sorted::Refused { status: None, reason },
@@ -133,7 +133,7 @@ fn named(queue: &str, mut outcome: Outcome) -> Outcome {
     outcome
 }
 
-fn message(errand: &Errand<'_>) -> Result<Message, String> {
+fn message(errand: &CallAttempt<'_>) -> Result<Message, String> {
     let (definition, context) = (errand.definition, errand.context);
     let raw = |bytes: &'_ bytes::Bytes| -> Result<Box<RawValue>, String> {
         serde_json::from_slice(bytes).map_err(|error| format!("not JSON: {error}"))
@@ -145,8 +145,8 @@ fn message(errand: &Errand<'_>) -> Result<Message, String> {
     };
     let outputs: Vec<_> = context.steps_done.iter().map(output).collect::<Result<_, _>>()?;
     let steps = context.steps_done.iter().zip(&outputs);
-    let mut told = Told {
-        run: ToldRun {
+    let mut told = FeedMessage {
+        run: FeedRun {
             id: context.run_id.as_str(),
             workflow: definition.name().as_str(),
             version: errand.version,
@@ -158,7 +158,7 @@ fn message(errand: &Errand<'_>) -> Result<Message, String> {
         request: Some(&request),
         cut: false,
         steps_done: steps
-            .map(|(step, output)| ToldStep { step: step.as_str(), output: output.as_deref() })
+            .map(|(step, output)| FeedStep { step: step.as_str(), output: output.as_deref() })
             .collect(),
         steps_undone: context.steps_undone.iter().map(types::StepName::as_str).collect(),
     };

@@ -16,15 +16,15 @@ use super::*;
 use crate::client::Settings;
 use crate::egress::Egress;
 use crate::job::{JobCaller, JobSettings, StartError, StartRequest, Starter, Starting};
-use crate::post::{Place, Post, PostError, Posting};
+use crate::post::{Post, PostError, PostTarget, Posting};
 
 /// Remembers what was posted; refuses `unknown`, has no room in `full`, and does not know of `lost`.
 #[derive(Default)]
-struct Posts(Mutex<Vec<(Place, Message)>>);
+struct Posts(Mutex<Vec<(PostTarget, Message)>>);
 
 impl Post for Posts {
-    fn post(&self, to: Place, message: Message) -> Posting<'_> {
-        let (Place::Queue(name) | Place::Topic(name)) = &to;
+    fn post(&self, to: PostTarget, message: Message) -> Posting<'_> {
+        let (PostTarget::Queue(name) | PostTarget::Topic(name)) = &to;
         let result = match name.as_str() {
             "unknown" => Err(PostError::Refused("no queue has this name".to_owned())),
             "full" => {
@@ -71,9 +71,9 @@ fn inner(posts: &Arc<Posts>) -> Inner {
     Inner { client, sender, services, jobs, clock, environment, configured, halves }
 }
 
-fn context(status: RunStatus) -> engine::Context {
+fn context(status: RunStatus) -> engine::CallContext {
     let run_id = types::RunId::new("r-1").unwrap();
-    engine::Context {
+    engine::CallContext {
         key: run_id.clone().into(),
         run_id,
         request: Bytes::from_static(br#"{"id": 7}"#),
@@ -96,7 +96,7 @@ async fn attempt(posts: &Arc<Posts>, source: &str, work: Work, attempt: u32) -> 
 async fn attempt_of(inner: &Inner, source: &str, work: Work, attempt: u32) -> Outcome {
     let definition = Definition::parse(source).unwrap_or_else(|problems| panic!("{problems}"));
     let context = context(RunStatus::Parked);
-    let errand = Errand {
+    let errand = CallAttempt {
         work,
         attempt,
         definition: &definition,
@@ -114,7 +114,7 @@ fn step(call: &str, more: &str) -> String {
     )
 }
 
-async fn call(source: &str) -> (Outcome, Vec<(Place, Message)>) {
+async fn call(source: &str) -> (Outcome, Vec<(PostTarget, Message)>) {
     let posts = Arc::new(Posts::default());
     let outcome = attempt(&posts, source, Work::Do(StepIndex(0)), 1).await;
     let posted = std::mem::take(&mut *posts.0.lock().unwrap());
@@ -153,7 +153,7 @@ async fn a_send_is_done_when_it_is_confirmed() {
         content_type: Some("application/json".to_owned()),
         ..Message::new("r-1/Do(StepIndex(0))", r#"{"id": 7}"#)
     };
-    assert_eq!(posted, [(Place::Queue("orders".to_owned()), message)]);
+    assert_eq!(posted, [(PostTarget::Queue("orders".to_owned()), message)]);
 }
 
 #[tokio::test]
@@ -260,7 +260,7 @@ async fn the_feed_is_told_of_the_run_with_what_was_done() {
     let posted = std::mem::take(&mut *posts.0.lock().unwrap());
     assert_eq!(posted[0], posted[1], "each attempt tells the same under the same id");
     let (place, message) = &posted[0];
-    assert_eq!(*place, Place::Queue("failed".to_owned()));
+    assert_eq!(*place, PostTarget::Queue("failed".to_owned()));
     assert_eq!(message.id, "r-1/Notice(Parked)");
     assert_eq!(message.label.as_deref(), Some("parked"));
     assert_eq!(message.session.as_deref(), Some("r-1"), "a queue with sessions takes it as well");
@@ -327,7 +327,8 @@ async fn what_one_of_both_has_confirmed_is_not_told_again_while_the_other_is_tri
             let outcome = attempt_of(&inner, &source("news", "failed"), undone, tried).await;
             assert!(matches!(outcome, Outcome::Done { .. }), "{outcome:?}");
         }
-        let name = |(Place::Queue(name) | Place::Topic(name), _): &(Place, Message)| name.clone();
+        let name =
+            |(PostTarget::Queue(name) | PostTarget::Topic(name), _): &(PostTarget, Message)| name.clone();
         let told: Vec<String> = posts.0.lock().unwrap().iter().map(name).collect();
         assert_eq!(told, expected);
     }
@@ -342,7 +343,8 @@ async fn a_queue_without_room_does_not_pause_the_others() {
     let free = Definition::parse(&step("{ type: queue, queue: free }", "")).unwrap();
     for definition in std::iter::repeat_n(&full, 200).chain([&free]) {
         let (work, key) = (Work::Do(StepIndex(0)), "k".to_owned());
-        let errand = Errand { work, attempt: 1, definition, version: 1, context: &context, key, stop: &stop };
+        let errand =
+            CallAttempt { work, attempt: 1, definition, version: 1, context: &context, key, stop: &stop };
         let outcome = tokio::time::timeout(Duration::from_secs(60), inner.run(&errand)).await.unwrap();
         assert_eq!(matches!(outcome, Some(Outcome::Done { .. })), std::ptr::eq(definition, &free));
     }
@@ -355,10 +357,10 @@ async fn a_send_waits_for_the_turn_of_its_service() {
     let posts = Arc::new(Posts::default());
     let inner = inner(&posts);
     inner.services.configure("queues", ServiceSettings { concurrency_max: 1 });
-    let held = inner.services.acquire("queues", Attempt::First).await;
+    let held = inner.services.acquire("queues", AttemptKind::First).await;
     let definition = Definition::parse(&step("{ type: queue, queue: orders }", "")).unwrap();
     let (context, stop) = (context(RunStatus::Running), Stop::default());
-    let errand = Errand {
+    let errand = CallAttempt {
         work: Work::Do(StepIndex(0)),
         attempt: 1,
         definition: &definition,

@@ -7,7 +7,7 @@ use types::{Message, Property, Span, Timestamp};
 use vault::{Secret, sign_sas};
 
 use super::path_of;
-use crate::client::{Answer, Request};
+use crate::client::{OutboundRequest, ServiceResponse};
 use crate::headers::{OWN_USER_AGENT, is_framing};
 use crate::limits::SAS_LIFETIME;
 use crate::mask::Mask;
@@ -42,10 +42,10 @@ impl BusEntity {
         message: &Message,
         now: Timestamp,
         mask: &mut Mask,
-    ) -> Result<Request, String> {
+    ) -> Result<OutboundRequest, String> {
         let resource = format!("{}/{}", self.base, path_of(&self.entity)?);
         let url = Url::parse(&format!("{resource}/messages")).map_err(|fault| fault.to_string())?;
-        let mut request = Request::new(Method::POST, url);
+        let mut request = OutboundRequest::new(Method::POST, url);
         for (name, value) in &message.properties {
             let header = HeaderName::try_from(name.as_str()).ok().filter(|header| !is_taken(header));
             let header = header.ok_or_else(|| {
@@ -75,7 +75,7 @@ impl BusEntity {
 
 /// Whether an entity has no room. Service Bus and Sortie say 403 then; a wrong key is a 401, and a token of Sortie that may
 /// not send is told by its code.
-pub(super) fn is_full(answer: &Answer) -> bool {
+pub(super) fn is_full(answer: &ServiceResponse) -> bool {
     let problem = || serde_json::from_slice::<Value>(&answer.body).unwrap_or_default();
     answer.status == 403 && problem()["code"] != "forbidden"
 }

@@ -8,7 +8,7 @@ use types::{Message, Ticks, Timestamp};
 use vault::Secret;
 
 use super::path_of;
-use crate::client::Request;
+use crate::client::OutboundRequest;
 use crate::headers::OWN_USER_AGENT;
 use crate::mask::Mask;
 use crate::url::Url;
@@ -55,7 +55,7 @@ impl StorageQueue {
         message: &Message,
         now: Timestamp,
         mask: &mut Mask,
-    ) -> Result<Request, String> {
+    ) -> Result<OutboundRequest, String> {
         let mut query = Vec::new();
         if let Some(time_to_live) = message.time_to_live {
             query.push(format!("messagettl={}", time_to_live.as_ms().div_ceil(1000).max(1)));
@@ -82,7 +82,7 @@ impl StorageQueue {
                 STANDARD.encode(envelope(facts, &request_id, &String::from_utf8_lossy(&message.body)))
             }
         };
-        let mut request = Request::new(Method::POST, url);
+        let mut request = OutboundRequest::new(Method::POST, url);
         request.headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/xml"));
         request.headers.insert(USER_AGENT, OWN_USER_AGENT);
         request.body = Some(format!("<QueueMessage><MessageText>{text}</MessageText></QueueMessage>").into());

@@ -21,7 +21,7 @@ fn a_name_stays_in_its_place() {
 #[test]
 fn a_place_is_told_without_secrets() {
     let login = Some(brokers::Login { username: "u".to_owned(), password: "hunter2".to_owned() });
-    let target = Target::Broker(Destination::RabbitMq {
+    let target = SendTarget::Broker(Destination::RabbitMq {
         url: "amqp://mq.test:5672/vhost".to_owned(),
         exchange: "x".to_owned(),
         routing_key: "k".to_owned(),

@@ -17,7 +17,7 @@ const OPEN_BY_WISH_MAX: Duration = Duration::from_secs(60);
 pub(super) struct Breaker {
     state: State,
     value: Override,
-    window: Window,
+    window: FailureWindow,
     /// Grows with every change of state: a call that began before the change no longer counts.
     era: u64,
 }
@@ -83,7 +83,7 @@ pub(super) enum Health {
 
 impl Breaker {
     pub(super) fn new(now: Instant) -> Breaker {
-        Breaker { state: State::Closed, value: Override::Automatic, window: Window::new(now), era: 0 }
+        Breaker { state: State::Closed, value: Override::Automatic, window: FailureWindow::new(now), era: 0 }
     }
 
     pub(super) fn gate(&self, now: Instant) -> Gate {
@@ -135,7 +135,7 @@ impl Breaker {
             (State::Open { .. }, Health::Good | Health::Bad) => false,
             (State::HalfOpen { length, .. }, health) if current && mark.probe => match health {
                 Health::Good => {
-                    self.window = Window::new(now);
+                    self.window = FailureWindow::new(now);
                     self.change(State::Closed);
                     false
                 }
@@ -159,7 +159,7 @@ impl Breaker {
     /// What was counted before a person's word no longer counts after it.
     pub(super) fn set_override(&mut self, now: Instant, value: Override) {
         self.value = value;
-        self.window = Window::new(now);
+        self.window = FailureWindow::new(now);
         self.change(State::Closed);
     }
 
@@ -188,7 +188,7 @@ impl Breaker {
 }
 
 /// Results by the second, for the last [`WINDOW_SECS`] seconds.
-struct Window {
+struct FailureWindow {
     start: Instant,
     /// The number of the newest second since `start`.
     newest: u64,
@@ -196,9 +196,9 @@ struct Window {
     bad: [u32; WINDOW_SECS],
 }
 
-impl Window {
-    fn new(start: Instant) -> Window {
-        Window { start, newest: 0, good: [0; WINDOW_SECS], bad: [0; WINDOW_SECS] }
+impl FailureWindow {
+    fn new(start: Instant) -> FailureWindow {
+        FailureWindow { start, newest: 0, good: [0; WINDOW_SECS], bad: [0; WINDOW_SECS] }
     }
 
     fn add(&mut self, now: Instant, good: bool) {

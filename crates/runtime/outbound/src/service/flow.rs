@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use crate::client::Answer;
+use crate::client::ServiceResponse;
 use crate::fault::Fault;
 use crate::service::breaker::{Breaker, BreakerState, Gate, Health, Mark, Override};
 use crate::service::budget::Budget;
 use crate::service::latency::Latency;
-use crate::service::limit::{Limit, Load};
+use crate::service::limit::{Limit, LoadSample};
 use crate::sort::Sorted;
 
 /// The bounds of one service.
@@ -20,14 +20,14 @@ pub struct ServiceSettings {
 
 /// Whether a call is made for the first time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Attempt {
+pub enum AttemptKind {
     First,
     Retry,
 }
 
 /// How a call went, as far as its service is concerned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Verdict {
+pub enum CallVerdict {
     Done,
     /// The service answered, with a no.
     Refused,
@@ -73,13 +73,13 @@ pub struct Snapshot {
 
 /// A place in the queue; the lower came earlier.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Ticket(u64);
+pub(super) struct QueueTicket(u64);
 
 /// A call in flight.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Slot {
+pub(super) struct CallSlot {
     began: Instant,
-    attempt: Attempt,
+    attempt: AttemptKind,
     mark: Mark,
 }
 
@@ -96,8 +96,8 @@ pub(super) struct Flow<W> {
     in_flight: u32,
     next_ticket: u64,
     /// Two queues, because a retry without budget must not hold up the first attempts behind it.
-    first_attempts: BTreeMap<Ticket, W>,
-    retries: BTreeMap<Ticket, W>,
+    first_attempts: BTreeMap<QueueTicket, W>,
+    retries: BTreeMap<QueueTicket, W>,
 }
 
 impl Default for ServiceSettings {
@@ -106,40 +106,43 @@ impl Default for ServiceSettings {
     }
 }
 
-impl Verdict {
+impl CallVerdict {
     /// What a call's result says about its service.
-    pub fn of(result: &Result<Answer, Fault>, sorted: &Sorted) -> Verdict {
+    pub fn of(result: &Result<ServiceResponse, Fault>, sorted: &Sorted) -> CallVerdict {
         match (result, sorted) {
-            (Err(Fault::Refused { .. }), _) => Verdict::Untried,
-            (Err(Fault::Timeout { .. }), _) => Verdict::TimedOut,
-            (_, Sorted::Done { .. }) => Verdict::Done,
-            (_, Sorted::Refused { .. }) => Verdict::Refused,
+            (Err(Fault::Refused { .. }), _) => CallVerdict::Untried,
+            (Err(Fault::Timeout { .. }), _) => CallVerdict::TimedOut,
+            (_, Sorted::Done { .. }) => CallVerdict::Done,
+            (_, Sorted::Refused { .. }) => CallVerdict::Refused,
             (_, Sorted::Transient { status: Some(429 | 503), retry_after, .. }) => {
-                Verdict::Overloaded { retry_after: retry_after.map(|wish| wish.as_std()) }
+                CallVerdict::Overloaded { retry_after: retry_after.map(|wish| wish.as_std()) }
             }
-            (_, Sorted::Transient { .. }) => Verdict::Failed,
+            (_, Sorted::Transient { .. }) => CallVerdict::Failed,
             // An answer too large to read is still the answer of a service in good health.
-            (Err(Fault::TooLarge { .. }), Sorted::Unknown { .. }) => Verdict::Done,
-            (_, Sorted::Unknown { .. }) => Verdict::Lost,
+            (Err(Fault::TooLarge { .. }), Sorted::Unknown { .. }) => CallVerdict::Done,
+            (_, Sorted::Unknown { .. }) => CallVerdict::Lost,
         }
     }
 
     fn health(self) -> Option<Health> {
         match self {
-            Verdict::Done | Verdict::Refused => Some(Health::Good),
-            Verdict::Overloaded { retry_after: Some(wish) } if !wish.is_zero() => Some(Health::Wish(wish)),
-            Verdict::Overloaded { .. } | Verdict::Failed | Verdict::TimedOut | Verdict::Lost => {
-                Some(Health::Bad)
+            CallVerdict::Done | CallVerdict::Refused => Some(Health::Good),
+            CallVerdict::Overloaded { retry_after: Some(wish) } if !wish.is_zero() => {
+                Some(Health::Wish(wish))
             }
-            Verdict::Untried => None,
+            CallVerdict::Overloaded { .. }
+            | CallVerdict::Failed
+            | CallVerdict::TimedOut
+            | CallVerdict::Lost => Some(Health::Bad),
+            CallVerdict::Untried => None,
         }
     }
 
-    fn load(self) -> Load {
+    fn load(self) -> LoadSample {
         match self {
-            Verdict::Done | Verdict::Refused => Load::Answered,
-            Verdict::Overloaded { .. } | Verdict::TimedOut => Load::Overloaded,
-            Verdict::Failed | Verdict::Lost | Verdict::Untried => Load::Silent,
+            CallVerdict::Done | CallVerdict::Refused => LoadSample::Answered,
+            CallVerdict::Overloaded { .. } | CallVerdict::TimedOut => LoadSample::Overloaded,
+            CallVerdict::Failed | CallVerdict::Lost | CallVerdict::Untried => LoadSample::Silent,
         }
     }
 }
@@ -176,26 +179,26 @@ impl<W> Flow<W> {
     }
 
     /// A slot without queueing, when nobody waits and nothing holds the call back.
-    pub(super) fn enter_at_once(&mut self, now: Instant, attempt: Attempt) -> Option<Slot> {
+    pub(super) fn enter_at_once(&mut self, now: Instant, attempt: AttemptKind) -> Option<CallSlot> {
         let nobody_waits = self.first_attempts.is_empty() && self.retries.is_empty();
-        let funded = attempt == Attempt::First || self.budget.has_retry(now);
+        let funded = attempt == AttemptKind::First || self.budget.has_retry(now);
         (nobody_waits && funded && self.has_room(now)).then(|| self.begin(now, attempt))
     }
 
-    pub(super) fn enqueue(&mut self, attempt: Attempt, waiter: W) -> Ticket {
-        let ticket = Ticket(self.next_ticket);
+    pub(super) fn enqueue(&mut self, attempt: AttemptKind, waiter: W) -> QueueTicket {
+        let ticket = QueueTicket(self.next_ticket);
         self.next_ticket += 1;
         self.queue(attempt).insert(ticket, waiter);
         ticket
     }
 
     /// Takes a call out of the queue; false when it is no longer there.
-    pub(super) fn leave(&mut self, ticket: Ticket) -> bool {
+    pub(super) fn leave(&mut self, ticket: QueueTicket) -> bool {
         self.first_attempts.remove(&ticket).is_some() || self.retries.remove(&ticket).is_some()
     }
 
     /// Lets the next call go, if one may: the longest waiting, but no retry without budget.
-    pub(super) fn grant(&mut self, now: Instant) -> Option<(W, Slot)> {
+    pub(super) fn grant(&mut self, now: Instant) -> Option<(W, CallSlot)> {
         if !self.has_room(now) {
             return None;
         }
@@ -203,9 +206,9 @@ impl<W> Flow<W> {
         let retry = self.retries.keys().next().copied();
         let retry = retry.filter(|_| self.budget.has_retry(now));
         let attempt = match (first, retry) {
-            (Some(first), Some(retry)) if retry < first => Attempt::Retry,
-            (Some(_), _) => Attempt::First,
-            (None, Some(_)) => Attempt::Retry,
+            (Some(first), Some(retry)) if retry < first => AttemptKind::Retry,
+            (Some(_), _) => AttemptKind::First,
+            (None, Some(_)) => AttemptKind::Retry,
             (None, None) => return None,
         };
         let (_, waiter) = self.queue(attempt).pop_first()?;
@@ -225,12 +228,12 @@ impl<W> Flow<W> {
     }
 
     /// A call has ended with a verdict.
-    pub(super) fn finish(&mut self, now: Instant, slot: Slot, verdict: Verdict) {
+    pub(super) fn finish(&mut self, now: Instant, slot: CallSlot, verdict: CallVerdict) {
         let Some(health) = verdict.health() else { return self.abandon(slot) };
         self.count(verdict);
         self.latency.add(now, now.saturating_duration_since(slot.began));
         self.limit.on_result(now, slot.began, self.in_flight, verdict.load());
-        if slot.attempt == Attempt::Retry && health == Health::Good {
+        if slot.attempt == AttemptKind::Retry && health == Health::Good {
             self.budget.on_good_retry();
         }
         if self.breaker.on_result(now, slot.mark, health) {
@@ -240,7 +243,7 @@ impl<W> Flow<W> {
     }
 
     /// A call has ended and tells nothing.
-    pub(super) fn abandon(&mut self, slot: Slot) {
+    pub(super) fn abandon(&mut self, slot: CallSlot) {
         self.counts.abandoned += 1;
         self.breaker.on_abandon(slot.mark);
         self.end();
@@ -271,13 +274,13 @@ impl<W> Flow<W> {
         }
     }
 
-    fn begin(&mut self, now: Instant, attempt: Attempt) -> Slot {
+    fn begin(&mut self, now: Instant, attempt: AttemptKind) -> CallSlot {
         match attempt {
-            Attempt::First => self.budget.on_first_attempt(),
-            Attempt::Retry => self.budget.spend(),
+            AttemptKind::First => self.budget.on_first_attempt(),
+            AttemptKind::Retry => self.budget.spend(),
         }
         self.in_flight += 1;
-        Slot { began: now, attempt, mark: self.breaker.begin(now) }
+        CallSlot { began: now, attempt, mark: self.breaker.begin(now) }
     }
 
     fn end(&mut self) {
@@ -285,22 +288,22 @@ impl<W> Flow<W> {
         self.in_flight -= 1;
     }
 
-    fn queue(&mut self, attempt: Attempt) -> &mut BTreeMap<Ticket, W> {
+    fn queue(&mut self, attempt: AttemptKind) -> &mut BTreeMap<QueueTicket, W> {
         match attempt {
-            Attempt::First => &mut self.first_attempts,
-            Attempt::Retry => &mut self.retries,
+            AttemptKind::First => &mut self.first_attempts,
+            AttemptKind::Retry => &mut self.retries,
         }
     }
 
-    fn count(&mut self, verdict: Verdict) {
+    fn count(&mut self, verdict: CallVerdict) {
         let count = match verdict {
-            Verdict::Done => &mut self.counts.done,
-            Verdict::Refused => &mut self.counts.refused,
-            Verdict::Failed => &mut self.counts.failed,
-            Verdict::Overloaded { .. } => &mut self.counts.overloaded,
-            Verdict::TimedOut => &mut self.counts.timed_out,
-            Verdict::Lost => &mut self.counts.lost,
-            Verdict::Untried => &mut self.counts.abandoned,
+            CallVerdict::Done => &mut self.counts.done,
+            CallVerdict::Refused => &mut self.counts.refused,
+            CallVerdict::Failed => &mut self.counts.failed,
+            CallVerdict::Overloaded { .. } => &mut self.counts.overloaded,
+            CallVerdict::TimedOut => &mut self.counts.timed_out,
+            CallVerdict::Lost => &mut self.counts.lost,
+            CallVerdict::Untried => &mut self.counts.abandoned,
         };
         *count += 1;
     }

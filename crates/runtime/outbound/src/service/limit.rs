@@ -31,11 +31,11 @@ pub(super) struct Limit {
     /// Calls that began before this belong to a round that has already been answered by a decrease.
     lowered_at: Instant,
     usual_secs: Option<f64>,
-    window: Window,
+    window: LatencyWindow,
     rising: bool,
 }
 
-struct Window {
+struct LatencyWindow {
     start: Instant,
     calls: u32,
     sum_secs: f64,
@@ -43,7 +43,7 @@ struct Window {
 
 /// What a call's end means to the limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Load {
+pub(super) enum LoadSample {
     /// An answer, whatever it says.
     Answered,
     /// A refusal for load, or no answer in time.
@@ -61,7 +61,7 @@ impl Limit {
             quick_below: max,
             lowered_at: now,
             usual_secs: None,
-            window: Window { start: now, calls: 0, sum_secs: 0.0 },
+            window: LatencyWindow { start: now, calls: 0, sum_secs: 0.0 },
             rising: false,
         }
     }
@@ -80,9 +80,9 @@ impl Limit {
     }
 
     /// Takes in the end of a call that began at `began`, when `in_flight` calls, itself included, were in flight.
-    pub(super) fn on_result(&mut self, now: Instant, began: Instant, in_flight: u32, load: Load) {
+    pub(super) fn on_result(&mut self, now: Instant, began: Instant, in_flight: u32, load: LoadSample) {
         match load {
-            Load::Answered => {
+            LoadSample::Answered => {
                 self.measure(now, now.saturating_duration_since(began));
                 let quick = self.value < self.quick_below;
                 // Only a limit that holds calls back may grow. While it doubles per round, in flight lags behind.
@@ -92,8 +92,8 @@ impl Limit {
                     self.value = (self.value + step).min(self.max);
                 }
             }
-            Load::Overloaded if began >= self.lowered_at => self.lower(now, DOWN_ON_OVERLOAD, 1.0),
-            Load::Overloaded | Load::Silent => {}
+            LoadSample::Overloaded if began >= self.lowered_at => self.lower(now, DOWN_ON_OVERLOAD, 1.0),
+            LoadSample::Overloaded | LoadSample::Silent => {}
         }
     }
 
@@ -119,7 +119,7 @@ impl Limit {
             return;
         }
         let mean = self.window.sum_secs / f64::from(self.window.calls);
-        self.window = Window { start: now, calls: 0, sum_secs: 0.0 };
+        self.window = LatencyWindow { start: now, calls: 0, sum_secs: 0.0 };
         let usual = *self.usual_secs.get_or_insert(mean);
         self.usual_secs = Some(if mean < usual { mean } else { usual + (mean - usual) * USUAL_FOLLOWS });
         self.rising = mean > usual * RISE_FACTOR + RISE_SLACK_SECS;

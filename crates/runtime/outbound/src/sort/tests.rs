@@ -8,11 +8,11 @@ use crate::fault::Stage;
 /// 2026-01-01T00:00:00Z
 const NOW: Timestamp = Timestamp(1_767_225_600_000);
 
-fn answer(status: u16, body: &str) -> Answer {
-    Answer { status, headers: HeaderMap::new(), body: Bytes::copy_from_slice(body.as_bytes()) }
+fn answer(status: u16, body: &str) -> ServiceResponse {
+    ServiceResponse { status, headers: HeaderMap::new(), body: Bytes::copy_from_slice(body.as_bytes()) }
 }
 
-fn word(result: Result<Answer, Fault>) -> String {
+fn word(result: Result<ServiceResponse, Fault>) -> String {
     match sort(&result, NOW) {
         Sorted::Done { status, .. } => format!("done {status}"),
         Sorted::Refused { status: Some(status), .. } => format!("refused {status}"),
@@ -102,7 +102,7 @@ fn a_wish_to_wait_is_honoured_up_to_an_hour() {
 #[test]
 fn a_reason_quotes_little_and_escapes_what_is_not_text() {
     let reason = |body: &[u8]| {
-        let answer = Answer { body: Bytes::copy_from_slice(body), ..answer(404, "") };
+        let answer = ServiceResponse { body: Bytes::copy_from_slice(body), ..answer(404, "") };
         let Sorted::Refused { reason, .. } = sort(&Ok(answer), NOW) else { panic!() };
         reason
     };

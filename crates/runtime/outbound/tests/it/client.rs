@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http::{HeaderValue, Method};
-use outbound::{Answer, Client, Egress, Fault, Request, Settings, Stage, Url};
+use outbound::{Client, Egress, Fault, OutboundRequest, ServiceResponse, Settings, Stage, Url};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::sync::{Semaphore, mpsc};
 
@@ -15,17 +15,17 @@ use crate::support::{Server, client, get, read_request, settings, write_until_cl
 /// Long enough for a loopback connection, short enough to wait for.
 const SHORT: Duration = Duration::from_millis(200);
 
-fn answer(result: Result<Answer, Fault>) -> (u16, String) {
+fn answer(result: Result<ServiceResponse, Fault>) -> (u16, String) {
     let answer = result.unwrap();
     (answer.status, String::from_utf8_lossy(&answer.body).into_owned())
 }
 
-async fn answer_to(raw: impl Into<Vec<u8>>) -> Result<Answer, Fault> {
+async fn answer_to(raw: impl Into<Vec<u8>>) -> Result<ServiceResponse, Fault> {
     let server = Server::answering(raw).await;
     client().send(get(server.url("/"))).await
 }
 
-async fn answer_and_close(raw: impl Into<Vec<u8>>) -> Result<Answer, Fault> {
+async fn answer_and_close(raw: impl Into<Vec<u8>>) -> Result<ServiceResponse, Fault> {
     let server = Server::closing_after(raw).await;
     client().send(get(server.url("/"))).await
 }
@@ -41,7 +41,7 @@ async fn a_request_goes_out_as_written_and_cannot_frame_itself() {
         }
     })
     .await;
-    let mut request = Request::new(Method::PUT, server.url("/a%2fb?c=d"));
+    let mut request = OutboundRequest::new(Method::PUT, server.url("/a%2fb?c=d"));
     request.body = Some(Bytes::from_static(b"{}"));
     request.headers.insert("x-own", HeaderValue::from_static("1"));
     for framing in ["host", "content-length", "transfer-encoding", "connection", "expect", "te", "upgrade"] {
@@ -69,7 +69,7 @@ async fn a_post_without_a_body_says_so() {
             }
         })
         .await;
-        client().send(Request::new(method.clone(), server.url("/"))).await.unwrap();
+        client().send(OutboundRequest::new(method.clone(), server.url("/"))).await.unwrap();
         assert_eq!(seen.recv().await.unwrap().contains("content-length: 0"), says, "{method}");
     }
 }
@@ -108,7 +108,7 @@ async fn a_head_request_has_no_body_whatever_its_length_says() {
     let server = Server::answering("HTTP/1.1 200 OK\r\ncontent-length: 1000000\r\n\r\n").await;
     let client = client();
     for _ in 0..3 {
-        let answered = client.send(Request::new(Method::HEAD, server.url("/"))).await;
+        let answered = client.send(OutboundRequest::new(Method::HEAD, server.url("/"))).await;
         assert_eq!(answer(answered), (200, String::new()));
     }
     assert_eq!(server.connections(), 1);
@@ -143,7 +143,7 @@ async fn the_deadline_covers_headers_and_body() {
     });
     for server in [never.await, slow_headers.await, slow_body.await, slow_chunks.await] {
         let client = client();
-        let request = Request { deadline: SHORT, ..get(server.url("/")) };
+        let request = OutboundRequest { deadline: SHORT, ..get(server.url("/")) };
         assert_eq!(client.send(request).await, Err(Fault::Timeout { sent: true }));
         assert_eq!(client.connections(), 0, "the connection is closed");
     }
@@ -170,7 +170,7 @@ async fn a_call_that_found_no_free_connection_in_time_was_not_sent() {
     while server.connections() == 0 {
         tokio::task::yield_now().await;
     }
-    let request = Request { deadline: SHORT, ..get(server.url("/")) };
+    let request = OutboundRequest { deadline: SHORT, ..get(server.url("/")) };
     assert_eq!(waiting.send(request).await, Err(Fault::Timeout { sent: false }));
     hanging.abort();
     assert_eq!(server.connections(), 1);
@@ -254,7 +254,7 @@ async fn an_endless_body_is_cut_and_its_connection_closed() {
         })
         .await;
         let client = client();
-        let request = Request { answer_bytes_max: 999, ..get(server.url("/")) };
+        let request = OutboundRequest { answer_bytes_max: 999, ..get(server.url("/")) };
         let Err(Fault::TooLarge { answer: Some(cut) }) = client.send(request).await else { panic!("{head}") };
         assert_eq!(cut.body, "hello".repeat(200).as_bytes()[..999]);
         assert_eq!(client.connections(), 0);
@@ -443,7 +443,7 @@ async fn an_address_that_is_denied_sees_no_packet() {
     let mixed = vec!["127.0.0.1".parse().unwrap(), "10.0.0.1".parse().unwrap()];
     let mapped = vec!["::ffff:127.0.0.1".parse().unwrap()];
     let hosts = [("mixed.test".to_owned(), mixed), ("mapped.test".to_owned(), mapped)];
-    let refused = |result: Result<Answer, Fault>| matches!(result, Err(Fault::Refused { .. }));
+    let refused = |result: Result<ServiceResponse, Fault>| matches!(result, Err(Fault::Refused { .. }));
 
     let strict = Client::new(Settings { hosts: hosts.clone().into(), ..Settings::default() });
     for host in ["127.0.0.1", "localhost", "mixed.test", "mapped.test", "[::ffff:127.0.0.1]", "[::1]"] {

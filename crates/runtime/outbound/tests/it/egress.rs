@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::support::job::answer;
 use crate::support::names::Names;
 use crate::support::{Server, get};
-use outbound::{Answer, Client, Egress, Fault, Settings, Url};
+use outbound::{Client, Egress, Fault, ServiceResponse, Settings, Url};
 
 /// Where the allowed service listens. The guard allows this one address of all loopback addresses.
 const ALLOWED: &str = "127.0.0.1";
@@ -24,7 +24,7 @@ fn networks(networks: &[&str]) -> Egress {
     Egress { networks: networks.iter().map(|text| text.parse().unwrap()).collect(), ..Egress::default() }
 }
 
-async fn call(client: &Client, url: &str) -> Result<Answer, Fault> {
+async fn call(client: &Client, url: &str) -> Result<ServiceResponse, Fault> {
     client.send(get(Url::parse(url)?)).await
 }
 

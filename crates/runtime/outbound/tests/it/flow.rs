@@ -9,7 +9,8 @@ use hyper::body::Incoming;
 use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
 use outbound::{
-    Attempt, BreakerState, Client, Counts, Override, ServicePool, ServiceSettings, Settings, Verdict, sort,
+    AttemptKind, BreakerState, CallVerdict, Client, Counts, Override, ServicePool, ServiceSettings, Settings,
+    sort,
 };
 use types::Timestamp;
 
@@ -75,9 +76,9 @@ fn start_calls(pool: &ServicePool, client: &Client, server: &Server) -> Vec<toki
     let start = |_| {
         let (pool, client, request) = (pool.clone(), client.clone(), get(server.url("/")));
         tokio::spawn(async move {
-            let permit = pool.acquire("drone", Attempt::First).await;
+            let permit = pool.acquire("drone", AttemptKind::First).await;
             let result = client.send(request).await;
-            permit.finish(Verdict::of(&result, &sort(&result, Timestamp(0))));
+            permit.finish(CallVerdict::of(&result, &sort(&result, Timestamp(0))));
             assert_eq!(result.unwrap().status, 200);
         })
     };
@@ -139,7 +140,7 @@ async fn calls_that_are_dropped_leave_no_trace() {
 async fn an_open_breaker_pauses_calls_and_lets_them_go_after_one_probe() {
     let pool = pool(LIMIT);
     for _ in 0..20 {
-        pool.acquire("drone", Attempt::First).await.finish(Verdict::Failed);
+        pool.acquire("drone", AttemptKind::First).await.finish(CallVerdict::Failed);
     }
     assert!(matches!(pool.snapshot("drone").unwrap().breaker, BreakerState::Open { .. }));
     let begun = Arc::new(AtomicUsize::new(0));
@@ -147,11 +148,11 @@ async fn an_open_breaker_pauses_calls_and_lets_them_go_after_one_probe() {
         .map(|_| {
             let (pool, begun) = (pool.clone(), begun.clone());
             tokio::spawn(async move {
-                let permit = pool.acquire("drone", Attempt::First).await;
+                let permit = pool.acquire("drone", AttemptKind::First).await;
                 let order = begun.fetch_add(1, Ordering::SeqCst);
                 tokio::task::yield_now().await;
                 let alone = begun.load(Ordering::SeqCst) == 1;
-                permit.finish(Verdict::Done);
+                permit.finish(CallVerdict::Done);
                 (order, alone)
             })
         })
@@ -169,12 +170,12 @@ async fn an_open_breaker_pauses_calls_and_lets_them_go_after_one_probe() {
 async fn a_probe_that_is_dropped_hands_over_to_the_next_waiting() {
     let pool = pool(LIMIT);
     for _ in 0..20 {
-        pool.acquire("drone", Attempt::First).await.finish(Verdict::Failed);
+        pool.acquire("drone", AttemptKind::First).await.finish(CallVerdict::Failed);
     }
-    let probe = pool.acquire("drone", Attempt::First).await;
+    let probe = pool.acquire("drone", AttemptKind::First).await;
     let next = tokio::spawn({
         let pool = pool.clone();
-        async move { pool.acquire("drone", Attempt::First).await.finish(Verdict::Done) }
+        async move { pool.acquire("drone", AttemptKind::First).await.finish(CallVerdict::Done) }
     });
     while pool.snapshot("drone").unwrap().waiting == 0 {
         tokio::task::yield_now().await;
@@ -189,12 +190,12 @@ async fn retries_beyond_the_budget_wait_and_none_fails() {
     let pool = pool(LIMIT);
     let start = tokio::time::Instant::now();
     for n in 0..50 {
-        pool.acquire("drone", Attempt::Retry).await.finish(Verdict::Lost);
+        pool.acquire("drone", AttemptKind::Retry).await.finish(CallVerdict::Lost);
         if n % 2 == 0 {
             // Enough good ones that the breaker stays closed.
-            pool.acquire("drone", Attempt::First).await.finish(Verdict::Done);
-            pool.acquire("drone", Attempt::First).await.finish(Verdict::Done);
-            pool.acquire("drone", Attempt::First).await.finish(Verdict::Done);
+            pool.acquire("drone", AttemptKind::First).await.finish(CallVerdict::Done);
+            pool.acquire("drone", AttemptKind::First).await.finish(CallVerdict::Done);
+            pool.acquire("drone", AttemptKind::First).await.finish(CallVerdict::Done);
         }
     }
     // 50 retries; 10 were there, 75 first attempts earn 15, and the floor gives the other 25 in 2.5 s of paused time.
@@ -209,7 +210,7 @@ async fn a_service_held_open_waits_for_a_person() {
     pool.set_override("drone", Override::Open);
     let call = tokio::spawn({
         let pool = pool.clone();
-        async move { pool.acquire("drone", Attempt::First).await.finish(Verdict::Done) }
+        async move { pool.acquire("drone", AttemptKind::First).await.finish(CallVerdict::Done) }
     });
     tokio::time::advance(std::time::Duration::from_secs(3600)).await;
     assert_eq!(pool.snapshot("drone").unwrap().waiting, 1);

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::support::job::{Jobs, answer, http_action, telling, told};
 use crate::support::{Server, read_request, settings};
-use outbound::{JobSettings, Part};
+use outbound::{ActionPart, JobSettings};
 use serde_json::{Value, json};
 use tokio::io::AsyncReadExt;
 use tokio::net::TcpListener;
@@ -64,7 +64,7 @@ async fn attempts_share_their_trace_and_key_but_not_their_request_id() {
     let (server, mut requests) = telling(&[&answer("500 X", "", "")]).await;
     let (jobs, action) = (Jobs::new(), http_action(&format!("http://{}/", server.address)));
     for attempt in 1..=2 {
-        jobs.attempt(&action, Part::Main, attempt).await.unwrap();
+        jobs.attempt(&action, ActionPart::Main, attempt).await.unwrap();
     }
     let (one, other) = (requests.recv().await.unwrap(), requests.recv().await.unwrap());
     for same in ["idempotency-key", "x-ms-execution-tag"] {
@@ -301,7 +301,7 @@ async fn an_endpoint_that_is_down_sees_every_attempt() {
     // In a task of its own, as the engine's orders are carried out.
     let attempts = tokio::spawn(async move {
         for attempt in 1..=50 {
-            let outcome = jobs.attempt(&action, Part::Main, attempt).await.unwrap();
+            let outcome = jobs.attempt(&action, ActionPart::Main, attempt).await.unwrap();
             assert_eq!(told(&outcome).0, Some(503));
         }
     });
@@ -344,7 +344,7 @@ async fn calls_to_one_origin_wait_for_their_turn_and_can_be_stopped_there() {
             tokio::task::yield_now().await;
             third.stop.raise();
         };
-        let attempt = async { tokio::join!(third.attempt(&action, Part::Main, 1), stopped).0 };
+        let attempt = async { tokio::join!(third.attempt(&action, ActionPart::Main, 1), stopped).0 };
         tokio::select! {
             withdrawn = attempt => assert_eq!(withdrawn, None),
             _ = arrived.recv() => panic!("the third call went without a turn"),
@@ -365,10 +365,10 @@ async fn the_error_action_is_called_when_it_is_meant() {
     let (error, mut error_requests) = telling(&[&answer("200 OK", "", "")]).await;
     let mut action = http_action(&format!("http://{}/main", main.address));
     let jobs = Jobs::new();
-    let none = jobs.attempt(&action, Part::Error, 1).await.unwrap();
+    let none = jobs.attempt(&action, ActionPart::Error, 1).await.unwrap();
     assert_eq!(told(&none).1, "Action cannot be carried out: the job has no errorAction");
     action["errorAction"] = http_action(&format!("http://{}/error", error.address));
-    jobs.attempt(&action, Part::Error, 1).await.unwrap();
+    jobs.attempt(&action, ActionPart::Error, 1).await.unwrap();
     assert!(error_requests.recv().await.unwrap().starts_with("GET /error "));
     assert!(main_requests.try_recv().is_err());
 }

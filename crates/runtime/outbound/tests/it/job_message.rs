@@ -3,7 +3,7 @@
 use crate::support::job::{Jobs, answer, telling, told};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use outbound::{Part, Place};
+use outbound::{ActionPart, PostTarget};
 use serde_json::{Value, json};
 use types::{Message, Outcome, Property, Span, Timestamp};
 use vault::{SasToken, Secret};
@@ -132,7 +132,7 @@ async fn all_attempts_carry_one_id_unless_the_action_names_its_own() {
     let jobs = Jobs::new();
     let mut action = bus_queue(&jobs, &format!("http://{}", server.address));
     for attempt in 1..=2 {
-        jobs.attempt(&action, Part::Main, attempt).await.unwrap();
+        jobs.attempt(&action, ActionPart::Main, attempt).await.unwrap();
         assert!(requests.recv().await.unwrap().contains(&format!("\"MessageId\":\"{KEY}\"")));
     }
     action["serviceBusQueueMessage"]["brokeredMessageProperties"]["messageId"] = json!("mine");
@@ -168,10 +168,10 @@ async fn a_queue_of_our_own_gets_the_whole_message() {
     let outcome = jobs.call(&json!({ "type": "Queue", "queue": content })).await;
     assert_eq!(told(&outcome), (Some(201), "Queue Action - Message 'm' to queue 'orders' sent".to_owned()));
     let main = json!({ "type": "Http", "errorAction": { "type": "Topic", "topic": content } });
-    jobs.attempt(&main, Part::Error, 1).await.unwrap();
+    jobs.attempt(&main, ActionPart::Error, 1).await.unwrap();
     let posted = std::mem::take(&mut *jobs.posted.0.lock().unwrap());
-    let topic = (Place::Topic("orders".to_owned()), expected.clone());
-    assert_eq!(posted, [(Place::Queue("orders".to_owned()), expected), topic]);
+    let topic = (PostTarget::Topic("orders".to_owned()), expected.clone());
+    assert_eq!(posted, [(PostTarget::Queue("orders".to_owned()), expected), topic]);
 }
 
 #[tokio::test]

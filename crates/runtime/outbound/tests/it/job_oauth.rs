@@ -2,7 +2,7 @@
 
 use crate::support::job::{Jobs, answer, http_action, telling, told};
 use crate::support::{Server, read_request, settings};
-use outbound::{JobSettings, Part};
+use outbound::{ActionPart, JobSettings};
 use serde_json::{Value, json};
 use types::{Outcome, Span};
 
@@ -215,7 +215,7 @@ async fn a_call_that_waits_for_its_token_can_be_stopped() {
         arrived.recv().await.unwrap();
         jobs.stop.raise();
     };
-    let (outcome, ()) = tokio::join!(jobs.attempt(&action, Part::Main, 1), stopping);
+    let (outcome, ()) = tokio::join!(jobs.attempt(&action, ActionPart::Main, 1), stopping);
     assert_eq!(outcome, None);
     assert_eq!(target.connections(), 0);
 }

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use crate::support::get;
 use crate::support::job::answer;
 use crate::support::names::Names;
-use outbound::{Answer, Client, Egress, Fault, Settings, Url};
+use outbound::{Client, Egress, Fault, ServiceResponse, Settings, Url};
 use tokio::io::AsyncWriteExt;
 use tokio::net::TcpListener;
 
@@ -115,7 +115,7 @@ async fn inside() {
     println!("{} forbidden hosts, 0 packets; the allowed one was reached", hosts.len());
 }
 
-async fn call(client: &Client, url: &str) -> Result<Answer, Fault> {
+async fn call(client: &Client, url: &str) -> Result<ServiceResponse, Fault> {
     client.send(get(Url::parse(url)?)).await
 }
 

@@ -11,7 +11,7 @@ use hyper::body::Incoming;
 use hyper::client::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
-use outbound::{Attempt, Client, ServicePool, ServiceSettings, Settings, Verdict, sort};
+use outbound::{AttemptKind, CallVerdict, Client, ServicePool, ServiceSettings, Settings, sort};
 use tokio::net::TcpStream;
 use types::Timestamp;
 
@@ -141,9 +141,9 @@ async fn flow_loop(server: &Server, in_flight: usize) -> Figure {
         async move {
             let mut calls = 0;
             while Instant::now() < end {
-                let permit = pool.acquire("drone", Attempt::First).await;
+                let permit = pool.acquire("drone", AttemptKind::First).await;
                 let result = client.send(get(url.clone())).await;
-                permit.finish(Verdict::of(&result, &sort(&result, Timestamp(0))));
+                permit.finish(CallVerdict::of(&result, &sort(&result, Timestamp(0))));
                 calls += 1;
             }
             calls

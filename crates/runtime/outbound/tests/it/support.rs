@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use http::Method;
-use outbound::{Client, Egress, Request, Settings, Url};
+use outbound::{Client, Egress, OutboundRequest, Settings, Url};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
@@ -128,6 +128,6 @@ pub fn draw(seed: u64) -> u64 {
     (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb) >> 16
 }
 
-pub fn get(url: Url) -> Request {
-    Request::new(Method::GET, url)
+pub fn get(url: Url) -> OutboundRequest {
+    OutboundRequest::new(Method::GET, url)
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use outbound::{Answer, Client, Fault, Request, Settings, Stage, Url};
+use outbound::{Client, Fault, OutboundRequest, ServiceResponse, Settings, Stage, Url};
 use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair, date_time_ymd};
 use rustls::ServerConfig;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
@@ -79,12 +79,12 @@ fn client(authority: &Authority) -> Client {
     })
 }
 
-async fn call(client: &Client, server: &Server, host: &str) -> Result<Answer, Fault> {
+async fn call(client: &Client, server: &Server, host: &str) -> Result<ServiceResponse, Fault> {
     let url = Url::parse(&format!("https://{host}:{}/secret", server.address.port())).unwrap();
     client.send(get(url)).await
 }
 
-fn is_tls_fault(result: &Result<Answer, Fault>) -> bool {
+fn is_tls_fault(result: &Result<ServiceResponse, Fault>) -> bool {
     matches!(result, Err(Fault::Connect { stage: Stage::Tls, .. }))
 }
 
@@ -155,7 +155,7 @@ async fn a_handshake_that_stalls_is_given_up_with_nothing_sent() {
         Client::new(Settings { connect_timeout: Duration::from_millis(100), extra_roots, ..settings() });
     let result = client.send(get(url.clone())).await;
     assert!(is_tls_fault(&result), "{result:?}");
-    let request = Request { deadline: Duration::from_millis(50), ..get(url) };
+    let request = OutboundRequest { deadline: Duration::from_millis(50), ..get(url) };
     assert_eq!(client.send(request).await, Err(Fault::Timeout { sent: false }));
     assert_eq!(client.connections(), 0);
 }

@@ -8,7 +8,7 @@ use std::time::Duration;
 use brokers::{Anywhere, Brokers, Destination, Login};
 use engine::queues::{QueueAnswer, QueueCommand, partition_of};
 use kernel::queue::Shelf;
-use sources::{HandedIn, Handing, Holders, Sources};
+use sources::{ForwardedRequest, Forwarding, Holders, Sources};
 use test_brokers::{NatsServer, RabbitMq};
 use types::{Message, PartitionId, Property, QueueName, QueueSpec};
 
@@ -78,11 +78,11 @@ fn large_body() -> String {
 struct Elsewhere(Mutex<Vec<(QueueName, Message)>>);
 
 impl Holders for Elsewhere {
-    fn hand_in(&self, _partition: PartitionId, _request: HandedIn) -> Handing<'_, String> {
+    fn hand_in(&self, _partition: PartitionId, _request: ForwardedRequest) -> Forwarding<'_, String> {
         unreachable!("no body names its run");
     }
 
-    fn park(&self, queue: QueueName, message: Message) -> Handing<'_, ()> {
+    fn park(&self, queue: QueueName, message: Message) -> Forwarding<'_, ()> {
         self.0.lock().unwrap().push((queue, message));
         Box::pin(std::future::ready(Ok(())))
     }

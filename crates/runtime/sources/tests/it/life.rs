@@ -12,7 +12,7 @@ use ingest::{Admission, Ingest};
 use journal::memory::MemoryJournal;
 use kernel::queue::{MessageNo, QueueRef, Shelf};
 use prometheus_client::registry::Registry;
-use sources::{Metrics, Parts};
+use sources::{SourceMetrics, SourceParts};
 use types::{Message, Outcome, QueueName, QueueSpec};
 use view::{Ids, View};
 
@@ -50,7 +50,7 @@ impl Effects for Called {
 pub struct Life {
     pub engine: Engine,
     pub control: Control,
-    pub parts: Option<Parts>,
+    pub parts: Option<SourceParts>,
     pub inbox: Arc<SlowInbox>,
     pub called: Arc<Called>,
     _directory: tempfile::TempDir,
@@ -79,7 +79,7 @@ pub async fn live_without_partitions() -> Life {
         clock.clone(),
         PARTITIONS,
         Admission::new(10_000, u64::MAX),
-        ingest::Metrics::register(&mut registry),
+        ingest::SourceMetrics::register(&mut registry),
     ));
     let called = Arc::new(Called::default());
     let engine = Engine::new(
@@ -90,14 +90,14 @@ pub async fn live_without_partitions() -> Life {
         called.clone(),
         clock,
         Settings::for_partitions(PARTITIONS),
-        engine::Metrics::register(&mut registry),
+        engine::SourceMetrics::register(&mut registry),
     );
-    let parts = Parts {
+    let parts = SourceParts {
         engine: engine.clone(),
         ingest,
         catalogs: control.catalogs().clone(),
         partitions: PARTITIONS,
-        metrics: Metrics::register(&mut registry),
+        metrics: SourceMetrics::register(&mut registry),
         brokers: Brokers::new(Arc::new(Anywhere)),
         login: |_| Ok(Some(Login { username: "guest".to_owned(), password: "guest".to_owned() })),
         holders: None,

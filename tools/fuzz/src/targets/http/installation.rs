@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use engine::jobs::JobReader;
-use engine::{Control, Effects, Engine, Order};
+use engine::{CallOrder, Control, Effects, Engine};
 use host::Clock;
 use ingest::{Admission, Ingest};
 use journal::DynJournal;
@@ -40,7 +40,7 @@ pub struct Installation {
 struct Yes;
 
 impl Effects for Yes {
-    fn start(&self, order: Order) {
+    fn start(&self, order: CallOrder) {
         order.reply.tell(Outcome::Done { status: 200, output: Bytes::from_static(b"{\"ok\":true}") });
     }
 }

@@ -14,7 +14,7 @@ fn recorded_actions(name: &str) -> Vec<Value> {
 }
 
 fn parse(json: &Value) -> Result<Action, ActionError> {
-    Action::parse(&json.to_string(), Part::Main)
+    Action::parse(&json.to_string(), ActionPart::Main)
 }
 
 fn http(json: &Value) -> HttpAction {
@@ -45,13 +45,14 @@ fn recorded_actions_are_understood() {
     let queue = &stored(&recorded_actions("09_job_servicebus_queue_erroraction_topic")[0]);
     let Action::Message(main) = parse(queue).unwrap() else { panic!("the recorded action sends") };
     assert!(matches!(main.target, schedule::Target::ServiceBusQueueMessage(_)), "{main:?}");
-    let topic = Action::parse(&queue.to_string(), Part::Error).unwrap();
+    let topic = Action::parse(&queue.to_string(), ActionPart::Error).unwrap();
     let Action::Message(topic) = topic else { panic!("the recorded errorAction sends") };
     assert!(matches!(topic.target, schedule::Target::ServiceBusTopicMessage(_)), "{topic:?}");
 
     let with_error_action = &recorded_actions("18_job_once_with_http_erroraction")[0];
     let main = http(with_error_action);
-    let Action::Http(error) = Action::parse(&with_error_action.to_string(), Part::Error).unwrap() else {
+    let Action::Http(error) = Action::parse(&with_error_action.to_string(), ActionPart::Error).unwrap()
+    else {
         panic!("the recorded errorAction is http")
     };
     assert_eq!((main.method, error.method), (Method::GET, Method::POST));
@@ -82,11 +83,15 @@ fn types_and_methods_are_understood_in_any_case() {
 #[test]
 fn a_workflow_gets_its_body_as_written() {
     let text = r#"{"type":"Workflow","workflow":{"name":"ship","body":{"b":1.0,"a":[]},"id":"x"}}"#;
-    let Action::Workflow(action) = Action::parse(text, Part::Main).unwrap() else { panic!("a workflow") };
+    let Action::Workflow(action) = Action::parse(text, ActionPart::Main).unwrap() else {
+        panic!("a workflow")
+    };
     assert_eq!((action.name.as_str(), action.id.as_deref()), ("ship", Some("x")));
     assert_eq!(action.body, r#"{"b":1.0,"a":[]}"#);
     let text = r#"{"type":"workflow","workflow":{"name":"ship"}}"#;
-    let Action::Workflow(action) = Action::parse(text, Part::Main).unwrap() else { panic!("a workflow") };
+    let Action::Workflow(action) = Action::parse(text, ActionPart::Main).unwrap() else {
+        panic!("a workflow")
+    };
     assert_eq!((action.id, action.body), (None, Bytes::from_static(b"null")));
 }
 
@@ -111,12 +116,12 @@ fn broken_actions_are_told_by_the_member_and_without_values() {
             r#"it has no "clientId""#,
         ),
     ] {
-        assert_eq!(Action::parse(&text, Part::Main).unwrap_err().to_string(), error, "{text}");
+        assert_eq!(Action::parse(&text, ActionPart::Main).unwrap_err().to_string(), error, "{text}");
     }
     for method in ["", "GE T", "connect", "G\u{e4}T"] {
         let json = serde_json::json!({ "type": "http", "request": { "uri": "u", "method": method } });
         assert_eq!(parse(&json).unwrap_err(), ActionError::BadMethod);
     }
-    let error = Action::parse(&request(r#""body":"b""#), Part::Error).unwrap_err();
+    let error = Action::parse(&request(r#""body":"b""#), ActionPart::Error).unwrap_err();
     assert_eq!(error, ActionError::NoErrorAction);
 }

@@ -5,15 +5,15 @@ use http::HeaderValue;
 
 use super::*;
 
-fn answer(status: u16, headers: &[(&'static str, &str)], body: &str) -> Answer {
+fn answer(status: u16, headers: &[(&'static str, &str)], body: &str) -> ServiceResponse {
     let headers = headers
         .iter()
         .map(|(name, value)| (HeaderName::from_static(name), HeaderValue::try_from(*value).unwrap()))
         .collect();
-    Answer { status, headers, body: Bytes::copy_from_slice(body.as_bytes()) }
+    ServiceResponse { status, headers, body: Bytes::copy_from_slice(body.as_bytes()) }
 }
 
-fn told(answer: &Answer, secrets: &[&str]) -> String {
+fn told(answer: &ServiceResponse, secrets: &[&str]) -> String {
     let mut mask = Mask::default();
     secrets.iter().for_each(|secret| mask.hide(secret));
     answered("www.bing.com", answer, 1024, &mask)

@@ -5,14 +5,14 @@ use vault::SasToken;
 
 use super::*;
 
-fn request(message: &Message, key: Option<&str>) -> Result<Request, String> {
+fn request(message: &Message, key: Option<&str>) -> Result<OutboundRequest, String> {
     let key = key.map(|key| ("root".to_owned(), Secret::new(key.to_owned())));
     let base = BusEntity::namespace_url("https", "ns");
     let entity = BusEntity { base, entity: "a/b c".to_owned(), key };
     entity.request(message, Timestamp(0), &mut Mask::default())
 }
 
-fn header<'r>(request: &'r Request, name: &str) -> &'r str {
+fn header<'r>(request: &'r OutboundRequest, name: &str) -> &'r str {
     request.headers[name].to_str().unwrap()
 }
 
@@ -88,7 +88,7 @@ fn a_property_that_is_no_header_of_its_own_is_refused() {
 
 #[test]
 fn no_room_is_told_from_no_right() {
-    let answer = |status, body: &'static str| Answer {
+    let answer = |status, body: &'static str| ServiceResponse {
         status,
         headers: http::HeaderMap::new(),
         body: bytes::Bytes::from_static(body.as_bytes()),

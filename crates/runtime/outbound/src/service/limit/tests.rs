@@ -14,7 +14,7 @@ impl Rounds {
         Rounds { now, limit: Limit::new(now, max) }
     }
 
-    fn run(&mut self, rounds: u32, mut model: impl FnMut(u32) -> (u64, Load)) -> u32 {
+    fn run(&mut self, rounds: u32, mut model: impl FnMut(u32) -> (u64, LoadSample)) -> u32 {
         for _ in 0..rounds {
             let in_flight = self.limit.current();
             let began = self.now;
@@ -30,15 +30,15 @@ impl Rounds {
 fn a_healthy_service_is_soon_used_to_the_full() {
     let mut rounds = Rounds::new(512);
     assert_eq!(rounds.limit.current(), 16);
-    assert_eq!(rounds.run(6, |_| (5, Load::Answered)), 512);
-    assert_eq!(rounds.run(100, |_| (5, Load::Answered)), 512);
+    assert_eq!(rounds.run(6, |_| (5, LoadSample::Answered)), 512);
+    assert_eq!(rounds.run(100, |_| (5, LoadSample::Answered)), 512);
 }
 
 #[test]
 fn a_limit_that_is_not_used_does_not_grow() {
     let mut rounds = Rounds::new(512);
     for _ in 0..10_000 {
-        rounds.limit.on_result(rounds.now, rounds.now, 7, Load::Answered);
+        rounds.limit.on_result(rounds.now, rounds.now, 7, LoadSample::Answered);
     }
     assert_eq!(rounds.limit.current(), 16);
 }
@@ -46,18 +46,18 @@ fn a_limit_that_is_not_used_does_not_grow() {
 #[test]
 fn refusals_lower_it_once_per_round_and_never_below_one() {
     let mut rounds = Rounds::new(100);
-    rounds.run(10, |_| (5, Load::Answered));
-    assert_eq!(rounds.run(1, |_| (5, Load::Overloaded)), 70);
-    assert_eq!(rounds.run(1, |_| (5, Load::Overloaded)), 49);
-    assert_eq!(rounds.run(100, |_| (5, Load::Overloaded)), 1);
+    rounds.run(10, |_| (5, LoadSample::Answered));
+    assert_eq!(rounds.run(1, |_| (5, LoadSample::Overloaded)), 70);
+    assert_eq!(rounds.run(1, |_| (5, LoadSample::Overloaded)), 49);
+    assert_eq!(rounds.run(100, |_| (5, LoadSample::Overloaded)), 1);
 }
 
 #[test]
 fn after_a_decrease_it_grows_by_one_per_round() {
     let mut rounds = Rounds::new(100);
-    rounds.run(10, |_| (5, Load::Answered));
-    assert_eq!(rounds.run(1, |_| (5, Load::Overloaded)), 70);
-    let after = rounds.run(10, |_| (5, Load::Answered));
+    rounds.run(10, |_| (5, LoadSample::Answered));
+    assert_eq!(rounds.run(1, |_| (5, LoadSample::Overloaded)), 70);
+    let after = rounds.run(10, |_| (5, LoadSample::Answered));
     assert!((79..=80).contains(&after), "{after}");
 }
 
@@ -68,7 +68,7 @@ fn it_settles_near_what_a_service_can_take() {
     let mut seen = Vec::new();
     rounds.run(1000, |in_flight| {
         seen.push(in_flight);
-        (5, if in_flight > 40 { Load::Overloaded } else { Load::Answered })
+        (5, if in_flight > 40 { LoadSample::Overloaded } else { LoadSample::Answered })
     });
     let settled = &seen[200..];
     assert!(settled.iter().all(|in_flight| (27..=41).contains(in_flight)), "{settled:?}");
@@ -78,20 +78,20 @@ fn it_settles_near_what_a_service_can_take() {
 fn a_queue_building_up_at_the_service_lowers_it() {
     // 50 side by side take 20 ms; beyond that calls queue, and latency grows with their number.
     let mut rounds = Rounds::new(2000);
-    rounds.run(20, |_| (20, Load::Answered));
+    rounds.run(20, |_| (20, LoadSample::Answered));
     assert_eq!(rounds.limit.current(), 2000);
-    let settled = rounds.run(40, |in_flight| (20.max(u64::from(in_flight) * 20 / 50), Load::Answered));
+    let settled = rounds.run(40, |in_flight| (20.max(u64::from(in_flight) * 20 / 50), LoadSample::Answered));
     assert!((50..=300).contains(&settled), "{settled}");
 }
 
 #[test]
 fn a_service_that_became_slower_for_good_is_not_strangled() {
     let mut rounds = Rounds::new(64);
-    rounds.run(100, |_| (10, Load::Answered));
+    rounds.run(100, |_| (10, LoadSample::Answered));
     let mut lowest = u32::MAX;
     rounds.run(2000, |in_flight| {
         lowest = lowest.min(in_flight);
-        (100, Load::Answered)
+        (100, LoadSample::Answered)
     });
     assert_eq!(lowest, 8);
     assert_eq!(rounds.limit.current(), 64);
@@ -100,21 +100,21 @@ fn a_service_that_became_slower_for_good_is_not_strangled() {
 #[test]
 fn after_the_breaker_it_begins_small_and_returns_quickly_to_half() {
     let mut rounds = Rounds::new(256);
-    rounds.run(10, |_| (5, Load::Answered));
+    rounds.run(10, |_| (5, LoadSample::Answered));
     rounds.limit.restart(rounds.now);
     assert_eq!(rounds.limit.current(), 2);
-    assert_eq!(rounds.run(6, |_| (5, Load::Answered)), 128);
-    assert_eq!(rounds.run(10, |_| (5, Load::Answered)), 137);
+    assert_eq!(rounds.run(6, |_| (5, LoadSample::Answered)), 128);
+    assert_eq!(rounds.run(10, |_| (5, LoadSample::Answered)), 137);
 }
 
 #[test]
 fn a_new_maximum_holds_at_once() {
     let mut rounds = Rounds::new(256);
-    rounds.run(10, |_| (5, Load::Answered));
+    rounds.run(10, |_| (5, LoadSample::Answered));
     rounds.limit.set_max(10);
     assert_eq!(rounds.limit.current(), 10);
     rounds.limit.set_max(100);
-    assert_eq!(rounds.run(10, |_| (5, Load::Answered)), 100);
+    assert_eq!(rounds.run(10, |_| (5, LoadSample::Answered)), 100);
     rounds.limit.set_max(0);
     assert_eq!(rounds.limit.current(), 1);
 }

@@ -3,7 +3,7 @@
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use http::Method;
-use outbound::{Request, Url};
+use outbound::{OutboundRequest, Url};
 
 use super::client;
 
@@ -40,7 +40,7 @@ impl Azurite {
 
     async fn ask(&self, method: Method, path: &str) -> (u16, String) {
         let url = format!("{}{path}{}", self.account_url(), self.sas());
-        let mut request = Request::new(method, Url::parse(&url).expect("a URL"));
+        let mut request = OutboundRequest::new(method, Url::parse(&url).expect("a URL"));
         request.body = Some(bytes::Bytes::new());
         let answer = client().send(request).await.expect("azurite answers");
         (answer.status, String::from_utf8_lossy(&answer.body).into_owned())

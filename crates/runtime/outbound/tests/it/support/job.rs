@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex};
 use brokers::{Anywhere, Brokers};
 use engine::Stop;
 use outbound::{
-    Client, JobCall, JobCaller, JobSettings, Part, Place, Post, PostError, Posting, Sender, Settings,
-    StartError, StartRequest, Starter, Starting,
+    ActionPart, Client, JobCall, JobCaller, JobSettings, Post, PostError, PostTarget, Posting, Sender,
+    Settings, StartError, StartRequest, Starter, Starting,
 };
 use serde_json::Value;
 use tokio::io::AsyncWriteExt;
@@ -30,20 +30,20 @@ pub struct Jobs {
 
 /// Remembers what was posted; refuses the queue `unknown`, and has no room in `full`.
 #[derive(Default)]
-pub struct Posts(pub Mutex<Vec<(Place, Message)>>);
+pub struct Posts(pub Mutex<Vec<(PostTarget, Message)>>);
 
 impl Post for Posts {
-    fn post(&self, to: Place, message: Message) -> Posting<'_> {
+    fn post(&self, to: PostTarget, message: Message) -> Posting<'_> {
         Box::pin(async move {
             match &to {
-                Place::Queue(name) if name == "unknown" => {
+                PostTarget::Queue(name) if name == "unknown" => {
                     Err(PostError::Refused("no queue has this name".to_owned()))
                 }
-                Place::Queue(name) if name == "full" => {
+                PostTarget::Queue(name) if name == "full" => {
                     let retry_after = Some(Span::from_secs(7));
                     Err(PostError::Later { reason: "the queue is full".to_owned(), retry_after })
                 }
-                Place::Queue(_) | Place::Topic(_) => {
+                PostTarget::Queue(_) | PostTarget::Topic(_) => {
                     self.0.lock().unwrap().push((to, message));
                     Ok(())
                 }
@@ -87,10 +87,10 @@ impl Jobs {
 
     /// The outcome of a first attempt that nobody stops.
     pub async fn call(&self, action: &Value) -> Outcome {
-        self.attempt(action, Part::Main, 1).await.expect("nobody has stopped it")
+        self.attempt(action, ActionPart::Main, 1).await.expect("nobody has stopped it")
     }
 
-    pub async fn attempt(&self, action: &Value, part: Part, attempt: u32) -> Option<Outcome> {
+    pub async fn attempt(&self, action: &Value, part: ActionPart, attempt: u32) -> Option<Outcome> {
         let call = JobCall {
             action: &action.to_string(),
             part,
