@@ -6,7 +6,7 @@ use api_types::{HeaderView, HttpView, SentMessageView, SentView};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
-use engine::{CallContext, Subject};
+use engine::{CallContext, CallSubject};
 use outbound::{CallPreview, HttpPreview, MessagePreview, Performer};
 use serde_json::Value;
 use types::{Property, Work};
@@ -14,7 +14,7 @@ use workflow::SendTo;
 
 pub(crate) fn show(
     performer: &Performer,
-    subject: &Subject,
+    subject: &CallSubject,
     context: &CallContext,
     work: Work,
     attempt: u32,

@@ -9,7 +9,7 @@ use host::Clock;
 use ingest::Ingest;
 use outbound::{Client, JobCaller, JobOrders, Performer, Sender, sign_in};
 use prometheus_client::registry::Registry;
-use sources::Holders;
+use sources::PartitionOwners;
 use vault::Vault;
 
 use crate::config::{Config, ConfigError};
@@ -59,16 +59,16 @@ impl Outbound {
         ingest: &Arc<Ingest>,
         catalogs: &Catalogs,
         metrics: &mut Registry,
-    ) -> sources::Parts {
-        sources::Parts {
+    ) -> sources::SourceParts {
+        sources::SourceParts {
             engine: engine.clone(),
             ingest: ingest.clone(),
             catalogs: catalogs.clone(),
             partitions: config.partitions,
-            metrics: sources::Metrics::register(metrics),
+            metrics: sources::SourceMetrics::register(metrics),
             brokers: self.brokers.clone(),
             login: |service| sign_in::login_of(service, sign_in::PROCESS),
-            holders: self.others.clone().map(|others| Arc::new(others) as Arc<dyn Holders>),
+            holders: self.others.clone().map(|others| Arc::new(others) as Arc<dyn PartitionOwners>),
         }
     }
 }

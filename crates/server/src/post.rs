@@ -6,7 +6,7 @@ use engine::Engine;
 use engine::queues::{Kind, QueueCommand, QueueError, partition_of};
 use http::StatusCode;
 use kernel::queue::QueueRejection;
-use outbound::{PostTarget, Post, PostError, Posting};
+use outbound::{Post, PostError, PostTarget, Posting};
 use rest::PeerError;
 use types::{Message, QueueName};
 

@@ -13,7 +13,7 @@ pub fn metrics() -> String {
     text(|registry| {
         ingest::Metrics::register(registry);
         engine::Metrics::register(registry);
-        sources::Metrics::register(registry);
+        sources::SourceMetrics::register(registry);
         Gauges::register(registry);
     })
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use engine::Catalogs;
 use ingest::{Ingest, Offer, SubmitError, Target};
 use outbound::{StartError, StartRequest, Starter, Starting};
-use sources::{ForwardedRequest, Holders};
+use sources::{ForwardedRequest, PartitionOwners};
 use types::{RunId, Span, WorkflowName};
 
 use crate::others::Others;

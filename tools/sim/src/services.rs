@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use engine::{CallOrder, Effects, Subject};
+use engine::{CallOrder, CallSubject, Effects};
 use kernel::drill::Entry;
 use types::{Outcome, RunId, Span, StepIndex, Work};
 
@@ -117,7 +117,7 @@ impl Sim {
         let number = world.calls;
         world.see(Sighting::Ordered { run: run.clone(), work, attempt, key: key.clone() });
         match work {
-            Work::Alternative(_) if matches!(order.subject, Subject::Job(_)) => {
+            Work::Alternative(_) if matches!(order.subject, CallSubject::Job(_)) => {
                 world.coverage.note(Sometimes::JobAlternative);
             }
             Work::Alternative(_) => world.coverage.note(Sometimes::Alternative),

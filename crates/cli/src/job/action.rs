@@ -2,7 +2,7 @@
 
 use clap::Args;
 use hyper::Method;
-use schedule::Target;
+use schedule::ActionTarget;
 use schedule::spelling::RetryType;
 use serde_json::{Map, Value, json};
 use types::Span;
@@ -53,7 +53,7 @@ impl ActionArgs {
         let to_workflow = match (&self.workflow, &self.uri) {
             (Some(_), _) => true,
             (None, Some(_)) => false,
-            (None, None) => matches!(target, Some(Target::Workflow(_))),
+            (None, None) => matches!(target, Some(ActionTarget::Workflow(_))),
         };
         if to_workflow {
             self.write_workflow(properties)?;
@@ -86,8 +86,8 @@ impl ActionArgs {
         Ok(())
     }
 
-    fn write_request(&self, properties: &mut Value, target: Option<&Target>) -> Result<(), Failure> {
-        let was_request = matches!(target, Some(Target::Request(_)));
+    fn write_request(&self, properties: &mut Value, target: Option<&ActionTarget>) -> Result<(), Failure> {
+        let was_request = matches!(target, Some(ActionTarget::Request(_)));
         let mut request = Map::new();
         if let Some(uri) = &self.uri {
             properties["action"]["type"] = kind(uri).into();

@@ -2,7 +2,7 @@
 
 use schedule::action::{ActionCall, RetryPolicy};
 use schedule::spelling::RetryType;
-use schedule::{Authentication, Target};
+use schedule::{ActionTarget, Authentication};
 
 use super::recurrence::{self, plural};
 use super::view::{JobProperties, second};
@@ -65,7 +65,7 @@ fn sent(to: String, message: &str) -> Vec<Fact> {
 
 fn target(call: &ActionCall) -> Vec<Fact> {
     match &call.target {
-        Target::Request(request) => {
+        ActionTarget::Request(request) => {
             let mut facts = vec![("calls", format!("{} {}", request.method, request.uri))];
             let headers = request.headers.iter().map(|(name, value)| format!("{name}: {value}"));
             let headers = headers.collect::<Vec<_>>().join(", ");
@@ -74,33 +74,33 @@ fn target(call: &ActionCall) -> Vec<Fact> {
             facts.extend(request.authentication.as_ref().map(|how| ("signs in", signs_in(how))));
             facts
         }
-        Target::QueueMessage(queue) => {
+        ActionTarget::QueueMessage(queue) => {
             let to = format!("queue {} of storage account {}", queue.queue_name, queue.storage_account);
             vec![("sends to", to), ("message", queue.message.clone())]
         }
-        Target::ServiceBusQueueMessage(queue) => {
+        ActionTarget::ServiceBusQueueMessage(queue) => {
             let to = format!("queue {} of service bus {}", queue.queue_name, queue.message.namespace);
             vec![("sends to", to), ("message", queue.message.message.clone())]
         }
-        Target::ServiceBusTopicMessage(topic) => {
+        ActionTarget::ServiceBusTopicMessage(topic) => {
             let to = format!("topic {} of service bus {}", topic.topic_path, topic.message.namespace);
             vec![("sends to", to), ("message", topic.message.message.clone())]
         }
-        Target::Queue(queue) => sent(format!("queue {}", queue.name), &queue.content.message),
-        Target::Topic(topic) => sent(format!("topic {}", topic.name), &topic.content.message),
-        Target::Amqp(amqp) => sent(format!("{} at {}", amqp.address, amqp.url), &amqp.content.message),
-        Target::RabbitMq(rabbit) => {
+        ActionTarget::Queue(queue) => sent(format!("queue {}", queue.name), &queue.content.message),
+        ActionTarget::Topic(topic) => sent(format!("topic {}", topic.name), &topic.content.message),
+        ActionTarget::Amqp(amqp) => sent(format!("{} at {}", amqp.address, amqp.url), &amqp.content.message),
+        ActionTarget::RabbitMq(rabbit) => {
             let exchange = rabbit.exchange.as_deref().unwrap_or_default();
             let to = format!("routing key {} of exchange '{exchange}' at {}", rabbit.routing_key, rabbit.url);
             sent(to, &rabbit.content.message)
         }
-        Target::Nats(nats) => {
+        ActionTarget::Nats(nats) => {
             sent(format!("subject {} at {}", nats.subject, nats.url), &nats.content.message)
         }
-        Target::Kafka(kafka) => {
+        ActionTarget::Kafka(kafka) => {
             sent(format!("topic {} at {}", kafka.topic, kafka.servers), &kafka.content.message)
         }
-        Target::Workflow(start) => {
+        ActionTarget::Workflow(start) => {
             let mut facts = vec![("starts", format!("workflow {}", start.name))];
             facts.extend(start.id.clone().map(|id| ("run id", id)));
             facts.extend(start.body.as_ref().map(|body| ("request", one_line(&body.to_string()))));

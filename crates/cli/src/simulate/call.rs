@@ -4,10 +4,10 @@ use bytes::Bytes;
 use engine::CallContext;
 use kernel::Run;
 use outbound::outcome::{Judge, never_sent};
-use outbound::{ServiceResponse, Fault, limits, sort};
-use schedule::{JobDocument, ActionTarget};
+use outbound::{Fault, ServiceResponse, limits, sort};
+use schedule::{ActionTarget, JobDocument};
 use types::{Outcome, Span, Timestamp, Work};
-use workflow::{Definition, RenderedAction, SendTo, RenderedMessage};
+use workflow::{Definition, RenderedAction, RenderedMessage, SendTo};
 
 use super::script::ScriptReply;
 

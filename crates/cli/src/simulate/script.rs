@@ -4,7 +4,7 @@ mod read;
 
 use bytes::Bytes;
 use http::HeaderMap;
-use outbound::{ServiceResponse, Fault, Stage};
+use outbound::{Fault, ServiceResponse, Stage};
 use types::{Span, Timestamp};
 
 use super::call::SimulatedCall;
@@ -151,7 +151,8 @@ impl Rule {
 impl Reply {
     /// What a service that is well answers.
     fn well() -> Reply {
-        let answer = ServiceResponse { status: 200, headers: HeaderMap::new(), body: Bytes::from_static(b"{}") };
+        let answer =
+            ServiceResponse { status: 200, headers: HeaderMap::new(), body: Bytes::from_static(b"{}") };
         Reply { what: ScriptedResponse::Answer(answer), latency: LATENCY }
     }
 

@@ -33,7 +33,7 @@ pub struct Action {
 #[serde(rename_all = "camelCase")]
 pub struct ActionCall {
     #[serde(flatten)]
-    pub target: Target,
+    pub target: ActionTarget,
     #[serde(rename = "type")]
     pub kind: ActionType,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -43,7 +43,7 @@ pub struct ActionCall {
 /// Where a call goes and what it carries.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub enum Target {
+pub enum ActionTarget {
     Request(HttpRequest),
     QueueMessage(QueueMessage),
     ServiceBusQueueMessage(BusQueueMessage),
@@ -120,7 +120,7 @@ impl Action {
     /// Whether an http request of it signs in.
     pub fn authenticates(&self) -> bool {
         let signs_in = |call: &ActionCall| match &call.target {
-            Target::Request(request) => request.authentication.is_some(),
+            ActionTarget::Request(request) => request.authentication.is_some(),
             _ => false,
         };
         signs_in(&self.main) || self.error_action.as_ref().is_some_and(signs_in)
@@ -153,7 +153,7 @@ impl Action {
 impl ActionCall {
     fn authentication_mut(&mut self, path: &str) -> Option<(String, &mut Authentication)> {
         match &mut self.target {
-            Target::Request(request) => {
+            ActionTarget::Request(request) => {
                 Some((below(path, "request.authentication"), request.authentication.as_mut()?))
             }
             _ => None,
@@ -167,7 +167,7 @@ impl ActionCall {
     ) -> Result<(), E> {
         let mut show = |member: &str, secret: &mut Secret| visit(&below(path, member), secret);
         match &mut self.target {
-            Target::Request(request) => match &mut request.authentication {
+            ActionTarget::Request(request) => match &mut request.authentication {
                 Some(Authentication::Basic { password, .. }) => {
                     show("request.authentication.password", password)
                 }
@@ -180,24 +180,24 @@ impl ActionCall {
                 }
                 None => Ok(()),
             },
-            Target::QueueMessage(message) => show("queueMessage.sasToken", &mut message.sas_token),
-            Target::ServiceBusQueueMessage(queue) => match &mut queue.message.authentication {
+            ActionTarget::QueueMessage(message) => show("queueMessage.sasToken", &mut message.sas_token),
+            ActionTarget::ServiceBusQueueMessage(queue) => match &mut queue.message.authentication {
                 Some(authentication) => {
                     show("serviceBusQueueMessage.authentication.sasKey", &mut authentication.sas_key)
                 }
                 None => Ok(()),
             },
-            Target::ServiceBusTopicMessage(topic) => match &mut topic.message.authentication {
+            ActionTarget::ServiceBusTopicMessage(topic) => match &mut topic.message.authentication {
                 Some(authentication) => {
                     show("serviceBusTopicMessage.authentication.sasKey", &mut authentication.sas_key)
                 }
                 None => Ok(()),
             },
-            Target::Amqp(amqp) => show("amqp.password", &mut amqp.login.password),
-            Target::RabbitMq(rabbit) => show("rabbitMq.password", &mut rabbit.login.password),
-            Target::Nats(nats) => show("nats.password", &mut nats.login.password),
-            Target::Kafka(kafka) => show("kafka.password", &mut kafka.login.password),
-            Target::Workflow(_) | Target::Queue(_) | Target::Topic(_) => Ok(()),
+            ActionTarget::Amqp(amqp) => show("amqp.password", &mut amqp.login.password),
+            ActionTarget::RabbitMq(rabbit) => show("rabbitMq.password", &mut rabbit.login.password),
+            ActionTarget::Nats(nats) => show("nats.password", &mut nats.login.password),
+            ActionTarget::Kafka(kafka) => show("kafka.password", &mut kafka.login.password),
+            ActionTarget::Workflow(_) | ActionTarget::Queue(_) | ActionTarget::Topic(_) => Ok(()),
         }
     }
 }

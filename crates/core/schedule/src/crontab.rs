@@ -37,7 +37,7 @@ pub struct CrontabOptions<'a> {
 
 /// Reads a crontab. `CRON_TZ` and `TZ` set the zone of the lines that follow; other variables are passed over.
 pub fn read_crontab(text: &str, options: CrontabOptions) -> Result<Vec<CronLine>, Problems> {
-    let mut reader = Reader { options, report: Report::default(), zone: None, names: BTreeSet::new() };
+    let mut reader = CrontabReader { options, report: Report::default(), zone: None, names: BTreeSet::new() };
     let mut lines = Vec::new();
     for (n, line) in text.lines().enumerate() {
         if n == CRONTAB_LINES_MAX {
@@ -49,14 +49,14 @@ pub fn read_crontab(text: &str, options: CrontabOptions) -> Result<Vec<CronLine>
     reader.report.finish(lines)
 }
 
-struct Reader<'a> {
+struct CrontabReader<'a> {
     options: CrontabOptions<'a>,
     report: Report,
     zone: Option<String>,
     names: BTreeSet<String>,
 }
 
-impl Reader<'_> {
+impl CrontabReader<'_> {
     fn line(&mut self, number: usize, line: &str) -> Option<CronLine> {
         if line.is_empty() || line.starts_with('#') {
             return None;

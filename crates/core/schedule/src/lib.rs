@@ -25,7 +25,7 @@ pub mod timing;
 mod view;
 mod zone;
 
-pub use action::{Action, ActionCall, Target};
+pub use action::{Action, ActionCall, ActionTarget};
 pub use authentication::{Authentication, CertificateFacts, Secret};
 pub use collection::{
     CollectionDocument, CollectionPatch, CollectionProperties, FrontEnd, MaxRecurrence, Quota, Sku,
@@ -46,4 +46,4 @@ pub use resource::{
 };
 pub use saying::When;
 pub use spelling::{ActionName, ActionType, CollectionState, HistoryStatus, Plan, QuotaFrequency};
-pub use view::{Dialect, JobView, Status};
+pub use view::{Dialect, JobStatus, JobView};

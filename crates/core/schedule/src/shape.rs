@@ -13,12 +13,12 @@ use crate::{cron, zone};
 
 /// The members of an object.
 pub(crate) struct Shape {
-    pub(crate) members: &'static [Member],
+    pub(crate) members: &'static [ShapeMember],
     /// Names that clients are known to write here, and what to do instead.
     pub(crate) hints: &'static [(&'static str, &'static str)],
 }
 
-pub(crate) struct Member {
+pub(crate) struct ShapeMember {
     pub(crate) name: &'static str,
     pub(crate) kind: MemberKind,
     pub(crate) required: bool,
@@ -73,12 +73,12 @@ pub(crate) enum MemberKind {
     Status,
 }
 
-pub(crate) const fn optional(name: &'static str, kind: MemberKind) -> Member {
-    Member { name, kind, required: false }
+pub(crate) const fn optional(name: &'static str, kind: MemberKind) -> ShapeMember {
+    ShapeMember { name, kind, required: false }
 }
 
-pub(crate) const fn required(name: &'static str, kind: MemberKind) -> Member {
-    Member { name, kind, required: true }
+pub(crate) const fn required(name: &'static str, kind: MemberKind) -> ShapeMember {
+    ShapeMember { name, kind, required: true }
 }
 
 /// What a member of null means.
@@ -147,7 +147,7 @@ impl ShapeReader<'_> {
     }
 
     /// The canonical value, or nothing: because it is wrong, or because there is nothing to keep.
-    fn member(&mut self, member: &Member, value: &Value, path: &str) -> Option<Value> {
+    fn member(&mut self, member: &ShapeMember, value: &Value, path: &str) -> Option<Value> {
         match member.kind {
             MemberKind::ReadOnly => return None,
             MemberKind::Status => {

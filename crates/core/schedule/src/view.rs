@@ -24,7 +24,7 @@ pub struct Dialect {
 
 /// Where a job stands.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Status {
+pub struct JobStatus {
     pub state: JobState,
     pub last_execution: Option<Ticks>,
     pub next_execution: Option<Ticks>,
@@ -86,7 +86,7 @@ struct StatusMembers {
 
 impl JobDocument {
     /// What a client reads of this job.
-    pub fn render(&self, status: &Status, dialect: Dialect) -> JobView {
+    pub fn render(&self, status: &JobStatus, dialect: Dialect) -> JobView {
         let document = self.public();
         let members = JobMembers {
             start_time: document.start_time,
@@ -105,10 +105,10 @@ impl JobDocument {
     }
 }
 
-impl Status {
+impl JobStatus {
     /// A job that has not run yet.
-    pub fn new(state: JobState, next_execution: Option<Ticks>) -> Status {
-        Status {
+    pub fn new(state: JobState, next_execution: Option<Ticks>) -> JobStatus {
+        JobStatus {
             state,
             last_execution: None,
             next_execution,

@@ -5,7 +5,7 @@ use std::convert::Infallible;
 use proptest::prelude::{Just, Strategy, any, prop_oneof, proptest};
 use proptest::test_runner::Config;
 use schedule::{
-    Dialect, FrontEnd, JobDocument, Limits, Status, read_collection, read_collection_patch, read_job,
+    Dialect, FrontEnd, JobDocument, JobStatus, Limits, read_collection, read_collection_patch, read_job,
     read_job_patch, read_preview,
 };
 use serde_json::{Map, Value, json};
@@ -243,7 +243,8 @@ fn check(document: &JobDocument) {
         "and changes nothing"
     );
     for (sdk_spellings, native) in [(false, false), (true, true)] {
-        let view = document.render(&Status::new(JobState::Enabled, None), Dialect { sdk_spellings, native });
+        let view =
+            document.render(&JobStatus::new(JobState::Enabled, None), Dialect { sdk_spellings, native });
         let text = format!("{} {view:?} {document:?}", serde_json::to_string(&view).expect("JSON"));
         assert!(!text.contains(MARK), "{text}");
     }

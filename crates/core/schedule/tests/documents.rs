@@ -3,8 +3,8 @@
 use std::convert::Infallible;
 
 use schedule::{
-    CertificateFacts, CollectionDocument, CollectionState, Date, Dialect, FrontEnd, JobDocument, Limits,
-    Plan, Status, identity, read_collection, read_collection_patch, read_job, read_job_patch, read_preview,
+    CertificateFacts, CollectionDocument, CollectionState, Date, Dialect, FrontEnd, JobDocument, JobStatus,
+    Limits, Plan, identity, read_collection, read_collection_patch, read_job, read_job_patch, read_preview,
 };
 use serde_json::{Value, json};
 use types::{
@@ -35,7 +35,7 @@ fn change(document: &JobDocument, properties: Value) -> JobDocument {
 }
 
 fn shown(document: &JobDocument) -> Value {
-    let status = Status::new(JobState::Disabled, None);
+    let status = JobStatus::new(JobState::Disabled, None);
     serde_json::to_value(document.render(&status, Dialect::default())).expect("JSON")
 }
 
@@ -114,7 +114,7 @@ fn our_own_members_come_after_the_recurrence_and_have_one_place() {
         "overlap": "Queue",
         "jitter": "5m",
     }));
-    let status = Status::new(JobState::Disabled, None);
+    let status = JobStatus::new(JobState::Disabled, None);
     let text = serde_json::to_string(&document.render(&status, Dialect::default())).expect("JSON");
     assert_eq!(
         text,
@@ -525,7 +525,7 @@ fn the_spellings_of_the_sdks_are_added_when_asked_for() {
         "recurrence": {"frequency": "month", "schedule": {"monthlyOccurrences": [{"day": "monday", "occurrence": 1}]}},
     }));
     let Ok(()) = document.fill_certificates(|_, _, _| Ok::<_, Infallible>(facts("t")));
-    let status = Status::new(JobState::Enabled, None);
+    let status = JobStatus::new(JobState::Enabled, None);
     let dialect = Dialect { sdk_spellings: true, ..Dialect::default() };
     let view = serde_json::to_value(document.render(&status, dialect)).expect("JSON");
     assert_eq!(

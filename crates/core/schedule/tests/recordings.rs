@@ -5,7 +5,7 @@ use std::convert::Infallible;
 
 use schedule::{
     ActionName, CertificateFacts, CollectionDocument, CollectionState, Date, Dialect, FrontEnd,
-    HistoryRecord, HistoryStatus, JobDocument, Limits, Problems, Resource, ResourcePage, Scope, Status,
+    HistoryRecord, HistoryStatus, JobDocument, JobStatus, Limits, Problems, Resource, ResourcePage, Scope,
     history_id, parse_history_id, read_collection, read_job, read_job_patch,
 };
 use serde::{Deserialize, Serialize};
@@ -176,12 +176,12 @@ fn seal(_: &str, secret: &mut String) -> Result<(), Infallible> {
 }
 
 /// Times are the kernel's matter: they are taken from the recording.
-fn status(properties: &Value) -> Status {
+fn status(properties: &Value) -> JobStatus {
     let state = if properties["state"] == "enabled" { JobState::Enabled } else { JobState::Disabled };
     let next = properties["status"]["nextExecutionTime"]
         .as_str()
         .map(|date| date.parse::<Date>().expect("a date").0);
-    Status::new(state, next)
+    JobStatus::new(state, next)
 }
 
 fn text(value: &impl Serialize) -> String {
@@ -261,14 +261,14 @@ fn the_documented_status_after_failures_is_shown_in_order() {
     let body = serde_json::json!({"properties": {"action": {"type": "http", "request": {"uri": "http://a.test", "method": "GET"}}}});
     let document = read_job(&body, &Limits::default(), Timestamp(0)).expect("a job");
     let date = |text: &str| Some(text.parse::<Date>().expect("a date").0);
-    let status = Status {
+    let status = JobStatus {
         last_execution: date("2016-03-16T19:10:00.3762123Z"),
         next_execution: date("2016-03-16T19:11:00Z"),
         executions: 5,
         failures: 5,
         faults: 1,
         extra: [("missedCount".to_owned(), 3.into())].into(),
-        ..Status::new(JobState::Disabled, None)
+        ..JobStatus::new(JobState::Disabled, None)
     };
     let shown = text(&document.render(&status, Dialect::default()));
     let expected = r#""state":"disabled","status":{"lastExecutionTime":"2016-03-16T19:10:00.3762123Z","nextExecutionTime":"2016-03-16T19:11:00Z","executionCount":5,"failureCount":5,"faultedCount":1}}"#;

@@ -5,7 +5,7 @@ use crate::yaml;
 
 pub use crate::parse::fields::{Field, Fields};
 pub use crate::problem::{At, Report};
-pub use crate::yaml::{Kind, Node};
+pub use crate::yaml::{Node, YamlKind};
 
 /// The one document of `source`, or `None` with at least one problem reported.
 pub fn read(source: &str, report: &mut Report) -> Option<Node> {

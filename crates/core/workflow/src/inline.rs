@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use crate::limits::SOURCE_BYTES_MAX;
 use crate::problem::{Problems, Report};
-use crate::yaml::{self, Kind, Node};
+use crate::yaml::{self, Node, YamlKind};
 
 /// Why a definition's files cannot be put in.
 #[derive(Debug, thiserror::Error)]
@@ -24,7 +24,7 @@ pub enum InlineError {
 pub fn inline_files(source: &str, base_dir: &Path) -> Result<String, InlineError> {
     let root = read(source).map_err(InlineError::Definition)?;
     let schema = field(&root, "accept").and_then(|accept| field(accept, "schema"));
-    let Some(Node { at, bytes, kind: Kind::Text(file) }) = schema else { return Ok(source.to_owned()) };
+    let Some(Node { at, bytes, kind: YamlKind::Text(file) }) = schema else { return Ok(source.to_owned()) };
 
     let path = base_dir.join(file);
     let text = std::fs::read_to_string(&path);
@@ -53,7 +53,7 @@ fn read(source: &str) -> Result<Node, Problems> {
 
 fn field<'n>(node: &'n Node, name: &str) -> Option<&'n Node> {
     match &node.kind {
-        Kind::Map(entries) => entries.iter().find(|entry| entry.key == name).map(|entry| &entry.value),
+        YamlKind::Map(entries) => entries.iter().find(|entry| entry.key == name).map(|entry| &entry.value),
         _ => None,
     }
 }

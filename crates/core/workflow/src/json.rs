@@ -10,7 +10,7 @@ use std::fmt;
 use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
-pub(crate) use self::tree::{ArrayItems, Fields, FieldsIter, ItemsIter, Place, Shape, Tree};
+pub(crate) use self::tree::{ArrayItems, Fields, FieldsIter, ItemsIter, NodeRef, Shape, Tree};
 use crate::limits::JSON_DEPTH_MAX;
 
 /// Why bytes are not JSON that Sortie takes.

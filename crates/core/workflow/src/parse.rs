@@ -27,7 +27,7 @@ use crate::limits::SOURCE_BYTES_MAX;
 use crate::problem::{Problems, Report, quote};
 use crate::schema::Schema;
 use crate::template;
-use crate::yaml::{self, Kind, Node};
+use crate::yaml::{self, Node, YamlKind};
 
 /// The workflow that occurrences of jobs are runs of.
 const JOBS: &str = "job";
@@ -183,12 +183,12 @@ fn check_route(route: &str) -> Result<String, String> {
 
 fn read_schema(field: &Field<'_>, report: &mut Report) -> Option<Schema> {
     match &field.node.kind {
-        Kind::Text(file) => {
+        YamlKind::Text(file) => {
             let hint = "'sortie workflow apply' puts it in; here the schema itself must stand";
             field.wrong(format!("{} is the name of a file: {hint}", quote(file)), report);
             None
         }
-        Kind::Map(_) | Kind::Bool(_) => field.checked(Schema::new(&field.node.to_json()), report),
+        YamlKind::Map(_) | YamlKind::Bool(_) => field.checked(Schema::new(&field.node.to_json()), report),
         _ => {
             field.wrong_type("a JSON Schema", report);
             None

@@ -2,7 +2,7 @@
 
 use crate::expression::Expression;
 use crate::json;
-use crate::yaml::{Kind, Node, join};
+use crate::yaml::{Node, YamlKind, join};
 
 /// Text in which expressions stand.
 #[derive(Debug)]
@@ -118,7 +118,7 @@ impl Body {
     /// Reads a body that stands at `path`. `visit` is shown each expression where it stands, or why a text
     /// cannot be read.
     pub(crate) fn read(node: &Node, path: &str, visit: Visit<'_>) -> Body {
-        let Kind::Text(text) = &node.kind else {
+        let YamlKind::Text(text) = &node.kind else {
             let mut chunks = Vec::new();
             read_json(node, path, &mut chunks, visit);
             return Body::Json(chunks);
@@ -188,16 +188,16 @@ fn quoted(text: &str) -> Vec<u8> {
 
 fn read_json(node: &Node, path: &str, chunks: &mut Vec<Chunk>, visit: Visit<'_>) {
     match &node.kind {
-        Kind::Null => push(chunks, b"null"),
-        Kind::Bool(value) => push(chunks, value.to_string().as_bytes()),
-        Kind::Number(number) => push(chunks, number.to_string().as_bytes()),
-        Kind::Text(text) => match visited_text(text, node, path, visit) {
+        YamlKind::Null => push(chunks, b"null"),
+        YamlKind::Bool(value) => push(chunks, value.to_string().as_bytes()),
+        YamlKind::Number(number) => push(chunks, number.to_string().as_bytes()),
+        YamlKind::Text(text) => match visited_text(text, node, path, visit) {
             Some(Text::Literal(text)) => push(chunks, &quoted(&text)),
             Some(Text::Value(expression)) => chunks.push(Chunk::Value(expression)),
             Some(Text::Mixed(template)) => chunks.push(Chunk::Text(template)),
             None => {}
         },
-        Kind::List(items) => {
+        YamlKind::List(items) => {
             push(chunks, b"[");
             for (n, item) in items.iter().enumerate() {
                 if n > 0 {
@@ -207,7 +207,7 @@ fn read_json(node: &Node, path: &str, chunks: &mut Vec<Chunk>, visit: Visit<'_>)
             }
             push(chunks, b"]");
         }
-        Kind::Map(entries) => {
+        YamlKind::Map(entries) => {
             push(chunks, b"{");
             for (n, entry) in entries.iter().enumerate() {
                 if n > 0 {

@@ -15,11 +15,11 @@ pub struct Node {
     pub at: At,
     /// The bytes of a scalar in the source.
     pub bytes: Range<usize>,
-    pub kind: Kind,
+    pub kind: YamlKind,
 }
 
 #[derive(Debug)]
-pub enum Kind {
+pub enum YamlKind {
     Null,
     Bool(bool),
     Number(Number),
@@ -40,12 +40,12 @@ impl Node {
     /// What the value is, for messages.
     pub fn what(&self) -> &'static str {
         match self.kind {
-            Kind::Null => "nothing",
-            Kind::Bool(_) => "a boolean",
-            Kind::Number(_) => "a number",
-            Kind::Text(_) => "text",
-            Kind::List(_) => "a list",
-            Kind::Map(_) => "a map",
+            YamlKind::Null => "nothing",
+            YamlKind::Bool(_) => "a boolean",
+            YamlKind::Number(_) => "a number",
+            YamlKind::Text(_) => "text",
+            YamlKind::List(_) => "a list",
+            YamlKind::Map(_) => "a map",
         }
     }
 
@@ -53,12 +53,12 @@ impl Node {
     pub fn to_json(&self) -> serde_json::Value {
         use serde_json::Value;
         match &self.kind {
-            Kind::Null => Value::Null,
-            Kind::Bool(value) => Value::Bool(*value),
-            Kind::Number(number) => Value::Number(number.clone()),
-            Kind::Text(text) => Value::String(text.clone()),
-            Kind::List(items) => Value::Array(items.iter().map(Node::to_json).collect()),
-            Kind::Map(entries) => {
+            YamlKind::Null => Value::Null,
+            YamlKind::Bool(value) => Value::Bool(*value),
+            YamlKind::Number(number) => Value::Number(number.clone()),
+            YamlKind::Text(text) => Value::String(text.clone()),
+            YamlKind::List(items) => Value::Array(items.iter().map(Node::to_json).collect()),
+            YamlKind::Map(entries) => {
                 Value::Object(entries.iter().map(|e| (e.key.clone(), e.value.to_json())).collect())
             }
         }
@@ -133,7 +133,7 @@ impl Builder<'_> {
             Event::SequenceEnd | Event::MappingEnd => self.end(),
             Event::Alias(_) | Event::UnresolvedAlias(_) => {
                 self.report.add(here, "", "aliases (*name) are not supported; write the value out");
-                self.put(Node { at: here, bytes: 0..0, kind: Kind::Null });
+                self.put(Node { at: here, bytes: 0..0, kind: YamlKind::Null });
             }
             _ => {}
         }
@@ -148,10 +148,10 @@ impl Builder<'_> {
 
     fn end(&mut self) {
         let node = match self.open.pop() {
-            Some(Open::List { at, items }) => Node { at, bytes: 0..0, kind: Kind::List(items) },
+            Some(Open::List { at, items }) => Node { at, bytes: 0..0, kind: YamlKind::List(items) },
             Some(Open::Map { at, entries, .. }) => {
                 self.refuse_duplicates(&entries);
-                Node { at, bytes: 0..0, kind: Kind::Map(entries) }
+                Node { at, bytes: 0..0, kind: YamlKind::Map(entries) }
             }
             None => return,
         };
@@ -190,12 +190,12 @@ impl Builder<'_> {
         }
     }
 
-    fn scalar(&mut self, text: String, style: ScalarStyle, tag: Option<&Tag>, here: At) -> Kind {
+    fn scalar(&mut self, text: String, style: ScalarStyle, tag: Option<&Tag>, here: At) -> YamlKind {
         if tag.is_some_and(|tag| tag.is_yaml_core_schema_tag("str")) {
-            return Kind::Text(text);
+            return YamlKind::Text(text);
         }
         self.refuse_tag(tag, here);
-        if style == ScalarStyle::Plain { plain(text) } else { Kind::Text(text) }
+        if style == ScalarStyle::Plain { plain(text) } else { YamlKind::Text(text) }
     }
 
     fn refuse_tag(&mut self, tag: Option<&Tag>, here: At) {
@@ -224,11 +224,11 @@ fn at(line: usize, column: usize) -> At {
 
 fn key_of(node: &Node, report: &mut Report) -> String {
     match &node.kind {
-        Kind::Text(text) => text.clone(),
+        YamlKind::Text(text) => text.clone(),
         // `on: …` and `1: …` read as text: a field's name is never anything else.
-        Kind::Bool(value) => value.to_string(),
-        Kind::Number(number) => number.to_string(),
-        Kind::Null | Kind::List(_) | Kind::Map(_) => {
+        YamlKind::Bool(value) => value.to_string(),
+        YamlKind::Number(number) => number.to_string(),
+        YamlKind::Null | YamlKind::List(_) | YamlKind::Map(_) => {
             report.add(node.at, "", format!("the name of a field must be text, not {}", node.what()));
             String::new()
         }
@@ -236,12 +236,12 @@ fn key_of(node: &Node, report: &mut Report) -> String {
 }
 
 /// A plain scalar by YAML's core schema.
-fn plain(text: String) -> Kind {
+fn plain(text: String) -> YamlKind {
     match text.as_str() {
-        "" | "~" | "null" | "Null" | "NULL" => Kind::Null,
-        "true" | "True" | "TRUE" => Kind::Bool(true),
-        "false" | "False" | "FALSE" => Kind::Bool(false),
-        _ => number(&text).map_or(Kind::Text(text), Kind::Number),
+        "" | "~" | "null" | "Null" | "NULL" => YamlKind::Null,
+        "true" | "True" | "TRUE" => YamlKind::Bool(true),
+        "false" | "False" | "FALSE" => YamlKind::Bool(false),
+        _ => number(&text).map_or(YamlKind::Text(text), YamlKind::Number),
     }
 }
 

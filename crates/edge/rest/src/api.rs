@@ -7,7 +7,7 @@ use axum::body::Body;
 use cluster::{Directory, Roles};
 use engine::jobs::JobReader;
 use engine::{
-    Applied, ApplyError, CallContext, Catalog, CommandError, Control, Engine, Entry, Subject, archive,
+    Applied, ApplyError, CallContext, CallSubject, Catalog, CommandError, Control, Engine, Entry, archive,
 };
 use host::Clock;
 use ingest::Ingest;
@@ -67,7 +67,7 @@ pub struct Parts {
 }
 
 /// Renders what a work sends in an attempt, with secrets masked.
-pub type Calls = Box<dyn Fn(&Subject, &CallContext, Work, u32) -> SentView + Send + Sync>;
+pub type Calls = Box<dyn Fn(&CallSubject, &CallContext, Work, u32) -> SentView + Send + Sync>;
 
 /// Who an instance is in the eyes of another.
 const PEER_NAME: &str = "sortie";

@@ -263,10 +263,10 @@ pub(crate) fn stored(job: &Job) -> Result<schedule::JobDocument, JobsError> {
 }
 
 /// The status that the documents show.
-pub(crate) fn status(shown: &Shown) -> schedule::Status {
+pub(crate) fn status(shown: &Shown) -> schedule::JobStatus {
     let standing = &shown.job.standing;
     let extra = [("occurrences", standing.fired), ("skipped", standing.skipped), ("missed", standing.missed)];
-    schedule::Status {
+    schedule::JobStatus {
         state: standing.state,
         last_execution: shown.tally.last.map(Ticks::from),
         next_execution: standing.next,

@@ -23,12 +23,12 @@ pub(crate) use receive::{AmqpReceiver, AmqpTicket};
 
 use crate::address::{AMQP, Address};
 use crate::dial::{Dialer, WireGuard};
-use crate::pool::{Key, PooledConnection};
+use crate::pool::{ConnectionKey, PooledConnection};
 use crate::sender::{BrokerPools, before, unconfirmed};
 use crate::{Login, SendError, limits};
 
 /// A connection, with a link per address that carries many unconfirmed messages.
-pub(crate) struct Connection {
+pub(crate) struct AmqpConnection {
     links: Mutex<HashMap<String, Arc<Link>>>,
     connection: tokio::sync::Mutex<Open>,
 }
@@ -57,7 +57,7 @@ struct Attached {
     _session: SessionHandle<()>,
 }
 
-impl PooledConnection for Connection {
+impl PooledConnection for AmqpConnection {
     fn alive(&self) -> bool {
         // Whoever holds it makes use of it.
         self.connection.try_lock().map_or(true, |connection| !connection.handle.is_closed())
@@ -73,9 +73,9 @@ pub(crate) async fn send(
     deadline: Instant,
 ) -> Result<(), SendError> {
     let at = Address::parse(url, &AMQP).map_err(SendError::Refused)?;
-    let key: Key = (url.to_owned(), login.cloned());
+    let key: ConnectionKey = (url.to_owned(), login.cloned());
     let what = format!("connecting to {at} by AMQP 1.0");
-    let connect = inner.amqp.get(&key, async || Connection::open(&inner.dialer, &at, login).await);
+    let connect = inner.amqp.get(&key, async || AmqpConnection::open(&inner.dialer, &at, login).await);
     let connection = before(deadline, &what, connect).await?;
     let handing = connection.hand_over(address, message);
     let what = format!("handing the message to {at} by AMQP 1.0");
@@ -107,14 +107,14 @@ fn judge(outcome: Outcome) -> Result<(), SendError> {
     }
 }
 
-impl Connection {
+impl AmqpConnection {
     pub(crate) async fn open(
         dialer: &Dialer,
         address: &Address,
         login: Option<&Login>,
-    ) -> Result<Connection, SendError> {
+    ) -> Result<AmqpConnection, SendError> {
         let connection = connect(dialer, address, login).await?;
-        Ok(Connection { links: Mutex::default(), connection: tokio::sync::Mutex::new(connection) })
+        Ok(AmqpConnection { links: Mutex::default(), connection: tokio::sync::Mutex::new(connection) })
     }
 
     /// Hands the message to the session, and gives what its outcome will come by.

@@ -4,9 +4,9 @@
 mod client;
 
 #[cfg(feature = "kafka")]
-pub(crate) use client::{Connection, send};
+pub(crate) use client::{KafkaConnection, send};
 #[cfg(not(feature = "kafka"))]
-pub(crate) use left_out::{Connection, send};
+pub(crate) use left_out::{KafkaConnection, send};
 
 /// Where at the cluster a message goes.
 #[derive(Clone, Copy)]
@@ -27,9 +27,9 @@ mod left_out {
     use crate::{Login, SendError};
 
     /// There is none.
-    pub(crate) enum Connection {}
+    pub(crate) enum KafkaConnection {}
 
-    impl PooledConnection for Connection {
+    impl PooledConnection for KafkaConnection {
         fn alive(&self) -> bool {
             match *self {}
         }

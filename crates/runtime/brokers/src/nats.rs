@@ -18,12 +18,12 @@ use async_nats::{
 use tokio::time::{Instant, timeout_at};
 use types::Message;
 
-pub(crate) use receive::{NatsReceiver, NatsTicket, Wanted};
+pub(crate) use receive::{ConsumerSpec, NatsReceiver, NatsTicket};
 
 use self::violations::Violations;
 use crate::address::{Address, NATS};
 use crate::dial::Dialer;
-use crate::pool::{Key, PooledConnection};
+use crate::pool::{ConnectionKey, PooledConnection};
 use crate::sender::{BrokerPools, before, unconfirmed};
 use crate::{Login, SendError, limits};
 
@@ -34,13 +34,13 @@ pub(crate) struct NatsTarget<'a> {
     pub stream: bool,
 }
 
-pub(crate) struct Connection {
+pub(crate) struct NatsConnection {
     client: Client,
     streams: Context,
     violations: Arc<Violations>,
 }
 
-impl PooledConnection for Connection {
+impl PooledConnection for NatsConnection {
     fn alive(&self) -> bool {
         self.client.connection_state() == State::Connected
     }
@@ -60,8 +60,8 @@ pub(crate) async fn send(
     check_subject(place.subject)?;
     let servers = servers(url)?;
     let headers = convert::headers(message)?;
-    let key: Key = (url.to_owned(), login.cloned());
-    let connect = inner.nats.get(&key, async || Connection::open(&inner.dialer, &servers, login).await);
+    let key: ConnectionKey = (url.to_owned(), login.cloned());
+    let connect = inner.nats.get(&key, async || NatsConnection::open(&inner.dialer, &servers, login).await);
     let connection = before(deadline, "connecting to NATS", connect).await?;
     let sent = async {
         tokio::select! {
@@ -80,12 +80,12 @@ pub(crate) async fn send(
     }
 }
 
-impl Connection {
+impl NatsConnection {
     pub(crate) async fn open(
         dialer: &Dialer,
         servers: &[Address],
         login: Option<&Login>,
-    ) -> Result<Connection, SendError> {
+    ) -> Result<NatsConnection, SendError> {
         let (options, addresses, violations) = prepare(dialer, servers, login).await?;
         let connected = options.connect(addresses).await;
         let client = connected.map_err(|error| {
@@ -98,7 +98,7 @@ impl Connection {
             }
         })?;
         let streams = ContextBuilder::new().timeout(NEVER).ack_timeout(NEVER).build(client.clone());
-        Ok(Connection { client, streams, violations })
+        Ok(NatsConnection { client, streams, violations })
     }
 
     async fn send(

@@ -14,10 +14,10 @@ pub(crate) trait PooledConnection: Send + Sync + 'static {
 }
 
 /// What tells connections apart: where to, and as whom.
-pub(crate) type Key = (String, Option<Login>);
+pub(crate) type ConnectionKey = (String, Option<Login>);
 
 pub(crate) struct Pool<C> {
-    slots: Mutex<BTreeMap<Key, Arc<PoolSlot<C>>>>,
+    slots: Mutex<BTreeMap<ConnectionKey, Arc<PoolSlot<C>>>>,
 }
 
 struct PoolSlot<C> {
@@ -40,7 +40,7 @@ impl<C: PooledConnection> Pool<C> {
     /// The connection under this key, made by `connect` where there is none that lives.
     pub(crate) async fn get(
         &self,
-        key: &Key,
+        key: &ConnectionKey,
         connect: impl AsyncFnOnce() -> Result<C, SendError>,
     ) -> Result<Arc<C>, SendError> {
         let asked = Instant::now();
@@ -70,7 +70,7 @@ impl<C: PooledConnection> Pool<C> {
     }
 
     /// Nobody gets this connection any more; those who have it finish with it.
-    pub(crate) fn retire(&self, key: &Key, connection: &Arc<C>) {
+    pub(crate) fn retire(&self, key: &ConnectionKey, connection: &Arc<C>) {
         let slot = self.lock().get(key).cloned();
         let Some(slot) = slot else { return };
         // A held lock means that somebody has seen it dead and connects anew.
@@ -85,7 +85,7 @@ impl<C: PooledConnection> Pool<C> {
         self.lock().retain(|_, slot| !slot.idle_since(then));
     }
 
-    fn slot(&self, key: &Key, now: Instant) -> Result<Arc<PoolSlot<C>>, SendError> {
+    fn slot(&self, key: &ConnectionKey, now: Instant) -> Result<Arc<PoolSlot<C>>, SendError> {
         let mut slots = self.lock();
         if let Some(slot) = slots.get(key) {
             *slot.used.lock().unwrap_or_else(PoisonError::into_inner) = now;
@@ -109,7 +109,7 @@ impl<C: PooledConnection> Pool<C> {
     }
 
     // A lock of our own: the map is small, and it is never held across a wait.
-    fn lock(&self) -> MutexGuard<'_, BTreeMap<Key, Arc<PoolSlot<C>>>> {
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<ConnectionKey, Arc<PoolSlot<C>>>> {
         self.slots.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

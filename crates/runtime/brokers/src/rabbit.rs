@@ -19,7 +19,7 @@ pub(crate) use receive::{RabbitReceiver, RabbitTicket};
 
 use crate::address::{AMQP, Address};
 use crate::dial::Dialer;
-use crate::pool::{Key, PooledConnection};
+use crate::pool::{ConnectionKey, PooledConnection};
 use crate::sender::{BrokerPools, before, unconfirmed};
 use crate::{Login, SendError, limits};
 
@@ -33,7 +33,7 @@ pub(crate) struct RabbitTarget<'a> {
 /// A connection, and channels that each carry one unconfirmed message at a time. So a message that comes back is
 /// known to be the one that was sent: 0-9-1 does not say which one it was. And a channel that the broker closes
 /// because of one message takes no other with it.
-pub(crate) struct Connection {
+pub(crate) struct RabbitConnection {
     connection: lapin::Connection,
     free: Mutex<Vec<Channel>>,
     places: Semaphore,
@@ -45,7 +45,7 @@ struct LeasedChannel<'a> {
     _place: SemaphorePermit<'a>,
 }
 
-impl PooledConnection for Connection {
+impl PooledConnection for RabbitConnection {
     fn alive(&self) -> bool {
         self.connection.status().connected()
     }
@@ -63,9 +63,10 @@ pub(crate) async fn send(
     let properties = convert::properties(message)?;
     let exchange = convert::short("the name of the exchange", place.exchange)?;
     let routing_key = convert::short("the routing key", place.routing_key)?;
-    let key: Key = (url.to_owned(), login.cloned());
+    let key: ConnectionKey = (url.to_owned(), login.cloned());
     let what = format!("connecting to RabbitMQ at {address}");
-    let connect = inner.rabbit.get(&key, async || Connection::open(&inner.dialer, &address, login).await);
+    let connect =
+        inner.rabbit.get(&key, async || RabbitConnection::open(&inner.dialer, &address, login).await);
     let connection = before(deadline, &what, connect).await?;
     let lent = before(deadline, "opening a channel at RabbitMQ", connection.lend()).await?;
     if connection.connection.status().blocked() {
@@ -98,13 +99,13 @@ pub(crate) async fn send(
     }
 }
 
-impl Connection {
+impl RabbitConnection {
     pub(crate) async fn open(
         dialer: &Arc<Dialer>,
         address: &Address,
         login: Option<&Login>,
-    ) -> Result<Connection, SendError> {
-        Ok(Connection {
+    ) -> Result<RabbitConnection, SendError> {
+        Ok(RabbitConnection {
             connection: connect(dialer, address, login).await?,
             free: Mutex::default(),
             places: Semaphore::new(limits::CHANNELS_MAX),

@@ -6,7 +6,7 @@ use tokio::time::timeout;
 use types::Message;
 
 use crate::dial::Dialer;
-use crate::nats::Wanted;
+use crate::nats::ConsumerSpec;
 use crate::{Origin, SendError, amqp, limits, nats, rabbit};
 
 /// Takes messages from one place, over a connection of its own. Dropped, it gives back what is not settled.
@@ -36,7 +36,7 @@ enum Ticket {
 
 /// What becomes of a message that was received.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Verdict {
+pub(crate) enum Disposition {
     Accept,
     Release,
     Reject,
@@ -74,7 +74,7 @@ impl Receiver {
                     opened.map(|receiver| ReceiverKind::RabbitMq(Box::new(receiver)))
                 }
                 Origin::Nats { url, stream, subject, durable, login } => {
-                    let wanted = Wanted { stream, subject: subject.as_deref(), durable };
+                    let wanted = ConsumerSpec { stream, subject: subject.as_deref(), durable };
                     let opened = nats::NatsReceiver::open(&dialer, url, wanted, login.as_ref(), credit).await;
                     opened.map(|receiver| ReceiverKind::Nats(Box::new(receiver)))
                 }
@@ -111,20 +111,20 @@ impl Receiver {
 impl Delivery {
     /// It is done: the broker forgets it.
     pub async fn accept(self) -> Result<(), ReceiveError> {
-        self.settle(Verdict::Accept).await
+        self.settle(Disposition::Accept).await
     }
 
     /// The broker has it back, and delivers it again.
     pub async fn release(self) -> Result<(), ReceiveError> {
-        self.settle(Verdict::Release).await
+        self.settle(Disposition::Release).await
     }
 
     /// It is not delivered again; the broker puts it among its dead letters where it has such a place.
     pub async fn reject(self) -> Result<(), ReceiveError> {
-        self.settle(Verdict::Reject).await
+        self.settle(Disposition::Reject).await
     }
 
-    async fn settle(self, verdict: Verdict) -> Result<(), ReceiveError> {
+    async fn settle(self, verdict: Disposition) -> Result<(), ReceiveError> {
         let settling = async {
             match self.ticket {
                 Ticket::Amqp(ticket) => ticket.settle(verdict).await,

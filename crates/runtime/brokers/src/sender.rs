@@ -34,10 +34,10 @@ pub enum SendError {
 
 pub(crate) struct BrokerPools {
     pub dialer: Arc<Dialer>,
-    pub amqp: Pool<amqp::Connection>,
-    pub rabbit: Pool<rabbit::Connection>,
-    pub nats: Pool<nats::Connection>,
-    pub kafka: Pool<kafka::Connection>,
+    pub amqp: Pool<amqp::AmqpConnection>,
+    pub rabbit: Pool<rabbit::RabbitConnection>,
+    pub nats: Pool<nats::NatsConnection>,
+    pub kafka: Pool<kafka::KafkaConnection>,
     sweeper: Mutex<Option<JoinHandle<()>>>,
 }
 

@@ -21,5 +21,5 @@ pub use control::{
 };
 pub use engine::{CommandError, Engine, PartitionInfo, Settings};
 pub use metrics::{Metrics, Reading};
-pub use order::{CallContext, CallOrder, Effects, Reply, Stop, Subject, idempotency_key};
+pub use order::{CallContext, CallOrder, CallSubject, Effects, Reply, Stop, idempotency_key};
 pub use recovery::{Kept, RecoveryError};

@@ -24,7 +24,7 @@ pub trait Effects: Send + Sync + 'static {
 pub struct CallOrder {
     pub work: Work,
     pub attempt: u32,
-    pub subject: Subject,
+    pub subject: CallSubject,
     pub context: CallContext,
     /// Raised when the run turned back or the process stops: an attempt that has not left yet need not leave.
     pub stop: Stop,
@@ -32,7 +32,7 @@ pub struct CallOrder {
 }
 
 /// What the order belongs to, with the text of its calls.
-pub enum Subject {
+pub enum CallSubject {
     Workflow {
         definition: Arc<Definition>,
         version: u32,
@@ -115,11 +115,13 @@ impl CallOrder {
 }
 
 /// The key of a work of a run, before there is an order for it and after.
-pub fn idempotency_key(subject: &Subject, context: &CallContext, work: Work) -> String {
+pub fn idempotency_key(subject: &CallSubject, context: &CallContext, work: Work) -> String {
     let run = &context.run_id;
     let name = |step: types::StepIndex| match subject {
-        Subject::Workflow { definition, .. } => definition.plan().steps[usize::from(step.0)].name.as_str(),
-        Subject::Job(_) => STEP,
+        CallSubject::Workflow { definition, .. } => {
+            definition.plan().steps[usize::from(step.0)].name.as_str()
+        }
+        CallSubject::Job(_) => STEP,
     };
     match work {
         Work::Do(step) | Work::Alternative(step) | Work::Undo(step) => {

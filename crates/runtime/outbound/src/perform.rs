@@ -9,7 +9,7 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
 
-use engine::{CallOrder, Effects, Subject};
+use engine::{CallOrder, CallSubject, Effects};
 use host::Clock;
 use http::HeaderMap;
 use types::{Outcome, Work, WorkflowName};
@@ -27,9 +27,9 @@ use crate::url::Url;
 
 /// Makes the calls that runs owe. Cheap to clone.
 #[derive(Clone)]
-pub struct Performer(Arc<Inner>);
+pub struct Performer(Arc<PerformerInner>);
 
-struct Inner {
+struct PerformerInner {
     client: Client,
     sender: Sender,
     services: ServicePool,
@@ -49,7 +49,16 @@ impl Performer {
         let services = ServicePool::new(ServiceSettings::default());
         let environment = sign_in::PROCESS;
         let (configured, halves) = (Mutex::default(), Mutex::default());
-        Performer(Arc::new(Inner { client, sender, services, jobs, clock, environment, configured, halves }))
+        Performer(Arc::new(PerformerInner {
+            client,
+            sender,
+            services,
+            jobs,
+            clock,
+            environment,
+            configured,
+            halves,
+        }))
     }
 
     /// The services that were called, and how they are doing.
@@ -63,8 +72,8 @@ impl Effects for Performer {
         let inner = self.0.clone();
         // Each kind has a task of its own size: the larger one would be paid for by every call.
         match &order.subject {
-            Subject::Job(_) => host::spawn("job call", async move { inner.jobs.perform(order).await }),
-            Subject::Workflow { definition, version } => {
+            CallSubject::Job(_) => host::spawn("job call", async move { inner.jobs.perform(order).await }),
+            CallSubject::Workflow { definition, version } => {
                 let (definition, version) = (definition.clone(), *version);
                 inner.configure(&definition, version);
                 host::spawn("call", Box::pin(inner.call(order, definition, version)))
@@ -98,11 +107,11 @@ enum NotSent {
     /// It would be the same each time.
     Permanent(String),
     /// Somebody may mend it.
-    Now(String),
+    Retryable(String),
 }
 
-impl Inner {
-    async fn call(self: Arc<Inner>, order: CallOrder, definition: Arc<Definition>, version: u32) {
+impl PerformerInner {
+    async fn call(self: Arc<PerformerInner>, order: CallOrder, definition: Arc<Definition>, version: u32) {
         let errand = CallAttempt {
             work: order.work,
             attempt: order.attempt,
@@ -138,7 +147,7 @@ impl Inner {
             Err(NotSent::Permanent(reason)) => {
                 return Some(outcome::never_sent(&reason));
             }
-            Err(NotSent::Now(reason)) => {
+            Err(NotSent::Retryable(reason)) => {
                 let reason = format!("not sent: {reason}");
                 return Some(Outcome::Transient { status: None, reason, retry_after: None });
             }

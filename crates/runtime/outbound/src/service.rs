@@ -25,18 +25,18 @@ use crate::service::flow::{CallSlot, Flow, QueueTicket};
 pub struct ServicePool {
     defaults: ServiceSettings,
     runtime: Handle,
-    services: Arc<RwLock<BTreeMap<String, Arc<Service>>>>,
+    services: Arc<RwLock<BTreeMap<String, Arc<ServiceEntry>>>>,
 }
 
 /// The right of one call to be in flight. Dropping it without a verdict says that the call was given up.
 #[must_use = "dropping a permit gives up the call"]
 pub struct Permit {
-    service: Arc<Service>,
+    service: Arc<ServiceEntry>,
     slot: Option<CallSlot>,
 }
 
 /// One service. A lock, not messages: each step is short, and a message would cost a wake-up per call.
-struct Service {
+struct ServiceEntry {
     runtime: Handle,
     state: Mutex<State>,
 }
@@ -49,7 +49,7 @@ struct State {
 
 /// A call in the queue. Dropping it leaves the queue, or gives back the slot that was just granted.
 struct WaitingCalls {
-    service: Arc<Service>,
+    service: Arc<ServiceEntry>,
     ticket: Option<QueueTicket>,
     granted: oneshot::Receiver<CallSlot>,
 }
@@ -104,14 +104,14 @@ impl ServicePool {
         services.get(service).map(|service| service.snapshot())
     }
 
-    fn service(&self, name: &str) -> Arc<Service> {
+    fn service(&self, name: &str) -> Arc<ServiceEntry> {
         if let Some(service) = self.services.read().unwrap_or_else(PoisonError::into_inner).get(name) {
             return service.clone();
         }
         let mut services = self.services.write().unwrap_or_else(PoisonError::into_inner);
         let new = || {
             let state = State { flow: Flow::new(now(), self.defaults), timer_at: None };
-            Arc::new(Service { runtime: self.runtime.clone(), state: Mutex::new(state) })
+            Arc::new(ServiceEntry { runtime: self.runtime.clone(), state: Mutex::new(state) })
         };
         services.entry(name.to_owned()).or_insert_with(new).clone()
     }
@@ -152,8 +152,8 @@ enum Entered {
     Waiting(QueueTicket, oneshot::Receiver<CallSlot>),
 }
 
-impl Service {
-    fn enter(self: &Arc<Service>, attempt: AttemptKind) -> Entered {
+impl ServiceEntry {
+    fn enter(self: &Arc<ServiceEntry>, attempt: AttemptKind) -> Entered {
         let now = now();
         let mut state = self.lock();
         if let Some(slot) = state.flow.enter_at_once(now, attempt) {
@@ -165,7 +165,7 @@ impl Service {
         Entered::Waiting(ticket, rx)
     }
 
-    fn change(self: &Arc<Service>, change: impl FnOnce(&mut Flow<oneshot::Sender<CallSlot>>, Instant)) {
+    fn change(self: &Arc<ServiceEntry>, change: impl FnOnce(&mut Flow<oneshot::Sender<CallSlot>>, Instant)) {
         let now = now();
         let mut state = self.lock();
         change(&mut state.flow, now);
@@ -174,7 +174,7 @@ impl Service {
 
     /// Lets go whoever may go, and sets the timer for the next one. Slots are sent while the lock is held, so that a
     /// call that leaves finds itself either in the queue or with its slot in hand.
-    fn pump(self: &Arc<Service>, state: &mut State, now: Instant) {
+    fn pump(self: &Arc<ServiceEntry>, state: &mut State, now: Instant) {
         while let Some((tx, slot)) = state.flow.grant(now) {
             if let Err(slot) = tx.send(slot) {
                 state.flow.abandon(slot);
@@ -197,7 +197,7 @@ impl Service {
     }
 }
 
-async fn pump_at(at: Instant, service: Weak<Service>) {
+async fn pump_at(at: Instant, service: Weak<ServiceEntry>) {
     tokio::time::sleep_until(at.into()).await;
     let Some(service) = service.upgrade() else { return };
     let mut state = service.lock();

@@ -7,7 +7,7 @@ use bytes::Bytes;
 use types::{Message, PartitionId, QueueName, RunId, WorkflowName};
 
 /// The way to whoever holds a partition or a queue: other instances in the product, a list in tests.
-pub trait Holders: Send + Sync {
+pub trait PartitionOwners: Send + Sync {
     /// Hands a request to the holder of its partition, which alone can say whether its id is taken. Answers with the id
     /// of the run when it is durable.
     fn hand_in(&self, partition: PartitionId, request: ForwardedRequest) -> Forwarding<'_, String>;

@@ -25,7 +25,12 @@ pub(crate) enum IntakeResult {
 }
 
 /// Hands a message in as a request of a workflow. `id` is that of its run, unless its body names one.
-pub(crate) async fn take(parts: &SourceParts, entry: &Entry, id: Option<RunId>, message: &Message) -> IntakeResult {
+pub(crate) async fn take(
+    parts: &SourceParts,
+    entry: &Entry,
+    id: Option<RunId>,
+    message: &Message,
+) -> IntakeResult {
     let body = message.body.clone();
     // Appended from here when nobody else can have its id: one that the body names is the holder's to judge.
     let offer = Offer { body, header_id: id.clone(), elsewhere: Elsewhere::Append, ..Offer::default() };

@@ -74,7 +74,12 @@ async fn receive(parts: &SourceParts, at: &QueueRef, concurrency: u32) -> Result
 }
 
 /// Starts a run with each message and settles it; the longest pause that any of them asked for.
-async fn settle_all(parts: &SourceParts, entry: &Entry, at: &QueueRef, received: &[Received]) -> Option<Duration> {
+async fn settle_all(
+    parts: &SourceParts,
+    entry: &Entry,
+    at: &QueueRef,
+    received: &[Received],
+) -> Option<Duration> {
     let from = at.to_string();
     let each = received.iter().map(|one| async {
         let id = intake::run_id(entry, &from, &one.message, &mark(&one.taken));

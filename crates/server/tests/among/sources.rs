@@ -3,7 +3,7 @@
 use engine::queues::{QueueAnswer, QueueCommand, partition_of};
 use kernel::queue::{MessageNo, QueueRef, Shelf};
 use serde_json::json;
-use sources::Holders;
+use sources::PartitionOwners;
 use types::{Message, QueueName};
 
 use crate::world::{PARTITIONS, World, an_id_of_each};

@@ -10,7 +10,7 @@ use brokers::{Anywhere, Brokers};
 use bytes::Bytes;
 use cluster::{ClusterView, Directory, InstanceId, Member, Ownership, Roles};
 use engine::jobs::JobReader;
-use engine::{CallOrder, Control, Effects, Engine, Subject};
+use engine::{CallOrder, CallSubject, Control, Effects, Engine};
 use host::Clock;
 use http::Method;
 use ingest::{Admission, Ingest};
@@ -72,7 +72,7 @@ struct Script {
 
 impl Script {
     fn refuses(&self, order: &CallOrder) -> bool {
-        let Subject::Workflow { definition, .. } = &order.subject else { return false };
+        let CallSubject::Workflow { definition, .. } = &order.subject else { return false };
         definition.name().as_str() == "stubborn"
             && match order.work {
                 Work::Do(step) => step == StepIndex(1),
@@ -308,7 +308,7 @@ impl Instance {
             ingest: self.ingest.clone(),
             catalogs: self.control.catalogs().clone(),
             partitions: PARTITIONS,
-            metrics: sources::Metrics::register(&mut Registry::default()),
+            metrics: sources::SourceMetrics::register(&mut Registry::default()),
             brokers: Brokers::new(Arc::new(Anywhere)),
             login: |_| Ok(None),
             holders: Some(Arc::new(self.others.clone())),

@@ -2,7 +2,7 @@
 
 use kernel::recurrence::preview;
 use schedule::{
-    Action, Dialect, JobDocument, Limits, Problems, Status, read_job, read_job_patch, read_preview,
+    Action, Dialect, JobDocument, JobStatus, Limits, Problems, read_job, read_job_patch, read_preview,
 };
 use serde_json::{Value, json};
 use types::{JobState, Ticks, Timestamp};
@@ -129,7 +129,7 @@ fn check_job(job: &JobDocument) {
         Dialect { sdk_spellings: true, native: false },
         Dialect { sdk_spellings: false, native: true },
     ] {
-        let shown = serde_json::to_value(job.render(&Status::new(JobState::Enabled, None), dialect));
+        let shown = serde_json::to_value(job.render(&JobStatus::new(JobState::Enabled, None), dialect));
         let mut shown = shown.expect("a job can be shown");
         // What a client reads and writes back is the same job, but for the secrets, which it never reads.
         if !spec.authenticates && !job.stored().contains("sasToken") && !job.stored().contains("sasKey") {

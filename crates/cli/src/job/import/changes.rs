@@ -1,6 +1,6 @@
 //! What an import changes, as people read it.
 
-use schedule::{Dialect, Limits, Status, read_job};
+use schedule::{Dialect, JobStatus, Limits, read_job};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -107,7 +107,7 @@ fn find<'a>(document: &'a Value, name: &str) -> Option<&'a Value> {
 fn canonical(job: &Value) -> Option<JobProperties> {
     let document = read_job(job, &Limits::default(), when::now()).ok()?;
     let state = if document.spec().enabled { types::JobState::Enabled } else { types::JobState::Disabled };
-    let shown = document.render(&Status::new(state, None), Dialect::default());
+    let shown = document.render(&JobStatus::new(state, None), Dialect::default());
     serde_json::from_value(serde_json::to_value(shown).ok()?).ok()
 }
 

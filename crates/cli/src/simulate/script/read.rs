@@ -5,7 +5,7 @@ use http::{HeaderMap, HeaderName, HeaderValue};
 use jiff::tz::TimeZone;
 use outbound::ServiceResponse;
 use types::{Timestamp, WorkKind};
-use workflow::document::{Field, Fields, YamlKind, Report, root};
+use workflow::document::{Field, Fields, Report, YamlKind, root};
 use workflow::{Problems, did_you_mean, document};
 
 use super::{FAULTS, Glob, LATENCY, Pattern, Reply, Rounds, Rule, Script, ScriptedResponse, TimeWindow};

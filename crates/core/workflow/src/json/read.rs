@@ -13,14 +13,14 @@ pub(super) fn read(bytes: &[u8]) -> Option<Tree<'_>> {
     u32::try_from(text.len()).ok()?;
     // A member is seldom shorter than 16 bytes and makes two nodes; the largest bodies are mostly text.
     let nodes = Vec::with_capacity((text.len() / 8 + 2).min(64));
-    let mut reader = Reader { text, at: 0, depth: 0, tree: Tree { nodes, ..Tree::default() } };
+    let mut reader = JsonReader { text, at: 0, depth: 0, tree: Tree { nodes, ..Tree::default() } };
     reader.skip_space();
     reader.value()?;
     reader.skip_space();
     (reader.at == text.len()).then_some(reader.tree)
 }
 
-struct Reader<'a> {
+struct JsonReader<'a> {
     text: &'a str,
     at: usize,
     depth: usize,
@@ -33,7 +33,7 @@ struct Literal<'a> {
     decoded: Option<u32>,
 }
 
-impl<'a> Reader<'a> {
+impl<'a> JsonReader<'a> {
     fn value(&mut self) -> Option<()> {
         match self.peek()? {
             b'"' => {

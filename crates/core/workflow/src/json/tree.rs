@@ -74,8 +74,8 @@ impl<'a> Tree<'a> {
         if self.has_number_out_of_range { Err(explain_range(bytes)) } else { Ok(()) }
     }
 
-    pub(crate) fn root(&self) -> Place<'_> {
-        Place { tree: self, index: 0 }
+    pub(crate) fn root(&self) -> NodeRef<'_> {
+        NodeRef { tree: self, index: 0 }
     }
 
     /// The text at `path`, `null` where nothing is; an error where a scalar is looked into.
@@ -136,12 +136,12 @@ fn explain_range(bytes: &[u8]) -> InvalidJson {
 
 /// One value of a tree.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Place<'t> {
+pub(crate) struct NodeRef<'t> {
     tree: &'t Tree<'t>,
     index: u32,
 }
 
-impl<'t> Place<'t> {
+impl<'t> NodeRef<'t> {
     /// The value as it was sent; nothing where [`Tree::set_text`] put it.
     pub(crate) fn json(self) -> &'t str {
         self.tree.node(self.index).text
@@ -219,7 +219,7 @@ pub(crate) enum Shape<'t> {
 
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ArrayItems<'t> {
-    array: Place<'t>,
+    array: NodeRef<'t>,
     count: u32,
 }
 
@@ -240,11 +240,11 @@ pub(crate) struct ItemsIter<'t> {
 }
 
 impl<'t> Iterator for ItemsIter<'t> {
-    type Item = Place<'t>;
+    type Item = NodeRef<'t>;
 
-    fn next(&mut self) -> Option<Place<'t>> {
+    fn next(&mut self) -> Option<NodeRef<'t>> {
         self.left = self.left.checked_sub(1)?;
-        let item = Place { tree: self.tree, index: self.at };
+        let item = NodeRef { tree: self.tree, index: self.at };
         self.at = self.tree.behind(self.at);
         Some(item)
     }
@@ -252,7 +252,7 @@ impl<'t> Iterator for ItemsIter<'t> {
 
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Fields<'t> {
-    object: Place<'t>,
+    object: NodeRef<'t>,
     count: u32,
     ordered: u32,
 }
@@ -262,14 +262,14 @@ impl<'t> Fields<'t> {
         self.count as usize
     }
 
-    pub(crate) fn get(self, name: &str) -> Option<Place<'t>> {
+    pub(crate) fn get(self, name: &str) -> Option<NodeRef<'t>> {
         if self.count <= FIELDS_SCANNED_MAX {
             return self.iter().find(|(field, _)| *field == name).map(|(_, value)| value);
         }
         let tree = self.object.tree;
         let names = &tree.ordered[self.ordered as usize..][..self.len()];
         let found = names.binary_search_by(|place| tree.name(*place).cmp(name)).ok()?;
-        Some(Place { tree, index: names[found] + 1 })
+        Some(NodeRef { tree, index: names[found] + 1 })
     }
 
     /// The names and values in the order of the text.
@@ -285,16 +285,16 @@ pub(crate) struct FieldsIter<'t> {
 }
 
 impl<'t> Iterator for FieldsIter<'t> {
-    type Item = (&'t str, Place<'t>);
+    type Item = (&'t str, NodeRef<'t>);
 
     #[inline]
-    fn next(&mut self) -> Option<(&'t str, Place<'t>)> {
+    fn next(&mut self) -> Option<(&'t str, NodeRef<'t>)> {
         self.left = self.left.checked_sub(1)?;
         loop {
             let name = self.at;
             self.at = self.tree.behind(name + 1);
             if self.tree.node(name).kind != NodeKind::Shadowed {
-                return Some((self.tree.name(name), Place { tree: self.tree, index: name + 1 }));
+                return Some((self.tree.name(name), NodeRef { tree: self.tree, index: name + 1 }));
             }
         }
     }

@@ -3,7 +3,7 @@
 use types::Span;
 
 use crate::problem::{At, Report, did_you_mean, quote};
-use crate::yaml::{Kind, Node, YamlEntry, join};
+use crate::yaml::{Node, YamlEntry, YamlKind, join};
 
 /// The fields of one map, all of them known.
 pub struct Fields<'n> {
@@ -37,7 +37,7 @@ impl<'n> Fields<'n> {
     /// The fields of a map whose names are the writer's own.
     pub fn read_any(field: &Field<'n>, report: &mut Report) -> Option<Fields<'n>> {
         match &field.node.kind {
-            Kind::Map(entries) => Some(Fields { path: field.path.clone(), at: field.node.at, entries }),
+            YamlKind::Map(entries) => Some(Fields { path: field.path.clone(), at: field.node.at, entries }),
             _ => {
                 field.wrong_type("a map", report);
                 None
@@ -55,7 +55,7 @@ impl<'n> Fields<'n> {
     /// A field's value; a field without one (`retry:`) counts as left out.
     pub fn get(&self, name: &str) -> Option<Field<'n>> {
         let entry = self.entries.iter().find(|entry| entry.key == name)?;
-        let present = !matches!(entry.value.kind, Kind::Null);
+        let present = !matches!(entry.value.kind, YamlKind::Null);
         present.then(|| Field { path: join(&self.path, name), node: &entry.value })
     }
 
@@ -78,7 +78,7 @@ impl<'n> Fields<'n> {
     pub fn flag(&self, name: &str, report: &mut Report) -> bool {
         let Some(field) = self.get(name) else { return false };
         match field.node.kind {
-            Kind::Bool(value) => value,
+            YamlKind::Bool(value) => value,
             _ => {
                 field.wrong_type("true or false", report);
                 false
@@ -90,7 +90,7 @@ impl<'n> Fields<'n> {
     pub fn count(&self, name: &str, max: u32, report: &mut Report) -> Option<u32> {
         let field = self.get(name)?;
         let whole = match &field.node.kind {
-            Kind::Number(number) => number.as_u64(),
+            YamlKind::Number(number) => number.as_u64(),
             _ => None,
         };
         let count = whole.and_then(|n| u32::try_from(n).ok()).filter(|n| (1..=max).contains(n));
@@ -112,7 +112,7 @@ impl<'n> Field<'n> {
 
     pub fn text(&self, report: &mut Report) -> Option<&'n str> {
         match &self.node.kind {
-            Kind::Text(text) => Some(text),
+            YamlKind::Text(text) => Some(text),
             _ => {
                 self.wrong_type("text", report);
                 None
@@ -123,9 +123,9 @@ impl<'n> Field<'n> {
     /// Text, or a number or boolean as it would be written.
     pub fn scalar(&self, report: &mut Report) -> Option<String> {
         match &self.node.kind {
-            Kind::Text(text) => Some(text.clone()),
-            Kind::Number(number) => Some(number.to_string()),
-            Kind::Bool(value) => Some(value.to_string()),
+            YamlKind::Text(text) => Some(text.clone()),
+            YamlKind::Number(number) => Some(number.to_string()),
+            YamlKind::Bool(value) => Some(value.to_string()),
             _ => {
                 self.wrong_type("text", report);
                 None
@@ -135,8 +135,8 @@ impl<'n> Field<'n> {
 
     pub fn span(&self, report: &mut Report) -> Option<Span> {
         let text = match &self.node.kind {
-            Kind::Text(text) => text.clone(),
-            Kind::Number(number) => number.to_string(),
+            YamlKind::Text(text) => text.clone(),
+            YamlKind::Number(number) => number.to_string(),
             _ => {
                 self.wrong_type("a span of time like 30s", report);
                 return None;
@@ -157,7 +157,7 @@ impl<'n> Field<'n> {
 
     pub fn list(&self, report: &mut Report) -> Vec<Field<'n>> {
         match &self.node.kind {
-            Kind::List(items) => {
+            YamlKind::List(items) => {
                 let field = |(n, node)| Field { path: format!("{}[{n}]", self.path), node };
                 items.iter().enumerate().map(field).collect()
             }

@@ -9,7 +9,7 @@ use crate::action::{Action, Service};
 use crate::message::{self, MessageAction, MessageFields, PropertyTemplate, To, Transport};
 use crate::problem::Report;
 use crate::template::Template;
-use crate::yaml::Kind as Yaml;
+use crate::yaml::YamlKind as Yaml;
 
 /// What an action can be; `http` is not a message.
 pub(super) const TYPES: [&str; 9] =

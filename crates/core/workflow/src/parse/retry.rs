@@ -4,7 +4,7 @@ use types::{Retry, Span};
 
 use super::fields::{Field, Fields};
 use crate::problem::Report;
-use crate::yaml::Kind;
+use crate::yaml::YamlKind;
 
 /// Whose policy it is: only undos wait by patience.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -69,7 +69,7 @@ fn exponential(fields: &Fields<'_>, of: Of, report: &mut Report) -> Retry {
 fn factor(fields: &Fields<'_>, report: &mut Report) -> u32 {
     let Some(field) = fields.get("factor") else { return 200 };
     let factor = match &field.node.kind {
-        Kind::Number(number) => number.as_f64(),
+        YamlKind::Number(number) => number.as_f64(),
         _ => None,
     };
     match factor.filter(|factor| (1.0..=100.0).contains(factor)) {

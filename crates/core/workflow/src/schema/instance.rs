@@ -6,13 +6,13 @@ use jsonschema::JsonType;
 use jsonschema_value::{Array, Json, LazyInstance, Node, NodeIdentity, Object, cmp};
 use serde_json::{Number, Value};
 
-use crate::json::{ArrayItems, Fields, FieldsIter, ItemsIter, Place, Shape, Tree};
+use crate::json::{ArrayItems, Fields, FieldsIter, ItemsIter, NodeRef, Shape, Tree};
 
 /// The representation of JSON that is a [`Tree`]. The tree's numbers must be in range.
 pub(super) struct Instance;
 
 impl Json for Instance {
-    type Node<'a> = Place<'a>;
+    type Node<'a> = NodeRef<'a>;
     type PreparedKey = Box<str>;
     type StringBuffer = Tree<'static>;
 
@@ -23,13 +23,13 @@ impl Json for Instance {
         key.into()
     }
 
-    fn with_string_node<T>(buffer: &mut Tree<'static>, string: &str, f: impl FnOnce(Place<'_>) -> T) -> T {
+    fn with_string_node<T>(buffer: &mut Tree<'static>, string: &str, f: impl FnOnce(NodeRef<'_>) -> T) -> T {
         buffer.set_text(string);
         f(buffer.root())
     }
 }
 
-impl<'a> Node<'a, Instance> for Place<'a> {
+impl<'a> Node<'a, Instance> for NodeRef<'a> {
     type Object = Fields<'a>;
     type Array = ArrayItems<'a>;
     type Number = Number;
@@ -100,7 +100,7 @@ impl<'a> Node<'a, Instance> for Place<'a> {
     }
 
     fn to_value(&self) -> Cow<'a, Value> {
-        Cow::Owned(Place::to_value(*self))
+        Cow::Owned(NodeRef::to_value(*self))
     }
 
     /// Messages leave out what a client sent: a value for each problem would mostly be made for nothing,
@@ -116,7 +116,7 @@ impl<'a> Node<'a, Instance> for Place<'a> {
     }
 
     fn identity(&self) -> Option<NodeIdentity> {
-        let (tree, place) = Place::identity(*self);
+        let (tree, place) = NodeRef::identity(*self);
         Some(NodeIdentity::tagged(tree, place))
     }
 }
@@ -126,7 +126,7 @@ fn number(digits: &str) -> Number {
 }
 
 impl<'a> Object<'a, Instance> for Fields<'a> {
-    type Node = Place<'a>;
+    type Node = NodeRef<'a>;
     type MemberName = &'a str;
     type MembersIter = FieldsIter<'a>;
 
@@ -134,7 +134,7 @@ impl<'a> Object<'a, Instance> for Fields<'a> {
         Fields::len(*self)
     }
 
-    fn get(&self, key: &Box<str>) -> Option<Place<'a>> {
+    fn get(&self, key: &Box<str>) -> Option<NodeRef<'a>> {
         Fields::get(*self, key)
     }
 
@@ -144,7 +144,7 @@ impl<'a> Object<'a, Instance> for Fields<'a> {
 }
 
 impl<'a> Array<'a, Instance> for ArrayItems<'a> {
-    type Node = Place<'a>;
+    type Node = NodeRef<'a>;
     type ElementsIter = ItemsIter<'a>;
 
     fn len(&self) -> usize {

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use engine::jobs::JobCommand;
 use kernel::job::{Collection, CollectionDraft, Draft, Job};
-use schedule::{CollectionDocument, FrontEnd, JobDocument, Problems, Status};
+use schedule::{CollectionDocument, FrontEnd, JobDocument, JobStatus, Problems};
 use serde::Serialize;
 use serde_json::{Value, json};
 use types::Span;
@@ -207,7 +207,7 @@ fn compare(
 /// The document without secrets and without a status: what an export holds.
 fn public(document: &JobDocument) -> Value {
     let state = if document.spec().enabled { types::JobState::Enabled } else { types::JobState::Disabled };
-    let view = document.render(&Status::new(state, None), schedule::Dialect::default());
+    let view = document.render(&JobStatus::new(state, None), schedule::Dialect::default());
     let mut value = serde_json::to_value(view).expect("a job is JSON");
     if let Some(members) = value.as_object_mut() {
         members.remove("status");

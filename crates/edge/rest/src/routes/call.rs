@@ -3,7 +3,7 @@
 use api_types::CallView;
 use axum::extract::{Path, Query, State};
 use axum::response::Response;
-use engine::{CallContext, Subject, idempotency_key};
+use engine::{CallContext, CallSubject, idempotency_key};
 use http::HeaderMap;
 use kernel::job::Occurrence;
 use kernel::{Fact, Run};
@@ -74,24 +74,24 @@ pub(super) async fn show(
     }))
 }
 
-fn subject(api: &Api, run: &Run) -> Result<Subject, ApiError> {
+fn subject(api: &Api, run: &Run) -> Result<CallSubject, ApiError> {
     if let Some(occurrence) = Occurrence::of_request(&run.request) {
-        return Ok(Subject::Job(Box::new(occurrence)));
+        return Ok(CallSubject::Job(Box::new(occurrence)));
     }
     let version = run.request.version;
     let catalog = api.catalog();
     let entry = catalog.version(&run.request.workflow, version);
     let entry = entry.expect("a run's workflow version is never removed");
-    Ok(Subject::Workflow { definition: entry.definition.clone(), version })
+    Ok(CallSubject::Workflow { definition: entry.definition.clone(), version })
 }
 
 /// Whether there is such a work: one that the workflow declares, or one that a person named. A job's errorAction may be
 /// missing; its run says so when it is asked for.
-fn has(subject: &Subject, run: &Run, work: Work) -> bool {
+fn has(subject: &CallSubject, run: &Run, work: Work) -> bool {
     match (work, subject) {
         (Work::DoInstead(_) | Work::UndoInstead(_), _) => begun(run, work).is_some(),
-        (_, Subject::Workflow { definition, .. }) => definition.declares(work),
-        (_, Subject::Job(_)) => !matches!(work, Work::Undo(_)),
+        (_, CallSubject::Workflow { definition, .. }) => definition.declares(work),
+        (_, CallSubject::Job(_)) => !matches!(work, Work::Undo(_)),
     }
 }
 

@@ -12,7 +12,7 @@ use types::Message;
 use super::{begin, connect, convert, refusal, unique};
 use crate::address::{AMQP, Address};
 use crate::dial::Dialer;
-use crate::receiver::Verdict;
+use crate::receiver::Disposition;
 use crate::{Login, ReceiveError, SendError};
 
 /// The end of a task that owns the link: it hands deliveries out and settlements back. When the task ends, both
@@ -29,7 +29,7 @@ pub(crate) struct AmqpTicket {
 
 struct Settlement {
     info: DeliveryInfo,
-    verdict: Verdict,
+    verdict: Disposition,
     done: oneshot::Sender<Result<(), ReceiveError>>,
 }
 
@@ -122,9 +122,9 @@ async fn receive<'a>(
 async fn settle(link: &Link, settlement: Settlement) {
     let Settlement { info, verdict, done } = settlement;
     let settled = match verdict {
-        Verdict::Accept => link.accept(info).await,
-        Verdict::Release => link.release(info).await,
-        Verdict::Reject => link.reject(info, None).await,
+        Disposition::Accept => link.accept(info).await,
+        Disposition::Release => link.release(info).await,
+        Disposition::Reject => link.reject(info, None).await,
     };
     let settled = settled.map_err(|error| ReceiveError::Lost(format!("the link is lost: {error}")));
     // Nobody waits for it any more: that is their affair.
@@ -132,7 +132,7 @@ async fn settle(link: &Link, settlement: Settlement) {
 }
 
 impl AmqpTicket {
-    pub(crate) async fn settle(self, verdict: Verdict) -> Result<(), ReceiveError> {
+    pub(crate) async fn settle(self, verdict: Disposition) -> Result<(), ReceiveError> {
         let lost = || ReceiveError::Lost("the link of the delivery is lost".to_owned());
         let (done, answer) = oneshot::channel();
         let settlement = Settlement { info: self.info, verdict, done };

@@ -13,11 +13,11 @@ use rskafka::record::Record;
 use tokio::time::{Instant, timeout_at};
 use types::Message;
 
-use super::Place;
+use super::KafkaTarget;
 use crate::address::Address;
 use crate::dial::Dialer;
-use crate::pool::{Key, Shared};
-use crate::sender::{Inner, before, unconfirmed};
+use crate::pool::{ConnectionKey, PooledConnection};
+use crate::sender::{BrokerPools, before, unconfirmed};
 use crate::{Login, SendError, fields, limits};
 
 /// The port of a server that names none.
@@ -25,7 +25,7 @@ const PORT: u16 = 9092;
 /// The header that holds the id of a message.
 const MESSAGE_ID: &str = "x-message-id";
 
-pub(crate) struct Connection {
+pub(crate) struct KafkaConnection {
     client: Client,
     topics: Mutex<BTreeMap<String, Arc<Topic>>>,
 }
@@ -35,7 +35,7 @@ struct Topic {
     turn: AtomicUsize,
 }
 
-impl Shared for Connection {
+impl PooledConnection for KafkaConnection {
     /// The client connects anew by itself.
     fn alive(&self) -> bool {
         true
@@ -43,9 +43,9 @@ impl Shared for Connection {
 }
 
 pub(crate) async fn send(
-    inner: &Inner,
+    inner: &BrokerPools,
     servers: &str,
-    place: Place<'_>,
+    place: KafkaTarget<'_>,
     login: Option<&Login>,
     message: &Message,
     deadline: Instant,
@@ -54,8 +54,9 @@ pub(crate) async fn send(
         .split(',')
         .map(|server| Address::parse_server(server, PORT).map_err(SendError::Refused))
         .collect::<Result<_, _>>()?;
-    let key: Key = (servers.to_owned(), login.cloned());
-    let connect = inner.kafka.get(&key, async || Connection::open(&inner.dialer, &addresses, login).await);
+    let key: ConnectionKey = (servers.to_owned(), login.cloned());
+    let connect =
+        inner.kafka.get(&key, async || KafkaConnection::open(&inner.dialer, &addresses, login).await);
     let connection = before(deadline, "connecting to Kafka", connect).await?;
     let topic = before(deadline, "looking for the topic at Kafka", connection.topic(place.topic)).await?;
     let produced =
@@ -70,12 +71,12 @@ pub(crate) async fn send(
     }
 }
 
-impl Connection {
+impl KafkaConnection {
     async fn open(
         dialer: &Dialer,
         servers: &[Address],
         login: Option<&Login>,
-    ) -> Result<Connection, SendError> {
+    ) -> Result<KafkaConnection, SendError> {
         let mut sockets = Vec::new();
         for server in servers {
             sockets.extend(dialer.addresses(server).await?.iter().map(ToString::to_string));
@@ -87,7 +88,7 @@ impl Connection {
         }
         let client = builder.build().await;
         let client = client.map_err(|error| SendError::NotSent(format!("connecting to Kafka: {error}")))?;
-        Ok(Connection { client, topics: Mutex::default() })
+        Ok(KafkaConnection { client, topics: Mutex::default() })
     }
 
     async fn topic(&self, name: &str) -> Result<Arc<Topic>, SendError> {

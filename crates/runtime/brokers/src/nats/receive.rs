@@ -9,9 +9,9 @@ use async_nats::jetstream::{self, AckKind};
 use futures_util::StreamExt;
 use types::Message;
 
-use super::{Connection, asking, convert, servers, with_source};
+use super::{NatsConnection, asking, convert, servers, with_source};
 use crate::dial::Dialer;
-use crate::receiver::Verdict;
+use crate::receiver::Disposition;
 use crate::{Login, ReceiveError, SendError, limits};
 
 pub(crate) struct NatsReceiver {
@@ -25,7 +25,7 @@ pub(crate) struct NatsTicket {
 
 /// What to take: a stream, its subject where not all of it, and the name under which it is remembered.
 #[derive(Clone, Copy)]
-pub(crate) struct Wanted<'a> {
+pub(crate) struct ConsumerSpec<'a> {
     pub stream: &'a str,
     pub subject: Option<&'a str>,
     pub durable: &'a str,
@@ -35,11 +35,11 @@ impl NatsReceiver {
     pub(crate) async fn open(
         dialer: &Arc<Dialer>,
         url: &str,
-        wanted: Wanted<'_>,
+        wanted: ConsumerSpec<'_>,
         login: Option<&Login>,
         credit: u32,
     ) -> Result<NatsReceiver, SendError> {
-        let connection = Connection::open(dialer, &servers(url)?, login).await?;
+        let connection = NatsConnection::open(dialer, &servers(url)?, login).await?;
         let context = asking(connection.client);
         let stream = context.get_stream(wanted.stream).await.map_err(|error| {
             SendError::Refused(format!(
@@ -75,7 +75,7 @@ impl NatsReceiver {
     }
 }
 
-async fn consumer(stream: &Stream, wanted: Wanted<'_>, credit: u32) -> Result<PullConsumer, SendError> {
+async fn consumer(stream: &Stream, wanted: ConsumerSpec<'_>, credit: u32) -> Result<PullConsumer, SendError> {
     let subject = wanted.subject.unwrap_or_default();
     let config = pull::Config {
         durable_name: Some(wanted.durable.to_owned()),
@@ -104,11 +104,11 @@ async fn consumer(stream: &Stream, wanted: Wanted<'_>, credit: u32) -> Result<Pu
 impl NatsTicket {
     /// The server has answered when this is done. JetStream has no place for dead letters: what is rejected is not
     /// delivered again, and stays in the stream as long as the stream keeps it.
-    pub(crate) async fn settle(self, verdict: Verdict) -> Result<(), ReceiveError> {
+    pub(crate) async fn settle(self, verdict: Disposition) -> Result<(), ReceiveError> {
         let kind = match verdict {
-            Verdict::Accept => AckKind::Ack,
-            Verdict::Release => AckKind::Nak(None),
-            Verdict::Reject => AckKind::Term,
+            Disposition::Accept => AckKind::Ack,
+            Disposition::Release => AckKind::Nak(None),
+            Disposition::Reject => AckKind::Term,
         };
         let settled = self.incoming.double_ack_with(kind).await;
         settled.map_err(|error| ReceiveError::Lost(format!("the connection to NATS is lost: {error}")))

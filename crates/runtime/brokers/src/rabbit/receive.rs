@@ -13,7 +13,7 @@ use types::Message;
 use super::{SendProgress, connect, convert, lost};
 use crate::address::{AMQP, Address};
 use crate::dial::Dialer;
-use crate::receiver::Verdict;
+use crate::receiver::Disposition;
 use crate::{Login, ReceiveError, SendError};
 
 /// A consumer with a connection of its own.
@@ -65,13 +65,13 @@ impl RabbitReceiver {
 }
 
 impl RabbitTicket {
-    pub(crate) async fn settle(self, verdict: Verdict) -> Result<(), ReceiveError> {
+    pub(crate) async fn settle(self, verdict: Disposition) -> Result<(), ReceiveError> {
         let settled = match verdict {
-            Verdict::Accept => self.acker.ack(BasicAckOptions::default()).await,
-            Verdict::Release => {
+            Disposition::Accept => self.acker.ack(BasicAckOptions::default()).await,
+            Disposition::Release => {
                 self.acker.nack(BasicNackOptions { requeue: true, ..BasicNackOptions::default() }).await
             }
-            Verdict::Reject => self.acker.reject(BasicRejectOptions { requeue: false }).await,
+            Disposition::Reject => self.acker.reject(BasicRejectOptions { requeue: false }).await,
         };
         match settled {
             Ok(true) => Ok(()),

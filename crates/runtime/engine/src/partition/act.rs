@@ -11,7 +11,7 @@ use types::{Outcome, Timestamp, Work};
 use super::{Batch, Partition};
 use crate::limits::HISTORY_TRIM_EVERY;
 use crate::metrics::OutcomeLabel;
-use crate::order::{CallContext, CallOrder, Reply, Stop, Subject};
+use crate::order::{CallContext, CallOrder, CallSubject, Reply, Stop};
 use crate::{Metrics, archive};
 
 /// What this partition has added to the gauges that all partitions share.
@@ -122,14 +122,14 @@ impl<J: Journal> Partition<J> {
         self.shared.effects.start(order);
     }
 
-    fn subject(&self, run: &Run) -> Subject {
+    fn subject(&self, run: &Run) -> CallSubject {
         if let Some(occurrence) = Occurrence::of_request(&run.request) {
-            return Subject::Job(Box::new(occurrence));
+            return CallSubject::Job(Box::new(occurrence));
         }
         let catalog = self.shared.catalogs.load();
         let entry = catalog.version(&run.request.workflow, run.request.version);
         let definition = entry.expect("a live run's workflow version is never removed").definition.clone();
-        Subject::Workflow { definition, version: run.request.version }
+        CallSubject::Workflow { definition, version: run.request.version }
     }
 
     /// How late occurrences are when their calls have been ordered.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, Method};
-use schedule::{ActionType, Target, action as message};
+use schedule::{ActionTarget, ActionType, action as message};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
@@ -47,7 +47,7 @@ pub(super) struct WorkflowAction {
 #[derive(Debug)]
 pub(super) struct MessageAction {
     pub(super) kind: ActionType,
-    pub(super) target: Target,
+    pub(super) target: ActionTarget,
 }
 
 /// Why an action cannot be carried out. It names members, never their values.
@@ -133,19 +133,19 @@ impl Action {
             ActionType::Workflow => {
                 return Ok(Action::Workflow(workflow_action(stored.workflow.ok_or(missing)?)));
             }
-            ActionType::StorageQueue => stored.queue_message.map(Target::QueueMessage),
+            ActionType::StorageQueue => stored.queue_message.map(ActionTarget::QueueMessage),
             ActionType::ServiceBusQueue => {
-                stored.service_bus_queue_message.map(Target::ServiceBusQueueMessage)
+                stored.service_bus_queue_message.map(ActionTarget::ServiceBusQueueMessage)
             }
             ActionType::ServiceBusTopic => {
-                stored.service_bus_topic_message.map(Target::ServiceBusTopicMessage)
+                stored.service_bus_topic_message.map(ActionTarget::ServiceBusTopicMessage)
             }
-            ActionType::Queue => stored.queue.map(Target::Queue),
-            ActionType::Topic => stored.topic.map(Target::Topic),
-            ActionType::Amqp => stored.amqp.map(Target::Amqp),
-            ActionType::RabbitMq => stored.rabbit_mq.map(Target::RabbitMq),
-            ActionType::Nats => stored.nats.map(Target::Nats),
-            ActionType::Kafka => stored.kafka.map(Target::Kafka),
+            ActionType::Queue => stored.queue.map(ActionTarget::Queue),
+            ActionType::Topic => stored.topic.map(ActionTarget::Topic),
+            ActionType::Amqp => stored.amqp.map(ActionTarget::Amqp),
+            ActionType::RabbitMq => stored.rabbit_mq.map(ActionTarget::RabbitMq),
+            ActionType::Nats => stored.nats.map(ActionTarget::Nats),
+            ActionType::Kafka => stored.kafka.map(ActionTarget::Kafka),
         };
         let target = target.ok_or(missing)?;
         Ok(Action::Message(Box::new(MessageAction { kind, target })))

@@ -1,6 +1,6 @@
 //! The engine's orders for jobs, handed to the caller.
 
-use engine::{CallContext, CallOrder, Stop, Subject};
+use engine::{CallContext, CallOrder, CallSubject, Stop};
 use kernel::job::Occurrence;
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -27,7 +27,7 @@ struct StoredJob<'a> {
 
 impl JobOrders {
     pub(crate) async fn perform(&self, order: CallOrder) {
-        let Subject::Job(occurrence) = &order.subject else { unreachable!("only occurrences come here") };
+        let CallSubject::Job(occurrence) = &order.subject else { unreachable!("only occurrences come here") };
         match self.call(&order, occurrence).await {
             Some(outcome) => order.reply.tell(outcome),
             None => order.reply.withdraw(),

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use brokers::{Destination, Login};
-use schedule::Target as Stored;
+use schedule::ActionTarget as Stored;
 use schedule::action::{BrokeredProperties, BusMessage, Content, Login as StoredLogin, QueueMessage};
 use schedule::spelling::{Envelope, TransportType};
 use serde_json::json;

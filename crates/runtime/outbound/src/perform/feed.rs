@@ -7,7 +7,7 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 use types::{Message, Outcome, Work};
 
-use super::{CallAttempt, Inner};
+use super::{CallAttempt, PerformerInner};
 use crate::limits;
 use crate::outcome::not_done;
 use crate::post::PostTarget;
@@ -44,7 +44,7 @@ struct FeedStep<'a> {
     output: Option<&'a RawValue>,
 }
 
-impl Inner {
+impl PerformerInner {
     /// Tells the feed and the workflow's own action. The notice is given when both have it: else whoever has not confirmed
     /// it is told again, under the same id, and one that will never take it does not keep the other from it.
     pub(super) async fn tell(&self, errand: &CallAttempt<'_>, queue: &str) -> Option<Outcome> {

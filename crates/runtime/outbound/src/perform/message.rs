@@ -6,12 +6,12 @@ use types::{Message, Ticks};
 use vault::Secret;
 use workflow::{RenderedMessage, SendTo, Service, Transport};
 
-use super::{CallAttempt, Inner, NotSent};
+use super::{CallAttempt, NotSent, PerformerInner};
 use crate::post::PostTarget;
 use crate::send::{BusEntity, Facts, SendTarget, StorageQueue, default_id};
 use crate::sign_in;
 
-impl Inner {
+impl PerformerInner {
     pub(super) fn prepare_message(
         &self,
         errand: &CallAttempt<'_>,
@@ -66,11 +66,11 @@ impl Inner {
     }
 
     fn secret_of(&self, service: &Service) -> Result<Option<Secret>, NotSent> {
-        sign_in::secret_of(service, self.environment).map_err(NotSent::Now)
+        sign_in::secret_of(service, self.environment).map_err(NotSent::Retryable)
     }
 
     fn login_of(&self, service: &Service) -> Result<Option<Login>, NotSent> {
-        sign_in::login_of(service, self.environment).map_err(NotSent::Now)
+        sign_in::login_of(service, self.environment).map_err(NotSent::Retryable)
     }
 
     /// What a step tells in the envelope of a scheduler: its workflow stands for the collection, its run for the job.

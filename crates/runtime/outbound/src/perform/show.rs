@@ -1,6 +1,6 @@
 //! What a work of a run sends, for people to see: rendered as for sending.
 
-use engine::{CallContext, Stop, Subject, idempotency_key};
+use engine::{CallContext, CallSubject, Stop, idempotency_key};
 use types::Work;
 use workflow::{Definition, RenderedAction};
 
@@ -12,15 +12,15 @@ impl Performer {
     /// The attempt as people may see it, with secrets masked; or why it could not be made.
     pub fn show(
         &self,
-        subject: &Subject,
+        subject: &CallSubject,
         context: &CallContext,
         work: Work,
         attempt: u32,
     ) -> Result<CallPreview, String> {
         let key = idempotency_key(subject, context, work);
         match subject {
-            Subject::Job(occurrence) => self.0.jobs.show(occurrence, context, work, attempt, &key),
-            Subject::Workflow { definition, version } => {
+            CallSubject::Job(occurrence) => self.0.jobs.show(occurrence, context, work, attempt, &key),
+            CallSubject::Workflow { definition, version } => {
                 let (version, stop) = (*version, &Stop::default());
                 let errand = CallAttempt { work, attempt, definition, version, context, key, stop };
                 match render(&errand)? {

@@ -47,7 +47,7 @@ impl Starter for Nobody {
     }
 }
 
-fn inner(posts: &Arc<Posts>) -> Inner {
+fn inner(posts: &Arc<Posts>) -> PerformerInner {
     let egress = Egress { loopback: true, ..Egress::default() };
     let (client, clock) = (Client::new(Settings { egress, ..Settings::default() }), Clock::start());
     let sender = Sender::new(
@@ -68,7 +68,7 @@ fn inner(posts: &Arc<Posts>) -> Inner {
         _ => None,
     };
     let (configured, halves) = (Mutex::default(), Mutex::default());
-    Inner { client, sender, services, jobs, clock, environment, configured, halves }
+    PerformerInner { client, sender, services, jobs, clock, environment, configured, halves }
 }
 
 fn context(status: RunStatus) -> engine::CallContext {
@@ -93,7 +93,7 @@ async fn attempt(posts: &Arc<Posts>, source: &str, work: Work, attempt: u32) -> 
 }
 
 /// One attempt of many that the same process makes.
-async fn attempt_of(inner: &Inner, source: &str, work: Work, attempt: u32) -> Outcome {
+async fn attempt_of(inner: &PerformerInner, source: &str, work: Work, attempt: u32) -> Outcome {
     let definition = Definition::parse(source).unwrap_or_else(|problems| panic!("{problems}"));
     let context = context(RunStatus::Parked);
     let errand = CallAttempt {

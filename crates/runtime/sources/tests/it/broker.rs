@@ -8,7 +8,7 @@ use std::time::Duration;
 use brokers::{Anywhere, Brokers, Destination, Login};
 use engine::queues::{QueueAnswer, QueueCommand, partition_of};
 use kernel::queue::Shelf;
-use sources::{ForwardedRequest, Forwarding, Holders, Sources};
+use sources::{ForwardedRequest, Forwarding, PartitionOwners, Sources};
 use test_brokers::{NatsServer, RabbitMq};
 use types::{Message, PartitionId, Property, QueueName, QueueSpec};
 
@@ -77,7 +77,7 @@ fn large_body() -> String {
 #[derive(Default)]
 struct Elsewhere(Mutex<Vec<(QueueName, Message)>>);
 
-impl Holders for Elsewhere {
+impl PartitionOwners for Elsewhere {
     fn hand_in(&self, _partition: PartitionId, _request: ForwardedRequest) -> Forwarding<'_, String> {
         unreachable!("no body names its run");
     }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use brokers::{Anywhere, Brokers, Login};
 use bytes::Bytes;
 use engine::queues::{Outgoing, Peeked, QueueAnswer, QueueCommand, partition_of};
-use engine::{Control, Effects, Engine, Order, Settings};
+use engine::{CallOrder, Control, Effects, Engine, Settings};
 use host::Clock;
 use ingest::{Admission, Ingest};
 use journal::memory::MemoryJournal;
@@ -41,7 +41,7 @@ impl Called {
 }
 
 impl Effects for Called {
-    fn start(&self, order: Order) {
+    fn start(&self, order: CallOrder) {
         self.0.lock().unwrap().push(order.context.run_id.to_string());
         order.reply.tell(Outcome::Done { status: 200, output: Bytes::from_static(b"null") });
     }
@@ -79,7 +79,7 @@ pub async fn live_without_partitions() -> Life {
         clock.clone(),
         PARTITIONS,
         Admission::new(10_000, u64::MAX),
-        ingest::SourceMetrics::register(&mut registry),
+        ingest::Metrics::register(&mut registry),
     ));
     let called = Arc::new(Called::default());
     let engine = Engine::new(
@@ -90,7 +90,7 @@ pub async fn live_without_partitions() -> Life {
         called.clone(),
         clock,
         Settings::for_partitions(PARTITIONS),
-        engine::SourceMetrics::register(&mut registry),
+        engine::Metrics::register(&mut registry),
     );
     let parts = SourceParts {
         engine: engine.clone(),

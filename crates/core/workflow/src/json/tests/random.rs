@@ -62,7 +62,7 @@ pub(crate) fn json_text() -> impl Strategy<Value = String> {
 }
 
 /// The value at a place, made of its parts.
-fn value_of(place: Place<'_>) -> Value {
+fn value_of(place: NodeRef<'_>) -> Value {
     match place.shape() {
         Shape::Null => Value::Null,
         Shape::Bool(value) => Value::Bool(value),

@@ -44,10 +44,10 @@ fn recorded_actions_are_understood() {
 
     let queue = &stored(&recorded_actions("09_job_servicebus_queue_erroraction_topic")[0]);
     let Action::Message(main) = parse(queue).unwrap() else { panic!("the recorded action sends") };
-    assert!(matches!(main.target, schedule::Target::ServiceBusQueueMessage(_)), "{main:?}");
+    assert!(matches!(main.target, schedule::ActionTarget::ServiceBusQueueMessage(_)), "{main:?}");
     let topic = Action::parse(&queue.to_string(), ActionPart::Error).unwrap();
     let Action::Message(topic) = topic else { panic!("the recorded errorAction sends") };
-    assert!(matches!(topic.target, schedule::Target::ServiceBusTopicMessage(_)), "{topic:?}");
+    assert!(matches!(topic.target, schedule::ActionTarget::ServiceBusTopicMessage(_)), "{topic:?}");
 
     let with_error_action = &recorded_actions("18_job_once_with_http_erroraction")[0];
     let main = http(with_error_action);
