@@ -1,37 +1,44 @@
-//! What every route can reach, and the ways to find a run.
+//! What routes can reach: small handles, each with what it needs.
+
+mod auth;
+mod cluster;
+mod workflows;
 
 use std::sync::Arc;
 
+use ::cluster::{Directory, Roles};
 use api_types::{SentView, ServiceView};
-use axum::body::Body;
-use cluster::{Directory, Roles};
 use engine::jobs::JobReader;
-use engine::{
-    Applied, ApplyError, CallContext, CallSubject, Catalog, CommandError, Control, Engine, Entry, archive,
-};
+use engine::{Applied, ApplyError, CallContext, CallSubject, Control, Engine};
 use host::Clock;
 use ingest::Ingest;
-use journal::{DynJournal, Journal};
-use kernel::job::{self, Occurrence};
-use kernel::{Request, Run};
+use journal::DynJournal;
 use prometheus_client::registry::Registry;
-use types::{PartitionId, RunId, RunStatus, Span, StepName, Work, WorkflowName};
+use types::{Span, Work};
 use vault::Vault;
-use view::{EndedRun, Ids, Standing, View};
+use view::{Ids, View};
 
-use crate::auth::access::{self, Access, Denied, Permission};
+use crate::auth::access::Access;
 use crate::auth::peer::PeerSecret;
+use crate::azure::Azure;
 use crate::bulk::Bulks;
-use crate::error::ApiError;
+use crate::bus::Bus;
 use crate::forward::peer_client::PeerClient;
-use crate::limits::WAITING_READ_BYTES;
-use crate::overview::Records;
+use crate::ingest_routes::Submissions;
+use crate::jobs::Jobs;
+use crate::overview::Overview;
 use crate::pages::Pages;
+use crate::queues::Queues;
 use crate::readiness::End;
 use crate::region::RegionControl;
-use crate::show;
+use crate::runs::Runs;
+use crate::services::Services;
 
-/// The parts that the API speaks for.
+pub(crate) use auth::Auth;
+pub(crate) use cluster::Cluster;
+pub(crate) use workflows::Workflows;
+
+/// The parts that the API is made of.
 pub struct Parts {
     pub journal: DynJournal,
     pub ingest: Arc<Ingest>,
@@ -42,10 +49,10 @@ pub struct Parts {
     pub access: Access,
     pub metrics: Registry,
     pub services: Box<dyn Fn() -> Vec<ServiceView> + Send + Sync>,
-    /// What a work of a run sends, for people to see.
+    /// Shows what an attempt of a run sends.
     pub calls: Calls,
     pub limits: api_types::Limits,
-    /// The settings of this instance, its tokens by name among them.
+    /// The settings of this instance, with its tokens by name.
     pub settings: api_types::SettingsView,
     pub jobs: JobReader,
     pub job_limits: schedule::Limits,
@@ -58,265 +65,151 @@ pub struct Parts {
     /// Where partitions are found; [`Directory::alone`] on one machine.
     pub directory: Directory,
     pub peers: Arc<dyn PeerClient>,
-    /// What instances know each other by.
+    /// Authenticates instances to each other.
     pub peer: Option<PeerSecret>,
     /// What this instance does for clients.
     pub roles: Roles,
-    /// What people see in a browser; none where nobody looks.
+    /// The pages for browsers, if they are served.
     pub pages: Option<Arc<dyn Pages>>,
 }
 
 /// Renders what a work sends in an attempt, with secrets masked.
 pub type Calls = Box<dyn Fn(&CallSubject, &CallContext, Work, u32) -> SentView + Send + Sync>;
 
-/// Who an instance is in the eyes of another.
-const PEER_NAME: &str = "sortie";
-
-/// The API. Cheap to clone.
+/// The API: handles, shared by all connections. Cheap to clone.
 #[derive(Clone)]
-pub struct Api {
-    parts: Arc<Parts>,
-    /// What this instance knows itself by, and others with it where there are others.
-    pub(crate) inner: PeerSecret,
+pub struct Api(Arc<Handles>);
+
+/// One handle for each kind of thing that the API is about.
+pub struct Handles {
+    pub(crate) auth: Auth,
+    pub(crate) workflows: Workflows,
+    pub(crate) runs: Runs,
+    pub(crate) submissions: Submissions,
+    pub(crate) jobs: Jobs,
+    pub(crate) queues: Queues,
+    pub(crate) services: Services,
+    pub(crate) cluster: Cluster,
+    pub(crate) overview: Overview,
     pub(crate) bulks: Bulks,
-    /// Held while a queue or topic is made, changed or deleted: what `If-Match` asks for must still be so then. Nobody
-    /// but the API changes them.
-    pub(crate) changing_queues: Arc<tokio::sync::Mutex<()>>,
-    pub(crate) records: Arc<Records>,
-    pub(crate) end: End,
+    pub(crate) azure: Azure,
+    pub(crate) bus: Bus,
+    pub(crate) instance: Instance,
+    pub(crate) region: Option<Arc<dyn RegionControl>>,
+    pub(crate) pages: Option<Arc<dyn Pages>>,
+}
+
+/// What this instance shows of itself.
+pub(crate) struct Instance {
+    pub journal: DynJournal,
+    pub metrics: Registry,
+    pub limits: api_types::Limits,
+    pub settings: api_types::SettingsView,
+    pub calls: Calls,
 }
 
 impl std::ops::Deref for Api {
-    type Target = Parts;
-    fn deref(&self) -> &Parts {
-        &self.parts
-    }
-}
-
-/// A run, wherever it was found.
-pub(crate) enum Found {
-    /// Durable in the inbox of a partition.
-    Waiting(PartitionId),
-    Live(PartitionId, Box<Run>),
-    Ended(Box<EndedRun>, Box<Run>),
-}
-
-impl Found {
-    pub(crate) fn status(&self) -> RunStatus {
-        match self {
-            Found::Waiting(_) => RunStatus::Accepted,
-            Found::Live(_, run) | Found::Ended(_, run) => run.status(),
-        }
+    type Target = Handles;
+    fn deref(&self) -> &Handles {
+        &self.0
     }
 }
 
 impl Api {
-    pub fn new(mut parts: Parts) -> Api {
+    pub fn new(parts: Parts) -> Api {
+        let Parts { engine, control, view, ids, clock, mut metrics, ingest, .. } = parts;
         let inner = parts.peer.clone().unwrap_or_else(PeerSecret::fresh);
-        let bulks = Bulks::register(&mut parts.metrics);
-        Api {
-            parts: Arc::new(parts),
+        let partitions = parts.limits.partitions;
+        let region: Option<Arc<dyn RegionControl>> = parts.region.map(Arc::from);
+        let auth = Auth { access: Arc::new(parts.access), inner: inner.clone(), clock: clock.clone() };
+        let workflows = Workflows { control: control.clone() };
+        let cluster = Cluster {
+            engine: engine.clone(),
+            control: control.clone(),
+            ids: ids.clone(),
+            directory: parts.directory,
+            peers: parts.peers,
+            peer: parts.peer,
             inner,
-            bulks,
-            changing_queues: Arc::default(),
-            records: Arc::default(),
+            roles: parts.roles,
+            partitions,
             end: End::default(),
-        }
-    }
-
-    /// Who asks, if they may.
-    pub(crate) fn allow(&self, headers: &http::HeaderMap, permission: Permission) -> Result<&str, ApiError> {
-        if self.is_peer(headers, permission) {
-            return Ok(PEER_NAME);
-        }
-        let authorization = self.authorization(headers)?;
-        self.access.check(authorization, permission).map_err(ApiError::Denied)
-    }
-
-    /// Who cancels a run or decides on it, if they may: also who has asked another instance to do so to many.
-    pub(crate) fn allow_operator(&self, headers: &http::HeaderMap) -> Result<String, ApiError> {
-        match self.inner.on_behalf(headers) {
-            Some(name) => Ok(name),
-            None => Ok(self.allow(headers, Permission::Operate)?.to_owned()),
-        }
-    }
-
-    /// Who asks for something of a queue or topic, if they may. `path` is its path, `/` that of all of them.
-    pub(crate) fn allow_queue(
-        &self,
-        headers: &http::HeaderMap,
-        permission: Permission,
-        path: &str,
-    ) -> Result<&str, ApiError> {
-        if self.is_peer(headers, permission) {
-            return Ok(PEER_NAME);
-        }
-        let authorization = self.authorization(headers)?;
-        let checked = self.access.check_queue(authorization, permission, path, self.clock.wall());
-        checked.map_err(ApiError::Denied)
-    }
-
-    /// Whether another instance asks by itself, for something that instances may.
-    pub(crate) fn is_peer(&self, headers: &http::HeaderMap, permission: Permission) -> bool {
-        self.inner.allows(headers, permission)
-    }
-
-    pub(crate) fn authorization<'h>(
-        &self,
-        headers: &'h http::HeaderMap,
-    ) -> Result<Option<&'h str>, ApiError> {
-        let text = |name| headers.get(name).map(|value: &'h http::HeaderValue| value.to_str().unwrap_or("?"));
-        if matches!(self.access, Access::Open)
-            && !access::is_local(text(http::header::HOST), text(http::header::ORIGIN))
-        {
-            return Err(ApiError::Denied(Denied::Foreign));
-        }
-        Ok(text(http::header::AUTHORIZATION))
-    }
-
-    pub(crate) fn catalog(&self) -> Arc<Catalog> {
-        self.control.catalogs().load()
-    }
-
-    /// The current version of a workflow, or an error that names the nearest one.
-    pub(crate) fn workflow(&self, catalog: &Catalog, name: &str) -> Result<Entry, ApiError> {
-        let found = WorkflowName::new(name).ok().and_then(|name| catalog.current(&name).cloned());
-        found.ok_or_else(|| {
-            let known = catalog.all().map(|entry| entry.definition.name().as_str());
-            let hint = workflow::did_you_mean(name, known);
-            ApiError::UnknownWorkflow(format!("no workflow '{name}'{hint}"))
-        })
-    }
-
-    /// Finds a run: in its partition's memory, in the view, or waiting in the inbox.
-    pub(crate) async fn find(&self, id: &RunId) -> Result<Option<Found>, ApiError> {
-        let entry = self.entry(id);
-        if let Some(entry) = entry {
-            let asked = id.clone();
-            let live = self.engine.query(entry.partition, move |state| state.find(&asked).cloned()).await?;
-            if let Some(run) = live {
-                return Ok(Some(Found::Live(entry.partition, Box::new(run))));
-            }
-        }
-        let hint = entry.map(|entry| entry.partition);
-        let hint = hint.unwrap_or_else(|| PartitionId::of(&id.clone().into(), self.limits.partitions));
-        let ended = self.view.run(id, Some(hint)).map_err(|error| ApiError::View(error.to_string()))?;
-        if let Some(ended) = ended {
-            let run = archive::open(&ended).map_err(|error| ApiError::View(format!("run {id}: {error}")))?;
-            // The view may still have what another instance holds by now, and may know more of.
-            if self.directory.is_alone() || self.engine.holds(self.partition_of_ended(&ended, &run)) {
-                return Ok(Some(Found::Ended(Box::new(ended), Box::new(run))));
-            }
-        }
-        match entry.filter(|entry| entry.durable) {
-            Some(entry) => Ok(Some(Found::Waiting(entry.partition))),
-            None => {
-                self.all_run(hint)?;
-                if self.directory.is_alone() { Ok(None) } else { self.find_waiting(id, hint).await }
-            }
-        }
-    }
-
-    /// Looks for a request that another instance has written to an inbox: it is heard of here when it is taken from
-    /// there. One that may stand behind what is read cannot be denied.
-    async fn find_waiting(&self, id: &RunId, hint: PartitionId) -> Result<Option<Found>, ApiError> {
-        for partition in self.listed() {
-            let through = self.engine.query(partition, |state| state.inbox_through()).await?;
-            let tail = *self.journal.inbox_tail(partition).borrow();
-            if through >= tail {
-                continue;
-            }
-            let records = self.journal.inbox_read(partition, through.next(), WAITING_READ_BYTES).await;
-            let records = records.map_err(|error| ApiError::View(error.to_string()))?;
-            let mut requests = records.iter().filter_map(|record| journal::codec::decode(&record.bytes).ok());
-            if requests.any(|request: Request| request.id == *id) {
-                return Ok(Some(Found::Waiting(partition)));
-            }
-            if records.last().is_none_or(|last| last.seq < tail) {
-                let text =
-                    format!("run {id} was not found, and may wait in the inbox of partition {partition}");
-                return Err(ApiError::Unsure(text));
-            }
-        }
-        let ended = self.engine.holds(hint) && self.view.seen_in(hint, id).is_ok_and(|seen| seen.is_some());
-        if self.entry(id).is_some() || ended {
-            // Taken from the inbox between two looks: the next one finds it.
-            return Err(ApiError::NotHeld { partition: hint });
-        }
-        Ok(None)
-    }
-
-    /// What is known of an id that is accepted or live, in a partition that is held here.
-    pub(crate) fn entry(&self, id: &RunId) -> Option<view::Entry> {
-        self.ids.find(id).filter(|entry| self.ids.standing(entry.partition) != Standing::Elsewhere)
-    }
-
-    fn partition_of_ended(&self, ended: &EndedRun, run: &Run) -> PartitionId {
-        match Occurrence::of_request(&run.request) {
-            Some(occurrence) => self.jobs.partition_of(&occurrence.collection.to_lowercase()),
-            None => PartitionId::of(&ended.key, self.limits.partitions),
-        }
-    }
-
-    /// The partitions that can be listed here.
-    pub(crate) fn listed(&self) -> Vec<PartitionId> {
-        self.engine.partitions().into_iter().map(|info| info.id).collect()
-    }
-
-    /// That there is no such run can be said only when every partition runs: a stopped one may hold it.
-    fn all_run(&self, hint: PartitionId) -> Result<(), CommandError> {
-        let stopped = self.engine.partitions().into_iter().filter_map(|info| Some((info.id, info.stopped?)));
-        // The partition that the id itself leads to is the likeliest.
-        match stopped.max_by_key(|(id, _)| *id == hint) {
-            None => Ok(()),
-            Some((partition, reason)) => Err(CommandError::Stopped { partition, reason }),
-        }
-    }
-
-    /// Looks for a request near the head of the inbox. One far behind it is left unread: polling it must not
-    /// cost a walk through the backlog.
-    async fn read_waiting(&self, id: &RunId, partition: PartitionId) -> Result<Option<Request>, ApiError> {
-        let through = self.engine.query(partition, |state| state.inbox_through()).await?;
-        let records = self.journal.inbox_read(partition, through.next(), WAITING_READ_BYTES).await;
-        let records = records.map_err(|error| ApiError::View(error.to_string()))?;
-        let requests = records.iter().filter_map(|record| journal::codec::decode(&record.bytes).ok());
-        Ok(requests.into_iter().find(|request: &Request| request.id == *id))
-    }
-
-    /// The names of a run's steps; an archived run no longer has its plan.
-    pub(crate) fn step_names(&self, run: &Run) -> Vec<StepName> {
-        if run.is_occurrence() {
-            return vec![StepName::new(job::STEP).expect("a name of our own")];
-        }
-        let catalog = self.catalog();
-        let entry = catalog.version(&run.request.workflow, run.request.version);
-        entry.expect("a run's workflow version is never removed").definition.step_names().to_vec()
-    }
-
-    /// A run as JSON.
-    pub(crate) async fn show(&self, id: &RunId) -> Result<Body, ApiError> {
-        let found = self.find(id).await?.ok_or_else(|| ApiError::NotFound(format!("no run {id}")))?;
-        let encode = |run: &Run, partition: PartitionId, reason: Option<String>| {
-            let detail = show::detail(run, &self.step_names(run), partition, reason);
-            serde_json::to_vec(&detail).expect("a run in memory can always be encoded")
         };
-        Ok(Body::from(match found {
-            Found::Waiting(partition) => {
-                let request = self.read_waiting(id, partition).await?;
-                show::waiting(id, partition, request.as_ref()).to_string().into_bytes()
-            }
-            Found::Live(partition, run) => encode(&run, partition, run.reason()),
-            Found::Ended(ended, run) => {
-                let partition = self.partition_of_ended(&ended, &run);
-                encode(&run, partition, ended.reason.clone())
-            }
+        let runs = Runs {
+            engine: engine.clone(),
+            view: view.clone(),
+            ids: ids.clone(),
+            journal: parts.journal.clone(),
+            jobs: parts.jobs.clone(),
+            workflows: workflows.clone(),
+            cluster: cluster.clone(),
+        };
+        let jobs = Jobs {
+            reader: parts.jobs.clone(),
+            engine: engine.clone(),
+            view,
+            vault: parts.vault,
+            clock: clock.clone(),
+            limits: parts.job_limits,
+            history_for: parts.history_for,
+            cluster: cluster.clone(),
+        };
+        let queues = Queues { engine: engine.clone(), cluster: cluster.clone(), changing: Arc::default() };
+        let services = Services { workflows: workflows.clone(), called: Arc::from(parts.services) };
+        let overview = Overview {
+            engine,
+            ingest: ingest.clone(),
+            ids,
+            jobs: parts.jobs,
+            clock: clock.clone(),
+            services: services.clone(),
+            region: region.clone(),
+            records: Arc::default(),
+            partitions,
+        };
+        let submissions = Submissions {
+            ingest,
+            auth: auth.clone(),
+            workflows: workflows.clone(),
+            runs: runs.clone(),
+            cluster: cluster.clone(),
+        };
+        let bulks = Bulks::new(control, clock, &mut metrics);
+        let azure = Azure { auth: auth.clone(), jobs: jobs.clone(), cluster: cluster.clone() };
+        let bus = Bus { auth: auth.clone(), queues: queues.clone() };
+        let instance = Instance {
+            journal: parts.journal,
+            metrics,
+            limits: parts.limits,
+            settings: parts.settings,
+            calls: parts.calls,
+        };
+        Api(Arc::new(Handles {
+            auth,
+            workflows,
+            runs,
+            submissions,
+            jobs,
+            queues,
+            services,
+            cluster,
+            overview,
+            bulks,
+            azure,
+            bus,
+            instance,
+            region,
+            pages: parts.pages,
         }))
     }
-}
 
-impl Api {
     /// Applies a workflow from inside the process.
     pub async fn apply(&self, source: &str, by: &str) -> Result<Applied, ApplyError> {
-        self.control.apply(source, by, None).await
+        self.workflows.apply(source, by, None).await
+    }
+
+    /// From now on `/readyz` sends clients to other instances; whoever comes is still answered.
+    pub fn begin_to_end(&self) {
+        self.cluster.end.begin();
     }
 }

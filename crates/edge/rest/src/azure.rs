@@ -16,12 +16,12 @@ use schedule::{Dialect, FrontEnd, ResourcePage};
 use serde_json::Value;
 use types::Span;
 
-use crate::api::Api;
+use crate::api::{Auth, Cluster};
 use crate::auth::access::Permission;
 use crate::body::Payload;
 use crate::error::ApiError;
 use crate::etag::{self, with_etag};
-use crate::jobs::{JobsError, Wanted, Writing};
+use crate::jobs::{Jobs, JobsError, Wanted, Writing};
 use crate::limits::JOB_BYTES_MAX;
 use answer::{AzureError, empty, json};
 use query::Query;
@@ -43,19 +43,27 @@ struct Ask {
     dialect: Dialect,
 }
 
-impl Api {
-    pub(crate) async fn azure(&self, place: Place, request: Request<Payload>) -> Response<Body> {
-        self.answer_azure(place, request).await.unwrap_or_else(AzureError::into_response)
+/// The API of Azure Scheduler. Cheap to clone.
+#[derive(Clone)]
+pub(crate) struct Azure {
+    pub auth: Auth,
+    pub jobs: Jobs,
+    pub cluster: Cluster,
+}
+
+impl Azure {
+    pub(crate) async fn answer(&self, place: Place, request: Request<Payload>) -> Response<Body> {
+        self.try_answer(place, request).await.unwrap_or_else(AzureError::into_response)
     }
 
-    async fn answer_azure(&self, place: Place, request: Request<Payload>) -> Answer {
+    async fn try_answer(&self, place: Place, request: Request<Payload>) -> Answer {
         let (parts, body) = request.into_parts();
         let needs = match (&parts.method, &place) {
             (&Method::GET, _) => Permission::Read,
             (_, Place::Run(..)) => Permission::Operate,
             _ => Permission::Edit,
         };
-        self.allow(&parts.headers, needs)?;
+        self.auth.allow(&parts.headers, needs)?;
         let query = Query::read(&parts.uri)?;
         if !matches!(place, Place::Provider { .. }) {
             query.check_version()?;
@@ -66,23 +74,21 @@ impl Api {
                 Ok(json(StatusCode::OK, &provider::describe(&subscription)))
             }
             Place::Collections { subscription, group } if ask.parts.method == Method::GET => {
-                self.azure_collections(&subscription, group.as_deref(), &ask)
+                self.collections(&subscription, group.as_deref(), &ask)
             }
-            Place::Collection(at) => self.azure_collection(&at, body, &ask).await,
-            Place::Enable(at) if ask.parts.method == Method::POST => self.azure_switch(&at, true).await,
-            Place::Disable(at) if ask.parts.method == Method::POST => self.azure_switch(&at, false).await,
-            Place::Jobs(at) if ask.parts.method == Method::GET => self.azure_jobs(&at, &ask).await,
-            Place::Job(at, job) => self.azure_job(&at, &job, body, &ask).await,
+            Place::Collection(at) => self.collection(&at, body, &ask).await,
+            Place::Enable(at) if ask.parts.method == Method::POST => self.switch(&at, true).await,
+            Place::Disable(at) if ask.parts.method == Method::POST => self.switch(&at, false).await,
+            Place::Jobs(at) if ask.parts.method == Method::GET => self.jobs(&at, &ask).await,
+            Place::Job(at, job) => self.job(&at, &job, body, &ask).await,
             Place::Run(at, job) if ask.parts.method == Method::POST => {
-                self.run_job(&at, &job).await.map_err(|error| AzureError::at(&at, &job, error))?;
+                self.jobs.run_job(&at, &job).await.map_err(|error| AzureError::at(&at, &job, error))?;
                 Ok(empty(StatusCode::OK))
             }
-            Place::History(at, job) if ask.parts.method == Method::GET => {
-                self.azure_history(&at, &job, &ask).await
-            }
+            Place::History(at, job) if ask.parts.method == Method::GET => self.history(&at, &job, &ask).await,
             Place::Preview(at, job) if ask.parts.method == Method::GET => {
                 let count = ask.query.count.unwrap_or(10);
-                let preview = self.preview_job(&at, &job, count).await;
+                let preview = self.jobs.preview_job(&at, &job, count).await;
                 Ok(json(StatusCode::OK, &preview.map_err(|error| AzureError::at(&at, &job, error))?))
             }
             Place::Unknown => {
@@ -93,18 +99,22 @@ impl Api {
         }
     }
 
-    fn azure_collections(&self, subscription: &str, group: Option<&str>, ask: &Ask) -> Answer {
+    fn collections(&self, subscription: &str, group: Option<&str>, ask: &Ask) -> Answer {
         let prefix = match group {
             Some(group) => format!("{subscription}/{group}/").to_lowercase(),
             None => format!("{subscription}/").to_lowercase(),
         };
-        let all = self.jobs.collections_in(self.listed(), &prefix).map_err(JobsError::from);
+        let all = self
+            .jobs
+            .reader
+            .collections_in(self.cluster.owned_partitions(), &prefix)
+            .map_err(JobsError::from);
         let all = all.map_err(|error| AzureError::at(&no_place(), "", error))?;
         let shown = |all: &mut dyn Iterator<Item = &Collection>| {
             let shown = all.map(body::collection).collect::<Result<Vec<_>, _>>();
             shown.map_err(|error| AzureError::at(&no_place(), "", error))
         };
-        if self.is_part(&ask.parts.headers) {
+        if self.cluster.is_part(&ask.parts.headers) {
             let value = shown(&mut all.iter())?;
             return Ok(json(StatusCode::OK, &ResourcePage { value, next_link: None }));
         }
@@ -114,25 +124,25 @@ impl Api {
         Ok(json(StatusCode::OK, &ResourcePage { value, next_link: ask.next_link(more) }))
     }
 
-    async fn azure_collection(&self, at: &CollectionPath, body: Payload, ask: &Ask) -> Answer {
+    async fn collection(&self, at: &CollectionPath, body: Payload, ask: &Ask) -> Answer {
         let wrong = |error| AzureError::at(at, "", error);
         let expect = etag::expect(&ask.parts.method, &ask.parts.headers)?;
         let (collection, status) = match ask.parts.method {
-            Method::GET => (self.collection(at).map_err(wrong)?, StatusCode::OK),
+            Method::GET => (self.jobs.collection(at).map_err(wrong)?, StatusCode::OK),
             Method::PUT => {
                 let asked = read(body, ask).await?;
                 body::check_collection_name(at, &asked).map_err(wrong)?;
-                let written = self.put_collection(at, &asked, FrontEnd::Azure, expect).await;
+                let written = self.jobs.put_collection(at, &asked, FrontEnd::Azure, expect).await;
                 let (collection, created) = written.map_err(wrong)?;
                 (collection, if created { StatusCode::CREATED } else { StatusCode::OK })
             }
             Method::PATCH => {
                 let asked = read(body, ask).await?;
                 body::check_collection_name(at, &asked).map_err(wrong)?;
-                (self.patch_collection(at, &asked, expect).await.map_err(wrong)?, StatusCode::OK)
+                (self.jobs.patch_collection(at, &asked, expect).await.map_err(wrong)?, StatusCode::OK)
             }
             Method::DELETE => {
-                self.delete_collection(at, expect).await.map_err(wrong)?;
+                self.jobs.delete_collection(at, expect).await.map_err(wrong)?;
                 return Ok(empty(StatusCode::OK));
             }
             _ => return Err(ApiError::Method { method: ask.parts.method.clone(), allow: "" }.into()),
@@ -141,48 +151,48 @@ impl Api {
         Ok(with_etag(json(status, &shown), collection.version))
     }
 
-    async fn azure_switch(&self, at: &CollectionPath, on: bool) -> Answer {
-        self.switch_collection(at, on).await.map_err(|error| AzureError::at(at, "", error))?;
+    async fn switch(&self, at: &CollectionPath, on: bool) -> Answer {
+        self.jobs.switch_collection(at, on).await.map_err(|error| AzureError::at(at, "", error))?;
         Ok(empty(StatusCode::OK))
     }
 
-    async fn azure_jobs(&self, at: &CollectionPath, ask: &Ask) -> Answer {
+    async fn jobs(&self, at: &CollectionPath, ask: &Ask) -> Answer {
         let wrong = |error| AzureError::at(at, "", error);
         let filter = ask.query.filter.as_deref().map(schedule::parse_job_filter).transpose();
         let state = filter.map_err(|error| AzureError::bad_request(error.to_string()))?;
         let listed =
-            self.list_jobs(at, &Wanted { state, name: None }, ask.query.skip, ask.query.rows()).await;
+            self.jobs.list_jobs(at, &Wanted { state, name: None }, ask.query.skip, ask.query.rows()).await;
         let (collection, page) = listed.map_err(wrong)?;
         let jobs = page.jobs.iter().map(|shown| body::job(&collection, shown, ask.dialect));
         let value = jobs.collect::<Result<Vec<_>, _>>().map_err(wrong)?;
         Ok(json(StatusCode::OK, &ResourcePage { value, next_link: ask.next_link(page.more) }))
     }
 
-    async fn azure_job(&self, at: &CollectionPath, name: &str, body: Payload, ask: &Ask) -> Answer {
+    async fn job(&self, at: &CollectionPath, name: &str, body: Payload, ask: &Ask) -> Answer {
         let wrong = |error| AzureError::at(at, name, error);
         let expect = etag::expect(&ask.parts.method, &ask.parts.headers)?;
         let writing = Writing { expect, delay: AT_ONCE };
         let (collection, shown, status) = match ask.parts.method {
             Method::GET => {
-                let (collection, shown) = self.show_job(at, name).await.map_err(wrong)?;
+                let (collection, shown) = self.jobs.show_job(at, name).await.map_err(wrong)?;
                 (collection, shown, StatusCode::OK)
             }
             Method::PUT => {
                 let asked = read(body, ask).await?;
                 body::check_job_name(at, name, &asked).map_err(wrong)?;
-                let written = self.put_job(at, name, &asked, writing).await;
+                let written = self.jobs.put_job(at, name, &asked, writing).await;
                 let (collection, shown, created) = written.map_err(wrong)?;
                 (collection, shown, if created { StatusCode::CREATED } else { StatusCode::OK })
             }
             Method::PATCH => {
                 let asked = read(body, ask).await?;
                 body::check_job_name(at, name, &asked).map_err(wrong)?;
-                let written = self.patch_job(at, name, &asked, writing).await;
+                let written = self.jobs.patch_job(at, name, &asked, writing).await;
                 let (collection, shown) = written.map_err(wrong)?;
                 (collection, shown, StatusCode::OK)
             }
             Method::DELETE => {
-                self.delete_job(at, name, expect).await.map_err(wrong)?;
+                self.jobs.delete_job(at, name, expect).await.map_err(wrong)?;
                 return Ok(empty(StatusCode::OK));
             }
             _ => return Err(ApiError::Method { method: ask.parts.method.clone(), allow: "" }.into()),
@@ -192,13 +202,13 @@ impl Api {
         Ok(with_etag(json(status, &shown), version))
     }
 
-    async fn azure_history(&self, at: &CollectionPath, name: &str, ask: &Ask) -> Answer {
+    async fn history(&self, at: &CollectionPath, name: &str, ask: &Ask) -> Answer {
         let wrong = |error| AzureError::at(at, name, error);
         let filter = ask.query.filter.as_deref().map(schedule::parse_history_filter).transpose();
         let status = filter.map_err(|error| AzureError::bad_request(error.to_string()))?;
-        let collection = self.collection(at).map_err(wrong)?;
-        let job = self.job(&collection, name).map_err(wrong)?;
-        let page = self.history(&collection, &job, status, ask.query.skip, ask.query.rows()).await;
+        let collection = self.jobs.collection(at).map_err(wrong)?;
+        let job = self.jobs.job(&collection, name).map_err(wrong)?;
+        let page = self.jobs.history(&collection, &job, status, ask.query.skip, ask.query.rows()).await;
         let page = page.map_err(wrong)?;
         let value = page.attempts.iter().map(|attempt| body::history(&collection, &job, attempt)).collect();
         Ok(json(StatusCode::OK, &ResourcePage { value, next_link: ask.next_link(page.more) }))

@@ -16,7 +16,6 @@ use engine::{Document, Expected, KeepError};
 use serde::{Deserialize, Serialize};
 use types::Timestamp;
 
-use crate::api::Api;
 use crate::error::ApiError;
 use crate::limits::{BULK_SAMPLE_MAX, BULK_TEXT_CHARS_MAX, BULKS_ENDED_MAX, BULKS_RUNNING_MAX};
 
@@ -127,20 +126,20 @@ impl Bulk {
     }
 }
 
-impl Api {
+impl Bulks {
     /// Every bulk that is known, newest first.
-    pub(crate) fn all_bulks(&self) -> Vec<BulkView> {
+    pub(crate) fn all(&self) -> Vec<BulkView> {
         let shelves = self.control.documents().load();
         let mut all: Vec<_> = shelves.all(SHELF).filter_map(|(_, document)| Bulk::read(document)).collect();
         all.sort_by(|a, b| (b.view.started_at.0, &b.view.id).cmp(&(a.view.started_at.0, &a.view.id)));
         all.into_iter().map(|bulk| bulk.view).collect()
     }
 
-    pub(crate) fn bulk(&self, id: &str) -> Result<BulkView, ApiError> {
-        Ok(self.kept_bulk(id)?.0.view)
+    pub(crate) fn get(&self, id: &str) -> Result<BulkView, ApiError> {
+        Ok(self.kept(id)?.0.view)
     }
 
-    fn kept_bulk(&self, id: &str) -> Result<(Bulk, u64), ApiError> {
+    fn kept(&self, id: &str) -> Result<(Bulk, u64), ApiError> {
         let shelves = self.control.documents().load();
         let found =
             shelves.get(SHELF, id).and_then(|document| Some((Bulk::read(document)?, document.version)));
@@ -148,19 +147,19 @@ impl Api {
     }
 
     /// Ends a bulk before it is through. What it is doing at the moment is still done.
-    pub(crate) async fn stop_bulk(&self, id: &str, by: &str) -> Result<BulkView, ApiError> {
+    pub(crate) async fn stop(&self, id: &str, by: &str) -> Result<BulkView, ApiError> {
         loop {
-            let (mut bulk, version) = self.kept_bulk(id)?;
+            let (mut bulk, version) = self.kept(id)?;
             if !bulk.is_running() {
                 return Ok(bulk.view);
             }
             bulk.view.state = BulkState::Stopped;
             bulk.view.ended_at = Some(Time(self.clock.now()));
             bulk.view.waiting = None;
-            match self.keep_bulk(&bulk, by, Expected::Version(version)).await {
+            match self.keep(&bulk, by, Expected::Version(version)).await {
                 Ok(_) => return Ok(bulk.view),
                 // Its driver has kept how far it has come; or, when that is not to be seen, it changes hands.
-                Err(KeepError::Changed { .. }) if self.kept_bulk(id)?.1 == version => {
+                Err(KeepError::Changed { .. }) if self.kept(id)?.1 == version => {
                     return Err(KeepError::NotHeld.into());
                 }
                 Err(KeepError::Changed { .. }) => {}
@@ -170,26 +169,26 @@ impl Api {
     }
 
     /// Keeps a new bulk. From now on it is driven.
-    async fn begin_bulk(&self, bulk: &Bulk, ids: &[String]) -> Result<(), ApiError> {
-        let _alone = self.bulks.beginning.lock().await;
-        let running = self.all_bulks().iter().filter(|view| view.state == BulkState::Running).count();
+    async fn begin(&self, bulk: &Bulk, ids: &[String]) -> Result<(), ApiError> {
+        let _alone = self.beginning.lock().await;
+        let running = self.all().iter().filter(|view| view.state == BulkState::Running).count();
         if running >= BULKS_RUNNING_MAX {
             let text = format!("{running} bulks are under way; wait for one to end, or stop one");
             return Err(ApiError::TooManyBulks(text));
         }
-        self.forget_old_bulks().await?;
+        self.forget_old().await?;
         let (id, by) = (&bulk.view.id, &bulk.view.by);
         if !ids.is_empty() {
             let text = serde_json::to_string(ids).expect("texts can always be encoded");
             self.control.keep(IDS_SHELF, id, Some(text), by, Expected::Absent).await?;
         }
-        self.keep_bulk(bulk, by, Expected::Absent).await?;
+        self.keep(bulk, by, Expected::Absent).await?;
         Ok(())
     }
 
     /// Forgets bulks that ended long ago, and ids whose bulk is forgotten or never began.
-    async fn forget_old_bulks(&self) -> Result<(), ApiError> {
-        let all = self.all_bulks();
+    async fn forget_old(&self) -> Result<(), ApiError> {
+        let all = self.all();
         let ended = all.iter().filter(|view| view.state != BulkState::Running);
         for old in ended.skip(BULKS_ENDED_MAX - 1) {
             self.control.keep(SHELF, &old.id, None, "sortie", Expected::Anything).await?;
@@ -204,13 +203,13 @@ impl Api {
         Ok(())
     }
 
-    async fn keep_bulk(&self, bulk: &Bulk, by: &str, expected: Expected) -> Result<u64, KeepError> {
+    async fn keep(&self, bulk: &Bulk, by: &str, expected: Expected) -> Result<u64, KeepError> {
         let kept = self.control.keep(SHELF, &bulk.view.id, Some(bulk.text()), by, expected).await?;
         Ok(kept.expect("what is kept has a version"))
     }
 
     /// The ids that a bulk was given, if they are there.
-    fn bulk_ids(&self, id: &str) -> Option<Vec<String>> {
+    fn ids(&self, id: &str) -> Option<Vec<String>> {
         let shelves = self.control.documents().load();
         serde_json::from_str(&shelves.get(IDS_SHELF, id)?.text).ok()
     }

@@ -12,9 +12,7 @@ use std::collections::BTreeMap;
 
 use api_types::Time;
 use axum::body::Body;
-use engine::queues::{
-    Kind, Mode, Outgoing, QueueAnswer, QueueCommand, QueueError, Receive, Received, partition_of,
-};
+use engine::queues::{Kind, Mode, Outgoing, QueueAnswer, QueueCommand, Receive, Received};
 use http::header::{CONTENT_TYPE, HOST, LOCATION};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, StatusCode};
 use kernel::queue::{Settle, Shelf};
@@ -25,7 +23,7 @@ use uuid::Uuid;
 
 use self::place::Spot;
 use self::query::Query;
-use crate::api::Api;
+use crate::api::Auth;
 use crate::auth::access::Permission;
 use crate::body::{self, Payload};
 use crate::error::ApiError;
@@ -33,6 +31,7 @@ use crate::forward::buffered_request::BufferedRequest;
 use crate::limits::{
     DECISION_BYTES_MAX, MESSAGE_BYTES_MAX, MESSAGE_TEXT_BYTES_MAX, MESSAGES_BYTES_MAX, PATIENCE_DEFAULT,
 };
+use crate::queues::Queues;
 
 pub(crate) use place::{Place, free_name, queue_ref, resource};
 
@@ -75,9 +74,16 @@ pub(crate) fn nothing_received() -> Response<Body> {
     empty(StatusCode::NO_CONTENT)
 }
 
-impl Api {
+/// The REST API of Service Bus. Cheap to clone.
+#[derive(Clone)]
+pub(crate) struct Bus {
+    pub auth: Auth,
+    pub queues: Queues,
+}
+
+impl Bus {
     /// Answers a request to the bus. Whoever waits for a message is told when the server stops.
-    pub(crate) async fn bus(
+    pub(crate) async fn answer(
         &self,
         place: Place,
         request: Request<Payload>,
@@ -88,7 +94,7 @@ impl Api {
             (Spot::Messages, _) => Permission::Ingest,
             _ => Permission::Receive,
         };
-        self.allow_queue(request.headers(), needs, &place.resource())?;
+        self.auth.allow_queue(request.headers(), needs, &place.resource())?;
         match (&place.spot, &method) {
             (Spot::Messages, &Method::POST) => self.send(&place, request).await,
             (Spot::Head, &Method::POST | &Method::DELETE) => self.receive(&place, request, stopped).await,
@@ -131,7 +137,7 @@ impl Api {
             vec![outgoing]
         };
         let to = place.at.name.clone();
-        self.ask_queue(QueueCommand::Send { to: to.clone(), messages }, &to).await?;
+        self.queues.command(QueueCommand::Send { to: to.clone(), messages }, &to).await?;
         Ok(empty(StatusCode::CREATED))
     }
 
@@ -145,14 +151,14 @@ impl Api {
         let bytes = body::read(request, MESSAGES_BYTES_MAX).await?;
         let message = journal::codec::decode(&bytes).map_err(|error| bad(error.to_string()))?;
         let to = place.at.name.clone();
-        self.ask_queue(QueueCommand::Post { to: to.clone(), kind, message }, &to).await?;
+        self.queues.command(QueueCommand::Post { to: to.clone(), kind, message }, &to).await?;
         Ok(empty(StatusCode::CREATED))
     }
 
     /// Whether another instance hands over the message of an action.
     fn is_peers_message(&self, headers: &HeaderMap) -> bool {
         headers.get(CONTENT_TYPE).is_some_and(|value| value == MESSAGE_TYPE)
-            && self.is_peer(headers, Permission::Ingest)
+            && self.auth.is_peer(headers, Permission::Ingest)
     }
 
     async fn receive(
@@ -174,7 +180,7 @@ impl Api {
         let answered = tokio::select! {
             // The answer first: a message that has come is handed out, even by a server that stops.
             biased;
-            answered = self.ask_queue(QueueCommand::Receive(receive), &place.at.name) => answered?,
+            answered = self.queues.command(QueueCommand::Receive(receive), &place.at.name) => answered?,
             // An error means that the listener is gone, which is a stop as well.
             _ = stopped.wait_for(|stopped| *stopped) => QueueAnswer::Received(Vec::new()),
         };
@@ -197,7 +203,7 @@ impl Api {
         let command = QueueCommand::Settle { at: place.at.clone(), token, how };
         let mut response = empty(StatusCode::OK);
         if let QueueAnswer::Settled { locked_until: Some(until) } =
-            self.ask_queue(command, &place.at.name).await?
+            self.queues.command(command, &place.at.name).await?
         {
             let properties = Map::from_iter([
                 ("LockToken".to_owned(), Uuid::from_bytes(token.0).to_string().into()),
@@ -206,15 +212,6 @@ impl Api {
             set_broker_properties(response.headers_mut(), properties);
         }
         Ok(response)
-    }
-
-    /// Asks the partition that holds a queue.
-    pub(crate) async fn ask_queue(
-        &self,
-        command: QueueCommand,
-        name: &types::QueueName,
-    ) -> Result<QueueAnswer, QueueError> {
-        self.engine.queue(partition_of(name, self.limits.partitions), command).await
     }
 }
 

@@ -5,19 +5,22 @@
 mod accept;
 mod batch;
 
+use std::sync::Arc;
+
 use api_types::{AcceptedRun, Time};
 use axum::body::Body;
 use bytes::Bytes;
 use engine::Entry;
 use http::header::{CONTENT_TYPE, LOCATION};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, StatusCode};
-use ingest::{Elsewhere, Offer, Submitted, Target};
+use ingest::{Elsewhere, Ingest, Offer, Submitted, Target};
 use types::{RunId, RunStatus};
 
-use crate::api::Api;
+use crate::api::{Auth, Cluster, Workflows};
 use crate::auth::access::Permission;
 use crate::body::{self, Payload};
 use crate::error::ApiError;
+use crate::runs::Runs;
 
 pub use accept::VERSION;
 pub(crate) use accept::{Accepted, Way};
@@ -53,25 +56,34 @@ pub(crate) fn door<'a>(method: &Method, path: &'a str) -> Option<IngestRoute<'a>
     }
 }
 
-impl Api {
+/// Takes requests for workflows, here or at the owner of their partition. Cheap to clone.
+#[derive(Clone)]
+pub(crate) struct Submissions {
+    pub ingest: Arc<Ingest>,
+    pub auth: Auth,
+    pub workflows: Workflows,
+    pub runs: Runs,
+    pub cluster: Cluster,
+}
+
+impl Submissions {
     pub(crate) async fn enter(
         &self,
         door: IngestRoute<'_>,
         request: Request<Payload>,
     ) -> Result<Response<Body>, ApiError> {
-        self.allow(request.headers(), Permission::Ingest)?;
-        let catalog = self.catalog();
+        self.auth.allow(request.headers(), Permission::Ingest)?;
         match door {
             IngestRoute::Post { workflow } => {
-                let entry = self.door_of(&catalog, workflow, request.headers())?;
+                let entry = self.door_of(workflow, request.headers())?;
                 self.submit(&entry, request, None).await
             }
             IngestRoute::Put { workflow, id } => {
-                let entry = self.door_of(&catalog, workflow, request.headers())?;
+                let entry = self.door_of(workflow, request.headers())?;
                 self.submit(&entry, request, Some(run_id(id)?)).await
             }
             IngestRoute::Batch { workflow } => {
-                let entry = self.door_of(&catalog, workflow, request.headers())?;
+                let entry = self.door_of(workflow, request.headers())?;
                 self.submit_batch(&entry, request).await
             }
         }
@@ -114,7 +126,7 @@ impl Api {
             let body = accepted_json(entry, submitted);
             return Ok(accepted(StatusCode::ACCEPTED, &location, body.into()));
         }
-        let body = self.show(&submitted.id).await?;
+        let body = self.runs.show(&submitted.id).await?;
         let mut response = accepted(StatusCode::OK, &location, body);
         mark_replay(&mut response, submitted);
         Ok(response)

@@ -8,13 +8,18 @@ mod preview;
 mod secrets;
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
-use engine::jobs::{JobAnswer, JobCommand};
+use engine::Engine;
+use engine::jobs::{JobAnswer, JobCommand, JobReader};
+use host::Clock;
 use kernel::job::{self, Collection, Draft, Expect, Job, JobRejection, Tally};
 use serde_json::Value;
 use types::{JobState, Key, RunId, Span, Ticks, Uid};
+use vault::Vault;
+use view::View;
 
-use crate::api::Api;
+use crate::api::Cluster;
 use crate::azure::CollectionPath;
 use crate::error::ApiError;
 
@@ -65,9 +70,22 @@ const RACES_MAX: usize = 8;
 /// How often jobs are read before their counters are shown as they are.
 const GLANCES_MAX: usize = 16;
 
-impl Api {
+/// Collections and jobs of the partitions that this instance owns. Cheap to clone.
+#[derive(Clone)]
+pub(crate) struct Jobs {
+    pub reader: JobReader,
+    pub engine: Engine,
+    pub view: View,
+    pub vault: Arc<Vault>,
+    pub clock: Clock,
+    pub limits: schedule::Limits,
+    pub history_for: Span,
+    pub cluster: Cluster,
+}
+
+impl Jobs {
     pub(crate) fn job(&self, collection: &Collection, name: &str) -> Result<Job, JobsError> {
-        Ok(self.jobs.job(collection, name)?.ok_or(JobRejection::NoJob)?)
+        Ok(self.reader.job(collection, name)?.ok_or(JobRejection::NoJob)?)
     }
 
     /// Writes a job whole. True when it is new.
@@ -79,7 +97,7 @@ impl Api {
         writing: Writing,
     ) -> Result<(Collection, Shown, bool), JobsError> {
         check_name(name)?;
-        let document = schedule::read_job(body, &self.job_limits, self.clock.wall())?;
+        let document = schedule::read_job(body, &self.limits, self.clock.wall())?;
         let document = secrets::seal_job(&self.vault, document).await?;
         self.write_job(at, name, &document, writing, job::Manner::Replace).await
     }
@@ -98,7 +116,7 @@ impl Api {
             let job = self.job(&collection, name)?;
             let current = job.definition.version;
             writing.expect.check(Some(current))?;
-            let document = stored(&job)?.patched(&patch, &self.job_limits, self.clock.wall())?;
+            let document = stored(&job)?.patched(&patch, &self.limits, self.clock.wall())?;
             let writing = Writing { expect: Expect::Version(current), ..writing };
             match self.write_job(at, name, &document, writing, job::Manner::Change).await {
                 Err(JobsError::Rejected(JobRejection::Changed { .. })) => continue,
@@ -180,7 +198,7 @@ impl Api {
         let mut glances = Glances::default();
         loop {
             let collection = self.collection(at)?;
-            let (reader, of) = (self.jobs.clone(), collection.clone());
+            let (reader, of) = (self.reader.clone(), collection.clone());
             let all = tokio::task::spawn_blocking(move || reader.jobs(&of, None, usize::MAX)).await;
             let wanted = all.expect("reading does not panic")?.into_iter().filter(|job| wanted.has(job));
             let mut page: Vec<Job> = wanted.skip(skip).take(top.saturating_add(1)).collect();
@@ -196,7 +214,7 @@ impl Api {
     /// What is under way of jobs in one collection, when all that ended before is in the view.
     async fn live(&self, jobs: &[Job], at: &CollectionPath) -> Result<Vec<Live>, JobsError> {
         let keys: Vec<Key> = jobs.iter().map(Job::key).collect();
-        let live = self.engine.query(self.jobs.partition_of(&at.id()), move |state| {
+        let live = self.engine.query(self.reader.partition_of(&at.id()), move |state| {
             let live = |key: Key| {
                 let (mut tally, mut runs) = (Tally::default(), Vec::new());
                 for run in state.occurrences(&key) {
@@ -211,7 +229,7 @@ impl Api {
     }
 
     async fn ask(&self, at: &CollectionPath, command: JobCommand) -> Result<JobAnswer, JobsError> {
-        Ok(self.engine.job(self.jobs.partition_of(&at.id()), command).await?)
+        Ok(self.engine.job(self.reader.partition_of(&at.id()), command).await?)
     }
 }
 

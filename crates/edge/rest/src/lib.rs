@@ -16,7 +16,6 @@ mod ingest_routes;
 mod jobs;
 pub mod limits;
 mod listener;
-mod listing;
 mod openapi;
 mod overview;
 mod own_route;
@@ -26,8 +25,8 @@ mod readiness;
 mod region;
 mod router;
 mod routes;
+mod runs;
 mod services;
-mod show;
 
 pub use api::{Api, Calls, Parts};
 pub use auth::access::{Access, Right, Role, SharedKey, Token};

@@ -3,19 +3,25 @@
 pub(crate) mod merge;
 mod recorder;
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use api_types::{
     BacklogView, FiringView, FiringsView, OverviewView, PartitionCounts, RegionBrief, RegionView, SeriesView,
     Time,
 };
-use engine::jobs::ReadJobError;
+use engine::Engine;
+use engine::jobs::{JobReader, ReadJobError};
+use host::Clock;
+use ingest::Ingest;
 use tokio::sync::{Mutex, watch};
 use tokio::time::Instant;
 use types::{Span, Timestamp};
+use view::Ids;
 
-use crate::api::Api;
+use crate::region::RegionControl;
 use crate::routes::short_collection_name;
+use crate::services::Services;
 
 use self::recorder::{Reading, Recorded, Recorder};
 
@@ -85,7 +91,7 @@ impl KnownRegion {
 }
 
 /// Looks once a second until the server stops.
-pub(crate) async fn record(api: Api, mut stopped: watch::Receiver<bool>) {
+pub(crate) async fn record(overview: Overview, mut stopped: watch::Receiver<bool>) {
     let mut looks = tokio::time::interval(LOOK_EVERY);
     looks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     loop {
@@ -93,12 +99,26 @@ pub(crate) async fn record(api: Api, mut stopped: watch::Receiver<bool>) {
             // Stop first: this must not hold on to the API.
             biased;
             _ = stopped.wait_for(|stopped| *stopped) => return,
-            _ = looks.tick() => api.records.recorder.note(api.clock.now(), api.reading()),
+            _ = looks.tick() => overview.records.recorder.note(overview.clock.now(), overview.reading()),
         }
     }
 }
 
-impl Api {
+/// How this instance is doing. Cheap to clone.
+#[derive(Clone)]
+pub(crate) struct Overview {
+    pub engine: Engine,
+    pub ingest: Arc<Ingest>,
+    pub ids: Arc<Ids>,
+    pub jobs: JobReader,
+    pub clock: Clock,
+    pub services: Services,
+    pub region: Option<Arc<dyn RegionControl>>,
+    pub records: Arc<Records>,
+    pub partitions: u16,
+}
+
+impl Overview {
     fn reading(&self) -> Reading {
         let (ingest, engine) = (self.ingest.reading(), self.engine.reading());
         Reading {
@@ -115,7 +135,7 @@ impl Api {
     }
 
     /// How this instance is doing.
-    pub(crate) async fn overview(&self) -> OverviewView {
+    pub(crate) async fn read(&self) -> OverviewView {
         let Recorded { rates, latency, lateness_p99_ms, series } = self.records.recorder.read();
         let engine = self.engine.reading();
         let unfinished = self.ids.len() as u64;
@@ -134,7 +154,7 @@ impl Api {
             backlog,
             parked: engine.parked,
             firings: FiringsView { next, late, lateness_p99_ms },
-            services: self.services(),
+            services: self.services.all(),
             partitions: self.partition_counts(),
             region: self.region_brief().await,
             series,
@@ -145,7 +165,7 @@ impl Api {
         let held = self.engine.partitions();
         let stopped = held.iter().filter(|info| info.stopped.is_some()).count();
         let count = |count: usize| u16::try_from(count).unwrap_or(u16::MAX);
-        let total = self.limits.partitions;
+        let total = self.partitions;
         PartitionCounts {
             total,
             running: count(held.len() - stopped),

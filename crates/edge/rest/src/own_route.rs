@@ -6,19 +6,17 @@
 
 use axum::body::Body;
 use bytes::Bytes;
-use engine::{Catalog, CommandError, Entry};
+use engine::{Catalog, Entry};
 use http::header::CONTENT_TYPE;
 use http::{HeaderValue, Method, Request, Response, StatusCode};
 use ingest::limits::BODY_BYTES_MAX;
-use kernel::{Command, Rejection};
 use serde_json::{Map, Value};
-use types::{PartitionId, RunId};
+use types::RunId;
 
-use crate::api::Api;
 use crate::auth::access::Permission;
 use crate::body::{self, Payload};
 use crate::error::ApiError;
-use crate::ingest_routes::{Accepted, Way, accepted, mark_replay, offer, run_id};
+use crate::ingest_routes::{Accepted, Submissions, Way, accepted, mark_replay, offer, run_id};
 
 /// The workflow whose route a path is at, and the id behind it.
 pub(crate) fn find<'a>(catalog: &Catalog, path: &'a str) -> Option<(Entry, Option<&'a str>)> {
@@ -40,7 +38,7 @@ fn methods(entry: &Entry) -> &'static str {
     }
 }
 
-impl Api {
+impl Submissions {
     pub(crate) async fn own_route(
         &self,
         entry: &Entry,
@@ -51,13 +49,13 @@ impl Api {
             (Method::POST, None) => self.hand_in(entry, None, request).await,
             (Method::PUT, Some(id)) => self.hand_in(entry, Some(run_id(id)?), request).await,
             (Method::GET, Some(id)) => {
-                self.allow(request.headers(), Permission::Read)?;
-                let body = self.show(&run_id(id)?).await?;
+                self.auth.allow(request.headers(), Permission::Read)?;
+                let body = self.runs.show(&run_id(id)?).await?;
                 Ok(json(StatusCode::OK, body))
             }
             (Method::DELETE, Some(id)) => {
-                let by = self.allow(request.headers(), Permission::Ingest)?;
-                self.cancel(&run_id(id)?, by).await?;
+                let by = self.auth.allow(request.headers(), Permission::Ingest)?;
+                self.runs.cancel(&run_id(id)?, by).await?;
                 Ok(empty(StatusCode::NO_CONTENT))
             }
             (Method::PATCH, Some(id)) => self.change(entry, run_id(id)?, request).await,
@@ -72,8 +70,8 @@ impl Api {
         path_id: Option<RunId>,
         request: Request<Payload>,
     ) -> Result<Response<Body>, ApiError> {
-        self.allow(request.headers(), Permission::Ingest)?;
-        let entry = &self.door_of(&self.catalog(), entry.definition.name().as_str(), request.headers())?;
+        self.auth.allow(request.headers(), Permission::Ingest)?;
+        let entry = &self.door_of(entry.definition.name().as_str(), request.headers())?;
         let (submitted, sent) = match self.accept(entry, path_id, request).await? {
             Accepted::Here(submitted, sent) => (submitted, sent),
             Accepted::There(response) => return Ok(response),
@@ -93,17 +91,17 @@ impl Api {
         id: RunId,
         request: Request<Payload>,
     ) -> Result<Response<Body>, ApiError> {
-        self.allow(request.headers(), Permission::Ingest)?;
+        self.auth.allow(request.headers(), Permission::Ingest)?;
         let Some(change) = entry.definition.accept().change() else {
             return Err(ApiError::Method { method: Method::PATCH, allow: methods(entry) });
         };
-        if self.find(&id).await?.is_none() {
+        if self.runs.find(&id).await?.is_none() {
             return Err(ApiError::NotFound(format!("no run {id}")));
         }
-        let entry = self.workflow(&self.catalog(), change.as_str())?;
+        let entry = self.workflows.current(change.as_str())?;
         let mut offer = offer(request.headers(), None)?;
         // To whoever holds the partition of the change, which need not be where the run is.
-        let way = (!self.directory.is_alone()).then(|| Way {
+        let way = (!self.cluster.directory.is_alone()).then(|| Way {
             method: Method::POST,
             uri: format!("/v1/workflows/{change}/runs").parse().expect("a name is a part of a path"),
             headers: request.headers().clone(),
@@ -120,41 +118,6 @@ impl Api {
         response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("text/plain; charset=utf-8"));
         Ok(response)
     }
-
-    /// Cancels a run, also one that still waits in the inbox.
-    pub(crate) async fn cancel(&self, id: &RunId, by: &str) -> Result<(), ApiError> {
-        let Some(entry) = self.entry(id) else {
-            return match self.find(id).await? {
-                Some(found) => Err(kernel_ended(found.status())),
-                None => Err(ApiError::NotFound(format!("no run {id}"))),
-            };
-        };
-        let command = Command::Cancel { pending: entry.durable };
-        self.command(entry.partition, id, by, command).await
-    }
-
-    /// Hands a command to a run that was found there.
-    pub(crate) async fn command(
-        &self,
-        partition: PartitionId,
-        id: &RunId,
-        by: &str,
-        command: Command,
-    ) -> Result<(), ApiError> {
-        let answer = self.engine.command(partition, id.clone(), by.to_owned(), command).await;
-        if let Err(CommandError::Rejected(Rejection::NotFound)) = &answer
-            && let Some(found) = self.find(id).await?
-            && found.status().is_final()
-        {
-            // It ended since it was found.
-            return Err(kernel_ended(found.status()));
-        }
-        Ok(answer?)
-    }
-}
-
-fn kernel_ended(status: types::RunStatus) -> ApiError {
-    CommandError::Rejected(Rejection::Ended(status)).into()
 }
 
 /// The body with a field set, when it is an object and the field has a name; else as it is.

@@ -3,17 +3,20 @@
 pub(crate) mod document;
 mod show;
 
+use std::sync::Arc;
+
 use api_types::{MessagePage, NamePage, QueueView, TopicView};
+use engine::Engine;
 use engine::limits::{RECEIVED_BYTES_MAX, RECEIVED_MAX, REDRIVEN_MAX};
 use engine::queues::{QueueAnswer, QueueCommand, QueueError, partition_of};
 use http::Method;
 use kernel::job::Expect;
-use kernel::queue::{Entity, MessageNo, QueueRef, QueueRejection, Queues, Shelf};
+use kernel::queue::{Entity, MessageNo, QueueRef, QueueRejection, Queues as QueueState, Shelf};
 use serde_json::Value;
 use types::QueueName;
 
 use self::document::{bad, fields, number, short};
-use crate::api::Api;
+use crate::api::Cluster;
 use crate::bus::free_name;
 use crate::error::ApiError;
 
@@ -36,7 +39,17 @@ impl From<QueueRejection> for ApiError {
     }
 }
 
-impl Api {
+/// Queues, topics and subscriptions of the partitions that this instance owns. Cheap to clone.
+#[derive(Clone)]
+pub(crate) struct Queues {
+    pub engine: Engine,
+    pub cluster: Cluster,
+    /// Held while a queue or topic is created, changed or deleted: what `If-Match` demands must still be true then. Only
+    /// the API changes them.
+    pub changing: Arc<tokio::sync::Mutex<()>>,
+}
+
+impl Queues {
     pub(crate) async fn list_queues(&self, part: Part) -> Result<NamePage<QueueView>, ApiError> {
         let all = self.gather(&part, |queues, name, entity| match entity {
             Entity::Queue(_) => show::queue(queues, &QueueRef::queue(name.clone())).ok(),
@@ -58,10 +71,10 @@ impl Api {
     async fn gather<T: Send + 'static>(
         &self,
         part: &Part,
-        show: fn(&Queues, &QueueName, &Entity) -> Option<T>,
+        show: fn(&QueueState, &QueueName, &Entity) -> Option<T>,
     ) -> Result<Vec<T>, ApiError> {
         let mut all = Vec::new();
-        for partition in self.listed() {
+        for partition in self.cluster.owned_partitions() {
             let (after, most) = (part.after.clone(), part.limit + 1);
             let found = self.engine.query_queues(partition, move |queues| {
                 let behind = |name: &QueueName| after.as_deref().is_none_or(|after| name.as_str() > after);
@@ -103,9 +116,9 @@ impl Api {
     async fn look<T: Send + 'static>(
         &self,
         name: &QueueName,
-        look: impl FnOnce(&Queues) -> Result<T, QueueRejection> + Send + 'static,
+        look: impl FnOnce(&QueueState) -> Result<T, QueueRejection> + Send + 'static,
     ) -> Result<T, ApiError> {
-        let partition = partition_of(name, self.limits.partitions);
+        let partition = partition_of(name, self.cluster.partitions);
         Ok(self.engine.query_queues(partition, look).await??)
     }
 
@@ -125,7 +138,7 @@ impl Api {
                 QueueCommand::PutSubscription { topic: at.name.clone(), name: name.clone(), spec, filter }
             }
         };
-        let _changing = self.changing_queues.lock().await;
+        let _changing = self.changing.lock().await;
         check(expect, self.show_queue(at).await.map(|queue| queue.version))?;
         let created = self.put(command, &at.name).await?;
         Ok((self.show_queue(at).await?, created))
@@ -139,14 +152,14 @@ impl Api {
     ) -> Result<(TopicView, bool), ApiError> {
         let spec = document::topic(body)?;
         let command = QueueCommand::PutTopic { name: free_name(name.as_str())?, spec };
-        let _changing = self.changing_queues.lock().await;
+        let _changing = self.changing.lock().await;
         check(expect, self.show_topic(name).await.map(|topic| topic.version))?;
         let created = self.put(command, name).await?;
         Ok((self.show_topic(name).await?, created))
     }
 
     async fn put(&self, command: QueueCommand, name: &QueueName) -> Result<bool, ApiError> {
-        match self.ask_queue(command, name).await? {
+        match self.command(command, name).await? {
             QueueAnswer::Put { created } => Ok(created),
             other => unreachable!("a put is answered with what it did: {other:?}"),
         }
@@ -154,19 +167,19 @@ impl Api {
 
     /// Deletes a queue or a subscription with all its messages.
     pub(crate) async fn delete_queue(&self, at: &QueueRef, expect: Expect) -> Result<(), ApiError> {
-        let _changing = self.changing_queues.lock().await;
+        let _changing = self.changing.lock().await;
         let there = self.show_queue(at).await?;
         check(expect, Ok(there.version))?;
-        self.ask_queue(QueueCommand::Delete { at: at.clone() }, &at.name).await?;
+        self.command(QueueCommand::Delete { at: at.clone() }, &at.name).await?;
         Ok(())
     }
 
     /// Deletes a topic with all its subscriptions.
     pub(crate) async fn delete_topic(&self, name: &QueueName, expect: Expect) -> Result<(), ApiError> {
-        let _changing = self.changing_queues.lock().await;
+        let _changing = self.changing.lock().await;
         let there = self.show_topic(name).await?;
         check(expect, Ok(there.version))?;
-        self.ask_queue(QueueCommand::Delete { at: QueueRef::queue(name.clone()) }, name).await?;
+        self.command(QueueCommand::Delete { at: QueueRef::queue(name.clone()) }, name).await?;
         Ok(())
     }
 
@@ -175,7 +188,7 @@ impl Api {
         let (at, name) = (at.clone(), at.name.clone());
         let command =
             QueueCommand::Peek { at, shelf: look.shelf, from: MessageNo(look.from), max: look.limit };
-        let QueueAnswer::Peeked(peeked) = self.ask_queue(command, &name).await? else {
+        let QueueAnswer::Peeked(peeked) = self.command(command, &name).await? else {
             unreachable!("a peek is answered with messages");
         };
         let bytes: usize = peeked.iter().map(|one| one.slot.bytes as usize).sum();
@@ -214,13 +227,22 @@ impl Api {
         let mut moved = 0;
         while moved < most {
             let max = (most - moved).min(REDRIVEN_MAX);
-            match self.ask_queue(command(max), name).await? {
+            match self.command(command(max), name).await? {
                 QueueAnswer::Moved { messages } if messages < max => return Ok(moved + messages),
                 QueueAnswer::Moved { messages } => moved += messages,
                 other => unreachable!("messages that are moved are counted: {other:?}"),
             }
         }
         Ok(moved)
+    }
+
+    /// Sends a command to the partition of a queue.
+    pub(crate) async fn command(
+        &self,
+        command: QueueCommand,
+        name: &QueueName,
+    ) -> Result<QueueAnswer, QueueError> {
+        self.engine.queue(partition_of(name, self.cluster.partitions), command).await
     }
 }
 
@@ -253,7 +275,10 @@ fn portion(body: &Value, with_shelf: bool) -> Result<(usize, Shelf), ApiError> {
     Ok((max, on))
 }
 
-fn find_topic<'q>(queues: &'q Queues, name: &QueueName) -> Result<&'q kernel::queue::Topic, QueueRejection> {
+fn find_topic<'q>(
+    queues: &'q QueueState,
+    name: &QueueName,
+) -> Result<&'q kernel::queue::Topic, QueueRejection> {
     match queues.entity(name) {
         None => Err(QueueRejection::NotFound(name.clone())),
         Some(Entity::Queue(_)) => Err(QueueRejection::IsQueue(name.clone())),

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::api::Api;
+use crate::api::Cluster;
 
 /// Why it cannot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,12 +39,13 @@ impl Unready {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct End(Arc<AtomicBool>);
 
-impl Api {
-    /// From now on clients should go to others; whoever comes is still answered.
-    pub fn begin_to_end(&self) {
-        self.end.0.store(true, Ordering::Relaxed);
+impl End {
+    pub(crate) fn begin(&self) {
+        self.0.store(true, Ordering::Relaxed);
     }
+}
 
+impl Cluster {
     pub(crate) fn unready(&self) -> Option<Unready> {
         let seen = match (self.directory.view(), self.directory.me()) {
             (Some(view), Some(me)) => view.members.contains_key(me),

@@ -75,7 +75,7 @@ impl Router {
         if let Some(authorization) = pages.authorization(&headers) {
             headers.insert(AUTHORIZATION, authorization);
         }
-        self.api.recognises(&headers)
+        self.api.auth.recognises(&headers)
     }
 
     /// Answers a call of the API.
@@ -83,7 +83,7 @@ impl Router {
         if let Some(refusal) = region::refusal(self.api.region.as_deref(), request.uri().path()) {
             return refusal.into_response();
         }
-        if self.api.directory.is_alone() {
+        if self.api.cluster.directory.is_alone() {
             return self.answer_here(request).await;
         }
         let answered = self.route(request).await;
@@ -94,21 +94,26 @@ impl Router {
     pub(crate) async fn answer_here(&self, request: Request<Payload>) -> Response<Body> {
         let path = request.uri().path().to_owned();
         if let Some(door) = ingest_routes::door(request.method(), &path) {
-            return self.api.enter(door, request).await.unwrap_or_else(IntoResponse::into_response);
+            return self
+                .api
+                .submissions
+                .enter(door, request)
+                .await
+                .unwrap_or_else(IntoResponse::into_response);
         }
         if let Some(place) = azure::Place::of(&path) {
-            return self.api.azure(place, request).await;
+            return self.api.azure.answer(place, request).await;
         }
         if let Some(place) = azure::ClassicPlace::of(&path) {
-            return self.api.classic(place, request).await;
+            return self.api.azure.answer_classic(place, request).await;
         }
-        if let Some((entry, id)) = own_route::find(&self.api.catalog(), &path) {
-            let answered = self.api.own_route(&entry, id, request).await;
+        if let Some((entry, id)) = own_route::find(&self.api.workflows.catalog(), &path) {
+            let answered = self.api.submissions.own_route(&entry, id, request).await;
             return answered.unwrap_or_else(IntoResponse::into_response);
         }
         if let Some(place) = bus::Place::of(&path) {
             let answered = match place {
-                Ok(place) => self.api.bus(place, request, self.stopping.clone()).await,
+                Ok(place) => self.api.bus.answer(place, request, self.stopping.clone()).await,
                 Err(error) => Err(error),
             };
             return answered.unwrap_or_else(IntoResponse::into_response);
@@ -125,15 +130,16 @@ impl Router {
 
     async fn route(&self, request: Request<Payload>) -> Result<Response<Body>, ApiError> {
         let (api, path) = (&self.api, request.uri().path());
-        let scope = ResolvedScope::of(request.method(), path, &api.catalog(), api.limits.partitions);
+        let scope =
+            ResolvedScope::of(request.method(), path, &api.workflows.catalog(), api.cluster.partitions);
         if request.headers().contains_key(FORWARDED) {
             return self.answer_peer(scope, request).await;
         }
-        api.check_roles(&scope, path)?;
+        api.cluster.check_roles(&scope, path)?;
         match scope {
             ResolvedScope::Here | ResolvedScope::Ingest => Ok(self.answer_here(request).await),
             // Whoever is not known gets a refusal, and nothing of theirs is kept in memory or passed on.
-            _ if !api.recognises(request.headers()) => Ok(self.answer_here(request).await),
+            _ if !api.auth.recognises(request.headers()) => Ok(self.answer_here(request).await),
             ResolvedScope::Partition(partition) => {
                 let mut buffered = BufferedRequest::read(request).await?;
                 self.set_patience(&mut buffered);
@@ -151,7 +157,7 @@ impl Router {
         request: Request<Payload>,
     ) -> Result<Response<Body>, ApiError> {
         if let ResolvedScope::Partition(partition) = scope
-            && !self.api.is_here(partition, request.method())
+            && !self.api.cluster.is_here(partition, request.method())
         {
             return Err(ApiError::NotHeld { partition });
         }
@@ -160,10 +166,10 @@ impl Router {
             return Err(ApiError::NotHeld { partition: PartitionId::CONTROL });
         }
         let speaks = matches!(scope, ResolvedScope::Run(_) | ResolvedScope::Merged(_));
-        let before = speaks.then(|| PartitionSet::now(&self.api.engine));
+        let before = speaks.then(|| PartitionSet::now(&self.api.cluster.engine));
         let mut response = self.answer_here(request).await;
         if let Some(before) = before {
-            let holds = before.still(&PartitionSet::now(&self.api.engine));
+            let holds = before.still(&PartitionSet::now(&self.api.cluster.engine));
             response.headers_mut().insert(HOLDS, holds.header());
         }
         Ok(response)
@@ -176,7 +182,7 @@ impl Router {
         mut buffered: BufferedRequest,
     ) -> Result<Response<Body>, ApiError> {
         loop {
-            if self.api.is_here(partition, &buffered.method) {
+            if self.api.cluster.is_here(partition, &buffered.method) {
                 let response = self.answer_here(buffered.request()).await;
                 if !is_not_held(&response) {
                     return Ok(response);
@@ -186,7 +192,7 @@ impl Router {
             let carried = tokio::select! {
                 // The answer first, as everywhere.
                 biased;
-                carried = self.api.forward(&mut buffered, partition) => carried?,
+                carried = self.api.cluster.forward(&mut buffered, partition) => carried?,
                 // Whoever waits for a message elsewhere is told like those who wait here: there was none.
                 _ = stopping.wait_for(|stopping| *stopping), if bus::is_receive(&buffered) => {
                     Some(bus::nothing_received())

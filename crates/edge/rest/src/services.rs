@@ -2,24 +2,33 @@
 //! instance.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use api_types::{ByHandView, ServiceRequest, ServiceView, Time};
 use engine::{Catalog, Expected, Shelves};
 use http::Uri;
 
-use crate::api::Api;
+use crate::api::Workflows;
 use crate::error::ApiError;
 use crate::limits::{SERVICE_LIMIT_MAX, SERVICE_NOTE_CHARS_MAX};
 
 /// Where in the control partition the words of people about services are kept, by the services' addresses.
 pub const SHELF: &str = "services";
 
-impl Api {
+/// The services that workflows call. Cheap to clone.
+#[derive(Clone)]
+pub(crate) struct Services {
+    pub workflows: Workflows,
+    /// Reads the state of those that this instance has called.
+    pub called: Arc<dyn Fn() -> Vec<ServiceView> + Send + Sync>,
+}
+
+impl Services {
     /// The services that were called from here, or that somebody has said something about.
-    pub(crate) fn services(&self) -> Vec<ServiceView> {
-        let names = names(&self.catalog());
-        let said = self.control.documents().load();
-        let mut services = (self.services)();
+    pub(crate) fn all(&self) -> Vec<ServiceView> {
+        let names = names(&self.workflows.catalog());
+        let said = self.workflows.control.documents().load();
+        let mut services = (self.called)();
         for service in &mut services {
             service.names = names.get(&service.service).cloned().unwrap_or_default();
             service.by_hand = by_hand(&said, &service.service);
@@ -29,23 +38,23 @@ impl Api {
 
     /// One of them, or one that a workflow names and nobody has called yet. Found by its address, by
     /// `workflow/service`, or by the name that workflows give it, when they all mean the same.
-    pub(crate) fn service(&self, name: &str) -> Result<ServiceView, ApiError> {
-        Ok(self.service_at(self.address_of(name)?))
+    pub(crate) fn get(&self, name: &str) -> Result<ServiceView, ApiError> {
+        Ok(self.at(self.address_of(name)?))
     }
 
     fn address_of(&self, name: &str) -> Result<String, ApiError> {
-        let services = self.services();
-        let known = names(&self.catalog());
+        let services = self.all();
+        let known = names(&self.workflows.catalog());
         let is_address = known.contains_key(name) || services.iter().any(|service| service.service == name);
         if is_address { Ok(name.to_owned()) } else { self.named(&known, name) }
     }
 
     /// How a service is doing, also one that nobody has called.
-    fn service_at(&self, address: String) -> ServiceView {
-        let found = self.services().into_iter().find(|service| service.service == address);
+    fn at(&self, address: String) -> ServiceView {
+        let found = self.all().into_iter().find(|service| service.service == address);
         found.unwrap_or_else(|| ServiceView {
-            names: names(&self.catalog()).remove(&address).unwrap_or_default(),
-            by_hand: by_hand(&self.control.documents().load(), &address),
+            names: names(&self.workflows.catalog()).remove(&address).unwrap_or_default(),
+            by_hand: by_hand(&self.workflows.control.documents().load(), &address),
             service: address,
             limit: 0,
             in_flight: 0,
@@ -79,7 +88,7 @@ impl Api {
     /// Keeps what a person says about a service, by any name of one that is known here, or by an address: another
     /// instance may be the one that calls it. When this returns it is durable and in force here; other instances
     /// follow within a second or so.
-    pub(crate) async fn say_of_service(
+    pub(crate) async fn set_manually(
         &self,
         name: &str,
         said: ServiceRequest,
@@ -94,8 +103,8 @@ impl Api {
         let document = serde_json::to_string(&said).expect("plain data");
         let document = (!nothing).then_some(document);
         tracing::info!(by, service, breaker = said.breaker, limit = said.limit, "a service was set by hand");
-        self.control.keep(SHELF, &service, document, by, Expected::Anything).await?;
-        Ok(self.service_at(service))
+        self.workflows.control.keep(SHELF, &service, document, by, Expected::Anything).await?;
+        Ok(self.at(service))
     }
 }
 

@@ -9,8 +9,7 @@ use schedule::Dialect;
 use serde_json::{Map, Value, json};
 
 use super::answer::{self, AzureError};
-use super::{AT_ONCE, Answer, CollectionPath};
-use crate::api::Api;
+use super::{AT_ONCE, Answer, Azure, CollectionPath};
 use crate::auth::access::Permission;
 use crate::body::Payload;
 use crate::error::ApiError;
@@ -69,19 +68,23 @@ impl ClassicPlace {
     }
 }
 
-impl Api {
-    pub(crate) async fn classic(&self, place: ClassicPlace, request: Request<Payload>) -> Response<Body> {
-        self.answer_classic(place, request).await.unwrap_or_else(AzureError::into_response)
+impl Azure {
+    pub(crate) async fn answer_classic(
+        &self,
+        place: ClassicPlace,
+        request: Request<Payload>,
+    ) -> Response<Body> {
+        self.try_classic(place, request).await.unwrap_or_else(AzureError::into_response)
     }
 
-    async fn answer_classic(&self, place: ClassicPlace, request: Request<Payload>) -> Answer {
+    async fn try_classic(&self, place: ClassicPlace, request: Request<Payload>) -> Answer {
         let needs = if request.method() == Method::GET { Permission::Read } else { Permission::Edit };
-        self.allow(request.headers(), needs)?;
+        self.auth.allow(request.headers(), needs)?;
         let at = &place.collection;
         let method = request.method().clone();
         match (&method, &place.job) {
             (&Method::GET, None) => {
-                let listed = self.list_jobs(at, &Wanted::default(), 0, usize::MAX - 1).await;
+                let listed = self.jobs.list_jobs(at, &Wanted::default(), 0, usize::MAX - 1).await;
                 let (_, page) = listed.map_err(|error| AzureError::at(at, "", error))?;
                 let jobs: Result<Vec<_>, _> = page.jobs.iter().map(flat).collect();
                 Ok(answer::json(StatusCode::OK, &jobs.map_err(|error| AzureError::at(at, "", error))?))
@@ -107,16 +110,17 @@ impl Api {
             Writing { expect: crate::etag::expect(request.method(), request.headers())?, delay: AT_ONCE };
         let method = request.method().clone();
         let (shown, status) = match method {
-            Method::GET => (self.show_job(at, name).await?.1, StatusCode::OK),
+            Method::GET => (self.jobs.show_job(at, name).await?.1, StatusCode::OK),
             Method::PUT => {
-                let (_, shown, created) = self.put_job(at, name, &wrapped(request).await?, writing).await?;
+                let (_, shown, created) =
+                    self.jobs.put_job(at, name, &wrapped(request).await?, writing).await?;
                 (shown, if created { StatusCode::CREATED } else { StatusCode::OK })
             }
             Method::PATCH => {
-                (self.patch_job(at, name, &wrapped(request).await?, writing).await?.1, StatusCode::OK)
+                (self.jobs.patch_job(at, name, &wrapped(request).await?, writing).await?.1, StatusCode::OK)
             }
             Method::DELETE => {
-                self.delete_job(at, name, writing.expect).await?;
+                self.jobs.delete_job(at, name, writing.expect).await?;
                 return Ok(answer::empty(StatusCode::OK));
             }
             method => return Err(ApiError::Method { method, allow: "" }.into()),
@@ -125,9 +129,9 @@ impl Api {
     }
 
     async fn classic_history(&self, at: &CollectionPath, name: &str) -> Result<Response<Body>, JobsError> {
-        let collection = self.collection(at)?;
-        let job = self.job(&collection, name)?;
-        let page = self.history(&collection, &job, None, 0, 1000).await?;
+        let collection = self.jobs.collection(at)?;
+        let job = self.jobs.job(&collection, name)?;
+        let page = self.jobs.history(&collection, &job, None, 0, 1000).await?;
         let record = |attempt| {
             let record = super::body::record(attempt).render(Dialect { native: true, ..Dialect::default() });
             let mut record = serde_json::to_value(record).expect("a record is JSON");

@@ -95,8 +95,7 @@ impl Router {
             return Tried::Acted(Acted::Failed { code: "bad_id".to_owned(), problem });
         };
         let body = Bytes::copy_from_slice(request.get().as_bytes());
-        let catalog = self.api.catalog();
-        let body = match self.api.workflow(&catalog, &run.summary.workflow) {
+        let body = match self.api.workflows.current(&run.summary.workflow) {
             Ok(entry) => with_field(&body, entry.definition.accept().id_field(), &id),
             Err(error) => return failed(&error.problem()),
         };

@@ -53,7 +53,7 @@ impl Router {
     /// Asks for something that may be asked twice.
     pub(super) async fn ask_for(&self, by: &str, method: Method, uri: Uri, body: Bytes) -> Answer {
         let by = HeaderValue::from_bytes(by.as_bytes()).unwrap_or_else(|_| HeaderValue::from_static("?"));
-        let headers = HeaderMap::from_iter([(PEER, self.api.inner.header()), (ON_BEHALF, by)]);
+        let headers = HeaderMap::from_iter([(PEER, self.api.auth.inner.header()), (ON_BEHALF, by)]);
         let mut buffered = BufferedRequest::new(method, uri, headers, body);
         buffered.repeatable = true;
         let response = self.find_answer(buffered).await.unwrap_or_else(IntoResponse::into_response);
@@ -69,10 +69,10 @@ impl Router {
         buffered: BufferedRequest,
     ) -> Pin<Box<dyn Future<Output = Result<Response<Body>, ApiError>> + Send + '_>> {
         Box::pin(async move {
-            if self.api.directory.is_alone() {
+            if self.api.cluster.directory.is_alone() {
                 return Ok(self.answer_here(buffered.request()).await);
             }
-            let (catalog, partitions) = (self.api.catalog(), self.api.limits.partitions);
+            let (catalog, partitions) = (self.api.workflows.catalog(), self.api.cluster.partitions);
             match ResolvedScope::of(&buffered.method, buffered.uri.path(), &catalog, partitions) {
                 ResolvedScope::Run(id) => self.look_up(&id, buffered).await,
                 ResolvedScope::Merged(list) => self.gather(list, buffered).await,

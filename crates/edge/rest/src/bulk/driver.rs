@@ -24,8 +24,8 @@ const GLANCE: Duration = Duration::from_millis(500);
 
 /// Drives every bulk that is under way, whenever the control partition is held here, until the server stops.
 pub(crate) async fn drive(router: Router, mut stopping: watch::Receiver<bool>) {
-    let mut owned = router.api.control.owned();
-    let mut documents = router.api.control.documents().watch();
+    let mut owned = router.api.bulks.control.owned();
+    let mut documents = router.api.bulks.control.documents().watch();
     let mut driven = BTreeSet::new();
     let mut drivers = FuturesUnordered::new();
     while !*stopping.borrow_and_update() {
@@ -54,7 +54,7 @@ pub(crate) async fn drive(router: Router, mut stopping: watch::Receiver<bool>) {
 }
 
 fn running(router: &Router) -> Vec<(Bulk, u64)> {
-    let shelves = router.api.control.documents().load();
+    let shelves = router.api.bulks.control.documents().load();
     let all = shelves.all(SHELF).filter_map(|(_, kept)| Some((Bulk::read(kept)?, kept.version)));
     all.filter(|(bulk, _)| bulk.is_running()).collect()
 }
@@ -108,7 +108,7 @@ impl Driver {
             self.work_off(bulk, false).await?;
         }
         bulk.view.state = BulkState::Done;
-        bulk.view.ended_at = Some(Time(self.router.api.clock.now()));
+        bulk.view.ended_at = Some(Time(self.router.api.bulks.clock.now()));
         Ok(())
     }
 
@@ -126,9 +126,9 @@ impl Driver {
         let cursor = match &bulk.next {
             Next::End => return Ok(()),
             Next::Taken(taken) => {
-                let Some(ids) = self.router.api.bulk_ids(&bulk.view.id) else {
+                let Some(ids) = self.router.api.bulks.ids(&bulk.view.id) else {
                     let problem = "the ids that it was given are not there or cannot be read";
-                    bulk.break_off("not_found", problem, self.router.api.clock.now());
+                    bulk.break_off("not_found", problem, self.router.api.bulks.clock.now());
                     return Err(Over::Stopped);
                 };
                 bulk.page = ids.iter().skip(*taken).take(size).cloned().collect();
@@ -244,7 +244,7 @@ impl Driver {
 
     /// Whether to go on.
     fn check(&self, bulk: &Bulk) -> Result<(), Over> {
-        let control = &self.router.api.control;
+        let control = &self.router.api.bulks.control;
         let gone = self.stopping.has_changed().is_err() || *self.stopping.borrow();
         if gone || control.owned().borrow().is_none() {
             return Err(Over::Left);
@@ -259,18 +259,18 @@ impl Driver {
 
     /// Keeps how far it has come; of what a person has changed meanwhile, that it is stopped.
     async fn keep(&mut self, bulk: &mut Bulk) -> Result<(), Over> {
-        let api = self.router.api.clone();
+        let bulks = self.router.api.bulks.clone();
         loop {
-            if api.control.owned().borrow().is_none() {
+            if bulks.control.owned().borrow().is_none() {
                 return Err(Over::Left);
             }
-            match api.keep_bulk(bulk, &bulk.view.by, Expected::Version(self.version)).await {
+            match bulks.keep(bulk, &bulk.view.by, Expected::Version(self.version)).await {
                 Ok(version) => {
                     self.version = version;
                     return if bulk.view.state == BulkState::Stopped { Err(Over::Stopped) } else { Ok(()) };
                 }
                 Err(KeepError::Changed { .. }) => {
-                    let Ok((kept, version)) = api.kept_bulk(&bulk.view.id) else { return Err(Over::Left) };
+                    let Ok((kept, version)) = bulks.kept(&bulk.view.id) else { return Err(Over::Left) };
                     if version == self.version {
                         // Who keeps knows of another than is shown: it changes hands.
                         return Err(Over::Left);
@@ -286,7 +286,7 @@ impl Driver {
                 Err(error @ KeepError::TooLarge { .. }) if bulk.view.state != BulkState::Stopped => {
                     tracing::warn!(bulk = %bulk.view.id, %error, "a bulk is broken off");
                     let problem = format!("how far it has come cannot be kept: {error}");
-                    bulk.break_off("too_large", &problem, api.clock.now());
+                    bulk.break_off("too_large", &problem, bulks.clock.now());
                 }
                 Err(error) => {
                     tracing::warn!(bulk = %bulk.view.id, %error, "how far a bulk has come could not be kept");
@@ -297,8 +297,13 @@ impl Driver {
     }
 
     async fn forget_ids(&self, bulk: &Bulk) {
-        let forgotten =
-            self.router.api.control.keep(IDS_SHELF, &bulk.view.id, None, "sortie", Expected::Anything).await;
+        let forgotten = self
+            .router
+            .api
+            .bulks
+            .control
+            .keep(IDS_SHELF, &bulk.view.id, None, "sortie", Expected::Anything)
+            .await;
         if let Err(error) = forgotten {
             tracing::debug!(%error, "the ids of a bulk are forgotten when the next one begins");
         }

@@ -23,16 +23,16 @@ impl Router {
 
     /// Begins a bulk, or says what it would do.
     pub(crate) async fn take_bulk(&self, request: Request<Payload>) -> Result<Response<Body>, ApiError> {
-        let by = self.api.allow(request.headers(), Permission::Operate)?.to_owned();
+        let by = self.api.auth.allow(request.headers(), Permission::Operate)?.to_owned();
         let bytes = body::read(request, BULK_BYTES_MAX).await?;
-        let mut order = Order::read(&bytes, &by, self.api.clock.now())?;
+        let mut order = Order::read(&bytes, &by, self.api.bulks.clock.now())?;
         if order.dry_run {
             return Ok(axum::Json(self.preview(&order).await?).into_response());
         }
         if order.bulk.next == Next::Taken(0) {
             order.bulk.view.matched = Some(BulkCount { count: order.ids.len() as u64, at_least: false });
         }
-        self.api.begin_bulk(&order.bulk, &order.ids).await?;
+        self.api.bulks.begin(&order.bulk, &order.ids).await?;
         let location = format!("/v1/bulk/{}", order.bulk.view.id);
         Ok((StatusCode::ACCEPTED, [(http::header::LOCATION, location)], axum::Json(order.bulk.view))
             .into_response())

@@ -13,8 +13,8 @@ use types::RunStatus;
 
 use super::ask::Answer;
 use crate::limits::{BULK_COUNTED_MAX, BULK_COUNTED_ROWS_MAX, PAGE_ITEMS_MAX};
-use crate::listing;
 use crate::router::Router;
+use crate::runs as listing;
 
 /// Some of the runs, and where the list goes on.
 pub(super) struct Found {

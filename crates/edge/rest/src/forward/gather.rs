@@ -8,7 +8,7 @@ use http::{HeaderMap, Method, Response, StatusCode};
 use http_body_util::BodyExt;
 use types::PartitionId;
 
-use crate::api::Api;
+use crate::api::Cluster;
 use crate::error::ApiError;
 use crate::forward::buffered_request::{BufferedRequest, to_client};
 use crate::forward::merge;
@@ -17,14 +17,14 @@ use crate::forward::peer_client::FORWARDED;
 use crate::forward::scope::Merge;
 use crate::router::Router;
 
-impl Api {
+impl Cluster {
     /// Whether a request was passed on by another instance, which puts the parts of a list together.
     pub(crate) fn is_part(&self, headers: &HeaderMap) -> bool {
         !self.directory.is_alone() && headers.contains_key(FORWARDED)
     }
 }
 
-impl Api {
+impl Cluster {
     /// What all others have of a list, asked for by this instance itself. All of it or nothing.
     pub(crate) async fn parts_of_others(&self, uri: &str) -> Result<Vec<Bytes>, ApiError> {
         if self.directory.is_alone() {
@@ -43,7 +43,7 @@ impl Api {
             covered.add(&PartitionSet::of(answer.headers()));
             parts.push(answer.into_body());
         }
-        match covered.missing(self.limits.partitions).first() {
+        match covered.missing(self.partitions).first() {
             None => Ok(parts),
             Some(partition) => Err(ApiError::Unsure(format!("nobody holds partition {partition}"))),
         }
@@ -66,11 +66,11 @@ impl Router {
         mut buffered: BufferedRequest,
     ) -> Result<Response<Body>, ApiError> {
         let mut part = buffered.clone();
-        let me = self.api.me().0;
+        let me = self.api.cluster.me().0;
         let me = http::HeaderValue::try_from(me).unwrap_or_else(|_| http::HeaderValue::from_static("?"));
         part.headers.insert(FORWARDED, me);
         let mut missing = Vec::new();
-        while buffered.look(&self.api.directory).await {
+        while buffered.look(&self.api.cluster.directory).await {
             let parts = match self.ask_parts(list, &part).await {
                 Ok(parts) => parts,
                 // What is wrong with the question is wrong everywhere.
@@ -89,11 +89,11 @@ impl Router {
     }
 
     async fn ask_parts(&self, list: Merge, part: &BufferedRequest) -> Result<Parts, Box<Response<Body>>> {
-        let before = PartitionSet::now(&self.api.engine);
-        let others = self.api.directory.others();
-        let asking = join_all(others.iter().map(|member| self.api.send_to(member, part)));
+        let before = PartitionSet::now(&self.api.cluster.engine);
+        let others = self.api.cluster.directory.others();
+        let asking = join_all(others.iter().map(|member| self.api.cluster.send_to(member, part)));
         let (here, others) = tokio::join!(self.answer_here(part.request()), asking);
-        let mut covered = before.still(&PartitionSet::now(&self.api.engine));
+        let mut covered = before.still(&PartitionSet::now(&self.api.cluster.engine));
         // One instance may know nothing of what another calls.
         let is_unknown = |status| list == Merge::Service && status == StatusCode::NOT_FOUND;
         let (mut pages, mut unknown) = (Vec::new(), None);
@@ -129,7 +129,7 @@ impl Router {
         {
             return Err(Box::new(unknown));
         }
-        Ok(Parts { pages, missing: covered.missing(self.api.limits.partitions) })
+        Ok(Parts { pages, missing: covered.missing(self.api.cluster.partitions) })
     }
 }
 

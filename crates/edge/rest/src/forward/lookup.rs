@@ -41,7 +41,7 @@ impl Router {
         id: &RunId,
         mut buffered: BufferedRequest,
     ) -> Result<Response<Body>, ApiError> {
-        while buffered.look(&self.api.directory).await {
+        while buffered.look(&self.api.cluster.directory).await {
             if let Round::Answered(response) = self.ask_all(id, &buffered).await? {
                 return Ok(response);
             }
@@ -52,9 +52,9 @@ impl Router {
     }
 
     async fn ask_all(&self, id: &RunId, buffered: &BufferedRequest) -> Result<Round, ApiError> {
-        let directory = &self.api.directory;
-        let first = match directory.location_of(likeliest(id, self.api.limits.partitions)) {
-            PartitionLocation::Remote(member) if self.api.ids.find(id).is_none() => Some(member),
+        let directory = &self.api.cluster.directory;
+        let first = match directory.location_of(likeliest(id, self.api.cluster.partitions)) {
+            PartitionLocation::Remote(member) if self.api.cluster.ids.find(id).is_none() => Some(member),
             _ => None,
         };
         let asked = first.as_ref().map(|member| member.id.clone());
@@ -96,12 +96,12 @@ impl Router {
         if let Some(member) = lost {
             return Err(ApiError::OutcomeUnknown { instance: member.id.to_string() });
         }
-        let complete = covered.missing(self.api.limits.partitions).is_empty();
+        let complete = covered.missing(self.api.cluster.partitions).is_empty();
         Ok(troubled.or(missing.filter(|_| complete)).map_or(Round::Unsure, Round::Answered))
     }
 
     async fn ask(&self, member: Member, buffered: &BufferedRequest) -> Said {
-        match self.api.send_to(&member, buffered).await {
+        match self.api.cluster.send_to(&member, buffered).await {
             Ok(response) if is_not_held(&response) => Said::Silent,
             Ok(response) if response.status() == StatusCode::NOT_FOUND => {
                 let holds = PartitionSet::of(response.headers());
@@ -118,12 +118,12 @@ impl Router {
     }
 
     async fn ask_here(&self, buffered: &BufferedRequest) -> Said {
-        let before = PartitionSet::now(&self.api.engine);
+        let before = PartitionSet::now(&self.api.cluster.engine);
         let response = self.answer_here(buffered.request()).await;
         match response.status() {
             _ if is_not_held(&response) => Said::Silent,
             StatusCode::NOT_FOUND => {
-                Said::Missing(response, before.still(&PartitionSet::now(&self.api.engine)))
+                Said::Missing(response, before.still(&PartitionSet::now(&self.api.cluster.engine)))
             }
             status if status.is_server_error() => Said::Troubled(response),
             _ => Said::Known(response),

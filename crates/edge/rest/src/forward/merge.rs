@@ -17,9 +17,9 @@ use crate::error::ApiError;
 use crate::forward::buffered_request::BufferedRequest;
 use crate::forward::gather::json;
 use crate::forward::scope::Merge;
-use crate::listing;
 use crate::overview;
 use crate::routes;
+use crate::runs as listing;
 
 /// A list under `items`.
 #[derive(Serialize, Deserialize)]

@@ -2,18 +2,18 @@
 
 use axum::body::Body;
 use cluster::{InstanceId, Member, PartitionLocation};
-use http::{HeaderMap, Method, Response};
+use http::{Method, Response};
 use types::PartitionId;
 use view::Standing;
 
-use crate::api::Api;
+use crate::api::Cluster;
 use crate::auth::peer::{ON_BEHALF, PEER};
 use crate::error::ApiError;
 use crate::forward::buffered_request::{BufferedRequest, is_not_held, to_client};
 use crate::forward::peer_client::PeerError;
 use crate::forward::scope::ResolvedScope;
 
-impl Api {
+impl Cluster {
     /// Whether a request about a partition is answered here. One that is being let go can still be looked at.
     pub(crate) fn is_here(&self, partition: PartitionId, method: &Method) -> bool {
         if partition == PartitionId::CONTROL {
@@ -83,12 +83,6 @@ impl Api {
     /// The name of this instance.
     pub(crate) fn me(&self) -> InstanceId {
         self.directory.me().cloned().unwrap_or_else(|| InstanceId("alone".to_owned()))
-    }
-
-    /// Whether somebody is known who asks, whatever they may do.
-    pub(crate) fn recognises(&self, headers: &HeaderMap) -> bool {
-        let authorization = self.authorization(headers);
-        authorization.is_ok_and(|text| self.access.recognises(text, self.clock.wall()))
     }
 
     /// An instance answers what its roles are for. Probes and metrics are everybody's.

@@ -3,14 +3,13 @@
 use axum::body::Body;
 use bytes::Bytes;
 use cluster::PartitionLocation;
-use engine::{Catalog, Entry};
+use engine::Entry;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, Uri};
 use ingest::limits::BODY_BYTES_MAX;
 use ingest::{Elsewhere, Offer, SubmitError, Submitted};
 use types::{PartitionId, RunId};
 
-use super::{IDEMPOTENCY_KEY, offer};
-use crate::api::Api;
+use super::{IDEMPOTENCY_KEY, Submissions, offer};
 use crate::body::Payload;
 use crate::error::ApiError;
 use crate::forward::buffered_request::{BufferedRequest, is_not_held, to_client};
@@ -34,17 +33,12 @@ pub(crate) struct Way {
     pub ends: bool,
 }
 
-impl Api {
+impl Submissions {
     /// The workflow that a request is for. What another instance has passed on is for one that it knows: when it is not
     /// known here, it will be in a moment.
-    pub(crate) fn door_of(
-        &self,
-        catalog: &Catalog,
-        name: &str,
-        headers: &HeaderMap,
-    ) -> Result<Entry, ApiError> {
-        let entry = self.workflow(catalog, name);
-        let version = headers.get(VERSION).filter(|_| self.is_part(headers));
+    pub(crate) fn door_of(&self, name: &str, headers: &HeaderMap) -> Result<Entry, ApiError> {
+        let entry = self.workflows.current(name);
+        let version = headers.get(VERSION).filter(|_| self.cluster.is_part(headers));
         let Some(version) = version.and_then(|value| value.to_str().ok()?.parse::<u32>().ok()) else {
             return entry;
         };
@@ -60,11 +54,11 @@ impl Api {
         request: Request<Payload>,
     ) -> Result<Accepted, ApiError> {
         let mut offer = offer(request.headers(), path_id)?;
-        let way = (!self.directory.is_alone()).then(|| Way {
+        let way = (!self.cluster.directory.is_alone()).then(|| Way {
             method: request.method().clone(),
             uri: request.uri().clone(),
             headers: request.headers().clone(),
-            ends: self.is_part(request.headers()),
+            ends: self.cluster.is_part(request.headers()),
         });
         offer.body = self.read_body(request, BODY_BYTES_MAX).await?;
         self.take_anywhere(entry, offer, way).await
@@ -92,7 +86,7 @@ impl Api {
                 taken => return Ok(Accepted::Here(taken?, body)),
             };
             let Some(id) = fresh else {
-                match self.forward(&mut buffered, partition).await? {
+                match self.cluster.forward(&mut buffered, partition).await? {
                     Some(response) => return Ok(Accepted::There(response)),
                     None => continue,
                 }
@@ -113,8 +107,10 @@ impl Api {
         buffered: &BufferedRequest,
         partition: PartitionId,
     ) -> Option<Response<Body>> {
-        let PartitionLocation::Remote(member) = self.directory.location_of(partition) else { return None };
-        let answer = self.send_to(&member, buffered).await.ok()?;
+        let PartitionLocation::Remote(member) = self.cluster.directory.location_of(partition) else {
+            return None;
+        };
+        let answer = self.cluster.send_to(&member, buffered).await.ok()?;
         (!is_not_held(&answer)).then(|| to_client(answer))
     }
 }

@@ -15,8 +15,7 @@ use ingest::{Elsewhere, Line, SubmitError, Target};
 use types::PartitionId;
 
 use super::accept::VERSION;
-use super::check_media_type;
-use crate::api::Api;
+use super::{Submissions, check_media_type};
 use crate::body::Payload;
 use crate::error::ApiError;
 use crate::forward::buffered_request::BufferedRequest;
@@ -42,7 +41,7 @@ struct Away {
     made: Lines,
 }
 
-impl Api {
+impl Submissions {
     pub(crate) async fn submit_batch(
         &self,
         entry: &Entry,
@@ -58,7 +57,7 @@ impl Api {
         let mut away = batch.note(0..taken.len(), taken);
         let made = std::mem::take(&mut away.made);
         self.take_lines(target, &mut batch, made, Elsewhere::Append).await;
-        if self.is_part(&headers) {
+        if self.cluster.is_part(&headers) {
             batch.leave(away.given);
         } else if !away.given.is_empty() {
             let mut buffered = BufferedRequest::new(Method::POST, uri, headers, Bytes::new());
@@ -77,14 +76,14 @@ impl Api {
         mut buffered: BufferedRequest,
         mut open: Lines,
     ) {
-        while !open.is_empty() && buffered.look(&self.directory).await {
+        while !open.is_empty() && buffered.look(&self.cluster.directory).await {
             let (there, here) = self.sort(std::mem::take(&mut open));
             let passing: Vec<_> = there
                 .into_values()
                 .map(|(member, lines)| {
                     let bodies = batch.bodies(&lines);
                     let buffered = buffered.with_body(bodies.join(&b'\n').into());
-                    async move { (self.send_to(&member, &buffered).await, lines) }
+                    async move { (self.cluster.send_to(&member, &buffered).await, lines) }
                 })
                 .collect();
             for (answer, lines) in join_all(passing).await {
@@ -128,7 +127,7 @@ impl Api {
         let mut there: BTreeMap<InstanceId, (Member, Lines)> = BTreeMap::new();
         let mut here = Lines::new();
         for (at, partition) in lines {
-            match self.directory.location_of(partition) {
+            match self.cluster.directory.location_of(partition) {
                 PartitionLocation::Remote(member) => {
                     let group = there.entry(member.id.clone()).or_insert_with(|| (member, Lines::new()));
                     group.1.push((at, partition));

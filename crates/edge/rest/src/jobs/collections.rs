@@ -5,14 +5,13 @@ use kernel::job::{Collection, CollectionDraft, Expect, JobRejection};
 use schedule::{CollectionDocument, CollectionState, FrontEnd, Plan, Sku};
 use serde_json::Value;
 
-use super::{JobsError, RACES_MAX, check_name, new_uid};
-use crate::api::Api;
+use super::{Jobs, JobsError, RACES_MAX, check_name, new_uid};
 use crate::azure::{self, CollectionPath};
 use crate::error::ApiError;
 
-impl Api {
+impl Jobs {
     pub(crate) fn collection(&self, at: &CollectionPath) -> Result<Collection, JobsError> {
-        Ok(self.jobs.collection(&at.id())?.ok_or(JobRejection::NoCollection)?)
+        Ok(self.reader.collection(&at.id())?.ok_or(JobRejection::NoCollection)?)
     }
 
     /// Writes a collection whole. True when it is new.
@@ -89,14 +88,15 @@ impl Api {
         if document.plan() != Plan::Free {
             return Ok(());
         }
-        for other in
-            self.jobs.collections_in(self.listed(), &format!("{}/", at.subscription.to_lowercase()))?
-        {
+        for other in self.reader.collections_in(
+            self.cluster.owned_partitions(),
+            &format!("{}/", at.subscription.to_lowercase()),
+        )? {
             if other.id() != at.id() && stored_collection(&other)?.plan() == Plan::Free {
                 return Err(taken(&other.name));
             }
         }
-        let others = self.parts_of_others(&azure::collections_uri(&at.subscription)).await?;
+        let others = self.cluster.parts_of_others(&azure::collections_uri(&at.subscription)).await?;
         for part in others {
             let part: FreeOnes = serde_json::from_slice(&part)
                 .map_err(|error| ApiError::View(format!("the part of another instance: {error}")))?;

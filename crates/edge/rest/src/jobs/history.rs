@@ -9,8 +9,7 @@ use schedule::HistoryStatus;
 use types::{Outcome, Ticks, Timestamp, Work};
 use view::RunQuery;
 
-use super::JobsError;
-use crate::api::Api;
+use super::{Jobs, JobsError};
 use crate::error::ApiError;
 
 /// One attempt that has ended.
@@ -51,7 +50,7 @@ pub(crate) struct HistoryPage {
 /// Runs that are read at once.
 const RUNS_AT_ONCE: usize = 100;
 
-impl Api {
+impl Jobs {
     pub(crate) async fn history(
         &self,
         collection: &Collection,
@@ -60,7 +59,7 @@ impl Api {
         skip: usize,
         top: usize,
     ) -> Result<HistoryPage, JobsError> {
-        let partition = self.jobs.partition_of(&collection.id());
+        let partition = self.reader.partition_of(&collection.id());
         let key = job.key();
         let live =
             self.engine.query(partition, move |state| state.occurrences(&key).cloned().collect::<Vec<Run>>());

@@ -9,8 +9,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use types::Span;
 
-use super::{JobsError, check_name, new_uid, secrets, stored, stored_collection};
-use crate::api::Api;
+use super::{Jobs, JobsError, check_name, new_uid, secrets, stored, stored_collection};
 use crate::azure::CollectionPath;
 
 /// What an import changes.
@@ -49,11 +48,11 @@ fn has_jobs(document: &Value) -> bool {
     ["jobs", "value"].iter().any(|name| document.get(name).is_some())
 }
 
-impl Api {
+impl Jobs {
     /// A collection with all its jobs, without secrets.
     pub(crate) fn export(&self, at: &CollectionPath) -> Result<Value, JobsError> {
         let collection = self.collection(at)?;
-        let jobs = self.jobs.jobs(&collection, None, usize::MAX)?;
+        let jobs = self.reader.jobs(&collection, None, usize::MAX)?;
         let jobs: Result<Vec<_>, JobsError> = jobs
             .iter()
             .map(|job| Ok(json!({ "name": job.definition.name, "properties": public(&stored(job)?) })))
@@ -74,9 +73,9 @@ impl Api {
             let text = "jobs: required to prune; an empty list deletes all jobs of the collection";
             return Err(JobsError::Bad(text.to_owned()));
         }
-        let existing = self.jobs.collection(&at.id())?;
+        let existing = self.reader.collection(&at.id())?;
         let current = match &existing {
-            Some(existing) => self.jobs.jobs(existing, None, usize::MAX)?,
+            Some(existing) => self.reader.jobs(existing, None, usize::MAX)?,
             None => Vec::new(),
         };
         let import = compare(existing.as_ref(), &current, &wanted, manner.prune)?;
@@ -147,7 +146,7 @@ impl Api {
             if !seen.insert(name.to_lowercase()) {
                 return Err(JobsError::Bad(format!("jobs[{index}].name: '{name}' is there twice")));
             }
-            let document = schedule::read_job(body, &self.job_limits, self.clock.wall());
+            let document = schedule::read_job(body, &self.limits, self.clock.wall());
             let document = document.map_err(|problems| {
                 let text = format!("{problems} (exports leave secrets out)");
                 Problems::one(format!("jobs[{index}] '{name}'"), text)

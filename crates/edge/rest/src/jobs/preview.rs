@@ -5,11 +5,10 @@ use schedule::Date;
 use serde_json::{Value, json};
 use types::{Ticks, Timing};
 
-use super::JobsError;
-use crate::api::Api;
+use super::{Jobs, JobsError};
 use crate::azure::CollectionPath;
 
-impl Api {
+impl Jobs {
     /// The next firings of a job as it stands.
     pub(crate) async fn preview_job(
         &self,
@@ -35,7 +34,7 @@ impl Api {
 
     /// The firings of a job that somebody thinks about.
     pub(crate) fn preview(&self, body: &Value) -> Result<Value, JobsError> {
-        let asked = schedule::read_preview(body, &self.job_limits, self.clock.wall())?;
+        let asked = schedule::read_preview(body, &self.limits, self.clock.wall())?;
         let count = usize::try_from(asked.count).unwrap_or(usize::MAX);
         Ok(planned(&asked.timing, asked.now, count))
     }

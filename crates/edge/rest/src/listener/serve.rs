@@ -36,9 +36,9 @@ pub struct Server {
 pub async fn serve(listener: TcpListener, api: Api) -> std::io::Result<Server> {
     let address = listener.local_addr()?;
     let (stop, stopped) = watch::channel(false);
-    let connections_max = api.limits.connections_max;
+    let connections_max = api.instance.limits.connections_max;
     let connections = Arc::new(Semaphore::new(connections_max));
-    let recording = host::spawn("record", overview::record(api.clone(), stopped.clone()));
+    let recording = host::spawn("record", overview::record(api.overview.clone(), stopped.clone()));
     let router = Router::new(api, stopped.clone());
     let bulks = host::spawn("bulks", bulk::drive(router.clone(), stopped.clone()));
     let accepting = host::spawn("accept connections", accept(listener, router, stopped, connections.clone()));

@@ -11,8 +11,8 @@ use crate::auth::access::Permission;
 use crate::error::ApiError;
 
 pub(super) async fn list(State(api): State<Api>, headers: HeaderMap) -> Result<Response, ApiError> {
-    api.allow(&headers, Permission::Read)?;
-    Ok(json(&BulkList { items: api.all_bulks() }))
+    api.auth.allow(&headers, Permission::Read)?;
+    Ok(json(&BulkList { items: api.bulks.all() }))
 }
 
 pub(super) async fn show(
@@ -20,8 +20,8 @@ pub(super) async fn show(
     headers: HeaderMap,
     Named(id): Named,
 ) -> Result<Response, ApiError> {
-    api.allow(&headers, Permission::Read)?;
-    Ok(json(&api.bulk(&id)?))
+    api.auth.allow(&headers, Permission::Read)?;
+    Ok(json(&api.bulks.get(&id)?))
 }
 
 pub(super) async fn stop(
@@ -29,6 +29,6 @@ pub(super) async fn stop(
     headers: HeaderMap,
     Named(id): Named,
 ) -> Result<Response, ApiError> {
-    let by = api.allow(&headers, Permission::Operate)?;
-    Ok(json(&api.stop_bulk(&id, by).await?))
+    let by = api.auth.allow(&headers, Permission::Operate)?;
+    Ok(json(&api.bulks.stop(&id, by).await?))
 }

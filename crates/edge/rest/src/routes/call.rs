@@ -11,10 +11,11 @@ use serde::Deserialize;
 use types::{StepIndex, Work, WorkKind};
 
 use super::json;
-use crate::api::{Api, Found};
+use crate::api::Api;
 use crate::auth::access::Permission;
 use crate::error::ApiError;
 use crate::ingest_routes::run_id;
+use crate::runs::FoundRun;
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -30,22 +31,22 @@ pub(super) async fn show(
     Path((id, step)): Path<(String, String)>,
     asked: Result<Query<CallQuery>, axum::extract::rejection::QueryRejection>,
 ) -> Result<Response, ApiError> {
-    api.allow(&headers, Permission::Read)?;
+    api.auth.allow(&headers, Permission::Read)?;
     let Query(CallQuery { work: kind, attempt }) =
         asked.map_err(|error| ApiError::BadRequest(error.body_text()))?;
     let id = run_id(&id)?;
-    let (run, reason) = match api.find(&id).await? {
-        Some(Found::Live(_, run)) => {
+    let (run, reason) = match api.runs.find(&id).await? {
+        Some(FoundRun::Live(_, run)) => {
             let reason = run.reason();
             (run, reason)
         }
-        Some(Found::Ended(ended, run)) => (run, ended.reason),
-        Some(Found::Waiting(_)) => {
+        Some(FoundRun::Ended(ended, run)) => (run, ended.reason),
+        Some(FoundRun::Waiting(_)) => {
             return Err(ApiError::NotFound(format!("run {id} waits in the inbox and has no steps yet")));
         }
         None => return Err(ApiError::NotFound(format!("no run {id}"))),
     };
-    let names = api.step_names(&run);
+    let names = api.workflows.step_names(&run);
     let index = names.iter().position(|name| name.as_str() == step).ok_or_else(|| {
         let known: Vec<_> = names.iter().map(|name| name.as_str()).collect();
         ApiError::NotFound(format!("no step '{step}' in run {id}; the steps are {}", known.join(", ")))
@@ -63,7 +64,7 @@ pub(super) async fn show(
     let attempt = attempt.unwrap_or_else(|| newest_attempt(&run, work));
     let mut context = CallContext::of(&run, work, reason);
     context.parked_count = parked_before(&run, work);
-    let sent = (api.calls)(&subject, &context, work, attempt);
+    let sent = (api.instance.calls)(&subject, &context, work, attempt);
     Ok(json(&CallView {
         step,
         work: work.name().to_owned(),
@@ -79,7 +80,7 @@ fn subject(api: &Api, run: &Run) -> Result<CallSubject, ApiError> {
         return Ok(CallSubject::Job(Box::new(occurrence)));
     }
     let version = run.request.version;
-    let catalog = api.catalog();
+    let catalog = api.workflows.catalog();
     let entry = catalog.version(&run.request.workflow, version);
     let entry = entry.expect("a run's workflow version is never removed");
     Ok(CallSubject::Workflow { definition: entry.definition.clone(), version })

@@ -12,9 +12,9 @@ use crate::auth::access::Permission;
 use crate::error::ApiError;
 
 pub(super) async fn show(State(api): State<Api>, headers: HeaderMap) -> Result<Response, ApiError> {
-    api.allow(&headers, Permission::Read)?;
-    Ok(json(&match api.directory.view() {
-        Some(view) => seen(api.me().0, &view),
+    api.auth.allow(&headers, Permission::Read)?;
+    Ok(json(&match api.cluster.directory.view() {
+        Some(view) => seen(api.cluster.me().0, &view),
         None => alone(&api),
     }))
 }
@@ -36,7 +36,7 @@ fn seen(me: String, view: &cluster::ClusterView) -> ClusterView {
 }
 
 fn alone(api: &Api) -> ClusterView {
-    let held = api.engine.held().into_iter().map(|(partition, epoch)| HoldingView {
+    let held = api.cluster.engine.held().into_iter().map(|(partition, epoch)| HoldingView {
         partition: partition.to_string(),
         holder: None,
         epoch: epoch.0,

@@ -70,8 +70,8 @@ fn shown(collection: &Collection) -> Result<Value, JobsError> {
 }
 
 pub(super) async fn list(State(api): State<Api>, headers: HeaderMap) -> Result<Response, ApiError> {
-    api.allow(&headers, Permission::Read)?;
-    let all = api.jobs.collections_in(api.listed(), "").map_err(JobsError::from)?;
+    api.auth.allow(&headers, Permission::Read)?;
+    let all = api.jobs.reader.collections_in(api.cluster.owned_partitions(), "").map_err(JobsError::from)?;
     let items = all.iter().map(shown).collect::<Result<Vec<_>, _>>()?;
     Ok(answer(&Items { items }))
 }
@@ -84,23 +84,23 @@ pub(super) async fn one(
     let method = request.method().clone();
     let needs =
         if matches!(method, Method::GET | Method::HEAD) { Permission::Read } else { Permission::Edit };
-    api.allow(request.headers(), needs)?;
+    api.auth.allow(request.headers(), needs)?;
     let (at, expect) = (path_of(&name)?, expect(&method, request.headers())?);
     let (collection, status) = match method {
-        Method::GET | Method::HEAD => (api.collection(&at)?, StatusCode::OK),
+        Method::GET | Method::HEAD => (api.jobs.collection(&at)?, StatusCode::OK),
         Method::PUT => {
             // Everything in a collection has a default, and so has all of it.
             let bytes = body::read(request, JOB_BYTES_MAX).await?;
             let body = if bytes.is_empty() { json!({}) } else { parse(&bytes)? };
-            let (collection, created) = api.put_collection(&at, &body, FrontEnd::Native, expect).await?;
+            let (collection, created) = api.jobs.put_collection(&at, &body, FrontEnd::Native, expect).await?;
             (collection, if created { StatusCode::CREATED } else { StatusCode::OK })
         }
         Method::PATCH => {
             let body = read(request, JOB_BYTES_MAX).await?;
-            (api.patch_collection(&at, &body, expect).await?, StatusCode::OK)
+            (api.jobs.patch_collection(&at, &body, expect).await?, StatusCode::OK)
         }
         Method::DELETE => {
-            api.delete_collection(&at, expect).await?;
+            api.jobs.delete_collection(&at, expect).await?;
             return Ok(StatusCode::NO_CONTENT.into_response());
         }
         method => return Err(ApiError::Method { method, allow: "" }),
@@ -115,8 +115,8 @@ pub(super) async fn enable(
     headers: HeaderMap,
     Named(name): Named,
 ) -> Result<Response, ApiError> {
-    api.allow(&headers, Permission::Edit)?;
-    api.switch_collection(&path_of(&name)?, true).await?;
+    api.auth.allow(&headers, Permission::Edit)?;
+    api.jobs.switch_collection(&path_of(&name)?, true).await?;
     Ok(StatusCode::NO_CONTENT.into_response())
 }
 
@@ -125,8 +125,8 @@ pub(super) async fn disable(
     headers: HeaderMap,
     Named(name): Named,
 ) -> Result<Response, ApiError> {
-    api.allow(&headers, Permission::Edit)?;
-    api.switch_collection(&path_of(&name)?, false).await?;
+    api.auth.allow(&headers, Permission::Edit)?;
+    api.jobs.switch_collection(&path_of(&name)?, false).await?;
     Ok(StatusCode::NO_CONTENT.into_response())
 }
 
@@ -135,8 +135,8 @@ pub(super) async fn export(
     headers: HeaderMap,
     Named(name): Named,
 ) -> Result<Response, ApiError> {
-    api.allow(&headers, Permission::Read)?;
-    Ok(answer(&api.export(&path_of(&name)?)?))
+    api.auth.allow(&headers, Permission::Read)?;
+    Ok(answer(&api.jobs.export(&path_of(&name)?)?))
 }
 
 pub(super) async fn import(
@@ -146,10 +146,10 @@ pub(super) async fn import(
     request: Request,
 ) -> Result<Response, ApiError> {
     let Query(asked) = asked.map_err(|error| ApiError::BadRequest(error.body_text()))?;
-    api.allow(request.headers(), if asked.dry_run { Permission::Read } else { Permission::Edit })?;
+    api.auth.allow(request.headers(), if asked.dry_run { Permission::Read } else { Permission::Edit })?;
     let body = read(request, IMPORT_BYTES_MAX).await?;
     let manner = Manner { dry_run: asked.dry_run, prune: asked.prune };
-    Ok(answer(&api.import(&path_of(&name)?, &body, manner).await?))
+    Ok(answer(&api.jobs.import(&path_of(&name)?, &body, manner).await?))
 }
 
 /// A body as JSON.

@@ -106,13 +106,13 @@ pub(super) async fn list(
     Named(collection): Named,
     asked: Asked,
 ) -> Result<Response, ApiError> {
-    api.allow(&headers, Permission::Read)?;
+    api.auth.allow(&headers, Permission::Read)?;
     let asked = query(asked)?;
     let rows = asked.rows()?;
     let state = asked.state.map(|state| schedule::parse_job_filter(&format!("state eq {state}")));
     let state = state.transpose().map_err(JobsError::from)?;
     let wanted = Wanted { state, name: asked.name.map(|name| name.to_lowercase()) };
-    let (collection, page) = api.list_jobs(&path_of(&collection)?, &wanted, rows.skip, rows.top).await?;
+    let (collection, page) = api.jobs.list_jobs(&path_of(&collection)?, &wanted, rows.skip, rows.top).await?;
     let items = page.jobs.iter().map(|job| shown(&collection, job)).collect::<Result<_, _>>()?;
     Ok(answer(&rows.page(items, page.more)))
 }
@@ -125,25 +125,25 @@ pub(super) async fn one(
     let method = request.method().clone();
     let needs =
         if matches!(method, Method::GET | Method::HEAD) { Permission::Read } else { Permission::Edit };
-    api.allow(request.headers(), needs)?;
+    api.auth.allow(request.headers(), needs)?;
     let writing = Writing { expect: expect(&method, request.headers())?, delay: Span::ZERO };
     let (collection, found, status) = match method {
         Method::GET | Method::HEAD => {
-            let (collection, found) = api.show_job(&at, &job).await?;
+            let (collection, found) = api.jobs.show_job(&at, &job).await?;
             (collection, found, StatusCode::OK)
         }
         Method::PUT => {
             let body = read(request, JOB_BYTES_MAX).await?;
-            let (collection, found, created) = api.put_job(&at, &job, &body, writing).await?;
+            let (collection, found, created) = api.jobs.put_job(&at, &job, &body, writing).await?;
             (collection, found, if created { StatusCode::CREATED } else { StatusCode::OK })
         }
         Method::PATCH => {
             let body = read(request, JOB_BYTES_MAX).await?;
-            let (collection, found) = api.patch_job(&at, &job, &body, writing).await?;
+            let (collection, found) = api.jobs.patch_job(&at, &job, &body, writing).await?;
             (collection, found, StatusCode::OK)
         }
         Method::DELETE => {
-            api.delete_job(&at, &job, writing.expect).await?;
+            api.jobs.delete_job(&at, &job, writing.expect).await?;
             return Ok(StatusCode::NO_CONTENT.into_response());
         }
         method => return Err(ApiError::Method { method, allow: "" }),
@@ -158,8 +158,8 @@ pub(super) async fn run(
     headers: HeaderMap,
     Place { at, job }: Place,
 ) -> Result<Response, ApiError> {
-    api.allow(&headers, Permission::Operate)?;
-    let run = api.run_job(&at, &job).await?;
+    api.auth.allow(&headers, Permission::Operate)?;
+    let run = api.jobs.run_job(&at, &job).await?;
     let mut response = answer(&json!({ "run": run }));
     *response.status_mut() = StatusCode::ACCEPTED;
     Ok(response)
@@ -171,14 +171,14 @@ pub(super) async fn history(
     Place { at, job }: Place,
     asked: Asked,
 ) -> Result<Response, ApiError> {
-    api.allow(&headers, Permission::Read)?;
+    api.auth.allow(&headers, Permission::Read)?;
     let asked = query(asked)?;
     let rows = asked.rows()?;
     let status = asked.status.map(|status| schedule::parse_history_filter(&format!("status eq {status}")));
     let status = status.transpose().map_err(JobsError::from)?;
-    let collection = api.collection(&at)?;
-    let job = api.job(&collection, &job)?;
-    let page = api.history(&collection, &job, status, rows.skip, rows.top).await?;
+    let collection = api.jobs.collection(&at)?;
+    let job = api.jobs.job(&collection, &job)?;
+    let page = api.jobs.history(&collection, &job, status, rows.skip, rows.top).await?;
     let item = |attempt| {
         let mut value = serde_json::to_value(record(attempt).render(DIALECT)).expect("plain data");
         value["run"] = attempt.run.as_str().into();
@@ -195,16 +195,16 @@ pub(super) async fn preview(
     Place { at, job }: Place,
     asked: Asked,
 ) -> Result<Response, ApiError> {
-    api.allow(&headers, Permission::Read)?;
+    api.auth.allow(&headers, Permission::Read)?;
     let count = query(asked)?.count.unwrap_or(10);
     if !(1..=PAGE_ITEMS_MAX).contains(&count) {
         return Err(ApiError::BadRequest(format!("count: {count} is not 1 to {PAGE_ITEMS_MAX}")));
     }
-    Ok(answer(&api.preview_job(&at, &job, count).await?))
+    Ok(answer(&api.jobs.preview_job(&at, &job, count).await?))
 }
 
 pub(super) async fn preview_of(State(api): State<Api>, request: Request) -> Result<Response, ApiError> {
-    api.allow(request.headers(), Permission::Read)?;
+    api.auth.allow(request.headers(), Permission::Read)?;
     let body = read(request, JOB_BYTES_MAX).await?;
-    Ok(answer(&api.preview(&body)?))
+    Ok(answer(&api.jobs.preview(&body)?))
 }

@@ -84,8 +84,8 @@ pub(super) async fn list(
     headers: HeaderMap,
     asked: AskedPart,
 ) -> Result<Response, ApiError> {
-    api.allow_queue(&headers, Permission::Read, "/")?;
-    Ok(answer(&api.list_queues(part(asked)?).await?))
+    api.auth.allow_queue(&headers, Permission::Read, "/")?;
+    Ok(answer(&api.queues.list_queues(part(asked)?).await?))
 }
 
 /// A queue or a subscription.
@@ -95,15 +95,15 @@ pub(super) async fn one(State(api): State<Api>, At(at): At, request: Request) ->
     let expect = expect(&method, request.headers())?;
     let (queue, status) = match method {
         Method::PUT => {
-            let (queue, created) = api.put_queue(&at, &read(request).await?, expect).await?;
+            let (queue, created) = api.queues.put_queue(&at, &read(request).await?, expect).await?;
             (queue, if created { StatusCode::CREATED } else { StatusCode::OK })
         }
         Method::DELETE => {
-            api.delete_queue(&at, expect).await?;
+            api.queues.delete_queue(&at, expect).await?;
             return Ok(StatusCode::NO_CONTENT.into_response());
         }
         // The router lets only these through.
-        _ => (api.show_queue(&at).await?, StatusCode::OK),
+        _ => (api.queues.show_queue(&at).await?, StatusCode::OK),
     };
     let mut response = answer(&queue);
     *response.status_mut() = status;
@@ -113,7 +113,7 @@ pub(super) async fn one(State(api): State<Api>, At(at): At, request: Request) ->
 /// Looking needs less than changing.
 pub(super) fn allow(api: &Api, request: &Request, at: &QueueRef) -> Result<(), ApiError> {
     let needs = if only_looks(request.method()) { Permission::Read } else { Permission::Edit };
-    api.allow_queue(request.headers(), needs, &resource(at)).map(drop)
+    api.auth.allow_queue(request.headers(), needs, &resource(at)).map(drop)
 }
 
 pub(super) async fn messages(
@@ -122,8 +122,8 @@ pub(super) async fn messages(
     At(at): At,
     asked: AskedLook,
 ) -> Result<Response, ApiError> {
-    api.allow_queue(&headers, Permission::Read, &resource(&at))?;
-    Ok(answer(&api.peek(&at, look(asked)?).await?))
+    api.auth.allow_queue(&headers, Permission::Read, &resource(&at))?;
+    Ok(answer(&api.queues.peek(&at, look(asked)?).await?))
 }
 
 pub(super) async fn redrive(
@@ -131,8 +131,8 @@ pub(super) async fn redrive(
     At(at): At,
     request: Request,
 ) -> Result<Response, ApiError> {
-    api.allow_queue(request.headers(), Permission::Operate, &resource(&at))?;
-    let messages = api.redrive(&at, &read(request).await?).await?;
+    api.auth.allow_queue(request.headers(), Permission::Operate, &resource(&at))?;
+    let messages = api.queues.redrive(&at, &read(request).await?).await?;
     Ok(answer(&Moved { messages }))
 }
 
@@ -141,8 +141,8 @@ pub(super) async fn purge(
     At(at): At,
     request: Request,
 ) -> Result<Response, ApiError> {
-    api.allow_queue(request.headers(), Permission::Operate, &resource(&at))?;
-    let messages = api.purge(&at, &read(request).await?).await?;
+    api.auth.allow_queue(request.headers(), Permission::Operate, &resource(&at))?;
+    let messages = api.queues.purge(&at, &read(request).await?).await?;
     Ok(answer(&Moved { messages }))
 }
 

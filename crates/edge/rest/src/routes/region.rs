@@ -18,7 +18,7 @@ use crate::error::ApiError;
 use crate::region::{Force, RegionControl};
 
 pub(super) async fn show(State(api): State<Api>, headers: HeaderMap) -> Result<Response, ApiError> {
-    api.allow(&headers, Permission::Read)?;
+    api.auth.allow(&headers, Permission::Read)?;
     Ok(json(&regions(&api)?.status().await?))
 }
 
@@ -27,7 +27,7 @@ pub(super) async fn promote(
     headers: HeaderMap,
     body: Bytes,
 ) -> Result<Response, ApiError> {
-    let by = api.allow(&headers, Permission::Administer)?;
+    let by = api.auth.allow(&headers, Permission::Administer)?;
     let PromoteRequest { force, incomplete } = read(&body)?;
     tracing::warn!(by, force, incomplete, "a promotion was asked for");
     let force = match (force, incomplete) {
@@ -42,7 +42,7 @@ pub(super) async fn promote(
 }
 
 pub(super) async fn demote(State(api): State<Api>, headers: HeaderMap) -> Result<Response, ApiError> {
-    let by = api.allow(&headers, Permission::Administer)?;
+    let by = api.auth.allow(&headers, Permission::Administer)?;
     tracing::warn!(by, "a demotion was asked for");
     Ok(json(&regions(&api)?.demote().await?))
 }
@@ -52,7 +52,7 @@ pub(super) async fn drill(
     headers: HeaderMap,
     body: Bytes,
 ) -> Result<Response, ApiError> {
-    api.allow(&headers, Permission::Administer)?;
+    api.auth.allow(&headers, Permission::Administer)?;
     let DrillRequest { switch } = read(&body)?;
     Ok(json(&regions(&api)?.drill(switch).await?))
 }
@@ -69,7 +69,7 @@ pub(super) async fn tail_requests(
     headers: HeaderMap,
     asked: Result<Query<TailQuery>, QueryRejection>,
 ) -> Result<Response, ApiError> {
-    api.allow(&headers, Permission::Administer)?;
+    api.auth.allow(&headers, Permission::Administer)?;
     let Query(TailQuery { stream }) = asked.map_err(|error| ApiError::BadRequest(error.body_text()))?;
     let missing = || ApiError::NotFound(format!("the newest divergent tail holds no inbox {stream}"));
     let requests = regions(&api)?.tail_requests(stream.clone()).await?.ok_or_else(missing)?;

@@ -10,14 +10,14 @@ use types::{Key, RunStatus, StepIndex, WorkflowName};
 use view::RunQuery;
 
 use super::{Named, json};
-use crate::api::{Api, Found};
+use crate::api::Api;
 use crate::auth::access::Permission;
 use crate::body;
 use crate::error::ApiError;
 use crate::ingest_routes::run_id;
 use crate::limits::{DECISION_BYTES_MAX, PAGE_ITEMS_DEFAULT, PAGE_ITEMS_MAX};
-use crate::listing;
 use crate::own_route;
+use crate::runs::{self, FoundRun};
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -69,8 +69,8 @@ pub(super) async fn list(
     headers: HeaderMap,
     asked: Asked,
 ) -> Result<Response, ApiError> {
-    api.allow(&headers, Permission::Read)?;
-    Ok(json(&listing::page(&api, query(asked)?).await?))
+    api.auth.allow(&headers, Permission::Read)?;
+    Ok(json(&runs::page(&api.runs, query(asked)?).await?))
 }
 
 pub(super) async fn parked(
@@ -78,9 +78,9 @@ pub(super) async fn parked(
     headers: HeaderMap,
     asked: Asked,
 ) -> Result<Response, ApiError> {
-    api.allow(&headers, Permission::Read)?;
+    api.auth.allow(&headers, Permission::Read)?;
     let query = RunQuery { status: Some(RunStatus::Parked), ..query(asked)? };
-    Ok(json(&listing::page(&api, query).await?))
+    Ok(json(&runs::page(&api.runs, query).await?))
 }
 
 pub(super) async fn show(
@@ -88,8 +88,8 @@ pub(super) async fn show(
     headers: HeaderMap,
     Named(id): Named,
 ) -> Result<Response, ApiError> {
-    api.allow(&headers, Permission::Read)?;
-    Ok(own_route::json(StatusCode::OK, api.show(&run_id(&id)?).await?))
+    api.auth.allow(&headers, Permission::Read)?;
+    Ok(own_route::json(StatusCode::OK, api.runs.show(&run_id(&id)?).await?))
 }
 
 pub(super) async fn cancel(
@@ -97,10 +97,10 @@ pub(super) async fn cancel(
     headers: HeaderMap,
     Named(id): Named,
 ) -> Result<Response, ApiError> {
-    let by = api.allow_operator(&headers)?;
+    let by = api.auth.allow_operator(&headers)?;
     let id = run_id(&id)?;
-    api.cancel(&id, &by).await?;
-    Ok(own_route::json(StatusCode::ACCEPTED, api.show(&id).await?))
+    api.runs.cancel(&id, &by).await?;
+    Ok(own_route::json(StatusCode::ACCEPTED, api.runs.show(&id).await?))
 }
 
 pub(super) async fn decide(
@@ -108,7 +108,7 @@ pub(super) async fn decide(
     Named(id): Named,
     request: Request,
 ) -> Result<Response, ApiError> {
-    let by = api.allow_operator(request.headers())?;
+    let by = api.auth.allow_operator(request.headers())?;
     let id = run_id(&id)?;
     let bytes = body::read(request, DECISION_BYTES_MAX).await?;
     let asked: DecisionRequest = serde_json::from_slice(&bytes)
@@ -116,9 +116,9 @@ pub(super) async fn decide(
     if asked.decision.needs_note() && asked.note.trim().is_empty() {
         return Err(ApiError::BadRequest("note: say why; it is kept in the run's timeline".to_owned()));
     }
-    let (partition, decision) = match api.find(&id).await? {
+    let (partition, decision) = match api.runs.find(&id).await? {
         None => return Err(ApiError::NotFound(format!("no run {id}"))),
-        Some(Found::Live(partition, run)) => (partition, decision(&api, &run, &asked)?),
+        Some(FoundRun::Live(partition, run)) => (partition, decision(&api, &run, &asked)?),
         Some(found) => {
             let rejection = match found.status() {
                 status if status.is_final() => kernel::Rejection::Ended(status),
@@ -128,8 +128,8 @@ pub(super) async fn decide(
         }
     };
     let command = Command::Decide { decision, note: asked.note };
-    api.command(partition, &id, &by, command).await?;
-    Ok(own_route::json(StatusCode::OK, api.show(&id).await?))
+    api.runs.command(partition, &id, &by, command).await?;
+    Ok(own_route::json(StatusCode::OK, api.runs.show(&id).await?))
 }
 
 fn decision(api: &Api, run: &kernel::Run, asked: &DecisionRequest) -> Result<Decision, ApiError> {
@@ -149,7 +149,7 @@ fn decision(api: &Api, run: &kernel::Run, asked: &DecisionRequest) -> Result<Dec
             let action = asked.action.as_ref().map(|json| json.get().to_owned());
             let action =
                 action.ok_or_else(|| ApiError::BadRequest("action: say what to call instead".to_owned()))?;
-            let catalog = api.catalog();
+            let catalog = api.workflows.catalog();
             let entry = catalog.version(&run.request.workflow, run.request.version);
             let entry = entry.expect("a live run's workflow version is never removed");
             entry.definition.parse_action(&action).map_err(ApiError::Invalid)?;

@@ -13,8 +13,8 @@ use crate::error::ApiError;
 use crate::limits::SERVICE_REQUEST_BYTES_MAX;
 
 pub(super) async fn list(State(api): State<Api>, headers: HeaderMap) -> Result<Response, ApiError> {
-    api.allow(&headers, Permission::Read)?;
-    Ok(json(&Items { items: api.services() }))
+    api.auth.allow(&headers, Permission::Read)?;
+    Ok(json(&Items { items: api.services.all() }))
 }
 
 pub(super) async fn show(
@@ -22,8 +22,8 @@ pub(super) async fn show(
     headers: HeaderMap,
     Named(name): Named,
 ) -> Result<Response, ApiError> {
-    api.allow(&headers, Permission::Read)?;
-    Ok(json(&api.service(&name)?))
+    api.auth.allow(&headers, Permission::Read)?;
+    Ok(json(&api.services.get(&name)?))
 }
 
 pub(super) async fn put(
@@ -31,10 +31,10 @@ pub(super) async fn put(
     Named(name): Named,
     request: Request,
 ) -> Result<Response, ApiError> {
-    let by = api.allow(request.headers(), Permission::Operate)?.to_owned();
+    let by = api.auth.allow(request.headers(), Permission::Operate)?.to_owned();
     let bytes = body::read(request, SERVICE_REQUEST_BYTES_MAX).await?;
     let said: ServiceRequest = serde_json::from_slice(&bytes).map_err(|error| {
         ApiError::BadRequest(format!("breaker, limit and note are what can be said: {error}"))
     })?;
-    Ok(json(&api.say_of_service(&name, said, &by).await?))
+    Ok(json(&api.services.set_manually(&name, said, &by).await?))
 }

@@ -17,8 +17,8 @@ pub(super) async fn list(
     headers: HeaderMap,
     asked: AskedPart,
 ) -> Result<Response, ApiError> {
-    api.allow_queue(&headers, Permission::Read, "/")?;
-    Ok(answer(&api.list_topics(part(asked)?).await?))
+    api.auth.allow_queue(&headers, Permission::Read, "/")?;
+    Ok(answer(&api.queues.list_topics(part(asked)?).await?))
 }
 
 pub(super) async fn one(State(api): State<Api>, At(at): At, request: Request) -> Result<Response, ApiError> {
@@ -27,15 +27,15 @@ pub(super) async fn one(State(api): State<Api>, At(at): At, request: Request) ->
     let expect = expect(&method, request.headers())?;
     let (topic, status) = match method {
         Method::PUT => {
-            let (topic, created) = api.put_topic(&at.name, &read(request).await?, expect).await?;
+            let (topic, created) = api.queues.put_topic(&at.name, &read(request).await?, expect).await?;
             (topic, if created { StatusCode::CREATED } else { StatusCode::OK })
         }
         Method::DELETE => {
-            api.delete_topic(&at.name, expect).await?;
+            api.queues.delete_topic(&at.name, expect).await?;
             return Ok(StatusCode::NO_CONTENT.into_response());
         }
         // The router lets only these through.
-        _ => (api.show_topic(&at.name).await?, StatusCode::OK),
+        _ => (api.queues.show_topic(&at.name).await?, StatusCode::OK),
     };
     let mut response = answer(&topic);
     *response.status_mut() = status;
@@ -48,6 +48,6 @@ pub(super) async fn subscriptions(
     At(at): At,
     asked: AskedPart,
 ) -> Result<Response, ApiError> {
-    api.allow_queue(&headers, Permission::Read, &resource(&at))?;
-    Ok(answer(&api.list_subscriptions(&at.name, part(asked)?).await?))
+    api.auth.allow_queue(&headers, Permission::Read, &resource(&at))?;
+    Ok(answer(&api.queues.list_subscriptions(&at.name, part(asked)?).await?))
 }

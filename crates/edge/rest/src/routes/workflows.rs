@@ -24,8 +24,8 @@ pub(super) struct ShowQuery {
 }
 
 pub(super) async fn list(State(api): State<Api>, headers: HeaderMap) -> Result<Response, ApiError> {
-    api.allow(&headers, Permission::Read)?;
-    let catalog = api.catalog();
+    api.auth.allow(&headers, Permission::Read)?;
+    let catalog = api.workflows.catalog();
     let items = catalog.all().map(outline).collect();
     Ok(json(&WorkflowList { items }))
 }
@@ -36,8 +36,8 @@ pub(super) async fn versions(
     headers: HeaderMap,
     Named(name): Named,
 ) -> Result<Response, ApiError> {
-    api.allow(&headers, Permission::Read)?;
-    let catalog = api.catalog();
+    api.auth.allow(&headers, Permission::Read)?;
+    let catalog = api.workflows.catalog();
     let named = WorkflowName::new(&name).ok();
     let mut items: Vec<_> = named.iter().flat_map(|name| catalog.versions(name)).map(outline).collect();
     if items.is_empty() {
@@ -53,11 +53,11 @@ pub(super) async fn show(
     Named(name): Named,
     asked: Result<Query<ShowQuery>, axum::extract::rejection::QueryRejection>,
 ) -> Result<Response, ApiError> {
-    api.allow(&headers, Permission::Read)?;
+    api.auth.allow(&headers, Permission::Read)?;
     let Query(asked) = asked.map_err(|error| ApiError::BadRequest(error.body_text()))?;
-    let catalog = api.catalog();
+    let catalog = api.workflows.catalog();
     let entry = match asked.version {
-        None => api.workflow(&catalog, &name)?,
+        None => api.workflows.current(&name)?,
         Some(version) => {
             let named = WorkflowName::new(&name).ok();
             let found = named.and_then(|name| catalog.version(&name, version).cloned());
@@ -70,10 +70,10 @@ pub(super) async fn show(
 }
 
 pub(super) async fn apply(State(api): State<Api>, request: Request) -> Result<Response, ApiError> {
-    let by = api.allow(request.headers(), Permission::Edit)?;
+    let by = api.auth.allow(request.headers(), Permission::Edit)?;
     let if_version = if_match(request.headers())?;
     let source = source(request).await?;
-    let applied = api.control.apply(&source, by, if_version).await?;
+    let applied = api.workflows.apply(&source, by, if_version).await?;
     let view =
         AppliedView { name: applied.name.to_string(), version: applied.version, changed: applied.changed };
     let mut response = json(&view);
@@ -84,7 +84,7 @@ pub(super) async fn apply(State(api): State<Api>, request: Request) -> Result<Re
 }
 
 pub(super) async fn check(State(api): State<Api>, request: Request) -> Result<Response, ApiError> {
-    api.allow(request.headers(), Permission::Read)?;
+    api.auth.allow(request.headers(), Permission::Read)?;
     let source = source(request).await?;
     let definition = Definition::parse(&source).map_err(ApiError::Invalid)?;
     Ok(json(&serde_json::json!({ "name": definition.name(), "valid": true })))
@@ -95,9 +95,9 @@ pub(super) async fn delete(
     headers: HeaderMap,
     Named(name): Named,
 ) -> Result<Response, ApiError> {
-    let by = api.allow(&headers, Permission::Edit)?;
-    let entry = api.workflow(&api.catalog(), &name)?;
-    api.control.delete(entry.definition.name(), by).await?;
+    let by = api.auth.allow(&headers, Permission::Edit)?;
+    let entry = api.workflows.current(&name)?;
+    api.workflows.delete(entry.definition.name(), by).await?;
     Ok(StatusCode::NO_CONTENT.into_response())
 }
 

@@ -7,9 +7,9 @@ use kernel::{Run, State};
 use types::{RunStatus, Timestamp};
 use view::RunQuery;
 
-use crate::api::Api;
+use super::Runs;
+use super::show;
 use crate::error::ApiError;
-use crate::show;
 
 /// Where a list goes on.
 enum Cursor {
@@ -26,19 +26,19 @@ enum Cursor {
 const BAD_CURSOR: &str = "cursor: not one that this list has handed out; start again without it";
 
 /// One page of the runs that a query selects.
-pub(crate) async fn page(api: &Api, query: RunQuery) -> Result<RunPage, ApiError> {
+pub(crate) async fn page(runs: &Runs, query: RunQuery) -> Result<RunPage, ApiError> {
     if query.status == Some(RunStatus::Accepted) {
         let text = "status: accepted requests wait in the inbox and are not listed; see /v1/partitions for their number";
         return Err(ApiError::BadRequest(text.to_owned()));
     }
     let cursor = query.cursor.as_deref().map(parse_cursor).transpose()?;
     let after = match cursor {
-        Some(Cursor::Ended(cursor)) => return ended(api, RunQuery { cursor: Some(cursor), ..query }).await,
-        Some(Cursor::EndedFirst) => return ended(api, RunQuery { cursor: None, ..query }).await,
+        Some(Cursor::Ended(cursor)) => return ended(runs, RunQuery { cursor: Some(cursor), ..query }).await,
+        Some(Cursor::EndedFirst) => return ended(runs, RunQuery { cursor: None, ..query }).await,
         Some(Cursor::Live { accepted_at, id }) => Some((accepted_at, id)),
         None => None,
     };
-    let mut items = live(api, &query, after).await?;
+    let mut items = live(runs, &query, after).await?;
     let limit = query.limit;
     if items.len() > limit {
         items.truncate(limit);
@@ -49,7 +49,7 @@ pub(crate) async fn page(api: &Api, query: RunQuery) -> Result<RunPage, ApiError
     if items.len() == limit {
         return Ok(RunPage { items, next: Some(ENDED_FIRST.to_owned()) });
     }
-    let rest = ended(api, RunQuery { limit: limit - items.len(), cursor: None, ..query }).await?;
+    let rest = ended(runs, RunQuery { limit: limit - items.len(), cursor: None, ..query }).await?;
     items.extend(rest.items);
     Ok(RunPage { items, next: rest.next })
 }
@@ -92,15 +92,15 @@ fn parse_cursor(text: &str) -> Result<Cursor, ApiError> {
 
 /// Up to one more than the limit, so that the caller sees whether there are more.
 async fn live(
-    api: &Api,
+    runs: &Runs,
     query: &RunQuery,
     after: Option<(Timestamp, String)>,
 ) -> Result<Vec<RunSummary>, ApiError> {
     let mut found = Vec::new();
-    for partition in api.listed() {
+    for partition in runs.cluster.owned_partitions() {
         let (query, after) = (query.clone(), after.clone());
         let matching = move |state: &State| select(state, &query, after.as_ref());
-        match api.engine.query(partition, matching).await {
+        match runs.engine.query(partition, matching).await {
             Ok(rows) => found.extend(rows),
             // The runs of a stopped partition cannot be listed; /v1/partitions and readiness tell of it.
             Err(error) => tracing::debug!(%error, "a partition was left out of a list"),
@@ -150,12 +150,13 @@ fn last<P: Ord, T>(all: impl Iterator<Item = (P, T)>, count: usize) -> impl Iter
     found.into_values().rev()
 }
 
-async fn ended(api: &Api, query: RunQuery) -> Result<RunPage, ApiError> {
+async fn ended(runs: &Runs, query: RunQuery) -> Result<RunPage, ApiError> {
     if query.status.is_some_and(|status| !status.is_final()) {
         return Ok(RunPage { items: Vec::new(), next: None });
     }
-    let view = api.view.clone();
-    let among = (!api.directory.is_alone()).then(|| api.listed().into_iter().collect());
+    let view = runs.view.clone();
+    let among =
+        (!runs.cluster.directory.is_alone()).then(|| runs.cluster.owned_partitions().into_iter().collect());
     let query = RunQuery { among, ..query };
     let listed = tokio::task::spawn_blocking(move || view.list(&query)).await;
     let page = listed.expect("listing does not panic").map_err(|error| match error {
