@@ -37,3 +37,8 @@ fn inbox(partition: PartitionId) -> String {
 fn events(partition: PartitionId) -> String {
     journal_nats::names::events_stream(NAME, partition)
 }
+
+/// Whether a message of the events is a claim.
+pub fn is_claim(payload: &bytes::Bytes) -> bool {
+    message::Event::read(payload).is_some_and(|event| event.frame.is_none())
+}

@@ -10,9 +10,11 @@ mod depot;
 mod dice;
 mod editors;
 mod events;
+mod faults;
 mod history;
 mod life;
 mod mutants;
+mod mutations;
 mod occasions;
 mod panics;
 mod plan;
@@ -33,9 +35,9 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Parser;
-use planted::Bug;
 
 use crate::campaign::Campaign;
+use crate::mutants::Simulation;
 
 /// Most of the time goes into small allocations of many short lives.
 #[global_allocator]
@@ -66,12 +68,16 @@ struct Arguments {
     /// Measure clusters at a steady pace in simulated time, and hold them against the sums of docs/operating/scale.md.
     #[arg(long)]
     pace: bool,
-    /// Wake every planted bug, one after another, and count those that are caught.
+    /// Play with every known bug, one after another, and count those that are caught. Most of them are edits in a copy
+    /// of the source, which is built first.
     #[arg(long)]
     mutants: bool,
-    /// Wake one planted bug; it must be caught.
-    #[arg(long, value_name = "NAME", value_parser = bug)]
-    bug: Option<Bug>,
+    /// Play with one known bug; it must be caught.
+    #[arg(long, value_name = "NAME")]
+    bug: Option<String>,
+    /// Play until something breaks, and print that in one line.
+    #[arg(long, hide = true)]
+    hunt: bool,
     /// Play one plan again: a file, or a seed.
     #[arg(long, value_name = "PLAN")]
     replay: Option<String>,
@@ -84,12 +90,6 @@ struct Arguments {
     /// Where failing plans are written.
     #[arg(long, default_value = "target/sim")]
     out: PathBuf,
-}
-
-fn bug(name: &str) -> Result<Bug, String> {
-    let found = Bug::ALL.iter().find(|bug| bug.name() == name);
-    let names = || Bug::ALL.iter().map(|bug| bug.name()).collect::<Vec<_>>().join(", ");
-    found.copied().ok_or_else(|| format!("there is no such bug; there are {}", names()))
 }
 
 fn main() -> ExitCode {
@@ -109,7 +109,11 @@ fn run(arguments: &Arguments) -> anyhow::Result<bool> {
     let campaign =
         Campaign { from: arguments.from, seeds: arguments.seeds, threads: arguments.threads.max(1) };
     if let Some(plan) = &arguments.replay {
-        planted::wake(arguments.bug);
+        if let Some(bug) = &arguments.bug
+            && let Some(succeeded) = mutants::wake_for_replay(bug)?
+        {
+            return Ok(succeeded);
+        }
         if arguments.cluster {
             return cluster::replay(plan, arguments.trace, arguments.shrink, &arguments.out);
         }
@@ -121,8 +125,12 @@ fn run(arguments: &Arguments) -> anyhow::Result<bool> {
     if arguments.mutants {
         return mutants::catch_all(campaign);
     }
-    if let Some(bug) = arguments.bug {
+    if let Some(bug) = &arguments.bug {
         return mutants::catch_one(bug, campaign);
+    }
+    if arguments.hunt {
+        let simulation = if arguments.cluster { Simulation::Cluster } else { Simulation::Single };
+        return mutants::hunt(simulation, campaign);
     }
     let one = arguments.cluster || campaign::play(campaign, arguments.lenient, &arguments.out)?;
     let several = arguments.alone || cluster::play(campaign, arguments.lenient, &arguments.out)?;

@@ -1,93 +1,239 @@
-//! Is the simulator any good? It must catch every bug that was planted.
+//! Is the simulator any good? It must catch every fault and every mutation.
 
-use planted::Bug;
+use std::fmt;
+use std::path::Path;
+use std::process::Command;
+
+use anyhow::Context;
+use serde::Deserialize;
 
 use crate::campaign::Campaign;
 use crate::checkers::Violation;
 use crate::cluster;
+use crate::faults::{self, Fault};
+use crate::mutations::{self, Mutation};
 
-/// Bugs that only several instances can have.
-const OF_CLUSTERS: [Bug; 10] = [
-    Bug::UnknownTakenForStored,
-    Bug::UnknownSentHigher,
-    Bug::NonceNotCompared,
-    Bug::ShortRangeAccepted,
-    Bug::ClaimNotGuarded,
-    Bug::ClaimNotAwaited,
-    Bug::OlderSnapshotWins,
-    Bug::FencedGoesOn,
-    Bug::RegionEpochKept,
-    Bug::TablesNotFetched,
-];
+/// Which of the two simulations must catch a bug.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Simulation {
+    /// One instance on a disk.
+    #[default]
+    Single,
+    /// Several instances on NATS.
+    Cluster,
+}
 
-/// How one bug was caught.
+/// A bug that the simulator must catch.
+enum Mutant<'a> {
+    /// In a decorator of the simulator.
+    Fault(Fault),
+    /// In a copy of the source.
+    Mutation(&'a Mutation),
+}
+
+/// How a bug was caught.
+#[derive(Debug, Clone, PartialEq, Eq)]
 struct Caught {
     /// Seeds played until then.
     seeds: u64,
-    id: &'static str,
+    id: String,
     what: String,
 }
 
-/// Wakes every bug in turn. True when all are caught.
+/// A hunting simulator begins the line with its catch like this.
+const CAUGHT: &str = "caught:";
+
+/// Plays every bug in turn. True when all are caught.
 pub fn catch_all(campaign: Campaign) -> anyhow::Result<bool> {
+    let mutations = mutations::all()?;
+    let mutated = mutations::build(&mutations)?;
+    let mutants: Vec<Mutant<'_>> = mutants(&mutations).collect();
     let mut needed = Vec::new();
-    for bug in Bug::ALL {
-        match catch(*bug, campaign)? {
-            Some(caught) => {
-                println!(
-                    "caught  {:<26} {:>4} by {:<4} {}",
-                    bug.name(),
-                    caught.seeds,
-                    caught.id,
-                    caught.what
-                );
-                needed.push(caught.seeds);
+    for mutant in &mutants {
+        match mutant.catch(campaign, &mutated)? {
+            Some(Caught { seeds, id, what }) => {
+                println!("caught  {:<26} {seeds:>4} by {id:<4} {what}", mutant.name());
+                needed.push(seeds);
             }
-            None => println!("MISSED  {:<26} {:>4} {}", bug.name(), campaign.seeds, bug.what()),
+            None => println!("MISSED  {:<26} {:>4} {}", mutant.name(), campaign.seeds, mutant.breaks()),
         }
     }
     needed.sort_unstable();
     let median = needed.get(needed.len() / 2).copied().unwrap_or_default();
     println!(
-        "sim: {} of {} planted bugs caught; median seeds to catch one: {median}",
+        "sim: caught {} of {} mutants; median seeds to catch one: {median}",
         needed.len(),
-        Bug::ALL.len()
+        mutants.len()
     );
-    Ok(needed.len() == Bug::ALL.len())
+    Ok(needed.len() == mutants.len())
 }
 
-/// Wakes one bug. True when it is caught.
-pub fn catch_one(bug: Bug, campaign: Campaign) -> anyhow::Result<bool> {
-    let caught = catch(bug, campaign)?;
+/// Plays one bug. True when it is caught.
+pub fn catch_one(name: &str, campaign: Campaign) -> anyhow::Result<bool> {
+    let mutations = mutations::all()?;
+    let mutant = find(name, &mutations)?;
+    let caught = match &mutant {
+        Mutant::Fault(_) => mutant.catch(campaign, Path::new(""))?,
+        Mutant::Mutation(_) => mutant.catch(campaign, &mutations::build(&mutations)?)?,
+    };
     match &caught {
-        Some(caught) => println!(
-            "sim: the planted bug {} was caught after {} seeds by {}",
-            bug.name(),
-            caught.seeds,
-            caught.id
-        ),
-        None => println!("sim: the planted bug {} was not caught in {} seeds", bug.name(), campaign.seeds),
+        Some(caught) => {
+            println!("sim: the mutant {name} was caught after {} seeds by {}", caught.seeds, caught.id);
+        }
+        None => println!("sim: the mutant {name} was not caught in {} seeds", campaign.seeds),
     }
     Ok(caught.is_some())
 }
 
-fn catch(bug: Bug, campaign: Campaign) -> anyhow::Result<Option<Caught>> {
-    planted::wake(Some(bug));
-    if OF_CLUSTERS.contains(&bug) {
-        let caught = cluster::catch(campaign);
-        planted::wake(None);
-        let (seeds, violation) = caught?;
-        return Ok(violation.map(|violation| Caught::new(seeds, &violation)));
+/// Lets the rest of this command be played with the bug: wakes a fault, or runs the same command in the mutated
+/// simulator; then whether that succeeded.
+pub fn wake_for_replay(name: &str) -> anyhow::Result<Option<bool>> {
+    let mutations = mutations::all()?;
+    match find(name, &mutations)? {
+        Mutant::Fault(fault) => {
+            faults::wake(Some(fault));
+            Ok(None)
+        }
+        Mutant::Mutation(mutation) => {
+            let mut replay = Command::new(mutations::build(&mutations)?);
+            let mut arguments = std::env::args_os().skip(1);
+            while let Some(argument) = arguments.next() {
+                if argument == "--bug" {
+                    arguments.next();
+                } else if !argument.to_string_lossy().starts_with("--bug=") {
+                    replay.arg(argument);
+                }
+            }
+            let status = replay.env(mutations::SWITCH, &mutation.name).status();
+            Ok(Some(status.context("starting the mutated simulator")?.success()))
+        }
     }
-    let outcome = campaign.run(1);
-    planted::wake(None);
-    let outcome = outcome?;
-    let first = outcome.failures.first().and_then(|(_, report)| report.violations.first());
-    Ok(first.map(|violation| Caught::new(outcome.figures.seeds, violation)))
+}
+
+/// Plays seeds until one fails, and prints what broke for whoever started this process.
+pub fn hunt(simulation: Simulation, campaign: Campaign) -> anyhow::Result<bool> {
+    if let Some(caught) = play(simulation, campaign)? {
+        println!("{caught}");
+    }
+    Ok(true)
+}
+
+fn mutants(mutations: &[Mutation]) -> impl Iterator<Item = Mutant<'_>> {
+    let faults = Fault::ALL.iter().map(|fault| Mutant::Fault(*fault));
+    faults.chain(mutations.iter().map(Mutant::Mutation))
+}
+
+fn find<'a>(name: &str, mutations: &'a [Mutation]) -> anyhow::Result<Mutant<'a>> {
+    let names = || mutants(mutations).map(|mutant| mutant.name().to_owned()).collect::<Vec<_>>().join(", ");
+    mutants(mutations)
+        .find(|mutant| mutant.name() == name)
+        .with_context(|| format!("no mutant is named {name}; the names are {}", names()))
+}
+
+fn play(simulation: Simulation, campaign: Campaign) -> anyhow::Result<Option<Caught>> {
+    match simulation {
+        Simulation::Single => {
+            let outcome = campaign.run(1)?;
+            let first = outcome.failures.first().and_then(|(_, report)| report.violations.first());
+            Ok(first.map(|violation| Caught::new(outcome.figures.seeds, violation)))
+        }
+        Simulation::Cluster => {
+            let (seeds, violation) = cluster::catch(campaign)?;
+            Ok(violation.map(|violation| Caught::new(seeds, &violation)))
+        }
+    }
+}
+
+impl Mutant<'_> {
+    fn name(&self) -> &str {
+        match self {
+            Mutant::Fault(fault) => fault.name(),
+            Mutant::Mutation(mutation) => &mutation.name,
+        }
+    }
+
+    fn breaks(&self) -> &str {
+        match self {
+            Mutant::Fault(fault) => fault.breaks(),
+            Mutant::Mutation(mutation) => &mutation.breaks,
+        }
+    }
+
+    fn catch(&self, campaign: Campaign, mutated: &Path) -> anyhow::Result<Option<Caught>> {
+        match self {
+            Mutant::Fault(fault) => {
+                faults::wake(Some(*fault));
+                let caught = play(fault.simulation(), campaign);
+                faults::wake(None);
+                caught
+            }
+            Mutant::Mutation(mutation) => catch_mutation(mutation, campaign, mutated),
+        }
+    }
+}
+
+fn catch_mutation(mutation: &Mutation, campaign: Campaign, mutated: &Path) -> anyhow::Result<Option<Caught>> {
+    let mut hunt = Command::new(mutated);
+    hunt.arg("--hunt").env(mutations::SWITCH, &mutation.name);
+    hunt.arg(match mutation.simulation {
+        Simulation::Single => "--alone",
+        Simulation::Cluster => "--cluster",
+    });
+    hunt.args(["--from", &campaign.from.to_string(), "--seeds", &campaign.seeds.to_string()]);
+    hunt.args(["--threads", &campaign.threads.to_string()]);
+    let output = hunt.output().context("starting the mutated simulator")?;
+    let printed = String::from_utf8_lossy(&output.stdout);
+    if let Some(caught) = printed.lines().find_map(Caught::parse) {
+        return Ok(Some(caught));
+    }
+    let error = String::from_utf8_lossy(&output.stderr);
+    anyhow::ensure!(output.status.success(), "mutation {}: {}: {error}", mutation.name, output.status);
+    Ok(None)
 }
 
 impl Caught {
     fn new(seeds: u64, violation: &Violation) -> Caught {
-        Caught { seeds, id: violation.id, what: violation.what.chars().take(80).collect() }
+        let what = violation.what.chars().take(80).map(|char| if char == '\n' { ' ' } else { char });
+        Caught { seeds, id: violation.id.to_owned(), what: what.collect() }
+    }
+
+    /// Reads what [`hunt`] prints.
+    fn parse(line: &str) -> Option<Caught> {
+        let mut words = line.strip_prefix(CAUGHT)?.trim_start().splitn(3, ' ');
+        let seeds = words.next()?.parse().ok()?;
+        Some(Caught { seeds, id: words.next()?.to_owned(), what: words.next()?.to_owned() })
+    }
+}
+
+impl fmt::Display for Caught {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{CAUGHT} {} {} {}", self.seeds, self.id, self.what)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The bugs that the first release of the simulator was measured with; none may get lost.
+    const MUTANTS_MIN: usize = 74;
+
+    #[test]
+    fn every_mutant_has_a_name_of_its_own() {
+        let mutations = mutations::all().unwrap();
+        let names: std::collections::BTreeSet<String> =
+            mutants(&mutations).map(|mutant| mutant.name().to_owned()).collect();
+        assert_eq!(names.len(), mutants(&mutations).count());
+        assert!(names.len() >= MUTANTS_MIN, "{} mutants", names.len());
+        assert!(find("no-such-mutant", &mutations).is_err());
+    }
+
+    #[test]
+    fn a_catch_is_read_back_as_it_was_printed() {
+        let violation = Violation { id: "I1", what: "acknowledged,\nthen lost".to_owned() };
+        let caught = Caught::new(7, &violation);
+        assert_eq!(Caught::parse(&caught.to_string()), Some(caught));
+        assert_eq!(Caught::parse("sim: 3 seeds"), None);
     }
 }

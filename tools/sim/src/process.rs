@@ -17,6 +17,8 @@ use view::{Ids, View};
 use crate::book::Book;
 use crate::coverage::Sometimes;
 use crate::depot::Depot;
+use crate::faults::disk::FaultyDisk;
+use crate::faults::journal::FaultyJournal;
 use crate::plan::Limits;
 use crate::services::Services;
 use crate::sighting::{Sighting, fingerprint};
@@ -54,9 +56,11 @@ impl Process {
             let world = sim.world();
             (world.disk.clone(), world.plan.limits, world.clock())
         };
-        let (inner, hands) = DiskJournal::open_by_hand(Arc::new(disk), &journal_settings(sim, limits))?;
+        let (inner, hands) =
+            DiskJournal::open_by_hand(Arc::new(FaultyDisk(disk)), &journal_settings(sim, limits))?;
         tokio::spawn(watch::write(sim.clone(), hands));
-        let journal = Arc::new(Watched::new(inner, sim.clone()));
+        let watched = Arc::new(Watched::new(inner, sim.clone()));
+        let journal = Arc::new(FaultyJournal(watched.clone()));
         let view = View::open(directory, view_settings())?;
         let control = Control::open(journal.clone(), clock.clone()).await?;
         // Once is enough: a process that comes back finds them.
@@ -87,7 +91,7 @@ impl Process {
         );
         let jobs = JobReader::new(view.clone(), limits.partitions);
         let process = Process { engine, ingest, control, view, jobs, partitions: limits.partitions };
-        process.look_around(sim, &journal);
+        process.look_around(sim, &watched);
         Ok(process)
     }
 

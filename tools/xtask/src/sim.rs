@@ -12,7 +12,8 @@ const SEEDS: &str = "300";
 /// Seeds of clusters that are part of the tests.
 const CLUSTER_SEEDS: &str = "60";
 
-/// The planted bugs that every test run must catch: who misses these sees nothing.
+/// The faults that every test run must catch: a simulator that misses these checks nothing. Both are in decorators of
+/// the simulator, which need no second build.
 const CANARY: &str = "ack-before-sync";
 const CLUSTER_CANARY: &str = "unknown-taken-for-stored";
 

@@ -4,8 +4,6 @@ use types::{BodyHash, Outcome, Retry, RunId, Seq, Span, StepIndex, Timestamp, Wo
 
 use crate::command::{Command, Decision, Input, Rejection, Request};
 use crate::job::Firing;
-use planted::Bug;
-
 use crate::{Accepted, Cause, Direction, DropReason, Event, Fact, Fired, Phase, Run, RunNo, State, Then};
 
 /// The events that an input leads to, before anything that follows from them.
@@ -35,14 +33,14 @@ fn decide_request(
 ) -> Vec<Event> {
     assert!(inbox > state.inbox_through(), "requests are taken in order, each once");
     let live = state.find(&request.id).map(|run| run.request.body_hash);
-    if let Some(hash) = live.filter(|_| !planted::is(Bug::LiveForgotten)).or(seen) {
+    if let Some(hash) = live.or(seen) {
         let reason = if hash == request.body_hash { DropReason::Duplicate } else { DropReason::Conflict };
         return vec![Event::Dropped { inbox, id: request.id.clone(), at: now, reason }];
     }
     let no = state.next_no();
     let accepted = Accepted { no, inbox, at: now, request: request.clone() };
     let mut events = vec![Event::Accepted(Box::new(accepted))];
-    if let Some(by) = state.cancel_noted(&request.id).filter(|_| !planted::is(Bug::CancelForgotten)) {
+    if let Some(by) = state.cancel_noted(&request.id) {
         events.extend(cancel_events(no, now, by));
     }
     events

@@ -12,7 +12,6 @@ mod occurrence;
 #[cfg(test)]
 mod tests;
 
-use planted::Bug;
 use serde::{Deserialize, Serialize};
 use types::{CollectionSpec, JobRef, JobSpec, JobState, Key, Span, Ticks, Timestamp, Uid};
 
@@ -172,7 +171,6 @@ impl Standing {
     fn plan(&mut self, job: &JobDefinition, next: Option<Ticks>, wall: Timestamp) {
         self.next = next;
         self.due = Some(match next {
-            Some(next) if planted::is(Bug::DueBeforeTime) => next.floor() - Span::from_ms(1),
             Some(next) => next.ceil() + jitter(job, next),
             None => wall + FINISHED_KEPT,
         });

@@ -1,6 +1,5 @@
 //! What follows from where a run stands, without any input: the next step, the next undo, the end.
 
-use planted::Bug;
 use types::{StepIndex, Timestamp, Work};
 
 use crate::{Cause, Fact, Phase, Run, Step, StepState};
@@ -102,15 +101,14 @@ fn next_back(run: &Run, now: Timestamp) -> Option<Fact> {
     if let Some(fact) = next_retry(run, now) {
         return Some(fact);
     }
-    let in_order = |index| run.may_undo(index) || planted::is(Bug::UndoOutOfOrder);
-    let ready = run.each_step().find(|(index, _, _)| run.owes_undo(*index) && in_order(*index));
+    let ready = run.each_step().find(|(index, _, _)| run.owes_undo(*index) && run.may_undo(*index));
     if let Some((index, _, _)) = ready {
         return Some(Fact::Started { work: Work::Undo(index), attempt: 1 });
     }
     let moving = run.steps.iter().any(|step| {
         matches!(step.state, StepState::Running(_) | StepState::Undoing(_) | StepState::UndoRetrying { .. })
     });
-    if moving && !planted::is(Bug::UndoneTooEarly) {
+    if moving {
         return None;
     }
     let stuck = run.steps.iter().any(|step| matches!(step.state, StepState::UndoFailed { .. }));

@@ -3,7 +3,6 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
-use planted::Bug;
 use serde::{Deserialize, Serialize};
 use types::{Key, Plan, RunId, Seq, Timestamp, WorkflowName};
 
@@ -163,7 +162,7 @@ impl State {
     /// A run becomes live; if its key's runs go one after another, it may have to wait for its turn.
     fn begin(&mut self, mut run: Run) {
         let taken = self.index.turns.contains_key(&run.request.key);
-        if run.plan.serial && taken && !planted::is(Bug::TurnsIgnored) {
+        if run.plan.serial && taken {
             run.phase = Phase::Queued;
         }
         self.next_no = RunNo(run.no.0 + 1);

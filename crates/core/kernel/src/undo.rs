@@ -1,9 +1,8 @@
 //! The order of undos: newest first, which means what depends on a step is undone before it.
 
-use planted::Bug;
 use types::{Plan, StepIndex};
 
-use crate::{Failure, Run, StepState};
+use crate::{Run, StepState};
 
 /// Every step that comes after this one, directly or through others.
 pub(crate) fn dependents(plan: &Plan, step: StepIndex) -> Vec<StepIndex> {
@@ -28,9 +27,7 @@ impl Run {
         let step = self.step(index);
         let has_undo = self.plan.steps[usize::from(index.0)].undo.is_some();
         let resting = match &step.state {
-            StepState::Failed(Failure::Refused { .. }) => !planted::is(Bug::RefusedNotUndone),
-            StepState::Failed(_) => !planted::is(Bug::UnknownNotUndone),
-            StepState::Waiting | StepState::Done(_) => true,
+            StepState::Waiting | StepState::Done(_) | StepState::Failed(_) => true,
             _ => false,
         };
         has_undo && step.attempted && resting

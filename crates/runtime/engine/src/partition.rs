@@ -22,7 +22,6 @@ use journal::{AppendError, Journal, ReadError};
 use kernel::job::Job;
 use kernel::queue::{QueueNo, Queues};
 use kernel::{Command, Event, Input, Rejection, RunNo, State};
-use planted::Bug;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
 use tokio::sync::{Semaphore, oneshot};
 use types::{
@@ -159,9 +158,7 @@ impl<J: Journal> Partition<J> {
     ) -> Result<Partition<J>, RecoveryError> {
         let Shared { journal, catalogs, view, ids, .. } = &*shared;
         let recovered = recovery::recover(&**journal, id, catalogs, view, ids, turns).await?;
-        if !planted::is(Bug::ClockGoesBack) {
-            shared.clock.catch_up(recovered.latest);
-        }
+        shared.clock.catch_up(recovered.latest);
         Ok(Partition {
             id,
             requests: Requests::open(&shared.journal, id, recovered.state.inbox_through()),
@@ -207,12 +204,6 @@ impl<J: Journal> Partition<J> {
             self.tick(&mut batch);
             self.serve_queues(&mut batch);
             self.count_ended(&mut batch)?;
-            if planted::is(Bug::ActBeforeCommit) {
-                let events = batch.events.clone();
-                self.act(batch)?;
-                self.commit(&events).await?;
-                continue;
-            }
             self.commit(&batch.events).await?;
             self.act(batch)?;
             // Only now: what is owed by the batch was not durable before.
@@ -383,9 +374,6 @@ impl<J: Journal> Partition<J> {
         if let Some(run) = batch.retired.iter().find(|run| run.request.id == *id) {
             return Ok(Some(run.request.body_hash));
         }
-        if planted::is(Bug::EndedForgotten) {
-            return Ok(None);
-        }
         self.shared.view.seen_in(self.id, id).map_err(|error| self.damaged(&error.to_string()))
     }
 
@@ -434,7 +422,6 @@ impl<J: Journal> Partition<J> {
                     tokio::time::sleep(ROOM_LOOK).await;
                     continue;
                 }
-                Err(AppendError::Fenced { .. }) if planted::is(Bug::FencedGoesOn) => {}
                 Err(error) => return Err(error),
             }
             break;

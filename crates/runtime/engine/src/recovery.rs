@@ -4,7 +4,6 @@ use journal::codec::{self, Unreadable};
 use journal::{AppendError, Claim, Journal, ReadError, Snapshot};
 use kernel::queue::Queues;
 use kernel::{Event, Request, State, UnknownPlan};
-use planted::Bug;
 use tokio::sync::Semaphore;
 use tokio::time::error::Elapsed;
 use tokio::time::timeout;
@@ -127,7 +126,7 @@ async fn replay<J: Journal>(
         }
     };
     let flushed = view.flushed_through(partition)?;
-    if flushed.unwrap_or(Seq::ZERO) < snapshot_through && !planted::is(Bug::TablesNotFetched) {
+    if flushed.unwrap_or(Seq::ZERO) < snapshot_through {
         return Err(RecoveryError::ViewLost { flushed, snapshot: snapshot_through });
     }
     let mut seq = snapshot_through;
@@ -145,11 +144,8 @@ async fn replay<J: Journal>(
                 if let Event::Queue(fact) = event {
                     queues::replay(view, partition, fact, &mut queues)?;
                 }
-                if !planted::is(Bug::JobsNotReplayed) {
-                    record::write(view, partition, None, event)?;
-                }
-                if let Some(run) = state.evolve(catalog, event)?.filter(|_| !planted::is(Bug::EndNotReplayed))
-                {
+                record::write(view, partition, None, event)?;
+                if let Some(run) = state.evolve(catalog, event)? {
                     view.put_ended(partition, &archive::ended(&run))?;
                 }
             }
@@ -162,9 +158,7 @@ async fn replay<J: Journal>(
         ids.restore(&run.request.id, run.request.body_hash, partition);
         latest = run.timeline.last().map_or(latest, |moment| latest.max(moment.at));
     }
-    if !planted::is(Bug::WaitingForgotten) {
-        latest = latest.max(restore_waiting(journal, partition, claim, &state, ids).await?);
-    }
+    latest = latest.max(restore_waiting(journal, partition, claim, &state, ids).await?);
     Ok(Recovered { state, queues, claim, snapshot_through, bytes_since_snapshot, latest })
 }
 
@@ -178,7 +172,7 @@ async fn take_tables<J: Journal>(
 ) -> Result<(), RecoveryError> {
     let own = view.clone();
     host::run_blocking(move || own.discard(partition)).await?;
-    if let Some(through) = snapshot.filter(|_| !planted::is(Bug::TablesNotFetched)) {
+    if let Some(through) = snapshot {
         let staging = view.staging(partition)?;
         journal.tables_get(partition, through, staging.path().to_owned()).await?;
         let own = view.clone();
@@ -192,7 +186,7 @@ async fn take_tables<J: Journal>(
 async fn claim<J: Journal>(journal: &J, partition: PartitionId) -> Result<Claim, AppendError> {
     loop {
         match journal.claim(partition).await {
-            Err(AppendError::Full) if !planted::is(Bug::FullClaimGivenUp) => {
+            Err(AppendError::Full) => {
                 tracing::warn!(%partition, "the journal is full; the partition waits for room to start");
                 tokio::time::sleep(ROOM_LOOK).await;
             }

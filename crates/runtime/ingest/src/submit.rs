@@ -7,7 +7,6 @@ use bytes::Bytes;
 use host::Clock;
 use journal::{AppendError, DynJournal, Journal};
 use kernel::Request;
-use planted::Bug;
 use types::{BodyHash, Key, PartitionId, RunId, Timestamp};
 use view::{Ids, Reserve, Standing, View};
 use workflow::{BodyProblem, Definition, SchemaProblem};
@@ -166,9 +165,6 @@ impl Ingest {
         // When the client goes away here, the record may become durable or not. Its id stays held: the engine
         // lets go of it when the run ends, and a repeat of the request is simply appended once more.
         let appended = self.journal.inbox_append(ready.partition, vec![ready.record.clone()]).await;
-        if planted::is(Bug::RefusalAcknowledged) && appended == Err(AppendError::Full) {
-            return Ok(self.settle(ready));
-        }
         if let Err(error) = appended {
             self.give_back(&ready);
             return Err(error.into());
@@ -279,13 +275,7 @@ impl Ingest {
             Reserve::New => self.check_ended(identity, body_hash, partition),
             Reserve::Same { durable: true, partition } => Ok(Reservation::Exists { partition }),
             // Not yet durable, so not yet to be answered: it is appended again, and the partition takes one.
-            Reserve::Same { durable: false, partition } if planted::is(Bug::ReplayBeforeDurable) => {
-                Ok(Reservation::Exists { partition })
-            }
             Reserve::Same { durable: false, .. } => Ok(Reservation::Held { new: false }),
-            Reserve::Conflict { .. } if planted::is(Bug::ConflictTakenForReplay) => {
-                Ok(Reservation::Exists { partition })
-            }
             Reserve::Conflict { .. } => Err(SubmitError::Conflict { id: id.clone() }),
         }
     }

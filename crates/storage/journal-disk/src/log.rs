@@ -19,7 +19,6 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use journal::{AppendError, Claim};
-use planted::Bug;
 use types::{Epoch, Seq};
 
 use crate::disk::{Disk, DiskFile};
@@ -275,12 +274,11 @@ impl Log {
     fn write_buffer(&mut self, segment_before: u32) -> Result<(), (&'static str, io::Error)> {
         let active = &mut self.active;
         active.file.write_at(&self.buffer, active.position).map_err(|error| ("writing", error))?;
-        if self.sync == Sync::Data && !planted::is(Bug::AckBeforeSync) {
-            let synced = active.file.sync_data().map_err(|error| ("syncing", error));
-            synced.or_else(|error| if planted::is(Bug::SyncErrorIgnored) { Ok(()) } else { Err(error) })?;
+        if self.sync == Sync::Data {
+            active.file.sync_data().map_err(|error| ("syncing", error))?;
         }
         active.position += self.buffer.len() as u64;
-        if active.number != segment_before && !planted::is(Bug::SuperblockBehind) {
+        if active.number != segment_before {
             // Before anything in the new segment is acknowledged: a lost file must be missed.
             self.store_superblock().map_err(|error| ("syncing the superblock for", error))?;
         }

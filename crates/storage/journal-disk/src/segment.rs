@@ -3,8 +3,6 @@
 use std::io;
 use std::sync::Arc;
 
-use planted::Bug;
-
 use crate::disk::{Disk, DiskFile};
 
 /// Where the segments are.
@@ -34,9 +32,7 @@ impl SpareJob {
         let made = disk.create(&path).and_then(|file| {
             write_zeros(&*file, 0, self.size)?;
             file.sync_data()?;
-            if !planted::is(Bug::SegmentNameNotSynced) {
-                disk.sync_dir(DIR)?;
-            }
+            disk.sync_dir(DIR)?;
             Ok(Spare { number: self.number, size: self.size, file })
         });
         if made.is_err() {

@@ -8,7 +8,6 @@ use std::sync::{Arc, Mutex};
 
 use bytes::Bytes;
 use journal::{AppendError, ReadError, Snapshot};
-use planted::Bug;
 use types::Seq;
 
 use crate::disk::Disk;
@@ -127,9 +126,7 @@ impl Snapshots {
         let replaced = self.disk.open(&path).and_then(|file| file.size()).unwrap_or(0);
         let written = self.disk.create(&unfinished).and_then(|file| {
             file.write_at(&bytes, 0)?;
-            if !planted::is(Bug::SnapshotNotSynced) {
-                file.sync_data()?;
-            }
+            file.sync_data()?;
             self.disk.rename(&unfinished, &path)?;
             self.disk.sync_dir(DIR)
         });

@@ -9,7 +9,6 @@ use std::sync::{Mutex, MutexGuard};
 
 use bytes::Bytes;
 use journal::{AppendError, Claim, RECORD_BYTES_MAX};
-use planted::Bug;
 use types::{Epoch, PartitionId, Seq};
 
 use crate::fetch::{self, Lost, fetch};
@@ -115,13 +114,7 @@ impl Events {
             let claim = Message::claim(self.partition, &before, nonces.make());
             let payload = claim.encode();
             let last = claim.position(checksum_of(&payload));
-            let sending = guarded::send(wire, self.place(opened), bounds.last, payload);
-            let sent = if planted::is(Bug::ClaimNotAwaited) {
-                let moment = std::time::Duration::from_millis(1);
-                tokio::time::timeout(moment, sending).await.unwrap_or(Ok(Fate::Stored))
-            } else {
-                sending.await
-            };
+            let sent = guarded::send(wire, self.place(opened), bounds.last, payload).await;
             match sent.map_err(|error| self.refusal(error, 0))? {
                 Fate::Refused => continue,
                 Fate::Stored => {}

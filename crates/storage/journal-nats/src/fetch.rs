@@ -3,7 +3,6 @@
 use std::collections::VecDeque;
 
 use bytes::Bytes;
-use planted::Bug;
 
 use crate::limits::{FETCH_ROUNDS_MAX, RANGE_BYTES_MAX, RANGE_BYTES_MORE, REPLICA_TRIES};
 use crate::pause::Pauses;
@@ -162,9 +161,6 @@ impl<'a, W: Wire> Range<'a, W> {
                     tracing::warn!(stream = self.stream, sequence, %why, "a replica's message is not whole")
                 }
             }
-        }
-        if planted::is(Bug::ShortRangeAccepted) {
-            return Err(Lost::Damaged(String::new()));
         }
         fetch(self.wire, self.stream, sequence, check).await
     }

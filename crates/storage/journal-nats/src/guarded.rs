@@ -1,7 +1,6 @@
 //! Sending one guarded message until its fate is known.
 
 use bytes::Bytes;
-use planted::Bug;
 
 use crate::frame::checked;
 use crate::limits::{REPLICA_TRIES, SHORT_MAX};
@@ -45,7 +44,7 @@ pub(crate) async fn send<W: Wire>(
     payload: Bytes,
 ) -> Result<Fate, SendError> {
     let stream = place.stream;
-    let (mut last, mut sequence) = (last, last + 1);
+    let sequence = last + 1;
     let mut pauses = Pauses::new();
     let mut open = false;
     let mut short = 0;
@@ -53,7 +52,7 @@ pub(crate) async fn send<W: Wire>(
         let sent = wire.publish(Outgoing {
             stream: stream.to_owned(),
             subject: names::subject_in(place.subject, place.opened),
-            expected_last: (!planted::is(Bug::ClaimNotGuarded) || payload[5] != 1).then_some(last),
+            expected_last: Some(last),
             message_id: None,
             payload: payload.clone(),
         });
@@ -67,14 +66,7 @@ pub(crate) async fn send<W: Wire>(
             // A try before this one may be stored yet, however full the stream is now.
             Err(PublishError::Full) if !open => return Err(SendError::Full),
             Err(PublishError::Full | PublishError::WrongLast) => {}
-            Err(PublishError::Unknown(_)) if planted::is(Bug::UnknownTakenForStored) => {
-                return Ok(Fate::Stored);
-            }
             Err(PublishError::Unknown(_)) => open = true,
-        }
-        if planted::is(Bug::UnknownSentHigher) && open {
-            last = wire.bounds(stream).await.map_or(last, |bounds| bounds.last);
-            sequence = last + 1;
         }
         match look(wire, place, sequence, &payload).await {
             Seen::Ours => return Ok(Fate::Stored),
@@ -111,7 +103,7 @@ enum Seen {
 async fn look<W: Wire>(wire: &W, place: Place<'_>, sequence: u64, ours: &Bytes) -> Seen {
     let stream = place.stream;
     let whose = |found: &Bytes| match checked(found) {
-        Ok(_) if found == ours || planted::is(Bug::NonceNotCompared) => Some(Seen::Ours),
+        Ok(_) if found == ours => Some(Seen::Ours),
         Ok(_) => Some(Seen::Others),
         Err(_) => None,
     };

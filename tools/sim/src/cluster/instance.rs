@@ -21,9 +21,11 @@ use super::services::Outside;
 use super::shelf::Shelf;
 use super::watch::Watched;
 use super::world::Sim;
+use crate::faults::journal::FaultyJournal;
+use crate::faults::wire::FaultyWire;
 
 /// The journal of an instance.
-pub type Own = Watched<NatsJournal<Link, Shelf>>;
+pub type Own = Watched<NatsJournal<FaultyWire<Link>, Shelf>>;
 
 /// An instance that runs.
 pub struct Instance {
@@ -49,7 +51,7 @@ impl Instance {
         };
         // Before the streams are looked at: the region may change while they are.
         let known = sim.world().regions[region].standing.epoch;
-        let link = Link::new(sim.clone(), life, region);
+        let link = FaultyWire(Link::new(sim.clone(), life, region));
         let shelf = Shelf { sim: sim.clone(), life, region };
         let installation = Installation { name: super::NAME.to_owned(), partitions, inbox_bytes_max: None };
         let inner = NatsJournal::over(link, &installation, shelf, u64::from(life)).await?;
@@ -58,7 +60,7 @@ impl Instance {
         let settings =
             engine::Settings { snapshot_after_bytes, ..engine::Settings::for_partitions(partitions) };
         let engine = Engine::new(
-            journal.clone(),
+            Arc::new(FaultyJournal(journal.clone())),
             view.clone(),
             Arc::new(Ids::new()),
             catalogs,

@@ -10,7 +10,6 @@ use journal_nats::{Bounds, Outgoing, PublishError, Source, Wire, WireError};
 use tokio::sync::{oneshot, watch};
 
 use super::coverage::Sometimes;
-use super::message;
 use super::nats::{SERVERS, Stream};
 use super::world::{Sim, World};
 use crate::dice;
@@ -150,7 +149,7 @@ impl World {
             Ok((_, false)) => self.coverage.note(Sometimes::StoredOnce),
             Err(PublishError::WrongLast) => {
                 self.figures.refused += 1;
-                if message::Event::read(&message.payload).is_some_and(|claim| claim.frame.is_none()) {
+                if super::is_claim(&message.payload) {
                     self.coverage.note(Sometimes::ClaimRefused);
                 }
                 self.say(now, || {

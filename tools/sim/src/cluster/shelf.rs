@@ -10,10 +10,10 @@ use bytes::Bytes;
 use journal::{AppendError, ReadError, Snapshot};
 use journal_nats::Snapshots;
 use journal_nats::snapshots::Version;
-use planted::Bug;
 use types::{Epoch, PartitionId, Seq};
 
 use super::world::Sim;
+use crate::faults::Fault;
 
 /// Snapshots that are kept, as in the product.
 const KEPT_MAX: usize = 3;
@@ -57,7 +57,7 @@ impl Snapshots for Shelf {
             if partition != PartitionId::CONTROL && !kept.tables.contains_key(&version) {
                 return Err(AppendError::Fenced { partition });
             }
-            if planted::is(Bug::OlderSnapshotWins) {
+            if Fault::OlderSnapshotWins.is_awake() {
                 kept.snapshots.clear();
             }
             kept.snapshots.insert(version, snapshot);

@@ -1,6 +1,5 @@
 //! Creating, replacing and changing a job.
 
-use planted::Bug;
 use types::{CollectionSpec, JobRef, JobSpec, JobState, Span, Ticks, Timestamp, Uid};
 
 use super::{Collection, Job, JobDefinition, JobRejection, Standing};
@@ -40,7 +39,6 @@ impl Expect {
             (Expect::Anything, _) | (Expect::Nothing, None) => Ok(()),
             (Expect::Nothing, Some(_)) => Err(JobRejection::Exists),
             (Expect::Version(wanted), Some(current)) if wanted == current => Ok(()),
-            (Expect::Version(_), Some(_)) if planted::is(Bug::IfMatchIgnored) => Ok(()),
             (Expect::Version(_), Some(current)) => Err(JobRejection::Changed { current }),
             (Expect::Version(_), None) => Err(JobRejection::Changed { current: 0 }),
         }
@@ -107,8 +105,7 @@ fn stands(
 ) -> Standing {
     let mut standing = existing.map_or_else(|| Standing::new(wall.into()), |job| job.standing.clone());
     let same_timing = existing.is_some_and(|job| {
-        (job.definition.spec.timing == definition.spec.timing || planted::is(Bug::EditNotReplanned))
-            && !job.standing.state.is_final()
+        job.definition.spec.timing == definition.spec.timing && !job.standing.state.is_final()
     });
     if !same_timing {
         standing.anchor = wall.into();
@@ -154,7 +151,7 @@ impl Standing {
         }
         let now = Ticks::from(wall);
         let first = recurrence::first(timing, now, now + delay)?;
-        match self.newest.filter(|_| !planted::is(Bug::NewestIgnored)) {
+        match self.newest {
             // A clock that was set back must not bring back what was fired.
             Some(newest) if first <= newest && timing.recurrence.is_some() => {
                 let anchor = if recurrence::drifts(timing) { newest } else { self.anchor };

@@ -1,7 +1,6 @@
 //! A job whose time has come: fire it, leave it out, or forget it.
 
 use bytes::Bytes;
-use planted::Bug;
 use types::{JobRef, JobState, Missed, Overlap, RunId, Span, Ticks, Timestamp};
 
 use super::occurrence::Occurrence;
@@ -42,9 +41,8 @@ pub fn due(job: &Job, wall: Timestamp, live: usize) -> Due {
     let once = definition.spec.timing.recurrence.is_none();
     let missed = late > GRACE;
     let skip = match definition.spec.missed {
-        Missed::Skip => !planted::is(Bug::MissedKept),
-        Missed::Latest => planted::is(Bug::LatestSkipped),
-        Missed::All => false,
+        Missed::Skip => true,
+        Missed::Latest | Missed::All => false,
     };
     if missed && skip {
         return Due::Stand(leave_out_missed(job, wall, live));
@@ -56,7 +54,6 @@ pub fn due(job: &Job, wall: Timestamp, live: usize) -> Due {
     } else {
         planned
     };
-    let live = if planted::is(Bug::OverlapIgnored) { 0 } else { live };
     if live > 0 && !once && definition.spec.overlap == Overlap::Skip {
         let mut standing = standing.clone();
         if late > ON_TIME && definition.spec.missed == Missed::All {
@@ -103,7 +100,6 @@ pub fn run_now(job: &Job, wall: Timestamp, live: usize) -> Result<Firing, JobRej
         return Err(JobRejection::Running);
     }
     let mut standing = job.standing.clone();
-    standing.counted += u32::from(planted::is(Bug::HandCounted));
     standing.fired += 1;
     let id = format!("{}.by-hand.{}", job.definition.uid, standing.fired);
     Ok(firing(job, standing, wall.into(), id, wall, true))
@@ -138,8 +134,7 @@ fn firing(
 fn following(job: &Job, occurrence: Ticks, wall: Timestamp, counted: u32) -> Option<Ticks> {
     let timing = &job.definition.spec.timing;
     let recurrence = timing.recurrence.as_ref()?;
-    let most = |count: u32| count + u32::from(planted::is(Bug::CountOffByOne));
-    if recurrence.count.is_some_and(|count| counted >= most(count)) {
+    if recurrence.count.is_some_and(|count| counted >= count) {
         return None;
     }
     if recurrence::drifts(timing) {

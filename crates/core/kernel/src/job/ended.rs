@@ -1,6 +1,5 @@
 //! What an ended occurrence adds to its job.
 
-use planted::Bug;
 use serde::{Deserialize, Serialize};
 use types::{JobState, Outcome, Timestamp, Work};
 
@@ -46,7 +45,7 @@ pub fn ended(job: &Job, run: &Run, wall: Timestamp, live: usize) -> Standing {
     if standing.state != JobState::Enabled {
         return standing;
     }
-    if standing.next.is_none() && live == 0 && !planted::is(Bug::FinishForgotten) {
+    if standing.next.is_none() && live == 0 {
         standing.finish(standing.last_failed);
         standing.due = Some(wall + FINISHED_KEPT);
     }

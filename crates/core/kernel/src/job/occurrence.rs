@@ -1,6 +1,5 @@
 //! An occurrence as its run carries it: all that the call and the history need, whatever becomes of the job.
 
-use planted::Bug;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use types::plan::Tells;
@@ -50,7 +49,7 @@ impl Occurrence {
             by_hand,
             retry: job.spec.retry,
             alternative: job.spec.alternative,
-            serial: job.spec.overlap == Overlap::Queue && !planted::is(Bug::QueueIgnored),
+            serial: job.spec.overlap == Overlap::Queue,
             document: document.expect("a job's document was made as JSON"),
         }
     }

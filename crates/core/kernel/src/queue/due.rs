@@ -1,7 +1,6 @@
 //! What time brings: locks that expire, scheduled messages that become due, messages that nobody received in time, ids
 //! that need not be remembered.
 
-use planted::Bug;
 use types::{QueueName, Timestamp};
 
 use super::receive::EXPIRED;
@@ -32,7 +31,7 @@ impl Queues {
     }
 
     pub(super) fn expire(&mut self, now: Timestamp, queue: QueueNo, no: MessageNo, changes: &mut Changes) {
-        let fact = if self.queues[&queue].spec.dead_letter_expired && !planted::is(Bug::ExpiredDropped) {
+        let fact = if self.queues[&queue].spec.dead_letter_expired {
             let description = "not received within its time to live".to_owned();
             MessageFact::DeadLettered { reason: EXPIRED.to_owned(), description }
         } else {

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use planted::Bug;
 use types::{QueueName, QueueSpec, Span, Timestamp, TopicSpec};
 
 use super::held::{Queue, Slot, Standing};
@@ -136,7 +135,7 @@ impl Queues {
                 self.note_idle(&sent.name, idle);
             }
         }
-        if sent.to.len() > 1 && !planted::is(Bug::HolderNotCounted) {
+        if sent.to.len() > 1 {
             let holders = u32::try_from(sent.to.len()).expect("a topic has at most 10,000 subscriptions");
             self.holders.insert(sent.no, holders);
         }
@@ -187,12 +186,10 @@ impl Queues {
             }),
             MessageFact::Locked { token, until } => held.change(no, |slot| {
                 slot.standing = Standing::Locked { token: *token, until: *until };
-                slot.deliveries += u32::from(!planted::is(Bug::DeliveryNotCounted));
+                slot.deliveries += 1;
             }),
             MessageFact::Renewed { until } => held.change(no, |slot| {
-                if let Standing::Locked { token, .. } = slot.standing
-                    && !planted::is(Bug::RenewalForgotten)
-                {
+                if let Standing::Locked { token, .. } = slot.standing {
                     slot.standing = Standing::Locked { token, until: *until };
                 }
             }),
@@ -237,7 +234,7 @@ impl Queues {
 }
 
 fn new_slot(sent: &Sent, of_topic: Option<Span>, of_queue: Option<Span>) -> Slot {
-    let scheduled = sent.message.scheduled_at.filter(|at| *at > sent.at && !planted::is(Bug::DueIgnored));
+    let scheduled = sent.message.scheduled_at.filter(|at| *at > sent.at);
     let enqueued_at = scheduled.unwrap_or(sent.at);
     let time_to_live = [sent.message.time_to_live, of_topic, of_queue].into_iter().flatten().min();
     Slot {

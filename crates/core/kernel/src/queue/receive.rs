@@ -1,6 +1,5 @@
 //! Receiving and settling: a consumer locks a message, and completes it, gives it back or sets it aside.
 
-use planted::Bug;
 use types::{Span, Timestamp, Uid};
 
 use super::{Changes, Left, MessageFact, MessageNo, QueueNo, QueueRejection, Queues, Shelf, Standing};
@@ -94,7 +93,6 @@ impl Queues {
     ) -> bool {
         let mut passed = 0;
         while shelf == Shelf::Main
-            && !planted::is(Bug::ExpiredHandedOut)
             && let Some(held) = self.queues.get(&queue)
             && let Some(no) = held.next(shelf, session)
             && held.slot(no).and_then(|slot| slot.expires_at).is_some_and(|at| at <= now)
@@ -121,7 +119,7 @@ impl Queues {
         let (no, slot) = held.locked(token).ok_or(QueueRejection::LockLost)?;
         // An expired lock is lost even before the tick that takes it back: the consumer's time was up.
         let Standing::Locked { until, .. } = slot.standing else { return Err(QueueRejection::LockLost) };
-        if until <= now && !planted::is(Bug::ExpiredLockHeld) {
+        if until <= now {
             return Err(QueueRejection::LockLost);
         }
         let (shelf, deliveries, lock) = (slot.shelf, slot.deliveries, held.spec.lock);
@@ -188,7 +186,7 @@ impl Queues {
         let (slot, deliveries_max) = (&held.slots[&no], held.spec.deliveries_max);
         let deliveries = slot.deliveries;
         let too_often = slot.shelf == Shelf::Main && deliveries >= deliveries_max;
-        if too_often && !planted::is(Bug::PoisonKept) {
+        if too_often {
             let description = format!("delivered {deliveries} times and never completed");
             let fact = MessageFact::DeadLettered { reason: TOO_OFTEN.to_owned(), description };
             return self.take_message(queue, no, now, fact, changes);

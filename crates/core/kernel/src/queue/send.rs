@@ -1,6 +1,5 @@
 //! Sending: a queue takes a message, a topic hands it to those subscriptions that want it.
 
-use planted::Bug;
 use types::{Message, QueueName, Span, Timestamp};
 
 use super::seen::Seen;
@@ -121,10 +120,7 @@ impl Queues {
             None => Err(QueueRejection::NotFound(name.clone())),
             Some(Entity::Queue(no)) => Ok(vec![*no]),
             Some(Entity::Topic(topic)) => {
-                let wants = topic
-                    .subscriptions
-                    .values()
-                    .filter(|each| each.filter.takes(message) || planted::is(Bug::FilterIgnored));
+                let wants = topic.subscriptions.values().filter(|each| each.filter.takes(message));
                 Ok(wants.map(|each| each.no).collect())
             }
         }

@@ -4,7 +4,6 @@ use bytes::Bytes;
 use journal::codec;
 use kernel::job::{Collection, Job, JobDefinition, Standing};
 use kernel::{Event, JobFact};
-use planted::Bug;
 use types::{JobRef, PartitionId, Timestamp};
 use view::{Error, JobRows, View};
 
@@ -19,7 +18,6 @@ pub(crate) fn write(
 ) -> Result<(), Error> {
     let table = Table { view, partition, due_before };
     match event {
-        Event::Fired(_) if planted::is(Bug::StandingNotWritten) => Ok(()),
         Event::Fired(fired) => table.write_standing(&fired.job, &fired.standing),
         Event::Job(fact) => table.write_fact(fact),
         Event::Accepted(_)

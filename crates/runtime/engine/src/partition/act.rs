@@ -5,7 +5,6 @@ use std::sync::atomic::Ordering;
 use journal::{AppendError, Journal};
 use kernel::job::Occurrence;
 use kernel::{DropReason, Event, Fact, Fired, Owed, Run, RunNo, Try};
-use planted::Bug;
 use types::{Outcome, Timestamp, Work};
 
 use super::{Batch, Partition};
@@ -44,10 +43,10 @@ impl<J: Journal> Partition<J> {
         let is_under_way = |owed: &Owed| self.calls.contains_key(&(owed.run, owed.attempt.work));
         let owed: Vec<Owed> = self.state.owed().filter(|owed| !is_under_way(owed)).collect();
         let orphans: Vec<Owed> = self.state.orphans().filter(|orphan| !is_under_way(orphan)).collect();
-        for owed in owed.into_iter().filter(|_| !planted::is(Bug::OwedForgotten)) {
+        for owed in owed {
             self.start(owed.run, owed.attempt);
         }
-        for orphan in orphans.into_iter().filter(|_| !planted::is(Bug::OrphansForgotten)) {
+        for orphan in orphans {
             let reason =
                 "the process stopped or held the call back, and the run has turned back since".to_owned();
             self.reply_for(orphan.run, orphan.attempt).tell(Outcome::Unknown { reason });
@@ -172,10 +171,8 @@ impl<J: Journal> Partition<J> {
         let ended = archive::ended(run);
         self.shared.metrics.run_seconds.observe(ended.ended_at.since(ended.accepted_at).as_std());
         self.shared.metrics.runs.get_or_create(&OutcomeLabel { outcome: ended.status.as_str() }).inc();
-        if !planted::is(Bug::EndNotArchived) {
-            let put = self.shared.view.put_ended(self.id, &ended);
-            put.map_err(|error| self.damaged(&error.to_string()))?;
-        }
+        let put = self.shared.view.put_ended(self.id, &ended);
+        put.map_err(|error| self.damaged(&error.to_string()))?;
         self.shared.ids.release(&ended.id);
         Ok(())
     }

@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 use journal::{AppendError, Journal};
 use kernel::job::{self, Collection, Due, Expect, Job, JobRejection};
 use kernel::{Event, Input, JobFact};
-use planted::Bug;
 use tokio::sync::oneshot;
 use types::{JobRef, Timestamp};
 
@@ -334,10 +333,6 @@ impl<J: Journal> Partition<J> {
     /// Keeps the jobs whose occurrences are under way at hand: they are needed again when those end.
     pub(super) fn keep_at_hand(&mut self, changes: Changes) {
         for (at, job) in changes.jobs {
-            let stale = if job.is_some() { Bug::StaleAtHand } else { Bug::DeletedAtHand };
-            if planted::is(stale) && self.firing.contains_key(&at) {
-                continue;
-            }
             match job.filter(|job| self.state.occurrences(&job.key()).len() > 0) {
                 Some(job) => self.firing.insert(at, job),
                 None => self.firing.remove(&at),

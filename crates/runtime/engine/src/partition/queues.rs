@@ -7,10 +7,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use journal::{AppendError, Journal, codec};
 use kernel::Event;
 use kernel::queue::{
-    Changes, Entity, MessageFact, MessageNo, QueueFact, QueueNo, QueueRejection, Queues, Settle, Shelf, Take,
-    Taken,
+    Changes, Entity, MessageNo, QueueFact, QueueNo, QueueRejection, Queues, Settle, Shelf, Take, Taken,
 };
-use planted::Bug;
 use tokio::sync::oneshot;
 use types::{Message, PartitionId, QueueName, QueueSpec, Timestamp, Uid};
 use view::View;
@@ -60,9 +58,6 @@ impl<J: Journal> Partition<J> {
                 let mut changes = Changes::default();
                 let answer = self.change_queues(batch, command, &mut changes);
                 self.note_changes(batch, changes);
-                if planted::is(Bug::SettledTooEarly) {
-                    return drop(reply.send(answer.map_err(QueueError::Rejected)));
-                }
                 Pending::Ready(answer.map_err(QueueError::Rejected))
             }
         };
@@ -151,8 +146,7 @@ impl<J: Journal> Partition<J> {
     /// A token that no other lock has ever had: an epoch is claimed once, and counts its locks.
     fn new_token(&mut self) -> Uid {
         self.locks += 1;
-        let epoch = if planted::is(Bug::TokensRepeated) { 0 } else { self.epoch.0 };
-        let owner = types::retry::mix(u64::from(self.id.0) << 48 ^ epoch);
+        let owner = types::retry::mix(u64::from(self.id.0) << 48 ^ self.epoch.0);
         Uid((u128::from(owner) << 64 | u128::from(types::retry::mix(owner ^ self.locks))).to_be_bytes())
     }
 
@@ -206,11 +200,7 @@ impl<J: Journal> Partition<J> {
 
     fn note_changes(&mut self, batch: &mut Batch, changes: Changes) {
         let from = batch.events.len();
-        let is_lock =
-            |fact: &QueueFact| matches!(fact, QueueFact::Message { fact: MessageFact::Locked { .. }, .. });
-        let is_written = |fact: &QueueFact| !planted::is(Bug::LockNotWritten) || !is_lock(fact);
-        let facts = changes.facts.into_iter().filter(is_written);
-        batch.events.extend(facts.map(|fact| Event::Queue(Box::new(fact))));
+        batch.events.extend(changes.facts.into_iter().map(|fact| Event::Queue(Box::new(fact))));
         batch.count(from);
         batch.queues.freed.extend(changes.freed);
     }
@@ -235,8 +225,7 @@ impl<J: Journal> Partition<J> {
         for (reply, pending) in deliveries.replies {
             self.answer(reply, pending, &sent)?;
         }
-        let stay = |no: &MessageNo| sent.contains_key(no) || planted::is(Bug::RowsKept);
-        for no in deliveries.freed.iter().filter(|no| !stay(no)) {
+        for no in deliveries.freed.iter().filter(|no| !sent.contains_key(no)) {
             self.shared.view.delete_message(self.id, no.0).map_err(damaged)?;
         }
         Ok(())
@@ -345,7 +334,6 @@ pub(crate) fn replay(
 ) -> Result<(), view::Error> {
     if let QueueFact::Sent(sent) = fact
         && !sent.to.is_empty()
-        && !planted::is(Bug::MessagesNotReplayed)
     {
         view.put_message(partition, sent.no.0, &codec::encode(&sent.message))?;
     }

@@ -5,7 +5,6 @@
 //! machine, the tables of the view are kept with the snapshot, before it.
 
 use journal::{Journal, Snapshot};
-use planted::Bug;
 use types::{Epoch, PartitionId, Seq};
 
 use super::{Message, Partition, Shared};
@@ -91,15 +90,8 @@ async fn store<J: Journal>(
     inbox: Seq,
 ) -> Result<(), String> {
     let through = snapshot.through;
-    if planted::is(Bug::TrimBeforeSnapshot) {
-        let trimmed = shared.journal.trim(id, epoch, through.next(), inbox.next()).await;
-        trimmed.map_err(|error| error.to_string())?;
-    }
-    if !planted::is(Bug::ViewNotFlushed) {
-        keep_view(shared, id, epoch, through).await?;
-    }
+    keep_view(shared, id, epoch, through).await?;
     shared.journal.snapshot_put(id, epoch, snapshot).await.map_err(|error| error.to_string())?;
-    let inbox = if planted::is(Bug::TrimTooFar) { inbox.next() } else { inbox };
     shared.journal.trim(id, epoch, through.next(), inbox.next()).await.map_err(|error| error.to_string())
 }
 

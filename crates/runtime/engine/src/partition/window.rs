@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 
-use planted::Bug;
 use types::{JobRef, PartitionId, Span, Timestamp};
 use view::{Error, View};
 
@@ -28,9 +27,6 @@ impl Window {
     pub fn refill(&mut self, view: &View, partition: PartitionId, wall: Timestamp) -> Result<(), Error> {
         if self.refill_at().is_none_or(|at| at > wall) {
             return Ok(());
-        }
-        if planted::is(Bug::WindowNotFilled) && self.through == Timestamp(i64::MIN) {
-            self.through = wall;
         }
         let (from, until) = (Timestamp(self.through.0.saturating_add(1)), wall + AHEAD);
         let mut jobs = view.due_jobs(partition, from, until, LOAD_MAX)?;

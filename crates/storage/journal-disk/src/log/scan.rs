@@ -2,8 +2,6 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use planted::Bug;
-
 use crate::format::frame::{self, HEADER_BYTES, Header, Kind};
 use crate::format::segment_header::{SegmentHeader, Standing};
 use crate::index::{Index, Position, Stream};
@@ -218,9 +216,6 @@ impl<'a> Scan<'a> {
 
     /// Whether the frame `lsn`, unreadable at `at`, had been durable.
     fn is_damage(&mut self, segment: &SegmentBytes, at: usize, lsn: u64) -> bool {
-        if planted::is(Bug::DamageTakenForTail) {
-            return false;
-        }
         if segment.sealed_at.is_some() || lsn <= self.durable {
             return true;
         }
