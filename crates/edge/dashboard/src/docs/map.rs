@@ -8,7 +8,14 @@ use super::library::{self, DocPage};
 const GROUPS: [(&str, &[&str]); 6] = [
     (
         "Begin",
-        &["docs/index.md", "docs/start.md", "docs/concepts.md", "docs/trade-offs.md", "docs/glossary.md"],
+        &[
+            "docs/index.md",
+            "docs/start.md",
+            "docs/tour.md",
+            "docs/concepts.md",
+            "docs/trade-offs.md",
+            "docs/glossary.md",
+        ],
     ),
     ("Recipes", &["docs/recipes/"]),
     ("Operating", &["docs/operating/"]),
