@@ -7,30 +7,30 @@ use std::time::Instant;
 use anyhow::Context;
 use clap::Args;
 
-use crate::report::Verdict;
+use crate::report::RoundResult;
 
 /// The faults in the order in which they are tried, with their arguments in a full round and in a short one.
-const FAULTS: [(&str, &str, Short); 14] = [
-    ("kill", "--n 300", Short::With("--n 12")),
-    ("powercut", "--n 60", Short::With("--n 4")),
-    ("iofaults", "--places 8", Short::With("--places 1")),
-    ("full", "--n 3", Short::With("--n 1")),
-    ("slow", "--stalls 100,500,2000 --seconds 5", Short::With("--stalls 500 --seconds 2")),
-    ("bitrot", "--n 500", Short::With("--n 20")),
+const FAULTS: [(&str, &str, ShortRound); 14] = [
+    ("kill", "--n 300", ShortRound::With("--n 12")),
+    ("powercut", "--n 60", ShortRound::With("--n 4")),
+    ("iofaults", "--places 8", ShortRound::With("--places 1")),
+    ("full", "--n 3", ShortRound::With("--n 1")),
+    ("slow", "--stalls 100,500,2000 --seconds 5", ShortRound::With("--stalls 500 --seconds 2")),
+    ("bitrot", "--n 500", ShortRound::With("--n 20")),
     // Half a minute, most of it waiting.
-    ("clock", "", Short::Beside("")),
-    ("memory", "", Short::With("")),
-    ("descriptors", "", Short::With("")),
-    ("targets", "", Short::With("--only h")),
-    ("firings", "--n 30 --jobs 100", Short::With("--n 3 --jobs 50")),
-    ("queue", "--n 100", Short::With("--n 6")),
-    ("cluster", "--n 24", Short::With("--short")),
-    ("region", "", Short::Beside("--seconds 1 --only switches,cut-link")),
+    ("clock", "", ShortRound::Beside("")),
+    ("memory", "", ShortRound::With("")),
+    ("descriptors", "", ShortRound::With("")),
+    ("targets", "", ShortRound::With("--only h")),
+    ("firings", "--n 30 --jobs 100", ShortRound::With("--n 3 --jobs 50")),
+    ("queue", "--n 100", ShortRound::With("--n 6")),
+    ("cluster", "--n 24", ShortRound::With("--short")),
+    ("region", "", ShortRound::Beside("--seconds 1 --only switches,cut-link")),
 ];
 
 /// What becomes of a fault in a short round.
 #[derive(Clone, Copy)]
-enum Short {
+enum ShortRound {
     With(&'static str),
     /// With these arguments, while others are tried.
     Beside(&'static str),
@@ -52,7 +52,7 @@ pub struct All {
 }
 
 /// What became of a fault.
-struct Tried {
+struct FaultResult {
     fault: &'static str,
     /// Its closing line; none from one that did not come to its end.
     line: Option<String>,
@@ -60,7 +60,7 @@ struct Tried {
 }
 
 impl All {
-    pub fn run(self) -> anyhow::Result<Verdict> {
+    pub fn run(self) -> anyhow::Result<RoundResult> {
         let began = Instant::now();
         let tried = if self.short { self.try_short() } else { self.try_full() }?;
         print_table(&tried);
@@ -76,23 +76,23 @@ impl All {
                 .sum::<u64>(),
             began.elapsed().as_secs_f64()
         );
-        Ok(if broken == 0 { Verdict::Kept } else { Verdict::Broken })
+        Ok(if broken == 0 { RoundResult::Kept } else { RoundResult::Broken })
     }
 
-    fn try_full(&self) -> anyhow::Result<Vec<Tried>> {
+    fn try_full(&self) -> anyhow::Result<Vec<FaultResult>> {
         FAULTS.iter().map(|(fault, full, _)| self.try_fault(fault, full)).collect()
     }
 
-    fn try_short(&self) -> anyhow::Result<Vec<Tried>> {
+    fn try_short(&self) -> anyhow::Result<Vec<FaultResult>> {
         std::thread::scope(|scope| {
             let beside = FAULTS.iter().filter_map(|(fault, _, short)| match short {
-                Short::Beside(arguments) => Some(scope.spawn(|| self.try_fault(fault, arguments))),
-                Short::With(_) => None,
+                ShortRound::Beside(arguments) => Some(scope.spawn(|| self.try_fault(fault, arguments))),
+                ShortRound::With(_) => None,
             });
             let beside: Vec<_> = beside.collect();
             let mut tried = Vec::new();
             for (fault, _, short) in FAULTS {
-                if let Short::With(arguments) = short {
+                if let ShortRound::With(arguments) = short {
                     tried.push(self.try_fault(fault, arguments)?);
                 }
             }
@@ -104,7 +104,7 @@ impl All {
     }
 
     /// Runs it in a process of its own; shows its closing line, and everything when it is broken.
-    fn try_fault(&self, fault: &'static str, arguments: &str) -> anyhow::Result<Tried> {
+    fn try_fault(&self, fault: &'static str, arguments: &str) -> anyhow::Result<FaultResult> {
         let mut command = Command::new(std::env::current_exe()?);
         command.arg(fault).args(arguments.split_whitespace());
         if let Some(seed) = self.seed {
@@ -129,13 +129,13 @@ impl All {
         } else {
             lines.iter().for_each(|line| println!("{line}"));
         }
-        Ok(Tried { fault, kept: kept && line.is_some(), line })
+        Ok(FaultResult { fault, kept: kept && line.is_some(), line })
     }
 }
 
-fn print_table(tried: &[Tried]) {
+fn print_table(tried: &[FaultResult]) {
     println!("\n{:<12}{:>10}{}", "fault", "rounds", COLUMNS.map(|name| format!("{name:>15}")).concat());
-    for Tried { fault, line, kept } in tried {
+    for FaultResult { fault, line, kept } in tried {
         let line = line.as_deref().unwrap_or("");
         let cell = |name: &str| count(line, name).map_or("-".to_owned(), |count| count.to_string());
         let cells = COLUMNS.map(|name| format!("{:>15}", cell(name))).concat();

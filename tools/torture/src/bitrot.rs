@@ -1,8 +1,8 @@
 //! Damage to one file after another of a data directory that holds something of everything.
 
 mod base;
-mod book;
 mod damage;
+mod inventory;
 mod open;
 mod sort;
 mod target;
@@ -16,25 +16,25 @@ use anyhow::{Context, ensure};
 use clap::Args;
 
 use self::base::Base;
-use self::damage::{Damage, Kind, WAYS};
+use self::damage::{Damage, FileKind, WAYS};
 pub use self::open::OpenDamaged;
 use self::open::Opener;
-use self::sort::{Class, Told, sort};
+use self::sort::{DamageClass, OpenResult, sort};
 use crate::dice::Dice;
 use crate::process::Sortie;
-use crate::report::{Closing, Verdict};
+use crate::report::{Closing, RoundResult};
 use crate::rig::{Rig, TOKEN};
 
 const PARTITIONS: u16 = 4;
-const KINDS: [Kind; 8] = [
-    Kind::Superblock,
-    Kind::Segment,
-    Kind::Snapshot,
-    Kind::ControlSnapshot,
-    Kind::Manifest,
-    Kind::Table,
-    Kind::Secrets,
-    Kind::Other,
+const KINDS: [FileKind; 8] = [
+    FileKind::Superblock,
+    FileKind::Segment,
+    FileKind::Snapshot,
+    FileKind::ControlSnapshot,
+    FileKind::Manifest,
+    FileKind::Table,
+    FileKind::Secrets,
+    FileKind::Other,
 ];
 /// Directories that are opened at once.
 const LANES: usize = 2;
@@ -53,18 +53,18 @@ pub struct Bitrot {
 
 /// What a damage came to.
 struct Outcome {
-    kind: Kind,
+    kind: FileKind,
     what: String,
-    class: Class,
+    class: DamageClass,
 }
 
 impl Bitrot {
-    pub async fn run(self) -> anyhow::Result<Verdict> {
+    pub async fn run(self) -> anyhow::Result<RoundResult> {
         ensure!(self.n > 0, "--n is at least 1");
         self.rig.within("bitrot", async |seed, directory| self.torture(seed, directory).await).await
     }
 
-    async fn torture(&self, seed: u64, directory: &Path) -> anyhow::Result<Verdict> {
+    async fn torture(&self, seed: u64, directory: &Path) -> anyhow::Result<RoundResult> {
         let mut dice = Dice::new(seed);
         let target = target::start().await?;
         let began = Instant::now();
@@ -72,7 +72,7 @@ impl Bitrot {
         self.fill_book(&mut base, directory, &mut dice).await?;
         println!(
             "  a directory with {} runs and {} files, made in {:.1} s",
-            base.book.runs.len(),
+            base.inventory.runs.len(),
             base.files.len(),
             began.elapsed().as_secs_f64()
         );
@@ -99,8 +99,8 @@ impl Bitrot {
         let sortie = Sortie::new(&self.rig.bin, &place, TOKEN, dice)?.surrounded_by(base::surroundings());
         let mut running = sortie.start()?;
         running.ready().await?;
-        base.book.fill(sortie.address, Some(TOKEN)).await.context("reading the whole directory")?;
-        let examined = base.book.examine(sortie.address, Some(TOKEN)).await?;
+        base.inventory.fill(sortie.address, Some(TOKEN)).await.context("reading the whole directory")?;
+        let examined = base.inventory.examine(sortie.address, Some(TOKEN)).await?;
         ensure!(
             examined.wrong.is_empty() && examined.stopped.is_empty() && examined.withheld.is_empty(),
             "the whole directory is not as it should be: {examined:?}"
@@ -120,14 +120,14 @@ impl Bitrot {
         let place = directory.join(format!("real-{number}"));
         damage::write(&base.files, Some(&damage), &place.join("server"))?;
         let sortie = Sortie::new(&self.rig.bin, &place, TOKEN, dice)?.surrounded_by(base::surroundings());
-        let mut class = Class::Harmless;
+        let mut class = DamageClass::Harmless;
         for life in 1..=2 {
             let mut running = sortie.start()?;
             let told = match running.answered().await? {
-                Some(ended) => Told::Refused { message: ended.to_string() },
-                None => Told::Opened(base.book.examine(sortie.address, Some(TOKEN)).await?),
+                Some(ended) => OpenResult::Refused { message: ended.to_string() },
+                None => OpenResult::Opened(base.inventory.examine(sortie.address, Some(TOKEN)).await?),
             };
-            let refused = matches!(told, Told::Refused { .. });
+            let refused = matches!(told, OpenResult::Refused { .. });
             if !refused {
                 running.stop().await?;
             }
@@ -136,7 +136,7 @@ impl Bitrot {
                 break;
             }
         }
-        if !matches!(class, Class::Broken(_)) {
+        if !matches!(class, DamageClass::Broken(_)) {
             std::fs::remove_dir_all(&place)?;
         }
         Ok(Outcome { kind: damage.kind, what: format!("{damage} (real, {number})"), class })
@@ -150,8 +150,8 @@ fn draw_all(base: &Base, count: usize, dice: &mut Dice) -> Vec<Damage> {
     for (kind, way) in pairs.cycle().take(20 * count) {
         // Files that count for much have more places that can be hit.
         let draws = match kind {
-            Kind::Segment | Kind::Table => 3,
-            Kind::Other => usize::from(drawn.len() % 5 == 0),
+            FileKind::Segment | FileKind::Table => 3,
+            FileKind::Other => usize::from(drawn.len() % 5 == 0),
             _ => 1,
         };
         for _ in 0..draws {
@@ -171,14 +171,14 @@ fn start_lanes(
     damages: Vec<(usize, Damage)>,
     directory: &Path,
 ) -> anyhow::Result<Vec<Lane>> {
-    let book = directory.join("book.json");
-    std::fs::write(&book, serde_json::to_vec(&base.book)?).context("writing the book")?;
+    let inventory = directory.join("inventory.json");
+    std::fs::write(&inventory, serde_json::to_vec(&base.inventory)?).context("writing the inventory")?;
     let queue = Arc::new(Mutex::new(damages.into_iter()));
     let lane = |lane: usize| {
-        let (base, queue, book) = (base.clone(), queue.clone(), book.clone());
+        let (base, queue, inventory) = (base.clone(), queue.clone(), inventory.clone());
         let directory = directory.join(format!("lane-{lane}"));
         tokio::task::spawn_blocking(move || {
-            let mut opener = Opener::new(&book, &directory)?;
+            let mut opener = Opener::new(&inventory, &directory)?;
             let mut outcomes = Vec::new();
             loop {
                 let next = queue.lock().expect("nobody panics while holding the queue").next();
@@ -195,12 +195,12 @@ fn start_lanes(
 
 /// A line for each kind of file, and the counts of all.
 fn close(outcomes: &[Outcome], mut closing: Closing) -> Closing {
-    let mut by_kind: BTreeMap<Kind, [u32; 3]> = BTreeMap::new();
+    let mut by_kind: BTreeMap<FileKind, [u32; 3]> = BTreeMap::new();
     for outcome in outcomes {
         let place = match &outcome.class {
-            Class::Detected => 0,
-            Class::Harmless => 1,
-            Class::Broken(why) => {
+            DamageClass::Detected => 0,
+            DamageClass::Harmless => 1,
+            DamageClass::Broken(why) => {
                 closing.accuse(format!("{}: {why}", outcome.what));
                 2
             }

@@ -28,7 +28,7 @@ pub struct Client {
 
 /// An answer, whatever its status.
 #[derive(Debug)]
-pub struct Answer {
+pub struct ClientResponse {
     pub status: StatusCode,
     /// Whether it tells when to try again.
     pub says_when: bool,
@@ -53,7 +53,7 @@ impl Client {
         self
     }
 
-    pub async fn get(&mut self, path: &str) -> anyhow::Result<Answer> {
+    pub async fn get(&mut self, path: &str) -> anyhow::Result<ClientResponse> {
         self.send(Method::GET, path, "", Bytes::new()).await
     }
 
@@ -64,7 +64,7 @@ impl Client {
         path: &str,
         content_type: &str,
         body: Bytes,
-    ) -> anyhow::Result<Answer> {
+    ) -> anyhow::Result<ClientResponse> {
         let mut request = Request::builder().method(method).uri(path).header(HOST, self.address.to_string());
         if !content_type.is_empty() {
             request = request.header(CONTENT_TYPE, content_type);
@@ -86,13 +86,13 @@ impl Client {
         self.connected().await.map(drop)
     }
 
-    async fn exchange(&mut self, request: Request<Full<Bytes>>) -> anyhow::Result<Answer> {
+    async fn exchange(&mut self, request: Request<Full<Bytes>>) -> anyhow::Result<ClientResponse> {
         let connection = self.connected().await?;
         let (parts, body) = connection.send_request(request).await?.into_parts();
         let body = body.collect().await?.to_bytes();
         let says_when = parts.headers.contains_key(RETRY_AFTER);
         let location = parts.headers.get(LOCATION).and_then(|location| location.to_str().ok()).map(path_of);
-        Ok(Answer { status: parts.status, says_when, location, body })
+        Ok(ClientResponse { status: parts.status, says_when, location, body })
     }
 
     async fn connected(&mut self) -> anyhow::Result<&mut SendRequest<Full<Bytes>>> {
@@ -126,14 +126,14 @@ fn path_of(url: &str) -> String {
 
 /// A run, in whatever detail the server shows it.
 #[derive(Debug, Deserialize)]
-pub struct Shown {
+pub struct ShownRun {
     pub id: String,
     pub status: RunStatus,
 }
 
-impl Answer {
+impl ClientResponse {
     /// The run that the answer shows.
-    pub fn run(&self) -> anyhow::Result<Shown> {
+    pub fn run(&self) -> anyhow::Result<ShownRun> {
         serde_json::from_slice(&self.body).with_context(|| format!("reading a run: {}", self.text()))
     }
 
@@ -143,7 +143,7 @@ impl Answer {
     }
 
     /// This answer if it is a success; otherwise an error that tells it.
-    pub fn success(self) -> anyhow::Result<Answer> {
+    pub fn success(self) -> anyhow::Result<ClientResponse> {
         ensure!(self.status.is_success(), "{} {}", self.status, self.text());
         Ok(self)
     }

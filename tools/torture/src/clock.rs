@@ -12,11 +12,11 @@ use clap::Args;
 use hyper::Method;
 use serde_json::{Value, json};
 
-use self::target::{Arrival, Timed};
+use self::target::{Arrival, TimedTarget};
 use crate::client::Client;
 use crate::dice::Dice;
-use crate::process::{Sortie, Surroundings};
-use crate::report::{Closing, Verdict};
+use crate::process::{ProcessEnvironment, Sortie};
+use crate::report::{Closing, RoundResult};
 use crate::rig::{Rig, TOKEN};
 
 const LIBRARY: &str = "/usr/lib/x86_64-linux-gnu/faketime/libfaketimeMT.so.1";
@@ -60,11 +60,11 @@ const JOBS: [(&str, &str, &str); 6] = [
 ];
 
 impl ClockJumps {
-    pub async fn run(self) -> anyhow::Result<Verdict> {
+    pub async fn run(self) -> anyhow::Result<RoundResult> {
         self.rig.within("clock", async |seed, directory| self.torture(seed, directory).await).await
     }
 
-    async fn torture(&self, seed: u64, directory: &Path) -> anyhow::Result<Verdict> {
+    async fn torture(&self, seed: u64, directory: &Path) -> anyhow::Result<RoundResult> {
         let mut closing = Closing::new("clock");
         if !library_is_there() {
             closing.leave_out("clock jumps: libfaketime is missing and cannot be installed".to_owned());
@@ -73,13 +73,13 @@ impl ClockJumps {
         let mut dice = Dice::new(seed);
         let wall = Wall { file: directory.join("wall") };
         wall.set(0)?;
-        let surroundings = Surroundings::default()
+        let surroundings = ProcessEnvironment::default()
             .with("LD_PRELOAD", LIBRARY)
             .with("FAKETIME_TIMESTAMP_FILE", wall.file.display())
             .with("FAKETIME_NO_CACHE", 1)
             .with("FAKETIME_DONT_FAKE_MONOTONIC", 1);
         let sortie = Sortie::new(&self.rig.bin, directory, TOKEN, &mut dice)?.surrounded_by(surroundings);
-        let target = Timed::start(ATTEMPTS, SERVICES).await?;
+        let target = TimedTarget::start(ATTEMPTS, SERVICES).await?;
         let mut running = sortie.start()?;
         running.ready().await?;
         let mut client = Client::new(sortie.address, Some(TOKEN));
@@ -146,7 +146,7 @@ fn library_is_there() -> bool {
     installed && Path::new(LIBRARY).exists()
 }
 
-async fn prepare(client: &mut Client, target: &Timed) -> anyhow::Result<()> {
+async fn prepare(client: &mut Client, target: &TimedTarget) -> anyhow::Result<()> {
     for (number, address) in target.addresses.iter().enumerate() {
         let workflow = json!({
             "name": format!("again-{number}"),

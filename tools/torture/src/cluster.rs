@@ -6,7 +6,7 @@ mod full_disk;
 pub mod jobs;
 pub mod member;
 pub mod network;
-pub mod pulse;
+pub mod recovery;
 pub mod region;
 pub mod relay;
 pub mod settle;
@@ -24,7 +24,7 @@ use crate::cluster::network::Network;
 use crate::cluster::region::{Layout, MEMBERS, Programs, Region};
 use crate::cluster::trial::Trial;
 use crate::dice::Dice;
-use crate::report::{Closing, Verdict};
+use crate::report::{Closing, RoundResult};
 use crate::rig::Rig;
 
 /// Jobs that fire every second all through it.
@@ -50,12 +50,12 @@ pub struct Cluster {
 }
 
 impl Cluster {
-    pub async fn run(self) -> anyhow::Result<Verdict> {
+    pub async fn run(self) -> anyhow::Result<RoundResult> {
         ensure!(self.n > 0, "--n is at least 1");
         self.rig.within("cluster", async |seed, directory| self.torture(seed, directory).await).await
     }
 
-    async fn torture(&self, seed: u64, directory: &Path) -> anyhow::Result<Verdict> {
+    async fn torture(&self, seed: u64, directory: &Path) -> anyhow::Result<RoundResult> {
         let mut closing = Closing::new("cluster");
         let mut dice = Dice::new(seed);
         let mut network = Network::make(&mut closing);

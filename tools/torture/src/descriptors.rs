@@ -13,8 +13,8 @@ use tokio::task::JoinSet;
 
 use crate::client::Client;
 use crate::dice::Dice;
-use crate::process::{Running, Surroundings};
-use crate::report::{Closing, Verdict};
+use crate::process::{ProcessEnvironment, Running};
+use crate::report::{Closing, RoundResult};
 use crate::rig::Rig;
 use crate::trial::Trial;
 
@@ -39,21 +39,21 @@ pub struct Descriptors {
 }
 
 impl Descriptors {
-    pub async fn run(self) -> anyhow::Result<Verdict> {
+    pub async fn run(self) -> anyhow::Result<RoundResult> {
         self.rig.within("descriptors", async |seed, directory| self.torture(seed, directory).await).await
     }
 
-    async fn torture(&self, seed: u64, directory: &Path) -> anyhow::Result<Verdict> {
+    async fn torture(&self, seed: u64, directory: &Path) -> anyhow::Result<RoundResult> {
         let mut closing = Closing::new("descriptors");
         let mut dice = Dice::new(seed);
         let through = ["prlimit".to_owned(), format!("--nofile={0}:{0}", self.n)];
-        let surroundings = Surroundings { through: through.into(), ..Surroundings::default() };
+        let surroundings = ProcessEnvironment { through: through.into(), ..ProcessEnvironment::default() };
         let trial = Trial::new(&self.rig, seed, directory, surroundings)?;
         let mut running = trial.open().await?;
         let load = trial.load(&mut dice);
         tokio::time::sleep(Duration::from_secs(1)).await;
 
-        let siege = Siege::start(trial.sortie.address, 2 * self.n);
+        let siege = IdleConnections::start(trial.sortie.address, 2 * self.n);
         tokio::time::sleep(Duration::from_secs(1)).await;
         let before = trial.posts.acknowledged_count();
         tokio::time::sleep(SIEGE).await;
@@ -88,13 +88,13 @@ impl Descriptors {
 }
 
 /// Connections that say nothing, and are opened again when the server closes them.
-struct Siege {
+struct IdleConnections {
     streams: Arc<Mutex<Vec<TcpStream>>>,
     tasks: JoinSet<()>,
 }
 
-impl Siege {
-    fn start(address: SocketAddr, count: u64) -> Siege {
+impl IdleConnections {
+    fn start(address: SocketAddr, count: u64) -> IdleConnections {
         let streams = Arc::new(Mutex::new(Vec::new()));
         let mut tasks = JoinSet::new();
         let kept = streams.clone();
@@ -115,7 +115,7 @@ impl Siege {
                 tokio::time::sleep(Duration::from_millis(50)).await;
             }
         });
-        Siege { streams, tasks }
+        IdleConnections { streams, tasks }
     }
 
     async fn held(&self) -> u64 {

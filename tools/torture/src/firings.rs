@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use crate::client::Client;
 use crate::dice::Dice;
 use crate::process::Sortie;
-use crate::report::{Closing, Verdict};
+use crate::report::{Closing, RoundResult};
 use crate::rig::{Rig, TOKEN};
 use crate::target::{Calls, Target};
 
@@ -44,12 +44,12 @@ pub struct Plan {
 }
 
 impl Firings {
-    pub async fn run(self) -> anyhow::Result<Verdict> {
+    pub async fn run(self) -> anyhow::Result<RoundResult> {
         ensure!(self.n > 0 && self.jobs > 0, "--n and --jobs are at least 1");
         self.rig.within("firings", async |seed, directory| self.torture(seed, directory).await).await
     }
 
-    async fn torture(&self, seed: u64, directory: &Path) -> anyhow::Result<Verdict> {
+    async fn torture(&self, seed: u64, directory: &Path) -> anyhow::Result<RoundResult> {
         let mut closing = Closing::new("firings");
         let mut dice = Dice::new(seed);
         let target = Target::start(seed).await?;

@@ -11,8 +11,8 @@ use clap::Args;
 
 use crate::dice::Dice;
 use crate::load::Pace;
-use crate::process::{Running, Surroundings};
-use crate::report::{Closing, Verdict};
+use crate::process::{ProcessEnvironment, Running};
+use crate::report::{Closing, RoundResult};
 use crate::rig::Rig;
 use crate::tools;
 use crate::trial::Trial;
@@ -38,17 +38,17 @@ pub struct Full {
 }
 
 impl Full {
-    pub async fn run(self) -> anyhow::Result<Verdict> {
+    pub async fn run(self) -> anyhow::Result<RoundResult> {
         ensure!(self.n > 0, "--n is at least 1");
         self.rig.within("full", async |seed, directory| self.torture(seed, directory).await).await
     }
 
-    async fn torture(&self, seed: u64, directory: &Path) -> anyhow::Result<Verdict> {
+    async fn torture(&self, seed: u64, directory: &Path) -> anyhow::Result<RoundResult> {
         let mut closing = Closing::new("full");
         let Some(disk) = tools::loop_disk(directory, DISK_MIB, "a full disk", &mut closing) else {
             return Ok(closing.print(seed));
         };
-        let surroundings = Surroundings::default()
+        let surroundings = ProcessEnvironment::default()
             .with("SORTIE_DATA", disk.path().join("server").display())
             .with("SORTIE_PARTITIONS", 4)
             .with("SORTIE_JOURNAL__SEGMENT_BYTES", 16 << 20)
@@ -58,7 +58,7 @@ impl Full {
         let mut dice = Dice::new(seed);
         let mut running = trial.open().await?;
         let ballast = Ballast::on(disk.path());
-        let mut filled = Filled { trial: &trial, ballast, dice: Dice::new(dice.draw()) };
+        let mut filled = FullRound { trial: &trial, ballast, dice: Dice::new(dice.draw()) };
         // A view makes its tree with its first run that ends; without any room for that the server ends and is to be
         // started again until there is some.
         filled.warm_up().await?;
@@ -73,13 +73,13 @@ impl Full {
     }
 }
 
-struct Filled<'a> {
+struct FullRound<'a> {
     trial: &'a Trial,
     ballast: Ballast,
     dice: Dice,
 }
 
-impl<'a> Filled<'a> {
+impl<'a> FullRound<'a> {
     /// Until runs have ended in every partition, as good as certainly.
     async fn warm_up(&mut self) -> anyhow::Result<()> {
         let load = self.trial.load(&mut self.dice);

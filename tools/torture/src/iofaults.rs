@@ -7,8 +7,8 @@ use anyhow::Context;
 use clap::Args;
 
 use crate::dice::Dice;
-use crate::process::{DISK_FAILED, Surroundings};
-use crate::report::{Closing, Verdict};
+use crate::process::{DISK_FAILED, ProcessEnvironment};
+use crate::report::{Closing, RoundResult};
 use crate::rig::Rig;
 use crate::tools::{self, Injection};
 use crate::trial::Trial;
@@ -35,16 +35,16 @@ pub struct Iofaults {
 }
 
 /// A kind of fault.
-struct Kind {
+struct FaultKind {
     name: &'static str,
     call: &'static str,
     error: &'static str,
-    files: Files,
-    then: Then,
+    files: FaultFiles,
+    then: AfterFault,
 }
 
 #[derive(Clone, Copy)]
-enum Files {
+enum FaultFiles {
     All,
     /// The tables and versions of the view, also those that are yet to be made.
     View,
@@ -54,7 +54,7 @@ enum Files {
 
 /// What the server may do about it.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Then {
+enum AfterFault {
     /// End with 75, and nothing else: nobody knows what is on the disk.
     End,
     /// End with 75, or live on and refuse what it cannot do.
@@ -63,47 +63,83 @@ enum Then {
     EndDamagedOrLive,
 }
 
-const KINDS: [Kind; 9] = [
-    Kind { name: "fdatasync", call: "fdatasync", error: "EIO", files: Files::All, then: Then::End },
-    Kind { name: "fsync", call: "fsync", error: "EIO", files: Files::All, then: Then::EndOrLive },
-    Kind { name: "view-fsync", call: "fsync", error: "EIO", files: Files::View, then: Then::End },
-    Kind { name: "view-write", call: "write", error: "EIO", files: Files::View, then: Then::End },
-    Kind { name: "view-full", call: "write", error: "ENOSPC", files: Files::View, then: Then::EndOrLive },
-    Kind {
+const KINDS: [FaultKind; 9] = [
+    FaultKind {
+        name: "fdatasync",
+        call: "fdatasync",
+        error: "EIO",
+        files: FaultFiles::All,
+        then: AfterFault::End,
+    },
+    FaultKind {
+        name: "fsync",
+        call: "fsync",
+        error: "EIO",
+        files: FaultFiles::All,
+        then: AfterFault::EndOrLive,
+    },
+    FaultKind {
+        name: "view-fsync",
+        call: "fsync",
+        error: "EIO",
+        files: FaultFiles::View,
+        then: AfterFault::End,
+    },
+    FaultKind {
+        name: "view-write",
+        call: "write",
+        error: "EIO",
+        files: FaultFiles::View,
+        then: AfterFault::End,
+    },
+    FaultKind {
+        name: "view-full",
+        call: "write",
+        error: "ENOSPC",
+        files: FaultFiles::View,
+        then: AfterFault::EndOrLive,
+    },
+    FaultKind {
         name: "journal-full",
         call: "pwrite64",
         error: "ENOSPC",
-        files: Files::All,
-        then: Then::EndOrLive,
+        files: FaultFiles::All,
+        then: AfterFault::EndOrLive,
     },
-    Kind {
+    FaultKind {
         name: "reserve-full",
         call: "fallocate",
         error: "ENOSPC",
-        files: Files::All,
-        then: Then::EndOrLive,
+        files: FaultFiles::All,
+        then: AfterFault::EndOrLive,
     },
-    Kind {
+    FaultKind {
         name: "pread",
         call: "pread64",
         error: "EIO",
-        files: Files::Present,
-        then: Then::EndDamagedOrLive,
+        files: FaultFiles::Present,
+        then: AfterFault::EndDamagedOrLive,
     },
-    Kind { name: "read", call: "read", error: "EIO", files: Files::Present, then: Then::EndDamagedOrLive },
+    FaultKind {
+        name: "read",
+        call: "read",
+        error: "EIO",
+        files: FaultFiles::Present,
+        then: AfterFault::EndDamagedOrLive,
+    },
 ];
 
 impl Iofaults {
-    pub async fn run(self) -> anyhow::Result<Verdict> {
+    pub async fn run(self) -> anyhow::Result<RoundResult> {
         self.rig.within("iofaults", async |seed, directory| self.torture(seed, directory).await).await
     }
 
-    async fn torture(&self, seed: u64, directory: &Path) -> anyhow::Result<Verdict> {
+    async fn torture(&self, seed: u64, directory: &Path) -> anyhow::Result<RoundResult> {
         let mut closing = Closing::new("iofaults");
         if !tools::have("strace", "strace", "errors of the disk", &mut closing) {
             return Ok(closing.print(seed));
         }
-        let surroundings = Surroundings::default()
+        let surroundings = ProcessEnvironment::default()
             .with("SORTIE_PARTITIONS", PARTITIONS)
             .with("SORTIE_JOURNAL__SEGMENT_BYTES", 16 << 20)
             .with("SORTIE_JOURNAL__RESERVE_BYTES", 4 << 20)
@@ -116,7 +152,7 @@ impl Iofaults {
         tokio::time::sleep(LIFE).await;
         running.kill()?;
         let mut faults = Faults { trial: &trial, dice, directory, injected: 0, ends: 0 };
-        let only = |kind: &&Kind| self.only.as_ref().is_none_or(|text| kind.name.contains(text));
+        let only = |kind: &&FaultKind| self.only.as_ref().is_none_or(|text| kind.name.contains(text));
         for kind in KINDS.iter().filter(only) {
             faults
                 .sweep(kind, self.places, &mut closing)
@@ -144,7 +180,7 @@ struct Faults<'a> {
 
 impl Faults<'_> {
     /// Tries the first places one by one, then ever wider apart, until the fault is no longer met.
-    async fn sweep(&mut self, kind: &Kind, places: u32, closing: &mut Closing) -> anyhow::Result<()> {
+    async fn sweep(&mut self, kind: &FaultKind, places: u32, closing: &mut Closing) -> anyhow::Result<()> {
         let mut place = 1;
         for round in 0..places {
             if !self.try_place(kind, place, closing).await? {
@@ -156,7 +192,12 @@ impl Faults<'_> {
     }
 
     /// One life with the fault and the start of one without it. Whether the fault was met.
-    async fn try_place(&mut self, kind: &Kind, place: u64, closing: &mut Closing) -> anyhow::Result<bool> {
+    async fn try_place(
+        &mut self,
+        kind: &FaultKind,
+        place: u64,
+        closing: &mut Closing,
+    ) -> anyhow::Result<bool> {
         self.trial.posts.begin_round();
         let trace = self.directory.join("strace.txt");
         let injection = Injection {
@@ -172,15 +213,16 @@ impl Faults<'_> {
             ended = running.ended_within(LIFE).await?;
         }
         let met = tools::was_injected(&trace);
-        if met && ended.is_none() && kind.then == Then::End {
+        if met && ended.is_none() && kind.then == AfterFault::End {
             ended = running.ended_within(END_PATIENCE).await?;
         }
         match ended {
             Some(status) if status.code() == Some(DISK_FAILED) && met => self.ends += 1,
-            Some(status) if status.code() == Some(DAMAGED) && met && kind.then == Then::EndDamagedOrLive => {}
+            Some(status)
+                if status.code() == Some(DAMAGED) && met && kind.then == AfterFault::EndDamagedOrLive => {}
             Some(status) => closing.accuse(format!("{what}: the server ended with {status}")),
             None => {
-                if met && kind.then == Then::End {
+                if met && kind.then == AfterFault::End {
                     closing.accuse(format!("{what}: the server lives on"));
                 }
                 self.trial.spot_check_if_up(&mut self.dice, &format!("while {what} failed")).await?;
@@ -195,16 +237,16 @@ impl Faults<'_> {
         Ok(met)
     }
 
-    fn files(&self, files: Files) -> anyhow::Result<Vec<PathBuf>> {
+    fn files(&self, files: FaultFiles) -> anyhow::Result<Vec<PathBuf>> {
         let data = self.directory.join("server");
         match files {
-            Files::All => Ok(Vec::new()),
-            Files::Present => {
+            FaultFiles::All => Ok(Vec::new()),
+            FaultFiles::Present => {
                 let mut found = Vec::new();
                 find(&data, &mut found).context("looking at the data directory")?;
                 Ok(found)
             }
-            Files::View => {
+            FaultFiles::View => {
                 let mut found = Vec::new();
                 find(&data.join("view"), &mut found).context("looking at the view")?;
                 let newest = found.iter().filter_map(|path| number(path)).max().unwrap_or(0);

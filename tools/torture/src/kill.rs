@@ -8,8 +8,8 @@ use anyhow::ensure;
 use clap::Args;
 
 use crate::dice::Dice;
-use crate::process::{Running, Surroundings};
-use crate::report::{Closing, Verdict};
+use crate::process::{ProcessEnvironment, Running};
+use crate::report::{Closing, RoundResult};
 use crate::rig::Rig;
 use crate::tools::{self, Injection};
 use crate::trial::Trial;
@@ -49,16 +49,16 @@ pub struct Kill {
 }
 
 impl Kill {
-    pub async fn run(self) -> anyhow::Result<Verdict> {
+    pub async fn run(self) -> anyhow::Result<RoundResult> {
         ensure!(self.n > 0, "--n is at least 1");
         self.rig.within("kill", async |seed, directory| self.torture(seed, directory).await).await
     }
 
-    async fn torture(&self, seed: u64, directory: &Path) -> anyhow::Result<Verdict> {
+    async fn torture(&self, seed: u64, directory: &Path) -> anyhow::Result<RoundResult> {
         let mut closing = Closing::new("kill");
         let traced = tools::have("strace", "strace", "kills at system calls", &mut closing);
         // Snapshots every two seconds: their files are written and removed under the kills.
-        let surroundings = Surroundings::default()
+        let surroundings = ProcessEnvironment::default()
             .with("SORTIE_PARTITIONS", 8)
             .with("SORTIE_JOURNAL__SEGMENT_BYTES", 16 << 20)
             .with("SORTIE_JOURNAL__BYTES_MAX", 1);
@@ -98,7 +98,7 @@ struct Lives<'a> {
 }
 
 /// How a life of the server is to end.
-enum Fate {
+enum LifeEnd {
     /// After this time, ready or not.
     Early(Duration),
     /// At a system call that it may come to or not; by hand if it does not.
@@ -135,9 +135,9 @@ impl<'a> Lives<'a> {
         Ok(running)
     }
 
-    fn fate(&mut self, nested: u32, kills: u32) -> Fate {
+    fn fate(&mut self, nested: u32, kills: u32) -> LifeEnd {
         if nested == NESTED_MAX || self.tally.kills == kills {
-            return Fate::Late;
+            return LifeEnd::Late;
         }
         if self.traced && self.dice.hits_percent(AT_A_CALL_PERCENT) {
             let (call, most) = CALLS[self.dice.range(0, CALLS.len() as u64) as usize];
@@ -145,35 +145,35 @@ impl<'a> Lives<'a> {
             let most = self.dice.range(1, most + 1);
             let when = self.dice.range(1, most + 1);
             let does = format!("signal=SIGKILL:when={when}");
-            return Fate::AtCall(Injection { call, does, files: Vec::new(), trace: None }.words());
+            return LifeEnd::AtCall(Injection { call, does, files: Vec::new(), trace: None }.words());
         }
         if self.dice.hits_percent(IN_RECOVERY_PERCENT) {
-            return Fate::Early(self.dice.milliseconds(1, 80));
+            return LifeEnd::Early(self.dice.milliseconds(1, 80));
         }
-        Fate::Late
+        LifeEnd::Late
     }
 
     /// Starts the server; it is handed back once it is ready, unless it dies before.
-    async fn live(&mut self, fate: &Fate) -> anyhow::Result<Option<Running<'a>>> {
+    async fn live(&mut self, fate: &LifeEnd) -> anyhow::Result<Option<Running<'a>>> {
         self.at_call = false;
         let mut running = match fate {
-            Fate::AtCall(through) => self.trial.sortie.start_through(through)?,
-            Fate::Early(_) | Fate::Late => self.trial.sortie.start()?,
+            LifeEnd::AtCall(through) => self.trial.sortie.start_through(through)?,
+            LifeEnd::Early(_) | LifeEnd::Late => self.trial.sortie.start()?,
         };
         match fate {
-            Fate::Early(moment) => {
+            LifeEnd::Early(moment) => {
                 tokio::time::sleep(*moment).await;
                 running.kill()?;
                 self.tally.kills += 1;
                 Ok(None)
             }
-            Fate::AtCall(_) => {
+            LifeEnd::AtCall(_) => {
                 self.at_call = true;
                 let Some(status) = running.ready_or_ended().await? else { return Ok(Some(running)) };
                 self.note_death_at_call(status)?;
                 Ok(None)
             }
-            Fate::Late => {
+            LifeEnd::Late => {
                 running.ready().await?;
                 Ok(Some(running))
             }

@@ -10,7 +10,7 @@ use hyper::{Method, StatusCode};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
-use crate::client::{Answer, Client};
+use crate::client::{Client, ClientResponse};
 use crate::dice::Dice;
 use crate::posts::Posts;
 use crate::workflow;
@@ -113,8 +113,8 @@ struct Poster {
 }
 
 /// What an answer to a post means to a client.
-pub enum Meaning {
-    Yes,
+pub enum PostResult {
+    Accepted,
     Later,
     Wrong(String),
 }
@@ -139,9 +139,11 @@ impl Poster {
             let post = self.client().send(Method::POST, workflow::RUNS, "application/json", body.clone());
             let sent = post.await;
             match sent.map(|answer| meaning(id, &answer)) {
-                Ok(Meaning::Yes) => break self.posts.acknowledge(id, self.clients[self.at].address()),
-                Ok(Meaning::Wrong(what)) => return self.posts.accuse(id, what),
-                Ok(Meaning::Later) => {
+                Ok(PostResult::Accepted) => {
+                    break self.posts.acknowledge(id, self.clients[self.at].address());
+                }
+                Ok(PostResult::Wrong(what)) => return self.posts.accuse(id, what),
+                Ok(PostResult::Later) => {
                     self.posts.refusals.fetch_add(1, Ordering::Relaxed);
                     self.turn();
                     tokio::time::sleep(REFUSED_PAUSE).await;
@@ -174,16 +176,18 @@ impl Poster {
     }
 }
 
-pub fn meaning(id: &str, answer: &Answer) -> Meaning {
+pub fn meaning(id: &str, answer: &ClientResponse) -> PostResult {
     match answer.status {
-        StatusCode::OK | StatusCode::ACCEPTED if answer.run().is_ok_and(|run| run.id == id) => Meaning::Yes,
+        StatusCode::OK | StatusCode::ACCEPTED if answer.run().is_ok_and(|run| run.id == id) => {
+            PostResult::Accepted
+        }
         StatusCode::TOO_MANY_REQUESTS
         | StatusCode::SERVICE_UNAVAILABLE
         | StatusCode::INSUFFICIENT_STORAGE
             if answer.says_when =>
         {
-            Meaning::Later
+            PostResult::Later
         }
-        status => Meaning::Wrong(format!("a post was answered {status}: {}", answer.text())),
+        status => PostResult::Wrong(format!("a post was answered {status}: {}", answer.text())),
     }
 }

@@ -26,26 +26,26 @@ pub enum Cut {
 pub struct LoopDisk {
     image: PathBuf,
     place: PathBuf,
-    _ground: Ground,
+    _mount: SharedMount,
     mounted: bool,
 }
 
 /// The directory that the image is mounted in, made shared: a process that enters a namespace of its own meanwhile
 /// keeps a copy of every mount, and by a copy that stayed behind a disk without power would be mounted again as it was.
-struct Ground(PathBuf);
+struct SharedMount(PathBuf);
 
-impl Ground {
-    fn make(directory: &Path) -> anyhow::Result<Ground> {
+impl SharedMount {
+    fn make(directory: &Path) -> anyhow::Result<SharedMount> {
         let place = directory.join(format!("{PLACE}{}", std::process::id()));
         std::fs::create_dir(&place).context("making a place to mount")?;
         run(Command::new("mount").arg("--bind").arg(&place).arg(&place))?;
-        let ground = Ground(place);
-        run(Command::new("mount").arg("--make-shared").arg(&ground.0))?;
-        Ok(ground)
+        let mount = SharedMount(place);
+        run(Command::new("mount").arg("--make-shared").arg(&mount.0))?;
+        Ok(mount)
     }
 }
 
-impl Drop for Ground {
+impl Drop for SharedMount {
     fn drop(&mut self) {
         let _ = run(Command::new("umount").arg("-l").arg(&self.0));
     }
@@ -56,13 +56,13 @@ impl LoopDisk {
     pub fn make(directory: &Path, mib: u64) -> anyhow::Result<LoopDisk> {
         sweep();
         let image = directory.join("disk.ext4");
-        let ground = Ground::make(directory)?;
-        let place = ground.0.join(MOUNTED);
+        let mount = SharedMount::make(directory)?;
+        let place = mount.0.join(MOUNTED);
         let file = std::fs::File::create(&image).context("making an image")?;
         file.set_len(mib << 20).context("making an image")?;
         std::fs::create_dir(&place).context("making a place to mount")?;
         run(Command::new("mkfs.ext4").args(["-q", "-F", "-m", "0", "-E", "lazy_itable_init=1"]).arg(&image))?;
-        let mut disk = LoopDisk { image, place, _ground: ground, mounted: false };
+        let mut disk = LoopDisk { image, place, _mount: mount, mounted: false };
         disk.mount()?;
         Ok(disk)
     }
@@ -109,7 +109,7 @@ impl Drop for LoopDisk {
 /// Unmounts what a torture left that was killed itself.
 fn sweep() {
     let mounts = std::fs::read_to_string("/proc/mounts").unwrap_or_default();
-    // The latest first: a disk lies on its ground.
+    // The latest first: a disk lies on its mount.
     for place in mounts.lines().rev().filter_map(|line| line.split(' ').nth(1)) {
         if owner(place).is_some_and(|owner| !Path::new("/proc").join(owner.to_string()).exists()) {
             println!("unmounting {place}, which an earlier torture has left");
@@ -121,8 +121,8 @@ fn sweep() {
 
 /// The process that mounted at this place, if it was a torture.
 fn owner(place: &str) -> Option<u32> {
-    let ground = place.strip_suffix(MOUNTED).and_then(|ground| ground.strip_suffix('/')).unwrap_or(place);
-    let (directory, name) = ground.rsplit_once('/')?;
+    let mount = place.strip_suffix(MOUNTED).and_then(|mount| mount.strip_suffix('/')).unwrap_or(place);
+    let (directory, name) = mount.rsplit_once('/')?;
     directory.contains("/sortie-torture-").then_some(())?;
     name.strip_prefix(PLACE)?.parse().ok()
 }

@@ -90,8 +90,8 @@ fn main() -> ExitCode {
         })
     });
     match outcome {
-        Ok(report::Verdict::Kept) => ExitCode::SUCCESS,
-        Ok(report::Verdict::Broken) => ExitCode::FAILURE,
+        Ok(report::RoundResult::Kept) => ExitCode::SUCCESS,
+        Ok(report::RoundResult::Broken) => ExitCode::FAILURE,
         Err(error) => {
             eprintln!("torture: {error:#}");
             ExitCode::from(2)

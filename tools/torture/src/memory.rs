@@ -15,8 +15,8 @@ use tokio::task::JoinSet;
 
 use crate::client::Client;
 use crate::dice::Dice;
-use crate::process::{Running, Sortie, Surroundings};
-use crate::report::{Closing, Verdict};
+use crate::process::{ProcessEnvironment, Running, Sortie};
+use crate::report::{Closing, RoundResult};
 use crate::rig::{Rig, TOKEN};
 use crate::slow::Slow;
 
@@ -41,13 +41,13 @@ pub struct Memory {
 }
 
 /// A group of processes with a bound on their memory. It goes when this is dropped.
-struct Group(PathBuf);
+struct MemoryGroup(PathBuf);
 
-impl Group {
-    fn new(bytes: u64) -> anyhow::Result<Group> {
+impl MemoryGroup {
+    fn new(bytes: u64) -> anyhow::Result<MemoryGroup> {
         let path = Path::new(GROUPS).join(format!("sortie-torture-{}", std::process::id()));
         std::fs::create_dir(&path).with_context(|| format!("making {}", path.display()))?;
-        let group = Group(path);
+        let group = MemoryGroup(path);
         std::fs::write(group.0.join("memory.limit_in_bytes"), bytes.to_string())
             .context("bounding the memory of a group")?;
         Ok(group)
@@ -65,7 +65,7 @@ impl Group {
     }
 }
 
-impl Drop for Group {
+impl Drop for MemoryGroup {
     fn drop(&mut self) {
         // A group that still has a process stays; it bounds nothing else.
         let _ = std::fs::remove_dir(&self.0);
@@ -81,13 +81,13 @@ struct Tally {
 }
 
 impl Memory {
-    pub async fn run(self) -> anyhow::Result<Verdict> {
+    pub async fn run(self) -> anyhow::Result<RoundResult> {
         self.rig.within("memory", async |seed, directory| self.torture(seed, directory).await).await
     }
 
-    async fn torture(&self, seed: u64, directory: &Path) -> anyhow::Result<Verdict> {
+    async fn torture(&self, seed: u64, directory: &Path) -> anyhow::Result<RoundResult> {
         let mut closing = Closing::new("memory");
-        let group = match Group::new(self.mib << 20) {
+        let group = match MemoryGroup::new(self.mib << 20) {
             Ok(group) => group,
             Err(error) => {
                 closing.leave_out(format!("a bound on memory: {error:#}"));
@@ -95,7 +95,7 @@ impl Memory {
             }
         };
         let mut dice = Dice::new(seed);
-        let surroundings = Surroundings { through: group.through(), ..Surroundings::default() };
+        let surroundings = ProcessEnvironment { through: group.through(), ..ProcessEnvironment::default() };
         let sortie = Sortie::new(&self.rig.bin, directory, TOKEN, &mut dice)?.surrounded_by(surroundings);
         let slow = Slow::start().await?;
         let mut running = sortie.start()?;
@@ -171,7 +171,7 @@ impl Memory {
 
 /// What the load came to.
 #[derive(Default)]
-struct Pressed {
+struct LoadResult {
     /// The most memory that was seen.
     peak: u64,
     /// When the server was ended, if it was.
@@ -185,8 +185,8 @@ async fn press(
     address: SocketAddr,
     tally: &Arc<Tally>,
     seed: u64,
-) -> anyhow::Result<Pressed> {
-    let mut pressed = Pressed::default();
+) -> anyhow::Result<LoadResult> {
+    let mut pressed = LoadResult::default();
     let mut halves = half_sent(address).await?;
     let mut clients = post(address, tally, seed);
     let began = Instant::now();
@@ -267,7 +267,7 @@ fn post(address: SocketAddr, tally: &Arc<Tally>, seed: u64) -> JoinSet<()> {
 }
 
 impl Tally {
-    fn note(&self, id: &str, answer: &crate::client::Answer) {
+    fn note(&self, id: &str, answer: &crate::client::ClientResponse) {
         match answer.status {
             StatusCode::OK | StatusCode::ACCEPTED => {
                 self.accepted.lock().expect("nobody panics while holding it").push(id.to_owned());

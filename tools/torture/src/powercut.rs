@@ -8,8 +8,8 @@ use clap::Args;
 
 use crate::dice::Dice;
 use crate::loop_disk::{Cut, LoopDisk};
-use crate::process::{DISK_FAILED, Running, Surroundings};
-use crate::report::{Closing, Verdict};
+use crate::process::{DISK_FAILED, ProcessEnvironment, Running};
+use crate::report::{Closing, RoundResult};
 use crate::rig::Rig;
 use crate::tools;
 use crate::trial::Trial;
@@ -33,17 +33,17 @@ pub struct Powercut {
 }
 
 impl Powercut {
-    pub async fn run(self) -> anyhow::Result<Verdict> {
+    pub async fn run(self) -> anyhow::Result<RoundResult> {
         ensure!(self.n > 0, "--n is at least 1");
         self.rig.within("powercut", async |seed, directory| self.torture(seed, directory).await).await
     }
 
-    async fn torture(&self, seed: u64, directory: &Path) -> anyhow::Result<Verdict> {
+    async fn torture(&self, seed: u64, directory: &Path) -> anyhow::Result<RoundResult> {
         let mut closing = Closing::new("powercut");
         let Some(disk) = tools::loop_disk(directory, DISK_MIB, "power cuts", &mut closing) else {
             return Ok(closing.print(seed));
         };
-        let surroundings = Surroundings::default()
+        let surroundings = ProcessEnvironment::default()
             .with("SORTIE_DATA", disk.path().join("server").display())
             .with("SORTIE_PARTITIONS", 8)
             .with("SORTIE_JOURNAL__SEGMENT_BYTES", 16 << 20)

@@ -27,9 +27,9 @@ const READY_POLL: Duration = Duration::from_millis(3);
 pub const DISK_FAILED: i32 = 75;
 
 /// A child that never outlives this program.
-pub struct Leash(pub Child);
+pub struct ChildGuard(pub Child);
 
-impl Drop for Leash {
+impl Drop for ChildGuard {
     fn drop(&mut self) {
         // Both fail only for a process that has ended already.
         let _ = self.0.kill();
@@ -42,21 +42,21 @@ pub struct Sortie {
     program: PathBuf,
     config: PathBuf,
     log: PathBuf,
-    surroundings: Surroundings,
+    surroundings: ProcessEnvironment,
     pub address: SocketAddr,
 }
 
 /// What a fault changes around the server.
 #[derive(Default, Clone)]
-pub struct Surroundings {
+pub struct ProcessEnvironment {
     /// Variables: settings like `SORTIE_PARTITIONS`, and what the system's libraries read.
     pub variables: Vec<(String, String)>,
     /// A program with its arguments that becomes the server, like `prlimit --nofile=256`.
     pub through: Vec<String>,
 }
 
-impl Surroundings {
-    pub fn with(mut self, name: &str, value: impl ToString) -> Surroundings {
+impl ProcessEnvironment {
+    pub fn with(mut self, name: &str, value: impl ToString) -> ProcessEnvironment {
         self.variables.push((name.to_owned(), value.to_string()));
         self
     }
@@ -65,7 +65,7 @@ impl Surroundings {
 /// A server that was started and may or may not be ready.
 pub struct Running<'a> {
     sortie: &'a Sortie,
-    child: Leash,
+    child: ChildGuard,
 }
 
 impl Sortie {
@@ -75,11 +75,11 @@ impl Sortie {
         let data = directory.join("server");
         let config = directory.join("sortie.toml");
         std::fs::write(&config, config_text(&data, address, token)).context("writing the config")?;
-        let (log, surroundings) = (directory.join("sortie.log"), Surroundings::default());
+        let (log, surroundings) = (directory.join("sortie.log"), ProcessEnvironment::default());
         Ok(Sortie { program: program.to_owned(), config, log, surroundings, address })
     }
 
-    pub fn surrounded_by(mut self, surroundings: Surroundings) -> Sortie {
+    pub fn surrounded_by(mut self, surroundings: ProcessEnvironment) -> Sortie {
         self.surroundings = surroundings;
         self
     }
@@ -108,7 +108,7 @@ impl Sortie {
             .stderr(log)
             .spawn()
             .with_context(|| format!("starting {}", self.program.display()))?;
-        Ok(Running { sortie: self, child: Leash(child) })
+        Ok(Running { sortie: self, child: ChildGuard(child) })
     }
 }
 
@@ -277,7 +277,7 @@ retry_interval_min = \"100ms\"
 /// The five services in a process of their own.
 pub struct Drones {
     addresses: Addresses,
-    _child: Leash,
+    _child: ChildGuard,
 }
 
 impl Drones {
@@ -291,7 +291,7 @@ impl Drones {
             .stdout(Stdio::piped())
             .stderr(File::create(directory.join("services.log")).context("making a log")?)
             .spawn()
-            .map(Leash)
+            .map(ChildGuard)
             .with_context(|| format!("starting {}", program.display()))?;
         let output = child.0.stdout.take().expect("the output was asked for");
         let mut line = String::new();

@@ -1,6 +1,6 @@
 //! SIGKILL while producers send and consumers compete, restart, and what was confirmed held against what came.
 
-mod book;
+mod message_log;
 
 use std::path::Path;
 use std::sync::Arc;
@@ -17,8 +17,8 @@ use tokio::task::JoinSet;
 use crate::client::Client;
 use crate::dice::Dice;
 use crate::process::Sortie;
-use crate::queue::book::Book;
-use crate::report::{Closing, Verdict};
+use crate::queue::message_log::MessageLog;
+use crate::report::{Closing, RoundResult};
 use crate::rig::{Rig, TOKEN};
 
 const WORK: &str = "work";
@@ -45,12 +45,12 @@ pub struct Queue {
 }
 
 impl Queue {
-    pub async fn run(self) -> anyhow::Result<Verdict> {
+    pub async fn run(self) -> anyhow::Result<RoundResult> {
         ensure!(self.n > 0 && self.clients > 0, "--n and --clients are at least 1");
         self.rig.within("queue", async |seed, directory| self.torture(seed, directory).await).await
     }
 
-    async fn torture(&self, seed: u64, directory: &Path) -> anyhow::Result<Verdict> {
+    async fn torture(&self, seed: u64, directory: &Path) -> anyhow::Result<RoundResult> {
         let mut closing = Closing::new("queue");
         let mut dice = Dice::new(seed);
         let sortie = Sortie::new(&self.rig.bin, directory, TOKEN, &mut dice)?;
@@ -61,13 +61,13 @@ impl Queue {
         make_queue(&mut client, POISON, DELIVERIES_MAX).await?;
         send(&mut client, POISON, "poison").await?;
 
-        let book = Arc::new(Book::default());
+        let log = Arc::new(MessageLog::default());
         let (stop, stopped) = watch::channel(false);
         let mut clients = JoinSet::new();
         for n in 0..self.clients {
             let client = || Client::new(sortie.address, Some(TOKEN));
-            clients.spawn(produce(client(), book.clone(), n, stopped.clone()));
-            clients.spawn(consume(client(), book.clone(), Dice::new(dice.draw()), stopped.clone()));
+            clients.spawn(produce(client(), log.clone(), n, stopped.clone()));
+            clients.spawn(consume(client(), log.clone(), Dice::new(dice.draw()), stopped.clone()));
         }
         clients.spawn(abandon(Client::new(sortie.address, Some(TOKEN)), stopped.clone()));
         for _ in 0..self.n {
@@ -80,10 +80,10 @@ impl Queue {
         while let Some(ended) = clients.join_next().await {
             ended.context("a client panicked")?;
         }
-        let left = run_empty(&mut client, &book).await?;
+        let left = run_empty(&mut client, &log).await?;
         let poison = counts(&mut client, POISON).await?;
         closing.count(self.n, "kills");
-        book.judge(left, &mut closing);
+        log.judge(left, &mut closing);
         if (poison["ready"].as_u64(), poison["dead"].as_u64()) != (Some(0), Some(1)) {
             closing
                 .accuse(format!("the poison is no dead letter after {DELIVERIES_MAX} deliveries: {poison}"));
@@ -109,7 +109,7 @@ async fn send(client: &mut Client, queue: &str, id: &str) -> anyhow::Result<()> 
 }
 
 /// Sends one message after another, each until it is confirmed.
-async fn produce(mut client: Client, book: Arc<Book>, nth: u64, stopped: watch::Receiver<bool>) {
+async fn produce(mut client: Client, log: Arc<MessageLog>, nth: u64, stopped: watch::Receiver<bool>) {
     let mut number = 0;
     while !*stopped.borrow() {
         let id = format!("m-{nth}-{number}");
@@ -117,36 +117,36 @@ async fn produce(mut client: Client, book: Arc<Book>, nth: u64, stopped: watch::
         while send(&mut client, WORK, &id).await.is_err() {
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
-        book.confirm(&id);
+        log.confirm(&id);
     }
 }
 
 /// Receives and completes; now and then it drops dead in the middle of its work, or gives a message back.
-async fn consume(mut client: Client, book: Arc<Book>, mut dice: Dice, stopped: watch::Receiver<bool>) {
+async fn consume(mut client: Client, log: Arc<MessageLog>, mut dice: Dice, stopped: watch::Receiver<bool>) {
     while !*stopped.borrow() {
-        if receive_one(&mut client, &book, &mut dice).await.is_err() {
+        if receive_one(&mut client, &log, &mut dice).await.is_err() {
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
     }
 }
 
 /// False when there was nothing.
-async fn receive_one(client: &mut Client, book: &Book, dice: &mut Dice) -> anyhow::Result<bool> {
+async fn receive_one(client: &mut Client, log: &MessageLog, dice: &mut Dice) -> anyhow::Result<bool> {
     let path = format!("/{WORK}/messages/head?timeout=1");
     let answer = client.send(Method::POST, &path, "", Bytes::new()).await?.success()?;
     if answer.status == StatusCode::NO_CONTENT {
         return Ok(false);
     }
     let (id, lock) = (answer.text(), answer.location.context("a message has a lock")?);
-    book.receive(&id);
+    log.receive(&id);
     match dice.range(0, 20) {
         0 => return Ok(true),
         1 => drop(client.send(Method::PUT, &lock, "", Bytes::new()).await?),
         _ => {
-            book.completing(&id);
+            log.completing(&id);
             let completed = client.send(Method::DELETE, &lock, "", Bytes::new()).await?;
             if completed.status.is_success() {
-                book.complete(&id);
+                log.complete(&id);
             }
         }
     }
@@ -167,11 +167,11 @@ async fn abandon(mut client: Client, stopped: watch::Receiver<bool>) {
 }
 
 /// Completes all that is left, and says what is there when patience has run out.
-async fn run_empty(client: &mut Client, book: &Book) -> anyhow::Result<u64> {
+async fn run_empty(client: &mut Client, log: &MessageLog) -> anyhow::Result<u64> {
     let began = Instant::now();
     let mut steady = Dice::new(0);
     loop {
-        receive_one(client, book, &mut steady).await?;
+        receive_one(client, log, &mut steady).await?;
         let there = counts(client, WORK).await?;
         let of = |name: &str| there[name].as_u64().unwrap_or(u64::MAX);
         let left = of("ready") + of("locked") + of("scheduled") + of("dead");

@@ -2,11 +2,11 @@
 
 mod calls;
 mod cut_link;
-mod desk;
 mod ending;
-mod grounds;
 mod loss;
+mod region_client;
 mod semi_sync;
+mod sites;
 mod stage;
 mod switches;
 mod tail;
@@ -23,11 +23,11 @@ use crate::cluster::network::Network;
 use crate::cluster::region::Programs;
 use crate::cluster::{chain, nats_server};
 use crate::dice::Dice;
-use crate::report::{Closing, Verdict};
+use crate::report::{Closing, RoundResult};
 use crate::rig::Rig;
 
 use self::calls::Overtaken;
-use self::grounds::Grounds;
+use self::sites::RegionSites;
 use self::stage::{EAST, Setup, Stage};
 
 /// Jobs that fire every second all through it.
@@ -98,7 +98,7 @@ impl Round {
 }
 
 /// A round under way.
-struct Play<'a> {
+struct RoundContext<'a> {
     begun: Instant,
     stage: Stage<'a>,
     pause: Duration,
@@ -107,23 +107,23 @@ struct Play<'a> {
 }
 
 impl Regions {
-    pub async fn run(self) -> anyhow::Result<Verdict> {
+    pub async fn run(self) -> anyhow::Result<RoundResult> {
         self.rig.within("region", async |seed, directory| self.torture(seed, directory).await).await
     }
 
-    async fn torture(&self, seed: u64, directory: &Path) -> anyhow::Result<Verdict> {
+    async fn torture(&self, seed: u64, directory: &Path) -> anyhow::Result<RoundResult> {
         let mut closing = Closing::new("region");
         let mut dice = Dice::new(seed);
         let programs =
             Programs { sortie: self.rig.bin.clone(), nats: nats_server(self.nats_server.as_deref())? };
-        let grounds = Grounds::make(Network::make(&mut closing), programs)?;
-        let rounds = self.rounds(&grounds.network);
+        let sites = RegionSites::make(Network::make(&mut closing), programs)?;
+        let rounds = self.rounds(&sites.network);
         closing.count(rounds.len() as u64, "rounds");
         for round in rounds {
             closing.begin_round(&round.name());
             let directory = directory.join(round.name());
             std::fs::create_dir(&directory).context("making a directory")?;
-            let played = self.play(round, seed, &directory, &grounds, &mut dice, &mut closing).await;
+            let played = self.play(round, seed, &directory, &sites, &mut dice, &mut closing).await;
             if let Err(error) = played {
                 // What was found before it broke off may be why.
                 closing.print_findings();
@@ -143,16 +143,16 @@ impl Regions {
         round: Round,
         seed: u64,
         directory: &Path,
-        grounds: &Grounds,
+        sites: &RegionSites,
         dice: &mut Dice,
         closing: &mut Closing,
     ) -> anyhow::Result<()> {
-        let stage = Stage::open(&self.rig, seed, directory, grounds, round.setup()).await?;
+        let stage = Stage::open(&self.rig, seed, directory, sites, round.setup()).await?;
         println!("{}: two regions are there", round.name());
         let target = stage.trial.target.address;
         let jobs = Jobs::start(JOBS, round.job_seconds(self.seconds), &stage.addresses(EAST), target).await?;
         let pause = Duration::from_secs(self.seconds);
-        let mut play = Play { begun: Instant::now(), stage, pause, dice, closing };
+        let mut play = RoundContext { begun: Instant::now(), stage, pause, dice, closing };
         let active = match round {
             Round::Switches => play.switches().await?,
             Round::CutLink => play.cut_link().await?,
@@ -162,15 +162,15 @@ impl Regions {
             Round::WitnessCutOff => play.witness_cut_off().await?,
             Round::WitnessGone => play.witness_gone().await?,
         };
-        let Play { stage, closing, .. } = play;
+        let RoundContext { stage, closing, .. } = play;
         jobs.judge(&stage.addresses(active), &stage.trial.target, closing).await?;
         let overtaken = if round == Round::CutLink { Overtaken::Calls } else { Overtaken::IsSilent };
         calls::judge(&stage, overtaken, closing);
-        chain::check(&grounds.layouts[active], closing).await
+        chain::check(&sites.layouts[active], closing).await
     }
 }
 
-impl Play<'_> {
+impl RoundContext<'_> {
     async fn pause(&self) {
         tokio::time::sleep(self.pause).await;
     }

@@ -10,7 +10,7 @@ use crate::posts::Posts;
 const PRINTED_MAX: usize = 20;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Verdict {
+pub enum RoundResult {
     Kept,
     Broken,
 }
@@ -81,7 +81,7 @@ impl Closing {
     }
 
     /// Prints it all, the closing line last but for the command that does it again.
-    pub fn print(self, seed: u64) -> Verdict {
+    pub fn print(self, seed: u64) -> RoundResult {
         self.print_findings();
         let Closing { fault, counts, broken, left_out, began, .. } = self;
         let counts: Vec<String> =
@@ -94,10 +94,10 @@ impl Closing {
             began.elapsed().as_secs_f64()
         );
         if broken.is_empty() {
-            return Verdict::Kept;
+            return RoundResult::Kept;
         }
         println!("try again with: {}", again(std::env::args().skip(1), seed));
-        Verdict::Broken
+        RoundResult::Broken
     }
 }
 

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 
 use crate::dice::Dice;
-use crate::report::{self, Verdict};
+use crate::report::{self, RoundResult};
 use crate::scratch;
 
 /// The API token of the server under torture.
@@ -32,8 +32,8 @@ impl Rig {
     pub async fn within(
         &self,
         fault: &str,
-        torture: impl AsyncFnOnce(u64, &Path) -> anyhow::Result<Verdict>,
-    ) -> anyhow::Result<Verdict> {
+        torture: impl AsyncFnOnce(u64, &Path) -> anyhow::Result<RoundResult>,
+    ) -> anyhow::Result<RoundResult> {
         let seed = self.seed.unwrap_or_else(Dice::any_seed);
         println!("torture {fault} begins, seed {seed}");
         let outcome =

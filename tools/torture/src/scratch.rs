@@ -4,17 +4,17 @@ use std::path::Path;
 
 use anyhow::Context;
 
-use crate::report::Verdict;
+use crate::report::RoundResult;
 
 /// Tortures in a directory of its own. `keep` keeps it, also when all is well.
 pub async fn within(
     keep: bool,
     seed: u64,
-    torture: impl AsyncFnOnce(&Path) -> anyhow::Result<Verdict>,
-) -> anyhow::Result<Verdict> {
+    torture: impl AsyncFnOnce(&Path) -> anyhow::Result<RoundResult>,
+) -> anyhow::Result<RoundResult> {
     let mut directory = tempfile::Builder::new().prefix("sortie-torture-").tempdir()?;
     let outcome = torture(directory.path()).await;
-    if keep || !matches!(outcome, Ok(Verdict::Kept)) {
+    if keep || !matches!(outcome, Ok(RoundResult::Kept)) {
         directory.disable_cleanup(true);
         println!("data and logs are kept in {}", directory.path().display());
     }

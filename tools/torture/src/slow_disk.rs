@@ -11,8 +11,8 @@ use clap::Args;
 use crate::client::Client;
 use crate::dice::Dice;
 use crate::load::Pace;
-use crate::process::Surroundings;
-use crate::report::{Closing, Verdict};
+use crate::process::ProcessEnvironment;
+use crate::report::{Closing, RoundResult};
 use crate::rig::Rig;
 use crate::tools::{self, Injection};
 use crate::trial::Trial;
@@ -38,16 +38,16 @@ pub struct Slow {
 }
 
 impl Slow {
-    pub async fn run(self) -> anyhow::Result<Verdict> {
+    pub async fn run(self) -> anyhow::Result<RoundResult> {
         self.rig.within("slow", async |seed, directory| self.torture(seed, directory).await).await
     }
 
-    async fn torture(&self, seed: u64, directory: &Path) -> anyhow::Result<Verdict> {
+    async fn torture(&self, seed: u64, directory: &Path) -> anyhow::Result<RoundResult> {
         let mut closing = Closing::new("slow");
         if !tools::have("strace", "strace", "a slow disk", &mut closing) {
             return Ok(closing.print(seed));
         }
-        let surroundings = Surroundings::default()
+        let surroundings = ProcessEnvironment::default()
             .with("SORTIE_PARTITIONS", 8)
             .with("SORTIE_LIMITS__UNFINISHED_RUNS_MAX", UNFINISHED_RUNS_MAX)
             .with("SORTIE_JOURNAL__BYTES_MAX", 1);

@@ -35,10 +35,10 @@ pub struct Caller {
 /// A target that lives as long as this program.
 pub struct Target {
     pub address: SocketAddr,
-    book: Arc<Mutex<Book>>,
+    log: Arc<Mutex<CallLog>>,
 }
 
-struct Book {
+struct CallLog {
     calls: Calls,
     /// In the order they came in.
     callers: Vec<Caller>,
@@ -55,32 +55,32 @@ impl Target {
     pub async fn start_at(address: Ipv4Addr, seed: u64) -> anyhow::Result<Target> {
         let listener = TcpListener::bind((address, 0)).await?;
         let address = listener.local_addr()?;
-        let book = Arc::new(Mutex::new(Book {
+        let log = Arc::new(Mutex::new(CallLog {
             calls: Calls::new(),
             callers: Vec::new(),
             epoch: 0,
             dice: Dice::new(seed),
         }));
-        tokio::spawn(accept(listener, book.clone()));
-        Ok(Target { address, book })
+        tokio::spawn(accept(listener, log.clone()));
+        Ok(Target { address, log })
     }
 
     /// All that were taken so far.
     pub fn calls(&self) -> Calls {
-        self.book.lock().expect("nobody panics while holding the book").calls.clone()
+        self.log.lock().expect("nobody panics while holding the log").calls.clone()
     }
 
     /// Who called, in their order, with those that were refused.
     pub fn callers(&self) -> Vec<Caller> {
-        self.book.lock().expect("nobody panics while holding the book").callers.clone()
+        self.log.lock().expect("nobody panics while holding the log").callers.clone()
     }
 }
 
-async fn accept(listener: TcpListener, book: Arc<Mutex<Book>>) {
+async fn accept(listener: TcpListener, log: Arc<Mutex<CallLog>>) {
     while let Ok((stream, from)) = listener.accept().await {
-        let book = book.clone();
+        let log = log.clone();
         let service = service_fn(move |request| {
-            let answer = answer(&book, from.ip(), &request);
+            let answer = answer(&log, from.ip(), &request);
             async move { Ok::<_, Infallible>(answer) }
         });
         let connection =
@@ -91,22 +91,22 @@ async fn accept(listener: TcpListener, book: Arc<Mutex<Book>>) {
 }
 
 /// A call of a region that was replaced is refused, as any service may do that reads the region's epoch.
-fn answer(book: &Mutex<Book>, from: IpAddr, request: &Request<Incoming>) -> Response<Full<Bytes>> {
+fn answer(log: &Mutex<CallLog>, from: IpAddr, request: &Request<Incoming>) -> Response<Full<Bytes>> {
     let header = |name: &str| request.headers().get(name).and_then(|value| value.to_str().ok());
     let epoch: Option<u64> = header("sortie-region-epoch").and_then(|epoch| epoch.parse().ok());
     let mut response = Response::new(Full::default());
-    let mut book = book.lock().expect("nobody panics while holding the book");
-    let refused = epoch.is_some_and(|epoch| epoch < book.epoch);
-    book.callers.push(Caller { from, at: Instant::now(), epoch, refused });
+    let mut log = log.lock().expect("nobody panics while holding the log");
+    let refused = epoch.is_some_and(|epoch| epoch < log.epoch);
+    log.callers.push(Caller { from, at: Instant::now(), epoch, refused });
     if refused {
         *response.status_mut() = StatusCode::CONFLICT;
         return response;
     }
-    book.epoch = epoch.unwrap_or_default().max(book.epoch);
+    log.epoch = epoch.unwrap_or_default().max(log.epoch);
     let path = request.uri().path().to_owned();
     let key = header("idempotency-key").unwrap_or("").to_owned();
-    *book.calls.entry(path).or_default().entry(key).or_default() += 1;
-    if book.dice.hits_percent(FAILED_PERCENT) {
+    *log.calls.entry(path).or_default().entry(key).or_default() += 1;
+    if log.dice.hits_percent(FAILED_PERCENT) {
         *response.status_mut() = StatusCode::INTERNAL_SERVER_ERROR;
     }
     response

@@ -18,13 +18,13 @@ use hyper::Method;
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
-use self::cases::{Case, Place, Shape, cases};
+use self::cases::{Case, TargetAddress, WorkflowShape, cases};
 use self::certificates::Authority;
-use self::server::{Hostile, Manner, Then};
+use self::server::{AfterBytes, Behaviour, HostileServer};
 use crate::client::Client;
 use crate::dice::Dice;
-use crate::process::{Running, Sortie, Surroundings};
-use crate::report::{Closing, Verdict};
+use crate::process::{ProcessEnvironment, Running, Sortie};
+use crate::report::{Closing, RoundResult};
 use crate::rig::{Rig, TOKEN};
 
 /// How long one attempt may take, as the workflows and the settings say.
@@ -47,28 +47,28 @@ pub struct Targets {
 /// A case with its server and its address.
 struct Stage {
     case: Case,
-    hostile: Hostile,
+    hostile: HostileServer,
     url: String,
 }
 
 impl Targets {
-    pub async fn run(self) -> anyhow::Result<Verdict> {
+    pub async fn run(self) -> anyhow::Result<RoundResult> {
         self.rig.within("targets", async |seed, directory| self.torture(seed, directory).await).await
     }
 
-    async fn torture(&self, seed: u64, directory: &Path) -> anyhow::Result<Verdict> {
+    async fn torture(&self, seed: u64, directory: &Path) -> anyhow::Result<RoundResult> {
         let mut closing = Closing::new("targets");
         let mut dice = Dice::new(seed);
         let authority = Authority::new()?;
         let roots = directory.join("authority.pem");
         authority.write(&roots)?;
-        let surroundings = Surroundings::default()
+        let surroundings = ProcessEnvironment::default()
             .with("SSL_CERT_FILE", roots.display())
             .with("SORTIE_JOBS__TIMEOUT", ATTEMPT);
         let sortie = Sortie::new(&self.rig.bin, directory, TOKEN, &mut dice)?.surrounded_by(surroundings);
-        let well = Hostile::start(Manner::Says(ok(), Then::Keep), None).await?;
-        let no = Hostile::start(Manner::Says(bad_request(), Then::Keep), None).await?;
-        let canary = Hostile::start(Manner::Says(ok(), Then::Keep), None).await?;
+        let well = HostileServer::start(Behaviour::Says(ok(), AfterBytes::Keep), None).await?;
+        let no = HostileServer::start(Behaviour::Says(bad_request(), AfterBytes::Keep), None).await?;
+        let canary = HostileServer::start(Behaviour::Says(ok(), AfterBytes::Keep), None).await?;
         let stages = self.stages(&authority, &format!("http://{}/", canary.address)).await?;
         let mut running = sortie.start()?;
         running.ready().await?;
@@ -77,7 +77,7 @@ impl Targets {
         for stage in &stages {
             apply(&mut client, &stage.workflow(&well, &no)).await?;
         }
-        let work = GoingOn::start(sortie.address);
+        let work = BackgroundWork::start(sortie.address);
         let before = running.resident_bytes();
         let (findings, peak) = self.call_all(&mut running, sortie.address, &stages).await?;
         let done = work.stop().await?;
@@ -104,15 +104,17 @@ impl Targets {
         let wanted = |case: &Case| self.only.as_ref().is_none_or(|only| case.name.contains(only.as_str()));
         for case in cases(canary).into_iter().filter(wanted) {
             let tls = match case.place {
-                Place::Https(flaw) => Some(authority.acceptor(flaw)?),
-                Place::HttpToTls => Some(authority.acceptor(certificates::Flaw::None)?),
-                Place::Http | Place::HttpsWithoutTls | Place::At(_) => None,
+                TargetAddress::Https(flaw) => Some(authority.acceptor(flaw)?),
+                TargetAddress::HttpToTls => Some(authority.acceptor(certificates::Flaw::None)?),
+                TargetAddress::Http | TargetAddress::HttpsWithoutTls | TargetAddress::At(_) => None,
             };
-            let hostile = Hostile::start(case.manner.clone(), tls).await?;
+            let hostile = HostileServer::start(case.manner.clone(), tls).await?;
             let url = match case.place {
-                Place::Http | Place::HttpToTls => format!("http://{}", hostile.address),
-                Place::Https(_) | Place::HttpsWithoutTls => format!("https://{}", hostile.address),
-                Place::At(url) => url.to_owned(),
+                TargetAddress::Http | TargetAddress::HttpToTls => format!("http://{}", hostile.address),
+                TargetAddress::Https(_) | TargetAddress::HttpsWithoutTls => {
+                    format!("https://{}", hostile.address)
+                }
+                TargetAddress::At(url) => url.to_owned(),
             };
             stages.push(Arc::new(Stage { case, hostile, url }));
         }
@@ -171,7 +173,7 @@ async fn apply(client: &mut Client, workflow: &Value) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn well_workflow(well: &Hostile) -> Value {
+fn well_workflow(well: &HostileServer) -> Value {
     json!({
         "name": "well",
         "services": { "well": { "url": format!("http://{}", well.address) } },
@@ -182,40 +184,40 @@ fn well_workflow(well: &Hostile) -> Value {
 impl Stage {
     /// The step, and the work of it, that calls the target.
     fn called(&self) -> (&'static str, &'static str) {
-        if self.case.shape == Shape::Undo { ("before", "undo") } else { ("hurt", "do") }
+        if self.case.shape == WorkflowShape::Undo { ("before", "undo") } else { ("hurt", "do") }
     }
 
     fn workflow_name(&self) -> String {
         format!("t-{}", self.case.name)
     }
 
-    fn workflow(&self, well: &Hostile, no: &Hostile) -> Value {
+    fn workflow(&self, well: &HostileServer, no: &HostileServer) -> Value {
         let call =
             |service: &str| json!({ "service": service, "method": "POST", "path": "/", "body": { "n": 1 } });
         let steps = match self.case.shape {
-            Shape::Call => json!({ "hurt": { "call": call("target") } }),
-            Shape::CallTwice => json!({
+            WorkflowShape::Call => json!({ "hurt": { "call": call("target") } }),
+            WorkflowShape::CallTwice => json!({
                 "hurt": { "call": call("target") },
                 "again": { "after": ["hurt"], "call": call("target") },
             }),
-            Shape::CallWithCondition => json!({
+            WorkflowShape::CallWithCondition => json!({
                 "hurt": { "call": call("target"), "accept_if": ".response.body.ok" },
             }),
-            Shape::Undo => json!({
+            WorkflowShape::Undo => json!({
                 "before": { "call": call("well"), "undo": call("target") },
                 "refused": { "after": ["before"], "call": call("no") },
             }),
-            Shape::AfterPivot => json!({
+            WorkflowShape::AfterPivot => json!({
                 "pivot": { "call": call("well"), "pivot": true },
                 "hurt": { "after": ["pivot"], "call": call("target") },
             }),
         };
         let retry = json!({ "type": "fixed", "delay": "100ms", "attempts": 2 });
         let mut services = json!({ "target": { "url": self.url, "timeout": ATTEMPT } });
-        if matches!(self.case.shape, Shape::Undo | Shape::AfterPivot) {
+        if matches!(self.case.shape, WorkflowShape::Undo | WorkflowShape::AfterPivot) {
             services["well"] = json!({ "url": format!("http://{}", well.address) });
         }
-        if self.case.shape == Shape::Undo {
+        if self.case.shape == WorkflowShape::Undo {
             services["no"] = json!({ "url": format!("http://{}", no.address) });
         }
         json!({
@@ -229,14 +231,14 @@ impl Stage {
 }
 
 /// Work that has nothing to do with the targets.
-struct GoingOn {
+struct BackgroundWork {
     stop: tokio::sync::watch::Sender<bool>,
     done: Arc<AtomicU64>,
     clients: JoinSet<anyhow::Result<()>>,
 }
 
-impl GoingOn {
-    fn start(address: SocketAddr) -> GoingOn {
+impl BackgroundWork {
+    fn start(address: SocketAddr) -> BackgroundWork {
         let (stop, stopped) = tokio::sync::watch::channel(false);
         let done = Arc::new(AtomicU64::new(0));
         let mut clients = JoinSet::new();
@@ -251,7 +253,7 @@ impl GoingOn {
                 Ok(())
             });
         }
-        GoingOn { stop, done, clients }
+        BackgroundWork { stop, done, clients }
     }
 
     /// Runs that ended well; one that did not is an error.

@@ -14,11 +14,11 @@ use serde::Deserialize;
 use types::RunStatus;
 
 use crate::audit::{Evidence, Findings, audit};
-use crate::client::{Client, Shown};
+use crate::client::{Client, ShownRun};
 use crate::dice::Dice;
 use crate::load::{Load, Pace};
 use crate::posts::Posts;
-use crate::process::{Drones, Running, Sortie, Surroundings};
+use crate::process::{Drones, ProcessEnvironment, Running, Sortie};
 use crate::rig::{Rig, TOKEN};
 use crate::workflow;
 
@@ -35,7 +35,12 @@ pub struct Trial {
 }
 
 impl Trial {
-    pub fn new(rig: &Rig, seed: u64, directory: &Path, surroundings: Surroundings) -> anyhow::Result<Trial> {
+    pub fn new(
+        rig: &Rig,
+        seed: u64,
+        directory: &Path,
+        surroundings: ProcessEnvironment,
+    ) -> anyhow::Result<Trial> {
         let mut dice = Dice::new(seed);
         let drones = Drones::start(&rig.drone, directory, seed)?;
         let sortie = Sortie::new(&rig.bin, directory, TOKEN, &mut dice)?.surrounded_by(surroundings);
@@ -178,7 +183,7 @@ pub async fn status(client: &mut Client, id: &str) -> anyhow::Result<Option<RunS
 /// A page of the list of runs.
 #[derive(Deserialize)]
 struct Listed {
-    items: Vec<Shown>,
+    items: Vec<ShownRun>,
     next: Option<String>,
 }
 

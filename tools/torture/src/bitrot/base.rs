@@ -11,12 +11,12 @@ use hyper::Method;
 use serde_json::{Value, json};
 use types::{Key, PartitionId};
 
-use super::book::{Book, Fate, Known, SECRET_JOB};
 use super::damage::{self, Files};
+use super::inventory::{ExpectedState, Inventory, KnownRun, SECRET_JOB};
 use super::{PARTITIONS, target};
 use crate::client::Client;
 use crate::dice::Dice;
-use crate::process::{Sortie, Surroundings};
+use crate::process::{ProcessEnvironment, Sortie};
 use crate::rig::TOKEN;
 
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -31,7 +31,7 @@ pub struct Base {
     pub files: Files,
     /// The same files at an earlier time, as far as they were there.
     pub older: Files,
-    pub book: Book,
+    pub inventory: Inventory,
 }
 
 /// Makes one. The server has ended cleanly when this returns.
@@ -41,7 +41,7 @@ pub async fn make(bin: &Path, directory: &Path, target: SocketAddr, dice: &mut D
     // Every partition takes a snapshot whenever it is looked at.
     let snapshots = plain.clone().with("SORTIE_JOURNAL__BYTES_MAX", 1);
     let full = plain.with("SORTIE_LIMITS__LIVE_RUNS_MAX", RUNNING_PER_PARTITION * usize::from(PARTITIONS));
-    let mut maker = Maker { dice: Dice::new(dice.draw()), book: Book::default(), made: 0 };
+    let mut maker = Maker { dice: Dice::new(dice.draw()), inventory: Inventory::default(), made: 0 };
     let mut older = Files::new();
 
     let sortie = Sortie::new(bin, directory, TOKEN, dice)?.surrounded_by(snapshots);
@@ -74,12 +74,12 @@ pub async fn make(bin: &Path, directory: &Path, target: SocketAddr, dice: &mut D
     running.stop().await?;
     let files = damage::read(&data)?;
     ensure!(files.keys().filter(|file| file.starts_with("journal")).count() > 1, "there is one segment only");
-    Ok(Base { files, older, book: maker.book })
+    Ok(Base { files, older, inventory: maker.inventory })
 }
 
 /// What the directory is made and opened with.
-pub fn surroundings() -> Surroundings {
-    Surroundings::default()
+pub fn surroundings() -> ProcessEnvironment {
+    ProcessEnvironment::default()
         .with("SORTIE_PARTITIONS", PARTITIONS)
         .with("SORTIE_JOURNAL__SEGMENT_BYTES", 16 << 20)
         .with("SORTIE_JOURNAL__RESERVE_BYTES", 1 << 20)
@@ -87,7 +87,7 @@ pub fn surroundings() -> Surroundings {
 
 struct Maker {
     dice: Dice,
-    book: Book,
+    inventory: Inventory,
     made: u64,
 }
 
@@ -130,7 +130,7 @@ impl Maker {
             let answer = client.send(Method::POST, "/v1/workflows", "application/json", body).await?;
             answer.success().with_context(|| format!("applying {workflow}"))?;
             let name = workflow["name"].as_str().unwrap_or_default();
-            self.book.pages.push((format!("/v1/workflows/{name}"), String::new()));
+            self.inventory.pages.push((format!("/v1/workflows/{name}"), String::new()));
         }
         Ok(())
     }
@@ -144,7 +144,7 @@ impl Maker {
         for collection in ["rot", "more"] {
             let path = format!("/v1/collections/{collection}");
             put(client, &path, &json!({ "tags": { "for": "torture" } })).await?;
-            self.book.pages.push((path, String::new()));
+            self.inventory.pages.push((path, String::new()));
         }
         let job = |n: u32| {
             json!({ "properties": {
@@ -167,12 +167,12 @@ impl Maker {
             let collection = if n % 2 == 0 { "rot" } else { "more" };
             let path = format!("/v1/collections/{collection}/jobs/job-{n}");
             put(client, &path, &job(n)).await?;
-            self.book.pages.push((path.clone(), String::new()));
+            self.inventory.pages.push((path.clone(), String::new()));
             if n < 6 {
                 let run = format!("{path}/run");
                 client.send(Method::POST, &run, "", Bytes::new()).await?.success()?;
                 wait_for_history(client, &path).await?;
-                self.book.pages.push((format!("{path}/history"), String::new()));
+                self.inventory.pages.push((format!("{path}/history"), String::new()));
             }
         }
         Ok(())
@@ -186,18 +186,20 @@ impl Maker {
         undone: usize,
         parked: usize,
     ) -> anyhow::Result<()> {
-        let first = self.book.runs.len();
-        for (workflow, fate, count) in
-            [("ok", Fate::Ended, ok), ("undone", Fate::Ended, undone), ("parked", Fate::Parked, parked)]
-        {
+        let first = self.inventory.runs.len();
+        for (workflow, expected, count) in [
+            ("ok", ExpectedState::Ended, ok),
+            ("undone", ExpectedState::Ended, undone),
+            ("parked", ExpectedState::Parked, parked),
+        ] {
             for _ in 0..count {
                 let id = self.next_id();
-                self.post(client, id, workflow, fate).await?;
+                self.post(client, id, workflow, expected).await?;
             }
         }
-        for run in &self.book.runs[first..] {
-            let is_settled = |shown: &Value| match run.fate {
-                Fate::Parked => shown["status"] == "parked",
+        for run in &self.inventory.runs[first..] {
+            let is_settled = |shown: &Value| match run.expected {
+                ExpectedState::Parked => shown["status"] == "parked",
                 _ => shown["status"] == "completed" || shown["status"] == "undone",
             };
             wait_for_run(client, &run.id, is_settled).await?;
@@ -212,7 +214,7 @@ impl Maker {
             for _ in 0..RUNNING_PER_PARTITION {
                 let id = self.next_id_in(partition)?;
                 let workflow = format!("busy-{}", running.len() / RUNNING_PER_SERVICE);
-                self.post(client, id.clone(), &workflow, Fate::Running).await?;
+                self.post(client, id.clone(), &workflow, ExpectedState::Running).await?;
                 running.push(id);
             }
         }
@@ -223,7 +225,7 @@ impl Maker {
         for partition in 0..PARTITIONS {
             for _ in 0..WAITING_PER_PARTITION {
                 let id = self.next_id_in(partition)?;
-                self.post(client, id.clone(), "ok", Fate::Waiting).await?;
+                self.post(client, id.clone(), "ok", ExpectedState::Waiting).await?;
                 wait_for_run(client, &id, |shown| shown["status"] == "accepted").await?;
             }
         }
@@ -235,7 +237,7 @@ impl Maker {
         client: &mut Client,
         id: String,
         workflow: &str,
-        fate: Fate,
+        expected: ExpectedState,
     ) -> anyhow::Result<()> {
         let filler: String =
             (0..self.dice.range(20, 200)).map(|_| format!("{:08x}", self.dice.draw() as u32)).collect();
@@ -244,7 +246,7 @@ impl Maker {
         let sent = client.send(Method::PUT, &path, "application/json", Bytes::from(body.clone())).await?;
         sent.success().with_context(|| format!("posting {id}"))?;
         let (workflow, shown) = (workflow.to_owned(), String::new());
-        self.book.runs.push(Known { id, workflow, body, fate, shown });
+        self.inventory.runs.push(KnownRun { id, workflow, body, expected, shown });
         Ok(())
     }
 

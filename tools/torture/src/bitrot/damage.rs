@@ -18,7 +18,7 @@ pub type Files = BTreeMap<PathBuf, Vec<u8>>;
 
 /// What a file is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Kind {
+pub enum FileKind {
     Superblock,
     Segment,
     Snapshot,
@@ -32,7 +32,7 @@ pub enum Kind {
 
 /// What happens to it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Way {
+pub enum DamageKind {
     Bit,
     Sector,
     Cut,
@@ -41,13 +41,20 @@ pub enum Way {
     Older,
 }
 
-pub const WAYS: [Way; 6] = [Way::Bit, Way::Sector, Way::Cut, Way::Swap, Way::Missing, Way::Older];
+pub const WAYS: [DamageKind; 6] = [
+    DamageKind::Bit,
+    DamageKind::Sector,
+    DamageKind::Cut,
+    DamageKind::Swap,
+    DamageKind::Missing,
+    DamageKind::Older,
+];
 
 /// One file as it is after the damage; none when it is gone.
 pub struct Damage {
     pub file: PathBuf,
-    pub kind: Kind,
-    pub way: Way,
+    pub kind: FileKind,
+    pub way: DamageKind,
     pub place: String,
     pub bytes: Option<Vec<u8>>,
 }
@@ -59,23 +66,31 @@ impl fmt::Display for Damage {
 }
 
 /// What a file is for, by its name.
-pub fn kind_of(file: &Path) -> Kind {
+pub fn kind_of(file: &Path) -> FileKind {
     let text = file.to_string_lossy();
     let name = file.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     match text.split('/').next() {
-        Some("journal") => Kind::Segment,
-        Some("snapshots") if name.starts_with(&format!("{:05}-", super::PARTITIONS)) => Kind::ControlSnapshot,
-        Some("snapshots") => Kind::Snapshot,
-        Some("view") if text.contains("/tables/") => Kind::Table,
-        Some("view") if name != "lock" => Kind::Manifest,
-        Some(_) if name.starts_with("superblock") => Kind::Superblock,
-        Some(_) if name == "secrets.key" => Kind::Secrets,
-        Some(_) | None => Kind::Other,
+        Some("journal") => FileKind::Segment,
+        Some("snapshots") if name.starts_with(&format!("{:05}-", super::PARTITIONS)) => {
+            FileKind::ControlSnapshot
+        }
+        Some("snapshots") => FileKind::Snapshot,
+        Some("view") if text.contains("/tables/") => FileKind::Table,
+        Some("view") if name != "lock" => FileKind::Manifest,
+        Some(_) if name.starts_with("superblock") => FileKind::Superblock,
+        Some(_) if name == "secrets.key" => FileKind::Secrets,
+        Some(_) | None => FileKind::Other,
     }
 }
 
 /// Draws a damage of a kind and a way; none when no file of the kind can be damaged so.
-pub fn draw(files: &Files, older: &Files, kind: Kind, way: Way, dice: &mut Dice) -> Option<Damage> {
+pub fn draw(
+    files: &Files,
+    older: &Files,
+    kind: FileKind,
+    way: DamageKind,
+    dice: &mut Dice,
+) -> Option<Damage> {
     let candidates: Vec<&PathBuf> = files.keys().filter(|file| kind_of(file) == kind).collect();
     if candidates.is_empty() {
         return None;
@@ -94,33 +109,33 @@ fn damaged(
     older: &Files,
     file: &Path,
     bytes: &[u8],
-    way: Way,
+    way: DamageKind,
     dice: &mut Dice,
 ) -> Option<(Option<Vec<u8>>, String)> {
     let mut copy = bytes.to_vec();
     let place = match way {
-        Way::Missing => return Some((None, String::new())),
-        Way::Older => {
+        DamageKind::Missing => return Some((None, String::new())),
+        DamageKind::Older => {
             copy.clone_from(older.get(file)?);
             String::new()
         }
-        Way::Bit => {
+        DamageKind::Bit => {
             let at = offset(bytes, dice)?;
             copy[at] ^= 1 << dice.range(0, 8);
             format!(" at {at}")
         }
-        Way::Sector => {
+        DamageKind::Sector => {
             let at = offset(bytes, dice)? / SECTOR_BYTES * SECTOR_BYTES;
             let end = (at + SECTOR_BYTES).min(copy.len());
             copy[at..end].fill(0);
             format!(" at {at}")
         }
-        Way::Cut => {
+        DamageKind::Cut => {
             let at = offset(bytes, dice)?;
             copy.truncate(at);
             format!(" at {at}")
         }
-        Way::Swap => {
+        DamageKind::Swap => {
             let block = if bytes.len() >= 2 * BLOCK_BYTES { BLOCK_BYTES } else { SECTOR_BYTES };
             let at = offset(bytes, dice)? / block * block;
             let (other, other_at) = other_block(files, file, block, dice)?;
@@ -221,11 +236,14 @@ mod tests {
         let kinds =
             ["journal/0000000001.segment", "snapshots/00004-1.snapshot", "snapshots/00001-1.snapshot"];
         let found = kinds.map(|file| kind_of(Path::new(file)));
-        assert_eq!(found, [Kind::Segment, Kind::ControlSnapshot, Kind::Snapshot]);
+        assert_eq!(found, [FileKind::Segment, FileKind::ControlSnapshot, FileKind::Snapshot]);
         let kinds =
             ["view/p-00000/tables/1", "view/p-00000/current", "view/lock", "superblock.a", "secrets.key"];
         let found = kinds.map(|file| kind_of(Path::new(file)));
-        assert_eq!(found, [Kind::Table, Kind::Manifest, Kind::Other, Kind::Superblock, Kind::Secrets]);
+        assert_eq!(
+            found,
+            [FileKind::Table, FileKind::Manifest, FileKind::Other, FileKind::Superblock, FileKind::Secrets]
+        );
     }
 
     #[test]
@@ -236,10 +254,10 @@ mod tests {
         let older = Files::from([(file, bytes[1..].to_vec())]);
         let mut dice = Dice::new(7);
         for way in WAYS {
-            let damage = draw(&files, &older, Kind::Segment, way, &mut dice).unwrap();
+            let damage = draw(&files, &older, FileKind::Segment, way, &mut dice).unwrap();
             assert_ne!(damage.bytes, Some(bytes.clone()), "{damage}");
         }
-        assert!(draw(&files, &Files::new(), Kind::Segment, Way::Older, &mut dice).is_none());
-        assert!(draw(&files, &older, Kind::Table, Way::Bit, &mut dice).is_none());
+        assert!(draw(&files, &Files::new(), FileKind::Segment, DamageKind::Older, &mut dice).is_none());
+        assert!(draw(&files, &older, FileKind::Table, DamageKind::Bit, &mut dice).is_none());
     }
 }

@@ -14,10 +14,10 @@ use serde::{Deserialize, Serialize};
 use server::Config;
 
 use super::PARTITIONS;
-use super::book::{Book, Examined};
 use super::damage::{self, Damage, Files};
-use super::sort::Told;
-use crate::report::Verdict;
+use super::inventory::{Examined, Inventory};
+use super::sort::OpenResult;
+use crate::report::RoundResult;
 
 /// What one opening may take: far beyond what it takes, also when requests that waited are carried out.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -28,11 +28,11 @@ const MEMORY_KIB_MAX: u64 = 1 << 20;
 pub struct OpenDamaged {
     /// What the directories held
     #[arg(long)]
-    book: PathBuf,
+    inventory: PathBuf,
 }
 
 #[derive(Serialize, Deserialize)]
-enum Line {
+enum OpenReport {
     Refused(String),
     Opened(Examined),
 }
@@ -40,39 +40,39 @@ enum Line {
 /// What the child says of one opening.
 #[derive(Serialize, Deserialize)]
 struct Report {
-    line: Line,
+    line: OpenReport,
     memory_kib: u64,
 }
 
 impl OpenDamaged {
-    pub async fn run(self) -> anyhow::Result<Verdict> {
+    pub async fn run(self) -> anyhow::Result<RoundResult> {
         tracing_subscriber::fmt().with_ansi(false).with_writer(std::io::stderr).init();
-        let book: Book = serde_json::from_slice(&std::fs::read(&self.book)?)?;
+        let inventory: Inventory = serde_json::from_slice(&std::fs::read(&self.inventory)?)?;
         let mut line = String::new();
         // The parent waits for each answer before it asks again: nothing else has to go on meanwhile.
         while std::io::stdin().read_line(&mut line)? > 0 {
             // Forgets the peak of the one before.
             std::fs::write("/proc/self/clear_refs", "5").context("forgetting the peak of memory")?;
-            let line_out = open(&book, Path::new(line.trim())).await?;
+            let line_out = open(&inventory, Path::new(line.trim())).await?;
             let report = Report { line: line_out, memory_kib: peak_kib()? };
             println!("{}", serde_json::to_string(&report)?);
             line.clear();
         }
-        Ok(Verdict::Kept)
+        Ok(RoundResult::Kept)
     }
 }
 
-async fn open(book: &Book, data: &Path) -> anyhow::Result<Line> {
+async fn open(inventory: &Inventory, data: &Path) -> anyhow::Result<OpenReport> {
     let mut config = Config { partitions: PARTITIONS, ..Config::dev(data.to_owned(), 0) };
     config.journal.segment_bytes = 16 << 20;
     config.journal.reserve_bytes = 1 << 20;
     let running = match server::start(config).await {
         Ok(running) => running,
-        Err(error) => return Ok(Line::Refused(format!("{:#}", anyhow::Error::new(error)))),
+        Err(error) => return Ok(OpenReport::Refused(format!("{:#}", anyhow::Error::new(error)))),
     };
-    let examined = book.examine(running.address(), None).await;
+    let examined = inventory.examine(running.address(), None).await;
     running.stop().await;
-    Ok(Line::Opened(examined?))
+    Ok(OpenReport::Opened(examined?))
 }
 
 fn peak_kib() -> anyhow::Result<u64> {
@@ -83,7 +83,7 @@ fn peak_kib() -> anyhow::Result<u64> {
 
 /// A child that opens, and is replaced when it dies.
 pub struct Opener {
-    book: PathBuf,
+    inventory: PathBuf,
     directory: PathBuf,
     log: PathBuf,
     child: Option<OpeningChild>,
@@ -103,14 +103,19 @@ impl Drop for OpeningChild {
 }
 
 impl Opener {
-    pub fn new(book: &Path, directory: &Path) -> anyhow::Result<Opener> {
+    pub fn new(inventory: &Path, directory: &Path) -> anyhow::Result<Opener> {
         std::fs::create_dir_all(directory)?;
         let log = directory.join("openings.log");
-        Ok(Opener { book: book.to_owned(), directory: directory.to_owned(), log, child: None })
+        Ok(Opener { inventory: inventory.to_owned(), directory: directory.to_owned(), log, child: None })
     }
 
     /// Opens a damaged copy; also what was logged meanwhile.
-    pub fn open(&mut self, files: &Files, damage: &Damage, number: usize) -> anyhow::Result<(Told, String)> {
+    pub fn open(
+        &mut self,
+        files: &Files,
+        damage: &Damage,
+        number: usize,
+    ) -> anyhow::Result<(OpenResult, String)> {
         let place = self.directory.join(number.to_string());
         damage::write(files, Some(damage), &place)?;
         let logged = std::fs::metadata(&self.log).map_or(0, |about| about.len());
@@ -123,7 +128,7 @@ impl Opener {
         Ok((told, String::from_utf8_lossy(&log).into_owned()))
     }
 
-    fn ask(&mut self, place: &Path) -> anyhow::Result<Told> {
+    fn ask(&mut self, place: &Path) -> anyhow::Result<OpenResult> {
         let mut child = match self.child.take() {
             Some(child) => child,
             None => self.start()?,
@@ -132,21 +137,23 @@ impl Opener {
         writeln!(input, "{}", place.display()).context("asking for an opening")?;
         let line = match child.lines.recv_timeout(PATIENCE) {
             Ok(line) => line,
-            Err(RecvTimeoutError::Timeout) => return Ok(Told::Died(format!("it hung for {PATIENCE:?}"))),
+            Err(RecvTimeoutError::Timeout) => {
+                return Ok(OpenResult::Died(format!("it hung for {PATIENCE:?}")));
+            }
             Err(RecvTimeoutError::Disconnected) => {
                 let status = child.process.wait().context("looking after an opening")?;
-                return Ok(Told::Died(format!("it died: {status}")));
+                return Ok(OpenResult::Died(format!("it died: {status}")));
             }
         };
         self.child = Some(child);
         let report: Report =
             serde_json::from_str(&line).with_context(|| format!("an opening said {line}"))?;
         if report.memory_kib > MEMORY_KIB_MAX {
-            return Ok(Told::Died(format!("it took {} MiB of memory", report.memory_kib >> 10)));
+            return Ok(OpenResult::Died(format!("it took {} MiB of memory", report.memory_kib >> 10)));
         }
         Ok(match report.line {
-            Line::Refused(message) => Told::Refused { message },
-            Line::Opened(examined) => Told::Opened(examined),
+            OpenReport::Refused(message) => OpenResult::Refused { message },
+            OpenReport::Opened(examined) => OpenResult::Opened(examined),
         })
     }
 
@@ -154,8 +161,8 @@ impl Opener {
         let log = File::options().create(true).append(true).open(&self.log)?;
         let mut process = Command::new(std::env::current_exe()?)
             .arg("open-damaged")
-            .arg("--book")
-            .arg(&self.book)
+            .arg("--inventory")
+            .arg(&self.inventory)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(log)

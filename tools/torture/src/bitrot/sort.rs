@@ -1,13 +1,13 @@
 //! What an opened directory means: the damage was found, it does not matter, or something is wrong.
 
-use super::book::Examined;
-use super::damage::{Damage, Kind};
+use super::damage::{Damage, FileKind};
+use super::inventory::Examined;
 
 /// How much of an accusation is printed.
 const QUOTED_CHARS: usize = 600;
 
 /// What opening came to.
-pub enum Told {
+pub enum OpenResult {
     /// The directory was not opened at all.
     Refused {
         message: String,
@@ -18,7 +18,7 @@ pub enum Told {
 }
 
 #[derive(Debug, PartialEq, Eq)]
-pub enum Class {
+pub enum DamageClass {
     /// Refused, stopped or withheld, with the name of the file.
     Detected,
     /// All that was acknowledged is there and the same.
@@ -26,35 +26,35 @@ pub enum Class {
     Broken(String),
 }
 
-impl Class {
-    pub fn worse(self, other: Class) -> Class {
+impl DamageClass {
+    pub fn worse(self, other: DamageClass) -> DamageClass {
         match (self, other) {
-            (Class::Broken(why), _) | (_, Class::Broken(why)) => Class::Broken(why),
-            (Class::Detected, _) | (_, Class::Detected) => Class::Detected,
-            (Class::Harmless, Class::Harmless) => Class::Harmless,
+            (DamageClass::Broken(why), _) | (_, DamageClass::Broken(why)) => DamageClass::Broken(why),
+            (DamageClass::Detected, _) | (_, DamageClass::Detected) => DamageClass::Detected,
+            (DamageClass::Harmless, DamageClass::Harmless) => DamageClass::Harmless,
         }
     }
 }
 
 /// Sorts what was told. `log` is all that the server wrote.
-pub fn sort(damage: &Damage, told: Told, log: &str, life: u32) -> Class {
+pub fn sort(damage: &Damage, told: OpenResult, log: &str, life: u32) -> DamageClass {
     let broken = |why: String| {
         let why: String = why.chars().take(QUOTED_CHARS).collect();
-        Class::Broken(if life > 1 { format!("in life {life}: {why}") } else { why })
+        DamageClass::Broken(if life > 1 { format!("in life {life}: {why}") } else { why })
     };
     if let Some(panic) = log.lines().find(|line| line.contains("panicked at")) {
         return broken(format!("it panicked: {panic}"));
     }
     let examined = match told {
-        Told::Died(how) => return broken(how),
-        Told::Refused { message } => {
+        OpenResult::Died(how) => return broken(how),
+        OpenResult::Refused { message } => {
             let said = format!("{message}\n{log}");
             return match is_named(damage, &said) {
-                true => Class::Detected,
+                true => DamageClass::Detected,
                 false => broken(format!("it was refused without the name of the file: {}", end_of(&said))),
             };
         }
-        Told::Opened(examined) => examined,
+        OpenResult::Opened(examined) => examined,
     };
     if let Some(wrong) = examined.wrong.first() {
         return broken(format!(
@@ -65,11 +65,11 @@ pub fn sort(damage: &Damage, told: Told, log: &str, life: u32) -> Class {
         ));
     }
     if examined.stopped.is_empty() && examined.withheld.is_empty() {
-        return Class::Harmless;
+        return DamageClass::Harmless;
     }
     let said = format!("{}\n{}\n{log}", examined.stopped.join("\n"), examined.withheld.join("\n"));
     match is_named(damage, &said) {
-        true => Class::Detected,
+        true => DamageClass::Detected,
         false => broken(format!("it was found without the name of the file: {}", end_of(&said))),
     }
 }
@@ -81,8 +81,8 @@ fn is_named(damage: &Damage, said: &str) -> bool {
         return true;
     }
     match damage.kind {
-        Kind::Secrets => said.contains("unsealed"),
-        Kind::Snapshot | Kind::ControlSnapshot => {
+        FileKind::Secrets => said.contains("unsealed"),
+        FileKind::Snapshot | FileKind::ControlSnapshot => {
             damage.bytes.is_none() && said.contains("is missing") && said.contains("snapshots directory")
         }
         _ => false,
@@ -99,16 +99,17 @@ fn end_of(text: &str) -> String {
 mod tests {
     use std::path::PathBuf;
 
-    use super::super::damage::Way;
+    use super::super::damage::DamageKind;
     use super::*;
 
-    fn class(told: Told, log: &str) -> &'static str {
+    fn class(told: OpenResult, log: &str) -> &'static str {
         let file = PathBuf::from("journal/0000000001.segment");
-        let damage = Damage { file, kind: Kind::Segment, way: Way::Bit, place: String::new(), bytes: None };
+        let damage =
+            Damage { file, kind: FileKind::Segment, way: DamageKind::Bit, place: String::new(), bytes: None };
         match sort(&damage, told, log, 1) {
-            Class::Detected => "detected",
-            Class::Harmless => "harmless",
-            Class::Broken(_) => "broken",
+            DamageClass::Detected => "detected",
+            DamageClass::Harmless => "harmless",
+            DamageClass::Broken(_) => "broken",
         }
     }
 
@@ -119,18 +120,18 @@ mod tests {
     #[test]
     fn only_what_is_told_with_its_name_is_detected() {
         let named = "data/journal/0000000001.segment at 4096";
-        assert_eq!(class(Told::Refused { message: named.to_owned() }, ""), "detected");
-        assert_eq!(class(Told::Refused { message: "no".to_owned() }, ""), "broken");
+        assert_eq!(class(OpenResult::Refused { message: named.to_owned() }, ""), "detected");
+        assert_eq!(class(OpenResult::Refused { message: "no".to_owned() }, ""), "broken");
         assert_eq!(
-            class(Told::Opened(Examined { stopped: text(named), ..Examined::default() }), ""),
+            class(OpenResult::Opened(Examined { stopped: text(named), ..Examined::default() }), ""),
             "detected"
         );
         assert_eq!(
-            class(Told::Opened(Examined { withheld: text("503"), ..Examined::default() }), named),
+            class(OpenResult::Opened(Examined { withheld: text("503"), ..Examined::default() }), named),
             "detected"
         );
         assert_eq!(
-            class(Told::Opened(Examined { withheld: text("503"), ..Examined::default() }), ""),
+            class(OpenResult::Opened(Examined { withheld: text("503"), ..Examined::default() }), ""),
             "broken"
         );
     }
@@ -138,10 +139,10 @@ mod tests {
     #[test]
     fn what_is_lost_or_wrong_is_broken_whatever_else_was_told() {
         let named = "data/journal/0000000001.segment at 4096";
-        assert_eq!(class(Told::Opened(Examined::default()), ""), "harmless");
+        assert_eq!(class(OpenResult::Opened(Examined::default()), ""), "harmless");
         let wrong = Examined { wrong: text("404"), stopped: text(named), ..Examined::default() };
-        assert_eq!(class(Told::Opened(wrong), named), "broken");
-        assert_eq!(class(Told::Died("by a signal".to_owned()), named), "broken");
-        assert_eq!(class(Told::Opened(Examined::default()), "thread 'x' panicked at src"), "broken");
+        assert_eq!(class(OpenResult::Opened(wrong), named), "broken");
+        assert_eq!(class(OpenResult::Died("by a signal".to_owned()), named), "broken");
+        assert_eq!(class(OpenResult::Opened(Examined::default()), "thread 'x' panicked at src"), "broken");
     }
 }

@@ -23,24 +23,24 @@ pub struct Arrival {
 }
 
 /// Lives as long as this program.
-pub struct Timed {
+pub struct TimedTarget {
     /// Several: a service whose calls fail as often as these would be spared.
     pub addresses: Vec<SocketAddr>,
     arrivals: Arc<Mutex<Vec<Arrival>>>,
 }
 
-impl Timed {
+impl TimedTarget {
     /// Calls of `/again` are answered with an error until the last of these attempts.
-    pub async fn start(attempts: u32, count: usize) -> anyhow::Result<Timed> {
+    pub async fn start(attempts: u32, count: usize) -> anyhow::Result<TimedTarget> {
         let arrivals = Arc::new(Mutex::new(Vec::new()));
-        let book = Arc::new(Book { arrivals: arrivals.clone(), tries: Mutex::default(), attempts });
+        let log = Arc::new(ArrivalLog { arrivals: arrivals.clone(), tries: Mutex::default(), attempts });
         let mut addresses = Vec::new();
         for _ in 0..count {
             let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
             addresses.push(listener.local_addr()?);
-            tokio::spawn(accept(listener, book.clone()));
+            tokio::spawn(accept(listener, log.clone()));
         }
-        Ok(Timed { addresses, arrivals })
+        Ok(TimedTarget { addresses, arrivals })
     }
 
     pub fn arrivals(&self) -> Vec<Arrival> {
@@ -48,11 +48,11 @@ impl Timed {
     }
 }
 
-async fn accept(listener: TcpListener, book: Arc<Book>) {
+async fn accept(listener: TcpListener, log: Arc<ArrivalLog>) {
     while let Ok((stream, _)) = listener.accept().await {
-        let book = book.clone();
+        let log = log.clone();
         let service = service_fn(move |request| {
-            let answer = book.answer(&request);
+            let answer = log.answer(&request);
             async move { Ok::<_, Infallible>(answer) }
         });
         let served =
@@ -62,13 +62,13 @@ async fn accept(listener: TcpListener, book: Arc<Book>) {
     }
 }
 
-struct Book {
+struct ArrivalLog {
     arrivals: Arc<Mutex<Vec<Arrival>>>,
     tries: Mutex<BTreeMap<String, u32>>,
     attempts: u32,
 }
 
-impl Book {
+impl ArrivalLog {
     fn answer(&self, request: &Request<Incoming>) -> Response<Full<Bytes>> {
         let key = request.headers().get("idempotency-key").and_then(|value| value.to_str().ok());
         let (path, key) = (request.uri().path().to_owned(), key.unwrap_or("").to_owned());

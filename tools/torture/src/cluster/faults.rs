@@ -9,8 +9,8 @@ use clap::ValueEnum;
 use crate::client::Client;
 use crate::cluster::full_disk::FullDisk;
 use crate::cluster::member::Member;
-use crate::cluster::network::{Network, Place};
-use crate::cluster::pulse;
+use crate::cluster::network::{MemberAddress, Network};
+use crate::cluster::recovery;
 use crate::cluster::region::{MEMBERS, Region};
 use crate::cluster::trial::Trial;
 use crate::dice::Dice;
@@ -167,7 +167,7 @@ impl Faults<'_> {
         for (member, _) in chosen(self.region, victims, nodes) {
             member.kill()?;
         }
-        let took = self.pulse(round, began, victims).await;
+        let took = self.probes(round, began, victims).await;
         tokio::time::sleep(self.lasts().saturating_sub(began.elapsed())).await;
         for (member, _) in chosen(self.region, victims, nodes) {
             member.start()?;
@@ -180,7 +180,7 @@ impl Faults<'_> {
         let began = Instant::now();
         self.region.start_nats()?;
         self.region.start_instances()?;
-        Ok(self.pulse(round, began, &[]).await)
+        Ok(self.probes(round, began, &[]).await)
     }
 
     async fn stop(&mut self, fault: Fault, victim: usize, round: usize) -> anyhow::Result<Option<Duration>> {
@@ -191,7 +191,7 @@ impl Faults<'_> {
         };
         member.ask_to_end()?;
         let victims: &[usize] = if fault == Fault::StopNats { &[] } else { &[victim] };
-        let took = self.pulse(round, began, victims).await;
+        let took = self.probes(round, began, victims).await;
         let member = match fault {
             Fault::StopNats => &mut self.region.nats[victim],
             _ => &mut self.region.instances[victim],
@@ -212,7 +212,7 @@ impl Faults<'_> {
         let before = overtaken(address).await;
         let began = Instant::now();
         self.region.instances[victim].freeze()?;
-        let took = self.pulse(round, began, &[victim]).await;
+        let took = self.probes(round, began, &[victim]).await;
         let sleeps = Duration::from_secs(self.dice.range(self.timing.sleeps.0, self.timing.sleeps.1));
         tokio::time::sleep(sleeps.saturating_sub(began.elapsed())).await;
         self.region.instances[victim].thaw()?;
@@ -232,7 +232,7 @@ impl Faults<'_> {
     async fn freeze_node(&mut self, node: usize, round: usize) -> anyhow::Result<Option<Duration>> {
         let began = Instant::now();
         self.region.nats[node].freeze()?;
-        let took = self.pulse(round, began, &[]).await;
+        let took = self.probes(round, began, &[]).await;
         tokio::time::sleep(self.lasts().saturating_sub(began.elapsed())).await;
         self.region.nats[node].thaw()?;
         Ok(took)
@@ -245,10 +245,11 @@ impl Faults<'_> {
         nodes: &[usize],
     ) -> anyhow::Result<Option<Duration>> {
         let began = Instant::now();
-        let places: Vec<Place> = chosen(self.region, victims, nodes).map(|(_, place)| place).collect();
-        let places: Vec<&Place> = places.iter().collect();
+        let places: Vec<MemberAddress> =
+            chosen(self.region, victims, nodes).map(|(_, place)| place).collect();
+        let places: Vec<&MemberAddress> = places.iter().collect();
         self.network.cut(&places)?;
-        let took = self.pulse(round, began, victims).await;
+        let took = self.probes(round, began, victims).await;
         tokio::time::sleep(self.lasts().saturating_sub(began.elapsed())).await;
         self.network.heal(&places)?;
         Ok(took)
@@ -260,7 +261,8 @@ impl Faults<'_> {
         let began = Instant::now();
         disk.fill()?;
         let lasts = Duration::from_secs(self.dice.range(self.timing.lasts.0, self.timing.lasts.1));
-        let took = pulse::all_take_requests(&self.region.addresses(), &self.trial.posts, round, began).await;
+        let took =
+            recovery::all_take_requests(&self.region.addresses(), &self.trial.posts, round, began).await;
         while began.elapsed() < lasts {
             disk.fill()?;
             tokio::time::sleep(Duration::from_millis(200)).await;
@@ -277,13 +279,13 @@ impl Faults<'_> {
     }
 
     /// Asks those that can answer.
-    async fn pulse(&self, round: usize, began: Instant, except: &[usize]) -> Option<Duration> {
+    async fn probes(&self, round: usize, began: Instant, except: &[usize]) -> Option<Duration> {
         let instances = self.region.instances.iter().enumerate();
         let addresses: Vec<SocketAddr> = instances
             .filter(|(place, _)| !except.contains(place))
             .map(|(_, member)| member.address())
             .collect();
-        pulse::all_take_requests(&addresses, &self.trial.posts, round, began).await
+        recovery::all_take_requests(&addresses, &self.trial.posts, round, began).await
     }
 }
 
@@ -291,7 +293,7 @@ fn chosen<'a>(
     region: &'a mut Region,
     victims: &[usize],
     nodes: &[usize],
-) -> impl Iterator<Item = (&'a mut Member, Place)> {
+) -> impl Iterator<Item = (&'a mut Member, MemberAddress)> {
     let instances = region.instances.iter_mut().enumerate().filter(|(place, _)| victims.contains(place));
     let nodes = region.nats.iter_mut().enumerate().filter(|(place, _)| nodes.contains(place));
     instances.chain(nodes).map(|(_, member)| {

@@ -11,8 +11,8 @@ use anyhow::{Context, bail, ensure};
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::client::Client;
-use crate::cluster::network::Place;
-use crate::process::{DISK_FAILED, Leash};
+use crate::cluster::network::MemberAddress;
+use crate::process::{ChildGuard, DISK_FAILED};
 
 /// Far beyond what a start takes on a busy machine.
 const WELL_PATIENCE: Duration = Duration::from_secs(120);
@@ -22,7 +22,7 @@ const ASK_PATIENCE: Duration = Duration::from_secs(2);
 const POLL: Duration = Duration::from_millis(50);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum MemberKind {
     Nats,
     Sortie,
 }
@@ -30,19 +30,19 @@ pub enum Kind {
 /// How to start it, and the process if there is one.
 pub struct Member {
     pub name: String,
-    pub kind: Kind,
-    pub place: Place,
+    pub kind: MemberKind,
+    pub place: MemberAddress,
     program: PathBuf,
     arguments: Vec<OsString>,
     log: PathBuf,
-    process: Option<Leash>,
+    process: Option<ChildGuard>,
 }
 
 impl Member {
     pub fn new(
         name: &str,
-        kind: Kind,
-        place: Place,
+        kind: MemberKind,
+        place: MemberAddress,
         program: PathBuf,
         arguments: Vec<OsString>,
         log: PathBuf,
@@ -53,8 +53,8 @@ impl Member {
     /// Where it is asked how it is: its API, or the monitor of NATS.
     pub fn address(&self) -> SocketAddr {
         let port = match self.kind {
-            Kind::Nats => super::region::MONITOR_PORT,
-            Kind::Sortie => super::region::API_PORT,
+            MemberKind::Nats => super::region::MONITOR_PORT,
+            MemberKind::Sortie => super::region::API_PORT,
         };
         SocketAddr::new(IpAddr::V4(self.place.ip), port)
     }
@@ -71,7 +71,7 @@ impl Member {
         // Where the nats-server is found is said by a variable that a server would take for a setting.
         command.env_remove("SORTIE_NATS_SERVER").stdin(Stdio::null()).stdout(log).stderr(errors);
         let child = command.spawn().with_context(|| format!("starting {}", self.name))?;
-        self.process = Some(Leash(child));
+        self.process = Some(ChildGuard(child));
         Ok(())
     }
 
@@ -115,8 +115,8 @@ impl Member {
     /// Waits until it says that all is well with it.
     pub async fn well(&mut self) -> anyhow::Result<()> {
         let question = match self.kind {
-            Kind::Nats => "/healthz",
-            Kind::Sortie => "/readyz",
+            MemberKind::Nats => "/healthz",
+            MemberKind::Sortie => "/readyz",
         };
         self.answers(question).await
     }

@@ -25,7 +25,7 @@ pub struct Spaces {
 
 /// Where one member is.
 #[derive(Clone)]
-pub struct Place {
+pub struct MemberAddress {
     pub ip: Ipv4Addr,
     /// What a program is started through, to be there.
     pub through: Vec<String>,
@@ -75,27 +75,27 @@ impl Network {
     }
 
     /// A place of its own for a member; numbers begin with 2.
-    pub fn place(&mut self, number: u8) -> anyhow::Result<Place> {
+    pub fn place(&mut self, number: u8) -> anyhow::Result<MemberAddress> {
         match self {
             Network::Spaces(spaces) => spaces.place(number),
             Network::Loopback { subnet } => {
                 let ip = Ipv4Addr::new(127, 77, *subnet, number);
-                Ok(Place { ip, through: Vec::new(), space: None })
+                Ok(MemberAddress { ip, through: Vec::new(), space: None })
             }
         }
     }
 
     /// From now on these reach each other and nobody else.
-    pub fn cut(&self, places: &[&Place]) -> anyhow::Result<()> {
+    pub fn cut(&self, places: &[&MemberAddress]) -> anyhow::Result<()> {
         self.join(places, "i")
     }
 
     /// Everybody reaches everybody.
-    pub fn heal(&self, places: &[&Place]) -> anyhow::Result<()> {
+    pub fn heal(&self, places: &[&MemberAddress]) -> anyhow::Result<()> {
         self.join(places, "m")
     }
 
-    fn join(&self, places: &[&Place], bridge: &str) -> anyhow::Result<()> {
+    fn join(&self, places: &[&MemberAddress], bridge: &str) -> anyhow::Result<()> {
         let Network::Spaces(spaces) = self else { bail!("nobody can be cut off on the loopback") };
         for Space { port, .. } in places.iter().filter_map(|place| place.space.as_ref()) {
             ip(&format!("link set {port} master {}", spaces.name(bridge)))?;
@@ -104,23 +104,24 @@ impl Network {
     }
 
     /// From now on nobody of these reaches any of those, nor the other way; everybody else reaches all of them.
-    pub fn sever(&self, these: &[&Place], those: &[&Place]) -> anyhow::Result<()> {
-        let line =
-            |other: &Place| format!("neigh replace {} lladdr {NOBODY} nud permanent dev eth0\n", other.ip);
+    pub fn sever(&self, these: &[&MemberAddress], those: &[&MemberAddress]) -> anyhow::Result<()> {
+        let line = |other: &MemberAddress| {
+            format!("neigh replace {} lladdr {NOBODY} nud permanent dev eth0\n", other.ip)
+        };
         self.between(these, those, line)
     }
 
     /// They reach each other again.
-    pub fn mend(&self, these: &[&Place], those: &[&Place]) -> anyhow::Result<()> {
+    pub fn restore(&self, these: &[&MemberAddress], those: &[&MemberAddress]) -> anyhow::Result<()> {
         self.between(these, those, |other| format!("neigh del {} dev eth0\n", other.ip))
     }
 
     /// Tells each on one side something of each on the other.
     fn between(
         &self,
-        these: &[&Place],
-        those: &[&Place],
-        line: impl Fn(&Place) -> String,
+        these: &[&MemberAddress],
+        those: &[&MemberAddress],
+        line: impl Fn(&MemberAddress) -> String,
     ) -> anyhow::Result<()> {
         ensure!(self.can_cut(), "nobody can be cut off on the loopback");
         for (places, others) in [(these, those), (those, these)] {
@@ -142,7 +143,7 @@ impl Spaces {
         ip(&format!("addr add {}/24 dev {}", self.ip(1), self.name("m")))
     }
 
-    fn place(&mut self, number: u8) -> anyhow::Result<Place> {
+    fn place(&mut self, number: u8) -> anyhow::Result<MemberAddress> {
         let (space, port) = (self.name(&format!("n{number}")), self.name(&format!("v{number}")));
         let address = self.ip(number);
         ip(&format!("netns add {space}"))?;
@@ -153,7 +154,7 @@ impl Spaces {
         ip(&format!("-n {space} link set eth0 up"))?;
         ip(&format!("-n {space} link set lo up"))?;
         let through = ["ip", "netns", "exec", &space].map(str::to_owned).to_vec();
-        Ok(Place { ip: address, through, space: Some(Space { name: space, port }) })
+        Ok(MemberAddress { ip: address, through, space: Some(Space { name: space, port }) })
     }
 
     fn ip(&self, number: u8) -> Ipv4Addr {

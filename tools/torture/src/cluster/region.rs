@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 
-use crate::cluster::member::{Kind, Member};
-use crate::cluster::network::{NETWORK, Network, Place};
+use crate::cluster::member::{Member, MemberKind};
+use crate::cluster::network::{MemberAddress, NETWORK, Network};
 use crate::rig::TOKEN;
 
 pub const API_PORT: u16 = 7070;
@@ -37,8 +37,8 @@ pub struct Programs {
 #[derive(Clone)]
 pub struct Layout {
     pub name: &'static str,
-    pub nats: Vec<Place>,
-    pub instances: Vec<Place>,
+    pub nats: Vec<MemberAddress>,
+    pub instances: Vec<MemberAddress>,
 }
 
 impl Layout {
@@ -61,13 +61,13 @@ impl Layout {
     }
 
     /// All of them.
-    pub fn places(&self) -> Vec<&Place> {
+    pub fn places(&self) -> Vec<&MemberAddress> {
         self.nats.iter().chain(&self.instances).collect()
     }
 }
 
 /// Where the nats-server at a place is reached.
-pub fn nats_url(place: &Place) -> String {
+pub fn nats_url(place: &MemberAddress) -> String {
     format!("nats://{}:{NATS_PORT}", place.ip)
 }
 
@@ -102,7 +102,7 @@ impl Region {
             let log = folder.join("nats.log");
             region.nats.push(Member::new(
                 &name,
-                Kind::Nats,
+                MemberKind::Nats,
                 place.clone(),
                 programs.nats.clone(),
                 arguments,
@@ -116,8 +116,14 @@ impl Region {
             fs::write(&file, sortie_text(place, &folder, layout, pair)).context("writing the settings")?;
             let arguments = vec!["serve".into(), "--config".into(), file.into()];
             let log = folder.join("sortie.log");
-            let member =
-                Member::new(&name, Kind::Sortie, place.clone(), programs.sortie.clone(), arguments, log);
+            let member = Member::new(
+                &name,
+                MemberKind::Sortie,
+                place.clone(),
+                programs.sortie.clone(),
+                arguments,
+                log,
+            );
             region.instances.push(member);
         }
         Ok(region)
@@ -164,7 +170,7 @@ fn make_folder(directory: &Path, name: &str) -> anyhow::Result<PathBuf> {
 }
 
 /// A nats-server by itself, for the leases of regions; it is started.
-pub fn start_witness(place: &Place, programs: &Programs, directory: &Path) -> anyhow::Result<Member> {
+pub fn start_witness(place: &MemberAddress, programs: &Programs, directory: &Path) -> anyhow::Result<Member> {
     let name = "witness";
     let folder = make_folder(directory, name)?;
     let file = folder.join("nats.conf");
@@ -172,12 +178,13 @@ pub fn start_witness(place: &Place, programs: &Programs, directory: &Path) -> an
         .context("writing a configuration")?;
     let arguments = vec!["-c".into(), file.into()];
     let log = folder.join("nats.log");
-    let mut witness = Member::new(name, Kind::Nats, place.clone(), programs.nats.clone(), arguments, log);
+    let mut witness =
+        Member::new(name, MemberKind::Nats, place.clone(), programs.nats.clone(), arguments, log);
     witness.start()?;
     Ok(witness)
 }
 
-fn witness_text(name: &str, place: &Place, store: &Path) -> String {
+fn witness_text(name: &str, place: &MemberAddress, store: &Path) -> String {
     let ip = place.ip;
     format!(
         "server_name: {name}
@@ -193,7 +200,13 @@ accounts {{
 }
 
 /// The configuration that docs/operating/cluster.md asks for.
-fn nats_text(name: &str, place: &Place, store: &Path, layout: &Layout, pair: Option<&Layout>) -> String {
+fn nats_text(
+    name: &str,
+    place: &MemberAddress,
+    store: &Path,
+    layout: &Layout,
+    pair: Option<&Layout>,
+) -> String {
     let (ip, region) = (place.ip, layout.name);
     let routes = layout.nats.iter().map(|place| format!("\"nats://{}:{ROUTES_PORT}\"", place.ip));
     let routes = routes.collect::<Vec<_>>().join(", ");
@@ -218,12 +231,13 @@ system_account: SYS
 }
 
 /// The region that comes first in the alphabet listens.
-fn leaves_text(place: &Place, layout: &Layout, pair: &Layout) -> String {
+fn leaves_text(place: &MemberAddress, layout: &Layout, pair: &Layout) -> String {
     if layout.name < pair.name {
         return format!("leafnodes {{ listen: \"{}:{LEAVES_PORT}\" }}\n", place.ip);
     }
-    let url =
-        |place: &Place| format!("\"nats-leaf://{NATS_USER}:{NATS_PASSWORD}@{}:{LEAVES_PORT}\"", place.ip);
+    let url = |place: &MemberAddress| {
+        format!("\"nats-leaf://{NATS_USER}:{NATS_PASSWORD}@{}:{LEAVES_PORT}\"", place.ip)
+    };
     let urls = pair.nats.iter().map(url).collect::<Vec<_>>().join(", ");
     let kept = ["ing", "jrn"].map(|kind| format!("\"{INSTALLATION}.{kind}.>\"")).join(", ");
     let kept = format!("{kept}, \"fenced.{INSTALLATION}.>\", \"$KV.>\", \"$O.>\"");
@@ -232,7 +246,12 @@ fn leaves_text(place: &Place, layout: &Layout, pair: &Layout) -> String {
     )
 }
 
-fn sortie_text(place: &Place, folder: &Path, layout: &Layout, pair: Option<(&Layout, &str)>) -> String {
+fn sortie_text(
+    place: &MemberAddress,
+    folder: &Path,
+    layout: &Layout,
+    pair: Option<(&Layout, &str)>,
+) -> String {
     let monitors: Vec<_> =
         layout.nats.iter().map(|place| format!("http://{}:{MONITOR_PORT}", place.ip)).collect();
     let mut text = format!(

@@ -28,7 +28,7 @@ pub fn judge(stage: &Stage<'_>, overtaken: Overtaken, closing: &mut Closing) {
         closing.accuse(format!("{nameless} calls did not say their region's epoch"));
     }
     // On the loopback nobody can tell from whom a call is.
-    if !stage.grounds.network.can_cut() {
+    if !stage.sites.network.can_cut() {
         return;
     }
     for region in [EAST, WEST] {

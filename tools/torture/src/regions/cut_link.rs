@@ -7,17 +7,17 @@ use crate::load::Pace;
 use crate::regions::calls;
 use crate::regions::loss::Loss;
 use crate::regions::stage::{EAST, WEST};
-use crate::regions::{Play, told};
+use crate::regions::{RoundContext, told};
 
 /// How long both work at least.
 const APART: Duration = Duration::from_secs(4);
 
-impl Play<'_> {
+impl RoundContext<'_> {
     pub async fn cut_link(&mut self) -> anyhow::Result<usize> {
         let east_load = self.stage.load(EAST, Pace::FAINT, self.dice);
         self.pause().await;
         let cut = Instant::now();
-        self.stage.grounds.cut_link()?;
+        self.stage.sites.cut_link()?;
         self.pause().await;
         let switched = self.force_west(cut).await?;
         let west_load = self.stage.load(WEST, Pace::FAINT, self.dice);
@@ -25,7 +25,7 @@ impl Play<'_> {
         let apart = self.apart(EAST, cut).await?;
         let mended = Instant::now();
         self.check_both_worked(switched);
-        self.stage.grounds.mend_link()?;
+        self.stage.sites.restore_link()?;
         let tail = self.stands_by(EAST, mended).await?;
         let settled = Instant::now();
         let (lost, acknowledged) = self.lost_by(EAST, 1).await?;
@@ -44,7 +44,7 @@ impl Play<'_> {
 
     /// Nothing is promoted by itself; then a person does it. From when on it was active.
     async fn force_west(&mut self, cut: Instant) -> anyhow::Result<Instant> {
-        let west = &self.stage.desks[WEST];
+        let west = &self.stage.clients[WEST];
         if west.active().await? {
             self.closing.accuse("west is active although nobody has decided it".to_owned());
         }

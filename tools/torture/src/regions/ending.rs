@@ -6,11 +6,11 @@ use types::RunStatus;
 
 use crate::audit::Findings;
 use crate::cluster::settle;
-use crate::regions::Play;
+use crate::regions::RoundContext;
 use crate::regions::loss::Loss;
 use crate::trial::Statuses;
 
-impl Play<'_> {
+impl RoundContext<'_> {
     /// Everything that was acknowledged is in the active region, but for what was lost and is accounted for.
     pub async fn audit(&mut self, active: usize, loss: &Loss) -> anyhow::Result<()> {
         let addresses = self.stage.addresses(active);

@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 
 use anyhow::ensure;
 
-use crate::cluster::{pulse, settle};
-use crate::regions::Play;
+use crate::cluster::{recovery, settle};
+use crate::regions::RoundContext;
 use crate::regions::tail::Tail;
 use crate::trial::Statuses;
 
@@ -27,15 +27,19 @@ pub struct Loss {
     pub apart: Statuses,
 }
 
-impl Play<'_> {
+impl RoundContext<'_> {
     /// What one region acknowledged and the other does not know; of how many. The other one has taken the requests of a
-    /// pulse: once it lists that of a partition, it has listed everything before it.
-    pub async fn lost_by(&self, overtaken: usize, pulse: usize) -> anyhow::Result<(BTreeSet<String>, usize)> {
+    /// probes: once it lists that of a partition, it has listed everything before it.
+    pub async fn lost_by(
+        &self,
+        overtaken: usize,
+        probes: usize,
+    ) -> anyhow::Result<(BTreeSet<String>, usize)> {
         let addresses = self.stage.addresses(1 - overtaken);
         let began = Instant::now();
         let stored = loop {
             let stored = settle::stored(&addresses).await?;
-            if pulse::ids(pulse).iter().all(|id| stored.contains(id)) {
+            if recovery::ids(probes).iter().all(|id| stored.contains(id)) {
                 break stored;
             }
             ensure!(began.elapsed() < LISTED, "requests that were taken are not listed within {LISTED:?}");
@@ -73,10 +77,10 @@ impl Play<'_> {
     /// A region that was overtaken fences itself, keeps what only it has, and mirrors. What it kept.
     pub async fn stands_by(&mut self, region: usize, began: Instant) -> anyhow::Result<Tail> {
         let (name, pair) = (self.stage.name(region), self.stage.name(1 - region));
-        self.stage.desks[region].standing_by().await?;
+        self.stage.clients[region].standing_by().await?;
         println!("  {name} stands by, level with {pair} after {:.1} s", began.elapsed().as_secs_f64());
-        let status = self.stage.desks[region].status().await?;
-        let epoch = self.stage.desks[1 - region].epoch().await?;
+        let status = self.stage.clients[region].status().await?;
+        let epoch = self.stage.clients[1 - region].epoch().await?;
         if status["active"] != pair || status["here"]["epoch"] != epoch {
             self.closing.accuse(format!("{pair} is active under epoch {epoch}, and {name} says {status}"));
         }

@@ -3,18 +3,18 @@
 use std::time::{Duration, Instant};
 
 use crate::load::Pace;
-use crate::regions::Play;
+use crate::regions::RoundContext;
 use crate::regions::stage::{EAST, WEST};
 
 /// From the cut to the loss: what came in meanwhile cannot be at the pair.
 const CUT_FOR: Duration = Duration::from_secs(3);
 
-impl Play<'_> {
+impl RoundContext<'_> {
     pub async fn semi_sync(&mut self) -> anyhow::Result<usize> {
         let load = self.stage.load(EAST, Pace::GENTLE, self.dice);
         self.pause().await;
         let cut = Instant::now();
-        self.stage.grounds.cut_link()?;
+        self.stage.sites.cut_link()?;
         tokio::time::sleep(CUT_FOR).await;
         let meanwhile = self.stage.answers_of(EAST, cut).len();
         println!("  the line was cut for {CUT_FOR:?}: {meanwhile} acknowledged meanwhile");
@@ -23,7 +23,7 @@ impl Play<'_> {
             let count = loss.lost.len();
             self.closing.accuse(format!("{count} were lost although answers waited for the pair"));
         }
-        self.stage.grounds.mend_link()?;
+        self.stage.sites.restore_link()?;
         let tail = self.returns(EAST).await?;
         tail.check(&loss.lost, self.closing);
         self.pause().await;

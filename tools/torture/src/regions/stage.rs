@@ -7,14 +7,14 @@ use std::time::{Duration, Instant};
 use anyhow::Context;
 
 use crate::cluster::member::Member;
-use crate::cluster::pulse;
+use crate::cluster::recovery;
 use crate::cluster::region::{Region, nats_url, start_witness};
 use crate::cluster::trial::Trial;
 use crate::dice::Dice;
 use crate::load::{Load, Pace};
-use crate::posts::Yes;
-use crate::regions::desk::Desk;
-use crate::regions::grounds::Grounds;
+use crate::posts::Acknowledgement;
+use crate::regions::region_client::RegionClient;
+use crate::regions::sites::RegionSites;
 use crate::rig::Rig;
 
 /// The places of the regions in every list of both. East is at home.
@@ -29,11 +29,11 @@ pub struct Setup {
 }
 
 pub struct Stage<'a> {
-    pub grounds: &'a Grounds,
+    pub sites: &'a RegionSites,
     pub regions: [Region; 2],
     pub witness: Option<Member>,
     pub trial: Trial,
-    pub desks: [Desk; 2],
+    pub clients: [RegionClient; 2],
 }
 
 impl<'a> Stage<'a> {
@@ -41,7 +41,7 @@ impl<'a> Stage<'a> {
         rig: &Rig,
         seed: u64,
         directory: &Path,
-        grounds: &'a Grounds,
+        sites: &'a RegionSites,
         setup: Setup,
     ) -> anyhow::Result<Stage<'a>> {
         let mut more = String::new();
@@ -50,25 +50,26 @@ impl<'a> Stage<'a> {
         }
         let mut witness = None;
         if setup.witness {
-            more.push_str(&format!("witness = [{:?}]\n", nats_url(&grounds.third)));
-            let mut started = start_witness(&grounds.third, &grounds.programs, directory)?;
+            more.push_str(&format!("witness = [{:?}]\n", nats_url(&sites.third)));
+            let mut started = start_witness(&sites.third, &sites.programs, directory)?;
             started.well().await?;
             witness = Some(started);
         }
-        let [mut east, mut west] = start(grounds, &more, directory).await?;
+        let [mut east, mut west] = start(sites, &more, directory).await?;
         east.well().await?;
         for instance in &mut west.instances {
             instance.answers("/livez").await?;
         }
-        let trial = Trial::start(rig, seed, directory, &grounds.network).await?;
+        let trial = Trial::start(rig, seed, directory, &sites.network).await?;
         trial.apply(&east.addresses()).await?;
-        let desks = [Desk::new("east", east.addresses()), Desk::new("west", west.addresses())];
-        desks[WEST].standing_by().await?;
-        Ok(Stage { grounds, regions: [east, west], witness, trial, desks })
+        let clients =
+            [RegionClient::new("east", east.addresses()), RegionClient::new("west", west.addresses())];
+        clients[WEST].standing_by().await?;
+        Ok(Stage { sites, regions: [east, west], witness, trial, clients })
     }
 
     pub fn name(&self, region: usize) -> &'static str {
-        self.grounds.layouts[region].name
+        self.sites.layouts[region].name
     }
 
     pub fn addresses(&self, region: usize) -> Vec<SocketAddr> {
@@ -81,7 +82,7 @@ impl<'a> Stage<'a> {
     }
 
     /// What a region has acknowledged since then, in the order it was heard.
-    pub fn answers_of(&self, region: usize, since: Instant) -> Vec<Yes> {
+    pub fn answers_of(&self, region: usize, since: Instant) -> Vec<Acknowledgement> {
         let mut answers = self.trial.posts.answers();
         answers.retain(|yes| yes.at >= since && self.is_of(region, yes.by.ip()));
         answers
@@ -96,18 +97,18 @@ impl<'a> Stage<'a> {
 
     /// How long it took from then until every partition of a region has taken a request; none if one never does.
     pub async fn takes_requests(&self, region: usize, number: usize, since: Instant) -> Option<Duration> {
-        pulse::all_take_requests(&self.addresses(region), &self.trial.posts, number, since).await
+        recovery::all_take_requests(&self.addresses(region), &self.trial.posts, number, since).await
     }
 }
 
 /// NATS in both regions first: a region that has never been anything waits for a word of its pair. Then one instance of
 /// each: when several make the first streams of an installation at the same moment, NATS may answer none of them, and
 /// all wait for that.
-async fn start(grounds: &Grounds, more: &str, directory: &Path) -> anyhow::Result<[Region; 2]> {
-    let [east, west] = &grounds.layouts;
+async fn start(sites: &RegionSites, more: &str, directory: &Path) -> anyhow::Result<[Region; 2]> {
+    let [east, west] = &sites.layouts;
     let mut regions = Vec::new();
     for (here, pair) in [(east, west), (west, east)] {
-        let mut region = Region::new(here, Some((pair, more)), &grounds.programs, directory, None)?;
+        let mut region = Region::new(here, Some((pair, more)), &sites.programs, directory, None)?;
         region.start_nats()?;
         regions.push(region);
     }

@@ -13,7 +13,7 @@ use crate::cluster::settle;
 use crate::load::Pace;
 use crate::regions::loss::Loss;
 use crate::regions::stage::{EAST, WEST};
-use crate::regions::{Play, told};
+use crate::regions::{RoundContext, told};
 
 /// From the making of the one-time job to its time: the region is lost and replaced in between.
 pub const JOB_DUE_SECS: u64 = 15;
@@ -22,7 +22,7 @@ const MIRRORED: Duration = Duration::from_secs(5);
 /// How late an occurrence may be and still count as on time: less than what counts as missed.
 const ON_TIME: Duration = Duration::from_secs(60);
 
-impl Play<'_> {
+impl RoundContext<'_> {
     pub async fn switches(&mut self) -> anyhow::Result<usize> {
         let load = self.stage.load(EAST, Pace::GENTLE, self.dice);
         self.pause().await;
@@ -46,15 +46,15 @@ impl Play<'_> {
     /// To the region that stands by.
     pub async fn planned_switch(&mut self, to: usize, number: usize) -> anyhow::Result<()> {
         let stage = &self.stage;
-        stage.desks[to].standing_by().await?;
+        stage.clients[to].standing_by().await?;
         let began = Instant::now();
-        let said = stage.desks[to].promote(false).await?;
+        let said = stage.clients[to].promote(false).await?;
         let back = stage.takes_requests(to, number, began).await;
         println!("  planned switch to {}: {said}; requests taken again after {}", stage.name(to), told(back));
         if back.is_none() {
             self.closing.accuse("after a planned switch some partition never took requests".to_owned());
         }
-        self.stage.desks[1 - to].standing_by().await
+        self.stage.clients[1 - to].standing_by().await
     }
 
     /// Kills all of the active region, and brings the other one to work by force.
@@ -62,7 +62,7 @@ impl Play<'_> {
         let other = 1 - active;
         self.stage.regions[active].kill_all()?;
         let began = Instant::now();
-        let said = self.stage.desks[other].promote(true).await?;
+        let said = self.stage.clients[other].promote(true).await?;
         let back = self.stage.takes_requests(other, number, began).await;
         let (lost, acknowledged) = self.lost_by(active, number).await?;
         println!(

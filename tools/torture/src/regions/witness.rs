@@ -7,7 +7,7 @@ use anyhow::{Context, ensure};
 use crate::load::Pace;
 use crate::regions::loss::Loss;
 use crate::regions::stage::{EAST, WEST};
-use crate::regions::{Play, calls, told};
+use crate::regions::{RoundContext, calls, told};
 
 /// What is acknowledged between the cut and the loss of a region: it is lost with it.
 const UNMIRRORED: usize = 20;
@@ -18,16 +18,16 @@ const RUNS_END: Duration = Duration::from_secs(6);
 /// Whoever could not renew a lease for so long would not work any more.
 const LEASES_RUN_OUT: Duration = Duration::from_secs(40);
 
-impl Play<'_> {
+impl RoundContext<'_> {
     /// Both see the witness: the active region goes on, and nobody can make the other one active.
     pub async fn witness_cut_link(&mut self) -> anyhow::Result<usize> {
         let load = self.stage.load(EAST, Pace::FAINT, self.dice);
         self.pause().await;
-        let epoch = self.stage.desks[EAST].epoch().await?;
+        let epoch = self.stage.clients[EAST].epoch().await?;
         let cut = Instant::now();
-        self.stage.grounds.cut_link()?;
+        self.stage.sites.cut_link()?;
         // It waits for longer than the lease lives before it gives up.
-        match self.stage.desks[WEST].refused(true).await? {
+        match self.stage.clients[WEST].refused(true).await? {
             Some(said) => println!("  a change by force was refused after {}: {said}", ago(cut)),
             None => self.closing.accuse("a change by force was not refused by the witness".to_owned()),
         }
@@ -38,7 +38,7 @@ impl Play<'_> {
         if back.is_none() {
             self.closing.accuse("the active region did not go on while the line was cut".to_owned());
         }
-        let status = self.stage.desks[WEST].status().await?;
+        let status = self.stage.clients[WEST].status().await?;
         let here = &status["here"];
         if here["role"] != "standby" || here["epoch"] != epoch || west > 0 {
             self.closing.accuse(format!("west was promoted although the active region lives: {status}"));
@@ -46,7 +46,7 @@ impl Play<'_> {
         if !here["promotion"].is_null() {
             self.closing.accuse(format!("a promotion that was refused is under way: {status}"));
         }
-        self.stage.grounds.mend_link()?;
+        self.stage.sites.restore_link()?;
         self.planned_switch(WEST, 2).await?;
         self.pause().await;
         load.stop().await;
@@ -59,7 +59,7 @@ impl Play<'_> {
         let load = self.stage.load(EAST, Pace::FAINT, self.dice);
         self.pause().await;
         let cut = Instant::now();
-        self.stage.grounds.cut_link()?;
+        self.stage.sites.cut_link()?;
         while self.stage.answers_of(EAST, cut).len() < UNMIRRORED {
             ensure!(cut.elapsed() < PATIENCE, "east does not go on while the line is cut");
             tokio::time::sleep(Duration::from_millis(50)).await;
@@ -82,7 +82,7 @@ impl Play<'_> {
             self.closing.accuse("nothing was lost: what was not mirrored was not tried".to_owned());
         }
         // Not before: the kernel goes on sending for a process that was killed, as that of a lost machine does not.
-        self.stage.grounds.mend_link()?;
+        self.stage.sites.restore_link()?;
         let tail = self.returns(EAST).await?;
         tail.check(&lost, self.closing);
         self.pause().await;
@@ -96,8 +96,8 @@ impl Play<'_> {
         let load = self.stage.load(EAST, Pace::FAINT, self.dice);
         self.pause().await;
         let cut = Instant::now();
-        self.stage.grounds.cut_link()?;
-        self.stage.grounds.cut_witness(EAST)?;
+        self.stage.sites.cut_link()?;
+        self.stage.sites.cut_witness(EAST)?;
         tokio::time::sleep(RUNS_END).await;
         let apart = self.apart(EAST, cut).await?;
         let back = self.stage.takes_requests(WEST, 1, cut).await;
@@ -108,8 +108,8 @@ impl Play<'_> {
         // Clients press on both for a while.
         self.pause().await;
         let mended = Instant::now();
-        self.stage.grounds.mend_witness(EAST)?;
-        self.stage.grounds.mend_link()?;
+        self.stage.sites.restore_witness(EAST)?;
+        self.stage.sites.restore_link()?;
         let tail = self.stands_by(EAST, mended).await?;
         let (lost, acknowledged) = self.lost_by(EAST, 1).await?;
         println!("  RPO {} of {acknowledged} acknowledged by east", lost.len());
@@ -146,11 +146,11 @@ impl Play<'_> {
         if back.is_none() || west > 0 {
             self.closing.accuse("the active region did not go on without the witness".to_owned());
         }
-        match self.stage.desks[WEST].refused(false).await? {
+        match self.stage.clients[WEST].refused(false).await? {
             Some(said) => println!("  a planned switch was refused: {said}"),
             None => self.closing.accuse("there was a switch without the witness".to_owned()),
         }
-        if !self.stage.desks[EAST].active().await? {
+        if !self.stage.clients[EAST].active().await? {
             self.closing.accuse("a switch that was refused stopped the active region".to_owned());
         }
         let witness = self.stage.witness.as_mut().context("the round has a witness")?;

@@ -5,20 +5,20 @@ use std::time::Duration;
 use types::RunStatus;
 
 use super::certificates::Flaw;
-use super::server::{Manner, Then};
+use super::server::{AfterBytes, Behaviour};
 
 /// A target, and what is expected of calls to it.
 pub struct Case {
     pub name: &'static str,
-    pub place: Place,
-    pub manner: Manner,
-    pub shape: Shape,
+    pub place: TargetAddress,
+    pub manner: Behaviour,
+    pub shape: WorkflowShape,
     pub expected: Expected,
 }
 
 /// How the target is addressed.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Place {
+pub enum TargetAddress {
     Http,
     /// TLS, with this flaw in the certificate.
     Https(Flaw),
@@ -32,7 +32,7 @@ pub enum Place {
 
 /// What the workflow does with the target.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Shape {
+pub enum WorkflowShape {
     /// One call.
     Call,
     /// Two calls, one after the other: the second may find the connection of the first.
@@ -136,16 +136,16 @@ const LOST: &str = "connection lost";
 const LARGE: &str = "larger than allowed";
 const OK: &str = "HTTP/1.1 200 OK\r\n";
 
-fn case(name: &'static str, manner: Manner, expected: Expected) -> Case {
-    Case { name, place: Place::Http, manner, shape: Shape::Call, expected }
+fn case(name: &'static str, manner: Behaviour, expected: Expected) -> Case {
+    Case { name, place: TargetAddress::Http, manner, shape: WorkflowShape::Call, expected }
 }
 
-fn says(text: impl AsRef<[u8]>, then: Then) -> Manner {
-    Manner::Says(text.as_ref().to_vec(), then)
+fn says(text: impl AsRef<[u8]>, then: AfterBytes) -> Behaviour {
+    Behaviour::Says(text.as_ref().to_vec(), then)
 }
 
-fn drips(head: &str, drop: impl AsRef<[u8]>, pause: Duration) -> Manner {
-    Manner::Drips { head: head.as_bytes().to_vec(), drop: drop.as_ref().to_vec(), pause }
+fn drips(head: &str, drop: impl AsRef<[u8]>, pause: Duration) -> Behaviour {
+    Behaviour::Drips { head: head.as_bytes().to_vec(), drop: drop.as_ref().to_vec(), pause }
 }
 
 /// A whole answer without a body.
@@ -153,13 +153,13 @@ fn plain(status: &str, headers: &str) -> Vec<u8> {
     format!("HTTP/1.1 {status}\r\n{headers}content-length: 0\r\n\r\n").into_bytes()
 }
 
-fn statuses(status: &str, headers: &str) -> Manner {
-    Manner::Says(plain(status, headers), Then::Keep)
+fn statuses(status: &str, headers: &str) -> Behaviour {
+    Behaviour::Says(plain(status, headers), AfterBytes::Keep)
 }
 
 /// Answers so once per key, then with a success.
-fn pausing(status: &str, headers: &str) -> Manner {
-    Manner::SaysByTurns(plain(status, headers), plain("200 OK", ""))
+fn pausing(status: &str, headers: &str) -> Behaviour {
+    Behaviour::SaysByTurns(plain(status, headers), plain("200 OK", ""))
 }
 
 /// All of them. `canary` is an address that nobody may call.
@@ -178,16 +178,16 @@ pub fn cases(canary: &str) -> Vec<Case> {
 
 fn connections() -> Vec<Case> {
     vec![
-        case("nobody-listens", Manner::Absent, transient("connecting failed")),
-        case("never-accepts", Manner::NeverAccepts, transient("(request not sent)")),
-        case("accepts-and-hangs", Manner::Silent, unknown(DEADLINE)),
-        case("closes-at-once", Manner::ClosesAtOnce, either()),
-        case("resets-at-once", Manner::ResetsAtOnce, either()),
-        case("closes-before-answering", says("", Then::Close), unknown(LOST)),
-        case("resets-before-answering", says("", Then::Reset), unknown(LOST)),
+        case("nobody-listens", Behaviour::Absent, transient("connecting failed")),
+        case("never-accepts", Behaviour::NeverAccepts, transient("(request not sent)")),
+        case("accepts-and-hangs", Behaviour::Silent, unknown(DEADLINE)),
+        case("closes-at-once", Behaviour::ClosesAtOnce, either()),
+        case("resets-at-once", Behaviour::ResetsAtOnce, either()),
+        case("closes-before-answering", says("", AfterBytes::Close), unknown(LOST)),
+        case("resets-before-answering", says("", AfterBytes::Reset), unknown(LOST)),
         case(
             "resets-in-the-body",
-            says(format!("{OK}content-length: 100\r\n\r\nhalf"), Then::Reset),
+            says(format!("{OK}content-length: 100\r\n\r\nhalf"), AfterBytes::Reset),
             unknown(LOST),
         ),
     ]
@@ -199,21 +199,28 @@ fn heads() -> Vec<Case> {
     vec![
         case("trickles-the-head", drips("HTTP/1.1 200 OK\r\nx: ", "y", TRICKLE), unknown(DEADLINE)),
         case("endless-head", drips(OK, "x-more: and more\r\n", Duration::ZERO), unknown("")),
-        case("100k-headers", says(format!("{OK}{many}\r\n"), Then::Close), unknown("")),
-        case("one-huge-header", says(long, Then::Close), unknown(LARGE)),
-        case("invalid-status-line", says("HTTP/1.1 yes fine\r\n\r\n", Then::Close), unknown(NOT_HTTP)),
-        case("http-0.9", says("<html>hello</html>", Then::Close), unknown(NOT_HTTP)),
-        case("http-3.7", says("HTTP/3.7 200 OK\r\n\r\n", Then::Close), unknown(NOT_HTTP)),
-        case("garbage", says([0x13_u8, 0x37, 0xff, 0x00].repeat(16 << 10), Then::Close), unknown(NOT_HTTP)),
+        case("100k-headers", says(format!("{OK}{many}\r\n"), AfterBytes::Close), unknown("")),
+        case("one-huge-header", says(long, AfterBytes::Close), unknown(LARGE)),
+        case("invalid-status-line", says("HTTP/1.1 yes fine\r\n\r\n", AfterBytes::Close), unknown(NOT_HTTP)),
+        case("http-0.9", says("<html>hello</html>", AfterBytes::Close), unknown(NOT_HTTP)),
+        case("http-3.7", says("HTTP/3.7 200 OK\r\n\r\n", AfterBytes::Close), unknown(NOT_HTTP)),
+        case(
+            "garbage",
+            says([0x13_u8, 0x37, 0xff, 0x00].repeat(16 << 10), AfterBytes::Close),
+            unknown(NOT_HTTP),
+        ),
         case("flood-of-1xx", drips("", "HTTP/1.1 100 Continue\r\n\r\n", Duration::ZERO), unknown(DEADLINE)),
         case(
             "two-lengths",
-            says(format!("{OK}content-length: 2\r\ncontent-length: 3\r\n\r\nabc"), Then::Close),
+            says(format!("{OK}content-length: 2\r\ncontent-length: 3\r\n\r\nabc"), AfterBytes::Close),
             unknown(NOT_HTTP),
         ),
         case(
             "unasked-upgrade",
-            says("HTTP/1.1 101 Switching Protocols\r\nupgrade: x\r\nconnection: upgrade\r\n\r\n", Then::Hold),
+            says(
+                "HTTP/1.1 101 Switching Protocols\r\nupgrade: x\r\nconnection: upgrade\r\n\r\n",
+                AfterBytes::Hold,
+            ),
             expected(&["refused", "unknown"], "", 1),
         ),
         case("status-999", statuses("999 What", ""), answered(999)),
@@ -251,23 +258,30 @@ fn bodies() -> Vec<Case> {
         ),
         case(
             "length-too-long",
-            says(format!("{OK}content-length: 50\r\n\r\nshort"), Then::Close),
+            says(format!("{OK}content-length: 50\r\n\r\nshort"), AfterBytes::Close),
             unknown(LOST),
         ),
         case(
             "length-never-reached",
-            says(format!("{OK}content-length: 50\r\n\r\nshort"), Then::Hold),
+            says(format!("{OK}content-length: 50\r\n\r\nshort"), AfterBytes::Hold),
             unknown(DEADLINE),
         ),
-        Case { shape: Shape::CallTwice, ..case("length-too-short", says(stray, Then::Keep), done(200)) },
-        case("chunked-garbage", says(format!("{chunked}zz\r\nhello\r\n"), Then::Close), unknown("")),
-        case("chunk-without-end", says(format!("{chunked}FFFFFFFFFFFFFFFFF\r\nx"), Then::Close), unknown("")),
-        case("gzip-bomb", says(gzip_bomb(), Then::Keep), done(200)),
         Case {
-            shape: Shape::CallTwice,
+            shape: WorkflowShape::CallTwice,
+            ..case("length-too-short", says(stray, AfterBytes::Keep), done(200))
+        },
+        case("chunked-garbage", says(format!("{chunked}zz\r\nhello\r\n"), AfterBytes::Close), unknown("")),
+        case(
+            "chunk-without-end",
+            says(format!("{chunked}FFFFFFFFFFFFFFFFF\r\nx"), AfterBytes::Close),
+            unknown(""),
+        ),
+        case("gzip-bomb", says(gzip_bomb(), AfterBytes::Keep), done(200)),
+        Case {
+            shape: WorkflowShape::CallTwice,
             ..case(
                 "204-with-a-body",
-                says("HTTP/1.1 204 No Content\r\ncontent-length: 5\r\n\r\nhello", Then::Keep),
+                says("HTTP/1.1 204 No Content\r\ncontent-length: 5\r\n\r\nhello", AfterBytes::Keep),
                 done(204),
             )
         },
@@ -277,21 +291,21 @@ fn bodies() -> Vec<Case> {
 fn json_bodies() -> Vec<Case> {
     let deep = "[".repeat(20_000) + &"]".repeat(20_000);
     vec![
-        case("invalid-json", says(json_answer("{\"ok\":"), Then::Keep), done(200)),
+        case("invalid-json", says(json_answer("{\"ok\":"), AfterBytes::Keep), done(200)),
         Case {
-            shape: Shape::CallWithCondition,
+            shape: WorkflowShape::CallWithCondition,
             ..case(
                 "invalid-json-with-condition",
-                says(json_answer("{\"ok\":"), Then::Keep),
+                says(json_answer("{\"ok\":"), AfterBytes::Keep),
                 Expected { job_succeeds: None, ..refused(Some(200), "accept_if") },
             )
         },
-        case("deep-json", says(json_answer(&deep), Then::Keep), done(200)),
+        case("deep-json", says(json_answer(&deep), AfterBytes::Keep), done(200)),
         Case {
-            shape: Shape::CallWithCondition,
+            shape: WorkflowShape::CallWithCondition,
             ..case(
                 "deep-json-with-condition",
-                says(json_answer(&deep), Then::Keep),
+                says(json_answer(&deep), AfterBytes::Keep),
                 Expected { job_succeeds: None, ..refused(Some(200), "accept_if") },
             )
         },
@@ -322,7 +336,7 @@ fn redirects(canary: &str) -> Vec<Case> {
             refused(Some(307), ""),
         ),
         Case {
-            place: Place::Https(Flaw::None),
+            place: TargetAddress::Https(Flaw::None),
             ..case("redirect-to-clear", to(canary), refused(Some(302), ""))
         },
     ]
@@ -371,9 +385,9 @@ fn verdicts() -> Vec<Case> {
         job_succeeds: None,
         ..expected(outcomes, "", attempts)
     };
-    let undo = |name, manner, expected| Case { shape: Shape::Undo, ..case(name, manner, expected) };
+    let undo = |name, manner, expected| Case { shape: WorkflowShape::Undo, ..case(name, manner, expected) };
     cases.extend([
-        undo("undo-hangs", Manner::Silent, parked(&["unknown"], 2)),
+        undo("undo-hangs", Behaviour::Silent, parked(&["unknown"], 2)),
         undo("undo-refused", statuses("400 Bad Request", ""), parked(&["refused"], 1)),
         undo(
             "undo-of-nothing",
@@ -381,7 +395,7 @@ fn verdicts() -> Vec<Case> {
             Expected { status: Some(410), job_succeeds: None, ..expected(&["done"], "", 1) },
         ),
         Case {
-            shape: Shape::AfterPivot,
+            shape: WorkflowShape::AfterPivot,
             ..case("refused-after-the-pivot", statuses("400 Bad Request", ""), parked(&["refused"], 1))
         },
     ]);
@@ -390,23 +404,32 @@ fn verdicts() -> Vec<Case> {
 
 fn encrypted() -> Vec<Case> {
     let ok = || statuses("200 OK", "");
-    let greets = || Manner::SaysToAnything(plain("400 Bad Request", ""));
+    let greets = || Behaviour::SaysToAnything(plain("400 Bad Request", ""));
     let at = |place, case| Case { place, ..case };
-    let flawed = |name, flaw, detail| at(Place::Https(flaw), case(name, ok(), transient(detail)));
+    let flawed = |name, flaw, detail| at(TargetAddress::Https(flaw), case(name, ok(), transient(detail)));
     vec![
-        at(Place::Https(Flaw::None), case("tls", ok(), done(200))),
+        at(TargetAddress::Https(Flaw::None), case("tls", ok(), done(200))),
         flawed("tls-self-signed", Flaw::SelfSigned, "TLS handshake failed"),
         flawed("tls-expired", Flaw::Expired, "xpired"),
         flawed("tls-not-yet-valid", Flaw::NotYetValid, "alid"),
         flawed("tls-other-name", Flaw::OtherName, "name"),
-        at(Place::HttpsWithoutTls, case("tls-stalls", Manner::Silent, transient("(request not sent)"))),
-        at(Place::HttpsWithoutTls, case("http-on-a-tls-port", greets(), transient("TLS handshake failed"))),
-        at(Place::HttpToTls, case("tls-on-an-http-port", ok(), unknown(""))),
+        at(
+            TargetAddress::HttpsWithoutTls,
+            case("tls-stalls", Behaviour::Silent, transient("(request not sent)")),
+        ),
+        at(
+            TargetAddress::HttpsWithoutTls,
+            case("http-on-a-tls-port", greets(), transient("TLS handshake failed")),
+        ),
+        at(TargetAddress::HttpToTls, case("tls-on-an-http-port", ok(), unknown(""))),
     ]
 }
 
 fn addresses() -> Vec<Case> {
-    let at = |name, place, expected| Case { place: Place::At(place), ..case(name, Manner::Absent, expected) };
+    let at = |name, place, expected| Case {
+        place: TargetAddress::At(place),
+        ..case(name, Behaviour::Absent, expected)
+    };
     vec![
         at("name-of-nobody", "http://nobody.invalid", transient("name lookup failed")),
         at("private-address", "http://10.1.2.3", refused(None, "call refused")),

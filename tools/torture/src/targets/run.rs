@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use types::RunStatus;
 
 use super::Stage;
-use super::cases::{Expected, Place, Shape};
+use super::cases::{Expected, TargetAddress, WorkflowShape};
 use crate::client::Client;
 
 /// How long a run may take to come to its ending: far more than two attempts of a second and the pauses asked for.
@@ -137,7 +137,7 @@ fn check_timeline(stage: &Stage, shown: &Value) -> Vec<String> {
     if started.len() != expected.attempts as usize {
         findings.push(format!("{} attempts began, not {}", started.len(), expected.attempts));
     }
-    if stage.case.shape == Shape::CallTwice && of("started", "again", "do").len() != 1 {
+    if stage.case.shape == WorkflowShape::CallTwice && of("started", "again", "do").len() != 1 {
         findings.push("the second call was hurt by the answer to the first".to_owned());
     }
     let Some(first) = ended.first() else {
@@ -186,7 +186,7 @@ fn check_seen(stage: &Stage, id: &str) -> Vec<String> {
         }
     }
     let clear = String::from_utf8_lossy(&seen.clear).to_ascii_lowercase();
-    if stage.case.place == Place::HttpsWithoutTls && clear.contains("idempotency-key") {
+    if stage.case.place == TargetAddress::HttpsWithoutTls && clear.contains("idempotency-key") {
         findings.push("the call was sent in clear".to_owned());
     }
     findings

@@ -16,7 +16,7 @@ const QUEUE: u32 = 4;
 
 /// What a target does to those who call it.
 #[derive(Clone)]
-pub enum Manner {
+pub enum Behaviour {
     /// Nobody listens.
     Absent,
     /// The queue of the listener is full, and nobody takes from it.
@@ -26,7 +26,7 @@ pub enum Manner {
     ClosesAtOnce,
     ResetsAtOnce,
     /// Reads a request and says these bytes.
-    Says(Vec<u8>, Then),
+    Says(Vec<u8>, AfterBytes),
     /// Says these bytes to whatever comes first, and closes.
     SaysToAnything(Vec<u8>),
     /// Says the first to a key that is new, the second to one that comes again.
@@ -41,7 +41,7 @@ pub enum Manner {
 
 /// What comes after the bytes.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Then {
+pub enum AfterBytes {
     /// Waits for the next request on the same connection.
     Keep,
     Close,
@@ -51,9 +51,9 @@ pub enum Then {
 }
 
 /// A target that lives as long as this program.
-pub struct Hostile {
+pub struct HostileServer {
     pub address: SocketAddr,
-    seen: Arc<Mutex<Seen>>,
+    seen: Arc<Mutex<ReceivedRequests>>,
     /// What keeps the queue of a listener full.
     _queued: Vec<TcpStream>,
     _listener: Option<TcpListener>,
@@ -61,24 +61,24 @@ pub struct Hostile {
 
 /// What came in.
 #[derive(Default, Clone)]
-pub struct Seen {
+pub struct ReceivedRequests {
     /// Requests by their key.
     pub keys: BTreeMap<String, u32>,
     /// Bytes that came in clear, as far as they were read.
     pub clear: Vec<u8>,
 }
 
-impl Hostile {
-    pub async fn start(manner: Manner, tls: Option<TlsAcceptor>) -> anyhow::Result<Hostile> {
-        let seen = Arc::new(Mutex::new(Seen::default()));
+impl HostileServer {
+    pub async fn start(manner: Behaviour, tls: Option<TlsAcceptor>) -> anyhow::Result<HostileServer> {
+        let seen = Arc::new(Mutex::new(ReceivedRequests::default()));
         let socket = TcpSocket::new_v4()?;
         socket.bind(SocketAddr::from((Ipv4Addr::LOCALHOST, 0)))?;
         let address = socket.local_addr()?;
-        let mut hostile = Hostile { address, seen, _queued: Vec::new(), _listener: None };
+        let mut hostile = HostileServer { address, seen, _queued: Vec::new(), _listener: None };
         match manner {
             // The socket is dropped, and its port is refused until somebody else is given it.
-            Manner::Absent => {}
-            Manner::NeverAccepts => {
+            Behaviour::Absent => {}
+            Behaviour::NeverAccepts => {
                 hostile._listener = Some(socket.listen(1)?);
                 for _ in 0..QUEUE {
                     let dial = TcpStream::connect(address);
@@ -97,15 +97,15 @@ impl Hostile {
         Ok(hostile)
     }
 
-    pub fn seen(&self) -> Seen {
+    pub fn seen(&self) -> ReceivedRequests {
         self.seen.lock().expect("nobody panics while holding what was seen").clone()
     }
 }
 
 struct Target {
-    manner: Manner,
+    manner: Behaviour,
     tls: Option<TlsAcceptor>,
-    seen: Arc<Mutex<Seen>>,
+    seen: Arc<Mutex<ReceivedRequests>>,
 }
 
 async fn accept(listener: TcpListener, target: Arc<Target>) {
@@ -122,10 +122,10 @@ impl Target {
     async fn serve(&self, mut stream: TcpStream) -> std::io::Result<()> {
         stream.set_nodelay(true)?;
         match (&self.manner, &self.tls) {
-            (Manner::ClosesAtOnce, _) => Ok(()),
-            (Manner::ResetsAtOnce, _) => stream.set_zero_linger(),
-            (Manner::Silent, _) => self.listen(&mut stream).await,
-            (Manner::SaysToAnything(bytes), _) => {
+            (Behaviour::ClosesAtOnce, _) => Ok(()),
+            (Behaviour::ResetsAtOnce, _) => stream.set_zero_linger(),
+            (Behaviour::Silent, _) => self.listen(&mut stream).await,
+            (Behaviour::SaysToAnything(bytes), _) => {
                 let mut buffer = [0; 4096];
                 let count = stream.read(&mut buffer).await?;
                 self.note_clear(&buffer[..count]);
@@ -136,7 +136,7 @@ impl Target {
                 self.converse(&mut stream).await.map(drop)
             }
             (_, None) => {
-                if self.converse(&mut stream).await? == Then::Reset {
+                if self.converse(&mut stream).await? == AfterBytes::Reset {
                     stream.set_zero_linger()?;
                 }
                 Ok(())
@@ -163,19 +163,22 @@ impl Target {
         }
     }
 
-    async fn converse(&self, stream: &mut (impl AsyncRead + AsyncWrite + Unpin)) -> std::io::Result<Then> {
+    async fn converse(
+        &self,
+        stream: &mut (impl AsyncRead + AsyncWrite + Unpin),
+    ) -> std::io::Result<AfterBytes> {
         while let Some(head) = read_head(stream).await? {
             let again = self.note(&head);
             let then = match &self.manner {
-                Manner::Says(bytes, then) => {
+                Behaviour::Says(bytes, then) => {
                     stream.write_all(bytes).await?;
                     *then
                 }
-                Manner::SaysByTurns(first, rest) => {
+                Behaviour::SaysByTurns(first, rest) => {
                     stream.write_all(if again { rest } else { first }).await?;
-                    Then::Keep
+                    AfterBytes::Keep
                 }
-                Manner::Drips { head, drop, pause } => {
+                Behaviour::Drips { head, drop, pause } => {
                     stream.write_all(head).await?;
                     loop {
                         stream.write_all(drop).await?;
@@ -185,21 +188,21 @@ impl Target {
                         }
                     }
                 }
-                Manner::Absent
-                | Manner::NeverAccepts
-                | Manner::Silent
-                | Manner::SaysToAnything(_)
-                | Manner::ClosesAtOnce
-                | Manner::ResetsAtOnce => unreachable!("these say nothing"),
+                Behaviour::Absent
+                | Behaviour::NeverAccepts
+                | Behaviour::Silent
+                | Behaviour::SaysToAnything(_)
+                | Behaviour::ClosesAtOnce
+                | Behaviour::ResetsAtOnce => unreachable!("these say nothing"),
             };
             stream.flush().await?;
             match then {
-                Then::Keep => {}
-                Then::Close | Then::Reset => return Ok(then),
-                Then::Hold => std::future::pending().await,
+                AfterBytes::Keep => {}
+                AfterBytes::Close | AfterBytes::Reset => return Ok(then),
+                AfterBytes::Hold => std::future::pending().await,
             }
         }
-        Ok(Then::Close)
+        Ok(AfterBytes::Close)
     }
 
     /// Whether the key of the request was seen before.

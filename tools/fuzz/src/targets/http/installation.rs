@@ -36,10 +36,10 @@ pub struct Installation {
     _directory: tempfile::TempDir,
 }
 
-/// Says yes to everything, and calls nobody.
-struct Yes;
+/// Reports every call as done, and makes none.
+struct AlwaysDone;
 
-impl Effects for Yes {
+impl Effects for AlwaysDone {
     fn start(&self, order: CallOrder) {
         order.reply.tell(Outcome::Done { status: 200, output: Bytes::from_static(b"{\"ok\":true}") });
     }
@@ -75,7 +75,7 @@ async fn serve(view: View) -> SocketAddr {
         view.clone(),
         ids.clone(),
         control.catalogs().clone(),
-        Arc::new(Yes),
+        Arc::new(AlwaysDone),
         clock.clone(),
         engine::Settings::for_partitions(PARTITIONS),
         engine::Metrics::register(&mut metrics),

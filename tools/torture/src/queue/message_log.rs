@@ -7,10 +7,10 @@ use crate::report::Closing;
 
 /// One page for all clients.
 #[derive(Default)]
-pub struct Book(Mutex<Page>);
+pub struct MessageLog(Mutex<MessageRecords>);
 
 #[derive(Default)]
-struct Page {
+struct MessageRecords {
     confirmed: BTreeSet<String>,
     received: BTreeSet<String>,
     /// Asked to be completed; the answer may be lost.
@@ -21,8 +21,8 @@ struct Page {
     deliveries: u64,
 }
 
-impl Book {
-    fn page(&self) -> MutexGuard<'_, Page> {
+impl MessageLog {
+    fn page(&self) -> MutexGuard<'_, MessageRecords> {
         self.0.lock().expect("nobody panics while holding the page")
     }
 
@@ -73,24 +73,24 @@ impl Book {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::Verdict;
+    use crate::report::RoundResult;
 
-    fn judged(book: &Book) -> Verdict {
+    fn judged(log: &MessageLog) -> RoundResult {
         let mut closing = Closing::new("queue");
-        book.judge(0, &mut closing);
+        log.judge(0, &mut closing);
         closing.print(0)
     }
 
     #[test]
     fn what_was_lost_or_came_back_is_found() {
-        let book = Book::default();
-        book.confirm("m-1");
-        assert_eq!(judged(&book), Verdict::Broken, "confirmed and never seen");
-        book.receive("m-1");
-        book.completing("m-1");
-        book.complete("m-1");
-        assert_eq!(judged(&book), Verdict::Kept);
-        book.receive("m-1");
-        assert_eq!(judged(&book), Verdict::Broken, "completed and received again");
+        let log = MessageLog::default();
+        log.confirm("m-1");
+        assert_eq!(judged(&log), RoundResult::Broken, "confirmed and never seen");
+        log.receive("m-1");
+        log.completing("m-1");
+        log.complete("m-1");
+        assert_eq!(judged(&log), RoundResult::Kept);
+        log.receive("m-1");
+        assert_eq!(judged(&log), RoundResult::Broken, "completed and received again");
     }
 }

@@ -9,7 +9,7 @@ use hyper::{Method, StatusCode};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::client::{Answer, Client};
+use crate::client::{Client, ClientResponse};
 
 /// How long requests that waited may take to be carried out.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -21,26 +21,26 @@ const REPEATED: usize = 8;
 
 /// All that was acknowledged.
 #[derive(Default, Serialize, Deserialize)]
-pub struct Book {
-    pub runs: Vec<Known>,
+pub struct Inventory {
+    pub runs: Vec<KnownRun>,
     /// What is at these paths: workflows, collections, jobs, histories.
     pub pages: Vec<(String, String)>,
 }
 
 /// A run that was acknowledged.
 #[derive(Clone, Serialize, Deserialize)]
-pub struct Known {
+pub struct KnownRun {
     pub id: String,
     pub workflow: String,
     /// What was posted.
     pub body: String,
-    pub fate: Fate,
+    pub expected: ExpectedState,
     /// As the server showed it; nothing for one that waits.
     pub shown: String,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Fate {
+pub enum ExpectedState {
     Ended,
     Parked,
     /// Waits for its next attempt, an hour away.
@@ -60,11 +60,11 @@ pub struct Examined {
     pub wrong: Vec<String>,
 }
 
-impl Book {
+impl Inventory {
     /// Notes how everything is shown. The directory must be whole.
     pub async fn fill(&mut self, address: SocketAddr, token: Option<&str>) -> anyhow::Result<()> {
         let mut client = Client::new(address, token);
-        for run in self.runs.iter_mut().filter(|run| run.fate != Fate::Waiting) {
+        for run in self.runs.iter_mut().filter(|run| run.expected != ExpectedState::Waiting) {
             let answer = client.get(&format!("/v1/runs/{}", run.id)).await?.success()?;
             run.shown = String::from_utf8(answer.body.to_vec())?;
             let shown: Value = serde_json::from_str(&run.shown)?;
@@ -78,7 +78,7 @@ impl Book {
         Ok(())
     }
 
-    /// Holds a server that was opened on the directory against the book.
+    /// Holds a server that was opened on the directory against the inventory.
     pub async fn examine(&self, address: SocketAddr, token: Option<&str>) -> anyhow::Result<Examined> {
         let mut examination =
             Examination { client: Client::new(address, token), examined: Examined::default() };
@@ -89,7 +89,7 @@ impl Book {
         for run in &self.runs {
             examination.run(run).await?;
         }
-        for run in self.runs.iter().filter(|run| run.fate == Fate::Ended).take(REPEATED) {
+        for run in self.runs.iter().filter(|run| run.expected == ExpectedState::Ended).take(REPEATED) {
             examination.repeat(run).await?;
         }
         examination.list(&self.runs).await?;
@@ -122,13 +122,13 @@ impl Examination {
         Ok(())
     }
 
-    async fn run(&mut self, run: &Known) -> anyhow::Result<()> {
+    async fn run(&mut self, run: &KnownRun) -> anyhow::Result<()> {
         let path = format!("/v1/runs/{}", run.id);
         let began = Instant::now();
         loop {
             let answer = self.client.get(&path).await?;
             let Some(body) = self.told(&path, &answer) else { return Ok(()) };
-            if run.fate != Fate::Waiting {
+            if run.expected != ExpectedState::Waiting {
                 if body != run.shown {
                     self.examined.wrong.push(format!("{path} was {} and is {body}", run.shown));
                 }
@@ -151,7 +151,7 @@ impl Examination {
     }
 
     /// The same request again must find the run that there was, or be turned away.
-    async fn repeat(&mut self, run: &Known) -> anyhow::Result<()> {
+    async fn repeat(&mut self, run: &KnownRun) -> anyhow::Result<()> {
         let path = format!("/v1/workflows/{}/runs/{}", run.workflow, run.id);
         let body = Bytes::from(run.body.clone());
         let answer = self.client.send(Method::PUT, &path, "application/json", body).await?;
@@ -169,7 +169,7 @@ impl Examination {
     }
 
     /// A list is whole unless a partition is stopped.
-    async fn list(&mut self, runs: &[Known]) -> anyhow::Result<()> {
+    async fn list(&mut self, runs: &[KnownRun]) -> anyhow::Result<()> {
         let mut listed = std::collections::BTreeSet::new();
         let mut path = "/v1/runs?limit=1000".to_owned();
         loop {
@@ -221,7 +221,7 @@ impl Examination {
     }
 
     /// The body of a success; otherwise it is noted what the answer says.
-    fn told(&mut self, path: &str, answer: &Answer) -> Option<String> {
+    fn told(&mut self, path: &str, answer: &ClientResponse) -> Option<String> {
         match answer.status {
             status if status.is_success() => Some(String::from_utf8_lossy(&answer.body).into_owned()),
             StatusCode::SERVICE_UNAVAILABLE => {

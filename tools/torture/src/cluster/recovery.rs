@@ -11,7 +11,7 @@ use types::{Key, PartitionId};
 
 use crate::client::Client;
 use crate::cluster::region::PARTITIONS;
-use crate::load::{Meaning, meaning};
+use crate::load::{PostResult, meaning};
 use crate::posts::Posts;
 use crate::rig::TOKEN;
 use crate::workflow;
@@ -69,16 +69,16 @@ impl Probe {
             let mut client = Client::new(*address, Some(TOKEN)).within(ANSWER_PATIENCE);
             let sent = client.send(Method::POST, workflow::RUNS, "application/json", body.clone()).await;
             match sent.map(|answer| meaning(&self.id, &answer)) {
-                Ok(Meaning::Yes) => {
+                Ok(PostResult::Accepted) => {
                     self.posts.acknowledge(&self.id, *address);
                     return Some(fault.elapsed());
                 }
-                Ok(Meaning::Wrong(what)) => {
+                Ok(PostResult::Wrong(what)) => {
                     self.posts.accuse(&self.id, what);
                     return None;
                 }
-                Ok(Meaning::Later) | Err(_) if fault.elapsed() > GIVE_UP => return None,
-                Ok(Meaning::Later) | Err(_) => tokio::time::sleep(PAUSE).await,
+                Ok(PostResult::Later) | Err(_) if fault.elapsed() > GIVE_UP => return None,
+                Ok(PostResult::Later) | Err(_) => tokio::time::sleep(PAUSE).await,
             }
         }
         None

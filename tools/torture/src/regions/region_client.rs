@@ -18,14 +18,14 @@ const PROMOTION: Duration = Duration::from_secs(150);
 const LEVEL: Duration = Duration::from_secs(180);
 const PAUSE: Duration = Duration::from_millis(250);
 
-pub struct Desk {
+pub struct RegionClient {
     name: &'static str,
     addresses: Vec<SocketAddr>,
 }
 
-impl Desk {
-    pub fn new(name: &'static str, addresses: Vec<SocketAddr>) -> Desk {
-        Desk { name, addresses }
+impl RegionClient {
+    pub fn new(name: &'static str, addresses: Vec<SocketAddr>) -> RegionClient {
+        RegionClient { name, addresses }
     }
 
     pub async fn status(&self) -> anyhow::Result<Value> {
