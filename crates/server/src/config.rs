@@ -1,95 +1,135 @@
 //! The settings of a server: a TOML file, with every key overridable by a `SORTIE_…` variable.
+//!
+//! A setting is declared here or in the module of its section, once: see [`declare`].
+
+pub(crate) mod declare;
 
 mod cluster;
 mod keys;
-pub(crate) mod reference;
+mod load;
+mod tokens;
 
 use std::collections::BTreeMap;
 use std::net::{Ipv4Addr, SocketAddr};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use rest::{Access, Role, Token};
+use rest::Access;
 use serde::Deserialize;
-use toml::{Table, Value};
 use types::Span;
 use vault::{KeyFileError, Vault};
 
-pub use cluster::{ClusterConfig, RegionConfig, Role as ClusterRole};
+use self::declare::{Declared, Setting, settings};
+
+pub use cluster::{ClusterConfig, InstanceRole, RegionConfig};
 pub use keys::KeyConfig;
+pub(crate) use load::{has_variable, variable};
+pub use tokens::TokenConfig;
 
-/// Variables that begin like settings but belong to the command line.
-const NOT_SETTINGS: [&str; 5] =
-    ["SORTIE_URL", "SORTIE_TOKEN", "SORTIE_LOG", "SORTIE_LOG_FORMAT", "SORTIE_NATS_SERVER"];
-/// Variables that Kubernetes makes of a Service with the name of the installation, in every pod of its namespace.
-const OF_A_SERVICE: [&str; 2] = ["SORTIE_PORT_", "SORTIE_SERVICE_"];
-/// Settings that stand in the file alone: a list of tables is no text for a variable.
-const IN_THE_FILE: &str = "keys";
-/// Those that hold the secrets of workflows' services.
-const SECRETS: &str = "SORTIE_SECRET_";
-
-/// All settings. Unknown keys are refused: a misspelt one must not be a silent default.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct Config {
-    /// Where the journal and the view are kept.
-    pub data: PathBuf,
-    pub listen: SocketAddr,
-    /// Fixed when the data directory is created.
-    pub partitions: u16,
-    /// How long ended runs can be looked up, and their ids are known; like `90d`.
-    pub keep_ended: Span,
-    /// API tokens by name.
-    pub tokens: BTreeMap<String, TokenConfig>,
-    /// Keys for shared access signatures.
-    pub keys: Vec<KeyConfig>,
-    pub egress: EgressConfig,
-    pub journal: JournalConfig,
-    pub limits: LimitsConfig,
-    pub jobs: JobsConfig,
-    pub secrets: SecretsConfig,
-    pub cluster: ClusterConfig,
-    pub region: RegionConfig,
-    /// Without tokens, on loopback only. Not a setting: `sortie dev` alone turns it on.
-    #[serde(skip)]
-    pub dev: bool,
-    /// The file that they were read from.
-    #[serde(skip)]
-    pub file: Option<PathBuf>,
+settings! {
+    /// All settings. Unknown keys are refused: a misspelt one must not be a silent default.
+    pub struct Config {
+        /// The directory of the journal and the view.
+        data: PathBuf = PathBuf::from("sortie-data"), shown;
+        /// The address that the API listens on.
+        listen: SocketAddr = SocketAddr::from((Ipv4Addr::LOCALHOST, 7070)), shown;
+        /// The number of partitions, fixed when the data directory is created.
+        partitions: u16 = 32, shown;
+        /// How long ended runs are kept: they can be looked up, and a request that repeats one of their ids is a duplicate.
+        keep_ended: Span = Span::from_secs(90 * 24 * 3600), shown;
+        /// API tokens by name.
+        tokens: BTreeMap<String, TokenConfig>, entries;
+        /// Keys for shared access signatures.
+        keys: Vec<KeyConfig>, entries;
+        egress: EgressConfig, section;
+        journal: JournalConfig, section;
+        limits: LimitsConfig, section;
+        jobs: JobsConfig, section;
+        secrets: SecretsConfig, section;
+        cluster: ClusterConfig, section;
+        region: RegionConfig, section;
+    }
+    not settings {
+        /// Without tokens, on loopback only; `sortie dev` alone turns it on.
+        dev: bool;
+        /// The file that the settings were read from.
+        file: Option<PathBuf>;
+    }
 }
 
-/// One API token. Exactly one of `sha256` and `secret` is given.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct TokenConfig {
-    /// viewer, ingest, consumer, operator, editor or admin
-    pub role: String,
-    /// The SHA-256 of the token in hexadecimal digits: the file then opens nothing when it is stolen.
-    pub sha256: Option<String>,
-    /// The token itself; for a variable like `SORTIE_TOKENS__OPS__SECRET`.
-    pub secret: Option<String>,
+settings! {
+    /// Which addresses workflows and jobs may call. Without any allowance: public ones only.
+    pub struct EgressConfig {
+        /// Networks that workflows and jobs may call, like `10.0.0.0/8`.
+        networks: Vec<String>, shown;
+        /// Host names, or `*.suffix`, that may resolve to private addresses.
+        names: Vec<String>, shown;
+        /// Whether workflows and jobs may call loopback addresses.
+        loopback: bool, shown;
+    }
 }
 
-/// Which addresses workflows may call. Without any allowance: public ones only.
-#[derive(Debug, Clone, Default, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct EgressConfig {
-    /// Networks that are allowed, like 10.0.0.0/8.
-    pub networks: Vec<String>,
-    /// Host names, or `*.suffix`, that may resolve to private addresses.
-    pub names: Vec<String>,
-    pub loopback: bool,
+settings! {
+    /// How the journal on disk is written.
+    pub struct JournalConfig {
+        /// When an append is acknowledged: `data`, after a data sync of the disk; `off`, at once, so that a power failure loses acknowledged requests (for benchmarks only).
+        sync: SyncMode = SyncMode::Data, shown;
+        /// How long, at most, a group of appends waits for further ones before it is synced, when many are in flight.
+        linger_max_us: u64 = 500, shown;
+        /// The size of a segment file.
+        segment_bytes: u64 = 64 << 20, bytes;
+        /// Disk space that is reserved so that running work can end when the disk is full.
+        reserve_bytes: u64 = 64 << 20, bytes;
+        /// When the journal is larger than this, partitions take snapshots so that it can be trimmed.
+        bytes_max: u64 = 512 << 20, bytes;
+    }
 }
 
-/// How the journal is written.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct JournalConfig {
-    pub segment_bytes: u64,
-    pub reserve_bytes: u64,
-    pub linger_max_us: u64,
-    pub sync: SyncMode,
-    /// When the journal holds more than this, partitions take snapshots so that it can be trimmed.
-    pub bytes_max: u64,
+settings! {
+    /// How much work is accepted at once.
+    pub struct LimitsConfig {
+        /// Runs that are accepted and have not ended; further requests are refused with 429.
+        unfinished_runs_max: usize = ingest::limits::UNFINISHED_RUNS_MAX, shown;
+        /// Resident memory above which requests are refused; at most two fifths of what the machine or its cgroup allows.
+        memory_bytes_max: u64 = ingest::limits::MEMORY_BYTES_MAX, bytes;
+        /// Calls in flight or waiting for their service at which no more requests are taken from the inbox; divided evenly among the partitions.
+        calls_max: usize = engine::limits::CALLS_MAX, shown;
+        /// Runs in memory, parked ones not counted; divided evenly among the partitions. A partition that has reached its share fires no jobs until some runs have ended.
+        live_runs_max: usize = engine::limits::LIVE_RUNS_MAX, shown;
+    }
+}
+
+settings! {
+    /// How jobs are kept and called. The defaults are those of Azure Scheduler.
+    pub struct JobsConfig {
+        /// The value of the header `x-ms-scheduler-execution-region` in calls of jobs.
+        region: String = "local".to_owned(), shown;
+        /// The timeout of one attempt of a job.
+        timeout: Span = Span::from_secs(60), shown;
+        /// Calls of jobs in flight to one origin; further ones wait.
+        calls_per_origin: usize = outbound::JobSettings::default().calls_per_origin, shown;
+        /// The shortest `retryInterval` of a job.
+        retry_interval_min: Span = schedule::Limits::default().retry_interval_min, shown;
+        /// The largest `retryCount` of a job.
+        retry_count_max: u32 = schedule::Limits::default().retry_count_max, shown;
+        /// How long the attempts of a job are kept; not longer than `keep_ended`.
+        history_for: Span = Span::from_secs(60 * 24 * 3600), shown;
+        /// Ended occurrences that are kept of each job.
+        history_max_per_job: usize = engine::limits::HISTORY_MAX_PER_JOB, shown;
+        /// The authority that issues tokens for `ActiveDirectoryOAuth`, asked at `AUTHORITY/TENANT/oauth2/token`; the egress rules apply to it.
+        authority: String = outbound::JobSettings::default().authority, url;
+    }
+}
+
+settings! {
+    /// The keys that secrets are sealed with.
+    pub struct SecretsConfig {
+        /// The key that secrets are sealed with: 32 bytes as base64, or 64 hexadecimal digits. Set it by its variable.
+        key: Option<String>, secret;
+        /// The file of the key; created if it is missing, refused if other users can read it. Not together with `secrets.key`.
+        key_file: Option<PathBuf>, shown, default "`secrets.key` in `data`";
+        /// Former keys, which older secrets may be sealed with.
+        old_keys: Vec<String>, secret;
+    }
 }
 
 /// When an append is acknowledged.
@@ -98,49 +138,17 @@ pub struct JournalConfig {
 pub enum SyncMode {
     /// After a data sync of the disk.
     Data,
-    /// At once: a power cut loses what was acknowledged. For benchmarks alone.
+    /// At once: a power failure loses acknowledged requests. For benchmarks only.
     Off,
 }
 
-/// How much is taken on at once.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct LimitsConfig {
-    pub unfinished_runs_max: usize,
-    pub memory_bytes_max: u64,
-    pub calls_max: usize,
-    pub live_runs_max: usize,
-}
-
-/// How jobs are kept and called. The defaults are those of Azure Scheduler.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct JobsConfig {
-    /// What targets are told in `x-ms-scheduler-execution-region`.
-    pub region: String,
-    /// For one attempt.
-    pub timeout: Span,
-    /// Calls in flight to one origin.
-    pub calls_per_origin: usize,
-    pub retry_interval_min: Span,
-    pub retry_count_max: u32,
-    /// How long the attempts of a job are shown.
-    pub history_for: Span,
-    pub history_max_per_job: usize,
-    /// Where tokens come from for actions with ActiveDirectoryOAuth.
-    pub authority: String,
-}
-
-/// The key that secrets are sealed with.
-#[derive(Debug, Clone, Default, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct SecretsConfig {
-    /// 32 bytes as base64 or 64 hexadecimal digits; for the variable `SORTIE_SECRETS__KEY`.
-    pub key: Option<String>,
-    /// Where the key is kept; `secrets.key` in the data directory unless it is named, made when it is missing.
-    pub key_file: Option<PathBuf>,
-    /// Keys that older secrets may be sealed with.
-    pub old_keys: Vec<String>,
+impl SyncMode {
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            SyncMode::Data => "data",
+            SyncMode::Off => "off",
+        }
+    }
 }
 
 /// Why the settings cannot be used.
@@ -157,68 +165,6 @@ pub enum ConfigError {
     KeyFile(KeyFileError),
 }
 
-impl Default for Config {
-    fn default() -> Config {
-        Config {
-            data: PathBuf::from("sortie-data"),
-            listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 7070)),
-            partitions: 32,
-            keep_ended: Span::from_secs(90 * 24 * 3600),
-            tokens: BTreeMap::new(),
-            keys: Vec::new(),
-            egress: EgressConfig::default(),
-            journal: JournalConfig::default(),
-            limits: LimitsConfig::default(),
-            jobs: JobsConfig::default(),
-            secrets: SecretsConfig::default(),
-            cluster: ClusterConfig::default(),
-            region: RegionConfig::default(),
-            dev: false,
-            file: None,
-        }
-    }
-}
-
-impl Default for JournalConfig {
-    fn default() -> JournalConfig {
-        JournalConfig {
-            segment_bytes: 64 << 20,
-            reserve_bytes: 64 << 20,
-            linger_max_us: 500,
-            sync: SyncMode::Data,
-            bytes_max: 512 << 20,
-        }
-    }
-}
-
-impl Default for JobsConfig {
-    fn default() -> JobsConfig {
-        let limits = schedule::Limits::default();
-        let settings = outbound::JobSettings::default();
-        JobsConfig {
-            region: "local".to_owned(),
-            timeout: Span::from_secs(60),
-            calls_per_origin: settings.calls_per_origin,
-            retry_interval_min: limits.retry_interval_min,
-            retry_count_max: limits.retry_count_max,
-            history_for: Span::from_secs(60 * 24 * 3600),
-            history_max_per_job: engine::limits::HISTORY_MAX_PER_JOB,
-            authority: settings.authority,
-        }
-    }
-}
-
-impl Default for LimitsConfig {
-    fn default() -> LimitsConfig {
-        LimitsConfig {
-            unfinished_runs_max: ingest::limits::UNFINISHED_RUNS_MAX,
-            memory_bytes_max: ingest::limits::MEMORY_BYTES_MAX,
-            calls_max: engine::limits::CALLS_MAX,
-            live_runs_max: engine::limits::LIVE_RUNS_MAX,
-        }
-    }
-}
-
 impl Config {
     /// What `sortie dev` runs with: no tokens, loopback only, loopback may be called.
     pub fn dev(data: PathBuf, port: u16) -> Config {
@@ -231,43 +177,11 @@ impl Config {
         }
     }
 
-    /// Reads the file, if any, and lets the process's variables override it.
-    pub fn load(path: Option<&Path>) -> Result<Config, ConfigError> {
-        let text = match path {
-            None => String::new(),
-            Some(path) => std::fs::read_to_string(path)
-                .map_err(|source| ConfigError::Read { path: path.to_owned(), source })?,
-        };
-        let config = Config::parse(&text, path.unwrap_or(Path::new("settings")), std::env::vars())?;
-        Ok(Config { file: path.map(Path::to_owned), ..config })
-    }
-
-    fn parse(
-        text: &str,
-        path: &Path,
-        variables: impl Iterator<Item = (String, String)>,
-    ) -> Result<Config, ConfigError> {
-        let file_error =
-            |error: toml::de::Error| ConfigError::File { path: path.to_owned(), message: error.to_string() };
-        // Read on its own first, so that an error names the file's line and not a variable.
-        toml::from_str::<Config>(text).map_err(file_error)?;
-        let table: Table = toml::from_str(text).map_err(file_error)?;
-        let variables: Vec<_> = variables.filter(|(name, _)| is_setting(name)).collect();
-        if let Some((name, _)) = variables.iter().find(|(name, _)| variable(IN_THE_FILE) == section(name)) {
-            let text = format!("{name}: keys stand in the file as [[keys]], and cannot be set by a variable");
-            return Err(ConfigError::Setting(text));
-        }
-        refuse_unknown(&variables)?;
-        let config = merged(&table, variables.iter()).map_err(|error| {
-            // The variable to blame is the one without which the rest can be read.
-            let culprit = variables
-                .iter()
-                .find(|culprit| merged(&table, variables.iter().filter(|other| other != culprit)).is_ok());
-            let name = culprit.map_or("the SORTIE_ variables", |(name, _)| name.as_str());
-            ConfigError::Setting(format!("{name}: {}", error.message()))
-        })?;
-        config.check()?;
-        Ok(config)
+    /// Every setting with its value, section by section.
+    pub(crate) fn settings(&self) -> Vec<Setting> {
+        let mut settings = Vec::new();
+        Config::list(Some(self), "", &mut settings);
+        settings
     }
 
     fn check(&self) -> Result<(), ConfigError> {
@@ -375,103 +289,6 @@ impl Config {
             loopback: self.egress.loopback,
         })
     }
-}
-
-impl TokenConfig {
-    fn read(&self, name: &str) -> Result<Token, ConfigError> {
-        let setting = |text: String| ConfigError::Setting(format!("tokens.{name}.{text}"));
-        let role = Role::parse(&self.role).ok_or_else(|| {
-            setting(format!(
-                "role: {:?} is not viewer, ingest, consumer, operator, editor or admin",
-                self.role
-            ))
-        })?;
-        match (&self.sha256, &self.secret) {
-            (Some(hex), None) => Token::from_sha256(name, role, hex)
-                .ok_or_else(|| setting("sha256: must be 64 hexadecimal digits".to_owned())),
-            (None, Some(secret)) if secret.len() >= 16 => Ok(Token::from_secret(name, role, secret)),
-            (None, Some(_)) => Err(setting("secret: must have at least 16 characters".to_owned())),
-            (Some(_), Some(_)) | (None, None) => {
-                Err(setting("sha256: give either sha256 or secret, not both".to_owned()))
-            }
-        }
-    }
-}
-
-/// The variable that overrides a key.
-pub(crate) fn variable(key: &str) -> String {
-    format!("SORTIE_{}", key.replace('.', "__").to_uppercase())
-}
-
-/// Whether a variable is meant as a setting.
-fn is_setting(name: &str) -> bool {
-    let of_a_service = name == "SORTIE_PORT" || OF_A_SERVICE.iter().any(|prefix| name.starts_with(prefix));
-    let other = name.starts_with(SECRETS) || NOT_SETTINGS.contains(&name) || of_a_service;
-    name.starts_with("SORTIE_") && !other
-}
-
-/// All of them at once: whoever mends the first one should not have to start again to hear of the next.
-fn refuse_unknown(variables: &[(String, String)]) -> Result<(), ConfigError> {
-    let settings = reference::settings();
-    let is_known = |name: &str| settings.iter().any(|setting| covers(name, setting.key));
-    let names = variables.iter().map(|(name, _)| name.as_str());
-    let mut unknown: Vec<&str> = names.filter(|name| !is_known(name)).collect();
-    if unknown.is_empty() {
-        return Ok(());
-    }
-    unknown.sort_unstable();
-    let (names, set) = (unknown.join(", "), if unknown.len() == 1 { "sets" } else { "set" });
-    Err(ConfigError::Setting(format!("{names}: {set} nothing; docs/reference/config.md has all variables")))
-}
-
-/// Whether a variable sets a key, or the section that it stands in; `NAME` in a key is any name.
-fn covers(name: &str, key: &str) -> bool {
-    let wanted = variable(key);
-    let (mut wanted, mut parts) = (wanted.split("__"), name.split("__"));
-    parts.all(|part| wanted.next().is_some_and(|it| it == "NAME" || it.eq_ignore_ascii_case(part)))
-}
-
-/// The part of a variable that names a section.
-fn section(name: &str) -> &str {
-    name.split_once("__").map_or(name, |(section, _)| section)
-}
-
-/// Whether a key can be overridden by a variable.
-pub(crate) fn has_variable(key: &str) -> bool {
-    key.split('.').next() != Some(IN_THE_FILE)
-}
-
-fn merged<'a>(
-    table: &Table,
-    variables: impl Iterator<Item = &'a (String, String)>,
-) -> Result<Config, toml::de::Error> {
-    let mut table = table.clone();
-    for (name, value) in variables {
-        override_with(&mut table, name.trim_start_matches("SORTIE_"), value);
-    }
-    Value::Table(table).try_into()
-}
-
-/// Sets the key that `JOURNAL__LINGER_MAX_US` names. A value that is no TOML is taken as text.
-fn override_with(table: &mut Table, key: &str, value: &str) {
-    let lower = key.to_ascii_lowercase();
-    let mut path: Vec<&str> = lower.split("__").collect();
-    let last = path.pop().unwrap_or_default();
-    let mut place = table;
-    for part in path {
-        let inner = place.entry(part).or_insert_with(|| Value::Table(Table::new()));
-        if !inner.is_table() {
-            *inner = Value::Table(Table::new());
-        }
-        place = inner.as_table_mut().expect("just made a table");
-    }
-    // A token may look like a number; it is text all the same, and must not be quoted in an error.
-    let secret =
-        ["tokens__", "secrets__key", "cluster__secret", "cluster__password", "cluster__system_password"];
-    let typed = !secret.iter().any(|prefix| lower.starts_with(prefix));
-    let parsed = typed.then(|| toml::from_str::<Table>(&format!("value = {value}")).ok()).flatten();
-    let parsed = parsed.and_then(|mut table| table.remove("value"));
-    place.insert(last.to_owned(), parsed.unwrap_or_else(|| Value::String(value.to_owned())));
 }
 
 /// Whether it is the disk that failed: a file that is missing or closed to us is a matter of settings.

@@ -23,7 +23,7 @@ mod start;
 mod starter;
 
 pub use config::{
-    ClusterConfig, ClusterRole, Config, ConfigError, EgressConfig, JobsConfig, JournalConfig, KeyConfig,
+    ClusterConfig, Config, ConfigError, EgressConfig, InstanceRole, JobsConfig, JournalConfig, KeyConfig,
     LimitsConfig, RegionConfig, SecretsConfig, SyncMode, TokenConfig,
 };
 pub use engine::{Applied, ApplyError};

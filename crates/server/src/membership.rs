@@ -61,7 +61,7 @@ impl Membership {
         metrics: &mut Registry,
     ) -> Result<Membership, ConfigError> {
         let cluster = &config.cluster;
-        let (ordinal, peer) = (cluster.place()?, cluster.peer()?);
+        let (ordinal, peer) = (cluster.checked_ordinal()?, cluster.peer()?);
         let member = Member {
             id: InstanceId(host::new_run_id().to_string()),
             address: cluster.advertise.clone().unwrap_or_else(|| format!("http://{address}")),

@@ -3,10 +3,16 @@
 use prometheus_client::encoding::text::encode_registry;
 use prometheus_client::registry::Registry;
 
+use crate::config::Config;
 use crate::gauges::Gauges;
 use crate::region;
 
-pub use crate::config::reference::{Setting, settings};
+pub use crate::config::declare::Setting;
+
+/// Every setting, with its default as its value.
+pub fn settings() -> Vec<Setting> {
+    Config::default().settings()
+}
 
 /// Every metric of a server, in the text that `/metrics` has before anything has happened.
 pub fn metrics() -> String {

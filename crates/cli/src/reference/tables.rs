@@ -8,7 +8,7 @@ use super::table;
 pub fn config() -> String {
     let rows = server::reference::settings()
         .into_iter()
-        .map(|setting| [format!("`{}`", setting.key), setting.default, setting.meaning.to_owned()]);
+        .map(|setting| [format!("`{}`", setting.key), setting.default(), setting.meaning]);
     table(["key", "default", "meaning"], rows)
 }
 

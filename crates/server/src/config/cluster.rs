@@ -1,4 +1,4 @@
-//! Settings of a server that is one of several, and of regions.
+//! The settings of a cluster and of paired regions.
 
 use std::path::PathBuf;
 
@@ -6,118 +6,116 @@ use rest::PeerSecret;
 use serde::Deserialize;
 use vault::Secret;
 
+use super::declare::settings;
 use super::{Config, ConfigError};
 
-/// 250,000 requests of 400 bytes in each partition: enough for a rush, and 4 GiB of each NATS server with 32 of them.
+/// 250,000 requests of 400 bytes in each partition: enough for a spike, and 4 GiB on each NATS server with 32 partitions.
 const INBOX_BYTES_MAX: u64 = 128 << 20;
 /// Four full messages.
-const INBOX_BYTES_LEAST: u64 = 16 << 20;
-/// A slip of the pen, above it.
-const INBOX_BYTES_MOST: u64 = 1 << 40;
+const INBOX_BYTES_LOWEST: u64 = 16 << 20;
+/// A value above this is a typing error.
+const INBOX_BYTES_HIGHEST: u64 = 1 << 40;
 
-/// How this instance finds the others. Without `nats` it is alone.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct ClusterConfig {
-    /// The NATS servers, like `nats://10.0.0.1:4222`.
-    pub nats: Vec<String>,
-    /// The installation: what everything that it keeps in NATS is named after.
-    pub name: String,
-    /// How the others reach this instance, like `http://10.0.0.5:7070`; `http://` and `listen` unless it is given.
-    pub advertise: Option<String>,
-    /// What instances show each other; the same for all.
-    pub secret: Option<String>,
-    /// How many NATS servers keep each stream.
-    pub replicas: usize,
-    /// What the inbox of each partition may hold; more is refused.
-    pub inbox_bytes_max: u64,
-    pub roles: Vec<Role>,
-    /// The place of this instance among `ordinals`, when partitions are assigned by it.
-    pub ordinal: Option<u32>,
-    pub ordinals: Option<u32>,
-    /// Where snapshots are kept: `nats`, or a URL with s3, az, gs or file.
-    pub snapshots: String,
-    pub user: Option<String>,
-    pub password: Option<String>,
-    /// A file with credentials of NATS.
-    pub credentials: Option<PathBuf>,
-    /// Files in PEM: authorities beside those of the machine, and the certificate that this instance shows, with its key.
-    pub tls_ca_file: Option<PathBuf>,
-    pub tls_certificate_file: Option<PathBuf>,
-    pub tls_key_file: Option<PathBuf>,
-    /// A user of the servers' system account, which can ask them how they are set up.
-    pub system_user: Option<String>,
-    pub system_password: Option<String>,
-    /// Or the servers' monitoring addresses, like `http://10.0.0.1:8222`.
-    pub monitor: Vec<String>,
-    /// Whether the servers' settings were checked by a person, so that not being able to ask is no reason to refuse.
-    pub trust_servers: bool,
+settings! {
+    /// How this instance finds the others. Without `nats` it is a single server.
+    pub struct ClusterConfig {
+        /// NATS servers, like `["nats://10.0.0.1:4222"]`; with them this server is an instance of a [cluster](../operating/cluster.md).
+        nats: Vec<String>, url;
+        /// The name of the installation, which the names of all its streams and buckets in NATS begin with.
+        name: String = "sortie".to_owned(), shown;
+        /// The URL at which other instances reach this one.
+        advertise: Option<String>, url, default "`http://` and `listen`";
+        /// The secret that instances authenticate to each other with, the same for all; at least 16 characters. Set it by its variable.
+        secret: Option<String>, secret;
+        /// How many NATS servers keep a copy of each stream.
+        replicas: usize = 3, shown;
+        /// The size of each partition's inbox on the NATS servers; requests beyond it are refused with 503.
+        inbox_bytes_max: u64 = INBOX_BYTES_MAX, bytes;
+        /// What this instance does: `ingest`, `engine`, `rest`.
+        roles: Vec<InstanceRole> = InstanceRole::ALL.to_vec(), shown, default "all";
+        /// The number of this instance, when partitions are assigned by ordinal; also `--ordinal`.
+        ordinal: Option<u32>, shown;
+        /// The number of instances, when partitions are assigned by ordinal.
+        ordinals: Option<u32>, shown;
+        /// Where snapshots are stored: `nats`, or a URL with the scheme `s3`, `az`, `gs` or `file`.
+        snapshots: String = "nats".to_owned(), url;
+        /// The user name for NATS.
+        user: Option<String>, shown;
+        /// The password for NATS. Set it by its variable.
+        password: Option<String>, secret;
+        /// Or a NATS credentials file.
+        credentials: Option<PathBuf>, shown;
+        /// A PEM file with certificate authorities to trust in addition to those of the machine. With it, a client certificate or a `tls://` address, NATS servers without TLS are refused.
+        tls_ca_file: Option<PathBuf>, shown;
+        /// The PEM file of the client certificate for NATS.
+        tls_certificate_file: Option<PathBuf>, shown;
+        /// The PEM file of its private key.
+        tls_key_file: Option<PathBuf>, shown;
+        /// A user of the NATS system account, with which the servers' configuration is read and checked.
+        system_user: Option<String>, shown;
+        /// Its password. Set it by its variable.
+        system_password: Option<String>, secret;
+        /// Or the monitoring URLs of the NATS servers, like `["http://10.0.0.1:8222"]`.
+        monitor: Vec<String>, url;
+        /// Whether to start although the configuration of the NATS servers could not be read.
+        trust_servers: bool, shown;
+    }
+}
+
+settings! {
+    /// The region of this installation, when it has a pair.
+    pub struct RegionConfig {
+        /// The name of this region, when the installation is one of a [pair](../operating/regions.md).
+        name: Option<String>, shown;
+        /// The name of the other region.
+        pair: Option<String>, shown, default "Azure's pair of `region.name`";
+        /// The region that is active before any switch; the same in both.
+        home: Option<String>, shown, default "the first of the two by name";
+        /// The JetStream domain of this region.
+        domain: Option<String>, shown, default "`region.name`";
+        /// The JetStream domain of the other region.
+        pair_domain: Option<String>, shown, default "`region.pair`";
+        /// NATS servers at a third location; with them, failover to the other region is automatic.
+        witness: Vec<String>, url;
+        /// Whether a request is acknowledged only after the other region has a copy of it.
+        semi_sync: bool, shown;
+    }
 }
 
 /// What an instance does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Role {
+pub enum InstanceRole {
     Ingest,
     Engine,
     Rest,
 }
 
-/// The region of this installation, when it has a pair.
-#[derive(Debug, Clone, Default, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct RegionConfig {
-    /// The name of this region; without one there are no regions.
-    pub name: Option<String>,
-    /// The other one; for Azure's locations the one that Azure pairs it with.
-    pub pair: Option<String>,
-    /// The region that is active when neither has ever been; the first of the two by name unless it is given.
-    pub home: Option<String>,
-    /// The JetStream domains of both; the regions' names unless they are given.
-    pub domain: Option<String>,
-    pub pair_domain: Option<String>,
-    /// NATS servers at a third place, which decide when one region has to stand in for the other.
-    pub witness: Vec<String>,
-    /// Whether an answer waits until the pair has what it promises.
-    pub semi_sync: bool,
-}
+impl InstanceRole {
+    const ALL: [InstanceRole; 3] = [InstanceRole::Ingest, InstanceRole::Engine, InstanceRole::Rest];
 
-impl Default for ClusterConfig {
-    fn default() -> ClusterConfig {
-        ClusterConfig {
-            nats: Vec::new(),
-            name: "sortie".to_owned(),
-            advertise: None,
-            secret: None,
-            replicas: 3,
-            inbox_bytes_max: INBOX_BYTES_MAX,
-            roles: vec![Role::Ingest, Role::Engine, Role::Rest],
-            ordinal: None,
-            ordinals: None,
-            snapshots: "nats".to_owned(),
-            user: None,
-            password: None,
-            credentials: None,
-            tls_ca_file: None,
-            tls_certificate_file: None,
-            tls_key_file: None,
-            system_user: None,
-            system_password: None,
-            monitor: Vec::new(),
-            trust_servers: false,
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            InstanceRole::Ingest => "ingest",
+            InstanceRole::Engine => "engine",
+            InstanceRole::Rest => "rest",
         }
     }
 }
 
 impl ClusterConfig {
-    /// Whether this instance is one of several.
+    /// Whether this server is an instance of a cluster.
     pub fn is_on(&self) -> bool {
         !self.nats.is_empty()
     }
 
     pub(crate) fn roles(&self) -> cluster::Roles {
         let has = |role| self.roles.contains(&role);
-        cluster::Roles { ingest: has(Role::Ingest), engine: has(Role::Engine), rest: has(Role::Rest) }
+        cluster::Roles {
+            ingest: has(InstanceRole::Ingest),
+            engine: has(InstanceRole::Engine),
+            rest: has(InstanceRole::Rest),
+        }
     }
 
     pub(super) fn check(&self, config: &Config) -> Result<(), ConfigError> {
@@ -137,9 +135,9 @@ impl ClusterConfig {
             return setting(format!("cluster.replicas: {} is not 1 to 5", self.replicas));
         }
         let inbox = self.inbox_bytes_max;
-        if !(INBOX_BYTES_LEAST..=INBOX_BYTES_MOST).contains(&inbox) {
+        if !(INBOX_BYTES_LOWEST..=INBOX_BYTES_HIGHEST).contains(&inbox) {
             return setting(format!(
-                "cluster.inbox_bytes_max: {inbox} is not {INBOX_BYTES_LEAST} to {INBOX_BYTES_MOST}; all inboxes \
+                "cluster.inbox_bytes_max: {inbox} is not {INBOX_BYTES_LOWEST} to {INBOX_BYTES_HIGHEST}; all inboxes \
                  together must fit into max_file_store of the NATS servers, with room for events and snapshots"
             ));
         }
@@ -162,7 +160,7 @@ impl ClusterConfig {
         Ok(())
     }
 
-    /// What instances know each other by.
+    /// The secret that instances authenticate to each other with.
     pub(crate) fn peer(&self) -> Result<PeerSecret, ConfigError> {
         let secret = self.secret.as_ref().filter(|secret| secret.len() >= 16);
         let peer = secret.and_then(|secret| PeerSecret::new(&Secret::new(secret.clone())));
@@ -175,8 +173,8 @@ impl ClusterConfig {
         })
     }
 
-    /// The place of this instance, which the command line may have given after the settings were read.
-    pub(crate) fn place(&self) -> Result<Option<u32>, ConfigError> {
+    /// The ordinal of this instance, which the command line may have given after the settings were read.
+    pub(crate) fn checked_ordinal(&self) -> Result<Option<u32>, ConfigError> {
         let setting = |text: String| Err(ConfigError::Setting(text));
         match (self.ordinal, self.ordinals) {
             (None, None) => Ok(None),
@@ -184,9 +182,11 @@ impl ClusterConfig {
             (Some(ordinal), Some(ordinals)) => {
                 setting(format!("cluster.ordinal: {ordinal} is not below cluster.ordinals, {ordinals}"))
             }
-            (Some(_), None) => setting("cluster.ordinals: say how many instances have ordinals".to_owned()),
+            (Some(_), None) => setting(
+                "cluster.ordinals: give the number of instances together with cluster.ordinal".to_owned(),
+            ),
             (None, Some(_)) => setting(
-                "cluster.ordinal: say which of them this instance is, or start it with --ordinal".to_owned(),
+                "cluster.ordinal: give the number of this instance, here or with --ordinal".to_owned(),
             ),
         }
     }
@@ -199,7 +199,7 @@ impl Config {
         let Some(name) = name else { return Ok(None) };
         let Some(pair) = pair.clone().or_else(|| types::azure_pair(name).map(str::to_owned)) else {
             return Err(ConfigError::Setting(format!(
-                "region.pair: name the region that stands in for {name}; it is no location of Azure with a pair"
+                "region.pair: name the region that stands in for {name}; Azure has no pair for it"
             )));
         };
         if pair == *name {

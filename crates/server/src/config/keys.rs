@@ -1,37 +1,28 @@
 //! The keys that shared access signatures are made with, for queues and topics.
 
-use std::fmt;
 use std::path::PathBuf;
 
 use rest::{Right, SharedKey};
-use serde::Deserialize;
 use vault::Secret;
 
 use super::ConfigError;
+use super::declare::settings;
 
-/// One key. Exactly one of `key`, `key_env` and `key_file` is given.
-#[derive(Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct KeyConfig {
-    /// What stands as `skn` in a token.
-    pub name: String,
-    pub key: Option<String>,
-    /// The variable that holds the key.
-    pub key_env: Option<String>,
-    /// The file that holds the key.
-    pub key_file: Option<PathBuf>,
-    /// send, listen and manage
-    pub rights: Vec<String>,
-    /// Only this queue or topic.
-    pub queue: Option<String>,
-}
-
-impl fmt::Debug for KeyConfig {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("KeyConfig")
-            .field("name", &self.name)
-            .field("rights", &self.rights)
-            .finish_non_exhaustive()
+settings! {
+    /// One key. Exactly one of `key`, `key_env` and `key_file` is given.
+    pub entry KeyConfig {
+        /// The name of a key for the shared access signatures of [queues](queues.md#permissions), `skn` in a token. Keys are written as `[[keys]]`, and have no variables.
+        name: String, shown;
+        /// The key, at least 16 characters.
+        key: Option<String>, secret;
+        /// Or the variable that holds the key.
+        key_env: Option<String>, shown;
+        /// Or the file that holds the key.
+        key_file: Option<PathBuf>, shown;
+        /// What the key permits: `send`, `listen`, `manage`.
+        rights: Vec<String>, shown;
+        /// The only queue or topic that the key is for.
+        queue: Option<String>, shown, default "all";
     }
 }
 
@@ -41,7 +32,7 @@ pub(super) fn read(keys: &[KeyConfig]) -> Result<Vec<SharedKey>, ConfigError> {
     for key in keys {
         let one = key.read()?;
         if read.iter().any(|other| other.name == one.name) {
-            return Err(ConfigError::Setting(format!("keys: '{}' is there twice", one.name)));
+            return Err(ConfigError::Setting(format!("keys: '{}' is declared twice", one.name)));
         }
         read.push(one);
     }

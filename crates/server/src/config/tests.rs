@@ -2,6 +2,8 @@
 
 mod manifests;
 
+use std::path::Path;
+
 use super::*;
 
 fn parse(text: &str, variables: &[(&str, &str)]) -> Result<Config, String> {
@@ -31,7 +33,7 @@ fn an_unknown_variable_is_refused_by_its_name() {
     check_refused(TOKEN, &several, "SORTIE_JOURNAL__SINK, SORTIE_LISTN: set nothing");
     check_refused(TOKEN, &[("SORTIE_JOURNAL__SYNC", "sometimes")], "SORTIE_JOURNAL__SYNC");
     for name in ["SORTIE_KEYS", "SORTIE_KEYS__NAME"] {
-        let refused = format!("{name}: keys stand in the file");
+        let refused = format!("{name}: keys are set in the file");
         check_refused(TOKEN, &[(name, "[]")], &refused);
     }
 }
@@ -135,7 +137,7 @@ fn keys_are_checked_and_never_shown() {
     check("key_env = \"SORTIE_TEST_NO_SUCH\"\nrights = [\"send\"]", "keys.root.key_env");
     check("key_file = \"/no/such/file\"\nrights = [\"send\"]", "keys.root.key_file");
     let good = key("key = \"0123456789abcdef\"\nrights = [\"Send\", \"listen\"]\nqueue = \"Orders\"");
-    check_refused(&format!("{good}{}", &good[TOKEN.len()..]), &[], "'root' is there twice");
+    check_refused(&format!("{good}{}", &good[TOKEN.len()..]), &[], "'root' is declared twice");
     let config = Config::parse(&good, Path::new("f"), std::iter::empty()).unwrap();
     assert!(!format!("{:?} {:?}", config.keys, config.access()).contains("0123456789abcdef"));
 }

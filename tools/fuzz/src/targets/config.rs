@@ -14,32 +14,10 @@ pub const TARGET: Target = Target {
     run,
     seeds,
     words: &[
-        "data",
-        "listen",
-        "\"127.0.0.1:0\"",
-        "partitions",
-        "keep_ended",
-        "\"90d\"",
         "[tokens.ops]",
-        "role",
+        "[[keys]]",
         "\"admin\"",
-        "sha256",
-        "secret",
-        "[egress]",
-        "networks",
-        "names",
-        "loopback",
-        "[journal]",
-        "segment_bytes",
-        "sync",
-        "\"off\"",
-        "[limits]",
-        "calls_max",
-        "[jobs]",
-        "timeout",
-        "[secrets]",
-        "key",
-        "old_keys",
+        "\"90d\"",
         " = ",
         "[[",
         "'''",
@@ -90,7 +68,13 @@ fn seeds() -> Vec<Vec<u8>> {
     let whole =
         "data = \"/var/lib/sortie\"\nlisten = \"0.0.0.0:7070\"\npartitions = 8\nkeep_ended = \"30d\"\n";
     let rest = "[egress]\nnetworks = [\"10.0.0.0/8\"]\nnames = [\"*.internal\"]\n[journal]\nsegment_bytes = 33554432\nlinger_max_us = 50\nsync = \"data\"\n[limits]\ncalls_max = 100\nlive_runs_max = 1000\n[jobs]\ntimeout = \"60s\"\nretry_count_max = 20\n[secrets]\nkey_file = \"/etc/sortie/key\"\n";
+    // Every key there is, by its default, so that mutations reach all of them.
+    let settings = server::reference::settings();
+    let known = settings.iter().filter_map(|setting| Some((&setting.key, setting.value.as_ref()?)));
+    let lines = known.filter(|(_, value)| !value.is_null()).map(|(key, value)| format!("{key} = {value}\n"));
+    let every: String = lines.collect();
     [
+        format!("{every}{token}"),
         token.to_owned(),
         format!("{whole}{token}"),
         format!("{whole}{rest}{token}"),

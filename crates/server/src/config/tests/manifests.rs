@@ -1,7 +1,8 @@
 //! The settings in the manifests of `deploy/` are settings that a server knows.
 
 use super::parse;
-use crate::config::{Config, NOT_SETTINGS};
+use crate::config::Config;
+use crate::config::load::NOT_SETTINGS;
 
 fn read(path: &str) -> String {
     let path = format!("{}/../../deploy/kubernetes/{path}", env!("CARGO_MANIFEST_DIR"));
