@@ -1,11 +1,9 @@
-//! Connections to what stands in front of a server and speaks https: it must prove its name.
+//! TLS for servers at `https://` addresses, usually behind a proxy that terminates it.
 
-use std::sync::Arc;
-
+use host::tls::ClientTls;
 use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
 use hyper_util::client::legacy::connect::HttpConnector;
-use rustls::{ClientConfig, RootCertStore};
-use rustls_platform_verifier::BuilderVerifierExt;
+use rustls::ClientConfig;
 
 use crate::error::Error;
 
@@ -30,11 +28,9 @@ pub(crate) fn over(mut tcp: HttpConnector, scheme: Scheme) -> Result<HttpsConnec
 }
 
 fn config(scheme: Scheme) -> Result<ClientConfig, rustls::Error> {
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let builder = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions()?;
-    Ok(match scheme {
-        // Reading the system's authorities takes longer than most calls; who needs none trusts nobody.
-        Scheme::Http => builder.with_root_certificates(RootCertStore::empty()).with_no_client_auth(),
-        Scheme::Https => builder.with_platform_verifier()?.with_no_client_auth(),
-    })
+    match scheme {
+        // Reading the authorities of the system takes longer than most calls.
+        Scheme::Http => Ok(host::tls::config_without_roots()),
+        Scheme::Https => Ok(ClientTls::new(Vec::new())?.config()),
+    }
 }

@@ -1,11 +1,11 @@
 //! From an address to a connected stream: look up, ask the guard, connect, and TLS where it is asked for.
 
-mod tls;
 mod wire;
 
 use std::net::SocketAddr;
 use std::sync::{Arc, OnceLock};
 
+use host::tls::ClientTls;
 use rustls::ClientConfig;
 use rustls::pki_types::{CertificateDer, ServerName};
 use tokio::net::{TcpStream, lookup_host};
@@ -22,7 +22,13 @@ pub(crate) struct Dialer {
     guard: Arc<dyn Guard>,
     roots: Vec<CertificateDer<'static>>,
     /// Made with the first use: reading the system's certificates takes a while and may fail.
-    tls: OnceLock<Result<tls::Tls, rustls::Error>>,
+    tls: OnceLock<Result<Tls, rustls::Error>>,
+}
+
+/// What all TLS connections share.
+struct Tls {
+    shared: ClientTls,
+    config: Arc<ClientConfig>,
 }
 
 impl Dialer {
@@ -62,7 +68,7 @@ impl Dialer {
     /// of these hosts, whatever the client believes that it has connected to.
     pub(crate) fn tls_for(&self, hosts: &[Address]) -> Result<ClientConfig, SendError> {
         let names = hosts.iter().map(server_name).collect::<Result<_, _>>()?;
-        self.tls()?.config_for(names).map_err(unusable)
+        Ok(self.tls()?.shared.config_for_names(names))
     }
 
     async fn finish(&self, stream: TcpStream, address: &Address) -> Result<Wire, SendError> {
@@ -72,7 +78,7 @@ impl Dialer {
         if !address.tls {
             return Ok(Wire::Plain(stream));
         }
-        let config = self.tls()?.config();
+        let config = self.tls()?.config.clone();
         let handshake = TlsConnector::from(config).connect(server_name(address)?, stream);
         let stream = timeout(limits::CONNECT, handshake)
             .await
@@ -81,8 +87,11 @@ impl Dialer {
         Ok(Wire::Tls(Box::new(stream)))
     }
 
-    fn tls(&self) -> Result<&tls::Tls, SendError> {
-        let made = self.tls.get_or_init(|| tls::Tls::new(self.roots.clone()));
+    fn tls(&self) -> Result<&Tls, SendError> {
+        let made = self.tls.get_or_init(|| {
+            let shared = ClientTls::new(self.roots.clone())?;
+            Ok(Tls { config: Arc::new(shared.config()), shared })
+        });
         made.as_ref().map_err(|error| unusable(error.clone()))
     }
 }

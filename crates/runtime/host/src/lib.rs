@@ -1,9 +1,11 @@
-//! What the process gives to its parts: the time, new ids, histograms, a look at its memory, and tasks that never die silently.
+//! What the process provides to its parts: the clock, new ids, histograms, its memory use, tasks that never die silently, and TLS.
 
 mod clock;
 mod histogram;
 mod memory;
 mod task;
+#[cfg(feature = "tls")]
+pub mod tls;
 
 pub use clock::Clock;
 pub use histogram::{Counted, Histogram};

@@ -4,10 +4,9 @@ use std::collections::HashSet;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::{Arc, OnceLock};
 
+use host::tls::ClientTls;
 use rustls::ClientConfig;
-use rustls::crypto::CryptoProvider;
 use rustls::pki_types::ServerName;
-use rustls_platform_verifier::Verifier;
 use tokio::net::TcpStream;
 use tokio::sync::Mutex;
 use tokio::time::{Instant, timeout};
@@ -31,15 +30,14 @@ pub(super) struct Dialer {
 
 /// What all TLS connections share.
 struct Tls {
-    provider: Arc<CryptoProvider>,
-    verifier: Arc<Verifier>,
+    shared: ClientTls,
     /// For calls without an identity.
     anonymous: Arc<ClientConfig>,
 }
 
 /// The configuration of an identity's lane, made with its first connection. Each has its own: sessions that are
 /// resumed carry the identity that they began with.
-pub(super) type IdentityTls = OnceLock<Result<Arc<ClientConfig>, rustls::Error>>;
+pub(super) type IdentityTls = OnceLock<Arc<ClientConfig>>;
 
 /// The newest answers for an origin's name. The lock is held across a lookup so that a burst of connections makes
 /// one lookup, not one each.
@@ -122,14 +120,16 @@ impl Dialer {
     }
 
     fn tls_config(&self, lane: &Lane) -> Result<Arc<ClientConfig>, rustls::Error> {
-        let tls = self.tls.get_or_init(|| Tls::new(&self.settings)).as_ref().map_err(Clone::clone)?;
-        match &lane.identity {
-            None => Ok(tls.anonymous.clone()),
-            Some(identity) => lane
-                .identity_tls
-                .get_or_init(|| tls_config(&tls.provider, &tls.verifier, Some(identity)))
-                .clone(),
-        }
+        let tls = self.tls.get_or_init(|| {
+            let shared = ClientTls::new(self.settings.extra_roots.clone())?;
+            Ok(Tls { anonymous: tls_config(&shared, None), shared })
+        });
+        let tls = tls.as_ref().map_err(Clone::clone)?;
+        let config = match &lane.identity {
+            None => &tls.anonymous,
+            Some(identity) => lane.identity_tls.get_or_init(|| tls_config(&tls.shared, Some(identity))),
+        };
+        Ok(config.clone())
     }
 }
 
@@ -138,30 +138,12 @@ fn first_distinct(addresses: impl Iterator<Item = IpAddr>) -> Vec<IpAddr> {
     addresses.filter(|address| seen.insert(*address)).take(limits::ADDRESSES_MAX).collect()
 }
 
-impl Tls {
-    fn new(settings: &Settings) -> Result<Tls, rustls::Error> {
-        let provider = Arc::new(rustls::crypto::ring::default_provider());
-        let verifier = Verifier::new_with_extra_roots(settings.extra_roots.clone(), provider.clone())?;
-        let verifier = Arc::new(verifier);
-        let anonymous = tls_config(&provider, &verifier, None)?;
-        Ok(Tls { provider, verifier, anonymous })
-    }
-}
-
-fn tls_config(
-    provider: &Arc<CryptoProvider>,
-    verifier: &Arc<Verifier>,
-    identity: Option<&ClientIdentity>,
-) -> Result<Arc<ClientConfig>, rustls::Error> {
-    // `dangerous` is the only door for a verifier of one's own; this one is the system's, with our roots added.
-    let builder = ClientConfig::builder_with_provider(provider.clone())
-        .with_safe_default_protocol_versions()?
-        .dangerous()
-        .with_custom_certificate_verifier(verifier.clone());
+/// A configuration for HTTP, with the certificate of an identity if there is one.
+fn tls_config(tls: &ClientTls, identity: Option<&ClientIdentity>) -> Arc<ClientConfig> {
     let mut config = match identity {
-        Some(identity) => builder.with_client_cert_resolver(identity.resolver()),
-        None => builder.with_no_client_auth(),
+        Some(identity) => tls.config_with_identity(identity.resolver()),
+        None => tls.config(),
     };
     config.alpn_protocols = vec![b"http/1.1".to_vec()];
-    Ok(Arc::new(config))
+    Arc::new(config)
 }
