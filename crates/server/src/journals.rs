@@ -6,10 +6,10 @@ use std::time::Duration;
 use bytes::Bytes;
 use journal::{AppendError, Claim, Journal, OpenError, ReadError, Record, Room, Snapshot};
 use journal_disk::{DiskJournal, Sync};
-use journal_nats::regions::Paired;
-use journal_nats::snapshots::address::AnyStore;
-use journal_nats::snapshots::stored::StoredSnapshots;
 use journal_nats::{Client, NatsJournal};
+use regions::Paired;
+use snapshots::address::AnyStore;
+use snapshots::stored::StoredSnapshots;
 use tokio::sync::watch;
 use types::{Epoch, PartitionId, Seq};
 

@@ -4,11 +4,11 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use cluster::NatsRegister;
 use cluster::{Directory, InstanceId, Member, PartitionLocation, Register};
 use engine::{Control, Engine};
-use journal_nats::NatsRegister;
-use journal_nats::regions::Regions;
 use prometheus_client::registry::Registry;
+use regions::Regions;
 use rest::PeerSecret;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;

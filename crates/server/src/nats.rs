@@ -4,14 +4,15 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-use journal_nats::regions::{Paired, RegionError, Regions};
-use journal_nats::snapshots::address::{AddressError, AnyStore, without_secrets};
-use journal_nats::snapshots::bucket::Bucket;
-use journal_nats::snapshots::stored::StoredSnapshots;
+use cluster::NatsRegister;
 use journal_nats::{
-    Client, Installation, Login, NatsJournal, NatsRegister, OpenError, Proof, Servers, Settings, Tls, layout,
-    names, new_process, preflight,
+    Client, Installation, Login, NatsJournal, OpenError, Proof, Servers, Settings, Tls, layout, names,
+    new_process, preflight,
 };
+use regions::{Paired, RegionError, Regions};
+use snapshots::address::{AddressError, AnyStore, without_secrets};
+use snapshots::bucket::Bucket;
+use snapshots::stored::StoredSnapshots;
 use tokio::sync::watch;
 
 use crate::config::{ClusterConfig, Config, ConfigError};

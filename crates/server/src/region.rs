@@ -7,7 +7,7 @@ use api_types::{
     CheckView, DrillView, LeasesView, MirrorView, PromotedView, RegionView, SideView, StreamTailView,
     TailRequestView, TailView, Time,
 };
-use journal_nats::regions::{
+use regions::{
     Drill, Held, MirrorStatus, Mode, Promoted, Record, RegionError, Regions, Role, Status, Step, Tail,
 };
 use rest::{Force, RegionControl, RegionRefusal, RegionReply, StandingBy};

@@ -194,7 +194,7 @@ impl ClusterConfig {
 
 impl Config {
     /// The region and its pair, when there is one.
-    pub(crate) fn region_settings(&self) -> Result<Option<journal_nats::regions::Settings>, ConfigError> {
+    pub(crate) fn region_settings(&self) -> Result<Option<regions::Settings>, ConfigError> {
         let RegionConfig { name, pair, home, domain, pair_domain, .. } = &self.region;
         let Some(name) = name else { return Ok(None) };
         let Some(pair) = pair.clone().or_else(|| types::azure_pair(name).map(str::to_owned)) else {
@@ -209,7 +209,7 @@ impl Config {
         if home != *name && home != pair {
             return Err(ConfigError::Setting(format!("region.home: {home} is neither {name} nor {pair}")));
         }
-        let mut settings = journal_nats::regions::Settings::new(name, &pair, &home, &self.cluster.name);
+        let mut settings = regions::Settings::new(name, &pair, &home, &self.cluster.name);
         settings.domain = domain.clone().unwrap_or(settings.domain);
         settings.pair_domain = pair_domain.clone().unwrap_or(settings.pair_domain);
         settings.replicas = self.cluster.replicas;

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use journal_nats::regions::{Meter, Reading, Regions};
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::registry::Registry;
+use regions::{Meter, Reading, Regions};
 
 const EVERY: Duration = Duration::from_secs(2);
 /// Every so many looks the mirrors are asked how far they are behind: each has to be asked, and there are two for each

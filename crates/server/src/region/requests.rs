@@ -1,8 +1,8 @@
 //! Requests of a divergent tail in the words of the API.
 
 use api_types::{TailRequestView, Time};
-use journal_nats::regions::TailRequests;
 use kernel::Request;
+use regions::TailRequests;
 use serde_json::value::RawValue;
 use tokio::sync::mpsc;
 

@@ -1,6 +1,6 @@
 //! Two regions in earnest, with an instance in each: what only the lost one had is handed in again.
 
-#[path = "../../../storage/journal-nats/tests/regions/proxy.rs"]
+#[path = "../../../runtime/regions/tests/regions/proxy.rs"]
 #[expect(dead_code, reason = "the wire is cut here, and never made long")]
 mod proxy;
 

@@ -16,19 +16,19 @@ const HEAD_BYTES: usize = 28;
 const CHECKSUM_BYTES: usize = 4;
 
 /// How many numbers each message has, and so how many records at most.
-pub(crate) const NUMBERS: u64 = 65_536;
+pub const NUMBERS: u64 = 65_536;
 
 /// The number of the last record of the message at this sequence.
-pub(crate) fn last_number(sequence: u64) -> Seq {
+pub fn last_number(sequence: u64) -> Seq {
     Seq(sequence * NUMBERS)
 }
 
 /// The message that the record of this number is in, or would be in.
-pub(crate) fn sequence_of(number: Seq) -> u64 {
+pub fn sequence_of(number: Seq) -> u64 {
     number.0.div_ceil(NUMBERS)
 }
 
-pub(crate) fn encode(partition: PartitionId, nonce: Nonce, records: &[Bytes]) -> Bytes {
+pub fn encode(partition: PartitionId, nonce: Nonce, records: &[Bytes]) -> Bytes {
     assert!(records.len() as u64 <= NUMBERS, "{} records", records.len());
     let content: usize = records.iter().map(Bytes::len).sum();
     let mut bytes = BytesMut::with_capacity(HEAD_BYTES + records.len() * 4 + content + CHECKSUM_BYTES);
@@ -49,16 +49,12 @@ pub(crate) fn encode(partition: PartitionId, nonce: Nonce, records: &[Bytes]) ->
 }
 
 /// A message without records, which uses up a sequence.
-pub(crate) fn nothing(partition: PartitionId) -> Bytes {
+pub fn nothing(partition: PartitionId) -> Bytes {
     encode(partition, Nonce::new(0, 0), &[])
 }
 
 /// The records of the message at `sequence`, with their numbers.
-pub(crate) fn decode(
-    bytes: &Bytes,
-    partition: PartitionId,
-    sequence: u64,
-) -> Result<Vec<Record>, BadMessage> {
+pub fn decode(bytes: &Bytes, partition: PartitionId, sequence: u64) -> Result<Vec<Record>, BadMessage> {
     checked(bytes)?;
     let body = bytes.slice(..bytes.len() - CHECKSUM_BYTES);
     if body.len() < HEAD_BYTES || body[..4] != MAGIC || body[4..6] != [VERSION, 0] {

@@ -18,22 +18,22 @@ const CHECKSUM_BYTES: usize = 4;
 
 /// What a message of the events says.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Message {
-    pub(crate) partition: PartitionId,
-    pub(crate) epoch: Epoch,
+pub struct Message {
+    pub partition: PartitionId,
+    pub epoch: Epoch,
     /// The frame's number; a claim has the number of the last frame before it.
-    pub(crate) number: Seq,
+    pub number: Seq,
     /// The checksum of the message before; 0 for the first.
-    pub(crate) before: u32,
-    pub(crate) nonce: Nonce,
+    pub before: u32,
+    pub nonce: Nonce,
     /// The last message of the inbox that any owner may have taken up so far. A region that is promoted by force may
     /// have less of the inbox than of the events; its inbox must go on behind this.
-    pub(crate) inbox: u64,
-    pub(crate) kind: Kind,
+    pub inbox: u64,
+    pub kind: Kind,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub enum Kind {
     /// Raises the epoch by one.
     Claim,
     Frame(Bytes),
@@ -41,7 +41,7 @@ pub(crate) enum Kind {
 
 /// Why bytes are no message.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum BadMessage {
+pub enum BadMessage {
     #[error("its checksum does not fit")]
     Checksum,
     #[error("it was written by a newer version of Sortie, or not by Sortie")]
@@ -50,26 +50,26 @@ pub(crate) enum BadMessage {
 
 /// Where a message stands, and what the next one refers to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Position {
-    pub(crate) epoch: Epoch,
-    pub(crate) number: Seq,
-    pub(crate) checksum: u32,
-    pub(crate) inbox: u64,
+pub struct Position {
+    pub epoch: Epoch,
+    pub number: Seq,
+    pub checksum: u32,
+    pub inbox: u64,
 }
 
 impl Position {
     /// Before the first message.
-    pub(crate) const START: Position = Position { epoch: Epoch(0), number: Seq::ZERO, checksum: 0, inbox: 0 };
+    pub const START: Position = Position { epoch: Epoch(0), number: Seq::ZERO, checksum: 0, inbox: 0 };
 
     /// Every message raises either the number or the epoch by one, so their sum is the place in the stream.
-    pub(crate) fn sequence(&self) -> u64 {
+    pub fn sequence(&self) -> u64 {
         self.number.0 + self.epoch.0
     }
 }
 
 impl Message {
     /// The claim that may follow a message.
-    pub(crate) fn claim(partition: PartitionId, after: &Position, nonce: Nonce) -> Message {
+    pub fn claim(partition: PartitionId, after: &Position, nonce: Nonce) -> Message {
         let epoch = Epoch(after.epoch.0 + 1);
         Message {
             partition,
@@ -83,7 +83,7 @@ impl Message {
     }
 
     /// The frame of the same owner that may follow a message; the owner has read the inbox through `inbox`.
-    pub(crate) fn frame(
+    pub fn frame(
         partition: PartitionId,
         after: &Position,
         nonce: Nonce,
@@ -102,11 +102,11 @@ impl Message {
         }
     }
 
-    pub(crate) fn sequence(&self) -> u64 {
+    pub fn sequence(&self) -> u64 {
         self.number.0 + self.epoch.0
     }
 
-    pub(crate) fn encode(&self) -> Bytes {
+    pub fn encode(&self) -> Bytes {
         let (kind, frame) = match &self.kind {
             Kind::Claim => (CLAIM, &[][..]),
             Kind::Frame(bytes) => (FRAME, &bytes[..]),
@@ -127,7 +127,7 @@ impl Message {
     }
 
     /// The message, and its checksum.
-    pub(crate) fn decode(bytes: &Bytes) -> Result<(Message, u32), BadMessage> {
+    pub fn decode(bytes: &Bytes) -> Result<(Message, u32), BadMessage> {
         let checksum = checked(bytes)?;
         let body = bytes.slice(..bytes.len() - CHECKSUM_BYTES);
         if body.len() < HEAD_BYTES || body[..4] != MAGIC || body[4] != VERSION {
@@ -152,12 +152,12 @@ impl Message {
     }
 
     /// Where it stands, given its checksum.
-    pub(crate) fn position(&self, checksum: u32) -> Position {
+    pub fn position(&self, checksum: u32) -> Position {
         Position { epoch: self.epoch, number: self.number, checksum, inbox: self.inbox }
     }
 
     /// Whether it is what may come directly behind `before`.
-    pub(crate) fn follows(&self, before: &Position) -> bool {
+    pub fn follows(&self, before: &Position) -> bool {
         let raised = match self.kind {
             Kind::Claim => (Epoch(before.epoch.0 + 1), before.number),
             Kind::Frame(_) => (before.epoch, before.number.next()),
@@ -167,7 +167,7 @@ impl Message {
 }
 
 /// The checksum at the end of a message, when it is right.
-pub(crate) fn checked(bytes: &[u8]) -> Result<u32, BadMessage> {
+pub fn checked(bytes: &[u8]) -> Result<u32, BadMessage> {
     let Some((body, end)) = bytes.split_last_chunk::<CHECKSUM_BYTES>() else {
         return Err(BadMessage::Checksum);
     };

@@ -22,7 +22,7 @@ pub use noted::note_snapshots;
 /// Streams that are made at once. Each elects a leader.
 const AT_ONCE: usize = 8;
 /// How often a stream is asked for, with what lies between some half a minute at most.
-pub(crate) const TRIES_MAX: u32 = 20;
+pub const TRIES_MAX: u32 = 20;
 /// How long the inbox knows what it has stored.
 const DUPLICATE_WINDOW: Duration = Duration::from_secs(120);
 /// Where the number of partitions is written, which never changes.
@@ -265,8 +265,8 @@ async fn set_limit(
     Ok(())
 }
 
-pub(crate) const EDIT: &str = "change it with `nats stream edit`, after a look at why it differs";
-pub(crate) const MADE_SO: &str = "it cannot be changed: restore into a new installation";
+pub const EDIT: &str = "change it with `nats stream edit`, after a look at why it differs";
+pub const MADE_SO: &str = "it cannot be changed: restore into a new installation";
 
 fn differs(
     wanted: &Config,

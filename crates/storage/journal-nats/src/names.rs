@@ -30,17 +30,17 @@ pub fn subject_in(subject: &str, region_epoch: u64) -> String {
 }
 
 /// What stands before the subjects of a stream that nobody may write to.
-pub(crate) const FENCED: &str = "fenced.";
+pub const FENCED: &str = "fenced.";
 
 /// The region's epoch under which a stream takes messages at `opened`, when `subject` is its own before any change of
 /// regions; none when that is fenced, or another's.
-pub(crate) fn opened_at(subject: &str, opened: &str) -> Option<u64> {
+pub fn opened_at(subject: &str, opened: &str) -> Option<u64> {
     let rest = opened.strip_prefix(subject)?;
     if rest.is_empty() { Some(0) } else { rest.strip_prefix('.')?.parse().ok() }
 }
 
 /// The subject of a partition's stream before any change of regions; none when it is another stream.
-pub(crate) fn subject_of(installation: &str, stream: &str) -> Option<String> {
+pub fn subject_of(installation: &str, stream: &str) -> Option<String> {
     let own = stream.strip_prefix(installation)?.strip_prefix('_')?;
     let (kind, number) = own.split_once('_')?;
     match kind {
@@ -76,7 +76,7 @@ pub fn region_bucket(installation: &str) -> String {
 }
 
 /// The partition that a stream is the inbox of, if it is one.
-pub(crate) fn inbox_of(installation: &str, stream: &str) -> Option<PartitionId> {
+pub fn inbox_of(installation: &str, stream: &str) -> Option<PartitionId> {
     let number = stream.strip_prefix(installation)?.strip_prefix("_ING_")?;
     if number == CONTROL { Some(PartitionId::CONTROL) } else { number.parse().ok().map(PartitionId) }
 }

@@ -5,24 +5,24 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 /// The process that made a message, and which of its messages it is.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Nonce {
+pub struct Nonce {
     process: u64,
     count: u64,
 }
 
 impl Nonce {
-    pub(crate) fn new(process: u64, count: u64) -> Nonce {
+    pub fn new(process: u64, count: u64) -> Nonce {
         Nonce { process, count }
     }
 
-    pub(crate) fn to_bytes(self) -> [u8; 16] {
+    pub fn to_bytes(self) -> [u8; 16] {
         let mut bytes = [0; 16];
         bytes[..8].copy_from_slice(&self.process.to_le_bytes());
         bytes[8..].copy_from_slice(&self.count.to_le_bytes());
         bytes
     }
 
-    pub(crate) fn from_bytes(bytes: [u8; 16]) -> Nonce {
+    pub fn from_bytes(bytes: [u8; 16]) -> Nonce {
         let half = |from: usize| {
             u64::from_le_bytes(bytes[from..from + 8].try_into().expect("a half has eight bytes"))
         };
@@ -44,17 +44,17 @@ impl fmt::Debug for Nonce {
 
 /// Makes nonces; `process` is a number that no other journal was opened with.
 #[derive(Debug)]
-pub(crate) struct Nonces {
+pub struct Nonces {
     process: u64,
     next: AtomicU64,
 }
 
 impl Nonces {
-    pub(crate) fn new(process: u64) -> Nonces {
+    pub fn new(process: u64) -> Nonces {
         Nonces { process, next: AtomicU64::new(1) }
     }
 
-    pub(crate) fn make(&self) -> Nonce {
+    pub fn make(&self) -> Nonce {
         Nonce::new(self.process, self.next.fetch_add(1, Ordering::Relaxed))
     }
 }

@@ -59,7 +59,7 @@ pub enum OpenError {
 
 impl OpenError {
     /// Why a bucket could not be made: JetStream said no, or may yet say yes.
-    pub(crate) fn of_making(stream: &str, error: &CreateStreamError) -> OpenError {
+    pub fn of_making(stream: &str, error: &CreateStreamError) -> OpenError {
         match error.kind() {
             // While servers start there is no leader, or too few of them; and others may have made it meanwhile.
             CreateStreamErrorKind::JetStream(said)
@@ -75,7 +75,7 @@ impl OpenError {
 
     /// What somebody made, or a refusal for good; else somebody may make it yet. Of several who make the same at once, one
     /// is answered.
-    pub(crate) async fn made<T, E>(
+    pub async fn made<T, E>(
         stream: &str,
         making: impl Future<Output = Result<T, E>>,
         refused: impl FnOnce(&E) -> OpenError,

@@ -29,7 +29,7 @@ impl Pauses {
 }
 
 /// Asks so often, with pauses between, until it is answered.
-pub(crate) async fn ask_again<T, E, F>(tries: u32, mut ask: impl FnMut() -> F) -> Result<T, E>
+pub async fn ask_again<T, E, F>(tries: u32, mut ask: impl FnMut() -> F) -> Result<T, E>
 where
     F: Future<Output = Result<T, E>>,
 {

@@ -1,17 +1,4 @@
-//! Where snapshots are kept: in a place that every machine reaches.
-
-pub mod address;
-pub mod bucket;
-#[cfg(feature = "cloud")]
-pub mod cloud;
-pub mod directory;
-mod files;
-mod manifest;
-pub mod memory;
-mod patient;
-mod remembered;
-pub mod store;
-pub mod stored;
+//! What the journal needs of a snapshot store, which every machine must reach. The crate `snapshots` implements it.
 
 use std::path::PathBuf;
 

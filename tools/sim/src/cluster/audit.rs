@@ -1,8 +1,8 @@
 //! What must be so when a cluster has come to rest.
 
 use engine::jobs::partition_of;
-use journal_nats::regions::Role;
 use kernel::{DoneBy, Run, State, StepState, UndoneBy};
+use regions::Role;
 use types::{JobState, PartitionId, RunStatus};
 
 use super::clients::COLLECTION;

@@ -7,9 +7,9 @@ use std::time::Duration;
 use bytes::Bytes;
 use engine::jobs::{JobCommand, partition_of};
 use journal::Journal;
-use journal_nats::regions::Role;
 use kernel::job::{CollectionDraft, Draft, Expect, Manner};
 use kernel::{Command, Decision, Request, Run};
+use regions::Role;
 use types::{
     BodyHash, CollectionSpec, Gap, JobSpec, Key, Missed, Overlap, PartitionId, Recurrence, Repeat, Retry,
     Rule, RunId, RunStatus, Span, Timing, Uid, WorkflowName,

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use journal_nats::regions::Role;
 use journal_nats::{Bounds, Outgoing, PublishError, Source, Wire, WireError};
+use regions::Role;
 use tokio::sync::{oneshot, watch};
 
 use super::coverage::Sometimes;

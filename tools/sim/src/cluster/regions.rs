@@ -4,8 +4,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use journal_nats::regions::{Move, Role, Side, Standing, may_promote, must_be_level, on_pair};
 use kernel::Request;
+use regions::{Move, Role, Side, Standing, may_promote, must_be_level, on_pair};
 use types::PartitionId;
 
 use super::coverage::Sometimes;

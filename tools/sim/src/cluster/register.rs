@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use cluster::{ClusterView, InstanceId, Member, Ownership, Register, RegisterError};
-use journal_nats::regions::Role;
+use regions::Role;
 use tokio::sync::watch;
 use types::PartitionId;
 

@@ -9,7 +9,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use journal::{AppendError, ReadError, Snapshot};
 use journal_nats::Snapshots;
-use journal_nats::snapshots::Version;
+use journal_nats::Version;
 use types::{Epoch, PartitionId, Seq};
 
 use super::world::Sim;

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use engine::Catalog;
-use journal_nats::regions::{Role, Standing};
+use regions::{Role, Standing};
 use tokio::time::Instant;
 use types::Timestamp;
 

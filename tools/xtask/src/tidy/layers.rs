@@ -27,7 +27,7 @@ const INDEPENDENT: [&str; 3] = ["drone-delivery", "test-brokers", "xtask"];
 const EXCEPTIONS: [(&str, &str, &str); 3] = [
     ("journal-disk", "host", "every layer that does I/O needs the process's clock and supervised tasks"),
     ("journal-nats", "host", "every layer that does I/O needs the process's clock and supervised tasks"),
-    ("journal-nats", "cluster", "the register of instances is kept in NATS"),
+    ("snapshots", "host", "every layer that does I/O needs the process's clock and supervised tasks"),
 ];
 
 pub(crate) fn check(files: &[File]) -> Vec<Finding> {

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use journal::{Journal as _, Snapshot};
-use journal_nats::snapshots::memory::MemorySnapshots;
 use journal_nats::{Client, Servers, Settings, Source, Wire as _};
+use snapshots::memory::MemorySnapshots;
 use test_brokers::{NatsCluster, NatsSettings};
 use tokio::time::timeout;
 use types::{PartitionId, Seq};

@@ -4,8 +4,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{LazyLock, Mutex};
 
 use bytes::Bytes;
-use journal_nats::snapshots::memory::MemorySnapshots;
 use journal_nats::{Client, Installation, Login, NatsJournal, Proof, Servers, Settings, Tls};
+use snapshots::memory::MemorySnapshots;
 use test_brokers::{NatsCluster, NatsSettings};
 use types::{PartitionId, Seq};
 

@@ -1,8 +1,8 @@
 //! The suite that every journal runs, on a cluster of three.
 
 use journal::conformance::{self, Factory};
-use journal_nats::snapshots::memory::MemorySnapshots;
 use journal_nats::{Client, NatsJournal, Settings};
+use snapshots::memory::MemorySnapshots;
 
 use crate::cluster::{Journal, settings, shared};
 

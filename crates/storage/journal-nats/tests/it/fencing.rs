@@ -1,9 +1,9 @@
 //! One owner at a time, whoever sleeps and whoever hurries.
 
 use journal::{AppendError, Journal as _, ReadError, Snapshot};
-use journal_nats::snapshots::directory::Directory;
-use journal_nats::snapshots::stored::StoredSnapshots;
 use journal_nats::{Client, NatsJournal, Settings, layout};
+use snapshots::directory::Directory;
+use snapshots::stored::StoredSnapshots;
 use tokio::task::JoinSet;
 use types::{PartitionId, Seq};
 

@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use journal::{AppendError, Journal as _, Snapshot};
-use journal_nats::snapshots::bucket::Bucket;
-use journal_nats::snapshots::stored::StoredSnapshots;
 use journal_nats::{Client, Login, NatsJournal, Proof, Settings, layout, names};
+use snapshots::bucket::Bucket;
+use snapshots::stored::StoredSnapshots;
 use test_brokers::{NatsCluster, NatsSettings};
 use tokio::time::{sleep, timeout};
 use types::{PartitionId, Seq};
@@ -125,8 +125,7 @@ async fn an_inbox_is_limited_anew_when_the_setting_has_changed_and_keeps_what_it
 async fn inboxes_for_which_the_servers_have_no_room_are_refused_with_what_to_change() {
     let mut settings = settings(shared());
     settings.installation.inbox_bytes_max = Some(1 << 40);
-    let error =
-        NatsJournal::open(&settings, journal_nats::snapshots::memory::MemorySnapshots::default()).await;
+    let error = NatsJournal::open(&settings, snapshots::memory::MemorySnapshots::default()).await;
     let error = error.map(|_| ()).unwrap_err().to_string();
     assert!(error.contains("inbox_bytes_max") && error.contains("max_file_store"), "{error}");
 

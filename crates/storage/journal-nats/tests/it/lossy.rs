@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use journal::{AppendError, Journal as _, ReadError};
-use journal_nats::snapshots::memory::MemorySnapshots;
 use journal_nats::{
     Bounds, Client, NatsJournal, Outgoing, PublishError, Settings, Source, Wire, WireError, layout,
 };
+use snapshots::memory::MemorySnapshots;
 use tokio::sync::{Notify, watch};
 use tokio::time::timeout;
 use types::{PartitionId, Seq};

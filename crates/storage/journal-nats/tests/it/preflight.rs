@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use journal_nats::snapshots::memory::MemorySnapshots;
 use journal_nats::{Client, Login, NatsJournal, OpenError, Proof, Settings, layout, preflight};
+use snapshots::memory::MemorySnapshots;
 use test_brokers::{NatsCluster, NatsSettings};
 
 use crate::cluster::{open, settings, shared, shared_monitors};

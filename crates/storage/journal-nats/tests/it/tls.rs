@@ -7,8 +7,8 @@ use std::time::Duration;
 use std::{env, fs};
 
 use journal::Journal as _;
-use journal_nats::snapshots::memory::MemorySnapshots;
 use journal_nats::{Client, Login, NatsJournal, OpenError, Proof, Settings, Tls};
+use snapshots::memory::MemorySnapshots;
 use test_brokers::{Authority, Certificate, NatsCluster, NatsSettings};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;

@@ -1,0 +1,157 @@
+//! A lease in a bucket whose entries run out by themselves. Whoever renews it goes on, and lets go well before it can run
+//! out; whoever finds none may take it.
+
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use bytes::Bytes;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use tokio::time::Instant;
+
+use crate::record::bucket_config;
+use journal_nats::jetstream::{Domain, DomainError};
+
+const KEY: &str = "lease";
+
+/// Keys that several write, each of whom learns whether it was first.
+pub(super) trait Keys {
+    /// The newest value of a key, with its revision.
+    fn newest(
+        &self,
+        bucket: &str,
+        key: &str,
+    ) -> impl Future<Output = Result<Option<(Bytes, u64)>, DomainError>> + Send;
+
+    /// Writes a key if its revision is still this one; 0 is that of none.
+    fn replace(
+        &self,
+        bucket: &str,
+        key: &str,
+        value: Vec<u8>,
+        revision: u64,
+    ) -> impl Future<Output = Result<(), DomainError>> + Send;
+}
+
+impl Keys for Domain {
+    async fn newest(&self, bucket: &str, key: &str) -> Result<Option<(Bytes, u64)>, DomainError> {
+        Ok(self.value(bucket, key).await?.map(|found| (found.data, found.sequence)))
+    }
+
+    async fn replace(
+        &self,
+        bucket: &str,
+        key: &str,
+        value: Vec<u8>,
+        revision: u64,
+    ) -> Result<(), DomainError> {
+        self.put(bucket, key, value, Some(revision)).await.map(drop)
+    }
+}
+
+/// A lease as one region sees it.
+pub(super) struct Lease<K = Domain> {
+    keys: K,
+    bucket: String,
+    region: String,
+    /// How long it lives without a renewal.
+    lives: Duration,
+    // A lock: one moment, read and written in passing.
+    held_until: Mutex<Option<Instant>>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+struct Written {
+    region: String,
+    epoch: u64,
+}
+
+/// What was said to a region that wants to go on, or to begin.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Said {
+    Yes,
+    /// Another one has the lease.
+    HeldBy(String),
+    /// A higher epoch was granted since.
+    Overtaken(u64),
+}
+
+/// Whose lease may be written over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Hold {
+    MineOrFree,
+    Anybodys,
+}
+
+impl<K: Keys> Lease<K> {
+    pub(super) fn new(keys: K, bucket: String, region: &str, lives: Duration) -> Lease<K> {
+        Lease { keys, bucket, region: region.to_owned(), lives, held_until: Mutex::new(None) }
+    }
+
+    /// How long after its last renewal a region goes on: short of the lease by more than an answer can take.
+    fn hold(&self) -> Duration {
+        self.lives * 2 / 3
+    }
+
+    /// Whether it was renewed lately enough.
+    pub(super) fn holds(&self) -> bool {
+        let until = *self.held_until.lock().unwrap_or_else(PoisonError::into_inner);
+        until.is_some_and(|until| Instant::now() < until)
+    }
+
+    /// It is held, by whoever began to ask for it then.
+    pub(super) fn held_since(&self, begun: Instant) {
+        *self.held_until.lock().unwrap_or_else(PoisonError::into_inner) = Some(begun + self.hold());
+    }
+
+    /// Renews the lease under an epoch, or takes it.
+    pub(super) async fn take(&self, epoch: u64, hold: Hold) -> Result<Said, DomainError> {
+        let (lease, revision) = self.read().await?;
+        if let Some(lease) = lease
+            && hold == Hold::MineOrFree
+            && lease.region != self.region
+        {
+            return Ok(Said::HeldBy(lease.region));
+        }
+        let lease = json!({ "region": self.region, "epoch": epoch }).to_string().into_bytes();
+        match self.keys.replace(&self.bucket, KEY, lease, revision).await {
+            Ok(()) => Ok(Said::Yes),
+            // Another instance was faster. If it is one of ours, it has renewed for all of us, and later than this began.
+            Err(DomainError::Changed) => match self.read().await?.0 {
+                Some(lease) if lease.region == self.region && lease.epoch == epoch => Ok(Said::Yes),
+                Some(lease) => Ok(Said::HeldBy(lease.region)),
+                None => Ok(Said::HeldBy("nobody any more".to_owned())),
+            },
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Who has it, if it is another region.
+    pub(super) async fn held_by_another(&self) -> Result<Option<String>, DomainError> {
+        let lease = self.read().await?.0.filter(|lease| lease.region != self.region);
+        Ok(lease.map(|lease| lease.region))
+    }
+
+    /// Who has it, with its revision.
+    async fn read(&self) -> Result<(Option<Written>, u64), DomainError> {
+        let Some((value, revision)) = self.keys.newest(&self.bucket, KEY).await? else {
+            return Ok((None, 0));
+        };
+        let lease = serde_json::from_slice(&value)
+            .map_err(|error| DomainError::Unclear(format!("key {KEY} of {}: {error}", self.bucket)))?;
+        Ok((Some(lease), revision))
+    }
+}
+
+impl Lease {
+    /// Makes the bucket, unless it is there.
+    pub(super) async fn make(&self, replicas: usize) -> Result<(), DomainError> {
+        if self.keys.info(&format!("KV_{}", self.bucket)).await != Err(DomainError::Missing) {
+            return Ok(());
+        }
+        let mut config = bucket_config(&self.bucket, replicas);
+        let lives_ns = u64::try_from(self.lives.as_nanos()).unwrap_or(u64::MAX);
+        config.insert("max_age".to_owned(), json!(lives_ns));
+        self.keys.create(&config).await
+    }
+}

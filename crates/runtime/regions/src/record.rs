@@ -1,0 +1,362 @@
+//! What the bucket of a region says: its role, how far a promotion has got, and what its streams are like.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+use tokio::sync::{Mutex, OwnedMutexGuard};
+use tokio::task::AbortHandle;
+
+use crate::now_ms;
+use crate::role::{Role, Standing};
+use journal_nats::ask_again;
+use journal_nats::jetstream::{Domain, DomainError};
+use journal_nats::names;
+
+const MAKE_TRIES: u32 = 3;
+const ROLE: &str = "role";
+const WORK: &str = "work";
+const TAIL: &str = "tail";
+const GOAL: &str = "goal";
+const PROMOTED: &str = "promoted";
+const FOLLOWED: &str = "followed";
+const KEYS: &str = "keys";
+
+/// The role of a region as it is written down.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Record {
+    pub role: Role,
+    pub epoch: u64,
+    /// Since when, in milliseconds of Unix time.
+    pub since_ms: u64,
+    /// The region and instance that wrote it.
+    pub by: String,
+    /// Whether it has had everything that was there under this epoch: it was active, or its mirrors were level once.
+    /// What is not level is a copy of some of it, and nobody makes that the active region by mistake.
+    #[serde(default)]
+    pub level: bool,
+    /// A promotion of this region that has begun and has not ended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub promotion: Option<Promotion>,
+}
+
+impl Record {
+    pub fn standing(&self) -> Standing {
+        Standing { role: self.role, epoch: self.epoch }
+    }
+
+    /// Whether a promotion has begun to turn mirrors into streams. One that has not got so far changes nothing here, and
+    /// may have been given up.
+    pub(crate) fn opens(&self) -> bool {
+        self.promotion.as_ref().is_some_and(|promotion| promotion.step == Step::Open)
+    }
+
+    /// Whether a promotion that opens streams here goes on without the pair.
+    pub(crate) fn opens_by_force(&self) -> bool {
+        self.opens() && self.promotion.as_ref().is_some_and(|promotion| promotion.forced)
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Promotion {
+    /// The epoch that it will have.
+    pub epoch: u64,
+    pub forced: bool,
+    pub step: Step,
+    pub begun_ms: u64,
+}
+
+/// What a promotion does at this moment. Each step can be done again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Step {
+    /// The pair is told to let go, and its subjects move away.
+    Fence,
+    /// The mirrors get what they have not yet.
+    CatchUp,
+    /// The mirrors become streams.
+    Open,
+}
+
+/// Where each stream ended when a region was promoted.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Points {
+    pub(crate) streams: BTreeMap<String, Point>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Point {
+    pub(crate) last: u64,
+    /// The checksum of the last message, if there was one.
+    pub(crate) check: Option<u32>,
+}
+
+/// Where the streams of the active region ended when a region began to mirror them under an epoch: once its mirrors
+/// have come that far, it is level.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Goal {
+    pub(crate) epoch: u64,
+    pub(crate) streams: BTreeMap<String, u64>,
+}
+
+/// Who does the work of a region that must not be done by two at once.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+struct Work {
+    by: Option<String>,
+    until_ms: u64,
+}
+
+/// The bucket `<i>_region` of one domain.
+#[derive(Debug, Clone)]
+pub(crate) struct Book {
+    domain: Domain,
+    bucket: String,
+}
+
+impl Book {
+    pub(crate) fn new(domain: Domain, installation: &str) -> Book {
+        Book { domain, bucket: names::region_bucket(installation) }
+    }
+
+    /// Makes the bucket, unless it is there. Of several who make it at once, one is answered.
+    pub(crate) async fn make(&self, replicas: usize) -> Result<(), DomainError> {
+        ask_again(MAKE_TRIES, || self.make_once(replicas)).await
+    }
+
+    async fn make_once(&self, replicas: usize) -> Result<(), DomainError> {
+        let config = bucket_config(&self.bucket, replicas);
+        match self.domain.info(&format!("KV_{}", self.bucket)).await {
+            Ok(_) => Ok(()),
+            Err(DomainError::Missing) => self.domain.create(&config).await,
+            Err(error) => Err(error),
+        }
+    }
+
+    /// The record with its revision; revision 0 when there is none.
+    pub(crate) async fn record(&self) -> Result<(Option<Record>, u64), DomainError> {
+        self.read(ROLE).await
+    }
+
+    /// Writes the record if nobody has since that revision.
+    pub(crate) async fn set_record(&self, record: &Record, revision: u64) -> Result<u64, DomainError> {
+        self.write(ROLE, record, Some(revision)).await
+    }
+
+    pub(crate) async fn points(&self, epoch: u64) -> Result<Option<Points>, DomainError> {
+        Ok(self.read(&format!("points.{epoch}")).await?.0)
+    }
+
+    /// Writes down where the streams end under an epoch; what was written first stays.
+    pub(crate) async fn set_points(&self, epoch: u64, points: &Points) -> Result<(), DomainError> {
+        match self.write(&format!("points.{epoch}"), points, Some(0)).await {
+            Ok(_) | Err(DomainError::Changed) => Ok(()),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// How a stream is configured while it is active.
+    pub(crate) async fn config(&self, stream: &str) -> Result<Option<Map<String, Value>>, DomainError> {
+        Ok(self.read(&format!("stream.{stream}")).await?.0)
+    }
+
+    /// Writes down how a stream is configured, if that is news.
+    pub(crate) async fn set_config(
+        &self,
+        stream: &str,
+        config: &Map<String, Value>,
+    ) -> Result<(), DomainError> {
+        if self.config(stream).await?.as_ref() == Some(config) {
+            return Ok(());
+        }
+        self.write(&format!("stream.{stream}"), config, None).await.map(drop)
+    }
+
+    /// The streams whose configuration is known: all that the region has or mirrors.
+    pub(crate) async fn streams(&self) -> Result<Vec<String>, DomainError> {
+        let prefix = format!("$KV.{}.stream.", self.bucket);
+        let found =
+            self.domain.info_of_subjects(&format!("KV_{}", self.bucket), &format!("{prefix}>")).await?;
+        let names = found.subjects.keys().filter_map(|subject| subject.strip_prefix(&prefix));
+        Ok(names.map(str::to_owned).collect())
+    }
+
+    pub(crate) async fn tail<T: DeserializeOwned>(&self) -> Result<Option<T>, DomainError> {
+        Ok(self.read(TAIL).await?.0)
+    }
+
+    pub(crate) async fn set_tail<T: Serialize>(&self, tail: &T) -> Result<(), DomainError> {
+        self.write(TAIL, tail, None).await.map(drop)
+    }
+
+    /// What the last promotion of this region came to.
+    pub(crate) async fn promoted<T: DeserializeOwned>(&self) -> Result<Option<T>, DomainError> {
+        Ok(self.read(PROMOTED).await?.0)
+    }
+
+    pub(crate) async fn set_promoted<T: Serialize>(&self, promoted: &T) -> Result<(), DomainError> {
+        self.write(PROMOTED, promoted, None).await.map(drop)
+    }
+
+    /// The last epoch of this region under which its pair has stood by.
+    pub(crate) async fn followed(&self) -> Result<Option<u64>, DomainError> {
+        Ok(self.read(FOLLOWED).await?.0)
+    }
+
+    pub(crate) async fn set_followed(&self, epoch: u64) -> Result<(), DomainError> {
+        self.write(FOLLOWED, &epoch, None).await.map(drop)
+    }
+
+    pub(crate) async fn goal(&self) -> Result<Option<Goal>, DomainError> {
+        Ok(self.read(GOAL).await?.0)
+    }
+
+    pub(crate) async fn set_goal(&self, goal: &Goal) -> Result<(), DomainError> {
+        self.write(GOAL, goal, None).await.map(drop)
+    }
+
+    /// The names of the keys that the region opens secrets with.
+    pub(crate) async fn keys(&self) -> Result<Option<Vec<String>>, DomainError> {
+        Ok(self.read(KEYS).await?.0)
+    }
+
+    pub(crate) async fn set_keys(&self, keys: &[String]) -> Result<(), DomainError> {
+        self.write(KEYS, &keys, None).await.map(drop)
+    }
+
+    /// Takes the work of this region, or says who has it. The tasks of an instance share its name, and take turns unless
+    /// only one of them can want it.
+    pub(crate) async fn take_work(
+        &self,
+        by: &str,
+        lives: Duration,
+        turn: Option<OwnedMutexGuard<()>>,
+    ) -> Result<WorkClaim, WorkError> {
+        let (work, revision): (Option<Work>, u64) = self.read(WORK).await?;
+        if let Some(Work { by: Some(other), until_ms }) = work
+            && other != by
+            && now_ms() < until_ms
+        {
+            return Err(WorkError::Taken(other));
+        }
+        let (book, by, revision) = (self.clone(), by.to_owned(), Mutex::new(revision));
+        let held = Arc::new(Held { book, by, lives, revision });
+        held.again().await?;
+        let renewing = host::spawn("region's work", renew(held.clone())).abort_handle();
+        Ok(WorkClaim { held, renewing, _turn: turn })
+    }
+
+    async fn read<T: DeserializeOwned>(&self, key: &str) -> Result<(Option<T>, u64), DomainError> {
+        let Some(stored) = self.domain.value(&self.bucket, key).await? else { return Ok((None, 0)) };
+        let value = serde_json::from_slice(&stored.data)
+            .map_err(|error| DomainError::Unclear(format!("key {key} of {}: {error}", self.bucket)))?;
+        Ok((Some(value), stored.sequence))
+    }
+
+    async fn write<T: Serialize>(
+        &self,
+        key: &str,
+        value: &T,
+        expected: Option<u64>,
+    ) -> Result<u64, DomainError> {
+        let value = serde_json::to_vec(value).map_err(|error| DomainError::Unclear(error.to_string()))?;
+        self.domain.put(&self.bucket, key, value, expected).await
+    }
+}
+
+/// The work of a region is ours, as long as [`WorkClaim::again`] says so. It is renewed until this goes: some of it takes
+/// longer than a worker is believed in.
+#[derive(Debug)]
+pub(crate) struct WorkClaim {
+    held: Arc<Held>,
+    renewing: AbortHandle,
+    _turn: Option<OwnedMutexGuard<()>>,
+}
+
+#[derive(Debug)]
+struct Held {
+    book: Book,
+    by: String,
+    /// How long a worker is believed in without a word of it.
+    lives: Duration,
+    // Held while it is written: one renewal after the other.
+    revision: Mutex<u64>,
+}
+
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum WorkError {
+    #[error("{0} is at it")]
+    Taken(String),
+    #[error(transparent)]
+    Domain(#[from] DomainError),
+}
+
+impl WorkClaim {
+    /// Makes sure that nobody has taken it meanwhile. To be called before each step that cannot be taken back.
+    pub(crate) async fn again(&self) -> Result<(), WorkError> {
+        self.held.again().await
+    }
+
+    pub(crate) async fn let_go(self) {
+        // A renewal that is under way ends first: whoever breaks it off does not know the revision.
+        let revision = self.held.revision.lock().await;
+        let work = Work { by: None, until_ms: 0 };
+        // It ends by itself when this fails.
+        let _ = self.held.book.write(WORK, &work, Some(*revision)).await;
+    }
+}
+
+impl Drop for WorkClaim {
+    fn drop(&mut self) {
+        self.renewing.abort();
+    }
+}
+
+impl Held {
+    async fn again(&self) -> Result<(), WorkError> {
+        let mut revision = self.revision.lock().await;
+        let lives_ms = u64::try_from(self.lives.as_millis()).unwrap_or(u64::MAX);
+        let work = Work { by: Some(self.by.clone()), until_ms: now_ms().saturating_add(lives_ms) };
+        match self.book.write(WORK, &work, Some(*revision)).await {
+            Ok(written) => *revision = written,
+            Err(DomainError::Changed) => return Err(WorkError::Taken("another instance".to_owned())),
+            Err(error) => return Err(error.into()),
+        }
+        Ok(())
+    }
+}
+
+/// Says that the worker is at it, until somebody else is.
+async fn renew(held: Arc<Held>) {
+    loop {
+        tokio::time::sleep(held.lives / 3).await;
+        match held.again().await {
+            // The worker finds out by itself, before it does what cannot be taken back.
+            Err(WorkError::Taken(_)) => return,
+            Ok(()) | Err(WorkError::Domain(_)) => {}
+        }
+    }
+}
+
+/// The stream of a bucket, as clients of NATS make it.
+pub(crate) fn bucket_config(bucket: &str, replicas: usize) -> Map<String, Value> {
+    let config = json!({
+        "name": format!("KV_{bucket}"),
+        "subjects": [format!("$KV.{bucket}.>")],
+        "retention": "limits",
+        "max_msgs_per_subject": 1,
+        "max_msgs": -1,
+        "max_bytes": -1,
+        "max_consumers": -1,
+        "max_msg_size": -1,
+        "discard": "new",
+        "storage": "file",
+        "num_replicas": replicas,
+        "allow_rollup_hdrs": true,
+        "deny_delete": true,
+        "allow_direct": true,
+    });
+    config.as_object().cloned().unwrap_or_default()
+}

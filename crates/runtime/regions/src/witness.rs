@@ -1,0 +1,129 @@
+//! A third place that decides which region may be active when the two cannot see each other.
+//!
+//! The active region renews a lease there. The highest epoch that was ever granted is kept beside it for good, so that
+//! whoever slept through a change knows.
+
+use std::time::Duration;
+
+use async_nats::Client;
+use tokio::time::Instant;
+
+use crate::Settings;
+use crate::lease::{Hold, Keys, Lease, Said};
+use crate::record::bucket_config;
+use journal_nats::jetstream::{Domain, DomainError};
+
+const KEY: &str = "epoch";
+
+pub(super) struct Witness<K = Domain> {
+    keys: K,
+    lease: Lease<K>,
+    grants: String,
+}
+
+impl Witness {
+    pub(super) fn at(client: Client, settings: &Settings) -> Witness {
+        let domain = Domain::here(client, settings.answer);
+        Witness::new(domain, &settings.installation, &settings.name, settings.lease)
+    }
+
+    /// Makes the buckets, unless they are there.
+    pub(super) async fn make(&self) -> Result<(), DomainError> {
+        self.lease.make(1).await?;
+        match self.keys.info(&format!("KV_{}", self.grants)).await {
+            Err(DomainError::Missing) => self.keys.create(&bucket_config(&self.grants, 1)).await,
+            found => found.map(drop),
+        }
+    }
+}
+
+impl<K: Keys + Clone> Witness<K> {
+    pub(super) fn new(keys: K, installation: &str, region: &str, lives: Duration) -> Witness<K> {
+        let lease = Lease::new(keys.clone(), format!("{installation}_witness"), region, lives);
+        Witness { keys, lease, grants: format!("{installation}_granted") }
+    }
+
+    /// Whether the lease was renewed lately enough.
+    pub(super) fn holds(&self) -> bool {
+        self.lease.holds()
+    }
+
+    /// Renews the lease under an epoch, or takes it.
+    pub(super) async fn ask_for(&self, epoch: u64, hold: Hold) -> Result<Said, DomainError> {
+        let begun = Instant::now();
+        let (granted, revision) = self.granted().await?;
+        if granted > epoch {
+            return Ok(Said::Overtaken(granted));
+        }
+        match self.lease.take(epoch, hold).await? {
+            Said::Yes => {}
+            no => return Ok(no),
+        }
+        if granted < epoch {
+            let grant = epoch.to_string().into_bytes();
+            match self.keys.replace(&self.grants, KEY, grant, revision).await {
+                Ok(()) => {}
+                Err(DomainError::Changed) => match self.granted().await?.0 {
+                    granted if granted > epoch => return Ok(Said::Overtaken(granted)),
+                    granted if granted < epoch => return Err(DomainError::Changed),
+                    // One of ours has written the same.
+                    _ => {}
+                },
+                Err(error) => return Err(error),
+            }
+        }
+        self.lease.held_since(begun);
+        Ok(Said::Yes)
+    }
+
+    /// Who has the lease, if it is another region.
+    pub(super) async fn held_by_another(&self) -> Result<Option<String>, DomainError> {
+        self.lease.held_by_another().await
+    }
+
+    /// The highest epoch that was ever granted; 0 when none was.
+    pub(super) async fn highest(&self) -> Result<u64, DomainError> {
+        Ok(self.granted().await?.0)
+    }
+
+    /// The highest epoch that was ever granted, with its revision.
+    async fn granted(&self) -> Result<(u64, u64), DomainError> {
+        let Some((value, revision)) = self.keys.newest(&self.grants, KEY).await? else { return Ok((0, 0)) };
+        let granted = std::str::from_utf8(&value).ok().and_then(|text| text.parse().ok());
+        match granted {
+            Some(granted) => Ok((granted, revision)),
+            None => Err(DomainError::Unclear("the granted epoch is no number".to_owned())),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures_util::future::join_all;
+    use test_brokers::{NatsCluster, NatsSettings};
+
+    use super::*;
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn instances_that_renew_at_the_same_moment_all_hold_the_lease() {
+        let third = NatsCluster::start_with(NatsSettings { servers: 1, ..NatsSettings::default() }).unwrap();
+        let settings = Settings::new("east", "west", "east", "sortie");
+        let mut siblings = Vec::new();
+        for _ in 0..6 {
+            let client = async_nats::connect(&third.urls()[0]).await.unwrap();
+            siblings.push(Witness::at(client, &settings));
+        }
+        siblings[0].make().await.unwrap();
+        for epoch in [1, 1, 3, 3] {
+            let said = join_all(siblings.iter().map(|one| one.ask_for(epoch, Hold::MineOrFree))).await;
+            assert_eq!(said, vec![Ok(Said::Yes); 6], "epoch {epoch}");
+            assert!(siblings.iter().all(Witness::holds));
+        }
+        let west = Settings::new("west", "east", "east", "sortie");
+        let west = Witness::at(async_nats::connect(&third.urls()[0]).await.unwrap(), &west);
+        assert_eq!(west.ask_for(4, Hold::MineOrFree).await, Ok(Said::HeldBy("east".to_owned())));
+        assert!(!west.holds());
+        assert_eq!(west.ask_for(4, Hold::Anybodys).await, Ok(Said::Yes));
+        assert_eq!(siblings[0].ask_for(3, Hold::MineOrFree).await, Ok(Said::Overtaken(4)));
+    }
+}
