@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use api_types::{ServiceRequest, ServiceView};
-use engine::{Document, Documents};
+use engine::{Documents, StoredDocument};
 use outbound::{BreakerState, Override, ServicePool};
 use rest::SERVICES_SHELF;
 
@@ -43,7 +43,7 @@ impl ByHand {
     fn follow(&self) {
         let mut in_force = self.in_force.lock().expect("nobody panics while holding it");
         let shelves = self.documents.load();
-        let said: BTreeMap<&str, &Document> = shelves.all(SERVICES_SHELF).collect();
+        let said: BTreeMap<&str, &StoredDocument> = shelves.all(SERVICES_SHELF).collect();
         in_force.retain(|service, _| {
             let still = said.contains_key(service.as_str());
             if !still {
@@ -102,7 +102,7 @@ fn word(breaker: BreakerState) -> &'static str {
 }
 
 /// What was said; nothing when a newer version of the program wrote what this one cannot read.
-fn read(service: &str, document: &Document) -> Option<ServiceRequest> {
+fn read(service: &str, document: &StoredDocument) -> Option<ServiceRequest> {
     let said = serde_json::from_str(&document.text);
     said.inspect_err(|error| tracing::warn!(service, %error, "what was said about a service cannot be read"))
         .ok()

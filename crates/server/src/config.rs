@@ -255,7 +255,7 @@ impl Config {
                 })?
             }
         };
-        let old = secrets.old_keys.iter().map(|key| vault::Key::from_text(key));
+        let old = secrets.old_keys.iter().map(|key| vault::SealingKey::from_text(key));
         let old = old.collect::<Result<Vec<_>, _>>().map_err(|error| setting("old_keys", &error))?;
         Ok(vault.with_old_keys(old))
     }

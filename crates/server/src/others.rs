@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use cluster::Directory;
-use engine::queues::{Kind, partition_of};
+use engine::queues::{EntityKind, partition_of};
 use http::{Request, Response, StatusCode, request};
 use rest::{PeerClient, PeerError, PeerSecret};
 use sources::{ForwardedRequest, Forwarding, OwnerError, PartitionOwners};
@@ -33,7 +33,8 @@ impl PartitionOwners for Others {
         Box::pin(async move {
             let partition = partition_of(&queue, self.partitions);
             let message = journal::codec::encode(&message);
-            let answer = self.post(partition, &queue, Kind::MadeQueue, message).await.map_err(unanswered)?;
+            let answer =
+                self.post(partition, &queue, EntityKind::MadeQueue, message).await.map_err(unanswered)?;
             if answer.status().is_success() { Ok(()) } else { Err(OwnerError::Later(reason_of(&answer))) }
         })
     }
@@ -45,7 +46,7 @@ impl Others {
         &self,
         partition: PartitionId,
         to: &QueueName,
-        kind: Kind,
+        kind: EntityKind,
         message: Bytes,
     ) -> Result<Response<Bytes>, PeerError> {
         let request = Request::post(format!("/{to}/messages"))

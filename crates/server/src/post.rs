@@ -3,7 +3,7 @@
 use std::sync::{Arc, OnceLock};
 
 use engine::Engine;
-use engine::queues::{Kind, QueueCommand, QueueError, partition_of};
+use engine::queues::{EntityKind, QueueCommand, QueueError, partition_of};
 use http::StatusCode;
 use kernel::queue::QueueRejection;
 use outbound::{Post, PostError, PostTarget, Posting};
@@ -39,8 +39,8 @@ impl Postman {
 
     async fn send(&self, to: PostTarget, mut message: Message) -> Result<(), PostError> {
         let (name, kind) = match to {
-            PostTarget::Queue(name) => (name, Kind::Queue),
-            PostTarget::Topic(name) => (name, Kind::Topic),
+            PostTarget::Queue(name) => (name, EntityKind::Queue),
+            PostTarget::Topic(name) => (name, EntityKind::Topic),
         };
         let to =
             QueueName::new(&name.to_lowercase()).map_err(|error| PostError::Refused(error.to_string()))?;

@@ -18,7 +18,7 @@ pub fn settings() -> Vec<Setting> {
 pub fn metrics() -> String {
     text(|registry| {
         ingest::Metrics::register(registry);
-        engine::Metrics::register(registry);
+        engine::EngineMetrics::register(registry);
         sources::SourceMetrics::register(registry);
         Gauges::register(registry);
     })

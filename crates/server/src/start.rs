@@ -116,7 +116,7 @@ pub async fn start_with_clock(config: Config, clock: Clock) -> Result<Running, S
         Arc::new(outbound.performer.clone()),
         clock.clone(),
         engine_settings(&config, memory),
-        engine::Metrics::register(&mut metrics),
+        engine::EngineMetrics::register(&mut metrics),
     );
     // Among others, partitions come when their turn has come.
     if membership.is_none() {

@@ -57,7 +57,7 @@ impl Process {
             (world.disk.clone(), world.plan.limits, world.clock())
         };
         let (inner, hands) =
-            DiskJournal::open_by_hand(Arc::new(FaultyDisk(disk)), &journal_settings(sim, limits))?;
+            DiskJournal::open_manual(Arc::new(FaultyDisk(disk)), &journal_settings(sim, limits))?;
         tokio::spawn(watch::write(sim.clone(), hands));
         let watched = Arc::new(Watched::new(inner, sim.clone()));
         let journal = Arc::new(FaultyJournal(watched.clone()));
@@ -77,7 +77,7 @@ impl Process {
             Arc::new(Services(sim.clone())),
             clock.clone(),
             engine_settings(limits),
-            engine::Metrics::register(&mut Registry::default()),
+            engine::EngineMetrics::register(&mut Registry::default()),
         )
         .await;
         let ingest = Ingest::new(

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use journal::{AppendError, Claim, Journal, ReadError, Record, Room, Snapshot};
-use journal_disk::{DiskJournal, Hands};
+use journal_disk::{DiskJournal, ManualWriter};
 use kernel::queue::Queues;
 use kernel::{Request, State};
 use tokio::sync::watch;
@@ -37,7 +37,7 @@ impl Watched {
 }
 
 /// Moves the hands of a journal: each group takes its time.
-pub async fn write(sim: Arc<Sim>, mut hands: Hands) {
+pub async fn write(sim: Arc<Sim>, mut hands: ManualWriter) {
     while hands.wait().await {
         let ms = {
             let mut world = sim.world();

@@ -12,7 +12,7 @@ mod preview;
 mod select;
 
 use api_types::{BulkFailure, BulkState, BulkView, Time};
-use engine::{Document, Expected, KeepError};
+use engine::{ExpectedVersion, KeepError, StoredDocument};
 use serde::{Deserialize, Serialize};
 use types::Timestamp;
 
@@ -65,7 +65,7 @@ enum Acted {
 }
 
 impl Bulk {
-    fn read(document: &Document) -> Option<Bulk> {
+    fn read(document: &StoredDocument) -> Option<Bulk> {
         let read = serde_json::from_str(&document.text);
         read.inspect_err(
             |error| tracing::warn!(%error, "a bulk cannot be read; it was kept by a newer version"),
@@ -156,7 +156,7 @@ impl Bulks {
             bulk.view.state = BulkState::Stopped;
             bulk.view.ended_at = Some(Time(self.clock.now()));
             bulk.view.waiting = None;
-            match self.keep(&bulk, by, Expected::Version(version)).await {
+            match self.keep(&bulk, by, ExpectedVersion::Version(version)).await {
                 Ok(_) => return Ok(bulk.view),
                 // Its driver has kept how far it has come; or, when that is not to be seen, it changes hands.
                 Err(KeepError::Changed { .. }) if self.kept(id)?.1 == version => {
@@ -180,9 +180,9 @@ impl Bulks {
         let (id, by) = (&bulk.view.id, &bulk.view.by);
         if !ids.is_empty() {
             let text = serde_json::to_string(ids).expect("texts can always be encoded");
-            self.control.keep(IDS_SHELF, id, Some(text), by, Expected::Absent).await?;
+            self.control.keep(IDS_SHELF, id, Some(text), by, ExpectedVersion::Absent).await?;
         }
-        self.keep(bulk, by, Expected::Absent).await?;
+        self.keep(bulk, by, ExpectedVersion::Absent).await?;
         Ok(())
     }
 
@@ -191,19 +191,19 @@ impl Bulks {
         let all = self.all();
         let ended = all.iter().filter(|view| view.state != BulkState::Running);
         for old in ended.skip(BULKS_ENDED_MAX - 1) {
-            self.control.keep(SHELF, &old.id, None, "sortie", Expected::Anything).await?;
+            self.control.keep(SHELF, &old.id, None, "sortie", ExpectedVersion::Anything).await?;
         }
         let kept = self.control.documents().load();
         for (name, _) in kept.all(IDS_SHELF) {
             // Also what cannot be read here may need its ids: its driver is of another version.
             if kept.get(SHELF, name).is_none() {
-                self.control.keep(IDS_SHELF, name, None, "sortie", Expected::Anything).await?;
+                self.control.keep(IDS_SHELF, name, None, "sortie", ExpectedVersion::Anything).await?;
             }
         }
         Ok(())
     }
 
-    async fn keep(&self, bulk: &Bulk, by: &str, expected: Expected) -> Result<u64, KeepError> {
+    async fn keep(&self, bulk: &Bulk, by: &str, expected: ExpectedVersion) -> Result<u64, KeepError> {
         let kept = self.control.keep(SHELF, &bulk.view.id, Some(bulk.text()), by, expected).await?;
         Ok(kept.expect("what is kept has a version"))
     }

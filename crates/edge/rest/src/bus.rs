@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 
 use api_types::Time;
 use axum::body::Body;
-use engine::queues::{Kind, Mode, Outgoing, QueueAnswer, QueueCommand, Receive, Received};
+use engine::queues::{EntityKind, Outgoing, QueueAnswer, QueueCommand, Receive, ReceiveMode, Received};
 use http::header::{CONTENT_TYPE, HOST, LOCATION};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, StatusCode};
 use kernel::queue::{Settle, Shelf};
@@ -48,11 +48,11 @@ pub const MESSAGE_KIND: HeaderName = HeaderName::from_static("sortie-message-kin
 const BATCH: &str = "application/vnd.microsoft.servicebus.json";
 
 /// What a message must come to, as instances tell each other.
-pub fn kind_word(kind: Kind) -> &'static str {
+pub fn kind_word(kind: EntityKind) -> &'static str {
     match kind {
-        Kind::Queue => "queue",
-        Kind::Topic => "topic",
-        Kind::MadeQueue => "made-queue",
+        EntityKind::Queue => "queue",
+        EntityKind::Topic => "topic",
+        EntityKind::MadeQueue => "made-queue",
     }
 }
 
@@ -145,7 +145,7 @@ impl Bus {
     async fn post(&self, place: &Place, request: Request<Payload>) -> Result<Response<Body>, ApiError> {
         let bad = |text: String| ApiError::BadMessage(text);
         let said = request.headers().get(MESSAGE_KIND).and_then(|value| value.to_str().ok());
-        let kinds = [Kind::Queue, Kind::Topic, Kind::MadeQueue];
+        let kinds = [EntityKind::Queue, EntityKind::Topic, EntityKind::MadeQueue];
         let kind = kinds.into_iter().find(|kind| said == Some(kind_word(*kind)));
         let kind = kind.ok_or_else(|| bad(format!("{MESSAGE_KIND}: says what the message must come to")))?;
         let bytes = body::read(request, MESSAGES_BYTES_MAX).await?;
@@ -168,8 +168,9 @@ impl Bus {
         mut stopped: watch::Receiver<bool>,
     ) -> Result<Response<Body>, ApiError> {
         let Query { patience, lock, max, session } = Query::receive(request.uri())?;
-        let mode = if request.method() == Method::POST { Mode::Lock { lock } } else { Mode::Delete };
-        if mode == Mode::Delete && lock.is_some() {
+        let mode =
+            if request.method() == Method::POST { ReceiveMode::Lock { lock } } else { ReceiveMode::Delete };
+        if mode == ReceiveMode::Delete && lock.is_some() {
             return Err(ApiError::BadRequest("lock: what is deleted is not locked".to_owned()));
         }
         let base = base(request.headers());
@@ -188,8 +189,8 @@ impl Bus {
             unreachable!("a receive is answered with messages: {answered:?}");
         };
         let status = match mode {
-            Mode::Lock { .. } => StatusCode::CREATED,
-            Mode::Delete => StatusCode::OK,
+            ReceiveMode::Lock { .. } => StatusCode::CREATED,
+            ReceiveMode::Delete => StatusCode::OK,
         };
         let location = |received: &Received| location(&base, place, received);
         Ok(match (received.as_slice(), max) {

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use api_types::{AcceptedRun, Time};
 use axum::body::Body;
 use bytes::Bytes;
-use engine::Entry;
+use engine::CatalogEntry;
 use http::header::{CONTENT_TYPE, LOCATION};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, StatusCode};
 use ingest::{Elsewhere, Ingest, Offer, Submitted, Target};
@@ -92,7 +92,7 @@ impl Submissions {
     /// Takes one request for a workflow.
     async fn submit(
         &self,
-        entry: &Entry,
+        entry: &CatalogEntry,
         request: Request<Payload>,
         path_id: Option<RunId>,
     ) -> Result<Response<Body>, ApiError> {
@@ -115,12 +115,12 @@ impl Submissions {
         body::read(request, bytes_max).await
     }
 
-    pub(crate) async fn take(&self, entry: &Entry, offer: Offer) -> Result<Submitted, ApiError> {
+    pub(crate) async fn take(&self, entry: &CatalogEntry, offer: Offer) -> Result<Submitted, ApiError> {
         let target = Target { definition: &entry.definition, version: entry.version };
         Ok(self.ingest.submit(target, offer).await?)
     }
 
-    async fn answer(&self, entry: &Entry, submitted: &Submitted) -> Result<Response<Body>, ApiError> {
+    async fn answer(&self, entry: &CatalogEntry, submitted: &Submitted) -> Result<Response<Body>, ApiError> {
         let location = format!("/v1/runs/{}", submitted.id);
         if submitted.new {
             let body = accepted_json(entry, submitted);
@@ -170,7 +170,7 @@ pub(crate) fn run_id(text: &str) -> Result<RunId, ApiError> {
     RunId::new(text).map_err(|error| ApiError::BadRequest(error.to_string()))
 }
 
-fn accepted_json(entry: &Entry, submitted: &Submitted) -> Vec<u8> {
+fn accepted_json(entry: &CatalogEntry, submitted: &Submitted) -> Vec<u8> {
     let summary = AcceptedRun {
         id: submitted.id.as_str(),
         workflow: entry.definition.name().as_str(),

@@ -6,7 +6,7 @@
 
 use axum::body::Body;
 use bytes::Bytes;
-use engine::{Catalog, Entry};
+use engine::{Catalog, CatalogEntry};
 use http::header::CONTENT_TYPE;
 use http::{HeaderValue, Method, Request, Response, StatusCode};
 use ingest::limits::BODY_BYTES_MAX;
@@ -19,7 +19,7 @@ use crate::error::ApiError;
 use crate::ingest_routes::{Accepted, Submissions, Way, accepted, mark_replay, offer, run_id};
 
 /// The workflow whose route a path is at, and the id behind it.
-pub(crate) fn find<'a>(catalog: &Catalog, path: &'a str) -> Option<(Entry, Option<&'a str>)> {
+pub(crate) fn find<'a>(catalog: &Catalog, path: &'a str) -> Option<(CatalogEntry, Option<&'a str>)> {
     catalog.all().find_map(|entry| {
         let rest = path.strip_prefix(entry.definition.accept().route()?)?;
         match rest.strip_prefix('/') {
@@ -31,7 +31,7 @@ pub(crate) fn find<'a>(catalog: &Catalog, path: &'a str) -> Option<(Entry, Optio
 }
 
 /// What can be done with one run at its workflow's own route.
-fn methods(entry: &Entry) -> &'static str {
+fn methods(entry: &CatalogEntry) -> &'static str {
     match entry.definition.accept().change() {
         Some(_) => "GET, PUT, DELETE, PATCH",
         None => "GET, PUT, DELETE",
@@ -41,7 +41,7 @@ fn methods(entry: &Entry) -> &'static str {
 impl Submissions {
     pub(crate) async fn own_route(
         &self,
-        entry: &Entry,
+        entry: &CatalogEntry,
         id: Option<&str>,
         request: Request<Payload>,
     ) -> Result<Response<Body>, ApiError> {
@@ -66,7 +66,7 @@ impl Submissions {
 
     async fn hand_in(
         &self,
-        entry: &Entry,
+        entry: &CatalogEntry,
         path_id: Option<RunId>,
         request: Request<Payload>,
     ) -> Result<Response<Body>, ApiError> {
@@ -87,7 +87,7 @@ impl Submissions {
     /// Hands a change to the workflow that takes changes; the path, not the body, says of what.
     async fn change(
         &self,
-        entry: &Entry,
+        entry: &CatalogEntry,
         id: RunId,
         request: Request<Payload>,
     ) -> Result<Response<Body>, ApiError> {

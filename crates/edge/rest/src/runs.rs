@@ -12,7 +12,7 @@ use journal::{DynJournal, Journal};
 use kernel::job::Occurrence;
 use kernel::{Command, Rejection, Request, Run};
 use types::{PartitionId, RunId, RunStatus};
-use view::{EndedRun, Ids, Standing, View};
+use view::{EndedRun, Ids, PartitionState, View};
 
 use crate::api::{Cluster, Workflows};
 use crate::error::ApiError;
@@ -115,8 +115,10 @@ impl Runs {
     }
 
     /// The index entry of an id that is accepted or live, in a partition that this instance owns.
-    fn entry(&self, id: &RunId) -> Option<view::Entry> {
-        self.ids.find(id).filter(|entry| self.ids.standing(entry.partition) != Standing::Elsewhere)
+    fn entry(&self, id: &RunId) -> Option<view::IdEntry> {
+        self.ids
+            .find(id)
+            .filter(|entry| self.ids.partition_state(entry.partition) != PartitionState::Elsewhere)
     }
 
     fn partition_of_ended(&self, ended: &EndedRun, run: &Run) -> PartitionId {

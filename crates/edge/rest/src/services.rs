@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use api_types::{ByHandView, ServiceRequest, ServiceView, Time};
-use engine::{Catalog, Expected, Shelves};
+use engine::{Catalog, DocumentSet, ExpectedVersion};
 use http::Uri;
 
 use crate::api::Workflows;
@@ -103,7 +103,7 @@ impl Services {
         let document = serde_json::to_string(&said).expect("plain data");
         let document = (!nothing).then_some(document);
         tracing::info!(by, service, breaker = said.breaker, limit = said.limit, "a service was set by hand");
-        self.workflows.control.keep(SHELF, &service, document, by, Expected::Anything).await?;
+        self.workflows.control.keep(SHELF, &service, document, by, ExpectedVersion::Anything).await?;
         Ok(self.at(service))
     }
 }
@@ -139,7 +139,7 @@ fn check(said: &ServiceRequest) -> Result<(), ApiError> {
 }
 
 /// What was said last, when it can be read: a newer version of the program may have written more.
-fn by_hand(said: &Shelves, service: &str) -> Option<ByHandView> {
+fn by_hand(said: &DocumentSet, service: &str) -> Option<ByHandView> {
     let document = said.get(SHELF, service)?;
     let ServiceRequest { breaker, limit, note } = serde_json::from_str(&document.text).ok()?;
     Some(ByHandView { breaker, limit, note, at: Time(document.at), by: document.by.to_string() })

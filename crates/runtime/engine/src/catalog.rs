@@ -10,13 +10,13 @@ use workflow::Definition;
 /// All workflows. Old versions stay: runs keep the one they started with.
 #[derive(Clone, Default)]
 pub struct Catalog {
-    workflows: BTreeMap<WorkflowName, BTreeMap<u32, Entry>>,
+    workflows: BTreeMap<WorkflowName, BTreeMap<u32, CatalogEntry>>,
     current: BTreeMap<WorkflowName, u32>,
 }
 
 /// One version of a workflow.
 #[derive(Clone)]
-pub struct Entry {
+pub struct CatalogEntry {
     pub version: u32,
     pub definition: Arc<Definition>,
     pub applied_at: Timestamp,
@@ -25,26 +25,26 @@ pub struct Entry {
 
 impl Catalog {
     /// The version that new requests of a workflow get.
-    pub fn current(&self, workflow: &WorkflowName) -> Option<&Entry> {
+    pub fn current(&self, workflow: &WorkflowName) -> Option<&CatalogEntry> {
         self.version(workflow, *self.current.get(workflow)?)
     }
 
-    pub fn version(&self, workflow: &WorkflowName, version: u32) -> Option<&Entry> {
+    pub fn version(&self, workflow: &WorkflowName, version: u32) -> Option<&CatalogEntry> {
         self.workflows.get(workflow)?.get(&version)
     }
 
     /// Every version of a workflow, oldest first; also of a deleted one.
-    pub fn versions(&self, workflow: &WorkflowName) -> impl Iterator<Item = &Entry> {
+    pub fn versions(&self, workflow: &WorkflowName) -> impl Iterator<Item = &CatalogEntry> {
         self.workflows.get(workflow).into_iter().flat_map(BTreeMap::values)
     }
 
     /// The current version of every workflow, by name.
-    pub fn all(&self) -> impl Iterator<Item = &Entry> {
+    pub fn all(&self) -> impl Iterator<Item = &CatalogEntry> {
         self.current.iter().filter_map(|(name, version)| self.version(name, *version))
     }
 
     /// The workflow that takes requests at a route of its own.
-    pub fn by_route(&self, route: &str) -> Option<&Entry> {
+    pub fn by_route(&self, route: &str) -> Option<&CatalogEntry> {
         self.all().find(|entry| entry.definition.accept().route() == Some(route))
     }
 
@@ -52,7 +52,7 @@ impl Catalog {
         self.workflows.get(workflow).and_then(|versions| versions.keys().next_back()).copied().unwrap_or(0)
     }
 
-    pub(crate) fn insert(&mut self, entry: Entry) {
+    pub(crate) fn insert(&mut self, entry: CatalogEntry) {
         let name = entry.definition.name().clone();
         self.current.insert(name.clone(), entry.version);
         self.workflows.entry(name).or_default().insert(entry.version, entry);

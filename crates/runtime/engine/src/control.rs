@@ -1,6 +1,6 @@
 //! The control partition: workflows and named documents, changed by durable events that every instance follows.
 
-mod book;
+mod control_state;
 mod documents;
 
 use std::sync::Arc;
@@ -12,25 +12,25 @@ use tokio::sync::{Mutex, watch};
 use types::{Epoch, PartitionId, Seq, WorkflowName};
 use workflow::{Definition, Problems};
 
-use self::book::{Book, ControlEvent};
-pub use self::documents::{Document, Documents, Expected, Shelves};
+use self::control_state::{ControlEvent, ControlState};
+pub use self::documents::{DocumentSet, Documents, ExpectedVersion, StoredDocument};
 use crate::limits::{
     CLAIM_PATIENCE, DOCUMENT_BYTES_MAX, DOCUMENT_NAME_BYTES_MAX, DOCUMENTS_MAX, RECOVERY_READ_BYTES,
 };
-use crate::recovery::{Kept, in_time, snapshot_lost};
-use crate::{Catalog, Catalogs, Entry};
+use crate::recovery::{SnapshotStore, in_time, snapshot_lost};
+use crate::{Catalog, CatalogEntry, Catalogs};
 
 /// The control partition, as its owner or one of those who follow it. Cheap to clone.
 #[derive(Clone)]
-pub struct Control(Arc<Inner>);
+pub struct Control(Arc<ControlInner>);
 
-struct Inner {
+struct ControlInner {
     journal: DynJournal,
     catalogs: Catalogs,
     documents: Documents,
     clock: Clock,
     // One change at a time: each is checked against what it changes. Held across the commit.
-    book: Mutex<Book>,
+    book: Mutex<ControlState>,
     /// The epoch under which it is owned here; changes while the book is held.
     owned: watch::Sender<Option<Epoch>>,
 }
@@ -99,7 +99,7 @@ pub enum ControlError {
     #[error("the control partition could be read through {tail} only, and ends at {events_tail}")]
     Short { tail: Seq, events_tail: Seq },
     #[error("{}", snapshot_lost(PartitionId::CONTROL, *found, *first, *kept))]
-    SnapshotLost { found: Seq, first: Seq, kept: Kept },
+    SnapshotLost { found: Seq, first: Seq, kept: SnapshotStore },
     #[error(
         "event {seq} of the control partition cannot be read; it was written by a newer version of Sortie"
     )]
@@ -121,7 +121,7 @@ impl Control {
         let journal = DynJournal::new(journal);
         let (catalogs, documents) = (Catalogs::default(), Documents::default());
         let (book, owned) = (Mutex::default(), watch::Sender::default());
-        Control(Arc::new(Inner { journal, catalogs, documents, clock, book, owned }))
+        Control(Arc::new(ControlInner { journal, catalogs, documents, clock, book, owned }))
     }
 
     /// Becomes the owner: from now on changes are made here.
@@ -131,7 +131,7 @@ impl Control {
         let claimed = in_time(&inner.journal, inner.journal.claim(PartitionId::CONTROL)).await;
         let claim = claimed.map_err(|_| ControlError::Unanswered)??;
         // From the beginning: what was followed may be of a history that another region has replaced by force.
-        *book = Book::default();
+        *book = ControlState::default();
         inner.catch_up(&mut book).await?;
         if book.tail < claim.events_tail {
             return Err(ControlError::Short { tail: book.tail, events_tail: claim.events_tail });
@@ -164,7 +164,7 @@ impl Control {
             return Ok(());
         }
         if book.outlived {
-            *book = Book::default();
+            *book = ControlState::default();
         }
         self.0.catch_up(&mut book).await
     }
@@ -185,7 +185,7 @@ impl Control {
         name: &str,
         document: Option<String>,
         by: &str,
-        expected: Expected,
+        expected: ExpectedVersion,
     ) -> Result<Option<u64>, KeepError> {
         let (inner, shelf, name, by) = (self.0.clone(), shelf.to_owned(), name.to_owned(), by.to_owned());
         let kept =
@@ -218,7 +218,7 @@ impl Control {
     }
 }
 
-impl Inner {
+impl ControlInner {
     async fn apply(&self, source: &str, by: &str, if_version: Option<u32>) -> Result<Applied, ApplyError> {
         let definition = Definition::parse(source).map_err(ApplyError::Invalid)?;
         let name = definition.name().clone();
@@ -249,7 +249,7 @@ impl Inner {
         )
         .await?;
         let mut next = Catalog::clone(&catalog);
-        next.insert(Entry {
+        next.insert(CatalogEntry {
             version,
             definition: Arc::new(definition),
             applied_at: at,
@@ -280,7 +280,7 @@ impl Inner {
         name: String,
         document: Option<String>,
         by: String,
-        expected: Expected,
+        expected: ExpectedVersion,
     ) -> Result<Option<u64>, KeepError> {
         let bytes = document.as_ref().map_or(0, String::len);
         if bytes > DOCUMENT_BYTES_MAX {
@@ -311,7 +311,12 @@ impl Inner {
         Ok(kept)
     }
 
-    async fn commit(&self, book: &mut Book, epoch: Epoch, event: ControlEvent) -> Result<(), AppendError> {
+    async fn commit(
+        &self,
+        book: &mut ControlState,
+        epoch: Epoch,
+        event: ControlEvent,
+    ) -> Result<(), AppendError> {
         let frame = codec::encode(&event);
         match self.journal.append(PartitionId::CONTROL, epoch, book.tail, frame).await {
             Ok(seq) => book.tail = seq,
@@ -329,7 +334,7 @@ impl Inner {
     }
 
     /// Reads everything behind the book, from a newer snapshot when the journal has forgotten what comes next.
-    async fn catch_up(&self, book: &mut Book) -> Result<(), ControlError> {
+    async fn catch_up(&self, book: &mut ControlState) -> Result<(), ControlError> {
         loop {
             match self.journal.read(PartitionId::CONTROL, book.tail.next(), RECOVERY_READ_BYTES).await {
                 Ok(records) if records.is_empty() => break,
@@ -353,12 +358,12 @@ impl Inner {
     }
 
     /// The journal begins at `first`: the snapshot must reach there.
-    async fn read_snapshot(&self, book: &mut Book, first: Seq) -> Result<(), ControlError> {
+    async fn read_snapshot(&self, book: &mut ControlState, first: Seq) -> Result<(), ControlError> {
         let snapshot = self.journal.snapshot_get(PartitionId::CONTROL).await?;
         let found = snapshot.as_ref().map_or(Seq::ZERO, |snapshot| snapshot.through);
         match snapshot.filter(|snapshot| snapshot.through > book.tail && snapshot.through.next() >= first) {
             None => {
-                let (found, kept) = (found.max(book.tail), Kept::by(&self.journal));
+                let (found, kept) = (found.max(book.tail), SnapshotStore::by(&self.journal));
                 Err(ControlError::SnapshotLost { found, first, kept })
             }
             Some(snapshot) => {
@@ -369,7 +374,7 @@ impl Inner {
 
     /// Keeps the book in a snapshot and lets the journal forget its frames: one log holds all partitions, and
     /// the oldest frame that anybody needs keeps everything behind it.
-    async fn snapshot(&self, book: &Book, epoch: Epoch) {
+    async fn snapshot(&self, book: &ControlState, epoch: Epoch) {
         if book.tail == Seq::ZERO {
             return;
         }

@@ -13,14 +13,14 @@ use tokio::sync::{oneshot, watch};
 use types::{Epoch, PartitionId, RunId};
 use view::{Ids, View};
 
-use crate::holdings::Holdings;
 use crate::jobs::{JobAnswer, JobCommand, JobError};
 use crate::limits::{
     CALLS_MAX, FIRING_CALLS_MAX, HISTORY_MAX_PER_JOB, LIVE_BYTES_MAX, LIVE_RUNS_MAX, SNAPSHOT_AFTER_BYTES,
 };
-use crate::partition::{Message, Shared};
+use crate::owned_partitions::OwnedPartitions;
+use crate::partition::{EngineParts, PartitionMessage};
 use crate::queues::{QueueAnswer, QueueCommand, QueueError};
-use crate::{Catalogs, Effects, Metrics, Reading, RecoveryError};
+use crate::{Catalogs, Effects, EngineMetrics, EngineReading, RecoveryError};
 
 /// How much the engine may do at once.
 #[derive(Debug, Clone, Copy)]
@@ -96,7 +96,7 @@ pub struct PartitionInfo {
 
 /// The partitions that this process holds. Cheap to clone.
 #[derive(Clone)]
-pub struct Engine(Arc<Holdings>);
+pub struct Engine(Arc<OwnedPartitions>);
 
 impl Engine {
     /// An engine that holds nothing yet.
@@ -108,13 +108,23 @@ impl Engine {
         effects: Arc<dyn Effects>,
         clock: Clock,
         settings: Settings,
-        metrics: Metrics,
+        metrics: EngineMetrics,
     ) -> Engine {
         let calls_held = Arc::default();
         let memory = host::Memory::new(settings.memory_bytes_max);
-        let shared =
-            Shared { journal, view, ids, catalogs, effects, clock, settings, metrics, calls_held, memory };
-        Engine(Arc::new(Holdings::new(shared)))
+        let shared = EngineParts {
+            journal,
+            view,
+            ids,
+            catalogs,
+            effects,
+            clock,
+            settings,
+            metrics,
+            calls_held,
+            memory,
+        };
+        Engine(Arc::new(OwnedPartitions::new(shared)))
     }
 
     /// Brings all partitions back and starts their loops. A partition that cannot come back is stopped, with
@@ -127,7 +137,7 @@ impl Engine {
         effects: Arc<dyn Effects>,
         clock: Clock,
         settings: Settings,
-        metrics: Metrics,
+        metrics: EngineMetrics,
     ) -> Engine {
         let engine = Engine::new(journal, view, ids, catalogs, effects, clock, settings, metrics);
         engine.take_all().await;
@@ -193,7 +203,7 @@ impl Engine {
         command: Command,
     ) -> Result<(), CommandError> {
         let (reply, answer) = oneshot::channel();
-        self.send(partition, Message::Command { id, by, command, reply })?;
+        self.send(partition, PartitionMessage::Command { id, by, command, reply })?;
         match answer.await {
             Ok(result) => result,
             Err(_) => Err(self.0.unanswered(partition)),
@@ -203,7 +213,7 @@ impl Engine {
     /// Asks something about a collection or its jobs of the partition that holds them; the answer is durable.
     pub async fn job(&self, partition: PartitionId, command: JobCommand) -> Result<JobAnswer, JobError> {
         let (reply, answer) = oneshot::channel();
-        self.send(partition, Message::Job { command, reply }).map_err(JobError::of_stop)?;
+        self.send(partition, PartitionMessage::Job { command, reply }).map_err(JobError::of_stop)?;
         match answer.await {
             Ok(result) => result,
             Err(_) => Err(JobError::of_stop(self.0.unanswered(partition))),
@@ -222,8 +232,8 @@ impl Engine {
             QueueCommand::Receive(receive) => Some(receive.at.clone()),
             _ => None,
         };
-        let mut awaited = Awaited { answer, at, tx };
-        self.send(partition, Message::Queue { command, reply }).map_err(QueueError::of_stop)?;
+        let mut awaited = PendingReply { answer, at, tx };
+        self.send(partition, PartitionMessage::Queue { command, reply }).map_err(QueueError::of_stop)?;
         match (&mut awaited.answer).await {
             Ok(result) => result,
             Err(_) => Err(QueueError::of_stop(self.0.unanswered(partition))),
@@ -241,7 +251,7 @@ impl Engine {
             // Whoever asked may have gone away.
             let _ = reply.send(query(queues));
         });
-        self.send(partition, Message::QueueQuery(query))?;
+        self.send(partition, PartitionMessage::QueueQuery(query))?;
         answer.await.map_err(|_| self.stopped(partition))
     }
 
@@ -256,13 +266,13 @@ impl Engine {
             // Whoever asked may have gone away.
             let _ = reply.send(query(state));
         });
-        self.send(partition, Message::Query(query))?;
+        self.send(partition, PartitionMessage::Query(query))?;
         answer.await.map_err(|_| self.stopped(partition))
     }
 
     /// Asks every partition for a snapshot, so that the journal can be trimmed.
     pub fn ask_snapshots(&self) {
-        self.0.tell_all(|| Message::Snapshot);
+        self.0.send_to_all(|| PartitionMessage::Snapshot);
     }
 
     /// Starts nothing more and waits, for a time, until the calls under way have ended and the partitions with
@@ -272,7 +282,7 @@ impl Engine {
     }
 
     /// What has been done and is held, as the metrics count it.
-    pub fn reading(&self) -> Reading {
+    pub fn reading(&self) -> EngineReading {
         self.0.reading()
     }
 
@@ -281,7 +291,7 @@ impl Engine {
         self.0.partitions()
     }
 
-    fn send(&self, partition: PartitionId, message: Message) -> Result<(), CommandError> {
+    fn send(&self, partition: PartitionId, message: PartitionMessage) -> Result<(), CommandError> {
         let tx = self.0.sender(partition)?;
         tx.send(message).map_err(|_| self.stopped(partition))
     }
@@ -292,14 +302,14 @@ impl Engine {
 }
 
 /// An answer that is awaited. Given up when it has come already, the messages in it go back as never delivered.
-struct Awaited {
+struct PendingReply {
     answer: oneshot::Receiver<Result<QueueAnswer, QueueError>>,
     /// Where messages are received from.
     at: Option<QueueRef>,
-    tx: UnboundedSender<Message>,
+    tx: UnboundedSender<PartitionMessage>,
 }
 
-impl Drop for Awaited {
+impl Drop for PendingReply {
     fn drop(&mut self) {
         self.answer.close();
         let Some(at) = &self.at else { return };
@@ -308,7 +318,7 @@ impl Drop for Awaited {
             let command = QueueCommand::Settle { at: at.clone(), token, how: Settle::Release };
             let (reply, _) = oneshot::channel();
             // A partition that has stopped gives nothing out either.
-            let _ = self.tx.send(Message::Queue { command, reply });
+            let _ = self.tx.send(PartitionMessage::Queue { command, reply });
         }
     }
 }

@@ -10,7 +10,7 @@ use crate::CommandError;
 
 use sha2::{Digest, Sha256};
 
-pub use reader::{Firing, JobReader, ReadJobError};
+pub use reader::{JobReader, ReadJobError, UpcomingFiring};
 
 /// Something asked about a collection or its jobs. `collection` is where it is found: its full name in lower case.
 #[derive(Debug, Clone, PartialEq, Eq)]

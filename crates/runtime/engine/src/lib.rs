@@ -5,21 +5,21 @@ pub mod archive;
 mod catalog;
 mod control;
 mod engine;
-mod holdings;
 pub mod jobs;
 pub mod limits;
 mod metrics;
 mod order;
+mod owned_partitions;
 mod partition;
 pub mod queues;
 mod recovery;
 
-pub use catalog::{Catalog, Catalogs, Entry};
+pub use catalog::{Catalog, CatalogEntry, Catalogs};
 pub use control::{
-    Applied, ApplyError, Control, ControlError, DeleteError, Document, Documents, Expected, KeepError,
-    Shelves,
+    Applied, ApplyError, Control, ControlError, DeleteError, DocumentSet, Documents, ExpectedVersion,
+    KeepError, StoredDocument,
 };
 pub use engine::{CommandError, Engine, PartitionInfo, Settings};
-pub use metrics::{Metrics, Reading};
+pub use metrics::{EngineMetrics, EngineReading};
 pub use order::{CallContext, CallOrder, CallSubject, Effects, Reply, Stop, idempotency_key};
-pub use recovery::{Kept, RecoveryError};
+pub use recovery::{RecoveryError, SnapshotStore};

@@ -28,7 +28,7 @@ const OUTCOMES: [&str; 4] = [
 
 /// What the partitions of this process have done since its start, and what they hold now.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Reading {
+pub struct EngineReading {
     /// Attempts that ended, undos included.
     pub attempts: u64,
     /// Runs in memory, the parked ones among them.
@@ -44,7 +44,7 @@ pub struct Reading {
 
 /// The engine's metrics, shared by all partitions.
 #[derive(Clone)]
-pub struct Metrics {
+pub struct EngineMetrics {
     pub(crate) taken: Counter,
     pub(crate) dropped: Counter,
     pub(crate) runs: Family<OutcomeLabel, Counter>,
@@ -65,14 +65,14 @@ pub struct Metrics {
     pub(crate) queues: QueueMetrics,
 }
 
-impl Metrics {
+impl EngineMetrics {
     /// Reads the counts. Takes no part in what is counted.
-    pub(crate) fn read(&self) -> Reading {
+    pub(crate) fn read(&self) -> EngineReading {
         let count = |family: &Family<OutcomeLabel, Counter>, outcome| {
             family.get(&OutcomeLabel { outcome }).map_or(0, |count| count.get())
         };
         let attempts = OUTCOMES.map(|outcome| count(&self.attempts, outcome) + count(&self.undos, outcome));
-        Reading {
+        EngineReading {
             attempts: attempts.into_iter().sum(),
             live: u64::try_from(self.live.get()).unwrap_or(0),
             parked: u64::try_from(self.parked.get()).unwrap_or(0),
@@ -82,8 +82,8 @@ impl Metrics {
         }
     }
 
-    pub fn register(registry: &mut Registry) -> Metrics {
-        let metrics = Metrics::new(registry);
+    pub fn register(registry: &mut Registry) -> EngineMetrics {
+        let metrics = EngineMetrics::new(registry);
         registry.register("sortie_requests_taken", "Requests taken from the inbox", metrics.taken.clone());
         registry.register(
             "sortie_dedup_hits",
@@ -142,8 +142,8 @@ impl Metrics {
     }
 
     /// All at zero; messages are registered first.
-    fn new(registry: &mut Registry) -> Metrics {
-        let metrics = Metrics {
+    fn new(registry: &mut Registry) -> EngineMetrics {
+        let metrics = EngineMetrics {
             taken: Counter::default(),
             dropped: Counter::default(),
             runs: Family::default(),

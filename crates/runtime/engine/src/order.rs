@@ -12,7 +12,7 @@ use types::plan::Notice;
 use types::{Key, Outcome, RunId, RunStatus, StepName, Work};
 use workflow::{Definition, Ending};
 
-use crate::partition::Message;
+use crate::partition::PartitionMessage;
 
 /// What carries out orders: HTTP calls in the product, a script in tests and the simulator.
 pub trait Effects: Send + Sync + 'static {
@@ -160,7 +160,7 @@ impl Stop {
 
 /// Where the outcome of an order goes. Dropped without one, it says that the outcome is unknown.
 pub struct Reply {
-    pub(crate) to: UnboundedSender<Message>,
+    pub(crate) to: UnboundedSender<PartitionMessage>,
     pub(crate) run: RunNo,
     pub(crate) work: Work,
     pub(crate) attempt: u32,
@@ -175,14 +175,15 @@ impl Reply {
     /// The call did not leave: the order was stopped before its turn came.
     pub fn withdraw(mut self) {
         self.told = true;
-        let message = Message::Withdrawn { run: self.run, work: self.work, attempt: self.attempt };
+        let message = PartitionMessage::Withdrawn { run: self.run, work: self.work, attempt: self.attempt };
         // As for an outcome: a partition that is gone has no use for it.
         let _ = self.to.send(message);
     }
 
     fn send(&mut self, outcome: Outcome) {
         self.told = true;
-        let message = Message::Outcome { run: self.run, work: self.work, attempt: self.attempt, outcome };
+        let message =
+            PartitionMessage::Outcome { run: self.run, work: self.work, attempt: self.attempt, outcome };
         // A partition that is gone has no use for the outcome: its next owner calls again with the same key.
         let _ = self.to.send(message);
     }

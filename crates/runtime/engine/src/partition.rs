@@ -6,9 +6,9 @@
 mod act;
 mod batch;
 mod import;
+mod inbox_reader;
 mod jobs;
 pub(crate) mod queues;
-mod requests;
 mod snapshot;
 mod window;
 
@@ -35,14 +35,14 @@ use crate::limits::{ENTERING_MAX, ROOM_LOOK, SPIKE_LOOK};
 use crate::order::Stop;
 use crate::queues::{QueueCommand, QueueError};
 use crate::recovery::{self, RecoveryError};
-use crate::{Catalogs, Effects, Metrics};
+use crate::{Catalogs, Effects, EngineMetrics};
 
 use batch::Batch;
-use requests::Requests;
+use inbox_reader::InboxReader;
 
 /// What reaches a partition from the rest of the process. The channel has no bound of its own: outcomes are
 /// bounded by the calls under way, commands and queries by the connections that wait for them.
-pub(crate) enum Message {
+pub(crate) enum PartitionMessage {
     Outcome {
         run: RunNo,
         work: Work,
@@ -97,7 +97,7 @@ pub(crate) type Query = Box<dyn FnOnce(&State) + Send>;
 pub(crate) type QueueQuery = Box<dyn FnOnce(&Queues) + Send>;
 
 /// What all partitions share.
-pub(crate) struct Shared<J> {
+pub(crate) struct EngineParts<J> {
     pub journal: Arc<J>,
     pub view: View,
     pub ids: Arc<Ids>,
@@ -105,7 +105,7 @@ pub(crate) struct Shared<J> {
     pub effects: Arc<dyn Effects>,
     pub clock: Clock,
     pub settings: Settings,
-    pub metrics: Metrics,
+    pub metrics: EngineMetrics,
     pub calls_held: CallsHeld,
     pub memory: host::Memory,
 }
@@ -116,13 +116,13 @@ pub(crate) type CallsHeld = Arc<AtomicBool>;
 /// The owner of one partition.
 pub(crate) struct Partition<J> {
     id: PartitionId,
-    shared: Arc<Shared<J>>,
+    shared: Arc<EngineParts<J>>,
     state: State,
     epoch: Epoch,
     tail: Seq,
-    tx: UnboundedSender<Message>,
-    rx: UnboundedReceiver<Message>,
-    requests: Requests,
+    tx: UnboundedSender<PartitionMessage>,
+    rx: UnboundedReceiver<PartitionMessage>,
+    inbox: InboxReader,
     /// Bytes of the requests of all runs in memory.
     live_bytes: usize,
     /// Calls that were started and not answered.
@@ -134,15 +134,15 @@ pub(crate) struct Partition<J> {
     version_to_come: Option<(WorkflowName, u32)>,
     /// Whether a snapshot is still to be left for the next owner.
     leaves_snapshot: bool,
-    snapshots: snapshot::Schedule,
+    snapshots: snapshot::SnapshotSchedule,
     counted: act::Counted,
     /// The jobs that are due soon.
-    window: window::Window,
+    window: window::DueWindow,
     /// The jobs whose occurrences are under way, as the view has them.
     firing: BTreeMap<JobRef, Job>,
     queues: Queues,
     /// Consumers that wait for a message.
-    lines: queues::Lines,
+    lines: queues::WaitingConsumers,
     /// Locks that this owner has given.
     locks: u64,
 }
@@ -151,17 +151,17 @@ impl<J: Journal> Partition<J> {
     /// Claims the partition and brings it back.
     pub(crate) async fn recover(
         id: PartitionId,
-        shared: Arc<Shared<J>>,
+        shared: Arc<EngineParts<J>>,
         turns: &Semaphore,
-        tx: UnboundedSender<Message>,
-        rx: UnboundedReceiver<Message>,
+        tx: UnboundedSender<PartitionMessage>,
+        rx: UnboundedReceiver<PartitionMessage>,
     ) -> Result<Partition<J>, RecoveryError> {
-        let Shared { journal, catalogs, view, ids, .. } = &*shared;
+        let EngineParts { journal, catalogs, view, ids, .. } = &*shared;
         let recovered = recovery::recover(&**journal, id, catalogs, view, ids, turns).await?;
         shared.clock.catch_up(recovered.latest);
         Ok(Partition {
             id,
-            requests: Requests::open(&shared.journal, id, recovered.state.inbox_through()),
+            inbox: InboxReader::open(&shared.journal, id, recovered.state.inbox_through()),
             shared,
             live_bytes: recovered.state.runs().map(|run| run.request.body.len()).sum(),
             state: recovered.state,
@@ -174,12 +174,15 @@ impl<J: Journal> Partition<J> {
             calls_wanted: false,
             version_to_come: None,
             leaves_snapshot: false,
-            snapshots: snapshot::Schedule::new(recovered.snapshot_through, recovered.bytes_since_snapshot),
+            snapshots: snapshot::SnapshotSchedule::new(
+                recovered.snapshot_through,
+                recovered.bytes_since_snapshot,
+            ),
             counted: act::Counted::default(),
-            window: window::Window::new(),
+            window: window::DueWindow::new(),
             firing: BTreeMap::new(),
             queues: recovered.queues,
-            lines: queues::Lines::default(),
+            lines: queues::WaitingConsumers::default(),
             locks: 0,
         })
     }
@@ -208,7 +211,7 @@ impl<J: Journal> Partition<J> {
             self.act(batch)?;
             // Only now: what is owed by the batch was not durable before.
             if std::mem::take(&mut self.calls_wanted) {
-                self.make_owed_calls();
+                self.start_pending_calls();
             }
             self.snapshot_if_due();
             if self.draining && self.calls.is_empty() && !self.snapshots.is_under_way() {
@@ -224,7 +227,7 @@ impl<J: Journal> Partition<J> {
 
     async fn wait_for_input(&mut self, batch: &mut Batch) -> Result<(), AppendError> {
         let may_fire = self.may_fire();
-        let has_work = (self.is_hungry() && self.has_requests())
+        let has_work = (self.can_take_requests() && self.has_requests())
             || (may_fire && self.window.is_due(batch.wall))
             || self.can_serve();
         let message = if has_work { None } else { self.next_message(may_fire).await? };
@@ -238,8 +241,8 @@ impl<J: Journal> Partition<J> {
     }
 
     /// Waits for a message, or until there may be something else to do.
-    async fn next_message(&mut self, may_fire: bool) -> Result<Option<Message>, AppendError> {
-        let hungry = self.is_hungry();
+    async fn next_message(&mut self, may_fire: bool) -> Result<Option<PartitionMessage>, AppendError> {
+        let hungry = self.can_take_requests();
         // Capped, so that a wake-up that a suspended machine slept through is late by a second at most.
         let run_nap = self.state.wake_at().map(|at| at.since(self.shared.clock.now()));
         let job_nap = may_fire.then(|| self.window.wake_at().since(self.shared.clock.wall()));
@@ -248,12 +251,12 @@ impl<J: Journal> Partition<J> {
         let line_nap = self.lines.wake_at().map(|at| at.since(self.shared.clock.now()));
         let naps = run_nap.into_iter().chain(job_nap).chain(queue_nap).chain(line_nap);
         let nap = naps.fold(Span::from_secs(1), Span::min).as_std();
-        let nap = if self.gives_way() { nap.min(SPIKE_LOOK) } else { nap };
+        let nap = if self.should_yield_to_ingest() { nap.min(SPIKE_LOOK) } else { nap };
         tokio::select! {
             // Outcomes first: they end work that is under way, before new work is taken.
             biased;
             message = self.rx.recv() => Ok(message),
-            come = self.requests.come(), if hungry => match come {
+            come = self.inbox.wait_for_more(), if hungry => match come {
                 Ok(()) => Ok(None),
                 Err(error) => Err(self.unread(&error)),
             },
@@ -263,7 +266,7 @@ impl<J: Journal> Partition<J> {
 
     /// Whether another request may be taken: calls under way and runs in memory are bounded, the inbox is on
     /// disk.
-    fn is_hungry(&self) -> bool {
+    fn can_take_requests(&self) -> bool {
         let settings = &self.shared.settings;
         let live = self.state.live_count() - self.state.parked_count();
         let comes = |(workflow, version): &(WorkflowName, u32)| {
@@ -271,7 +274,7 @@ impl<J: Journal> Partition<J> {
         };
         !self.draining
             && !self.version_to_come.as_ref().is_some_and(comes)
-            && !self.gives_way()
+            && !self.should_yield_to_ingest()
             && self.state.calls_count() < settings.calls_max_per_partition
             && live < settings.live_runs_max_per_partition
             // What is parked may hold more than this for long: without it nothing would ever be taken again.
@@ -279,36 +282,38 @@ impl<J: Journal> Partition<J> {
     }
 
     /// Whether so many clients wait for a yes that they go first: what has its yes can wait on disk.
-    fn gives_way(&self) -> bool {
-        let Shared { ids, settings, .. } = &*self.shared;
+    fn should_yield_to_ingest(&self) -> bool {
+        let EngineParts { ids, settings, .. } = &*self.shared;
         ids.entering() > ENTERING_MAX && ids.len() < settings.spike_unfinished_max
     }
 
-    fn take(&mut self, batch: &mut Batch, message: Message) -> Result<(), AppendError> {
+    fn take(&mut self, batch: &mut Batch, message: PartitionMessage) -> Result<(), AppendError> {
         match message {
-            Message::Outcome { run, work, attempt, outcome } => {
+            PartitionMessage::Outcome { run, work, attempt, outcome } => {
                 self.calls.remove(&(run, work));
                 self.count_outcome(work, &outcome);
                 // Stale when a person or a crash has overtaken the call: there is nobody to tell.
                 let _ = self.apply(batch, &Input::Outcome { run, work, attempt, outcome });
             }
-            Message::Command { id, by, command, reply } => {
+            PartitionMessage::Command { id, by, command, reply } => {
                 let result = match self.ended(batch, &id, &command) {
                     Some(status) => Err(Rejection::Ended(status)),
                     None => self.apply(batch, &Input::Command { id, by, command }),
                 };
                 batch.replies.push((reply, result.map_err(CommandError::Rejected)));
             }
-            Message::Job { command, reply } => return self.take_job_command(batch, command, reply),
-            Message::Query(query) => batch.queries.push(query),
-            Message::Queue { command, reply } => self.take_queue_command(batch, command, reply),
-            Message::QueueQuery(query) => batch.queue_queries.push(query),
-            Message::QueueReleased { queue, token } => self.take_released(batch, queue, token),
-            Message::Snapshot => self.snapshots.ask(),
-            Message::SnapshotDone { through } => self.snapshot_done(through),
-            Message::Withdrawn { run, work, attempt } => self.take_withdrawn(batch, run, work, attempt),
-            Message::Drain { hand_over } => self.drain(hand_over),
-            Message::MakeCalls => self.calls_wanted = true,
+            PartitionMessage::Job { command, reply } => return self.take_job_command(batch, command, reply),
+            PartitionMessage::Query(query) => batch.queries.push(query),
+            PartitionMessage::Queue { command, reply } => self.take_queue_command(batch, command, reply),
+            PartitionMessage::QueueQuery(query) => batch.queue_queries.push(query),
+            PartitionMessage::QueueReleased { queue, token } => self.take_released(batch, queue, token),
+            PartitionMessage::Snapshot => self.snapshots.ask(),
+            PartitionMessage::SnapshotDone { through } => self.snapshot_done(through),
+            PartitionMessage::Withdrawn { run, work, attempt } => {
+                self.take_withdrawn(batch, run, work, attempt)
+            }
+            PartitionMessage::Drain { hand_over } => self.drain(hand_over),
+            PartitionMessage::MakeCalls => self.calls_wanted = true,
         }
         Ok(())
     }
@@ -331,18 +336,18 @@ impl<J: Journal> Partition<J> {
         // Whoever has gone away needs no answer.
         while let Ok(message) = self.rx.try_recv() {
             match message {
-                Message::Command { reply, .. } => drop(reply.send(Err(left()))),
-                Message::Job { reply, .. } => drop(reply.send(Err(JobError::of_stop(left())))),
-                Message::Queue { reply, .. } => drop(reply.send(Err(QueueError::of_stop(left())))),
-                Message::Outcome { .. }
-                | Message::Withdrawn { .. }
-                | Message::Query(_)
-                | Message::QueueQuery(_)
-                | Message::QueueReleased { .. }
-                | Message::Snapshot
-                | Message::SnapshotDone { .. }
-                | Message::Drain { .. }
-                | Message::MakeCalls => {}
+                PartitionMessage::Command { reply, .. } => drop(reply.send(Err(left()))),
+                PartitionMessage::Job { reply, .. } => drop(reply.send(Err(JobError::of_stop(left())))),
+                PartitionMessage::Queue { reply, .. } => drop(reply.send(Err(QueueError::of_stop(left())))),
+                PartitionMessage::Outcome { .. }
+                | PartitionMessage::Withdrawn { .. }
+                | PartitionMessage::Query(_)
+                | PartitionMessage::QueueQuery(_)
+                | PartitionMessage::QueueReleased { .. }
+                | PartitionMessage::Snapshot
+                | PartitionMessage::SnapshotDone { .. }
+                | PartitionMessage::Drain { .. }
+                | PartitionMessage::MakeCalls => {}
             }
         }
     }

@@ -34,7 +34,7 @@ pub enum QueueCommand {
     /// One message from inside, whose sender says what it must come to.
     Post {
         to: QueueName,
-        kind: Kind,
+        kind: EntityKind,
         message: Message,
     },
     Receive(Receive),
@@ -73,7 +73,7 @@ pub struct Outgoing {
 
 /// What a message from inside must come to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum EntityKind {
     Queue,
     Topic,
     /// A queue, which is made when nothing has its name.
@@ -87,7 +87,7 @@ pub struct Receive {
     pub shelf: Shelf,
     /// Only messages of this session.
     pub session: Option<String>,
-    pub mode: Mode,
+    pub mode: ReceiveMode,
     pub max: usize,
     /// How long to wait for the first when there is none.
     pub patience: Span,
@@ -95,7 +95,7 @@ pub struct Receive {
 
 /// Whether a message stays when it is received.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Mode {
+pub enum ReceiveMode {
     /// It stays, locked for as long as the queue says, or for this long.
     Lock { lock: Option<Span> },
     /// It is gone at once, even if the answer is lost.

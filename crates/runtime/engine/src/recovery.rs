@@ -41,7 +41,7 @@ pub enum RecoveryError {
     #[error("the snapshot: {source}")]
     Snapshot { source: Unreadable },
     #[error("{}", snapshot_lost(*partition, *found, *first, *kept))]
-    SnapshotLost { partition: PartitionId, found: Seq, first: Seq, kept: Kept },
+    SnapshotLost { partition: PartitionId, found: Seq, first: Seq, kept: SnapshotStore },
     /// Whoever holds the journal may come back: it is tried again.
     #[error("the journal has not answered the claim of partition {partition} for {} s", CLAIM_PATIENCE.as_secs())]
     Unanswered { partition: PartitionId },
@@ -133,7 +133,9 @@ async fn replay<J: Journal>(
     let mut bytes_since_snapshot = 0;
     while seq < claim.events_tail {
         let records = journal.read(partition, seq.next(), RECOVERY_READ_BYTES).await;
-        for record in records.map_err(|error| behind_snapshot(error, snapshot_through, Kept::by(journal)))? {
+        for record in records
+            .map_err(|error| view_lags_snapshot(error, snapshot_through, SnapshotStore::by(journal)))?
+        {
             // Written by another owner since: with it the state would be ahead of the tail that it counts for.
             if record.seq > claim.events_tail {
                 return Err(AppendError::Fenced { partition }.into());
@@ -196,7 +198,7 @@ async fn claim<J: Journal>(journal: &J, partition: PartitionId) -> Result<Claim,
 }
 
 /// Events are trimmed only up to a snapshot that is durable: when they begin later, one is gone.
-fn behind_snapshot(error: ReadError, found: Seq, kept: Kept) -> RecoveryError {
+fn view_lags_snapshot(error: ReadError, found: Seq, kept: SnapshotStore) -> RecoveryError {
     match error {
         ReadError::Trimmed { partition, first, .. } => {
             RecoveryError::SnapshotLost { partition, found, first, kept }
@@ -207,22 +209,22 @@ fn behind_snapshot(error: ReadError, found: Seq, kept: Kept) -> RecoveryError {
 
 /// Where snapshots are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kept {
+pub enum SnapshotStore {
     /// With the data of this process.
     Here,
     /// In a store that several instances share.
     Shared,
 }
 
-impl Kept {
-    pub(crate) fn by<J: Journal>(journal: &J) -> Kept {
-        if journal.is_shared() { Kept::Shared } else { Kept::Here }
+impl SnapshotStore {
+    pub(crate) fn by<J: Journal>(journal: &J) -> SnapshotStore {
+        if journal.is_shared() { SnapshotStore::Shared } else { SnapshotStore::Here }
     }
 
     fn fix(self) -> &'static str {
         match self {
-            Kept::Here => "restore the snapshots directory from a backup",
-            Kept::Shared => {
+            SnapshotStore::Here => "restore the snapshots directory from a backup",
+            SnapshotStore::Shared => {
                 "see that cluster.snapshots names the store that they were written to, and restore that store from a backup"
             }
         }
@@ -230,7 +232,7 @@ impl Kept {
 }
 
 /// What is said of a partition whose newest snapshot is not the one that its events follow.
-pub(crate) fn snapshot_lost(partition: PartitionId, found: Seq, first: Seq, kept: Kept) -> String {
+pub(crate) fn snapshot_lost(partition: PartitionId, found: Seq, first: Seq, kept: SnapshotStore) -> String {
     let missing = first.0.saturating_sub(1);
     let fix = kept.fix();
     format!("snapshot {missing} of partition {partition} is missing, the newest is {found}: {fix}")

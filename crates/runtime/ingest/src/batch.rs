@@ -21,7 +21,7 @@ impl Ingest {
         elsewhere: Elsewhere,
     ) -> Result<Vec<Line>, Refusal> {
         self.admit()?;
-        let _entering = self.ids.enter();
+        let _entering = self.ids.count_client();
         let mut lines: Vec<Option<Line>> = Vec::new();
         let mut groups: BTreeMap<PartitionId, Vec<(usize, Ready)>> = BTreeMap::new();
         for (place, body) in bodies.into_iter().enumerate() {

@@ -8,7 +8,7 @@ use host::Clock;
 use journal::{AppendError, DynJournal, Journal};
 use kernel::Request;
 use types::{BodyHash, Key, PartitionId, RunId, Timestamp};
-use view::{Ids, Reserve, Standing, View};
+use view::{IdReservation, Ids, PartitionState, View};
 use workflow::{BodyProblem, Definition, SchemaProblem};
 
 use crate::admission::{Admission, Refusal, RefusalReason};
@@ -153,7 +153,7 @@ impl Ingest {
     /// Accepts one request: when this returns, it is on stable storage.
     pub async fn submit(&self, target: Target<'_>, offer: Offer) -> Result<Submitted, SubmitError> {
         self.admit()?;
-        let _entering = self.ids.enter();
+        let _entering = self.ids.count_client();
         let ready = match self.check(target, offer)? {
             Checked::Exists(submitted) => {
                 self.metrics.replayed.inc();
@@ -202,14 +202,14 @@ impl Ingest {
         let body_hash = fingerprint(target.definition, &offer.body);
         let at = self.clock.now();
         let reserved = match standing {
-            Standing::Stopped => return Err(SubmitError::Stopped { partition }),
-            Standing::Held => self.reserve(&identity, body_hash, partition)?,
+            PartitionState::Stopped => return Err(SubmitError::Stopped { partition }),
+            PartitionState::Held => self.reserve(&identity, body_hash, partition)?,
             // Nobody else can have an id that was made here.
-            Standing::Elsewhere if identity.is_free() => Reservation::Unheld,
-            Standing::Elsewhere if offer.elsewhere == Elsewhere::Append && !identity.from_body => {
+            PartitionState::Elsewhere if identity.is_free() => Reservation::Unheld,
+            PartitionState::Elsewhere if offer.elsewhere == Elsewhere::Append && !identity.from_body => {
                 Reservation::Unheld
             }
-            Standing::Elsewhere => {
+            PartitionState::Elsewhere => {
                 let fresh = identity.fresh.then_some(identity.id);
                 return Err(SubmitError::Elsewhere { partition, fresh });
             }
@@ -247,12 +247,12 @@ impl Ingest {
 
     /// The partition of a request. An id that is made here, and is the key as well, is made until it falls into a
     /// partition that is held here.
-    fn place(&self, mut identity: Identity) -> (Identity, PartitionId, Standing) {
+    fn place(&self, mut identity: Identity) -> (Identity, PartitionId, PartitionState) {
         let mut draws = 0;
         loop {
             let partition = PartitionId::of(&identity.key, self.partitions);
-            let standing = self.ids.standing(partition);
-            if standing != Standing::Elsewhere || !identity.is_free() || draws == DRAWS_MAX {
+            let standing = self.ids.partition_state(partition);
+            if standing != PartitionState::Elsewhere || !identity.is_free() || draws == DRAWS_MAX {
                 return (identity, partition, standing);
             }
             if draws == 0 && !self.ids.holds_any() {
@@ -271,12 +271,12 @@ impl Ingest {
     ) -> Result<Reservation, SubmitError> {
         let id = &identity.id;
         match self.ids.reserve(id, body_hash, partition) {
-            Reserve::New if identity.fresh => Ok(Reservation::Held { new: true }),
-            Reserve::New => self.check_ended(identity, body_hash, partition),
-            Reserve::Same { durable: true, partition } => Ok(Reservation::Exists { partition }),
+            IdReservation::New if identity.fresh => Ok(Reservation::Held { new: true }),
+            IdReservation::New => self.check_ended(identity, body_hash, partition),
+            IdReservation::Same { durable: true, partition } => Ok(Reservation::Exists { partition }),
             // Not yet durable, so not yet to be answered: it is appended again, and the partition takes one.
-            Reserve::Same { durable: false, .. } => Ok(Reservation::Held { new: false }),
-            Reserve::Conflict { .. } => Err(SubmitError::Conflict { id: id.clone() }),
+            IdReservation::Same { durable: false, .. } => Ok(Reservation::Held { new: false }),
+            IdReservation::Conflict { .. } => Err(SubmitError::Conflict { id: id.clone() }),
         }
     }
 

@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use brokers::{Delivery, Origin, ReceiveError, Receiver};
-use engine::Entry;
-use engine::queues::{Kind, QueueCommand, QueueError, partition_of};
+use engine::CatalogEntry;
+use engine::queues::{EntityKind, QueueCommand, QueueError, partition_of};
 use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
 use tokio::sync::watch;
@@ -35,7 +35,7 @@ const PART_BYTES_MAX: usize = 128 << 10;
 /// What a broker's messages are taken with.
 pub(crate) struct Intake {
     pub parts: Arc<SourceParts>,
-    pub entry: Entry,
+    pub entry: CatalogEntry,
     pub from: Stream,
     /// What the source is called, in logs and in ids.
     pub name: String,
@@ -207,7 +207,7 @@ impl Intake {
     /// the message.
     async fn send(&self, message: Message) -> Result<(), ParkError> {
         let SourceParts { engine, holders, partitions, .. } = &*self.parts;
-        let (to, kind) = (self.park.clone(), Kind::MadeQueue);
+        let (to, kind) = (self.park.clone(), EntityKind::MadeQueue);
         let post = QueueCommand::Post { to: to.clone(), kind, message: message.clone() };
         match (engine.queue(partition_of(&to, *partitions), post).await, holders) {
             (Err(QueueError::NotHeld { .. }), Some(holders)) => Ok(holders.park(to, message).await?),

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use engine::Entry;
+use engine::CatalogEntry;
 use ingest::{Elsewhere, Offer, SubmitError, Target};
 use sha2::{Digest, Sha256};
 use types::{Message, RunId};
@@ -27,7 +27,7 @@ pub(crate) enum IntakeResult {
 /// Hands a message in as a request of a workflow. `id` is that of its run, unless its body names one.
 pub(crate) async fn take(
     parts: &SourceParts,
-    entry: &Entry,
+    entry: &CatalogEntry,
     id: Option<RunId>,
     message: &Message,
 ) -> IntakeResult {
@@ -68,7 +68,7 @@ pub(crate) async fn take(
 
 /// The id of a message's run when its body names none: the same whenever this message comes to this source of this
 /// workflow, and another for every other. It begins with the message's own id where an id of a run can, for people.
-pub(crate) fn run_id(entry: &Entry, from: &str, message: &Message, mark: &str) -> RunId {
+pub(crate) fn run_id(entry: &CatalogEntry, from: &str, message: &Message, mark: &str) -> RunId {
     name_run(entry.definition.name().as_str(), from, &message.id, mark)
 }
 

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use engine::Entry;
-use engine::queues::{Mode, QueueAnswer, QueueCommand, QueueError, Receive, Received, partition_of};
+use engine::CatalogEntry;
+use engine::queues::{QueueAnswer, QueueCommand, QueueError, Receive, ReceiveMode, Received, partition_of};
 use futures_util::future::join_all;
 use kernel::queue::{QueueRef, Settle, Shelf, Taken};
 use tokio::sync::watch;
@@ -21,7 +21,7 @@ const NOT_ACCEPTED: &str = "NotAccepted";
 
 pub(crate) async fn take_all(
     parts: &SourceParts,
-    entry: &Entry,
+    entry: &CatalogEntry,
     at: QueueRef,
     concurrency: u32,
     mut stopped: watch::Receiver<bool>,
@@ -62,7 +62,7 @@ async fn receive(parts: &SourceParts, at: &QueueRef, concurrency: u32) -> Result
         at: at.clone(),
         shelf: Shelf::Main,
         session: None,
-        mode: Mode::Lock { lock: None },
+        mode: ReceiveMode::Lock { lock: None },
         max: concurrency as usize,
         patience: PATIENCE,
     };
@@ -76,7 +76,7 @@ async fn receive(parts: &SourceParts, at: &QueueRef, concurrency: u32) -> Result
 /// Starts a run with each message and settles it; the longest pause that any of them asked for.
 async fn settle_all(
     parts: &SourceParts,
-    entry: &Entry,
+    entry: &CatalogEntry,
     at: &QueueRef,
     received: &[Received],
 ) -> Option<Duration> {

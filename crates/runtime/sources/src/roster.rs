@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use engine::Entry;
+use engine::CatalogEntry;
 use futures_util::future::join_all;
 use kernel::queue::QueueRef;
 use tokio::sync::watch;
@@ -49,7 +49,7 @@ pub(crate) async fn keep(parts: Arc<SourceParts>, mut stopped: watch::Receiver<b
     loop {
         let catalog = parts.catalogs.load();
         if seen.as_ref().is_none_or(|seen| !Arc::ptr_eq(seen, &catalog)) {
-            let wanted: BTreeMap<WorkflowName, Entry> = catalog
+            let wanted: BTreeMap<WorkflowName, CatalogEntry> = catalog
                 .all()
                 .filter(|entry| !entry.definition.sources().is_empty())
                 .map(|entry| (entry.definition.name().clone(), entry.clone()))
@@ -75,7 +75,7 @@ pub(crate) async fn keep(parts: Arc<SourceParts>, mut stopped: watch::Receiver<b
 /// The workflows whose sources must end: deleted, or applied anew.
 fn changed(
     running: &BTreeMap<WorkflowName, Running>,
-    wanted: &BTreeMap<WorkflowName, Entry>,
+    wanted: &BTreeMap<WorkflowName, CatalogEntry>,
 ) -> Vec<WorkflowName> {
     let stale = |(name, each): &(&WorkflowName, &Running)| {
         wanted.get(*name).is_none_or(|entry| entry.version != each.version)
@@ -83,7 +83,7 @@ fn changed(
     running.iter().filter(stale).map(|(name, _)| name.clone()).collect()
 }
 
-fn start(parts: &Arc<SourceParts>, entry: &Entry) -> Running {
+fn start(parts: &Arc<SourceParts>, entry: &CatalogEntry) -> Running {
     let (stop, stopped) = watch::channel(false);
     let sources = entry.definition.sources().iter().cloned();
     let tasks = sources.map(|source| start_one(parts, entry, source, stopped.clone())).collect();
@@ -92,7 +92,7 @@ fn start(parts: &Arc<SourceParts>, entry: &Entry) -> Running {
 
 fn start_one(
     parts: &Arc<SourceParts>,
-    entry: &Entry,
+    entry: &CatalogEntry,
     source: Source,
     stopped: watch::Receiver<bool>,
 ) -> JoinHandle<()> {

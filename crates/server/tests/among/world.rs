@@ -246,7 +246,7 @@ impl Instance {
             Arc::new(Script { kept: Mutex::default(), well }),
             clock.clone(),
             engine::Settings::for_partitions(PARTITIONS),
-            engine::Metrics::register(&mut metrics),
+            engine::EngineMetrics::register(&mut metrics),
         );
         let admission = Admission::new(1_000_000, u64::MAX);
         let ingest = Arc::new(Ingest::new(
@@ -278,7 +278,7 @@ impl Instance {
             jobs: JobReader::new(view, PARTITIONS),
             job_limits: schedule::Limits::default(),
             history_for: Span::from_secs(3600),
-            vault: Arc::new(Vault::new([7; vault::Key::BYTES])),
+            vault: Arc::new(Vault::new([7; vault::SealingKey::BYTES])),
             clock,
             directory: neighbours.directory,
             peers: neighbours.passage,

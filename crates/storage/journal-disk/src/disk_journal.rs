@@ -13,11 +13,11 @@ use tokio::sync::watch;
 use types::{Epoch, PartitionId, Seq};
 
 use crate::disk::{Disk, RealDisk};
-use crate::hands::Hands;
 use crate::index::{Index, Lookup, Stream};
-use crate::log::{Ask, Done, Log, Request};
-use crate::queue::Queue;
-use crate::reader::Reader;
+use crate::log::{Log, LogCompletion, LogOperation, LogRequest};
+use crate::manual_writer::ManualWriter;
+use crate::queue::RequestQueue;
+use crate::reader::LogReader;
 use crate::settings::Settings;
 use crate::snapshots::Snapshots;
 use crate::space::Space;
@@ -30,9 +30,9 @@ pub struct DiskJournal {
     disk: Arc<dyn Disk>,
     index: Arc<Index>,
     space: Arc<Space>,
-    reader: Arc<Reader>,
+    reader: Arc<LogReader>,
     snapshots: Arc<Snapshots>,
-    queue: Arc<Queue>,
+    queue: Arc<RequestQueue>,
     writer: Option<JoinHandle<()>>,
 }
 
@@ -53,9 +53,12 @@ impl DiskJournal {
 
     /// Opens the journal without its threads: nothing is written or answered unless the hands that come with it
     /// are moved.
-    pub fn open_by_hand(disk: Arc<dyn Disk>, settings: &Settings) -> Result<(DiskJournal, Hands), OpenError> {
+    pub fn open_manual(
+        disk: Arc<dyn Disk>,
+        settings: &Settings,
+    ) -> Result<(DiskJournal, ManualWriter), OpenError> {
         let (journal, log) = DiskJournal::open_log(disk, settings)?;
-        let hands = Hands::new(log, Arc::clone(&journal.queue), settings);
+        let hands = ManualWriter::new(log, Arc::clone(&journal.queue), settings);
         Ok((journal, hands))
     }
 
@@ -68,9 +71,9 @@ impl DiskJournal {
             disk,
             index: Arc::clone(log.index()),
             space: Arc::clone(log.space()),
-            reader: Arc::new(Reader::new(&log)),
+            reader: Arc::new(LogReader::new(&log)),
             snapshots: Arc::new(snapshots),
-            queue: Arc::new(Queue::new()),
+            queue: Arc::new(RequestQueue::new()),
             writer: None,
         };
         Ok((journal, log))
@@ -87,11 +90,16 @@ impl DiskJournal {
         slots.filter_map(|slot| Some((self.index.partition(slot), self.index.stopped(slot)?))).collect()
     }
 
-    async fn ask(&self, partition: PartitionId, ask: Ask, bytes: usize) -> Result<Done, AppendError> {
+    async fn ask(
+        &self,
+        partition: PartitionId,
+        ask: LogOperation,
+        bytes: usize,
+    ) -> Result<LogCompletion, AppendError> {
         if bytes > RECORD_BYTES_MAX {
             return Err(AppendError::TooLarge { bytes, bytes_max: RECORD_BYTES_MAX });
         }
-        self.queue.ask(Request { slot: self.index.slot(partition), ask }, bytes).await
+        self.queue.ask(LogRequest { slot: self.index.slot(partition), ask }, bytes).await
     }
 
     async fn read_stream(
@@ -128,8 +136,8 @@ impl Drop for DiskJournal {
 
 impl Journal for DiskJournal {
     async fn claim(&self, partition: PartitionId) -> Result<Claim, AppendError> {
-        match self.ask(partition, Ask::Claim, 0).await? {
-            Done::Claimed(claim) => Ok(claim),
+        match self.ask(partition, LogOperation::Claim, 0).await? {
+            LogCompletion::Claimed(claim) => Ok(claim),
             other => unreachable!("a claim is answered by a claim, not {other:?}"),
         }
     }
@@ -142,7 +150,7 @@ impl Journal for DiskJournal {
         frame: Bytes,
     ) -> Result<Seq, AppendError> {
         let bytes = frame.len();
-        appended(self.ask(partition, Ask::Append { epoch, expected_tail, frame }, bytes).await)
+        appended(self.ask(partition, LogOperation::Append { epoch, expected_tail, frame }, bytes).await)
     }
 
     async fn read(
@@ -159,7 +167,7 @@ impl Journal for DiskJournal {
             return Err(AppendError::Full);
         }
         let bytes = records.iter().map(Bytes::len).sum();
-        appended(self.ask(partition, Ask::Inbox { records }, bytes).await)
+        appended(self.ask(partition, LogOperation::Inbox { records }, bytes).await)
     }
 
     async fn inbox_read(
@@ -199,7 +207,7 @@ impl Journal for DiskJournal {
         events: Seq,
         inbox: Seq,
     ) -> Result<(), AppendError> {
-        self.ask(partition, Ask::Trim { events, inbox }, 0).await.map(|_| ())
+        self.ask(partition, LogOperation::Trim { events, inbox }, 0).await.map(|_| ())
     }
 
     fn room(&self) -> Room {
@@ -207,9 +215,9 @@ impl Journal for DiskJournal {
     }
 }
 
-fn appended(answer: Result<Done, AppendError>) -> Result<Seq, AppendError> {
+fn appended(answer: Result<LogCompletion, AppendError>) -> Result<Seq, AppendError> {
     match answer? {
-        Done::Appended(seq) => Ok(seq),
+        LogCompletion::Appended(seq) => Ok(seq),
         other => unreachable!("an append is answered by a number, not {other:?}"),
     }
 }

@@ -14,10 +14,10 @@ use crate::limits::FRAME_ALIGN;
 
 /// The index of all partitions. The writer adds what is durable; readers look it up.
 pub struct Index {
-    parts: Vec<Part>,
+    parts: Vec<PartitionIndex>,
 }
 
-struct Part {
+struct PartitionIndex {
     /// Held for a look-up or an insertion, never for I/O.
     streams: Mutex<Streams>,
     inbox_tail: watch::Sender<Seq>,
@@ -83,7 +83,7 @@ impl Position {
 
 impl Index {
     pub fn new(slots: usize) -> Index {
-        let part = || Part {
+        let part = || PartitionIndex {
             streams: Mutex::default(),
             inbox_tail: watch::Sender::new(Seq::ZERO),
             stopped: AtomicBool::new(false),
@@ -234,7 +234,7 @@ impl Streams {
     }
 
     fn read_cached(&self, from: Seq, bytes_max: usize) -> Vec<Record> {
-        let mut answer = Answer::new(from, bytes_max);
+        let mut answer = RecordCollector::new(from, bytes_max);
         let start = self.cached.partition_point(|frame| frame.first <= from.0) - 1;
         for frame in self.cached.range(start..) {
             if !answer.take_inbox(frame.first, &frame.payload) {
@@ -263,16 +263,16 @@ impl Positions {
 }
 
 /// Records gathered for a reader, up to its limit.
-pub struct Answer {
+pub struct RecordCollector {
     next: u64,
     bytes: usize,
     bytes_max: usize,
     pub records: Vec<Record>,
 }
 
-impl Answer {
-    pub fn new(from: Seq, bytes_max: usize) -> Answer {
-        Answer { next: from.0, bytes: 0, bytes_max, records: Vec::new() }
+impl RecordCollector {
+    pub fn new(from: Seq, bytes_max: usize) -> RecordCollector {
+        RecordCollector { next: from.0, bytes: 0, bytes_max, records: Vec::new() }
     }
 
     /// The number that is wanted next.

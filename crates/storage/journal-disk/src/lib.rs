@@ -17,11 +17,11 @@ pub mod snapshots;
 pub mod space;
 
 mod disk_journal;
-mod hands;
-mod keeper;
+mod manual_writer;
 mod queue;
+mod segment_preparer;
 mod writer;
 
 pub use disk_journal::DiskJournal;
-pub use hands::Hands;
+pub use manual_writer::ManualWriter;
 pub use settings::{FatalError, OnFatal, Settings, Sync};

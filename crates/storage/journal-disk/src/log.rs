@@ -22,8 +22,8 @@ use journal::{AppendError, Claim};
 use types::{Epoch, Seq};
 
 use crate::disk::{Disk, DiskFile};
-use crate::format::frame::{self, Header, Kind};
-use crate::format::segment_header::Standing;
+use crate::format::frame::{self, FrameHeader, FrameKind};
+use crate::format::segment_header::PartitionMark;
 use crate::format::superblock::Superblock;
 use crate::index::{Index, Position, Stream};
 use crate::limits::PAGE_BYTES;
@@ -33,14 +33,14 @@ use crate::space::Space;
 
 /// One thing asked of the log.
 #[derive(Debug, Clone)]
-pub struct Request {
+pub struct LogRequest {
     pub slot: u16,
-    pub ask: Ask,
+    pub ask: LogOperation,
 }
 
 /// What is asked.
 #[derive(Debug, Clone)]
-pub enum Ask {
+pub enum LogOperation {
     Claim,
     Append { epoch: Epoch, expected_tail: Seq, frame: Bytes },
     Inbox { records: Vec<Bytes> },
@@ -49,14 +49,14 @@ pub enum Ask {
 
 /// What was done, durably.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Done {
+pub enum LogCompletion {
     Claimed(Claim),
     Appended(Seq),
     Trimmed,
 }
 
 /// The answer to one request.
-pub type Answer = Result<Done, AppendError>;
+pub type LogResult = Result<LogCompletion, AppendError>;
 
 /// The log of one directory, owned by one writer.
 pub struct Log {
@@ -68,7 +68,7 @@ pub struct Log {
     cache_bytes_max: usize,
     superblock: Superblock,
     /// By slot, as of the last frame formed.
-    standings: Vec<Standing>,
+    standings: Vec<PartitionMark>,
     /// Every partition's frame number when the active segment began.
     segment_began: Vec<u64>,
     /// The last frame's number.
@@ -116,7 +116,7 @@ enum SpareState {
 
 /// A frame in the buffer.
 struct FormedFrame {
-    header: Header,
+    header: FrameHeader,
     /// Where its header is in the buffer.
     at: usize,
 }
@@ -124,7 +124,11 @@ struct FormedFrame {
 impl Log {
     /// Writes a group; when it returns, every `Ok` in `answers` is durable. After an error nothing is known of
     /// the group, and the log takes nothing more.
-    pub fn write_group(&mut self, requests: &[Request], answers: &mut Vec<Answer>) -> Result<(), FatalError> {
+    pub fn write_group(
+        &mut self,
+        requests: &[LogRequest],
+        answers: &mut Vec<LogResult>,
+    ) -> Result<(), FatalError> {
         answers.clear();
         self.check_alive()?;
         self.buffer.clear();
@@ -208,7 +212,7 @@ impl Log {
     }
 
     /// Whether a group of these requests needs a segment that is still being prepared.
-    pub fn waits_for_spare(&self, requests: &[Request]) -> bool {
+    pub fn waits_for_spare(&self, requests: &[LogRequest]) -> bool {
         matches!(self.spare, SpareState::Planned)
             && !self.fits(group::bytes_of(requests, group::Admission::All))
     }
@@ -298,8 +302,8 @@ impl Log {
             let header = &formed.header;
             let position = Position::new(header.first_seq, header.segment, buffer_at + formed.at as u64);
             match header.kind {
-                Kind::Events => self.index.add(header.slot, Stream::Events, position, 1),
-                Kind::Inbox => {
+                FrameKind::Events => self.index.add(header.slot, Stream::Events, position, 1),
+                FrameKind::Inbox => {
                     let payload_at = formed.at + frame::HEADER_BYTES;
                     let payload = &self.buffer[payload_at..payload_at + header.payload_bytes as usize];
                     let count = u64::from(header.count);
@@ -308,12 +312,12 @@ impl Log {
                     self.cached.push_back((header.slot, payload.len()));
                     self.cached_bytes += payload.len();
                 }
-                Kind::Trim => {
+                FrameKind::Trim => {
                     let standing = &self.standings[usize::from(header.slot)];
                     self.index.trim(header.slot, standing.events_trimmed, standing.inbox_trimmed);
                     self.may_remove = true;
                 }
-                Kind::Claim | Kind::Mark => {}
+                FrameKind::Claim | FrameKind::Mark => {}
             }
         }
         while self.cached_bytes > self.cache_bytes_max
@@ -334,8 +338,8 @@ impl Log {
             }
         }
         let payload = &self.buffer[frame::HEADER_BYTES..];
-        let header = Header {
-            kind: Kind::Mark,
+        let header = FrameHeader {
+            kind: FrameKind::Mark,
             last_of_group: true,
             slot: 0,
             lsn: self.lsn,

@@ -7,12 +7,12 @@ use journal::AppendError;
 use tokio::sync::{Notify, Semaphore, oneshot};
 
 use crate::limits::{WAITING_BYTES_MAX, WAITING_COST_BYTES};
-use crate::log::{Answer, Request};
+use crate::log::{LogRequest, LogResult};
 
 const PERMITS_MAX: usize = WAITING_BYTES_MAX / WAITING_COST_BYTES;
 
 /// Many put requests in, one takes them.
-pub struct Queue {
+pub struct RequestQueue {
     /// Held to push one request or to take all.
     state: Mutex<State>,
     arrived: Condvar,
@@ -24,7 +24,7 @@ pub struct Queue {
 
 #[derive(Default)]
 struct State {
-    waiting: Waiting,
+    waiting: QueuedRequests,
     /// The writer sleeps and wants to be woken.
     is_idle: bool,
     closed: bool,
@@ -32,15 +32,15 @@ struct State {
 
 /// Requests, those who wait for their answers, and what they cost.
 #[derive(Default)]
-pub struct Waiting {
-    pub requests: Vec<Request>,
-    pub waiters: Vec<oneshot::Sender<Answer>>,
+pub struct QueuedRequests {
+    pub requests: Vec<LogRequest>,
+    pub waiters: Vec<oneshot::Sender<LogResult>>,
     permits: usize,
 }
 
 /// What the writer woke up for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Woken {
+pub enum Wakeup {
     Requests,
     /// Nothing came in time.
     Idle,
@@ -48,9 +48,9 @@ pub enum Woken {
     Closed,
 }
 
-impl Queue {
-    pub fn new() -> Queue {
-        Queue {
+impl RequestQueue {
+    pub fn new() -> RequestQueue {
+        RequestQueue {
             state: Mutex::default(),
             arrived: Condvar::new(),
             arrival: Notify::new(),
@@ -59,7 +59,7 @@ impl Queue {
     }
 
     /// Waits for room, then for the answer.
-    pub async fn ask(&self, request: Request, bytes: usize) -> Answer {
+    pub async fn ask(&self, request: LogRequest, bytes: usize) -> LogResult {
         let permits = 1 + bytes / WAITING_COST_BYTES;
         let Ok(permit) = self.permits.acquire_many(permits as u32).await else {
             return Err(AppendError::Closed);
@@ -83,14 +83,14 @@ impl Queue {
     }
 
     /// Sleeps until something waits, the queue is closed, or `patience` is over.
-    pub fn wait(&self, patience: Option<Duration>) -> Woken {
+    pub fn wait(&self, patience: Option<Duration>) -> Wakeup {
         let mut state = self.lock();
         loop {
             if !state.waiting.requests.is_empty() {
-                return Woken::Requests;
+                return Wakeup::Requests;
             }
             if state.closed {
-                return Woken::Closed;
+                return Wakeup::Closed;
             }
             state.is_idle = true;
             let Some(patience) = patience else {
@@ -102,7 +102,7 @@ impl Queue {
             state = woken;
             if timeout.timed_out() && state.waiting.requests.is_empty() && !state.closed {
                 state.is_idle = false;
-                return Woken::Idle;
+                return Wakeup::Idle;
             }
         }
     }
@@ -133,13 +133,13 @@ impl Queue {
     }
 
     /// Exchanges all that waits for `waiting`, which must be empty.
-    pub fn take(&self, waiting: &mut Waiting) {
+    pub fn take(&self, waiting: &mut QueuedRequests) {
         assert!(waiting.requests.is_empty(), "what was taken before is served");
         std::mem::swap(&mut self.lock().waiting, waiting);
     }
 
     /// The requests of `waiting` are answered: what they cost is free again.
-    pub fn release(&self, waiting: &mut Waiting) {
+    pub fn release(&self, waiting: &mut QueuedRequests) {
         self.permits.add_permits(std::mem::take(&mut waiting.permits));
     }
 

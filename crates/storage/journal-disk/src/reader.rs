@@ -8,14 +8,14 @@ use journal::{ReadError, Record};
 use types::Seq;
 
 use crate::disk::{Disk, DiskFile};
-use crate::format::frame::{self, HEADER_BYTES, Header, Kind};
-use crate::index::{Answer, Index, Lookup, Position, Stream};
+use crate::format::frame::{self, FrameHeader, FrameKind, HEADER_BYTES};
+use crate::index::{Index, Lookup, Position, RecordCollector, Stream};
 use crate::limits::{READ_AHEAD_BYTES, READ_FILES_MAX};
 use crate::log::Log;
 use crate::segment;
 
 /// Reads what a log has made durable.
-pub struct Reader {
+pub struct LogReader {
     disk: Arc<dyn Disk>,
     index: Arc<Index>,
     installation: u128,
@@ -23,16 +23,16 @@ pub struct Reader {
     files: Mutex<Vec<(u32, Arc<dyn DiskFile>)>>,
 }
 
-enum Fault {
+enum ReadFault {
     /// The bytes are not those that were written.
     Damage(String),
     /// They could not be read now.
     Io(io::Error),
 }
 
-impl Reader {
-    pub fn new(log: &Log) -> Reader {
-        Reader {
+impl LogReader {
+    pub fn new(log: &Log) -> LogReader {
+        LogReader {
             disk: Arc::clone(log.disk()),
             index: Arc::clone(log.index()),
             installation: log.installation(),
@@ -74,7 +74,7 @@ impl Reader {
         bytes_max: usize,
         mut frames: Vec<Position>,
     ) -> Result<Vec<Record>, ReadError> {
-        let mut answer = Answer::new(from.max(Seq(1)), bytes_max);
+        let mut answer = RecordCollector::new(from.max(Seq(1)), bytes_max);
         loop {
             for position in frames {
                 let payload = match self.read_frame(slot, stream, position) {
@@ -98,30 +98,31 @@ impl Reader {
     }
 
     /// A frame that cannot be read was trimmed meanwhile, or the disk has failed.
-    fn fail(&self, slot: u16, stream: Stream, from: Seq, fault: Fault) -> Result<Vec<Record>, ReadError> {
+    fn fail(&self, slot: u16, stream: Stream, from: Seq, fault: ReadFault) -> Result<Vec<Record>, ReadError> {
         self.index.look_up(slot, stream, from.max(Seq(1)), 0)?;
         let detail = match fault {
-            Fault::Damage(detail) => {
+            ReadFault::Damage(detail) => {
                 self.index.stop(slot, detail.clone());
                 detail
             }
-            Fault::Io(error) => error.to_string(),
+            ReadFault::Io(error) => error.to_string(),
         };
         Err(ReadError::Damaged { partition: self.index.partition(slot), detail })
     }
 
-    fn read_frame(&self, slot: u16, stream: Stream, position: Position) -> Result<Bytes, Fault> {
-        let file = self.file(position.segment).map_err(Fault::Io)?;
+    fn read_frame(&self, slot: u16, stream: Stream, position: Position) -> Result<Bytes, ReadFault> {
+        let file = self.file(position.segment).map_err(ReadFault::Io)?;
         let damage =
-            || Fault::Damage(format!("{} at {}", segment::path(position.segment), position.offset()));
-        let length = file.size().map_err(Fault::Io)?;
+            || ReadFault::Damage(format!("{} at {}", segment::path(position.segment), position.offset()));
+        let length = file.size().map_err(ReadFault::Io)?;
         let there = length.saturating_sub(position.offset());
         let mut bytes = vec![0; there.min(READ_AHEAD_BYTES as u64) as usize];
-        file.read_at(&mut bytes, position.offset()).map_err(Fault::Io)?;
-        let (header, _) = Header::decode(self.installation, position.segment, &bytes).ok_or_else(damage)?;
+        file.read_at(&mut bytes, position.offset()).map_err(ReadFault::Io)?;
+        let (header, _) =
+            FrameHeader::decode(self.installation, position.segment, &bytes).ok_or_else(damage)?;
         let kind = match stream {
-            Stream::Events => Kind::Events,
-            Stream::Inbox => Kind::Inbox,
+            Stream::Events => FrameKind::Events,
+            Stream::Inbox => FrameKind::Inbox,
         };
         if (header.kind, header.slot, header.first_seq) != (kind, slot, position.first) {
             return Err(damage());
@@ -132,7 +133,7 @@ impl Reader {
         }
         let read = bytes.len().min(end);
         bytes.resize(end, 0);
-        file.read_at(&mut bytes[read..], position.offset() + read as u64).map_err(Fault::Io)?;
+        file.read_at(&mut bytes[read..], position.offset() + read as u64).map_err(ReadFault::Io)?;
         if header.payload(&bytes).is_none() {
             return Err(damage());
         }

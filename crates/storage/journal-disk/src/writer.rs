@@ -7,15 +7,15 @@ use std::time::Duration;
 
 use journal::AppendError;
 
-use crate::keeper::{Job, Keeper};
 use crate::limits::{IDLE_BEFORE_MARK, LINGER_FROM_REQUESTS, LINGER_PER_REQUEST};
-use crate::log::{self, Answer, Log};
-use crate::queue::{Queue, Waiting, Woken};
+use crate::log::{self, Log, LogResult};
+use crate::queue::{QueuedRequests, RequestQueue, Wakeup};
+use crate::segment_preparer::{SegmentJob, SegmentPreparer};
 use crate::settings::{FatalError, OnFatal, Settings};
 
 /// Starts the writer; it ends when the queue is closed and empty, or on a fatal error.
-pub fn start(log: Log, queue: Arc<Queue>, settings: &Settings) -> io::Result<JoinHandle<()>> {
-    let keeper = Keeper::start(Arc::clone(log.disk()), Arc::clone(log.space()))?;
+pub fn start(log: Log, queue: Arc<RequestQueue>, settings: &Settings) -> io::Result<JoinHandle<()>> {
+    let keeper = SegmentPreparer::start(Arc::clone(log.disk()), Arc::clone(log.space()))?;
     let writer = Writer {
         log,
         keeper,
@@ -31,27 +31,27 @@ pub fn start(log: Log, queue: Arc<Queue>, settings: &Settings) -> io::Result<Joi
 }
 
 /// However the writer ends, nobody waits for ever.
-struct Closing(Arc<Queue>);
+struct Closing(Arc<RequestQueue>);
 
 impl Drop for Closing {
     fn drop(&mut self) {
         self.0.close();
-        self.0.take(&mut Waiting::default());
+        self.0.take(&mut QueuedRequests::default());
     }
 }
 
 struct Writer {
     log: Log,
-    keeper: Keeper,
+    keeper: SegmentPreparer,
     linger_max: Duration,
     /// The requests of the last group.
     last_group: usize,
     on_fatal: OnFatal,
-    answers: Vec<Answer>,
+    answers: Vec<LogResult>,
 }
 
 impl Writer {
-    fn run(mut self, queue: &Queue) {
+    fn run(mut self, queue: &RequestQueue) {
         if let Err(error) = self.write_until_closed(queue) {
             // First close, so that nobody is promised anything while the process ends.
             queue.close();
@@ -63,13 +63,13 @@ impl Writer {
         }
     }
 
-    fn write_until_closed(&mut self, queue: &Queue) -> Result<(), FatalError> {
-        let mut waiting = Waiting::default();
+    fn write_until_closed(&mut self, queue: &RequestQueue) -> Result<(), FatalError> {
+        let mut waiting = QueuedRequests::default();
         loop {
             self.tend();
             let patience = self.log.wants_mark().then_some(IDLE_BEFORE_MARK);
             match queue.wait(patience) {
-                Woken::Requests => {
+                Wakeup::Requests => {
                     self.linger(queue.len());
                     queue.take(&mut waiting);
                     self.last_group = waiting.requests.len();
@@ -77,8 +77,8 @@ impl Writer {
                     queue.release(&mut waiting);
                     served?;
                 }
-                Woken::Idle => self.log.mark()?,
-                Woken::Closed => return self.log.close(),
+                Wakeup::Idle => self.log.mark()?,
+                Wakeup::Closed => return self.log.close(),
             }
         }
     }
@@ -91,7 +91,7 @@ impl Writer {
         }
     }
 
-    fn serve(&mut self, waiting: &mut Waiting) -> Result<(), FatalError> {
+    fn serve(&mut self, waiting: &mut QueuedRequests) -> Result<(), FatalError> {
         serve(&mut self.log, waiting, &mut self.answers, |log| {
             if let Ok(spare) = self.keeper.spares.recv() {
                 log.take_spare(spare);
@@ -104,8 +104,8 @@ impl Writer {
         while let Ok(spare) = self.keeper.spares.try_recv() {
             self.log.take_spare(spare);
         }
-        let prepare = self.log.plan_spare().map(Job::Prepare);
-        let remove = self.log.take_removable().into_iter().map(Job::Remove);
+        let prepare = self.log.plan_spare().map(SegmentJob::Prepare);
+        let remove = self.log.take_removable().into_iter().map(SegmentJob::Remove);
         for job in prepare.into_iter().chain(remove) {
             self.keeper.jobs.send(job).expect("the keeper lives as long as the writer");
         }
@@ -116,8 +116,8 @@ impl Writer {
 /// still being prepared.
 pub(crate) fn serve(
     log: &mut Log,
-    waiting: &mut Waiting,
-    answers: &mut Vec<Answer>,
+    waiting: &mut QueuedRequests,
+    answers: &mut Vec<LogResult>,
     mut before: impl FnMut(&mut Log),
 ) -> Result<(), FatalError> {
     let mut waiters = waiting.waiters.drain(..);

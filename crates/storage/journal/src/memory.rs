@@ -26,10 +26,10 @@ struct State {
     accepts: bool,
     /// Whether it plays a journal that several machines use.
     is_shared: bool,
-    partitions: BTreeMap<PartitionId, Partition>,
+    partitions: BTreeMap<PartitionId, MemoryPartition>,
 }
 
-struct Partition {
+struct MemoryPartition {
     epoch: Epoch,
     events: Stream,
     inbox: Stream,
@@ -97,8 +97,8 @@ impl Default for MemoryJournal {
 }
 
 impl State {
-    fn partition(&mut self, id: PartitionId) -> &mut Partition {
-        self.partitions.entry(id).or_insert_with(|| Partition {
+    fn partition(&mut self, id: PartitionId) -> &mut MemoryPartition {
+        self.partitions.entry(id).or_insert_with(|| MemoryPartition {
             epoch: Epoch::default(),
             events: Stream::default(),
             inbox: Stream::default(),

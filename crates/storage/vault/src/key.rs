@@ -10,7 +10,7 @@ use zeroize::Zeroizing;
 
 /// 256 bits that the operator keeps.
 #[derive(Clone)]
-pub struct Key(Zeroizing<[u8; Key::BYTES]>);
+pub struct SealingKey(Zeroizing<[u8; SealingKey::BYTES]>);
 
 /// A text that is no key. It does not quote the text: most of it may be right.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -19,26 +19,27 @@ pub struct Key(Zeroizing<[u8; Key::BYTES]>);
 )]
 pub struct InvalidKey;
 
-impl Key {
+impl SealingKey {
     pub const BYTES: usize = 32;
 
-    pub fn new(bytes: [u8; Key::BYTES]) -> Key {
-        Key(Zeroizing::new(bytes))
+    pub fn new(bytes: [u8; SealingKey::BYTES]) -> SealingKey {
+        SealingKey(Zeroizing::new(bytes))
     }
 
     /// A key that nobody has had before.
-    pub fn random() -> Key {
-        let mut bytes = Zeroizing::new([0; Key::BYTES]);
+    pub fn random() -> SealingKey {
+        let mut bytes = Zeroizing::new([0; SealingKey::BYTES]);
         SystemRandom::new().fill(bytes.as_mut_slice()).expect("the system gives random bytes");
-        Key(bytes)
+        SealingKey(bytes)
     }
 
     /// Reads base64 or 64 hexadecimal digits; space around them is ignored.
-    pub fn from_text(text: &str) -> Result<Key, InvalidKey> {
+    pub fn from_text(text: &str) -> Result<SealingKey, InvalidKey> {
         let text = text.trim();
-        let bytes = if text.len() == 2 * Key::BYTES { from_hex(text) } else { STANDARD.decode(text).ok() };
+        let bytes =
+            if text.len() == 2 * SealingKey::BYTES { from_hex(text) } else { STANDARD.decode(text).ok() };
         let bytes = Zeroizing::new(bytes.ok_or(InvalidKey)?);
-        Ok(Key::new(bytes.as_slice().try_into().map_err(|_| InvalidKey)?))
+        Ok(SealingKey::new(bytes.as_slice().try_into().map_err(|_| InvalidKey)?))
     }
 
     /// As [`Key::from_text`] reads it.
@@ -54,7 +55,7 @@ impl Key {
         hash.finish().as_ref()[..4].iter().map(|byte| format!("{byte:02x}")).collect()
     }
 
-    pub(crate) fn bytes(&self) -> &[u8; Key::BYTES] {
+    pub(crate) fn bytes(&self) -> &[u8; SealingKey::BYTES] {
         &self.0
     }
 }
@@ -65,7 +66,7 @@ fn from_hex(text: &str) -> Option<Vec<u8>> {
     text.as_bytes().chunks_exact(2).map(pair).collect()
 }
 
-impl fmt::Debug for Key {
+impl fmt::Debug for SealingKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Key({})", self.id())
     }
@@ -77,10 +78,10 @@ mod tests {
 
     #[test]
     fn a_key_is_read_from_base64_and_from_hex() {
-        let key = Key::new(std::array::from_fn(|i| i as u8 * 8));
+        let key = SealingKey::new(std::array::from_fn(|i| i as u8 * 8));
         let hex: String = key.bytes().iter().map(|byte| format!("{byte:02X}")).collect();
         for text in [key.to_text().as_str(), &format!("  {hex}\n"), &hex.to_lowercase()] {
-            assert_eq!(Key::from_text(text).unwrap().bytes(), key.bytes(), "{text}");
+            assert_eq!(SealingKey::from_text(text).unwrap().bytes(), key.bytes(), "{text}");
         }
     }
 
@@ -90,14 +91,14 @@ mod tests {
         let long = STANDARD.encode([7; 33]);
         let almost_hex = format!("{}x", "a".repeat(63));
         for text in ["", "secret", &short, &long, &almost_hex, &"a".repeat(62), "\u{e4}\u{f6}\u{fc}"] {
-            let error = Key::from_text(text).unwrap_err().to_string();
+            let error = SealingKey::from_text(text).unwrap_err().to_string();
             assert!(error.contains("openssl rand -hex 32"), "{error}");
         }
     }
 
     #[test]
     fn an_id_names_the_key_without_showing_it() {
-        let (one, other) = (Key::random(), Key::random());
+        let (one, other) = (SealingKey::random(), SealingKey::random());
         assert_eq!(one.id(), one.clone().id());
         assert_ne!(one.id(), other.id());
         assert_eq!(format!("{one:?}"), format!("Key({})", one.id()));

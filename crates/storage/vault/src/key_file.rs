@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use zeroize::Zeroizing;
 
-use crate::key::{InvalidKey, Key};
+use crate::key::{InvalidKey, SealingKey};
 
 /// Larger files are no key files and not read to their end.
 const FILE_BYTES_MAX: u64 = 1024;
@@ -26,14 +26,14 @@ pub enum KeyFileError {
 }
 
 /// Reads the key, or makes one and writes it down before it is used.
-pub(crate) fn open_or_create(path: &Path) -> Result<Key, KeyFileError> {
+pub(crate) fn open_or_create(path: &Path) -> Result<SealingKey, KeyFileError> {
     match read(path) {
         Err(KeyFileError::Io { source, .. }) if source.kind() == ErrorKind::NotFound => create(path),
         result => result,
     }
 }
 
-fn read(path: &Path) -> Result<Key, KeyFileError> {
+fn read(path: &Path) -> Result<SealingKey, KeyFileError> {
     let failed = |source| KeyFileError::Io { attempt: "reading", path: path.to_owned(), source };
     let file = File::open(path).map_err(failed)?;
     // Asked of the open file, not of the path: what was checked is what is read.
@@ -49,14 +49,14 @@ fn read(path: &Path) -> Result<Key, KeyFileError> {
     file.take(FILE_BYTES_MAX).read_to_end(&mut text).map_err(failed)?;
     let invalid = |source| KeyFileError::Invalid { path: path.to_owned(), source };
     let text = std::str::from_utf8(&text).map_err(|_| invalid(InvalidKey))?;
-    Key::from_text(text).map_err(invalid)
+    SealingKey::from_text(text).map_err(invalid)
 }
 
 /// The file appears under its name only when it is whole and on disk: a crash in between leaves none, because a
 /// half-written key would be refused for ever, and a lost one would leave sealed secrets that nobody can open.
-fn create(path: &Path) -> Result<Key, KeyFileError> {
+fn create(path: &Path) -> Result<SealingKey, KeyFileError> {
     let failed = |source| KeyFileError::Io { attempt: "creating", path: path.to_owned(), source };
-    let key = Key::random();
+    let key = SealingKey::random();
     let draft = draft_path(path, &key);
     let written = write_draft(&draft, &key).and_then(|()| std::fs::hard_link(&draft, path));
     // Best effort: a draft that stays behind is a secret file of mode 600 that nobody uses.
@@ -70,7 +70,7 @@ fn create(path: &Path) -> Result<Key, KeyFileError> {
     Ok(key)
 }
 
-fn write_draft(draft: &Path, key: &Key) -> std::io::Result<()> {
+fn write_draft(draft: &Path, key: &SealingKey) -> std::io::Result<()> {
     let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(draft)?;
     file.write_all(key.to_text().as_bytes())?;
     file.write_all(b"\n")?;
@@ -78,7 +78,7 @@ fn write_draft(draft: &Path, key: &Key) -> std::io::Result<()> {
 }
 
 /// Beside the file, so that it can be linked; named by the key's id, so that two processes do not collide.
-fn draft_path(path: &Path, key: &Key) -> PathBuf {
+fn draft_path(path: &Path, key: &SealingKey) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(format!(".{}.draft", key.id()));
     name.into()

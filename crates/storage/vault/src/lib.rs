@@ -8,9 +8,9 @@ mod sas;
 mod seal;
 mod secret;
 
-pub use key::{InvalidKey, Key};
+pub use key::{InvalidKey, SealingKey};
 pub use key_file::KeyFileError;
 pub use pfx::{Pfx, PfxError};
 pub use sas::{SasError, SasToken, sign_sas};
-pub use seal::{OpenError, Vault, is_sealed};
+pub use seal::{UnsealError, Vault, is_sealed};
 pub use secret::Secret;

@@ -8,7 +8,7 @@ use ring::aead::{AES_256_GCM, Aad, LessSafeKey, NONCE_LEN, Nonce, UnboundKey};
 use ring::rand::{SecureRandom, SystemRandom};
 use zeroize::{Zeroize, Zeroizing};
 
-use crate::key::{InvalidKey, Key};
+use crate::key::{InvalidKey, SealingKey};
 use crate::key_file::{self, KeyFileError};
 use crate::secret::Secret;
 
@@ -24,7 +24,7 @@ pub struct Vault {
 
 /// Why a sealed secret cannot be opened.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum OpenError {
+pub enum UnsealError {
     #[error("the text is not a sealed secret")]
     NotSealed,
     #[error("the secret is sealed in a form that this version does not know")]
@@ -48,13 +48,13 @@ pub fn is_sealed(text: &str) -> bool {
 }
 
 impl Vault {
-    pub fn new(key: [u8; Key::BYTES]) -> Vault {
-        Vault::with_key(&Key::new(key))
+    pub fn new(key: [u8; SealingKey::BYTES]) -> Vault {
+        Vault::with_key(&SealingKey::new(key))
     }
 
     /// The key as base64 or as 64 hexadecimal digits.
     pub fn from_text(text: &str) -> Result<Vault, InvalidKey> {
-        Key::from_text(text).map(|key| Vault::with_key(&key))
+        SealingKey::from_text(text).map(|key| Vault::with_key(&key))
     }
 
     /// The key in a file that only its owner can read. A missing file is made, with a new key, and is on disk when
@@ -63,7 +63,7 @@ impl Vault {
         key_file::open_or_create(path).map(|key| Vault::with_key(&key))
     }
 
-    pub fn with_key(key: &Key) -> Vault {
+    pub fn with_key(key: &SealingKey) -> Vault {
         Vault { newest: Lock::new(key), older: Vec::new() }
     }
 
@@ -74,7 +74,7 @@ impl Vault {
 
     /// Also opens what was sealed under these keys; nothing new is sealed under them.
     #[must_use]
-    pub fn with_old_keys(mut self, keys: impl IntoIterator<Item = Key>) -> Vault {
+    pub fn with_old_keys(mut self, keys: impl IntoIterator<Item = SealingKey>) -> Vault {
         self.older.extend(keys.into_iter().map(|key| Lock::new(&key)));
         self
     }
@@ -106,14 +106,14 @@ impl Vault {
     }
 
     /// The secret in the clear.
-    pub fn open(&self, sealed: &str) -> Result<Secret, OpenError> {
+    pub fn open(&self, sealed: &str) -> Result<Secret, UnsealError> {
         let rest = sealed.strip_prefix(PREFIX).ok_or(match is_sealed(sealed) {
-            true => OpenError::UnknownForm,
-            false => OpenError::NotSealed,
+            true => UnsealError::UnknownForm,
+            false => UnsealError::NotSealed,
         })?;
-        let (id, text) = rest.split_once(':').ok_or(OpenError::Damaged)?;
-        let mut bytes = Zeroizing::new(STANDARD.decode(text).map_err(|_| OpenError::Damaged)?);
-        let (nonce, bytes) = bytes.split_at_mut_checked(NONCE_LEN).ok_or(OpenError::Damaged)?;
+        let (id, text) = rest.split_once(':').ok_or(UnsealError::Damaged)?;
+        let mut bytes = Zeroizing::new(STANDARD.decode(text).map_err(|_| UnsealError::Damaged)?);
+        let (nonce, bytes) = bytes.split_at_mut_checked(NONCE_LEN).ok_or(UnsealError::Damaged)?;
         let nonce: [u8; NONCE_LEN] = (&*nonce).try_into().expect("split at its length");
         let head = &sealed[..sealed.len() - text.len()];
         // Ids are short: two keys can share one, and then the tag decides.
@@ -126,7 +126,7 @@ impl Vault {
                 return secret(plain);
             }
         }
-        Err(if known { OpenError::Damaged } else { OpenError::UnknownKey { id: quotable(id) } })
+        Err(if known { UnsealError::Damaged } else { UnsealError::UnknownKey { id: quotable(id) } })
     }
 
     /// Whether sealing it again would put it under the newest key.
@@ -141,17 +141,17 @@ impl Vault {
 }
 
 impl Lock {
-    fn new(key: &Key) -> Lock {
+    fn new(key: &SealingKey) -> Lock {
         let unbound = UnboundKey::new(&AES_256_GCM, key.bytes()).expect("a key has the cipher's length");
         Lock { id: key.id(), key: LessSafeKey::new(unbound) }
     }
 }
 
-fn secret(plain: &[u8]) -> Result<Secret, OpenError> {
+fn secret(plain: &[u8]) -> Result<Secret, UnsealError> {
     let text = String::from_utf8(plain.to_vec());
     text.map(Secret::new).map_err(|error| {
         error.into_bytes().zeroize();
-        OpenError::Damaged
+        UnsealError::Damaged
     })
 }
 

@@ -5,7 +5,7 @@ use std::sync::{Arc, Condvar, Mutex};
 use std::thread::{self, JoinHandle};
 
 use crate::limits::{STALL_AT_BUDGETS, STALL_MAX};
-use crate::partition::{Partition, Shared};
+use crate::partition::{SharedResources, ViewPartition};
 
 /// How far the thread steps back behind those that answer: enough to leave them the processors, not so far that
 /// writers would have to wait for room.
@@ -13,7 +13,7 @@ const NICENESS: i32 = 5;
 
 /// What wakes the thread, and what it wakes.
 pub(crate) struct Background {
-    shared: Arc<Shared>,
+    shared: Arc<SharedResources>,
     budget_bytes: u64,
     state: Mutex<State>,
     work: Condvar,
@@ -22,13 +22,16 @@ pub(crate) struct Background {
 
 #[derive(Default)]
 struct State {
-    partitions: Arc<Vec<Arc<Partition>>>,
+    partitions: Arc<Vec<Arc<ViewPartition>>>,
     woken: bool,
     closing: bool,
 }
 
 impl Background {
-    pub(crate) fn start(shared: Arc<Shared>, budget_bytes: u64) -> (Arc<Background>, JoinHandle<()>) {
+    pub(crate) fn start(
+        shared: Arc<SharedResources>,
+        budget_bytes: u64,
+    ) -> (Arc<Background>, JoinHandle<()>) {
         let state = Mutex::new(State::default());
         let background =
             Arc::new(Background { shared, budget_bytes, state, work: Condvar::new(), room: Condvar::new() });
@@ -38,7 +41,7 @@ impl Background {
     }
 
     /// The partitions that the thread looks after from now on.
-    pub(crate) fn look_after(&self, partitions: Arc<Vec<Arc<Partition>>>) {
+    pub(crate) fn look_after(&self, partitions: Arc<Vec<Arc<ViewPartition>>>) {
         self.state.lock().expect("no panic under this lock").partitions = partitions;
     }
 
@@ -90,7 +93,7 @@ impl Background {
     }
 
     /// Waits for something to do; `None` when the view closes.
-    fn next_round(&self) -> Option<Arc<Vec<Arc<Partition>>>> {
+    fn next_round(&self) -> Option<Arc<Vec<Arc<ViewPartition>>>> {
         let state = self.state.lock().expect("no panic under this lock");
         let idle = |state: &mut State| !state.woken && !state.closing;
         let mut state = self.work.wait_while(state, idle).expect("no panic under this lock");
@@ -99,7 +102,7 @@ impl Background {
     }
 
     /// False when no partition could give room.
-    fn flush_largest(&self, partitions: &[Arc<Partition>]) -> bool {
+    fn flush_largest(&self, partitions: &[Arc<ViewPartition>]) -> bool {
         let writing = partitions.iter().filter(|partition| partition.stopped().is_none());
         let largest = writing.max_by_key(|partition| partition.memtable_bytes());
         let Some(partition) = largest.filter(|partition| partition.memtable_bytes() > 0) else {
@@ -115,7 +118,7 @@ impl Background {
     }
 
     /// Compacts until nothing is left to do, with flushes in between when they become due.
-    fn compact(&self, partition: &Partition, partitions: &[Arc<Partition>]) {
+    fn compact(&self, partition: &ViewPartition, partitions: &[Arc<ViewPartition>]) {
         while partition.stopped().is_none() && partition.has_tree() && !self.closing() {
             match partition.compact_once() {
                 Ok(true) => {}

@@ -24,7 +24,7 @@ const TABLES: &str = "tables";
 
 /// What is in a partition's directory.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Found {
+pub(crate) enum TreePresence {
     /// No tree, and no trace of one.
     Nothing,
     /// A tree that is safe to open.
@@ -45,13 +45,13 @@ pub(crate) struct ListedTable {
 }
 
 /// Looks at a partition's directory before its tree is opened.
-pub(crate) fn before_open(partition: PartitionId, dir: &Path) -> Result<Found, Error> {
-    let Some(manifest) = read_manifest(partition, dir)? else { return Ok(Found::Nothing) };
+pub(crate) fn before_open(partition: PartitionId, dir: &Path) -> Result<TreePresence, Error> {
+    let Some(manifest) = read_manifest(partition, dir)? else { return Ok(TreePresence::Nothing) };
     check_table_names(partition, &dir.join(TABLES))?;
     for table in &manifest.tables {
         check_directory(&table.path).map_err(|error| sorted(partition, &table.path, error))?;
     }
-    Ok(Found::Tree)
+    Ok(TreePresence::Tree)
 }
 
 /// The first table of a tree that cannot be opened whose bytes are not what was written.

@@ -14,7 +14,7 @@ use std::sync::{Mutex, MutexGuard, RwLock};
 use sha2::{Digest, Sha256};
 use types::{BodyHash, PartitionId, RunId};
 
-use table::{Hash, Table};
+use table::{Hash, IdTable};
 
 /// Enough that threads seldom meet in one, few enough that empty ones cost nothing.
 const SHARDS: usize = 64;
@@ -22,18 +22,18 @@ const SHARDS: usize = 64;
 /// The register of ids that are accepted or live. Share it behind an `Arc`.
 pub struct Ids {
     secret: [u8; 16],
-    shards: Vec<Mutex<Table>>,
+    shards: Vec<Mutex<IdTable>>,
     /// Kept beside the shards, because every request asks for it.
     held: AtomicUsize,
     /// Clients that wait for their answer at this moment.
     entering: AtomicUsize,
     /// Every request looks here, and changes are rare.
-    standings: RwLock<Standings>,
+    standings: RwLock<PartitionStates>,
 }
 
 /// How the ids of a partition stand here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Standing {
+pub enum PartitionState {
     /// All of them are known.
     Held,
     /// The partition has stopped, maybe before its ids were restored: one that is not held may be taken all the same.
@@ -42,15 +42,15 @@ pub enum Standing {
     Elsewhere,
 }
 
-struct Standings {
+struct PartitionStates {
     /// Whether partitions change hands: then those that nothing is said of are elsewhere.
     shared: bool,
-    by_partition: BTreeMap<PartitionId, Standing>,
+    by_partition: BTreeMap<PartitionId, PartitionState>,
 }
 
 /// What is known of an id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Entry {
+pub struct IdEntry {
     pub body_hash: BodyHash,
     pub partition: PartitionId,
     /// Whether its record is known to be on stable storage.
@@ -58,9 +58,9 @@ pub struct Entry {
 }
 
 /// A client that waits for its answer, counted until this is dropped.
-pub struct Entering<'a>(&'a AtomicUsize);
+pub struct WaitingClient<'a>(&'a AtomicUsize);
 
-impl Drop for Entering<'_> {
+impl Drop for WaitingClient<'_> {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Ordering::Relaxed);
     }
@@ -68,7 +68,7 @@ impl Drop for Entering<'_> {
 
 /// The answer to a reservation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Reserve {
+pub enum IdReservation {
     /// The id was not known here and now is, not yet durable.
     New,
     /// The same request again.
@@ -83,30 +83,30 @@ impl Ids {
         let mut secret = [0; 16];
         secret[..8].copy_from_slice(&draw());
         secret[8..].copy_from_slice(&draw());
-        let shards = (0..SHARDS).map(|_| Mutex::new(Table::default())).collect();
+        let shards = (0..SHARDS).map(|_| Mutex::new(IdTable::default())).collect();
         Ids {
             secret,
             shards,
             held: AtomicUsize::new(0),
             entering: AtomicUsize::new(0),
-            standings: RwLock::new(Standings { shared: false, by_partition: BTreeMap::new() }),
+            standings: RwLock::new(PartitionStates { shared: false, by_partition: BTreeMap::new() }),
         }
     }
 
     /// Takes the id for a request, unless it is taken.
-    pub fn reserve(&self, id: &RunId, body_hash: BodyHash, partition: PartitionId) -> Reserve {
+    pub fn reserve(&self, id: &RunId, body_hash: BodyHash, partition: PartitionId) -> IdReservation {
         let hash = self.hash(id);
         let mut shard = self.shard(&hash);
         match shard.get(&hash) {
             None => {
-                shard.insert(&hash, Entry { body_hash, partition, durable: false });
+                shard.insert(&hash, IdEntry { body_hash, partition, durable: false });
                 self.held.fetch_add(1, Ordering::Relaxed);
-                Reserve::New
+                IdReservation::New
             }
-            Some(Entry { body_hash: known, partition, durable }) if known == body_hash => {
-                Reserve::Same { durable, partition }
+            Some(IdEntry { body_hash: known, partition, durable }) if known == body_hash => {
+                IdReservation::Same { durable, partition }
             }
-            Some(Entry { partition, durable, .. }) => Reserve::Conflict { durable, partition },
+            Some(IdEntry { partition, durable, .. }) => IdReservation::Conflict { durable, partition },
         }
     }
 
@@ -115,7 +115,7 @@ impl Ids {
         let hash = self.hash(id);
         let mut shard = self.shard(&hash);
         if let Some(entry) = shard.get(&hash) {
-            shard.insert(&hash, Entry { durable: true, ..entry });
+            shard.insert(&hash, IdEntry { durable: true, ..entry });
         }
     }
 
@@ -136,10 +136,10 @@ impl Ids {
         if shard.get(&hash).is_none() {
             self.held.fetch_add(1, Ordering::Relaxed);
         }
-        shard.insert(&hash, Entry { body_hash, partition, durable: true });
+        shard.insert(&hash, IdEntry { body_hash, partition, durable: true });
     }
 
-    pub fn find(&self, id: &RunId) -> Option<Entry> {
+    pub fn find(&self, id: &RunId) -> Option<IdEntry> {
         let hash = self.hash(id);
         self.shard(&hash).get(&hash)
     }
@@ -147,7 +147,7 @@ impl Ids {
     /// From now on partitions are held only when it is said of them.
     pub fn hold_none(&self) {
         *self.standings.write().expect("no panic under this lock") =
-            Standings { shared: true, by_partition: BTreeMap::new() };
+            PartitionStates { shared: true, by_partition: BTreeMap::new() };
     }
 
     /// Whether partitions change hands.
@@ -155,20 +155,20 @@ impl Ids {
         self.standings.read().expect("no panic under this lock").shared
     }
 
-    pub fn stand(&self, partition: PartitionId, standing: Standing) {
+    pub fn set_partition_state(&self, partition: PartitionId, standing: PartitionState) {
         self.standings.write().expect("no panic under this lock").by_partition.insert(partition, standing);
     }
 
-    pub fn standing(&self, partition: PartitionId) -> Standing {
-        let standings = self.standings.read().expect("no panic under this lock");
-        let unsaid = if standings.shared { Standing::Elsewhere } else { Standing::Held };
-        standings.by_partition.get(&partition).copied().unwrap_or(unsaid)
+    pub fn partition_state(&self, partition: PartitionId) -> PartitionState {
+        let states = self.standings.read().expect("no panic under this lock");
+        let unsaid = if states.shared { PartitionState::Elsewhere } else { PartitionState::Held };
+        states.by_partition.get(&partition).copied().unwrap_or(unsaid)
     }
 
     /// Whether the ids of any partition are known here.
     pub fn holds_any(&self) -> bool {
         let standings = self.standings.read().expect("no panic under this lock");
-        !standings.shared || standings.by_partition.values().any(|standing| *standing == Standing::Held)
+        !standings.shared || standings.by_partition.values().any(|standing| *standing == PartitionState::Held)
     }
 
     /// Forgets all ids of a partition.
@@ -180,9 +180,9 @@ impl Ids {
     }
 
     /// Counts a client that hands something in, for as long as it waits.
-    pub fn enter(&self) -> Entering<'_> {
+    pub fn count_client(&self) -> WaitingClient<'_> {
         self.entering.fetch_add(1, Ordering::Relaxed);
-        Entering(&self.entering)
+        WaitingClient(&self.entering)
     }
 
     /// How many clients wait for their answer.
@@ -210,7 +210,7 @@ impl Ids {
     }
 
     /// The first byte picks the shard; the table places by the bytes behind it.
-    fn shard(&self, hash: &Hash) -> MutexGuard<'_, Table> {
+    fn shard(&self, hash: &Hash) -> MutexGuard<'_, IdTable> {
         lock(&self.shards[usize::from(hash[0]) % SHARDS])
     }
 }
@@ -221,7 +221,7 @@ impl Default for Ids {
     }
 }
 
-fn lock(shard: &Mutex<Table>) -> MutexGuard<'_, Table> {
+fn lock(shard: &Mutex<IdTable>) -> MutexGuard<'_, IdTable> {
     shard.lock().expect("no panic under this lock")
 }
 

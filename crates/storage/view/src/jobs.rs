@@ -14,7 +14,7 @@ use crate::error::Error;
 use crate::keys;
 
 /// A key as the caller wrote it, and its value.
-pub type Row = (String, Bytes);
+pub type CollectionRow = (String, Bytes);
 
 /// The two rows of a job.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -44,7 +44,7 @@ impl View {
     }
 
     /// The collections of a partition whose ids begin with `prefix`, in the order of their ids.
-    pub fn collections(&self, partition: PartitionId, prefix: &str) -> Result<Vec<Row>, Error> {
+    pub fn collections(&self, partition: PartitionId, prefix: &str) -> Result<Vec<CollectionRow>, Error> {
         let start = keys::collection(prefix);
         let partition = self.partition(partition)?;
         let entries = partition.range(start.clone(), keys::behind(start));

@@ -34,10 +34,10 @@ mod run;
 mod view;
 
 pub use error::{Error, ListError, OpenError};
-pub use ids::{Entry, Ids, Reserve, Standing};
-pub use jobs::{JobRows, Row};
+pub use ids::{IdEntry, IdReservation, Ids, PartitionState};
+pub use jobs::{CollectionRow, JobRows};
 pub use limits::PAGE_ROWS_MAX;
-pub use list::{Page, Place, RunQuery};
+pub use list::{ListPosition, RunPage, RunQuery};
 pub use retention::Forgotten;
 pub use run::{EndedRun, RunSummary};
 pub use view::{OnFailure, PartitionSizes, Settings, Sizes, Staging, View};

@@ -12,7 +12,7 @@ use crate::cursor::{self, Position};
 use crate::error::{Error, ListError};
 use crate::keys;
 use crate::limits::{PAGE_ROWS_MAX, SCAN_PER_ROW_MAX};
-use crate::partition::Partition;
+use crate::partition::ViewPartition;
 use crate::run::{self, RunSummary};
 
 /// Which ended runs to list, and how many.
@@ -38,16 +38,16 @@ pub struct RunQuery {
 
 /// Where a run stands among ended ones, the same in every instance: what lists of several are merged by.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Place(Vec<u8>);
+pub struct ListPosition(Vec<u8>);
 
-impl Place {
-    pub fn of_run(accepted_at: Timestamp, id: &RunId) -> Place {
-        Place(keys::place(accepted_at, id))
+impl ListPosition {
+    pub fn of_run(accepted_at: Timestamp, id: &RunId) -> ListPosition {
+        ListPosition(keys::place(accepted_at, id))
     }
 
     /// The place that a cursor of this query goes on behind.
-    pub fn of_cursor(query: &RunQuery, cursor: &str) -> Option<Place> {
-        Some(Place(cursor::decode(cursor, &fingerprint(query))?.place))
+    pub fn of_cursor(query: &RunQuery, cursor: &str) -> Option<ListPosition> {
+        Some(ListPosition(cursor::decode(cursor, &fingerprint(query))?.place))
     }
 
     /// The cursor that goes on behind this place, in whichever partition it is.
@@ -59,7 +59,7 @@ impl Place {
 
 /// One page of a list, newest first by `accepted_at`, then by id.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Page {
+pub struct RunPage {
     pub rows: Vec<RunSummary>,
     /// Where the list goes on; `None` on the last page. A page can be short, even empty, and still have this.
     pub next: Option<String>,
@@ -67,14 +67,14 @@ pub struct Page {
     pub entries_read: usize,
 }
 
-pub(crate) fn list(partitions: &[Arc<Partition>], query: &RunQuery) -> Result<Page, ListError> {
+pub(crate) fn list(partitions: &[Arc<ViewPartition>], query: &RunQuery) -> Result<RunPage, ListError> {
     let fingerprint = fingerprint(query);
     let after = query.cursor.as_deref().map(|text| cursor::decode(text, &fingerprint));
     let after = after.map(|position| position.ok_or(ListError::BadCursor)).transpose()?;
     let limit = query.limit.clamp(1, PAGE_ROWS_MAX);
 
     let mut merge = Merge::default();
-    let wanted = |each: &&Arc<Partition>| {
+    let wanted = |each: &&Arc<ViewPartition>| {
         query.partition.is_none_or(|only| only == each.id)
             && query.among.as_ref().is_none_or(|among| among.contains(&each.id))
     };
@@ -95,12 +95,12 @@ pub(crate) fn list(partitions: &[Arc<Partition>], query: &RunQuery) -> Result<Pa
     }
     let next = last.filter(|_| !merge.heads.is_empty());
     let next = next.map(|position| cursor::encode(&position, &fingerprint));
-    Ok(Page { rows, next, entries_read: merge.entries_read })
+    Ok(RunPage { rows, next, entries_read: merge.entries_read })
 }
 
 /// One scan over one index of one partition.
 struct Scan {
-    partition: Arc<Partition>,
+    partition: Arc<ViewPartition>,
     /// How many bytes of each key come before its place.
     prefix_bytes: usize,
     entries: Box<dyn Iterator<Item = Result<(Slice, Slice), Error>> + Send>,
@@ -162,7 +162,11 @@ impl Scan {
 }
 
 /// The scans that together find what the query asks for in one partition.
-fn scans(partition: &Arc<Partition>, query: &RunQuery, after: Option<&Position>) -> Result<Vec<Scan>, Error> {
+fn scans(
+    partition: &Arc<ViewPartition>,
+    query: &RunQuery,
+    after: Option<&Position>,
+) -> Result<Vec<Scan>, Error> {
     let statuses = keys::statuses(query.status).into_iter();
     let prefixes: Vec<_> = match (&query.key, &query.workflow, query.status) {
         (Some(key), _, _) => statuses.map(|status| keys::by_key(key, status)).collect(),
@@ -182,14 +186,19 @@ fn scans(partition: &Arc<Partition>, query: &RunQuery, after: Option<&Position>)
     Ok(scans)
 }
 
-fn scan(partition: &Arc<Partition>, prefix: Vec<u8>, query: &RunQuery, after: Option<&Position>) -> Scan {
+fn scan(partition: &Arc<ViewPartition>, prefix: Vec<u8>, query: &RunQuery, after: Option<&Position>) -> Scan {
     let prefix_bytes = prefix.len();
     let (start, end) = bounds(&prefix, partition.id, query, after);
     Scan { prefix_bytes, entries: partition.range(start, end), partition: partition.clone() }
 }
 
 /// A scan over one place that is known beforehand.
-fn single(partition: &Arc<Partition>, place: Vec<u8>, query: &RunQuery, after: Option<&Position>) -> Scan {
+fn single(
+    partition: &Arc<ViewPartition>,
+    place: Vec<u8>,
+    query: &RunQuery,
+    after: Option<&Position>,
+) -> Scan {
     let (start, end) = bounds(&keys::by_time(), partition.id, query, after);
     let key = [keys::by_time(), place.clone()].concat();
     let entry = (start..end).contains(&key).then(|| Ok((Slice::from(key), Slice::from(Vec::new()))));

@@ -26,7 +26,7 @@ use lsm_tree::{
 };
 use types::{PartitionId, RunId, Seq};
 
-use crate::check::{self, Found};
+use crate::check::{self, TreePresence};
 use crate::error::Error;
 use crate::keys;
 use crate::limits::{
@@ -35,11 +35,11 @@ use crate::limits::{
 };
 use crate::retention::ForgetFrom;
 use crate::room;
-use crate::run::{self, EndedRun, RunSummary, Seen};
+use crate::run::{self, EndedRun, RunSummary, SeenId};
 use crate::view::OnFailure;
 
 /// What the trees of a view share.
-pub(crate) struct Shared {
+pub(crate) struct SharedResources {
     pub cache: Arc<Cache>,
     pub descriptors: Arc<DescriptorTable>,
     /// The bytes in all memtables. Signed, because a flush may be counted before the write that it flushed.
@@ -47,10 +47,10 @@ pub(crate) struct Shared {
     pub on_failure: OnFailure,
 }
 
-pub(crate) struct Partition {
+pub(crate) struct ViewPartition {
     pub id: PartitionId,
     dir: PathBuf,
-    shared: Arc<Shared>,
+    shared: Arc<SharedResources>,
     /// Made with the first write, because making a tree costs a handful of disk syncs.
     tree: OnceLock<Tree>,
     making: Mutex<()>,
@@ -68,11 +68,15 @@ struct Tree {
     seqno: SequenceNumberCounter,
 }
 
-impl Partition {
+impl ViewPartition {
     /// Opens the partition's tree, or notes that there is none yet.
-    pub(crate) fn open(id: PartitionId, dir: PathBuf, shared: Arc<Shared>) -> Result<Partition, Error> {
+    pub(crate) fn open(
+        id: PartitionId,
+        dir: PathBuf,
+        shared: Arc<SharedResources>,
+    ) -> Result<ViewPartition, Error> {
         let found = check::before_open(id, &dir)?;
-        let partition = Partition {
+        let partition = ViewPartition {
             id,
             dir,
             shared,
@@ -84,7 +88,7 @@ impl Partition {
             stopped: OnceLock::new(),
             forget_from: Mutex::new(ForgetFrom::default()),
         };
-        if found == Found::Tree {
+        if found == TreePresence::Tree {
             let tree = partition.open_tree()?;
             let mark = partition.read("reading the flush mark", tree.tree.get(keys::MARK, SeqNo::MAX))?;
             let mark = mark.map(|bytes| run::decode_mark(&bytes)).transpose();
@@ -109,7 +113,7 @@ impl Partition {
         let by_time_value = summary.clone();
         let mut value = summary;
         value.extend_from_slice(&run.detail);
-        let seen = Seen { body_hash: run.body_hash, accepted_at: run.accepted_at };
+        let seen = SeenId { body_hash: run.body_hash, accepted_at: run.accepted_at };
 
         let mut bytes = tree.tree.insert(keys::run(&run.id), value, seqno).0;
         bytes += tree.tree.insert(keys::seen(&run.id), seen.encode(), seqno).0;
@@ -166,8 +170,8 @@ impl Partition {
         self.get("reading a run", &keys::run(id), run::decode_run)
     }
 
-    pub(crate) fn seen(&self, id: &RunId) -> Result<Option<Seen>, Error> {
-        self.get("looking up an id", &keys::seen(id), Seen::decode)
+    pub(crate) fn seen(&self, id: &RunId) -> Result<Option<SeenId>, Error> {
+        self.get("looking up an id", &keys::seen(id), SeenId::decode)
     }
 
     /// The summary at a place in *by time*.
@@ -391,7 +395,7 @@ impl Partition {
     }
 }
 
-impl Drop for Partition {
+impl Drop for ViewPartition {
     fn drop(&mut self) {
         self.shared.memtable_bytes.fetch_sub(self.memtable_bytes.load(Ordering::Acquire), Ordering::AcqRel);
     }

@@ -7,7 +7,7 @@ use types::{Key, Timestamp};
 use crate::error::Error;
 use crate::keys;
 use crate::limits::FORGET_SCAN_PER_RUN_MAX;
-use crate::partition::Partition;
+use crate::partition::ViewPartition;
 use crate::run;
 
 /// What one call of `forget_before` came to.
@@ -27,11 +27,11 @@ pub struct Forgotten {
 pub(crate) struct ForgetFrom {
     /// Everything at or after this place (older) has been dealt with; `None` before the first call.
     place: Option<Vec<u8>>,
-    stayed: Option<Stayed>,
+    stayed: Option<KeptRuns>,
 }
 
 /// The runs that were passed over because they ended too late.
-struct Stayed {
+struct KeptRuns {
     /// The oldest of their places.
     place: Vec<u8>,
     /// The first of their ends.
@@ -49,7 +49,7 @@ impl ForgetFrom {
     }
 
     fn stays(&mut self, place: &[u8], ended_at: Timestamp) {
-        let stayed = self.stayed.get_or_insert_with(|| Stayed { place: place.to_vec(), ended_at });
+        let stayed = self.stayed.get_or_insert_with(|| KeptRuns { place: place.to_vec(), ended_at });
         stayed.ended_at = stayed.ended_at.min(ended_at);
         // Places count from the newest: the greater is the older.
         if stayed.place.as_slice() < place {
@@ -67,7 +67,7 @@ impl ForgetFrom {
 
 /// Removes up to `limit` of the oldest runs that were accepted and have ended before `time`.
 pub(crate) fn forget_before(
-    partition: &Arc<Partition>,
+    partition: &Arc<ViewPartition>,
     time: Timestamp,
     limit: usize,
 ) -> Result<Forgotten, Error> {
@@ -105,7 +105,7 @@ pub(crate) fn forget_before(
 }
 
 /// Removes all runs with a key but the newest `keep`. Returns how many.
-pub(crate) fn keep_newest(partition: &Arc<Partition>, key: &Key, keep: usize) -> Result<usize, Error> {
+pub(crate) fn keep_newest(partition: &Arc<ViewPartition>, key: &Key, keep: usize) -> Result<usize, Error> {
     let mut places = Vec::new();
     for status in keys::statuses(None) {
         let prefix = keys::by_key(key, status);

@@ -71,7 +71,7 @@ struct Stored<'a> {
 
 /// What the small table of seen ids holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Seen {
+pub(crate) struct SeenId {
     pub body_hash: BodyHash,
     pub accepted_at: Timestamp,
 }
@@ -143,7 +143,7 @@ pub(crate) fn decode_run(bytes: &[u8]) -> Result<EndedRun, String> {
     })
 }
 
-impl Seen {
+impl SeenId {
     pub(crate) fn encode(&self) -> [u8; 25] {
         let mut bytes = [FORMAT; 25];
         bytes[1..17].copy_from_slice(&self.body_hash.0);
@@ -151,10 +151,10 @@ impl Seen {
         bytes
     }
 
-    pub(crate) fn decode(bytes: &[u8]) -> Result<Seen, String> {
+    pub(crate) fn decode(bytes: &[u8]) -> Result<SeenId, String> {
         let body: &[u8; 24] = strip_format(bytes)?.try_into().map_err(|_| "a seen id of a wrong size")?;
         let (hash, time) = body.split_at(16);
-        Ok(Seen {
+        Ok(SeenId {
             body_hash: BodyHash(hash.try_into().expect("split at 16")),
             accepted_at: Timestamp(i64::from_be_bytes(time.try_into().expect("24 - 16 are 8"))),
         })

@@ -16,8 +16,8 @@ use types::{BodyHash, Key, PartitionId, RunId, Seq, Timestamp};
 use crate::background::Background;
 use crate::error::{Error, ListError, OpenError};
 use crate::limits::OPEN_FILES_MAX;
-use crate::list::{self, Page, RunQuery};
-use crate::partition::{Partition, Shared, sync_dir};
+use crate::list::{self, RunPage, RunQuery};
+use crate::partition::{SharedResources, ViewPartition, sync_dir};
 use crate::retention::{self, Forgotten};
 use crate::run::EndedRun;
 use tables::Place;
@@ -85,16 +85,16 @@ pub struct PartitionSizes {
 /// The ended runs of all partitions in one directory.
 #[derive(Clone)]
 pub struct View {
-    inner: Arc<Inner>,
+    inner: Arc<ViewInner>,
 }
 
-struct Inner {
+struct ViewInner {
     dir: PathBuf,
-    shared: Arc<Shared>,
+    shared: Arc<SharedResources>,
     background: Arc<Background>,
     thread: Mutex<Option<JoinHandle<()>>>,
     /// Only opening and closing take this for writing.
-    partitions: RwLock<Partitions>,
+    partitions: RwLock<OpenPartitions>,
     /// Which of its trees a partition has now; see [`tables`].
     places: Mutex<BTreeMap<PartitionId, u32>>,
     /// Held for as long as the view lives; the system lets go of it with the process.
@@ -102,9 +102,9 @@ struct Inner {
 }
 
 #[derive(Default)]
-struct Partitions {
-    by_id: BTreeMap<PartitionId, Arc<Partition>>,
-    all: Arc<Vec<Arc<Partition>>>,
+struct OpenPartitions {
+    by_id: BTreeMap<PartitionId, Arc<ViewPartition>>,
+    all: Arc<Vec<Arc<ViewPartition>>>,
     closed: bool,
 }
 
@@ -121,14 +121,14 @@ impl View {
             TryLockError::Error(source) => failed(source),
         })?;
         let places = Mutex::new(tables::places(dir).map_err(failed)?);
-        let shared = Arc::new(Shared {
+        let shared = Arc::new(SharedResources {
             cache: Arc::new(Cache::with_capacity_bytes(settings.cache_bytes)),
             descriptors: Arc::new(DescriptorTable::new(settings.open_files_max)),
             memtable_bytes: AtomicI64::new(0),
             on_failure: settings.on_failure,
         });
         let (background, thread) = Background::start(shared.clone(), settings.memtable_bytes_total);
-        let inner = Inner {
+        let inner = ViewInner {
             dir: dir.to_owned(),
             shared,
             background,
@@ -151,7 +151,7 @@ impl View {
         if partitions.by_id.contains_key(&id) {
             return Ok(());
         }
-        let partition = Partition::open(id, self.inner.partition_dir(id), self.inner.shared.clone())?;
+        let partition = ViewPartition::open(id, self.inner.partition_dir(id), self.inner.shared.clone())?;
         partitions.by_id.insert(id, Arc::new(partition));
         self.inner.changed(&mut partitions);
         Ok(())
@@ -229,7 +229,7 @@ impl View {
     }
 
     /// One page of ended runs over all open partitions.
-    pub fn list(&self, query: &RunQuery) -> Result<Page, ListError> {
+    pub fn list(&self, query: &RunQuery) -> Result<RunPage, ListError> {
         list::list(&self.inner.all(), query)
     }
 
@@ -284,7 +284,7 @@ impl View {
         self.inner.close();
     }
 
-    pub(crate) fn partition(&self, id: PartitionId) -> Result<Arc<Partition>, Error> {
+    pub(crate) fn partition(&self, id: PartitionId) -> Result<Arc<ViewPartition>, Error> {
         let partitions = self.inner.partitions.read().expect("no panic under this lock");
         partitions.by_id.get(&id).cloned().ok_or(Error::Closed { partition: id })
     }
@@ -297,7 +297,7 @@ impl View {
     fn find<T>(
         &self,
         hint: Option<PartitionId>,
-        find: impl Fn(&Partition) -> Result<Option<T>, Error>,
+        find: impl Fn(&ViewPartition) -> Result<Option<T>, Error>,
     ) -> Result<Option<T>, Error> {
         let all = self.inner.all();
         let hinted = all.iter().filter(|partition| Some(partition.id) == hint);
@@ -311,23 +311,23 @@ impl View {
     }
 }
 
-impl Inner {
+impl ViewInner {
     fn partition_dir(&self, id: PartitionId) -> PathBuf {
         let places = self.places.lock().expect("no panic under this lock");
         self.dir.join(Place { id, number: places.get(&id).copied().unwrap_or_default() }.name())
     }
 
-    fn all(&self) -> Arc<Vec<Arc<Partition>>> {
+    fn all(&self) -> Arc<Vec<Arc<ViewPartition>>> {
         self.partitions.read().expect("no panic under this lock").all.clone()
     }
 
-    fn changed(&self, partitions: &mut Partitions) {
+    fn changed(&self, partitions: &mut OpenPartitions) {
         partitions.all = Arc::new(partitions.by_id.values().cloned().collect());
         self.background.look_after(partitions.all.clone());
     }
 
     fn close(&self) {
-        let closed = Partitions { closed: true, ..Partitions::default() };
+        let closed = OpenPartitions { closed: true, ..OpenPartitions::default() };
         let partitions =
             std::mem::replace(&mut *self.partitions.write().expect("no panic under this lock"), closed);
         self.background.close();
@@ -339,7 +339,7 @@ impl Inner {
     }
 }
 
-impl Drop for Inner {
+impl Drop for ViewInner {
     fn drop(&mut self) {
         self.close();
     }

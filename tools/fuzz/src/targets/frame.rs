@@ -1,6 +1,6 @@
 //! Frames of the journal: a header reads back as it was written, and no payload leads outside itself.
 
-use journal_disk::format::frame::{HEADER_BYTES, Header, Kind, inbox_records, progress};
+use journal_disk::format::frame::{FrameHeader, FrameKind, HEADER_BYTES, inbox_records, progress};
 use journal_disk::format::segment_header::SegmentHeader;
 
 use super::checksummed;
@@ -32,10 +32,10 @@ fn run(bytes: &[u8]) {
 }
 
 fn read(bytes: &[u8]) {
-    let Some((header, sum)) = Header::decode(INSTALLATION, SEGMENT, bytes) else { return };
+    let Some((header, sum)) = FrameHeader::decode(INSTALLATION, SEGMENT, bytes) else { return };
     let mut again = [0; HEADER_BYTES];
     let again_sum = header.encode(INSTALLATION, &mut again);
-    assert_eq!(Header::decode(INSTALLATION, SEGMENT, &again), Some((header, again_sum)));
+    assert_eq!(FrameHeader::decode(INSTALLATION, SEGMENT, &again), Some((header, again_sum)));
     assert!(sum == again_sum || again[..] != bytes[..HEADER_BYTES], "one header, one checksum");
     assert!(header.frame_bytes() >= HEADER_BYTES);
     if let Some(payload) = header.payload(bytes) {
@@ -45,11 +45,13 @@ fn read(bytes: &[u8]) {
 
 fn seeds() -> Vec<Vec<u8>> {
     let payload = b"\x05\0\0\0hello\x02\0\0\0hi";
-    [Kind::Events, Kind::Inbox, Kind::Claim, Kind::Trim, Kind::Mark].map(|kind| frame(kind, payload)).into()
+    [FrameKind::Events, FrameKind::Inbox, FrameKind::Claim, FrameKind::Trim, FrameKind::Mark]
+        .map(|kind| frame(kind, payload))
+        .into()
 }
 
-fn frame(kind: Kind, payload: &[u8]) -> Vec<u8> {
-    let header = Header {
+fn frame(kind: FrameKind, payload: &[u8]) -> Vec<u8> {
+    let header = FrameHeader {
         kind,
         last_of_group: true,
         slot: 1,

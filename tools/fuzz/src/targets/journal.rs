@@ -6,8 +6,8 @@ use bytes::Bytes;
 use journal::{ReadError, Snapshot};
 use journal_disk::Settings;
 use journal_disk::index::Stream;
-use journal_disk::log::{Ask, Log, Request};
-use journal_disk::reader::Reader;
+use journal_disk::log::{Log, LogOperation, LogRequest};
+use journal_disk::reader::LogReader;
 use journal_disk::simdisk::SimDisk;
 use journal_disk::snapshots::Snapshots;
 use types::{Epoch, Seq};
@@ -90,7 +90,7 @@ fn edit(input: &mut Input<'_>, content: &mut Vec<u8>) {
 /// What is served is a prefix of what was acknowledged. After a single change it is all of it: one place can be told
 /// from a torn end, many together cannot.
 fn check(log: &Log, slot: u16, stream: Stream, written: &[Bytes], edits: usize) {
-    let reader = Reader::new(log);
+    let reader = LogReader::new(log);
     let mut found: Vec<Bytes> = Vec::new();
     loop {
         match reader.read(slot, stream, Seq(found.len() as u64 + 1), 2000) {
@@ -121,7 +121,7 @@ fn build() -> Sample {
     let disk = SimDisk::new(1);
     let mut log = Log::open(Arc::new(disk.clone()), &settings()).expect("an empty disk opens");
     let mut sample = Sample { disk, events: vec![Vec::new(); 3], inbox: vec![Vec::new(); 3] };
-    write(&mut log, (0..SLOTS).map(|slot| Request { slot, ask: Ask::Claim }).collect());
+    write(&mut log, (0..SLOTS).map(|slot| LogRequest { slot, ask: LogOperation::Claim }).collect());
     for n in 0..24u16 {
         let slot = n % SLOTS;
         let (events, inbox) = (&mut sample.events[usize::from(slot)], &mut sample.inbox[usize::from(slot)]);
@@ -130,8 +130,11 @@ fn build() -> Sample {
         let expected_tail = Seq(events.len() as u64);
         events.push(frame.clone());
         inbox.extend(records.clone());
-        let append = Ask::Append { epoch: Epoch(1), expected_tail, frame };
-        write(&mut log, vec![Request { slot, ask: append }, Request { slot, ask: Ask::Inbox { records } }]);
+        let append = LogOperation::Append { epoch: Epoch(1), expected_tail, frame };
+        write(
+            &mut log,
+            vec![LogRequest { slot, ask: append }, LogRequest { slot, ask: LogOperation::Inbox { records } }],
+        );
     }
     let snapshots = Snapshots::open(&log).expect("the disk lives");
     for through in [2, 5] {
@@ -141,7 +144,7 @@ fn build() -> Sample {
     sample
 }
 
-fn write(log: &mut Log, requests: Vec<Request>) {
+fn write(log: &mut Log, requests: Vec<LogRequest>) {
     let mut answers = Vec::new();
     log.write_group(&requests, &mut answers).expect("the disk lives");
     assert!(answers.iter().all(Result::is_ok), "{answers:?}");

@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use outbound::ClientIdentity;
-use vault::{Key, Pfx, Vault, is_sealed};
+use vault::{Pfx, SealingKey, Vault, is_sealed};
 
 use crate::Target;
 use crate::input::text;
@@ -31,7 +31,7 @@ const PASSWORD: &str = "pass";
 
 fn vault() -> &'static Vault {
     static VAULT: OnceLock<Vault> = OnceLock::new();
-    VAULT.get_or_init(|| Vault::new([7; Key::BYTES]))
+    VAULT.get_or_init(|| Vault::new([7; SealingKey::BYTES]))
 }
 
 fn run(bytes: &[u8]) {
@@ -46,11 +46,11 @@ fn run(bytes: &[u8]) {
     }
     let again = vault().seal(text);
     assert_eq!(vault().open(&again).map(|secret| secret.expose() == text), Ok(true), "sealed and opened");
-    if let Ok(key) = Key::from_text(text) {
-        let again = Key::from_text(&key.to_text()).expect("a key's own text is a key");
+    if let Ok(key) = SealingKey::from_text(text) {
+        let again = SealingKey::from_text(&key.to_text()).expect("a key's own text is a key");
         assert_eq!(again.to_text(), key.to_text());
     }
-    let _ = (Key::from_text(text), vault().is_outdated(text));
+    let _ = (SealingKey::from_text(text), vault().is_outdated(text));
 }
 
 /// The bytes are a PKCS#12 file; what comes out of it is what TLS takes.
@@ -67,11 +67,11 @@ fn run_certificate(bytes: &[u8]) {
 }
 
 fn seeds() -> Vec<Vec<u8>> {
-    let key = Key::new([9; Key::BYTES]).to_text().to_string();
+    let key = SealingKey::new([9; SealingKey::BYTES]).to_text().to_string();
     vec![
         vault().seal(PLAIN).into_bytes(),
         vault().seal("").into_bytes(),
-        Vault::new([8; Key::BYTES]).seal(PLAIN).into_bytes(),
+        Vault::new([8; SealingKey::BYTES]).seal(PLAIN).into_bytes(),
         key.into_bytes(),
         "07".repeat(32).into_bytes(),
         b"sealed:v2:x:AAAA".to_vec(),

@@ -67,7 +67,7 @@ impl Instance {
             Arc::new(Outside { sim: sim.clone(), life }),
             sim.clock(life),
             settings,
-            engine::Metrics::register(&mut Registry::default()),
+            engine::EngineMetrics::register(&mut Registry::default()),
         );
         let id = InstanceId(format!("i{life}"));
         let member = Member {

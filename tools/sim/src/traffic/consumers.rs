@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
-use engine::queues::{Mode, QueueAnswer, QueueCommand, QueueError, Receive, Received};
+use engine::queues::{QueueAnswer, QueueCommand, QueueError, Receive, ReceiveMode, Received};
 use kernel::queue::{QueueRef, QueueRejection, Settle, Shelf};
 use types::Span;
 
@@ -26,7 +26,7 @@ pub async fn visit(sim: Arc<Sim>, process: Arc<Process>, n: u32) {
         (consumer.deed.clone(), world.depot.facts, world.now())
     };
     let receive = receive(&deed);
-    if receive.mode == Mode::Delete {
+    if receive.mode == ReceiveMode::Delete {
         sim.world().see(Sighting::DeletingAsked { at: receive.at.to_string() });
     }
     let (at, shelf) = (receive.at.clone(), receive.shelf);
@@ -84,8 +84,8 @@ fn receive(deed: &Consume) -> Receive {
         shelf: if deed.dead { Shelf::Dead } else { Shelf::Main },
         session: deed.session.map(|session| format!("s{session}")),
         mode: match deed.delete {
-            true => Mode::Delete,
-            false => Mode::Lock { lock: deed.lock_ms.map(Span::from_ms) },
+            true => ReceiveMode::Delete,
+            false => ReceiveMode::Lock { lock: deed.lock_ms.map(Span::from_ms) },
         },
         max: usize::from(deed.max),
         patience: Span::from_ms(deed.patience_ms),
@@ -192,7 +192,7 @@ pub async fn drain(sim: &Sim, process: &Process, at: &QueueRef) -> Option<String
             at: at.clone(),
             shelf: Shelf::Main,
             session: None,
-            mode: Mode::Lock { lock: None },
+            mode: ReceiveMode::Lock { lock: None },
             max: 10,
             patience: Span::ZERO,
         };

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use engine::{Applied, ApplyError, Catalog, Control, DeleteError, Entry};
+use engine::{Applied, ApplyError, Catalog, CatalogEntry, Control, DeleteError};
 use kernel::Run;
 use kernel::job;
 use types::{StepName, WorkflowName};
@@ -21,7 +21,7 @@ impl Workflows {
     }
 
     /// The current version of a workflow, or an error that names the nearest one.
-    pub(crate) fn current(&self, name: &str) -> Result<Entry, ApiError> {
+    pub(crate) fn current(&self, name: &str) -> Result<CatalogEntry, ApiError> {
         let catalog = self.catalog();
         let found = WorkflowName::new(name).ok().and_then(|name| catalog.current(&name).cloned());
         found.ok_or_else(|| {

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use api_types::{BulkState, Time};
-use engine::{Expected, KeepError};
+use engine::{ExpectedVersion, KeepError};
 use futures_util::future::join_all;
 use futures_util::stream::{FuturesUnordered, StreamExt};
 use tokio::sync::watch;
@@ -264,7 +264,7 @@ impl Driver {
             if bulks.control.owned().borrow().is_none() {
                 return Err(Over::Left);
             }
-            match bulks.keep(bulk, &bulk.view.by, Expected::Version(self.version)).await {
+            match bulks.keep(bulk, &bulk.view.by, ExpectedVersion::Version(self.version)).await {
                 Ok(version) => {
                     self.version = version;
                     return if bulk.view.state == BulkState::Stopped { Err(Over::Stopped) } else { Ok(()) };
@@ -302,7 +302,7 @@ impl Driver {
             .api
             .bulks
             .control
-            .keep(IDS_SHELF, &bulk.view.id, None, "sortie", Expected::Anything)
+            .keep(IDS_SHELF, &bulk.view.id, None, "sortie", ExpectedVersion::Anything)
             .await;
         if let Err(error) = forgotten {
             tracing::debug!(%error, "the ids of a bulk are forgotten when the next one begins");

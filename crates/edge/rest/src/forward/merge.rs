@@ -10,7 +10,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use types::{PartitionId, RunId};
-use view::{Place, RunQuery};
+use view::{ListPosition, RunQuery};
 
 use crate::azure;
 use crate::error::ApiError;
@@ -92,7 +92,7 @@ fn runs(query: &RunQuery, parts: Vec<RunPage>) -> Result<RunPage, ApiError> {
     // Behind the nearest end of a part there may be more of it, which must come first.
     let mut ends = Vec::new();
     for cursor in parts.iter().filter_map(|part| listing::ended_cursor(part.next.as_deref()?)) {
-        let place = Place::of_cursor(query, cursor);
+        let place = ListPosition::of_cursor(query, cursor);
         ends.push(
             place.ok_or_else(|| ApiError::View("another instance's cursor cannot be read".to_owned()))?,
         );
@@ -122,9 +122,9 @@ fn runs(query: &RunQuery, parts: Vec<RunPage>) -> Result<RunPage, ApiError> {
     Ok(RunPage { items: live, next })
 }
 
-fn place(row: &RunSummary) -> Place {
+fn place(row: &RunSummary) -> ListPosition {
     let id = RunId::new(&row.id).expect("an instance lists runs by their ids");
-    Place::of_run(row.accepted_at.0, &id)
+    ListPosition::of_run(row.accepted_at.0, &id)
 }
 
 fn names<T>(limit: usize, parts: Vec<NamePage<T>>, name: impl Fn(&T) -> &String) -> NamePage<T> {

@@ -4,7 +4,7 @@ use axum::body::Body;
 use cluster::{InstanceId, Member, PartitionLocation};
 use http::{Method, Response};
 use types::PartitionId;
-use view::Standing;
+use view::PartitionState;
 
 use crate::api::Cluster;
 use crate::auth::peer::{ON_BEHALF, PEER};
@@ -20,7 +20,8 @@ impl Cluster {
             return self.control.owned().borrow().is_some();
         }
         let looks = matches!(*method, Method::GET | Method::HEAD);
-        self.ids.standing(partition) != Standing::Elsewhere || looks && self.engine.holds(partition)
+        self.ids.partition_state(partition) != PartitionState::Elsewhere
+            || looks && self.engine.holds(partition)
     }
 
     /// Hands a request to the instance that holds a partition, when it is found in time. None when it is this one.

@@ -3,7 +3,7 @@
 use axum::body::Body;
 use bytes::Bytes;
 use cluster::PartitionLocation;
-use engine::Entry;
+use engine::CatalogEntry;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, Uri};
 use ingest::limits::BODY_BYTES_MAX;
 use ingest::{Elsewhere, Offer, SubmitError, Submitted};
@@ -36,7 +36,7 @@ pub(crate) struct Way {
 impl Submissions {
     /// The workflow that a request is for. What another instance has passed on is for one that it knows: when it is not
     /// known here, it will be in a moment.
-    pub(crate) fn door_of(&self, name: &str, headers: &HeaderMap) -> Result<Entry, ApiError> {
+    pub(crate) fn door_of(&self, name: &str, headers: &HeaderMap) -> Result<CatalogEntry, ApiError> {
         let entry = self.workflows.current(name);
         let version = headers.get(VERSION).filter(|_| self.cluster.is_part(headers));
         let Some(version) = version.and_then(|value| value.to_str().ok()?.parse::<u32>().ok()) else {
@@ -49,7 +49,7 @@ impl Submissions {
     /// Takes a request of a client.
     pub(crate) async fn accept(
         &self,
-        entry: &Entry,
+        entry: &CatalogEntry,
         path_id: Option<RunId>,
         request: Request<Payload>,
     ) -> Result<Accepted, ApiError> {
@@ -67,7 +67,7 @@ impl Submissions {
     /// Takes a request here, or hands it to the instance that holds its partition.
     pub(crate) async fn take_anywhere(
         &self,
-        entry: &Entry,
+        entry: &CatalogEntry,
         mut offer: Offer,
         way: Option<Way>,
     ) -> Result<Accepted, ApiError> {

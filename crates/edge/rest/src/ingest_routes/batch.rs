@@ -6,7 +6,7 @@ use api_types::{BatchAnswer, Problem};
 use axum::body::Body;
 use bytes::Bytes;
 use cluster::{InstanceId, Member, PartitionLocation};
-use engine::Entry;
+use engine::CatalogEntry;
 use futures_util::future::join_all;
 use http::header::CONTENT_TYPE;
 use http::{HeaderValue, Method, Request, Response, StatusCode};
@@ -44,7 +44,7 @@ struct Away {
 impl Submissions {
     pub(crate) async fn submit_batch(
         &self,
-        entry: &Entry,
+        entry: &CatalogEntry,
         request: Request<Payload>,
     ) -> Result<Response<Body>, ApiError> {
         check_media_type(request.headers(), &["application/x-ndjson", "application/jsonl"])?;

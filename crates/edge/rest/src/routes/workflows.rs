@@ -3,7 +3,7 @@
 use api_types::{AppliedView, StepOutline, Time, WorkflowList, WorkflowView};
 use axum::extract::{Query, Request, State};
 use axum::response::{IntoResponse, Response};
-use engine::Entry;
+use engine::CatalogEntry;
 use http::{HeaderMap, StatusCode};
 use serde::Deserialize;
 use types::WorkflowName;
@@ -108,11 +108,11 @@ async fn source(request: Request) -> Result<String, ApiError> {
 }
 
 /// A version without what makes it long.
-fn outline(entry: &Entry) -> WorkflowView {
+fn outline(entry: &CatalogEntry) -> WorkflowView {
     WorkflowView { source: None, schema: None, ..view(entry) }
 }
 
-fn view(entry: &Entry) -> WorkflowView {
+fn view(entry: &CatalogEntry) -> WorkflowView {
     let definition = &entry.definition;
     let plan = definition.plan();
     let name = |index: &types::StepIndex| plan.steps[usize::from(index.0)].name.to_string();

@@ -8,7 +8,7 @@ use types::Timestamp;
 
 /// A document as it was kept last.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Document {
+pub struct StoredDocument {
     /// JSON, by convention of those who keep it.
     pub text: Arc<str>,
     /// Higher with every change, and never the same twice on one shelf and name, also after a removal.
@@ -19,15 +19,15 @@ pub struct Document {
 
 /// All documents at one moment.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Shelves(BTreeMap<String, BTreeMap<String, Document>>);
+pub struct DocumentSet(BTreeMap<String, BTreeMap<String, StoredDocument>>);
 
-impl Shelves {
-    pub fn get(&self, shelf: &str, name: &str) -> Option<&Document> {
+impl DocumentSet {
+    pub fn get(&self, shelf: &str, name: &str) -> Option<&StoredDocument> {
         self.0.get(shelf)?.get(name)
     }
 
     /// The documents of a shelf, by name.
-    pub fn all(&self, shelf: &str) -> impl DoubleEndedIterator<Item = (&str, &Document)> {
+    pub fn all(&self, shelf: &str) -> impl DoubleEndedIterator<Item = (&str, &StoredDocument)> {
         self.0.get(shelf).into_iter().flatten().map(|(name, document)| (name.as_str(), document))
     }
 
@@ -35,13 +35,13 @@ impl Shelves {
         self.0.get(shelf).map_or(0, BTreeMap::len)
     }
 
-    pub(super) fn iter(&self) -> impl Iterator<Item = (&str, &str, &Document)> {
+    pub(super) fn iter(&self) -> impl Iterator<Item = (&str, &str, &StoredDocument)> {
         let shelves = self.0.iter();
         shelves
             .flat_map(|(shelf, all)| all.iter().map(move |(name, one)| (shelf.as_str(), name.as_str(), one)))
     }
 
-    pub(super) fn put(&mut self, shelf: String, name: String, document: Document) {
+    pub(super) fn put(&mut self, shelf: String, name: String, document: StoredDocument) {
         self.0.entry(shelf).or_default().insert(name, document);
     }
 
@@ -56,19 +56,19 @@ impl Shelves {
 
 /// The documents as every part of the process sees them. Cheap to clone.
 #[derive(Clone, Default)]
-pub struct Documents(Arc<watch::Sender<Arc<Shelves>>>);
+pub struct Documents(Arc<watch::Sender<Arc<DocumentSet>>>);
 
 impl Documents {
-    pub fn load(&self) -> Arc<Shelves> {
+    pub fn load(&self) -> Arc<DocumentSet> {
         self.0.borrow().clone()
     }
 
     /// Tells of every change, wherever it was made.
-    pub fn watch(&self) -> watch::Receiver<Arc<Shelves>> {
+    pub fn watch(&self) -> watch::Receiver<Arc<DocumentSet>> {
         self.0.subscribe()
     }
 
-    pub(super) fn store(&self, shelves: &Shelves) {
+    pub(super) fn store(&self, shelves: &DocumentSet) {
         self.0.send_if_modified(|current| {
             let differs = **current != *shelves;
             if differs {
@@ -81,7 +81,7 @@ impl Documents {
 
 /// What must be so for a document to be changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Expected {
+pub enum ExpectedVersion {
     Anything,
     /// Nothing is kept under the name.
     Absent,
@@ -89,12 +89,12 @@ pub enum Expected {
     Version(u64),
 }
 
-impl Expected {
+impl ExpectedVersion {
     pub(super) fn holds(self, current: Option<u64>) -> bool {
         match self {
-            Expected::Anything => true,
-            Expected::Absent => current.is_none(),
-            Expected::Version(version) => current == Some(version),
+            ExpectedVersion::Anything => true,
+            ExpectedVersion::Absent => current.is_none(),
+            ExpectedVersion::Version(version) => current == Some(version),
         }
     }
 }

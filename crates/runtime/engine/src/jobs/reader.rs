@@ -15,7 +15,7 @@ pub struct JobReader {
 
 /// An occurrence that is to come.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Firing {
+pub struct UpcomingFiring {
     pub at: Timestamp,
     /// The collection as `subscription/group/name`, as it was written.
     pub collection: String,
@@ -89,7 +89,7 @@ impl JobReader {
         &self,
         partitions: impl IntoIterator<Item = PartitionId>,
         limit: usize,
-    ) -> Result<Vec<Firing>, ReadJobError> {
+    ) -> Result<Vec<UpcomingFiring>, ReadJobError> {
         let mut hints = Vec::new();
         for partition in partitions {
             let due = self.view.due_jobs(partition, Timestamp(0), Timestamp(i64::MAX - 1), limit)?;
@@ -106,7 +106,7 @@ impl JobReader {
             // A finished job is due as well: to be forgotten.
             if job.standing.due == Some(at) && job.standing.next.is_some() {
                 let (collection, job) = (job.definition.collection, job.definition.name);
-                firings.push(Firing { at, collection, job });
+                firings.push(UpcomingFiring { at, collection, job });
             }
         }
         Ok(firings)

@@ -16,7 +16,7 @@ pub(crate) fn write(
     due_before: Option<Option<Timestamp>>,
     event: &Event,
 ) -> Result<(), Error> {
-    let table = Table { view, partition, due_before };
+    let table = JobTable { view, partition, due_before };
     match event {
         Event::Fired(fired) => table.write_standing(&fired.job, &fired.standing),
         Event::Job(fact) => table.write_fact(fact),
@@ -29,13 +29,13 @@ pub(crate) fn write(
 }
 
 /// Where rows are written.
-struct Table<'a> {
+struct JobTable<'a> {
     view: &'a View,
     partition: PartitionId,
     due_before: Option<Option<Timestamp>>,
 }
 
-impl Table<'_> {
+impl JobTable<'_> {
     fn write_fact(&self, fact: &JobFact) -> Result<(), Error> {
         let (view, partition) = (self.view, self.partition);
         match fact {

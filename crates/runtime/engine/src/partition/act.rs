@@ -11,7 +11,7 @@ use super::{Batch, Partition};
 use crate::limits::HISTORY_TRIM_EVERY;
 use crate::metrics::OutcomeLabel;
 use crate::order::{CallContext, CallOrder, CallSubject, Reply, Stop};
-use crate::{Metrics, archive};
+use crate::{EngineMetrics, archive};
 
 /// What this partition has added to the gauges that all partitions share.
 #[derive(Default)]
@@ -23,7 +23,7 @@ pub(crate) struct Counted {
 
 impl Counted {
     /// Takes the partition out of the gauges.
-    pub(super) fn take_back(&self, metrics: &Metrics) {
+    pub(super) fn take_back(&self, metrics: &EngineMetrics) {
         metrics.live.dec_by(self.live);
         metrics.parked.dec_by(self.parked);
         metrics.calls.dec_by(self.calls);
@@ -33,13 +33,13 @@ impl Counted {
 impl<J: Journal> Partition<J> {
     /// Begins where the state stands.
     pub(super) fn resume(&mut self) {
-        self.make_owed_calls();
+        self.start_pending_calls();
         self.count_gauges();
     }
 
     /// Starts every call that is owed and not under way, again with the same key. Those of a run that has turned back
     /// meanwhile are not made: nobody knows whether they left in an earlier life, and their undo covers them.
-    pub(super) fn make_owed_calls(&mut self) {
+    pub(super) fn start_pending_calls(&mut self) {
         let is_under_way = |owed: &Owed| self.calls.contains_key(&(owed.run, owed.attempt.work));
         let owed: Vec<Owed> = self.state.owed().filter(|owed| !is_under_way(owed)).collect();
         let orphans: Vec<Owed> = self.state.orphans().filter(|orphan| !is_under_way(orphan)).collect();

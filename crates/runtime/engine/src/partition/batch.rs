@@ -5,7 +5,7 @@ use kernel::{Event, Fact, JobFact, Run};
 use tokio::sync::oneshot;
 use types::{Outcome, Timestamp};
 
-use super::jobs::Changes;
+use super::jobs::JobChanges;
 use super::queues::Deliveries;
 use super::{Query, QueueQuery};
 use crate::engine::CommandError;
@@ -15,7 +15,7 @@ use crate::limits::{BATCH_BYTES_MAX, BATCH_INPUTS_MAX, JOB_BYTES};
 const EVENT_BYTES: usize = 200;
 
 /// What a command came to.
-pub(crate) type Answer = Result<(), CommandError>;
+pub(crate) type CommandResult = Result<(), CommandError>;
 
 pub(crate) struct Batch {
     pub now: Timestamp,
@@ -26,11 +26,11 @@ pub(crate) struct Batch {
     pub events: Vec<Event>,
     /// Runs that ended and have nothing left to do.
     pub retired: Vec<Run>,
-    pub replies: Vec<(oneshot::Sender<Answer>, Answer)>,
+    pub replies: Vec<(oneshot::Sender<CommandResult>, CommandResult)>,
     /// Questions about the state: answered when what the batch decided is durable and in the view.
     pub queries: Vec<Query>,
     pub queue_queries: Vec<QueueQuery>,
-    pub jobs: Changes,
+    pub jobs: JobChanges,
     pub queues: Deliveries,
 }
 
@@ -46,7 +46,7 @@ impl Batch {
             replies: Vec::new(),
             queries: Vec::new(),
             queue_queries: Vec::new(),
-            jobs: Changes::default(),
+            jobs: JobChanges::default(),
             queues: Deliveries::default(),
         }
     }

@@ -7,7 +7,7 @@ use kernel::JobFact;
 use kernel::job::{self, Collection, Draft, Expect, Job, JobRejection, Manner};
 use types::{JobRef, Timestamp};
 
-use super::jobs::{Answer, job_ref, push};
+use super::jobs::{JobDecision, job_ref, push};
 use super::{Batch, Partition};
 use crate::jobs::JobAnswer;
 use crate::limits::{IMPORT_BYTES_MAX, JOB_BYTES};
@@ -29,7 +29,7 @@ impl<J: Journal> Partition<J> {
         draft: Option<job::CollectionDraft>,
         drafts: &[Draft],
         deleted: &[String],
-    ) -> Result<Answer, AppendError> {
+    ) -> Result<JobDecision, AppendError> {
         let existing = self.collection(batch, collection)?;
         let jobs = match &existing {
             Some(existing) => self.jobs_of(batch, existing)?,

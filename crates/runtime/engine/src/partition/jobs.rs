@@ -13,20 +13,20 @@ use crate::jobs::{JobAnswer, JobCommand, JobError, record};
 use crate::limits::FIRINGS_PER_BATCH_MAX;
 
 /// What a command about jobs came to.
-pub(crate) type Answer = Result<JobAnswer, JobRejection>;
+pub(crate) type JobDecision = Result<JobAnswer, JobRejection>;
 /// The same, as whoever asked is told.
-type Replied = Result<JobAnswer, JobError>;
+type JobReply = Result<JobAnswer, JobError>;
 
 /// What this batch makes of jobs and collections; in the view only when it is durable.
 #[derive(Default)]
-pub(crate) struct Changes {
+pub(crate) struct JobChanges {
     pub jobs: BTreeMap<JobRef, Option<Job>>,
     /// When each job that was read is due by the view.
     due_in_view: BTreeMap<JobRef, Option<Timestamp>>,
     /// When each occurrence that begins was due.
     pub fired: Vec<Timestamp>,
     collections: BTreeMap<String, Option<Collection>>,
-    pub replies: Vec<(oneshot::Sender<Replied>, Replied)>,
+    pub replies: Vec<(oneshot::Sender<JobReply>, JobReply)>,
 }
 
 impl<J: Journal> Partition<J> {
@@ -101,7 +101,7 @@ impl<J: Journal> Partition<J> {
         &mut self,
         batch: &mut Batch,
         command: JobCommand,
-        reply: oneshot::Sender<Replied>,
+        reply: oneshot::Sender<JobReply>,
     ) -> Result<(), AppendError> {
         let answer = match command {
             JobCommand::PutCollection { draft, expect } => {
@@ -161,7 +161,7 @@ impl<J: Journal> Partition<J> {
         jobs: &[Job],
         draft: &job::CollectionDraft,
         expect: Expect,
-    ) -> Answer {
+    ) -> JobDecision {
         let (collection, moved) = job::put_collection(existing.as_ref(), jobs, draft, expect, batch.wall)?;
         self.note_collection(batch, collection.clone());
         for (at, standing) in moved {
@@ -177,7 +177,7 @@ impl<J: Journal> Partition<J> {
         collection: &Collection,
         jobs: Vec<Job>,
         expect: Expect,
-    ) -> Answer {
+    ) -> JobDecision {
         expect.check(Some(collection.version))?;
         for job in jobs {
             self.delete_job(batch, None, &job);
@@ -193,7 +193,7 @@ impl<J: Journal> Partition<J> {
         mut collection: Collection,
         existing: Option<Job>,
         put: impl FnOnce(&Collection, Option<&Job>, Timestamp) -> Result<Job, JobRejection>,
-    ) -> Answer {
+    ) -> JobDecision {
         let job = put(&collection, existing.as_ref(), batch.wall)?;
         let created = existing.is_none();
         if created {
@@ -205,7 +205,7 @@ impl<J: Journal> Partition<J> {
         Ok(JobAnswer::Job { collection: Box::new(collection), job: Box::new(job), created })
     }
 
-    fn run_job(&mut self, batch: &mut Batch, mut found: Job) -> Answer {
+    fn run_job(&mut self, batch: &mut Batch, mut found: Job) -> JobDecision {
         let live = self.state.occurrences(&found.key()).len();
         let firing = job::run_now(&found, batch.wall, live)?;
         let run = firing.request.id.clone();
@@ -306,7 +306,7 @@ impl<J: Journal> Partition<J> {
     }
 
     /// Writes what is durable to the view, and keeps the near future in step.
-    pub(super) fn record(&mut self, changes: &mut Changes, event: &Event) -> Result<(), AppendError> {
+    pub(super) fn record(&mut self, changes: &mut JobChanges, event: &Event) -> Result<(), AppendError> {
         let (at, standing) = match event {
             Event::Fired(fired) => (&fired.job, &fired.standing),
             Event::Job(fact) => match &**fact {
@@ -331,7 +331,7 @@ impl<J: Journal> Partition<J> {
     }
 
     /// Keeps the jobs whose occurrences are under way at hand: they are needed again when those end.
-    pub(super) fn keep_at_hand(&mut self, changes: Changes) {
+    pub(super) fn keep_at_hand(&mut self, changes: JobChanges) {
         for (at, job) in changes.jobs {
             match job.filter(|job| self.state.occurrences(&job.key()).len() > 0) {
                 Some(job) => self.firing.insert(at, job),

@@ -1,6 +1,6 @@
 //! Queues in the loop: carry out what senders and consumers ask, and let consumers wait for what comes.
 
-mod lines;
+mod waiting_consumers;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,13 +15,15 @@ use view::View;
 
 use super::{Batch, Partition};
 use crate::limits::{RECEIVED_BYTES_MAX, RECEIVED_MAX, REDRIVEN_MAX};
-use crate::queues::{Kind, Mode, Peeked, QueueAnswer, QueueCommand, QueueError, Receive, Received};
+use crate::queues::{
+    EntityKind, Peeked, QueueAnswer, QueueCommand, QueueError, Receive, ReceiveMode, Received,
+};
 
-pub(crate) use lines::Lines;
+pub(crate) use waiting_consumers::WaitingConsumers;
 
 /// What a command about queues came to.
-pub(crate) type Answer = Result<QueueAnswer, QueueError>;
-pub(crate) type Replier = oneshot::Sender<Answer>;
+pub(crate) type QueueReply = Result<QueueAnswer, QueueError>;
+pub(crate) type Replier = oneshot::Sender<QueueReply>;
 
 /// What this batch makes of queues, held back until it is durable.
 #[derive(Default)]
@@ -33,7 +35,7 @@ pub(crate) struct Deliveries {
 
 /// An answer that may still lack the messages' bodies.
 enum Pending {
-    Ready(Answer),
+    Ready(QueueReply),
     Received { queue: QueueNo, taken: Vec<Taken> },
     Peeked { queue: QueueNo, shelf: Shelf, from: MessageNo, max: usize },
 }
@@ -131,8 +133,8 @@ impl<J: Journal> Partition<J> {
             let weight =
                 next.and_then(|no| self.queues.queue(queue)?.slot(no)).map(|slot| slot.bytes as usize);
             let take = match receive.mode {
-                Mode::Lock { lock } => Take::Lock { token: self.new_token(), lock },
-                Mode::Delete => Take::Delete,
+                ReceiveMode::Lock { lock } => Take::Lock { token: self.new_token(), lock },
+                ReceiveMode::Delete => Take::Delete,
             };
             let one = self.queues.receive(batch.wall, queue, receive.shelf, session, &take, &mut changes);
             let Some(one) = one else { break };
@@ -260,7 +262,7 @@ impl<J: Journal> Partition<J> {
         };
         for (token, _) in lost.iter().filter_map(|one| one.taken.lock) {
             // The loop is this very task: it is there to take it.
-            let _ = self.tx.send(super::Message::QueueReleased { queue, token });
+            let _ = self.tx.send(super::PartitionMessage::QueueReleased { queue, token });
         }
         Ok(())
     }
@@ -310,17 +312,19 @@ fn prepare(
     queues: &mut Queues,
     now: Timestamp,
     to: &QueueName,
-    kind: Kind,
+    kind: EntityKind,
     changes: &mut Changes,
 ) -> Result<(), QueueRejection> {
     match (kind, queues.entity(to)) {
-        (Kind::Queue | Kind::MadeQueue, Some(Entity::Topic(_))) => Err(QueueRejection::IsTopic(to.clone())),
-        (Kind::Topic, Some(Entity::Queue(_))) => Err(QueueRejection::IsQueue(to.clone())),
-        (Kind::MadeQueue, None) => queues.put_queue(now, to, &QueueSpec::default(), changes).map(drop),
+        (EntityKind::Queue | EntityKind::MadeQueue, Some(Entity::Topic(_))) => {
+            Err(QueueRejection::IsTopic(to.clone()))
+        }
+        (EntityKind::Topic, Some(Entity::Queue(_))) => Err(QueueRejection::IsQueue(to.clone())),
+        (EntityKind::MadeQueue, None) => queues.put_queue(now, to, &QueueSpec::default(), changes).map(drop),
         // What is not there is told by the send itself.
-        (Kind::Queue | Kind::Topic, None)
-        | (Kind::Queue | Kind::MadeQueue, Some(Entity::Queue(_)))
-        | (Kind::Topic, Some(Entity::Topic(_))) => Ok(()),
+        (EntityKind::Queue | EntityKind::Topic, None)
+        | (EntityKind::Queue | EntityKind::MadeQueue, Some(Entity::Queue(_)))
+        | (EntityKind::Topic, Some(Entity::Topic(_))) => Ok(()),
     }
 }
 

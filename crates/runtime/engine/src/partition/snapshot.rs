@@ -7,10 +7,10 @@
 use journal::{Journal, Snapshot};
 use types::{Epoch, PartitionId, Seq};
 
-use super::{Message, Partition, Shared};
+use super::{EngineParts, Partition, PartitionMessage};
 
 /// When the next snapshot is due.
-pub(crate) struct Schedule {
+pub(crate) struct SnapshotSchedule {
     through: Seq,
     bytes_since: u64,
     /// Bytes of the last one.
@@ -19,9 +19,9 @@ pub(crate) struct Schedule {
     under_way: bool,
 }
 
-impl Schedule {
-    pub fn new(through: Seq, bytes_since: u64) -> Schedule {
-        Schedule { through, bytes_since, size: 0, asked: false, under_way: false }
+impl SnapshotSchedule {
+    pub fn new(through: Seq, bytes_since: u64) -> SnapshotSchedule {
+        SnapshotSchedule { through, bytes_since, size: 0, asked: false, under_way: false }
     }
 
     pub fn note_frame(&mut self, bytes: usize) {
@@ -56,7 +56,7 @@ impl<J: Journal> Partition<J> {
         let (id, epoch, through) = (self.id, self.epoch, self.tail);
         let inbox = self.state.inbox_through();
         let bytes = journal::codec::encode_pair(&self.state, &self.queues);
-        self.snapshots = Schedule {
+        self.snapshots = SnapshotSchedule {
             through: self.snapshots.through,
             bytes_since: 0,
             size: bytes.len() as u64,
@@ -72,7 +72,7 @@ impl<J: Journal> Partition<J> {
                 tracing::error!(partition = %id, error, "a snapshot failed; the journal keeps growing");
             }
             // A partition that has stopped meanwhile trims after its next snapshot.
-            let _ = tx.send(Message::SnapshotDone { through: stored.is_ok().then_some(through) });
+            let _ = tx.send(PartitionMessage::SnapshotDone { through: stored.is_ok().then_some(through) });
         });
     }
 
@@ -83,7 +83,7 @@ impl<J: Journal> Partition<J> {
 }
 
 async fn store<J: Journal>(
-    shared: &Shared<J>,
+    shared: &EngineParts<J>,
     id: PartitionId,
     epoch: Epoch,
     snapshot: Snapshot,
@@ -97,7 +97,7 @@ async fn store<J: Journal>(
 
 /// Makes all that the view holds through here durable, where the next owner finds it.
 async fn keep_view<J: Journal>(
-    shared: &Shared<J>,
+    shared: &EngineParts<J>,
     id: PartitionId,
     epoch: Epoch,
     through: Seq,

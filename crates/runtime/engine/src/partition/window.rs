@@ -12,15 +12,15 @@ const AHEAD: Span = Span::from_secs(10);
 const LOAD_MAX: usize = 20_000;
 
 /// The jobs that are due soon. An entry is a hint: the job's standing decides.
-pub(crate) struct Window {
+pub(crate) struct DueWindow {
     due: BTreeSet<(Timestamp, JobRef)>,
     /// All that is due up to here is in memory.
     through: Timestamp,
 }
 
-impl Window {
-    pub fn new() -> Window {
-        Window { due: BTreeSet::new(), through: Timestamp(i64::MIN) }
+impl DueWindow {
+    pub fn new() -> DueWindow {
+        DueWindow { due: BTreeSet::new(), through: Timestamp(i64::MIN) }
     }
 
     /// Brings in what is due soon, when half of the look-ahead has passed.

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use bytes::Bytes;
-use engine::{CallOrder, Catalogs, Control, Effects, Engine, Metrics, Settings};
+use engine::{CallOrder, Catalogs, Control, Effects, Engine, EngineMetrics, Settings};
 use host::Clock;
 use journal::Journal;
 use journal::memory::MemoryJournal;
@@ -145,7 +145,7 @@ async fn live_under(journal: Arc<MemoryJournal>, services: &Arc<Services>, setti
         Arc::new(Scripted(services.clone())),
         clock,
         settings,
-        Metrics::register(&mut Registry::default()),
+        EngineMetrics::register(&mut Registry::default()),
     )
     .await;
     Life { journal, engine, view, ids, _directory: directory }
@@ -303,7 +303,7 @@ async fn are_taken(life: &Life) {
 async fn requests_wait_on_disk_while_many_clients_wait_for_their_yes() {
     let services = Arc::new(Services::default());
     let life = live(Arc::new(MemoryJournal::new()), &services).await;
-    let crowd: Vec<_> = (0..=engine::limits::ENTERING_MAX).map(|_| life.ids.enter()).collect();
+    let crowd: Vec<_> = (0..=engine::limits::ENTERING_MAX).map(|_| life.ids.count_client()).collect();
     hand_in_during_a_spike(&life).await;
     tokio::time::sleep(Duration::from_millis(50)).await;
     for partition in (0..PARTITIONS).map(PartitionId) {
@@ -319,7 +319,7 @@ async fn a_spike_that_no_longer_fits_holds_nothing_back() {
     let services = Arc::new(Services::default());
     let settings = Settings { spike_unfinished_max: 0, ..Settings::for_partitions(PARTITIONS) };
     let life = live_under(Arc::new(MemoryJournal::new()), &services, settings).await;
-    let _crowd: Vec<_> = (0..=engine::limits::ENTERING_MAX).map(|_| life.ids.enter()).collect();
+    let _crowd: Vec<_> = (0..=engine::limits::ENTERING_MAX).map(|_| life.ids.count_client()).collect();
     hand_in_during_a_spike(&life).await;
     are_taken(&life).await;
 }

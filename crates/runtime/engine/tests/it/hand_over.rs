@@ -4,13 +4,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use engine::queues::{Outgoing, QueueAnswer, QueueCommand, QueueError, partition_of};
-use engine::{ApplyError, CallOrder, Control, Effects, Engine, Expected, KeepError, Metrics, Settings};
+use engine::{
+    ApplyError, CallOrder, Control, Effects, Engine, EngineMetrics, ExpectedVersion, KeepError, Settings,
+};
 use host::Clock;
 use journal::memory::MemoryJournal;
 use kernel::queue::{QueueRef, Shelf};
 use prometheus_client::registry::Registry;
 use types::{Message, PartitionId, QueueName, QueueSpec};
-use view::{Ids, Standing, View};
+use view::{Ids, PartitionState, View};
 
 const PARTITIONS: u16 = 4;
 const WORKFLOW: &str = "name: w\nservices: { a: { url: \"http://127.0.0.1:1\" } }\nsteps: { s: { call: { service: a, method: GET, path: / } } }\n";
@@ -43,7 +45,7 @@ fn instance(journal: &Arc<MemoryJournal>) -> Instance {
         Arc::new(Nobody),
         clock,
         Settings::for_partitions(PARTITIONS),
-        Metrics::register(&mut Registry::default()),
+        EngineMetrics::register(&mut Registry::default()),
     );
     Instance { engine, control, ids, _directory: directory }
 }
@@ -93,7 +95,7 @@ async fn an_owner_that_was_overtaken_is_refused_and_forgets() {
     assert!(first.send("too late").await.is_err(), "the journal refuses it");
     lost.wait_for(|count| *count == 1).await.unwrap();
     assert!(!first.engine.holds(home()));
-    assert_eq!(first.ids.standing(home()), Standing::Elsewhere);
+    assert_eq!(first.ids.partition_state(home()), PartitionState::Elsewhere);
     assert!(matches!(first.send("later").await, Err(QueueError::NotHeld { .. })));
     second.send("after").await.unwrap();
     assert_eq!(second.ids_waiting().await, ["before", "after"]);
@@ -146,16 +148,20 @@ async fn documents_are_kept_by_one_and_seen_by_all_through_takeover_and_restart(
     let keep = async |control: &Control, name: &str, text: Option<&str>, expected| {
         control.keep("bulk", name, text.map(str::to_owned), "ada", expected).await
     };
-    assert!(matches!(keep(&first, "a", Some("1"), Expected::Anything).await, Err(KeepError::NotHeld)));
+    assert!(matches!(keep(&first, "a", Some("1"), ExpectedVersion::Anything).await, Err(KeepError::NotHeld)));
     first.take().await.unwrap();
     first.apply(WORKFLOW, "a", None).await.unwrap();
-    let version = keep(&first, "a", Some("1"), Expected::Absent).await.unwrap().unwrap();
-    let absent = keep(&first, "a", Some("2"), Expected::Absent).await;
+    let version = keep(&first, "a", Some("1"), ExpectedVersion::Absent).await.unwrap().unwrap();
+    let absent = keep(&first, "a", Some("2"), ExpectedVersion::Absent).await;
     assert!(matches!(absent, Err(KeepError::Changed { current }) if current == Some(version)));
-    assert_eq!(keep(&first, "a", Some("1"), Expected::Anything).await.unwrap(), Some(version), "the same");
-    let next = keep(&first, "a", Some("2"), Expected::Version(version)).await.unwrap().unwrap();
+    assert_eq!(
+        keep(&first, "a", Some("1"), ExpectedVersion::Anything).await.unwrap(),
+        Some(version),
+        "the same"
+    );
+    let next = keep(&first, "a", Some("2"), ExpectedVersion::Version(version)).await.unwrap().unwrap();
     assert!(next > version);
-    keep(&first, "b", Some("3"), Expected::Anything).await.unwrap();
+    keep(&first, "b", Some("3"), ExpectedVersion::Anything).await.unwrap();
 
     let mut seen = second.documents().watch();
     second.look().await.unwrap();
@@ -166,10 +172,10 @@ async fn documents_are_kept_by_one_and_seen_by_all_through_takeover_and_restart(
     assert!(!seen.has_changed().unwrap(), "nothing is new");
 
     second.take().await.unwrap();
-    assert!(keep(&first, "b", None, Expected::Anything).await.is_err(), "overtaken");
-    assert_eq!(keep(&second, "b", None, Expected::Anything).await.unwrap(), None);
-    assert_eq!(keep(&second, "b", None, Expected::Anything).await.unwrap(), None, "already gone");
-    let again = keep(&second, "b", Some("4"), Expected::Absent).await.unwrap().unwrap();
+    assert!(keep(&first, "b", None, ExpectedVersion::Anything).await.is_err(), "overtaken");
+    assert_eq!(keep(&second, "b", None, ExpectedVersion::Anything).await.unwrap(), None);
+    assert_eq!(keep(&second, "b", None, ExpectedVersion::Anything).await.unwrap(), None, "already gone");
+    let again = keep(&second, "b", Some("4"), ExpectedVersion::Absent).await.unwrap().unwrap();
     assert!(again > next, "a name that was free never has an old version again");
     first.look().await.unwrap();
     assert_eq!(first.documents().load(), second.documents().load());
@@ -191,17 +197,17 @@ async fn what_is_to_be_read_anew_is_read_anew_by_who_follows_and_left_alone_by_w
         control.keep("bulk", "a", Some(text.to_owned()), "ada", expected).await
     };
     first.take().await.unwrap();
-    let version = keep(&first, "1", Expected::Absent).await.unwrap().unwrap();
+    let version = keep(&first, "1", ExpectedVersion::Absent).await.unwrap().unwrap();
     first.forget().await;
     first.look().await.unwrap();
-    let next = keep(&first, "2", Expected::Version(version)).await.unwrap().unwrap();
+    let next = keep(&first, "2", ExpectedVersion::Version(version)).await.unwrap().unwrap();
     assert_eq!(first.documents().load().get("bulk", "a").unwrap().version, next);
 
     second.look().await.unwrap();
     first.forget().await;
     first.release().await;
     second.take().await.unwrap();
-    keep(&second, "3", Expected::Version(next)).await.unwrap();
+    keep(&second, "3", ExpectedVersion::Version(next)).await.unwrap();
     first.look().await.unwrap();
     assert_eq!(first.documents().load(), second.documents().load());
 }

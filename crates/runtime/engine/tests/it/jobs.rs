@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use engine::jobs::{JobAnswer, JobCommand, JobReader, partition_of};
-use engine::{CallOrder, Control, Effects, Engine, Metrics, Settings};
+use engine::{CallOrder, Control, Effects, Engine, EngineMetrics, Settings};
 use host::Clock;
 use journal::Journal;
 use journal::memory::MemoryJournal;
@@ -73,7 +73,7 @@ async fn live(journal: Arc<MemoryJournal>, target: &Arc<Target>) -> Life {
         Arc::new(Scripted(target.clone())),
         clock,
         Settings::for_partitions(PARTITIONS),
-        Metrics::register(&mut Registry::default()),
+        EngineMetrics::register(&mut Registry::default()),
     )
     .await;
     Life { journal, engine, reader: JobReader::new(view, PARTITIONS), _directory: directory }

@@ -8,9 +8,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use engine::queues::{
-    Kind, Mode, Outgoing, QueueAnswer, QueueCommand, QueueError, Receive, Received, partition_of,
+    EntityKind, Outgoing, QueueAnswer, QueueCommand, QueueError, Receive, ReceiveMode, Received, partition_of,
 };
-use engine::{CallOrder, Control, Effects, Engine, Metrics, Settings};
+use engine::{CallOrder, Control, Effects, Engine, EngineMetrics, Settings};
 use host::Clock;
 use journal::memory::MemoryJournal;
 use kernel::queue::{QueueRef, QueueRejection, Settle, Shelf};
@@ -59,7 +59,7 @@ async fn live_with(
         Arc::new(Nobody),
         clock,
         Settings { snapshot_after_bytes: 20_000, memory_bytes_max, ..Settings::for_partitions(PARTITIONS) },
-        Metrics::register(&mut Registry::default()),
+        EngineMetrics::register(&mut Registry::default()),
     )
     .await;
     Life { journal, engine, view, directory }
@@ -117,7 +117,7 @@ impl Life {
             at: at(),
             shelf: Shelf::Main,
             session: None,
-            mode: Mode::Lock { lock: None },
+            mode: ReceiveMode::Lock { lock: None },
             max,
             patience,
         };
@@ -147,7 +147,7 @@ async fn with_too_little_memory_messages_are_refused_and_those_there_are_handled
     let life = live_with(1, Arc::new(MemoryJournal::new()), directory).await;
     life.put(QueueSpec::default()).await;
     assert_eq!(life.send("a").await, Err(QueueError::NoMemory));
-    let post = QueueCommand::Post { to: name(), kind: Kind::Queue, message: Message::new("a", "") };
+    let post = QueueCommand::Post { to: name(), kind: EntityKind::Queue, message: Message::new("a", "") };
     assert_eq!(life.ask(post).await, Err(QueueError::NoMemory));
 
     let life = Life::first().await;
@@ -168,18 +168,18 @@ async fn a_message_from_inside_comes_to_what_its_sender_means() {
         life.ask(QueueCommand::Post { to: name(), kind, message }).await
     };
     let missing = Err(QueueError::Rejected(QueueRejection::NotFound(name())));
-    assert_eq!(post(Kind::Queue).await, missing);
-    assert_eq!(post(Kind::Topic).await, missing);
-    assert!(matches!(post(Kind::MadeQueue).await, Ok(QueueAnswer::Sent(_))));
+    assert_eq!(post(EntityKind::Queue).await, missing);
+    assert_eq!(post(EntityKind::Topic).await, missing);
+    assert!(matches!(post(EntityKind::MadeQueue).await, Ok(QueueAnswer::Sent(_))));
     assert_eq!(life.receive(10, Span::ZERO).await.unwrap().len(), 1, "the queue is made with its message");
-    assert_eq!(post(Kind::Topic).await, Err(QueueError::Rejected(QueueRejection::IsQueue(name()))));
+    assert_eq!(post(EntityKind::Topic).await, Err(QueueError::Rejected(QueueRejection::IsQueue(name()))));
     life.ask(QueueCommand::Delete { at: at() }).await.unwrap();
     life.ask(QueueCommand::PutTopic { name: name(), spec: TopicSpec::default() }).await.unwrap();
     // A topic may have nobody who takes the message.
     let is_topic = Err(QueueError::Rejected(QueueRejection::IsTopic(name())));
-    assert_eq!(post(Kind::Queue).await, is_topic);
-    assert_eq!(post(Kind::MadeQueue).await, is_topic);
-    assert!(matches!(post(Kind::Topic).await, Ok(QueueAnswer::Sent(_))));
+    assert_eq!(post(EntityKind::Queue).await, is_topic);
+    assert_eq!(post(EntityKind::MadeQueue).await, is_topic);
+    assert!(matches!(post(EntityKind::Topic).await, Ok(QueueAnswer::Sent(_))));
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -233,7 +233,7 @@ async fn a_lock_that_expires_gives_the_message_to_another_and_poison_is_set_asid
         at: at(),
         shelf: Shelf::Dead,
         session: None,
-        mode: Mode::Lock { lock: Some(Span::from_secs(60)) },
+        mode: ReceiveMode::Lock { lock: Some(Span::from_secs(60)) },
         max: 1,
         patience: Span::from_secs(60),
     };

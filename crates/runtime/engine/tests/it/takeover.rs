@@ -12,10 +12,10 @@ use bytes::Bytes;
 use engine::jobs::{JobCommand, JobReader, partition_of as partition_of_jobs};
 use engine::limits::{CLAIM_PATIENCE, RECOVERIES_MAX};
 use engine::queues::{
-    Mode, Outgoing, QueueAnswer, QueueCommand, QueueError, Receive, Received,
+    Outgoing, QueueAnswer, QueueCommand, QueueError, Receive, ReceiveMode, Received,
     partition_of as partition_of_queue,
 };
-use engine::{CallOrder, Control, Effects, Engine, Metrics, RecoveryError, Settings};
+use engine::{CallOrder, Control, Effects, Engine, EngineMetrics, RecoveryError, Settings};
 use host::Clock;
 use journal::memory::MemoryJournal;
 use journal::{AppendError, Journal, Snapshot};
@@ -77,7 +77,7 @@ async fn machine_on(journal: SharedJournal, directory: tempfile::TempDir) -> Mac
         Arc::new(Willing),
         clock,
         Settings::for_partitions(PARTITIONS),
-        Metrics::register(&mut registry),
+        EngineMetrics::register(&mut registry),
     )
     .await;
     Machine { journal, engine, reader: JobReader::new(view.clone(), PARTITIONS), view, directory, registry }
@@ -117,7 +117,7 @@ impl Machine {
             at: QueueRef::queue(queue()),
             shelf: Shelf::Main,
             session: None,
-            mode: Mode::Lock { lock: None },
+            mode: ReceiveMode::Lock { lock: None },
             max,
             patience: Span::ZERO,
         };

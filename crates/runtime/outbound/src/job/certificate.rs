@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use sha2::{Digest, Sha256};
 use types::Timestamp;
-use vault::{OpenError, Pfx, PfxError, Secret, Vault};
+use vault::{Pfx, PfxError, Secret, UnsealError, Vault};
 
 use crate::client::{ClientIdentity, InvalidIdentity};
 use crate::limits::CERTIFICATES_MAX;
@@ -26,7 +26,7 @@ struct Opened {
 #[derive(Debug, thiserror::Error)]
 pub(super) enum CertificateError {
     #[error("the client certificate cannot be unsealed: {0}")]
-    Sealed(#[from] OpenError),
+    Sealed(#[from] UnsealError),
     #[error("{0}")]
     Pfx(#[from] PfxError),
     #[error("{0}")]

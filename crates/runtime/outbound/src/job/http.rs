@@ -10,7 +10,7 @@ use http::{HeaderMap, HeaderName, HeaderValue};
 use serde_json::json;
 use tokio::time::Instant;
 use types::{Outcome, Span, Ticks, Timestamp};
-use vault::{OpenError, Vault};
+use vault::{UnsealError, Vault};
 
 use crate::client::{Client, ClientIdentity, OutboundRequest, ServiceResponse};
 use crate::fault::Fault;
@@ -54,7 +54,7 @@ struct SignIn {
 #[derive(Debug, thiserror::Error)]
 enum HttpNotSent {
     #[error("{member} cannot be unsealed: {source}")]
-    Sealed { member: &'static str, source: OpenError },
+    Sealed { member: &'static str, source: UnsealError },
     #[error("{0}")]
     Certificate(#[from] CertificateError),
     #[error("{0}")]

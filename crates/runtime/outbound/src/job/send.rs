@@ -9,7 +9,7 @@ use schedule::action::{BrokeredProperties, BusMessage, Content, Login as StoredL
 use schedule::spelling::{Envelope, TransportType};
 use serde_json::json;
 use types::{Message, Outcome, Property};
-use vault::{OpenError, Secret, Vault};
+use vault::{Secret, UnsealError, Vault};
 
 use crate::job::action::MessageAction;
 use crate::job::turn::Turns;
@@ -31,7 +31,7 @@ pub(super) struct MessageCaller {
 #[error("{member} cannot be unsealed: {source}")]
 struct Sealed {
     member: &'static str,
-    source: OpenError,
+    source: UnsealError,
 }
 
 impl MessageCaller {

@@ -90,7 +90,7 @@ pub async fn live_without_partitions() -> Life {
         called.clone(),
         clock,
         Settings::for_partitions(PARTITIONS),
-        engine::Metrics::register(&mut registry),
+        engine::EngineMetrics::register(&mut registry),
     );
     let parts = SourceParts {
         engine: engine.clone(),

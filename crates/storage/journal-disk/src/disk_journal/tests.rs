@@ -6,7 +6,7 @@ use journal::conformance::{self, Factory};
 use tempfile::TempDir;
 
 use super::*;
-use crate::format::frame::{HEADER_BYTES, Header, Kind};
+use crate::format::frame::{FrameHeader, FrameKind, HEADER_BYTES};
 use crate::format::segment_header::SegmentHeader;
 use crate::format::superblock;
 use crate::limits::PAGE_BYTES;
@@ -159,7 +159,7 @@ async fn an_idle_journal_marks_what_is_durable() {
     let disk = SimDisk::new(5);
     let journal = DiskJournal::open_on(Arc::new(disk.clone()), small(1)).unwrap();
     journal.claim(ONE).await.unwrap();
-    let Ok(superblock::Found::Superblock(superblock)) = superblock::Superblock::load(&disk) else {
+    let Ok(superblock::LoadedSuperblock::Superblock(superblock)) = superblock::Superblock::load(&disk) else {
         panic!("there is a superblock");
     };
     let file = disk.open(&crate::segment::path(1)).unwrap();
@@ -167,8 +167,8 @@ async fn an_idle_journal_marks_what_is_durable() {
     until("the mark is written", || {
         let mut bytes = [0; HEADER_BYTES];
         file.read_at(&mut bytes, behind_the_group).unwrap();
-        let found = Header::decode(superblock.installation, 1, &bytes);
-        found.is_some_and(|(header, _)| header.kind == Kind::Mark && header.durable_through == 1)
+        let found = FrameHeader::decode(superblock.installation, 1, &bytes);
+        found.is_some_and(|(header, _)| header.kind == FrameKind::Mark && header.durable_through == 1)
     })
     .await;
     drop(journal);

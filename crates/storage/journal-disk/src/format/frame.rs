@@ -9,7 +9,7 @@ const CHECKED_BYTES: usize = HEADER_BYTES - 4;
 
 /// What a frame carries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum FrameKind {
     /// One record of the events.
     Events = 1,
     /// One or more records of the inbox.
@@ -24,8 +24,8 @@ pub enum Kind {
 
 /// The header of a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Header {
-    pub kind: Kind,
+pub struct FrameHeader {
+    pub kind: FrameKind,
     /// No frame follows before the next page.
     pub last_of_group: bool,
     /// The slot of the partition: its number, or the number of partitions for control.
@@ -48,7 +48,7 @@ pub struct Header {
     pub segment: u32,
 }
 
-impl Header {
+impl FrameHeader {
     /// Writes the header and returns its checksum, which is what the next frame chains to.
     pub fn encode(&self, installation: u128, out: &mut [u8]) -> u32 {
         let mut fields = [0u8; HEADER_BYTES];
@@ -73,7 +73,7 @@ impl Header {
     }
 
     /// The header at the front of `bytes` and its checksum, if it is one of this segment.
-    pub fn decode(installation: u128, segment: u32, bytes: &[u8]) -> Option<(Header, u32)> {
+    pub fn decode(installation: u128, segment: u32, bytes: &[u8]) -> Option<(FrameHeader, u32)> {
         let fields = bytes.get(..HEADER_BYTES)?;
         let mut cursor = Cursor(fields);
         if cursor.u32() != MAGIC {
@@ -83,8 +83,8 @@ impl Header {
         if fields[CHECKED_BYTES..] != sum.to_le_bytes() {
             return None;
         }
-        let header = Header {
-            kind: Kind::of(cursor.u8())?,
+        let header = FrameHeader {
+            kind: FrameKind::of(cursor.u8())?,
             last_of_group: cursor.u8() == 1,
             slot: cursor.u16(),
             lsn: cursor.u64(),
@@ -114,9 +114,9 @@ impl Header {
     }
 }
 
-impl Kind {
-    fn of(byte: u8) -> Option<Kind> {
-        [Kind::Events, Kind::Inbox, Kind::Claim, Kind::Trim, Kind::Mark]
+impl FrameKind {
+    fn of(byte: u8) -> Option<FrameKind> {
+        [FrameKind::Events, FrameKind::Inbox, FrameKind::Claim, FrameKind::Trim, FrameKind::Mark]
             .into_iter()
             .find(|kind| *kind as u8 == byte)
     }
@@ -155,10 +155,16 @@ mod tests {
 
     use super::*;
 
-    fn header(kind: Kind, last_of_group: bool, slot: u16, numbers: [u64; 5], small: [u32; 4]) -> Header {
+    fn header(
+        kind: FrameKind,
+        last_of_group: bool,
+        slot: u16,
+        numbers: [u64; 5],
+        small: [u32; 4],
+    ) -> FrameHeader {
         let [lsn, frame_number, first_seq, epoch, durable_through] = numbers;
         let [count, previous, payload_checksum, segment] = small;
-        Header {
+        FrameHeader {
             kind,
             last_of_group,
             slot,
@@ -178,24 +184,24 @@ mod tests {
     proptest! {
         #[test]
         fn a_header_reads_as_it_was_written(
-            kind in prop::sample::select(vec![Kind::Events, Kind::Inbox, Kind::Claim, Kind::Trim, Kind::Mark]),
+            kind in prop::sample::select(vec![FrameKind::Events, FrameKind::Inbox, FrameKind::Claim, FrameKind::Trim, FrameKind::Mark]),
             last: bool, slot: u16, numbers: [u64; 5], small: [u32; 4], installation: u128,
         ) {
             let written = header(kind, last, slot, numbers, small);
             let mut bytes = [0; HEADER_BYTES];
             let sum = written.encode(installation, &mut bytes);
-            prop_assert_eq!(Header::decode(installation, written.segment, &bytes), Some((written, sum)));
-            prop_assert_eq!(Header::decode(installation, written.segment.wrapping_add(1), &bytes), None);
-            prop_assert_eq!(Header::decode(installation ^ 1, written.segment, &bytes), None);
+            prop_assert_eq!(FrameHeader::decode(installation, written.segment, &bytes), Some((written, sum)));
+            prop_assert_eq!(FrameHeader::decode(installation, written.segment.wrapping_add(1), &bytes), None);
+            prop_assert_eq!(FrameHeader::decode(installation ^ 1, written.segment, &bytes), None);
         }
 
         #[test]
         fn a_flipped_bit_is_seen(numbers: [u64; 5], small: [u32; 4], bit in 0..HEADER_BYTES * 8) {
-            let written = header(Kind::Events, false, 1, numbers, small);
+            let written = header(FrameKind::Events, false, 1, numbers, small);
             let mut bytes = [0; HEADER_BYTES];
             written.encode(7, &mut bytes);
             bytes[bit / 8] ^= 1 << (bit % 8);
-            prop_assert_eq!(Header::decode(7, written.segment, &bytes), None);
+            prop_assert_eq!(FrameHeader::decode(7, written.segment, &bytes), None);
         }
 
         #[test]
@@ -204,7 +210,7 @@ mod tests {
             if magic && bytes.len() >= 4 {
                 bytes[..4].copy_from_slice(&MAGIC.to_le_bytes());
             }
-            if let Some((header, _)) = Header::decode(0, 0, &bytes) {
+            if let Some((header, _)) = FrameHeader::decode(0, 0, &bytes) {
                 let _ = header.payload(&bytes);
             }
             for range in inbox_records(&bytes).flatten() {

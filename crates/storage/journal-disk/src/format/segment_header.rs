@@ -13,14 +13,14 @@ pub struct SegmentHeader {
     pub number: u32,
     /// The size of the file; a shorter one has lost its end.
     pub size: u64,
-    pub previous: End,
+    pub previous: SegmentEnd,
     /// How far each partition was, by slot.
-    pub standings: Vec<Standing>,
+    pub standings: Vec<PartitionMark>,
 }
 
 /// Where the segment before ended. Everything before that end was durable when this was written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct End {
+pub struct SegmentEnd {
     /// Zero: there is none before.
     pub segment: u32,
     pub offset: u64,
@@ -31,7 +31,7 @@ pub struct End {
 
 /// How far a partition is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Standing {
+pub struct PartitionMark {
     pub frame_number: u64,
     pub epoch: u64,
     pub events_tail: u64,
@@ -67,7 +67,7 @@ impl SegmentHeader {
         let sum_at = out.len();
         out.extend_from_slice(&[0; 8]);
         for standing in &self.standings {
-            let Standing { frame_number, epoch, events_tail, inbox_tail, events_trimmed, inbox_trimmed } =
+            let PartitionMark { frame_number, epoch, events_tail, inbox_tail, events_trimmed, inbox_trimmed } =
                 standing;
             for number in [frame_number, epoch, events_tail, inbox_tail, events_trimmed, inbox_trimmed] {
                 out.extend_from_slice(&number.to_le_bytes());
@@ -101,9 +101,9 @@ fn decode_copy(installation: u128, number: u32, slots: usize, copy: &[u8]) -> Op
     if checksum(installation, number, &unsummed) != sum {
         return None;
     }
-    let standings = copy[FIXED_BYTES..].chunks_exact(STANDING_BYTES).take(slots).map(|entry| {
+    let marks = copy[FIXED_BYTES..].chunks_exact(STANDING_BYTES).take(slots).map(|entry| {
         let mut cursor = Cursor(entry);
-        Standing {
+        PartitionMark {
             frame_number: cursor.u64(),
             epoch: cursor.u64(),
             events_tail: cursor.u64(),
@@ -112,8 +112,8 @@ fn decode_copy(installation: u128, number: u32, slots: usize, copy: &[u8]) -> Op
             inbox_trimmed: cursor.u64(),
         }
     });
-    let previous = End { segment, offset, lsn, chain };
-    Some(SegmentHeader { number, size, previous, standings: standings.collect() })
+    let previous = SegmentEnd { segment, offset, lsn, chain };
+    Some(SegmentHeader { number, size, previous, standings: marks.collect() })
 }
 
 #[cfg(test)]
@@ -123,11 +123,12 @@ mod tests {
     #[test]
     fn either_copy_of_a_header_is_enough_and_none_is_none() {
         for slots in [1, 33, 200] {
-            let standing = Standing { frame_number: 9, epoch: 3, events_tail: 5, ..Standing::default() };
+            let standing =
+                PartitionMark { frame_number: 9, epoch: 3, events_tail: 5, ..PartitionMark::default() };
             let header = SegmentHeader {
                 number: 7,
                 size: 1 << 20,
-                previous: End { segment: 6, offset: 8192, lsn: 44, chain: 0xdead },
+                previous: SegmentEnd { segment: 6, offset: 8192, lsn: 44, chain: 0xdead },
                 standings: vec![standing; slots],
             };
             let mut bytes = Vec::new();

@@ -27,14 +27,14 @@ pub struct Superblock {
 }
 
 /// What the two copies say.
-pub enum Found {
+pub enum LoadedSuperblock {
     Nothing,
     Superblock(Superblock),
 }
 
 impl Superblock {
     /// The newer of the valid copies.
-    pub fn load(disk: &dyn Disk) -> Result<Found, OpenError> {
+    pub fn load(disk: &dyn Disk) -> Result<LoadedSuperblock, OpenError> {
         let mut newest: Option<Superblock> = None;
         let mut broken = None;
         for name in NAMES {
@@ -54,14 +54,14 @@ impl Superblock {
             }
         }
         match (newest, broken) {
-            (Some(superblock), None) => Ok(Found::Superblock(superblock)),
+            (Some(superblock), None) => Ok(LoadedSuperblock::Superblock(superblock)),
             (Some(superblock), Some(name)) => {
                 tracing::warn!(file = name, "one copy of the superblock is damaged, the other is used");
-                Ok(Found::Superblock(superblock))
+                Ok(LoadedSuperblock::Superblock(superblock))
             }
             // A directory that has never held a segment was left in the middle of its creation.
             (None, _) if disk.list(crate::segment::DIR).is_ok_and(|names| names.is_empty()) => {
-                Ok(Found::Nothing)
+                Ok(LoadedSuperblock::Nothing)
             }
             (None, _) => Err(OpenError::Damaged {
                 file: format!("{}/{}", disk.place(), NAMES[0]),

@@ -3,9 +3,9 @@
 use journal::{AppendError, Claim};
 use types::{Epoch, Seq};
 
-use super::{Answer, Ask, Done, FormedFrame, Log, Request};
-use crate::format::frame::{HEADER_BYTES, Header, Kind};
-use crate::format::segment_header::Standing;
+use super::{FormedFrame, Log, LogCompletion, LogOperation, LogRequest, LogResult};
+use crate::format::frame::{FrameHeader, FrameKind, HEADER_BYTES};
+use crate::format::segment_header::PartitionMark;
 use crate::limits::{FRAME_ALIGN, GROUP_BYTES_MAX, PAGE_BYTES};
 
 /// Which requests there is room for.
@@ -18,17 +18,17 @@ pub enum Admission {
 }
 
 impl Admission {
-    fn admits(self, ask: &Ask) -> bool {
+    fn admits(self, ask: &LogOperation) -> bool {
         match self {
             Admission::All => true,
-            Admission::AllButInbox => !matches!(ask, Ask::Inbox { .. }),
+            Admission::AllButInbox => !matches!(ask, LogOperation::Inbox { .. }),
             Admission::Nothing => false,
         }
     }
 }
 
 /// How many of the waiting requests make the next group.
-pub fn group_length(requests: &[Request]) -> usize {
+pub fn group_length(requests: &[LogRequest]) -> usize {
     let mut bytes = 0;
     let whole = requests.iter().position(|request| {
         let is_full = bytes > GROUP_BYTES_MAX;
@@ -39,18 +39,18 @@ pub fn group_length(requests: &[Request]) -> usize {
 }
 
 /// The most bytes that a group of the admitted requests can take.
-pub fn bytes_of(requests: &[Request], admission: Admission) -> u64 {
+pub fn bytes_of(requests: &[LogRequest], admission: Admission) -> u64 {
     let admitted = requests.iter().filter(|request| admission.admits(&request.ask));
     let bytes: usize = admitted.map(|request| bytes_of_one(&request.ask)).sum();
     bytes.next_multiple_of(PAGE_BYTES) as u64
 }
 
-fn bytes_of_one(ask: &Ask) -> usize {
+fn bytes_of_one(ask: &LogOperation) -> usize {
     let payload = match ask {
-        Ask::Claim => 0,
-        Ask::Append { frame, .. } => frame.len(),
-        Ask::Inbox { records } => records.iter().map(|record| 4 + record.len()).sum(),
-        Ask::Trim { .. } => 16,
+        LogOperation::Claim => 0,
+        LogOperation::Append { frame, .. } => frame.len(),
+        LogOperation::Inbox { records } => records.iter().map(|record| 4 + record.len()).sum(),
+        LogOperation::Trim { .. } => 16,
     };
     HEADER_BYTES + payload + FRAME_ALIGN
 }
@@ -59,9 +59,9 @@ impl Log {
     /// Answers each request and puts the frames of those that are granted into the buffer.
     pub(super) fn form_group(
         &mut self,
-        requests: &[Request],
+        requests: &[LogRequest],
         admission: Admission,
-        answers: &mut Vec<Answer>,
+        answers: &mut Vec<LogResult>,
     ) {
         let mut inbox_slots = Vec::new();
         let mut trimmed_slots = Vec::new();
@@ -76,7 +76,7 @@ impl Log {
                 }
                 waiting.push(number as u32);
             }
-            let trims = |standing: &Standing| (standing.events_trimmed, standing.inbox_trimmed);
+            let trims = |standing: &PartitionMark| (standing.events_trimmed, standing.inbox_trimmed);
             if trims(&after) != trims(&before) && !trimmed_slots.contains(&request.slot) {
                 trimmed_slots.push(request.slot);
             }
@@ -92,7 +92,7 @@ impl Log {
         self.seal_group();
     }
 
-    fn grant(&mut self, request: &Request, admission: Admission) -> Answer {
+    fn grant(&mut self, request: &LogRequest, admission: Admission) -> LogResult {
         let slot = request.slot;
         let partition = self.index.partition(slot);
         if let Some(detail) = self.index.stopped(slot) {
@@ -103,13 +103,13 @@ impl Log {
         }
         let standing = &mut self.standings[usize::from(slot)];
         match &request.ask {
-            Ask::Claim => {
+            LogOperation::Claim => {
                 standing.epoch += 1;
                 let claim = Claim { epoch: Epoch(standing.epoch), events_tail: Seq(standing.events_tail) };
-                self.form(slot, Kind::Claim, 0, 0, |_| {});
-                Ok(Done::Claimed(claim))
+                self.form(slot, FrameKind::Claim, 0, 0, |_| {});
+                Ok(LogCompletion::Claimed(claim))
             }
-            Ask::Append { epoch, expected_tail, frame } => {
+            LogOperation::Append { epoch, expected_tail, frame } => {
                 if epoch.0 != standing.epoch || epoch.0 == 0 {
                     return Err(AppendError::Fenced { partition });
                 }
@@ -118,42 +118,42 @@ impl Log {
                 }
                 standing.events_tail += 1;
                 let seq = standing.events_tail;
-                self.form(slot, Kind::Events, seq, 1, |buffer| buffer.extend_from_slice(frame));
-                Ok(Done::Appended(Seq(seq)))
+                self.form(slot, FrameKind::Events, seq, 1, |buffer| buffer.extend_from_slice(frame));
+                Ok(LogCompletion::Appended(Seq(seq)))
             }
-            Ask::Inbox { records } => {
+            LogOperation::Inbox { records } => {
                 standing.inbox_tail += records.len() as u64;
-                Ok(Done::Appended(Seq(standing.inbox_tail)))
+                Ok(LogCompletion::Appended(Seq(standing.inbox_tail)))
             }
-            Ask::Trim { events, inbox } => {
+            LogOperation::Trim { events, inbox } => {
                 let trimmed =
                     |first: Seq, trimmed: u64, tail: u64| first.0.saturating_sub(1).min(tail).max(trimmed);
                 let before = *standing;
                 standing.events_trimmed = trimmed(*events, before.events_trimmed, before.events_tail);
                 standing.inbox_trimmed = trimmed(*inbox, before.inbox_trimmed, before.inbox_tail);
-                Ok(Done::Trimmed)
+                Ok(LogCompletion::Trimmed)
             }
         }
     }
 
     fn form_trim(&mut self, slot: u16) {
         let standing = self.standings[usize::from(slot)];
-        self.form(slot, Kind::Trim, 0, 0, |buffer| {
+        self.form(slot, FrameKind::Trim, 0, 0, |buffer| {
             buffer.extend_from_slice(&standing.events_trimmed.to_le_bytes());
             buffer.extend_from_slice(&standing.inbox_trimmed.to_le_bytes());
         });
     }
 
     /// One frame for all that goes to the inbox of one partition.
-    fn form_inbox(&mut self, slot: u16, requests: &[Request]) {
+    fn form_inbox(&mut self, slot: u16, requests: &[LogRequest]) {
         let mut waiting = std::mem::take(&mut self.inboxes[usize::from(slot)]);
         let batches = waiting.iter().map(|number| match &requests[*number as usize].ask {
-            Ask::Inbox { records } => records,
+            LogOperation::Inbox { records } => records,
             other => unreachable!("{other:?} waits for the inbox"),
         });
         let count: usize = batches.clone().map(Vec::len).sum();
         let first = self.standings[usize::from(slot)].inbox_tail + 1 - count as u64;
-        self.form(slot, Kind::Inbox, first, count as u32, |buffer| {
+        self.form(slot, FrameKind::Inbox, first, count as u32, |buffer| {
             for record in batches.flatten() {
                 buffer.extend_from_slice(&(record.len() as u32).to_le_bytes());
                 buffer.extend_from_slice(record);
@@ -163,7 +163,14 @@ impl Log {
         self.inboxes[usize::from(slot)] = waiting;
     }
 
-    fn form(&mut self, slot: u16, kind: Kind, first_seq: u64, count: u32, fill: impl FnOnce(&mut Vec<u8>)) {
+    fn form(
+        &mut self,
+        slot: u16,
+        kind: FrameKind,
+        first_seq: u64,
+        count: u32,
+        fill: impl FnOnce(&mut Vec<u8>),
+    ) {
         let at = self.buffer.len();
         let payload_at = at + HEADER_BYTES;
         self.buffer.resize(payload_at, 0);
@@ -175,7 +182,7 @@ impl Log {
         self.lsn += 1;
         let standing = &mut self.standings[usize::from(slot)];
         standing.frame_number += 1;
-        let header = Header {
+        let header = FrameHeader {
             kind,
             last_of_group: false,
             slot,

@@ -9,11 +9,11 @@ use std::sync::Arc;
 use journal::OpenError;
 
 use super::roll::mark_bytes_max;
-use super::scan::{Scan, SegmentBytes, Tail, Unreadable};
+use super::scan::{ReadableEnd, Scan, SegmentBytes, Unreadable};
 use super::{Active, Log, SpareState};
 use crate::disk::Disk;
-use crate::format::segment_header::{End, SegmentHeader, Standing};
-use crate::format::superblock::{Found, Superblock};
+use crate::format::segment_header::{PartitionMark, SegmentEnd, SegmentHeader};
+use crate::format::superblock::{LoadedSuperblock, Superblock};
 use crate::index::{Index, Stream};
 use crate::limits::OPENING_SEGMENT_BYTES;
 use crate::segment::{self, Spare, SpareJob};
@@ -22,8 +22,8 @@ use crate::space::Space;
 
 pub fn open(disk: Arc<dyn Disk>, settings: &Settings) -> Result<Log, OpenError> {
     let superblock = match Superblock::load(&*disk)? {
-        Found::Superblock(superblock) => superblock,
-        Found::Nothing => create(&*disk, settings)?,
+        LoadedSuperblock::Superblock(superblock) => superblock,
+        LoadedSuperblock::Nothing => create(&*disk, settings)?,
     };
     if superblock.partitions != settings.partitions {
         return Err(OpenError::Fixed {
@@ -67,7 +67,7 @@ struct Opening<'a> {
 /// What the scan leaves for going on.
 struct Recovered {
     index: Index,
-    standings: Vec<Standing>,
+    standings: Vec<PartitionMark>,
     segment_began: Vec<u64>,
     lsn: u64,
     chain: u32,
@@ -168,9 +168,9 @@ impl Opening<'_> {
 
     /// The first segment of a new directory.
     fn begin(&self, number: u32) -> Result<Recovered, OpenError> {
-        let standings = vec![Standing::default(); self.slots];
+        let standings = vec![PartitionMark::default(); self.slots];
         let spare = self.make_spare(number, 0)?;
-        self.write_header(&spare, End::default(), standings.clone())?;
+        self.write_header(&spare, SegmentEnd::default(), standings.clone())?;
         let position = SegmentHeader::data_start(self.slots);
         Ok(Recovered {
             index: Index::new(self.slots),
@@ -190,7 +190,7 @@ impl Opening<'_> {
         let mut scan =
             Scan::new(self.superblock.installation, &index, &chain[0], self.superblock.durable_through);
         let mut bytes = Vec::new();
-        let mut tail = Tail { position: 0, is_clean: true };
+        let mut tail = ReadableEnd { position: 0, is_clean: true };
         for (number, header) in chain.iter().enumerate() {
             if number > 0 {
                 scan.enter(header).map_err(|error| self.unreadable(&error))?;
@@ -229,23 +229,23 @@ impl Opening<'_> {
             scan.chain = moved.chain;
             (moved.active, moved.segment_began)
         };
-        let (standings, lsn, chain) = (std::mem::take(&mut scan.standings), scan.lsn, scan.chain);
+        let (standings, lsn, chain) = (std::mem::take(&mut scan.marks), scan.lsn, scan.chain);
         Ok(Recovered { index, standings, segment_began, lsn, chain, active, kept, kept_from })
     }
 
     /// Everything before the oldest segment must have been trimmed.
     fn check_oldest(&self, oldest: &SegmentHeader, scan: &Scan) -> Result<(), OpenError> {
-        let is_missed = |(began, now): (&Standing, &Standing)| {
+        let is_missed = |(began, now): (&PartitionMark, &PartitionMark)| {
             began.events_tail > now.events_trimmed || began.inbox_tail > now.inbox_trimmed
         };
-        if oldest.previous.segment != 0 && oldest.standings.iter().zip(&scan.standings).any(is_missed) {
+        if oldest.previous.segment != 0 && oldest.standings.iter().zip(&scan.marks).any(is_missed) {
             return Err(self.damaged(oldest.previous.segment, "the file is missing"));
         }
         Ok(())
     }
 
     fn fill_index(&self, index: &Index, scan: &Scan) {
-        for (slot, standing) in scan.standings.iter().enumerate() {
+        for (slot, standing) in scan.marks.iter().enumerate() {
             let slot = slot as u16;
             index.set_bounds(slot, Stream::Events, standing.events_trimmed, standing.events_tail);
             index.set_bounds(slot, Stream::Inbox, standing.inbox_trimmed, standing.inbox_tail);
@@ -328,7 +328,12 @@ impl Opening<'_> {
     }
 
     /// Makes the segment part of the log.
-    fn write_header(&self, spare: &Spare, previous: End, standings: Vec<Standing>) -> Result<(), OpenError> {
+    fn write_header(
+        &self,
+        spare: &Spare,
+        previous: SegmentEnd,
+        standings: Vec<PartitionMark>,
+    ) -> Result<(), OpenError> {
         let header = SegmentHeader { number: spare.number, size: spare.size, previous, standings };
         let mut bytes = Vec::new();
         header.encode(self.superblock.installation, &mut bytes);

@@ -1,9 +1,9 @@
 //! Going on in the next segment, also when there is no space for a whole one.
 
 use super::group::{Admission, bytes_of};
-use super::{Active, Log, Request, SpareState};
+use super::{Active, Log, LogRequest, SpareState};
 use crate::format::frame::{HEADER_BYTES, PROGRESS_BYTES};
-use crate::format::segment_header::{End, SegmentHeader};
+use crate::format::segment_header::{SegmentEnd, SegmentHeader};
 use crate::limits::PAGE_BYTES;
 use crate::segment::{self, Spare};
 use crate::settings::FatalError;
@@ -20,7 +20,7 @@ impl Log {
     }
 
     /// Makes sure that the group fits where it will be written, and says for whom there is room at all.
-    pub(super) fn make_room(&mut self, requests: &[Request]) -> Result<Admission, FatalError> {
+    pub(super) fn make_room(&mut self, requests: &[LogRequest]) -> Result<Admission, FatalError> {
         let mut admission = if self.space.is_full() { Admission::AllButInbox } else { Admission::All };
         loop {
             let bytes = bytes_of(requests, admission);
@@ -96,7 +96,7 @@ impl Log {
 
     /// Makes the spare the active segment; its header starts the group in the buffer.
     fn roll(&mut self, spare: Spare) {
-        let previous = End {
+        let previous = SegmentEnd {
             segment: self.active.number,
             offset: self.active.position,
             lsn: self.lsn,

@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use crate::format::frame::{self, HEADER_BYTES, Header, Kind};
-use crate::format::segment_header::{SegmentHeader, Standing};
+use crate::format::frame::{self, FrameHeader, FrameKind, HEADER_BYTES};
+use crate::format::segment_header::{PartitionMark, SegmentHeader};
 use crate::index::{Index, Position, Stream};
 use crate::limits::{FRAME_ALIGN, PAGE_BYTES};
 
@@ -11,7 +11,7 @@ use crate::limits::{FRAME_ALIGN, PAGE_BYTES};
 pub struct Scan<'a> {
     installation: u128,
     index: &'a Index,
-    pub standings: Vec<Standing>,
+    pub marks: Vec<PartitionMark>,
     pub lsn: u64,
     pub chain: u32,
     /// False behind damage, until the next frame gives a new hold.
@@ -33,13 +33,13 @@ pub struct Scan<'a> {
 /// A frame that is whole but may not be durable yet, and what was before it.
 pub struct Unconfirmed {
     pub at: usize,
-    pub header: Header,
-    pub standing_before: Standing,
+    pub header: FrameHeader,
+    pub standing_before: PartitionMark,
     pub chain_before: u32,
 }
 
 /// Where the readable part of the last segment ends.
-pub struct Tail {
+pub struct ReadableEnd {
     pub position: u64,
     /// Nothing but zeros, or a mark and zeros, follow.
     pub is_clean: bool,
@@ -59,9 +59,9 @@ pub struct SegmentBytes<'a> {
     pub sealed_at: Option<u64>,
 }
 
-enum Step {
+enum ScanStep {
     Next(usize),
-    End(Tail),
+    End(ReadableEnd),
 }
 
 impl<'a> Scan<'a> {
@@ -70,7 +70,7 @@ impl<'a> Scan<'a> {
         Scan {
             installation,
             index,
-            standings: oldest.standings.clone(),
+            marks: oldest.standings.clone(),
             lsn: oldest.previous.lsn,
             chain: oldest.previous.chain,
             chain_known: true,
@@ -99,33 +99,33 @@ impl<'a> Scan<'a> {
         for (slot, standing) in header.standings.iter().enumerate() {
             self.progress_to(slot as u16, standing.frame_number)
                 .map_err(|()| unreadable("a partition was further than this segment says"))?;
-            if !self.stopped.contains_key(&(slot as u16)) && self.standings[slot] != *standing {
+            if !self.stopped.contains_key(&(slot as u16)) && self.marks[slot] != *standing {
                 return Err(unreadable("a partition stood elsewhere than this segment says"));
             }
         }
-        self.standings.clone_from(&header.standings);
+        self.marks.clone_from(&header.standings);
         self.chain = header.previous.chain;
         self.chain_known = true;
         Ok(())
     }
 
     /// Reads all frames of a segment; the tail matters for the last one only.
-    pub fn read(&mut self, segment: &SegmentBytes) -> Result<Tail, Unreadable> {
+    pub fn read(&mut self, segment: &SegmentBytes) -> Result<ReadableEnd, Unreadable> {
         let end = segment.sealed_at.map_or(segment.bytes.len(), |end| end as usize);
-        let mut at = SegmentHeader::data_start(self.standings.len()) as usize;
+        let mut at = SegmentHeader::data_start(self.marks.len()) as usize;
         while at < end {
             match self.step(segment, at)? {
-                Step::Next(next) => at = next,
-                Step::End(tail) => return Ok(tail),
+                ScanStep::Next(next) => at = next,
+                ScanStep::End(tail) => return Ok(tail),
             }
         }
-        Ok(Tail { position: at as u64, is_clean: true })
+        Ok(ReadableEnd { position: at as u64, is_clean: true })
     }
 
     /// What must hold once everything is read.
     pub fn finish(&mut self) -> Result<(), Unreadable> {
         for (slot, stream, last, place) in std::mem::take(&mut self.harmed) {
-            let standing = &self.standings[usize::from(slot)];
+            let standing = &self.marks[usize::from(slot)];
             let trimmed = match stream {
                 Stream::Events => standing.events_trimmed,
                 Stream::Inbox => standing.inbox_trimmed,
@@ -148,13 +148,13 @@ impl<'a> Scan<'a> {
         Ok(())
     }
 
-    fn step(&mut self, segment: &SegmentBytes, at: usize) -> Result<Step, Unreadable> {
+    fn step(&mut self, segment: &SegmentBytes, at: usize) -> Result<ScanStep, Unreadable> {
         let number = segment.header.number;
         let Some((header, sum)) = self.header_at(segment, at) else {
             return self.broken(segment, at);
         };
         let follows = !self.chain_known || header.previous == self.chain;
-        if header.kind == Kind::Mark {
+        if header.kind == FrameKind::Mark {
             let Some(payload) = header.payload(&segment.bytes[at..]) else {
                 return self.broken(segment, at);
             };
@@ -168,48 +168,48 @@ impl<'a> Scan<'a> {
             }
             let rest = (at + header.frame_bytes()).next_multiple_of(PAGE_BYTES);
             let is_clean = self.first_damage.is_none() && is_zero(segment.bytes, rest);
-            return Ok(Step::End(Tail { position: at as u64, is_clean }));
+            return Ok(ScanStep::End(ReadableEnd { position: at as u64, is_clean }));
         }
         let in_order = if self.chain_known { header.lsn == self.lsn + 1 } else { header.lsn > self.lsn };
         if !in_order || !follows {
             return self.broken(segment, at);
         }
-        if usize::from(header.slot) >= self.standings.len() {
+        if usize::from(header.slot) >= self.marks.len() {
             return Err(contradicts(number, at));
         }
         let payload = header.payload(&segment.bytes[at..]);
         if payload.is_none() && !self.is_damage(segment, at, header.lsn) {
-            return Ok(Step::End(Tail { position: at as u64, is_clean: false }));
+            return Ok(ScanStep::End(ReadableEnd { position: at as u64, is_clean: false }));
         }
         self.accept(number, at, &header, sum, payload)?;
         let next = at + header.frame_bytes();
-        Ok(Step::Next(if header.last_of_group { next.next_multiple_of(PAGE_BYTES) } else { next }))
+        Ok(ScanStep::Next(if header.last_of_group { next.next_multiple_of(PAGE_BYTES) } else { next }))
     }
 
     /// No frame that follows is at `at`: the tail, or damage.
-    fn broken(&mut self, segment: &SegmentBytes, at: usize) -> Result<Step, Unreadable> {
+    fn broken(&mut self, segment: &SegmentBytes, at: usize) -> Result<ScanStep, Unreadable> {
         if !self.is_damage(segment, at, self.lsn + 1) {
             let is_clean = self.first_damage.is_none() && is_zero(segment.bytes, at);
-            return Ok(Step::End(Tail { position: at as u64, is_clean }));
+            return Ok(ScanStep::End(ReadableEnd { position: at as u64, is_clean }));
         }
         self.note_damage(segment.header.number, at);
         self.chain_known = false;
         let mut candidates = (at + FRAME_ALIGN..segment.bytes.len()).step_by(FRAME_ALIGN);
         let next = candidates.find(|candidate| {
             self.header_at(segment, *candidate).is_some_and(|(header, _)| match header.kind {
-                Kind::Mark => {
+                FrameKind::Mark => {
                     header.lsn >= self.lsn && header.payload(&segment.bytes[*candidate..]).is_some()
                 }
                 _ => header.lsn > self.lsn,
             })
         });
         match (next, segment.sealed_at) {
-            (Some(next), _) => Ok(Step::Next(next)),
+            (Some(next), _) => Ok(ScanStep::Next(next)),
             // The header of the next segment says what was lost.
-            (None, Some(end)) => Ok(Step::Next(end as usize)),
+            (None, Some(end)) => Ok(ScanStep::Next(end as usize)),
             (None, None) => {
                 self.lose_through(self.durable);
-                Ok(Step::End(Tail { position: at as u64, is_clean: false }))
+                Ok(ScanStep::End(ReadableEnd { position: at as u64, is_clean: false }))
             }
         }
     }
@@ -231,23 +231,24 @@ impl<'a> Scan<'a> {
         lsn <= self.durable
     }
 
-    fn header_at(&self, segment: &SegmentBytes, at: usize) -> Option<(Header, u32)> {
+    fn header_at(&self, segment: &SegmentBytes, at: usize) -> Option<(FrameHeader, u32)> {
         let end = segment.sealed_at.map_or(segment.bytes.len(), |end| end as usize).min(segment.bytes.len());
-        Header::decode(self.installation, segment.header.number, segment.bytes.get(at..end)?)
+        FrameHeader::decode(self.installation, segment.header.number, segment.bytes.get(at..end)?)
     }
 
     fn accept(
         &mut self,
         segment: u32,
         at: usize,
-        header: &Header,
+        header: &FrameHeader,
         sum: u32,
         payload: Option<&[u8]>,
     ) -> Result<(), Unreadable> {
         self.lose_through(header.lsn - 1);
         self.progress_to(header.slot, header.frame_number - 1).map_err(|()| contradicts(segment, at))?;
-        let standing_before = self.standings[usize::from(header.slot)];
-        let unconfirmed = Unconfirmed { at, header: *header, standing_before, chain_before: self.chain };
+        let mark_before = self.marks[usize::from(header.slot)];
+        let unconfirmed =
+            Unconfirmed { at, header: *header, standing_before: mark_before, chain_before: self.chain };
         self.unconfirmed.push_back(unconfirmed);
         if payload.is_none() {
             self.note_damage(segment, at);
@@ -264,18 +265,18 @@ impl<'a> Scan<'a> {
         &mut self,
         segment: u32,
         at: usize,
-        header: &Header,
+        header: &FrameHeader,
         payload: Option<&[u8]>,
     ) -> Result<(), Unreadable> {
         let slot = header.slot;
         let is_stopped = self.stopped.contains_key(&slot);
-        let standing = &mut self.standings[usize::from(slot)];
+        let standing = &mut self.marks[usize::from(slot)];
         standing.frame_number = header.frame_number;
         standing.epoch = header.epoch;
         let (stream, tail) = match header.kind {
-            Kind::Events => (Stream::Events, &mut standing.events_tail),
-            Kind::Inbox => (Stream::Inbox, &mut standing.inbox_tail),
-            Kind::Trim => {
+            FrameKind::Events => (Stream::Events, &mut standing.events_tail),
+            FrameKind::Inbox => (Stream::Inbox, &mut standing.inbox_tail),
+            FrameKind::Trim => {
                 match payload.and_then(|payload| payload.split_first_chunk::<8>()) {
                     Some((events, inbox)) if inbox.len() == 8 => {
                         standing.events_trimmed = u64::from_le_bytes(*events);
@@ -287,7 +288,7 @@ impl<'a> Scan<'a> {
                 }
                 return Ok(());
             }
-            Kind::Claim | Kind::Mark => return Ok(()),
+            FrameKind::Claim | FrameKind::Mark => return Ok(()),
         };
         if header.first_seq != *tail + 1 && !is_stopped {
             return Err(contradicts(segment, at));
@@ -313,7 +314,7 @@ impl<'a> Scan<'a> {
 
     /// A partition is known to be at `frame_number`: what was not read of it is lost.
     fn progress_to(&mut self, slot: u16, frame_number: u64) -> Result<(), ()> {
-        let standing = self.standings.get_mut(usize::from(slot)).ok_or(())?;
+        let standing = self.marks.get_mut(usize::from(slot)).ok_or(())?;
         let missing = frame_number.checked_sub(standing.frame_number).ok_or(())?;
         if missing > 0 {
             standing.frame_number = frame_number;

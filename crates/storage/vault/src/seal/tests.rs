@@ -28,7 +28,7 @@ fn the_same_secret_never_looks_the_same() {
 fn another_key_is_told_from_damage() {
     let sealed = vault(1).seal("secret");
     let id = vault(1).key_id().to_owned();
-    assert_eq!(vault(2).open(&sealed).unwrap_err(), OpenError::UnknownKey { id });
+    assert_eq!(vault(2).open(&sealed).unwrap_err(), UnsealError::UnknownKey { id });
 
     // Every single changed character is noticed.
     for at in 0..sealed.len() {
@@ -38,18 +38,18 @@ fn another_key_is_told_from_damage() {
         assert!(vault(1).open(&damaged).is_err(), "{at}");
     }
     let head = sealed.len() - 10;
-    assert_eq!(vault(1).open(&sealed[..head]).unwrap_err(), OpenError::Damaged);
+    assert_eq!(vault(1).open(&sealed[..head]).unwrap_err(), UnsealError::Damaged);
 }
 
 #[test]
 fn what_was_never_sealed_is_refused() {
     for (text, error) in [
-        ("", OpenError::NotSealed),
-        ("password", OpenError::NotSealed),
-        ("sealed:v2:00000000:AAAA", OpenError::UnknownForm),
-        ("sealed:v1:", OpenError::Damaged),
-        ("sealed:v1:aaaaaaaa:", OpenError::Damaged),
-        ("sealed:v1:\u{1b}[2Jaa:AAAAAAAAAAAAAAAAAAAA", OpenError::UnknownKey { id: "2Jaa".to_owned() }),
+        ("", UnsealError::NotSealed),
+        ("password", UnsealError::NotSealed),
+        ("sealed:v2:00000000:AAAA", UnsealError::UnknownForm),
+        ("sealed:v1:", UnsealError::Damaged),
+        ("sealed:v1:aaaaaaaa:", UnsealError::Damaged),
+        ("sealed:v1:\u{1b}[2Jaa:AAAAAAAAAAAAAAAAAAAA", UnsealError::UnknownKey { id: "2Jaa".to_owned() }),
     ] {
         assert_eq!(vault(1).open(text).unwrap_err(), error, "{text}");
     }
@@ -58,7 +58,7 @@ fn what_was_never_sealed_is_refused() {
 #[test]
 fn old_keys_open_and_do_not_seal() {
     let old = vault(1).seal("secret");
-    let rotated = vault(2).with_old_keys([Key::new([9; 32]), Key::new([1; 32])]);
+    let rotated = vault(2).with_old_keys([SealingKey::new([9; 32]), SealingKey::new([1; 32])]);
     assert_eq!(rotated.open(&old).unwrap().expose(), "secret");
     assert!(rotated.is_outdated(&old));
     let new = rotated.seal("secret");
@@ -72,6 +72,6 @@ fn old_keys_open_and_do_not_seal() {
 fn nothing_is_printed() {
     let secret = vault(1).open(&vault(1).seal("hush")).unwrap();
     assert_eq!(format!("{secret:?} {secret:#?}"), "Secret Secret");
-    let printed = format!("{:?}", vault(0x77).with_old_keys([Key::new([0x78; 32])]));
+    let printed = format!("{:?}", vault(0x77).with_old_keys([SealingKey::new([0x78; 32])]));
     assert!(!printed.contains("119") && !printed.contains("120") && !printed.contains("7777"), "{printed}");
 }

@@ -6,19 +6,19 @@
 
 use types::{BodyHash, PartitionId};
 
-use super::Entry;
+use super::IdEntry;
 
 pub(super) type Hash = [u8; 16];
 
 #[derive(Default)]
-pub(super) struct Table {
-    slots: Vec<Slot>,
+pub(super) struct IdTable {
+    slots: Vec<IdSlot>,
     used: usize,
 }
 
 /// Bytes only, so that nothing is lost to alignment.
 #[derive(Clone, Copy)]
-struct Slot {
+struct IdSlot {
     hash: Hash,
     body_hash: [u8; 16],
     partition: [u8; 2],
@@ -32,31 +32,31 @@ enum State {
     Durable,
 }
 
-impl Slot {
+impl IdSlot {
     fn is_of(&self, partition: PartitionId) -> bool {
         self.state != State::Empty && self.partition == partition.0.to_be_bytes()
     }
 }
 
-const EMPTY: Slot = Slot { hash: [0; 16], body_hash: [0; 16], partition: [0; 2], state: State::Empty };
+const EMPTY: IdSlot = IdSlot { hash: [0; 16], body_hash: [0; 16], partition: [0; 2], state: State::Empty };
 const SLOTS_MIN: usize = 16;
 
-impl Table {
+impl IdTable {
     pub(super) fn memory_bytes(&self) -> usize {
-        self.slots.capacity() * size_of::<Slot>() + size_of::<Table>()
+        self.slots.capacity() * size_of::<IdSlot>() + size_of::<IdTable>()
     }
 
-    pub(super) fn get(&self, hash: &Hash) -> Option<Entry> {
+    pub(super) fn get(&self, hash: &Hash) -> Option<IdEntry> {
         let slot = &self.slots[self.find(hash).ok()?];
-        Some(Entry {
+        Some(IdEntry {
             body_hash: BodyHash(slot.body_hash),
             partition: PartitionId(u16::from_be_bytes(slot.partition)),
             durable: slot.state == State::Durable,
         })
     }
 
-    pub(super) fn insert(&mut self, hash: &Hash, entry: Entry) {
-        let slot = Slot {
+    pub(super) fn insert(&mut self, hash: &Hash, entry: IdEntry) {
+        let slot = IdSlot {
             hash: *hash,
             body_hash: entry.body_hash.0,
             partition: entry.partition.0.to_be_bytes(),
@@ -141,7 +141,7 @@ impl Table {
     }
 
     /// Puts in a slot that is not in the table yet and for which there is room.
-    fn place(&mut self, slot: Slot) {
+    fn place(&mut self, slot: IdSlot) {
         let at = self.find(&slot.hash).expect_err("not in the table yet");
         self.slots[at] = slot;
         self.used += 1;

@@ -19,15 +19,18 @@ const P: PartitionId = PartitionId(7);
 #[test]
 fn a_repeated_request_is_told_from_a_conflicting_one() {
     let ids = Ids::new();
-    assert_eq!(ids.reserve(&id(1), BODY, P), Reserve::New);
-    assert_eq!(ids.reserve(&id(1), BODY, PartitionId(8)), Reserve::Same { durable: false, partition: P });
+    assert_eq!(ids.reserve(&id(1), BODY, P), IdReservation::New);
+    assert_eq!(
+        ids.reserve(&id(1), BODY, PartitionId(8)),
+        IdReservation::Same { durable: false, partition: P }
+    );
     ids.confirm(&id(1));
-    assert_eq!(ids.reserve(&id(1), BODY, P), Reserve::Same { durable: true, partition: P });
-    assert_eq!(ids.reserve(&id(1), OTHER, P), Reserve::Conflict { durable: true, partition: P });
-    assert_eq!(ids.find(&id(1)), Some(Entry { body_hash: BODY, partition: P, durable: true }));
+    assert_eq!(ids.reserve(&id(1), BODY, P), IdReservation::Same { durable: true, partition: P });
+    assert_eq!(ids.reserve(&id(1), OTHER, P), IdReservation::Conflict { durable: true, partition: P });
+    assert_eq!(ids.find(&id(1)), Some(IdEntry { body_hash: BODY, partition: P, durable: true }));
     ids.release(&id(1));
     assert_eq!((ids.find(&id(1)), ids.len()), (None, 0));
-    assert_eq!(ids.reserve(&id(1), OTHER, P), Reserve::New);
+    assert_eq!(ids.reserve(&id(1), OTHER, P), IdReservation::New);
 }
 
 #[test]
@@ -43,7 +46,7 @@ fn an_id_counts_once_however_often_it_is_restored_or_released() {
     let ids = Ids::new();
     ids.restore(&id(1), BODY, P);
     ids.restore(&id(1), BODY, P);
-    assert_eq!(ids.reserve(&id(2), BODY, P), Reserve::New);
+    assert_eq!(ids.reserve(&id(2), BODY, P), IdReservation::New);
     ids.restore(&id(2), BODY, P);
     assert_eq!(ids.len(), 2);
     ids.release(&id(1));
@@ -79,7 +82,7 @@ fn of_many_threads_exactly_one_reserves_an_id() {
             let ids = ids.clone();
             std::thread::spawn(move || {
                 let reserve = |number: &u32| ids.reserve(&id(*number), BODY, PartitionId(thread));
-                (0..10_000).filter(|number| reserve(number) == Reserve::New).count()
+                (0..10_000).filter(|number| reserve(number) == IdReservation::New).count()
             })
         })
         .collect();
@@ -109,7 +112,7 @@ proptest! {
     /// One shard's table, so that its slots run into each other.
     #[test]
     fn the_table_is_a_map(ops in collection::vec(op(), 1..2000)) {
-        let mut table = Table::default();
+        let mut table = IdTable::default();
         let mut model = BTreeMap::new();
         // Few homes and some hashes at the very end, so that probing wraps around.
         let hash = |number: u32| {
@@ -122,10 +125,10 @@ proptest! {
             let (number, entry) = match op {
                 Op::Reserve(number, body) => {
                     let body_hash = if body { BODY } else { OTHER };
-                    (number, Some(Entry { body_hash, partition: P, durable: false }))
+                    (number, Some(IdEntry { body_hash, partition: P, durable: false }))
                 }
                 Op::Confirm(number) | Op::Restore(number) => {
-                    (number, Some(Entry { body_hash: BODY, partition: PartitionId(300), durable: true }))
+                    (number, Some(IdEntry { body_hash: BODY, partition: PartitionId(300), durable: true }))
                 }
                 Op::Release(number) => (number, None),
             };
@@ -157,8 +160,11 @@ fn a_partition_that_is_let_go_takes_its_ids_along() {
 #[test]
 fn what_nothing_is_said_of_is_held_alone_and_elsewhere_among_others() {
     let ids = Ids::new();
-    assert_eq!(ids.standing(PartitionId(0)), Standing::Held);
+    assert_eq!(ids.partition_state(PartitionId(0)), PartitionState::Held);
     ids.hold_none();
-    ids.stand(PartitionId(1), Standing::Held);
-    assert_eq!([0, 1].map(|n| ids.standing(PartitionId(n))), [Standing::Elsewhere, Standing::Held]);
+    ids.set_partition_state(PartitionId(1), PartitionState::Held);
+    assert_eq!(
+        [0, 1].map(|n| ids.partition_state(PartitionId(n))),
+        [PartitionState::Elsewhere, PartitionState::Held]
+    );
 }

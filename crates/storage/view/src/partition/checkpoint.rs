@@ -7,11 +7,11 @@ use std::path::Path;
 use lsm_tree::AbstractTree;
 use types::Seq;
 
-use super::Partition;
+use super::ViewPartition;
 use crate::check::{self, Manifest};
 use crate::error::Error;
 
-impl Partition {
+impl ViewPartition {
     /// Flushes, and puts the files of the tree as it then is into the empty directory `into`.
     ///
     /// They have all that was written before the call, and perhaps some of what was written since.

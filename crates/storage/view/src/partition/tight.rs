@@ -8,11 +8,11 @@ use std::io::ErrorKind;
 
 use lsm_tree::{AbstractTree, AnyTree, SeqNo};
 
-use super::Partition;
+use super::ViewPartition;
 use crate::error::Error;
 use crate::limits::SEALED_MAX;
 
-impl Partition {
+impl ViewPartition {
     /// Flushes, or answers `full` when it did not fit.
     pub(super) fn flush_tight(&self, full: Error) -> Result<u64, Error> {
         // Alone: every table that is made meanwhile is this flush's own.
@@ -75,22 +75,22 @@ mod tests {
     use types::{PartitionId, Seq};
 
     use super::*;
-    use crate::partition::Shared;
+    use crate::partition::SharedResources;
     use crate::view::OnFailure;
 
     const ID: PartitionId = PartitionId(0);
 
-    fn open(dir: &Path) -> Partition {
-        let shared = Shared {
+    fn open(dir: &Path) -> ViewPartition {
+        let shared = SharedResources {
             cache: Arc::new(Cache::with_capacity_bytes(1 << 20)),
             descriptors: Arc::new(DescriptorTable::new(10)),
             memtable_bytes: AtomicI64::new(0),
             on_failure: OnFailure::StopPartition,
         };
-        Partition::open(ID, dir.to_owned(), Arc::new(shared)).unwrap()
+        ViewPartition::open(ID, dir.to_owned(), Arc::new(shared)).unwrap()
     }
 
-    fn value(partition: &Partition, key: &str) -> Option<Vec<u8>> {
+    fn value(partition: &ViewPartition, key: &str) -> Option<Vec<u8>> {
         partition.get("reading", key.as_bytes(), |bytes| Ok(bytes.to_vec())).unwrap()
     }
 

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use bytes::Bytes;
 use types::{BodyHash, Key, PartitionId, RunId, RunStatus, Timestamp, WorkflowName};
-use view::{EndedRun, Page, RunQuery, RunSummary, Settings, View};
+use view::{EndedRun, RunPage, RunQuery, RunSummary, Settings, View};
 
 pub const FINAL: [RunStatus; 3] = [RunStatus::Completed, RunStatus::Undone, RunStatus::GivenUp];
 
@@ -47,8 +47,8 @@ pub fn query() -> RunQuery {
 }
 
 /// All pages of a query, one after another.
-pub fn all_pages(view: &View, query: &RunQuery) -> Vec<Page> {
-    let mut pages: Vec<Page> = Vec::new();
+pub fn all_pages(view: &View, query: &RunQuery) -> Vec<RunPage> {
+    let mut pages: Vec<RunPage> = Vec::new();
     loop {
         let cursor = pages.last().map(|page| page.next.clone().unwrap());
         let page = view.list(&RunQuery { cursor, ..query.clone() }).unwrap();

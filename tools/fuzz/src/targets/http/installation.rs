@@ -78,7 +78,7 @@ async fn serve(view: View) -> SocketAddr {
         Arc::new(AlwaysDone),
         clock.clone(),
         engine::Settings::for_partitions(PARTITIONS),
-        engine::Metrics::register(&mut metrics),
+        engine::EngineMetrics::register(&mut metrics),
     )
     .await;
     let ingest = Ingest::new(
@@ -106,7 +106,7 @@ async fn serve(view: View) -> SocketAddr {
         jobs: JobReader::new(view, PARTITIONS),
         job_limits: schedule::Limits::default(),
         history_for: Span::from_secs(3600),
-        vault: Arc::new(Vault::new([7; vault::Key::BYTES])),
+        vault: Arc::new(Vault::new([7; vault::SealingKey::BYTES])),
         clock,
         region: None,
         directory: cluster::Directory::alone(),

@@ -7,11 +7,11 @@
 use journal::OpenError;
 
 use super::{Active, Opening};
-use crate::format::frame::{HEADER_BYTES, Header, Kind};
-use crate::format::segment_header::{End, SegmentHeader};
+use crate::format::frame::{FrameHeader, FrameKind, HEADER_BYTES};
+use crate::format::segment_header::{SegmentEnd, SegmentHeader};
 use crate::index::{Index, Position, Stream};
 use crate::limits::{FRAME_ALIGN, PAGE_BYTES};
-use crate::log::scan::{Scan, Tail, payload_of};
+use crate::log::scan::{ReadableEnd, Scan, payload_of};
 
 /// The new segment.
 pub struct Moved {
@@ -29,23 +29,25 @@ impl Opening<'_> {
         index: &Index,
         scan: &Scan,
         last: &SegmentHeader,
-        tail: &Tail,
+        tail: &ReadableEnd,
         bytes: &[u8],
         number: u32,
     ) -> Result<Moved, OpenError> {
         let data_start = SegmentHeader::data_start(self.slots);
-        let mut standings = scan.standings.clone();
+        let mut standings = scan.marks.clone();
         for frame in scan.unconfirmed.iter().rev() {
             standings[usize::from(frame.header.slot)] = frame.standing_before;
         }
         let end = match scan.unconfirmed.front() {
-            Some(first) => End {
+            Some(first) => SegmentEnd {
                 segment: last.number,
                 offset: first.at as u64,
                 lsn: first.header.lsn - 1,
                 chain: first.chain_before,
             },
-            None => End { segment: last.number, offset: tail.position, lsn: scan.lsn, chain: scan.chain },
+            None => {
+                SegmentEnd { segment: last.number, offset: tail.position, lsn: scan.lsn, chain: scan.chain }
+            }
         };
         let replaces_last = end.offset == data_start;
         let previous = if replaces_last { last.previous } else { end };
@@ -70,14 +72,14 @@ impl Opening<'_> {
         scan: &Scan,
         bytes: &[u8],
         number: u32,
-        previous: End,
+        previous: SegmentEnd,
     ) -> (Vec<u8>, u32) {
         let data_start = SegmentHeader::data_start(self.slots);
         let mut out = Vec::new();
         let mut chain = previous.chain;
         for (count, frame) in (1..).zip(&scan.unconfirmed) {
             let at = out.len();
-            let header = Header {
+            let header = FrameHeader {
                 last_of_group: count == scan.unconfirmed.len(),
                 durable_through: previous.lsn,
                 previous: chain,
@@ -90,9 +92,9 @@ impl Opening<'_> {
             chain = header.encode(self.superblock.installation, &mut out[at..]);
             let position = Position::new(header.first_seq, number, data_start + at as u64);
             match header.kind {
-                Kind::Events => index.relocate(header.slot, Stream::Events, position),
-                Kind::Inbox => index.relocate(header.slot, Stream::Inbox, position),
-                Kind::Claim | Kind::Trim | Kind::Mark => {}
+                FrameKind::Events => index.relocate(header.slot, Stream::Events, position),
+                FrameKind::Inbox => index.relocate(header.slot, Stream::Inbox, position),
+                FrameKind::Claim | FrameKind::Trim | FrameKind::Mark => {}
             }
         }
         out.resize(out.len().next_multiple_of(PAGE_BYTES), 0);

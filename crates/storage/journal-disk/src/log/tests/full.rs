@@ -5,14 +5,14 @@ use journal::AppendError;
 use types::{Epoch, Seq};
 
 use super::model::{Held, Model, SLOTS, check, open, settings};
-use crate::log::{Ask, Done, Log, Request};
+use crate::log::{Log, LogCompletion, LogOperation, LogRequest};
 use crate::simdisk::SimDisk;
 
 const SEGMENT_BYTES: u64 = 64 << 10;
 
-fn ask(log: &mut Log, slot: u16, ask: Ask) -> Result<Done, AppendError> {
+fn ask(log: &mut Log, slot: u16, ask: LogOperation) -> Result<LogCompletion, AppendError> {
     let mut answers = Vec::new();
-    log.write_group(&[Request { slot, ask }], &mut answers).expect("the disk works");
+    log.write_group(&[LogRequest { slot, ask }], &mut answers).expect("the disk works");
     answers.remove(0)
 }
 
@@ -26,13 +26,13 @@ fn requests_are_refused_first_and_events_last() {
     log.tend().unwrap();
     let mut model: Model = vec![Held::default(); usize::from(SLOTS)];
     let record = Bytes::from(vec![7; 3000]);
-    assert!(matches!(ask(&mut log, 0, Ask::Claim), Ok(Done::Claimed(_))));
+    assert!(matches!(ask(&mut log, 0, LogOperation::Claim), Ok(LogCompletion::Claimed(_))));
     model[0].epoch = 1;
 
     let used: usize = disk.files().iter().map(|(_, size)| size).sum();
     disk.set_capacity(used as u64 + SEGMENT_BYTES / 2);
     let refused = loop {
-        match ask(&mut log, 0, Ask::Inbox { records: vec![record.clone()] }) {
+        match ask(&mut log, 0, LogOperation::Inbox { records: vec![record.clone()] }) {
             Ok(_) => model[0].inbox.push(record.clone()),
             Err(error) => break error,
         }
@@ -44,7 +44,7 @@ fn requests_are_refused_first_and_events_last() {
     let mut appended = 0;
     let refused = loop {
         let tail = Seq(model[0].events.len() as u64);
-        let append = Ask::Append { epoch: Epoch(1), expected_tail: tail, frame: record.clone() };
+        let append = LogOperation::Append { epoch: Epoch(1), expected_tail: tail, frame: record.clone() };
         match ask(&mut log, 0, append) {
             Ok(_) => model[0].events.push(record.clone()),
             Err(error) => break error,
@@ -60,13 +60,13 @@ fn requests_are_refused_first_and_events_last() {
     disk.power_cut();
     let mut log = open(&disk, &settings).unwrap();
     check(&log, &model, &model);
-    let refused = ask(&mut log, 1, Ask::Inbox { records: vec![record.clone(); 40] });
+    let refused = ask(&mut log, 1, LogOperation::Inbox { records: vec![record.clone(); 40] });
     assert_eq!(refused, Err(AppendError::Full), "the disk is as full as before");
 
     disk.set_capacity(u64::MAX);
     log.tend().unwrap();
     assert!(log.space().room(&disk).accepts);
-    assert!(ask(&mut log, 0, Ask::Inbox { records: vec![record.clone()] }).is_ok());
+    assert!(ask(&mut log, 0, LogOperation::Inbox { records: vec![record.clone()] }).is_ok());
     model[0].inbox.push(record);
     check(&log, &model, &model);
     assert!(disk.files().iter().any(|(name, size)| name == "reserve" && *size as u64 == 2 * SEGMENT_BYTES));

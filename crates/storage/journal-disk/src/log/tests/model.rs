@@ -7,8 +7,8 @@ use journal::{ReadError, Snapshot};
 use types::{Epoch, Seq};
 
 use crate::index::Stream;
-use crate::log::{Answer, Ask, Done, Log, Request};
-use crate::reader::Reader;
+use crate::log::{Log, LogCompletion, LogOperation, LogRequest, LogResult};
+use crate::reader::LogReader;
 use crate::settings::Settings;
 use crate::simdisk::SimDisk;
 use crate::snapshots::Snapshots;
@@ -72,7 +72,7 @@ pub fn snapshot_at(slot: u16, through: u64) -> Snapshot {
 }
 
 /// A group of random requests that will all be granted, and what the model becomes by them.
-pub fn random_group(random: &mut Random, model: &Model) -> (Vec<Request>, Model, Vec<Answer>) {
+pub fn random_group(random: &mut Random, model: &Model) -> (Vec<LogRequest>, Model, Vec<LogResult>) {
     let mut after = model.clone();
     let mut requests = Vec::new();
     let mut answers = Vec::new();
@@ -84,36 +84,39 @@ pub fn random_group(random: &mut Random, model: &Model) -> (Vec<Request>, Model,
                 held.epoch += 1;
                 let claim =
                     journal::Claim { epoch: Epoch(held.epoch), events_tail: Seq(held.events.len() as u64) };
-                (Ask::Claim, Done::Claimed(claim))
+                (LogOperation::Claim, LogCompletion::Claimed(claim))
             }
             1 => {
                 let events = random.below(held.events.len() as u64 + 1);
                 let inbox = random.below(held.inbox.len() as u64 + 1);
                 held.events_trimmed = held.events_trimmed.max(events);
                 held.inbox_trimmed = held.inbox_trimmed.max(inbox);
-                (Ask::Trim { events: Seq(events + 1), inbox: Seq(inbox + 1) }, Done::Trimmed)
+                (
+                    LogOperation::Trim { events: Seq(events + 1), inbox: Seq(inbox + 1) },
+                    LogCompletion::Trimmed,
+                )
             }
             2..6 if held.epoch > 0 => {
                 let frame = random.bytes();
                 let expected_tail = Seq(held.events.len() as u64);
                 held.events.push(frame.clone());
-                let ask = Ask::Append { epoch: Epoch(held.epoch), expected_tail, frame };
-                (ask, Done::Appended(expected_tail.next()))
+                let ask = LogOperation::Append { epoch: Epoch(held.epoch), expected_tail, frame };
+                (ask, LogCompletion::Appended(expected_tail.next()))
             }
             _ => {
                 let records: Vec<Bytes> = (0..1 + random.below(4)).map(|_| random.bytes()).collect();
                 held.inbox.extend(records.clone());
-                (Ask::Inbox { records }, Done::Appended(Seq(held.inbox.len() as u64)))
+                (LogOperation::Inbox { records }, LogCompletion::Appended(Seq(held.inbox.len() as u64)))
             }
         };
-        requests.push(Request { slot, ask });
+        requests.push(LogRequest { slot, ask });
         answers.push(Ok(done));
     }
     (requests, after, answers)
 }
 
 /// How many were trimmed, and the records that are there.
-pub fn read_stream(reader: &Reader, slot: u16, stream: Stream) -> Result<(u64, Vec<Bytes>), ReadError> {
+pub fn read_stream(reader: &LogReader, slot: u16, stream: Stream) -> Result<(u64, Vec<Bytes>), ReadError> {
     let mut next = match reader.read(slot, stream, Seq(1), 0) {
         Err(ReadError::Trimmed { first, .. }) => first,
         Err(error) => return Err(error),
@@ -134,7 +137,7 @@ pub fn read_stream(reader: &Reader, slot: u16, stream: Stream) -> Result<(u64, V
 
 /// Checks that everything of `acked` is there and nothing beyond `tried`; returns what is there.
 pub fn check(log: &Log, acked: &Model, tried: &Model) -> Model {
-    let reader = Reader::new(log);
+    let reader = LogReader::new(log);
     let snapshots = Snapshots::open(log).expect("the disk lives");
     let mut found = Model::new();
     for slot in 0..SLOTS {

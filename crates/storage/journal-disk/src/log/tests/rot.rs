@@ -8,8 +8,8 @@ use super::model::{
     Held, Model, PARTITIONS, Random, SLOTS, check, open, random_group, read_stream, settings, snapshot_at,
 };
 use crate::index::Stream;
-use crate::log::{Ask, Log, Request};
-use crate::reader::Reader;
+use crate::log::{Log, LogOperation, LogRequest};
+use crate::reader::LogReader;
 use crate::simdisk::{SECTOR_BYTES, SimDisk};
 use crate::snapshots::Snapshots;
 
@@ -76,7 +76,7 @@ fn judge(disk: &SimDisk, model: &Model, outcomes: &mut Outcomes) {
     let stopped = serve(&log, model, outcomes);
     for slot in 0..SLOTS {
         let answer = &mut Vec::new();
-        log.write_group(&[Request { slot, ask: Ask::Claim }], answer).unwrap();
+        log.write_group(&[LogRequest { slot, ask: LogOperation::Claim }], answer).unwrap();
         assert_eq!(answer[0].is_err(), stopped.contains(&slot), "{answer:?}");
     }
     log.tend().unwrap();
@@ -88,7 +88,7 @@ fn judge(disk: &SimDisk, model: &Model, outcomes: &mut Outcomes) {
 
 /// The partitions that refuse; all others serve what was acknowledged.
 fn serve(log: &Log, model: &Model, outcomes: &mut Outcomes) -> BTreeSet<u16> {
-    let reader = Reader::new(log);
+    let reader = LogReader::new(log);
     let snapshots = Snapshots::open(log).unwrap();
     let mut stopped = BTreeSet::new();
     for slot in 0..SLOTS {
@@ -231,8 +231,8 @@ fn segments_with_damage_are_never_removed() {
     for slot in 0..SLOTS {
         let held = &model[usize::from(slot)];
         let (events, inbox) = (held.events.len() as u64 + 1, held.inbox.len() as u64 + 1);
-        let ask = Ask::Trim { events: types::Seq(events), inbox: types::Seq(inbox) };
-        log.write_group(&[Request { slot, ask }], &mut Vec::new()).unwrap();
+        let ask = LogOperation::Trim { events: types::Seq(events), inbox: types::Seq(inbox) };
+        log.write_group(&[LogRequest { slot, ask }], &mut Vec::new()).unwrap();
     }
     log.tend().unwrap();
     disk.power_cut();

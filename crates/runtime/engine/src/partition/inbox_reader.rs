@@ -15,51 +15,51 @@ use super::batch::Batch;
 use crate::limits::INBOX_READ_BYTES;
 
 /// What was read and what comes next.
-pub(super) struct Requests {
+pub(super) struct InboxReader {
     read: VecDeque<Record>,
-    source: Source,
+    source: InboxSource,
 }
 
-enum Source {
-    Here {
+enum InboxSource {
+    Local {
         /// The durable end of the inbox.
         tail: watch::Receiver<Seq>,
         /// Through here there is nothing to read: numbers may be left out.
         empty_through: Seq,
     },
-    Ahead(mpsc::Receiver<Result<Vec<Record>, ReadError>>),
+    ReadAhead(mpsc::Receiver<Result<Vec<Record>, ReadError>>),
 }
 
-impl Requests {
+impl InboxReader {
     /// Those behind `through`.
-    pub(super) fn open<J: Journal>(journal: &Arc<J>, id: PartitionId, through: Seq) -> Requests {
+    pub(super) fn open<J: Journal>(journal: &Arc<J>, id: PartitionId, through: Seq) -> InboxReader {
         let source = if journal.is_shared() {
             // One answer waits here and one at the reader: twice what is read at once, for each partition.
             let (tx, rx) = mpsc::channel(1);
             host::spawn("requests", read_ahead(journal.clone(), id, through.next(), tx));
-            Source::Ahead(rx)
+            InboxSource::ReadAhead(rx)
         } else {
-            Source::Here { tail: journal.inbox_tail(id), empty_through: Seq::ZERO }
+            InboxSource::Local { tail: journal.inbox_tail(id), empty_through: Seq::ZERO }
         };
-        Requests { read: VecDeque::new(), source }
+        InboxReader { read: VecDeque::new(), source }
     }
 
     /// Whether there are any behind `through`, up to which they were taken.
-    fn are_there(&self, through: Seq) -> bool {
+    fn has_more_after(&self, through: Seq) -> bool {
         match &self.source {
-            Source::Here { tail, empty_through } => *tail.borrow() > through.max(*empty_through),
-            Source::Ahead(ahead) => !self.read.is_empty() || !ahead.is_empty(),
+            InboxSource::Local { tail, empty_through } => *tail.borrow() > through.max(*empty_through),
+            InboxSource::ReadAhead(ahead) => !self.read.is_empty() || !ahead.is_empty(),
         }
     }
 
     /// Waits until there may be more.
-    pub(super) async fn come(&mut self) -> Result<(), ReadError> {
+    pub(super) async fn wait_for_more(&mut self) -> Result<(), ReadError> {
         match &mut self.source {
-            Source::Here { tail, .. } => {
+            InboxSource::Local { tail, .. } => {
                 // Without a journal nothing comes any more, and the partition is told otherwise.
                 let _ = tail.changed().await;
             }
-            Source::Ahead(ahead) => match ahead.recv().await {
+            InboxSource::ReadAhead(ahead) => match ahead.recv().await {
                 Some(records) => self.read.extend(records?),
                 None => std::future::pending().await,
             },
@@ -76,14 +76,14 @@ impl Requests {
     ) -> Result<Option<Record>, ReadError> {
         if self.read.is_empty() {
             match &mut self.source {
-                Source::Here { tail, empty_through } => {
+                InboxSource::Local { tail, empty_through } => {
                     let end = *tail.borrow();
                     self.read.extend(journal.inbox_read(id, through.next(), INBOX_READ_BYTES).await?);
                     if self.read.is_empty() {
                         *empty_through = end;
                     }
                 }
-                Source::Ahead(ahead) => {
+                InboxSource::ReadAhead(ahead) => {
                     if let Ok(records) = ahead.try_recv() {
                         self.read.extend(records?);
                     }
@@ -130,11 +130,11 @@ async fn read_ahead<J: Journal>(
 
 impl<J: Journal> Partition<J> {
     pub(super) fn has_requests(&self) -> bool {
-        self.requests.are_there(self.state.inbox_through())
+        self.inbox.has_more_after(self.state.inbox_through())
     }
 
     /// Whether a request must wait: another instance has seen its version of the workflow applied, this one not yet.
-    fn waits(&mut self, request: &kernel::Request) -> bool {
+    fn must_wait_for_workflow(&mut self, request: &kernel::Request) -> bool {
         let (workflow, version) = (&request.workflow, request.version);
         let known = self.shared.catalogs.load().version(workflow, version).is_some();
         if !known {
@@ -145,16 +145,16 @@ impl<J: Journal> Partition<J> {
     }
 
     pub(super) async fn take_requests(&mut self, batch: &mut Batch) -> Result<(), AppendError> {
-        while self.is_hungry() && !batch.is_full() && self.has_requests() {
+        while self.can_take_requests() && !batch.is_full() && self.has_requests() {
             let through = self.state.inbox_through();
-            let next = self.requests.next(&*self.shared.journal, self.id, through).await;
+            let next = self.inbox.next(&*self.shared.journal, self.id, through).await;
             let Some(record) = next.map_err(|error| self.unread(&error))? else {
                 return Ok(());
             };
             let request: kernel::Request = journal::codec::decode(&record.bytes)
                 .map_err(|error| self.damaged(&format!("request {} of the inbox: {error}", record.seq)))?;
-            if self.waits(&request) {
-                self.requests.read.push_front(record);
+            if self.must_wait_for_workflow(&request) {
+                self.inbox.read.push_front(record);
                 return Ok(());
             }
             self.take_request(batch, record.seq, request)?;

@@ -10,8 +10,8 @@ use types::{Seq, Timestamp, WorkflowName};
 use workflow::Definition;
 
 use super::ControlError;
-use super::documents::{Document, Shelves};
-use crate::{Catalog, Entry};
+use super::documents::{DocumentSet, StoredDocument};
+use crate::{Catalog, CatalogEntry};
 
 /// A fact of the control partition. Read for ever: variants are only added, at the end.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -41,19 +41,19 @@ pub(super) enum ControlEvent {
 
 /// What is known of the control partition.
 #[derive(Default)]
-pub(super) struct Book {
+pub(super) struct ControlState {
     pub tail: Seq,
     /// All that ever happened to workflows: it is small.
     workflows: Vec<ControlEvent>,
     /// The newest documents alone: those before them are forgotten.
-    pub shelves: Shelves,
+    pub shelves: DocumentSet,
     /// Whether the workflows have changed since somebody asked.
     workflows_changed: bool,
     /// Whether it may be of a history that is no more: who follows reads it anew.
     pub outlived: bool,
 }
 
-impl Book {
+impl ControlState {
     pub fn push(&mut self, event: ControlEvent) {
         match event {
             ControlEvent::WorkflowApplied { .. } | ControlEvent::WorkflowDeleted { .. } => {
@@ -61,7 +61,7 @@ impl Book {
                 self.workflows_changed = true;
             }
             ControlEvent::Kept { shelf, name, version, document: Some(text), at, by } => {
-                let document = Document { text: text.into(), version, at, by: by.into() };
+                let document = StoredDocument { text: text.into(), version, at, by: by.into() };
                 self.shelves.put(shelf, name, document);
             }
             ControlEvent::Kept { shelf, name, document: None, .. } => self.shelves.remove(&shelf, &name),
@@ -85,7 +85,7 @@ impl Book {
     /// Becomes what a snapshot holds.
     pub fn restore(&mut self, bytes: &[u8], through: Seq) -> Result<(), Unreadable> {
         let events: Vec<ControlEvent> = codec::decode(bytes)?;
-        let mut book = Book { tail: through, ..Book::default() };
+        let mut book = ControlState { tail: through, ..ControlState::default() };
         events.into_iter().for_each(|event| book.push(event));
         book.workflows_changed = self.workflows_changed || book.workflows != self.workflows;
         *self = book;
@@ -120,7 +120,7 @@ fn evolve(catalog: &mut Catalog, event: &ControlEvent) -> Result<(), ControlErro
                 version: *version,
                 problems,
             })?;
-            catalog.insert(Entry {
+            catalog.insert(CatalogEntry {
                 version: *version,
                 definition: Arc::new(definition),
                 applied_at: *at,
@@ -150,7 +150,7 @@ mod tests {
 
     #[test]
     fn what_documents_replace_is_forgotten() {
-        let mut book = Book::default();
+        let mut book = ControlState::default();
         book.push(kept("bulk", "a", 1, Some("{}")));
         let small = book.snapshot().len();
         for version in 2..100 {
@@ -159,7 +159,7 @@ mod tests {
             book.push(kept("bulk", "b", version, None));
         }
         assert_eq!(book.snapshot().len(), small);
-        let mut again = Book::default();
+        let mut again = ControlState::default();
         again.restore(&book.snapshot(), Seq(300)).unwrap();
         assert_eq!((again.tail, &again.shelves), (Seq(300), &book.shelves));
     }
@@ -181,13 +181,13 @@ mod tests {
             .collect();
         events
             .insert(11, ControlEvent::WorkflowDeleted { name: name("w"), at: Timestamp(1), by: "x".into() });
-        let mut whole = Book::default();
+        let mut whole = ControlState::default();
         events.iter().for_each(|event| whole.push(event.clone()));
         assert!(whole.shelves.iter().count() > 2);
         for cut in 0..=events.len() {
-            let mut before = Book::default();
+            let mut before = ControlState::default();
             events[..cut].iter().for_each(|event| before.push(event.clone()));
-            let mut book = Book::default();
+            let mut book = ControlState::default();
             book.restore(&before.snapshot(), Seq(cut as u64)).unwrap();
             events[cut..].iter().for_each(|event| book.push(event.clone()));
             assert_eq!((&book.workflows, &book.shelves), (&whole.workflows, &whole.shelves), "cut at {cut}");
@@ -197,7 +197,7 @@ mod tests {
 
     #[test]
     fn documents_do_not_make_anybody_read_the_workflows_again() {
-        let mut book = Book::default();
+        let mut book = ControlState::default();
         let name = WorkflowName::new("w").unwrap();
         book.push(ControlEvent::WorkflowDeleted { name, at: Timestamp(1), by: String::new() });
         assert!(book.changed_catalog().unwrap().is_some());
@@ -206,7 +206,7 @@ mod tests {
         let bytes = book.snapshot();
         book.restore(&bytes, Seq(9)).unwrap();
         assert!(book.changed_catalog().unwrap().is_none(), "the same workflows as before");
-        let mut other = Book::default();
+        let mut other = ControlState::default();
         other.restore(&bytes, Seq(9)).unwrap();
         assert!(other.changed_catalog().unwrap().is_some());
     }

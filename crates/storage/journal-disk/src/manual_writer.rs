@@ -4,24 +4,24 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::limits::{IDLE_BEFORE_MARK, SPACE_LOOK};
-use crate::log::{Answer, Log};
-use crate::queue::{Queue, Waiting, Woken};
+use crate::log::{Log, LogResult};
+use crate::queue::{QueuedRequests, RequestQueue, Wakeup};
 use crate::settings::{FatalError, OnFatal, Settings};
 use crate::writer;
 
 /// The hands of a journal that was opened without threads. Between two moves anything else can happen.
-pub struct Hands {
+pub struct ManualWriter {
     log: Log,
-    queue: Arc<Queue>,
+    queue: Arc<RequestQueue>,
     on_fatal: OnFatal,
-    waiting: Waiting,
-    answers: Vec<Answer>,
+    waiting: QueuedRequests,
+    answers: Vec<LogResult>,
 }
 
-impl Hands {
-    pub(crate) fn new(log: Log, queue: Arc<Queue>, settings: &Settings) -> Hands {
+impl ManualWriter {
+    pub(crate) fn new(log: Log, queue: Arc<RequestQueue>, settings: &Settings) -> ManualWriter {
         let on_fatal = settings.on_fatal.clone();
-        Hands { log, queue, on_fatal, waiting: Waiting::default(), answers: Vec::new() }
+        ManualWriter { log, queue, on_fatal, waiting: QueuedRequests::default(), answers: Vec::new() }
     }
 
     /// Waits until there is something to do; false when there will never be.
@@ -52,14 +52,14 @@ impl Hands {
             tracing::warn!(%error, "segments or space could not be looked after");
         }
         match self.queue.wait(Some(Duration::ZERO)) {
-            Woken::Requests => {
+            Wakeup::Requests => {
                 self.queue.take(&mut self.waiting);
                 let served = writer::serve(&mut self.log, &mut self.waiting, &mut self.answers, |_| {});
                 self.queue.release(&mut self.waiting);
                 served
             }
-            Woken::Idle => self.log.mark(),
-            Woken::Closed => Ok(()),
+            Wakeup::Idle => self.log.mark(),
+            Wakeup::Closed => Ok(()),
         }
     }
 }

@@ -10,15 +10,15 @@ use crate::queues::Receive;
 
 /// A line for each shelf that somebody waits at.
 #[derive(Default)]
-pub(crate) struct Lines {
+pub(crate) struct WaitingConsumers {
     next: u64,
-    waiting: BTreeMap<u64, Waiting>,
+    waiting: BTreeMap<u64, WaitingConsumer>,
     lines: BTreeMap<(QueueNo, Shelf), VecDeque<u64>>,
     ends: BTreeSet<(Timestamp, u64)>,
 }
 
 /// A consumer in a line.
-pub(crate) struct Waiting {
+pub(crate) struct WaitingConsumer {
     ticket: u64,
     pub queue: QueueNo,
     pub receive: Receive,
@@ -26,17 +26,17 @@ pub(crate) struct Waiting {
     until: Timestamp,
 }
 
-impl Lines {
+impl WaitingConsumers {
     pub(crate) fn join(&mut self, queue: QueueNo, receive: Receive, reply: Replier, now: Timestamp) {
         let (ticket, until) = (self.next, now + receive.patience);
         self.next += 1;
         self.lines.entry((queue, receive.shelf)).or_default().push_back(ticket);
         self.ends.insert((until, ticket));
-        self.waiting.insert(ticket, Waiting { ticket, queue, receive, reply, until });
+        self.waiting.insert(ticket, WaitingConsumer { ticket, queue, receive, reply, until });
     }
 
     /// Puts a consumer back where it stood: at the head.
-    pub(crate) fn rejoin(&mut self, waiting: Waiting) {
+    pub(crate) fn rejoin(&mut self, waiting: WaitingConsumer) {
         self.lines.entry((waiting.queue, waiting.receive.shelf)).or_default().push_front(waiting.ticket);
         self.ends.insert((waiting.until, waiting.ticket));
         self.waiting.insert(waiting.ticket, waiting);
@@ -59,7 +59,7 @@ impl Lines {
         queue: QueueNo,
         shelf: Shelf,
         is_ready: impl Fn(Option<&str>) -> bool,
-    ) -> Option<Waiting> {
+    ) -> Option<WaitingConsumer> {
         let ticket = self.first_ticket(queue, shelf, is_ready)?;
         Some(self.leave(ticket))
     }
@@ -88,13 +88,13 @@ impl Lines {
         line.iter().find(served).copied()
     }
 
-    pub(crate) fn leave_all(&mut self, queue: QueueNo, shelf: Shelf) -> Vec<Waiting> {
+    pub(crate) fn leave_all(&mut self, queue: QueueNo, shelf: Shelf) -> Vec<WaitingConsumer> {
         let tickets: Vec<u64> = self.lines.get(&(queue, shelf)).into_iter().flatten().copied().collect();
         tickets.into_iter().map(|ticket| self.leave(ticket)).collect()
     }
 
     /// Those whose patience is at its end, or all of them.
-    pub(crate) fn overdue(&mut self, now: Timestamp, all: bool) -> Vec<Waiting> {
+    pub(crate) fn overdue(&mut self, now: Timestamp, all: bool) -> Vec<WaitingConsumer> {
         let over = self.ends.iter().take_while(|(until, _)| all || *until <= now);
         let tickets: Vec<u64> = over.map(|(_, ticket)| *ticket).collect();
         tickets.into_iter().map(|ticket| self.leave(ticket)).collect()
@@ -105,7 +105,7 @@ impl Lines {
         self.ends.first().map(|(until, _)| *until)
     }
 
-    fn leave(&mut self, ticket: u64) -> Waiting {
+    fn leave(&mut self, ticket: u64) -> WaitingConsumer {
         let waiting = self.waiting.remove(&ticket).expect("a ticket stands for somebody who waits");
         self.ends.remove(&(waiting.until, ticket));
         let place = (waiting.queue, waiting.receive.shelf);

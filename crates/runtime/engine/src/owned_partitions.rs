@@ -11,30 +11,30 @@ use tokio::sync::mpsc::{self, UnboundedReceiver, UnboundedSender};
 use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinHandle;
 use types::{Epoch, PartitionId};
-use view::{Ids, Standing, View};
+use view::{Ids, PartitionState, View};
 
 use crate::engine::{CommandError, PartitionInfo};
 use crate::limits::RECOVERIES_MAX;
-use crate::partition::{CallsHeld, Message, Partition, Shared};
-use crate::{Metrics, Reading, RecoveryError};
+use crate::partition::{CallsHeld, EngineParts, Partition, PartitionMessage};
+use crate::{EngineMetrics, EngineReading, RecoveryError};
 
 /// What is held, by partition.
-pub(crate) struct Holdings {
+pub(crate) struct OwnedPartitions {
     /// Of how many there are, wherever they are held.
     count: u16,
     /// Gone when the engine is drained: what it holds on to may hold on to the engine.
-    bring_back: RwLock<Option<BringBack>>,
+    bring_back: RwLock<Option<RecoverPartition>>,
     // Every command looks in here; only taking and giving up change it.
-    held: RwLock<BTreeMap<PartitionId, Handle>>,
+    held: RwLock<BTreeMap<PartitionId, PartitionHandle>>,
     ids: Arc<Ids>,
     view: View,
-    metrics: Metrics,
+    metrics: EngineMetrics,
     calls_held: CallsHeld,
     lost: watch::Sender<u64>,
 }
 
-struct Handle {
-    tx: UnboundedSender<Message>,
+struct PartitionHandle {
+    tx: UnboundedSender<PartitionMessage>,
     epoch: Epoch,
     stopped: Option<String>,
     /// None while it comes back, when it is stopped, and when somebody waits for its end.
@@ -42,12 +42,12 @@ struct Handle {
 }
 
 /// Claims a partition and brings it back, whatever its journal is.
-type BringBack = Arc<
+type RecoverPartition = Arc<
     dyn Fn(
             PartitionId,
-            UnboundedSender<Message>,
-            UnboundedReceiver<Message>,
-        ) -> Boxed<Result<Back, RecoveryError>>
+            UnboundedSender<PartitionMessage>,
+            UnboundedReceiver<PartitionMessage>,
+        ) -> Boxed<Result<RecoveredPartition, RecoveryError>>
         + Send
         + Sync,
 >;
@@ -55,13 +55,13 @@ type BringBack = Arc<
 type Boxed<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 
 /// A partition that has come back.
-struct Back {
+struct RecoveredPartition {
     epoch: Epoch,
     run: Boxed<Result<(), AppendError>>,
 }
 
-impl Holdings {
-    pub fn new<J: Journal>(shared: Shared<J>) -> Holdings {
+impl OwnedPartitions {
+    pub fn new<J: Journal>(shared: EngineParts<J>) -> OwnedPartitions {
         let (ids, view, metrics) = (shared.ids.clone(), shared.view.clone(), shared.metrics.clone());
         let count = shared.settings.partitions;
         let (calls_held, is_shared) = (shared.calls_held.clone(), shared.journal.is_shared());
@@ -71,14 +71,14 @@ impl Holdings {
         let shared = Arc::new(shared);
         // Recoveries are work: not all at once.
         let turns = Arc::new(Semaphore::new(RECOVERIES_MAX));
-        let bring_back: BringBack = Arc::new(move |id, tx, rx| {
+        let bring_back: RecoverPartition = Arc::new(move |id, tx, rx| {
             let (shared, turns) = (shared.clone(), turns.clone());
             Box::pin(async move {
                 let partition = Partition::recover(id, shared, &turns, tx, rx).await?;
-                Ok(Back { epoch: partition.epoch(), run: Box::pin(partition.run()) })
+                Ok(RecoveredPartition { epoch: partition.epoch(), run: Box::pin(partition.run()) })
             })
         });
-        Holdings {
+        OwnedPartitions {
             count,
             bring_back: RwLock::new(Some(bring_back)),
             held: RwLock::default(),
@@ -90,7 +90,7 @@ impl Holdings {
         }
     }
 
-    pub fn reading(&self) -> Reading {
+    pub fn reading(&self) -> EngineReading {
         self.metrics.read()
     }
 
@@ -105,12 +105,12 @@ impl Holdings {
         let (tx, rx) = mpsc::unbounded_channel();
         let back = bring_back(id, tx.clone(), rx).await;
         drop(bring_back);
-        let Back { epoch, run } = match back {
+        let RecoveredPartition { epoch, run } = match back {
             Ok(back) => back,
             Err(error) => {
                 match &error {
                     RecoveryError::Claim(AppendError::Fenced { .. }) if self.ids.is_shared() => {
-                        self.be_overtaken(id);
+                        self.note_fenced(id);
                     }
                     // Nothing is wrong with it: whoever takes it tries again.
                     RecoveryError::Unanswered { .. } => {}
@@ -129,10 +129,10 @@ impl Holdings {
                 holdings.lose(id, own, epoch, error);
             }
         });
-        self.put(id, Handle { tx: tx.clone(), epoch, stopped: None, task: Some(task) });
-        self.ids.stand(id, Standing::Held);
+        self.put(id, PartitionHandle { tx: tx.clone(), epoch, stopped: None, task: Some(task) });
+        self.ids.set_partition_state(id, PartitionState::Held);
         // Whoever let calls go again meanwhile did not know of this partition.
-        let _ = tx.send(Message::MakeCalls);
+        let _ = tx.send(PartitionMessage::MakeCalls);
         let _ = registered.send(());
         Ok(epoch)
     }
@@ -142,8 +142,8 @@ impl Holdings {
             None => return true,
             Some(handle) => {
                 // Requests go to the next owner from here on.
-                self.ids.stand(id, Standing::Elsewhere);
-                let _ = handle.tx.send(Message::Drain { hand_over: true });
+                self.ids.set_partition_state(id, PartitionState::Elsewhere);
+                let _ = handle.tx.send(PartitionMessage::Drain { hand_over: true });
                 handle.task.take()
             }
         };
@@ -164,32 +164,38 @@ impl Holdings {
     }
 
     /// The partition ran, and cannot go on.
-    fn lose(&self, id: PartitionId, tx: UnboundedSender<Message>, epoch: Epoch, error: AppendError) {
+    fn lose(&self, id: PartitionId, tx: UnboundedSender<PartitionMessage>, epoch: Epoch, error: AppendError) {
         if self.read().get(&id).is_some_and(|handle| handle.epoch != epoch) {
             return; // It was taken anew, and that is another one.
         }
         match error {
-            AppendError::Fenced { .. } if self.ids.is_shared() => self.be_overtaken(id),
+            AppendError::Fenced { .. } if self.ids.is_shared() => self.note_fenced(id),
             error => self.note_stop(id, tx, epoch, error.to_string()),
         }
         self.lost.send_modify(|count| *count += 1);
     }
 
-    fn be_overtaken(&self, id: PartitionId) {
+    fn note_fenced(&self, id: PartitionId) {
         tracing::warn!(partition = %id, "another owner has taken the partition");
         self.metrics.fenced.inc();
         self.forget(id);
     }
 
-    fn note_stop(&self, id: PartitionId, tx: UnboundedSender<Message>, epoch: Epoch, reason: String) {
+    fn note_stop(
+        &self,
+        id: PartitionId,
+        tx: UnboundedSender<PartitionMessage>,
+        epoch: Epoch,
+        reason: String,
+    ) {
         tracing::error!(partition = %id, reason, "partition stopped; its data is kept as it is");
         // Among others, somebody else may bring it back: what is asked of it is not refused here.
-        let standing = if self.ids.is_shared() { Standing::Elsewhere } else { Standing::Stopped };
-        self.ids.stand(id, standing);
-        self.put(id, Handle { tx, epoch, stopped: Some(reason), task: None });
+        let standing = if self.ids.is_shared() { PartitionState::Elsewhere } else { PartitionState::Stopped };
+        self.ids.set_partition_state(id, standing);
+        self.put(id, PartitionHandle { tx, epoch, stopped: Some(reason), task: None });
     }
 
-    fn put(&self, id: PartitionId, handle: Handle) {
+    fn put(&self, id: PartitionId, handle: PartitionHandle) {
         let mut held = self.write();
         held.insert(id, handle);
         self.count_stopped(&held);
@@ -211,14 +217,14 @@ impl Holdings {
         self.clear_caches(id);
     }
 
-    fn count_stopped(&self, held: &BTreeMap<PartitionId, Handle>) {
+    fn count_stopped(&self, held: &BTreeMap<PartitionId, PartitionHandle>) {
         let stopped = held.values().filter(|handle| handle.stopped.is_some()).count();
         self.metrics.stopped_partitions.set(stopped as i64);
     }
 
     fn clear_caches(&self, id: PartitionId) {
         if self.ids.is_shared() {
-            self.ids.stand(id, Standing::Elsewhere);
+            self.ids.set_partition_state(id, PartitionState::Elsewhere);
             self.ids.forget(id);
             self.view.close_partition(id);
         }
@@ -241,7 +247,7 @@ impl Holdings {
     pub fn hold_calls(&self, held: bool) {
         let before = self.calls_held.swap(held, Ordering::AcqRel);
         if before && !held {
-            self.tell_all(|| Message::MakeCalls);
+            self.send_to_all(|| PartitionMessage::MakeCalls);
         }
     }
 
@@ -249,7 +255,7 @@ impl Holdings {
         self.calls_held.load(Ordering::Acquire)
     }
 
-    pub fn tell_all(&self, message: impl Fn() -> Message) {
+    pub fn send_to_all(&self, message: impl Fn() -> PartitionMessage) {
         for handle in self.read().values() {
             // A stopped partition is as it is.
             let _ = handle.tx.send(message());
@@ -258,7 +264,7 @@ impl Holdings {
 
     pub async fn drain(&self, patience: Duration) -> bool {
         *self.bring_back.write().expect("nobody panics while holding it") = None;
-        self.tell_all(|| Message::Drain { hand_over: false });
+        self.send_to_all(|| PartitionMessage::Drain { hand_over: false });
         let tasks: Vec<_> = self.write().values_mut().filter_map(|handle| handle.task.take()).collect();
         let all = async {
             for task in tasks {
@@ -269,7 +275,7 @@ impl Holdings {
     }
 
     pub fn partitions(&self) -> Vec<PartitionInfo> {
-        let info = |(id, handle): (&PartitionId, &Handle)| PartitionInfo {
+        let info = |(id, handle): (&PartitionId, &PartitionHandle)| PartitionInfo {
             id: *id,
             stopped: handle.stopped.clone(),
         };
@@ -277,7 +283,7 @@ impl Holdings {
     }
 
     /// The way into a partition. A stopped one takes messages and drops them, unless another instance may have it.
-    pub fn sender(&self, id: PartitionId) -> Result<UnboundedSender<Message>, CommandError> {
+    pub fn sender(&self, id: PartitionId) -> Result<UnboundedSender<PartitionMessage>, CommandError> {
         match self.read().get(&id) {
             Some(handle) if handle.stopped.is_none() || !self.ids.is_shared() => Ok(handle.tx.clone()),
             Some(_) | None => Err(CommandError::NotHeld { partition: id }),
@@ -302,11 +308,11 @@ impl Holdings {
         }
     }
 
-    fn read(&self) -> RwLockReadGuard<'_, BTreeMap<PartitionId, Handle>> {
+    fn read(&self) -> RwLockReadGuard<'_, BTreeMap<PartitionId, PartitionHandle>> {
         self.held.read().expect("nobody panics while holding what is held")
     }
 
-    fn write(&self) -> RwLockWriteGuard<'_, BTreeMap<PartitionId, Handle>> {
+    fn write(&self) -> RwLockWriteGuard<'_, BTreeMap<PartitionId, PartitionHandle>> {
         self.held.write().expect("nobody panics while holding what is held")
     }
 }

@@ -12,29 +12,29 @@ use crate::segment::{self, Spare, SpareJob};
 use crate::space::Space;
 
 /// What the writer asks of the keeper.
-pub enum Job {
+pub enum SegmentJob {
     Prepare(SpareJob),
     Remove(u32),
 }
 
 /// The writer's side.
-pub struct Keeper {
-    pub jobs: Sender<Job>,
+pub struct SegmentPreparer {
+    pub jobs: Sender<SegmentJob>,
     /// One answer for each [`Job::Prepare`]; after a failure the spare follows when there is space.
     pub spares: Receiver<io::Result<Spare>>,
     pub thread: JoinHandle<()>,
 }
 
-impl Keeper {
-    pub fn start(disk: Arc<dyn Disk>, space: Arc<Space>) -> io::Result<Keeper> {
+impl SegmentPreparer {
+    pub fn start(disk: Arc<dyn Disk>, space: Arc<Space>) -> io::Result<SegmentPreparer> {
         let (jobs, asked) = mpsc::channel();
         let (made, spares) = mpsc::sync_channel(2);
-        let mut shift = Shift { disk, space, made, unmade: None, has_spare: false };
+        let mut shift = Preparation { disk, space, made, unmade: None, has_spare: false };
         let work = move || {
             loop {
                 match asked.recv_timeout(SPACE_LOOK) {
-                    Ok(Job::Prepare(job)) => shift.prepare(job),
-                    Ok(Job::Remove(number)) => shift.remove(number),
+                    Ok(SegmentJob::Prepare(job)) => shift.prepare(job),
+                    Ok(SegmentJob::Remove(number)) => shift.remove(number),
                     Err(RecvTimeoutError::Timeout) => shift.try_again(),
                     Err(RecvTimeoutError::Disconnected) => return,
                 }
@@ -42,11 +42,11 @@ impl Keeper {
             }
         };
         let thread = std::thread::Builder::new().name("journal-keeper".to_owned()).spawn(work)?;
-        Ok(Keeper { jobs, spares, thread })
+        Ok(SegmentPreparer { jobs, spares, thread })
     }
 }
 
-struct Shift {
+struct Preparation {
     disk: Arc<dyn Disk>,
     space: Arc<Space>,
     made: SyncSender<io::Result<Spare>>,
@@ -55,7 +55,7 @@ struct Shift {
     has_spare: bool,
 }
 
-impl Shift {
+impl Preparation {
     fn prepare(&mut self, job: SpareJob) {
         let spare = job.run(&*self.disk);
         self.has_spare = spare.is_ok();
