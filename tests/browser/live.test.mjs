@@ -38,7 +38,7 @@ test("what is being read is not taken away, and comes when the reader is done", 
   assert.equal(await page.getByLabel("Key").inputValue(), "half a wor");
 });
 
-test("a server that does not answer is said to be silent, and the page is live again when it does", async () => {
+test("a server that does not answer is marked as stale, and the page is live again when it does", async () => {
   page = await openPage(browser, sortie);
   await page.goto("/ui/runs");
   await sortie.kill();
@@ -47,8 +47,8 @@ test("a server that does not answer is said to be silent, and the page is live a
   await page.waitForFunction(() => !document.body.classList.contains("stale"));
   await deliver(sortie, "live-3");
   await page.getByRole("link", { name: "live-3" }).waitFor();
-  // The browser says itself that it lost its connection; nothing else may be said.
-  page.complaints = page.complaints.filter((said) => !said.includes("net::ERR_"));
+  // The browser itself reports the lost connection; nothing else may be reported.
+  page.complaints = page.complaints.filter((complaint) => !complaint.includes("net::ERR_"));
 });
 
 // A browser keeps six connections to a server.
@@ -81,7 +81,7 @@ test("a stream that is refused is asked for again, and what was typed stays", as
   assert.ok(refused > 2, "it was asked for again");
   assert.equal(await page.getByLabel("Key").inputValue(), "half a wor");
   // That the stream was refused is what the browser says itself.
-  page.complaints = page.complaints.filter((said) => !said.includes("503"));
+  page.complaints = page.complaints.filter((complaint) => !complaint.includes("503"));
 });
 
 test("foreign text stays text", async () => {
@@ -91,5 +91,5 @@ test("foreign text stays text", async () => {
   assert.equal(await page.locator("img[src=x]").count(), 0);
   assert.notEqual(await page.title(), "taken");
   // That is no name of a workflow, and the answer says so.
-  page.complaints = page.complaints.filter((said) => !said.includes("status of 400"));
+  page.complaints = page.complaints.filter((complaint) => !complaint.includes("status of 400"));
 });

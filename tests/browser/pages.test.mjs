@@ -59,7 +59,7 @@ test("every control can be reached by the keyboard, and shows that it was", asyn
   for (const address of ["/", "/ui/runs", "/ui/runs/delivery-11", "/ui/jobs/ops/sweep"]) {
     await page.goto(address);
     await page.keyboard.press("Tab");
-    assert.equal(await page.evaluate(() => document.activeElement.textContent), "Skip to the content");
+    assert.equal(await page.evaluate(() => document.activeElement.textContent), "Skip to content");
     const seen = new Set();
     let before = "";
     for (let presses = 0; presses < 40; presses++) {

@@ -21,20 +21,20 @@ afterEach(async () => {
   await leave(page);
 });
 
-test("a run that was undone tells why, step by step", async () => {
+test("a run that was undone shows why, step by step", async () => {
   page = await openPage(browser, sortie);
-  await refuse(sortie, ["told-1"]);
+  await refuse(sortie, ["reason-1"]);
   await page.goto("/ui/runs");
-  await page.getByRole("link", { name: "told-1" }).click();
-  await page.getByRole("heading", { name: "told-1" }).waitFor();
+  await page.getByRole("link", { name: "reason-1" }).click();
+  await page.getByRole("heading", { name: "reason-1" }).waitFor();
   const content = page.locator("main");
   await content.getByText("the service says no").first().waitFor();
   for (const step of ["account", "package", "transport", "drone", "delivery"]) {
     await content.getByText(step, { exact: true }).first().waitFor();
   }
-  await page.goto("/ui/runs/told-1/steps/drone");
+  await page.goto("/ui/runs/reason-1/steps/drone");
   await page.getByText("curl -gX PUT").first().waitFor();
-  await page.locator("main").getByText("told-1/drone/do").first().waitFor();
+  await page.locator("main").getByText("reason-1/drone/do").first().waitFor();
 });
 
 test("what is there to be copied is copied, with the browser's clipboard and without", async () => {
@@ -45,12 +45,12 @@ test("what is there to be copied is copied, with the browser's clipboard and wit
       if (clipboard !== "there") Object.defineProperty(navigator, "clipboard", { value: undefined });
       if (clipboard === "forbidden") document.execCommand = () => false;
     }, clipboard);
-    await page.goto("/ui/runs/told-1/steps/drone");
+    await page.goto("/ui/runs/reason-1/steps/drone");
     const shown = page.locator(".copyable", { hasText: "curl -gX PUT" });
     const text = await shown.locator("code").textContent();
     await shown.getByRole("button").click();
     if (clipboard === "forbidden") {
-      await page.getByText("copy it by hand").waitFor();
+      await page.getByText("press Ctrl+C").waitFor();
       assert.equal(await page.evaluate(() => getSelection().toString()), text, "it is selected");
     } else {
       await page.getByText("Copied.").waitFor();
@@ -82,15 +82,15 @@ test("a parked run is decided on, with a note that stays", async () => {
   await park(sortie, ["parked-1"]);
   const card = page.getByRole("region", { name: "Run parked-1" });
   await card.waitFor();
-  await card.getByText("Decide", { exact: true }).click();
+  await card.getByText("Resolve", { exact: true }).click();
   // Whoever reads is not disturbed by what is live.
-  await card.getByLabel("Note").first().fill("the drone was brought back by hand");
-  // Nobody has said yet which decision it is.
+  await card.getByLabel("Note").first().fill("the drone was brought back manually");
+  // No decision has been chosen yet.
   await card.getByLabel("Note").first().press("Enter");
-  await card.getByRole("button", { name: "Done by hand" }).click();
+  await card.getByRole("button", { name: "Mark as done manually" }).click();
   await waitForStatus(sortie, "parked-1", "undone");
   await page.goto("/ui/runs/parked-1");
-  await page.getByText("the drone was brought back by hand").first().waitFor();
+  await page.getByText("the drone was brought back manually").first().waitFor();
   const { timeline } = await call(sortie, "GET", "/v1/runs/parked-1");
   assert.deepEqual(timeline.filter(({ what }) => what === "decided").map(({ detail }) => detail), ["by_hand"]);
 });
@@ -105,26 +105,26 @@ test("a workflow is started from a form that its schema makes", async () => {
   for (const name of ["deliveryId", "ownerId", "pickupLocation", "dropOffLocation"]) await fill(name, request[name]);
   await page.getByLabel("confirmationRequired").selectOption(request.confirmationRequired);
   await fill("packageInfo/packageId", packageInfo.packageId);
-  await page.getByRole("button", { name: "Start the run" }).click();
+  await page.getByRole("button", { name: "Start run" }).click();
   // One field is missing, and is named; nothing that was typed is lost.
   await page.getByRole("alert").first().waitFor();
   assert.equal(await page.locator("[name='f/ownerId']").inputValue(), request.ownerId);
   await page.getByLabel("size").selectOption(packageInfo.size);
   await fill("packageInfo/weight", packageInfo.weight);
-  await page.getByRole("button", { name: "Start the run" }).click();
+  await page.getByRole("button", { name: "Start run" }).click();
   await page.waitForURL("**/ui/runs/by-form-1");
   await page.locator("main .badge", { hasText: "completed" }).first().waitFor();
   const run = await call(sortie, "GET", "/v1/runs/by-form-1");
   assert.deepEqual(run.request.packageInfo, { packageId: packageInfo.packageId, size: "Small", weight: 10 });
-  page.complaints = page.complaints.filter((said) => !said.includes("422"));
+  page.complaints = page.complaints.filter((complaint) => !complaint.includes("422"));
 });
 
 test("a workflow is started with JSON", async () => {
   page = await openPage(browser, sortie);
   await page.goto("/ui/workflows/drone-delivery/start");
-  await page.getByRole("button", { name: "As JSON" }).click();
+  await page.getByRole("button", { name: "Edit as JSON" }).click();
   await page.locator("textarea").first().fill(JSON.stringify(await delivery("by-json-1")));
-  await page.getByRole("button", { name: "Start the run" }).click();
+  await page.getByRole("button", { name: "Start run" }).click();
   await page.waitForURL("**/ui/runs/by-json-1");
   await page.locator("main .badge", { hasText: "completed" }).first().waitFor();
 });
@@ -149,7 +149,7 @@ test("a job is made with a preview, and is seen to fire", async () => {
   await page.waitForURL("**/ui/jobs/desk/ping");
   await page.locator("main tbody .badge", { hasText: /completed/i }).first().waitFor();
   // That an address was refused before is what the browser says of a form that comes back.
-  page.complaints = page.complaints.filter((said) => !said.includes("422"));
+  page.complaints = page.complaints.filter((complaint) => !complaint.includes("422"));
 });
 
 test("parked runs are retried in bulk, after a dry run", async () => {
@@ -170,17 +170,17 @@ test("parked runs are retried in bulk, after a dry run", async () => {
   assert.equal((await call(sortie, "GET", "/v1/runs/bulk-3")).status, "parked", "it was not selected");
 });
 
-test("a service is held open by hand, and its calls wait", async () => {
+test("calls to a service are paused, and they wait", async () => {
   page = await openPage(browser, sortie);
   page.on("dialog", (dialog) => dialog.accept());
   await page.goto("/ui/services");
   const row = page.locator("tr", { hasText: sortie.services.drone });
-  await row.getByRole("button", { name: "Hold open" }).click();
-  await page.locator("tr", { hasText: sortie.services.drone }).getByText("held open").waitFor();
+  await row.getByRole("button", { name: "Pause calls" }).click();
+  await page.locator("tr", { hasText: sortie.services.drone }).getByText("paused").waitFor();
   await deliver(sortie, "held-1");
   await page.goto("/ui/runs/held-1");
   await page.locator("main .badge", { hasText: "running" }).first().waitFor();
   await page.goto("/ui/services");
-  await page.locator("tr", { hasText: sortie.services.drone }).getByRole("button", { name: "Let it decide" }).click();
+  await page.locator("tr", { hasText: sortie.services.drone }).getByRole("button", { name: "Resume" }).click();
   await waitForStatus(sortie, "held-1", "completed");
 });

@@ -57,9 +57,9 @@ test("without a token there is only the way in, and then the page that was meant
   await page.goto("/ui/runs?status=parked");
   assert.match(page.url(), /\/ui\/sign-in/);
   await signIn(page, "a-guess");
-  await page.getByText("this server does not know it").waitFor();
+  await page.getByText("unknown, or without permission").waitFor();
   await signIn(page, "only-hand-in-requests");
-  await page.getByText("may not look at pages").waitFor();
+  await page.getByText("unknown, or without permission").waitFor();
   await signIn(page, "look-but-do-not-touch");
   await page.waitForURL("**/ui/runs?status=parked");
   await page.getByRole("heading", { name: "Runs" }).waitFor();
@@ -101,7 +101,7 @@ test("a form of somebody who may only look is refused with the reason, and chang
   await signIn(page, "look-but-do-not-touch");
   await page.getByText("New collection").click();
   await page.locator("[name=collection]").fill("mine");
-  await page.getByRole("button", { name: "Make the collection" }).click();
+  await page.getByRole("button", { name: "Create collection" }).click();
   await page.getByRole("alert").getByText(/role/).waitFor();
   assert.equal(await page.locator("[name=collection]").inputValue(), "mine", "what was typed stays");
   const answer = await fetch(`${url}/v1/collections`, { headers: { authorization: "Bearer look-but-do-not-touch" } });

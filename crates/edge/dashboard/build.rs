@@ -1,10 +1,10 @@
-//! Lists what is under docs, so that the binary has it inside.
+//! Lists the files under docs, so that they are compiled into the binary.
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::{env, fs};
 
-/// Documents at the root of the repository that pages under docs point at.
+/// Documents at the root of the repository that pages under docs link to.
 const AT_THE_ROOT: [&str; 4] = ["ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md", "STYLE.md"];
 const IMAGES: [&str; 4] = ["png", "svg", "webp", "jpg"];
 
@@ -20,7 +20,7 @@ fn main() {
         writeln!(code, "({file:?}, include_str!({:?})),", root.join(file)).expect("text grows");
     }
     code.push_str("];\npub(super) const IMAGES: &[(&str, &[u8])] = &[\n");
-    // Pictures that no document shows would only make the binary larger.
+    // Images that no document shows would only make the binary larger.
     let texts = files.iter().filter(|file| kind(file) == "md");
     let text: String =
         texts.map(|file| fs::read_to_string(root.join(file)).expect("docs can be read")).collect();
@@ -32,7 +32,7 @@ fn main() {
     code.push_str("];\n");
     let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo names a folder for the output"));
     fs::write(out.join("docs.rs"), code).expect("the folder for the output can be written");
-    // A folder stands for all that is in it.
+    // Cargo watches a folder recursively.
     println!("cargo:rerun-if-changed={}", root.join("docs").display());
     println!("cargo:rerun-if-changed=build.rs");
 }

@@ -1,16 +1,16 @@
-// What pages do beyond plain HTML: stay live, copy, ask before they act, tell how long ago, obey the keyboard.
+// What pages do beyond plain HTML: live updates, copying, confirmations, relative times, keyboard shortcuts.
 "use strict";
 
-const said = document.getElementById("said");
+const toast = document.getElementById("toast");
 
 function say(text) {
-  said.textContent = text;
-  said.classList.toggle("shown", text !== "");
+  toast.textContent = text;
+  toast.classList.toggle("shown", text !== "");
   clearTimeout(say.timer);
   if (text) say.timer = setTimeout(() => say(""), 6000);
 }
 
-// Live parts.
+// Live sections.
 
 function isBusy(part) {
   const active = document.activeElement;
@@ -39,17 +39,17 @@ function replace(part, html) {
   part.querySelectorAll(".scroll").forEach((box, index) => {
     if (scrolled[index]) [box.scrollLeft, box.scrollTop] = scrolled[index];
   });
-  tellTimes(part);
+  updateTimes(part);
 }
 
-// The server says something at least every five seconds.
+// The server sends something at least every five seconds.
 const silenceMax = 15000;
-// A stream that was refused is asked for again, each time later.
+// A refused stream is retried with backoff.
 const pauseFirst = 2000;
 const pauseMax = 60000;
 
-// The stream is open while somebody can see the page: a browser keeps six connections to a server, and a server has
-// places for so many streams.
+// The stream is open only while the page is visible: a browser keeps six connections to a server, and the server
+// limits the number of streams.
 function stayLive(at) {
   const waiting = new Map();
   let source = null;
@@ -75,12 +75,12 @@ function stayLive(at) {
     source.addEventListener("open", hear);
     source.addEventListener("error", () => {
       lose();
-      // What was refused is not tried again by the browser itself. The page stays: somebody may have typed into it.
+      // The browser does not retry a refused stream. The page is not reloaded: the user may have typed into it.
       if (source.readyState !== EventSource.CLOSED) return;
       again = setTimeout(open, pause);
       pause = Math.min(2 * pause, pauseMax);
     });
-    source.addEventListener("trouble", lose);
+    source.addEventListener("unavailable", lose);
     source.addEventListener("signed-out", () => location.reload());
   };
   const close = () => {
@@ -122,7 +122,7 @@ function ago(then) {
   return text === "now" ? text : seconds > 0 ? `${text} ago` : `in ${text}`;
 }
 
-function tellTimes(root) {
+function updateTimes(root) {
   for (const time of root.querySelectorAll("time[datetime]")) {
     const text = ago(Date.parse(time.dateTime));
     if (time.textContent !== text) time.textContent = text;
@@ -160,12 +160,12 @@ document.addEventListener("click", (event) => {
     const code = button.parentElement.querySelector("code");
     copy(code.textContent, button).then(() => say("Copied."), () => {
       getSelection().selectAllChildren(code);
-      say("The browser did not allow copying. The text is selected: copy it by hand.");
+      say("The browser did not allow copying. The text is selected: press Ctrl+C to copy it.");
     });
   }
 });
 
-// Over plain HTTP browsers give the clipboard to pages of their own machine alone; elsewhere they copy what is selected.
+// Over plain HTTP, browsers offer the clipboard API only on localhost; elsewhere only the selection can be copied.
 async function copy(text, button) {
   if (navigator.clipboard) return navigator.clipboard.writeText(text);
   const field = document.createElement("textarea");
@@ -193,7 +193,7 @@ document.addEventListener("change", (event) => {
   for (const box of boxes) box.checked = all.checked;
 });
 
-// The keyboard: / to search, g and a letter to go.
+// Keyboard shortcuts: / to search, g and a letter to open a page.
 
 const places = { o: "/", r: "/ui/runs", p: "/ui/parked", w: "/ui/workflows", j: "/ui/jobs", q: "/ui/queues", s: "/ui/services", b: "/ui/bulk", d: "/docs" };
 let going = 0;
@@ -213,18 +213,18 @@ document.addEventListener("keydown", (event) => {
   }
 });
 
-// What the last form came to.
+// The message of the last submitted form.
 
-function tellSaid() {
-  const match = document.cookie.match(/(?:^|; )sortie_said=([^;]*)/);
+function showMessage() {
+  const match = document.cookie.match(/(?:^|; )sortie_message=([^;]*)/);
   if (!match) return;
-  document.cookie = "sortie_said=; Path=/; Max-Age=0; SameSite=Strict";
+  document.cookie = "sortie_message=; Path=/; Max-Age=0; SameSite=Strict";
   say(decodeURIComponent(match[1]));
 }
 
 const themeButton = document.querySelector("[data-theme-switch]");
 if (themeButton) showTheme(themeButton);
-tellSaid();
-tellTimes(document);
-setInterval(() => tellTimes(document), 1000);
+showMessage();
+updateTimes(document);
+setInterval(() => updateTimes(document), 1000);
 if (document.body.dataset.liveAt) stayLive(document.body.dataset.liveAt);

@@ -1,4 +1,4 @@
-//! The style, the scripts and the mark: in the binary, under addresses that change with their content.
+//! Stylesheets, scripts and the logo, compiled into the binary and served at addresses that include a content hash.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
@@ -7,9 +7,9 @@ use bytes::Bytes;
 use http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use http::{HeaderValue, Request, Response};
 
-use crate::answer;
+use crate::response;
 
-/// A file that pages need.
+/// A static file.
 pub(crate) struct Asset {
     name: &'static str,
     kind: &'static str,
@@ -43,9 +43,9 @@ pub(crate) fn find(path: &str) -> Option<&'static Asset> {
     ASSETS.iter().find(|asset| asset.name == name)
 }
 
-/// Where an asset is. The address names its content, so that a browser may keep it for ever.
+/// The address of an asset. It includes a content hash, so that browsers may cache it forever.
 pub(crate) fn address(name: &str) -> String {
-    let asset = ASSETS.iter().find(|asset| asset.name == name).expect("pages name assets that there are");
+    let asset = ASSETS.iter().find(|asset| asset.name == name).expect("pages refer to existing assets only");
     format!("{ROOT}{name}?v={:x}", fingerprint(asset))
 }
 
@@ -61,5 +61,5 @@ pub(crate) fn answer(asset: &'static Asset, request: &Request<Bytes>) -> Respons
     let kept =
         if request.uri().query().is_some() { "public, max-age=31536000, immutable" } else { "no-cache" };
     response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static(kept));
-    answer::with_security_headers(response)
+    response::with_security_headers(response)
 }

@@ -1,7 +1,7 @@
-//! The documents of the repository as pages: in the binary, under `/docs`, for everybody.
+//! The repository's documentation as pages under `/docs`: compiled into the binary, readable without signing in.
 
 mod library;
-mod map;
+mod menu;
 mod render;
 mod search;
 
@@ -10,27 +10,27 @@ use http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use http::{HeaderValue, Response, StatusCode};
 use maud::{Markup, PreEscaped, html};
 
+use crate::context::{PageContext, decoded};
 use crate::page::{NavSection, Page};
-use crate::visit::{Visit, decoded};
-use crate::{answer, assets, pieces};
+use crate::{assets, components, response};
 use library::{DocLookup, DocPage};
 
-/// Answers a path under `/docs`.
-pub(crate) fn answer(visit: &Visit, path: &[&str]) -> Response<Body> {
+/// Serves a path under `/docs`.
+pub(crate) fn answer(ctx: &PageContext, path: &[&str]) -> Response<Body> {
     let path: Option<Vec<String>> = path.iter().map(|part| decoded(part).ok()).collect();
     let path = path.unwrap_or_default().join("/");
     if path == "search" {
-        let asked = visit.query_value("q").unwrap_or_default();
-        return answer::html(visit, page("Search", "", search::results(&asked)));
+        let asked = ctx.query_value("q").unwrap_or_default();
+        return response::html(ctx, page("Search", "", search::results(&asked)));
     }
     match library::find(&path) {
-        DocLookup::Document(document) => answer::html(visit, document_page(document)),
+        DocLookup::Document(document) => response::html(ctx, document_page(document)),
         DocLookup::Folder(folder) => {
-            answer::html(visit, page(&format!("Documents in {folder}"), &folder, map::listing(&folder)))
+            response::html(ctx, page(&format!("Documents in {folder}"), &folder, menu::listing(&folder)))
         }
         DocLookup::Image { kind, bytes } => image(kind, bytes),
         DocLookup::NotFound { near } => {
-            answer::html_with(visit, page("No such page", "", nothing(&path, &near)), StatusCode::NOT_FOUND)
+            response::html_with(ctx, page("Page not found", "", nothing(&path, &near)), StatusCode::NOT_FOUND)
         }
     }
 }
@@ -60,20 +60,20 @@ fn document_page(document: &DocPage) -> Page {
     )
 }
 
-/// A page with the map beside it; `here` is the place that the map marks.
+/// A page with the documentation menu beside it; `here` is the entry that the menu marks as current.
 fn page(title: &str, here: &str, content: Markup) -> Page {
     Page::new(title, NavSection::Docs).part(html! {
         link rel="stylesheet" href=(assets::address("docs.css"));
         div.docs {
             div.document { (content) }
-            (map::navigation(here))
+            (menu::navigation(here))
         }
     })
 }
 
 fn nothing(path: &str, near: &[&DocPage]) -> Markup {
     html! {
-        (pieces::empty("There is no such page", html! { "Nothing is at /docs/" (path) "." }))
+        (components::empty("Page not found", html! { "There is no page at /docs/" (path) "." }))
         @if !near.is_empty() {
             p { "Did you mean:" }
             ul { @for document in near { li { a href=(document.address) { (document.title) } } } }
@@ -85,7 +85,7 @@ fn image(kind: &'static str, bytes: &'static [u8]) -> Response<Body> {
     let mut response = Response::new(Body::from(bytes));
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(kind));
     response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("public, max-age=3600"));
-    answer::with_security_headers(response)
+    response::with_security_headers(response)
 }
 
 #[cfg(test)]

@@ -1,11 +1,11 @@
-//! What is around every page: the head, the navigation, and where the content stands.
+//! The layout around every page: head, navigation and content area.
 
 use http::Method;
 use maud::{DOCTYPE, Markup, html};
 
 use crate::assets;
+use crate::context::PageContext;
 use crate::page::{NavSection, Page};
-use crate::visit::Visit;
 
 const NAVIGATION: [(NavSection, &str, &str); 10] = [
     (NavSection::Overview, "/", "Overview"),
@@ -20,10 +20,10 @@ const NAVIGATION: [(NavSection, &str, &str); 10] = [
     (NavSection::Docs, "/docs", "Docs"),
 ];
 
-pub(crate) fn around(visit: &Visit, page: Page) -> Markup {
-    // A form that has to be filled in again stays as it is, and its address is none of a page.
-    let is_live = *visit.method() != Method::POST && page.lives().next().is_some();
-    let live = is_live.then(|| visit.place());
+pub(crate) fn around(ctx: &PageContext, page: Page) -> Markup {
+    // The response to a POST must not be live: it shows what the user typed, and its address is not that of a page.
+    let is_live = *ctx.method() != Method::POST && page.lives().next().is_some();
+    let live = is_live.then(|| ctx.place());
     html! {
         (DOCTYPE)
         html lang="en" {
@@ -38,19 +38,19 @@ pub(crate) fn around(visit: &Visit, page: Page) -> Markup {
                 script src=(assets::address("sortie.js")) defer {}
             }
             body data-live-at=[live] {
-                a.skip href="#content" { "Skip to the content" }
-                @if page.navigation { (navigation(visit, page.section)) }
+                a.skip href="#content" { "Skip to content" }
+                @if page.navigation { (navigation(ctx, page.section)) }
                 main #content tabindex="-1" {
                     h1 { (page.title) }
                     (page.content())
                 }
-                div #said role="status" aria-live="polite" {}
+                div #toast role="status" aria-live="polite" {}
             }
         }
     }
 }
 
-fn navigation(visit: &Visit, here: NavSection) -> Markup {
+fn navigation(ctx: &PageContext, here: NavSection) -> Markup {
     html! {
         header.side {
             a.brand href="/" aria-label="Sortie, overview" {
@@ -66,7 +66,7 @@ fn navigation(visit: &Visit, here: NavSection) -> Markup {
             }
             div.foot {
                 button type="button" data-theme-switch { "Theme: system" }
-                @if visit.token().is_some() {
+                @if ctx.token().is_some() {
                     form method="post" action="/ui/sign-out" { button type="submit" { "Sign out" } }
                 }
             }

@@ -1,16 +1,16 @@
-//! The dashboard: pages for people, made of what the API answers, with the rights of whoever looks.
+//! The dashboard: HTML pages rendered from responses of the API, with the permissions of the signed-in user.
 
-mod answer;
 mod assets;
+mod components;
+mod context;
 mod docs;
+mod error;
 mod frame;
 mod live;
 mod page;
 mod pages;
-mod pieces;
+mod response;
 mod sign_in;
-mod trouble;
-mod visit;
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -20,17 +20,17 @@ use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, Method, Request, Response};
 use tokio::sync::{Semaphore, watch};
 
-use crate::trouble::PageError;
-use crate::visit::Visit;
+use crate::context::PageContext;
+use crate::error::PageError;
 
 /// The API, asked from inside the process.
 pub type Ask = Arc<dyn Fn(Request<Bytes>) -> Asking + Send + Sync>;
 pub type Asking = Pin<Box<dyn Future<Output = Response<Bytes>> + Send>>;
 
-/// Pages that may be live at once: each costs a look at the API every second.
+/// Live pages at once: each one queries the API every second.
 const LIVE_MAX: usize = 64;
 
-/// Answers everything at `/` and under `/ui` and `/docs`.
+/// Serves `/` and everything under `/ui` and `/docs`.
 pub struct Dashboard {
     lives: Arc<Semaphore>,
 }
@@ -42,9 +42,9 @@ impl Default for Dashboard {
 }
 
 impl Dashboard {
-    /// What a browser that is signed in would say to the API in its `Authorization`.
+    /// The `Authorization` header that a signed-in browser's cookie stands for.
     pub fn authorization(headers: &HeaderMap) -> Option<HeaderValue> {
-        visit::authorization(headers)
+        context::authorization(headers)
     }
 
     pub async fn answer(
@@ -56,29 +56,29 @@ impl Dashboard {
         if let Some(asset) = assets::find(request.uri().path()) {
             return assets::answer(asset, &request);
         }
-        let visit = Visit::new(request, ask);
-        let answered = self.open(&visit, stopping).await;
-        answered.unwrap_or_else(|trouble| trouble.into_response(&visit))
+        let ctx = PageContext::new(request, ask);
+        let answered = self.open(&ctx, stopping).await;
+        answered.unwrap_or_else(|error| error.into_response(&ctx))
     }
 
     async fn open(
         &self,
-        visit: &Visit,
+        ctx: &PageContext,
         stopping: watch::Receiver<bool>,
     ) -> Result<Response<Body>, PageError> {
-        if visit.method() == Method::POST {
-            visit.refuse_cross_site()?;
+        if ctx.method() == Method::POST {
+            ctx.refuse_cross_site()?;
         }
-        match visit.path_segments().as_slice() {
-            ["ui", "live"] => live::answer(visit, &self.lives, stopping).await,
-            ["ui", "sign-in"] => sign_in::answer(visit).await,
-            ["ui", "sign-out"] => sign_in::leave(visit),
-            ["ui", "runs", id, "raw"] if visit.method() != Method::POST => {
-                Ok(answer::json(pages::run::raw(visit, id).await?))
+        match ctx.path_segments().as_slice() {
+            ["ui", "live"] => live::answer(ctx, &self.lives, stopping).await,
+            ["ui", "sign-in"] => sign_in::answer(ctx).await,
+            ["ui", "sign-out"] => sign_in::leave(ctx),
+            ["ui", "runs", id, "raw"] if ctx.method() != Method::POST => {
+                Ok(response::json(pages::run::raw(ctx, id).await?))
             }
-            ["docs", path @ ..] if visit.method() != Method::POST => Ok(docs::answer(visit, path)),
-            _ if visit.method() == Method::POST => Ok(pages::act(visit).await?.answer(visit)),
-            _ => Ok(answer::html(visit, pages::show(visit).await?)),
+            ["docs", path @ ..] if ctx.method() != Method::POST => Ok(docs::answer(ctx, path)),
+            _ if ctx.method() == Method::POST => Ok(pages::act(ctx).await?.answer(ctx)),
+            _ => Ok(response::html(ctx, pages::show(ctx).await?)),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Live pages: while one is open it is made again every second, and what has changed is sent as an event.
+//! Live pages: while a page is open, it is rendered every second and changed sections are sent as server-sent events.
 
 use std::collections::HashMap;
 use std::pin::pin;
@@ -12,30 +12,30 @@ use http::{HeaderValue, Response};
 use http_body_util::channel::{Channel, Sender};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 
-use crate::answer;
+use crate::context::PageContext;
+use crate::error::PageError;
 use crate::page::Page;
 use crate::pages;
-use crate::trouble::PageError;
-use crate::visit::Visit;
+use crate::response;
 
 const EVERY: Duration = Duration::from_secs(1);
-/// A page that takes long is made less often: it rests for so many times as long as it took.
+/// A slow page is rendered less often: it pauses for this many times as long as rendering took.
 const REST: u32 = 4;
-/// How long nothing has changed when something is said all the same: a browser that has gone is noticed when it is
-/// written to, and one that hears nothing for 15 seconds tells its reader that the page may be old.
-const SIGN_OF_LIFE_EVERY: Duration = Duration::from_secs(5);
+/// How often a heartbeat is sent while nothing changes. A closed connection is noticed only on a write, and a browser
+/// that receives nothing for 15 seconds marks the page as stale.
+const HEARTBEAT_INTERVAL: Duration = Duration::from_secs(5);
 
-/// Begins the stream of a live page; `at` says which.
+/// Opens the event stream of a live page; the parameter `at` names the page.
 pub(crate) async fn answer(
-    visit: &Visit,
+    ctx: &PageContext,
     lives: &Arc<Semaphore>,
     stopping: watch::Receiver<bool>,
 ) -> Result<Response<Body>, PageError> {
-    let at = visit.query_value("at").ok_or_else(|| PageError::Form("at: say which page".to_owned()))?;
-    let visit = visit.at(&at);
-    // Made before a place is given: whoever may not see a page cannot keep others from theirs.
-    let first = match pages::show(&visit).await {
-        // The way in is no stream: a browser would take it for a refusal and ask again and again.
+    let at = ctx.query_value("at").ok_or_else(|| PageError::Form("at: name the page".to_owned()))?;
+    let ctx = ctx.at(&at);
+    // Rendered before a slot is taken: users who may not see a page cannot use up the slots of others.
+    let first = match pages::show(&ctx).await {
+        // A redirect to the heartbeat-in page is not an event stream: the browser would retry forever.
         Err(PageError::SignIn) => return Ok(stream(Body::from(signed_out()))),
         made => made?,
     };
@@ -44,7 +44,7 @@ pub(crate) async fn answer(
     }
     let permit = lives.clone().try_acquire_owned().map_err(|_| PageError::Busy)?;
     let (sender, body) = Channel::new(1);
-    host::spawn("live page", watch_page(visit, first, sender, stopping, permit));
+    host::spawn("live page", watch_page(ctx, first, sender, stopping, permit));
     Ok(stream(Body::new(body)))
 }
 
@@ -52,28 +52,28 @@ fn stream(body: Body) -> Response<Body> {
     let mut response = Response::new(body);
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
     response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
-    // Proxies that would gather events before they pass them on are asked not to.
+    // Asks proxies not to buffer events.
     response.headers_mut().insert("x-accel-buffering", HeaderValue::from_static("no"));
-    answer::with_security_headers(response)
+    response::with_security_headers(response)
 }
 
 async fn watch_page(
-    visit: Visit,
+    ctx: PageContext,
     first: Page,
     mut sender: Sender<Bytes>,
     mut stopping: watch::Receiver<bool>,
     _permit: OwnedSemaphorePermit,
 ) {
     let mut shown: HashMap<&'static str, String> = HashMap::new();
-    let (mut sign, mut said) = (here(), Instant::now());
+    let (mut heartbeat, mut last_sent) = (here(), Instant::now());
     let (mut made, mut took) = (Ok(first), Duration::ZERO);
     loop {
         let mut events = String::new();
         match made {
             Ok(page) => {
-                if sign != here() {
-                    sign = here();
-                    events.push_str(&sign);
+                if heartbeat != here() {
+                    heartbeat = here();
+                    events.push_str(&heartbeat);
                 }
                 for (id, content) in page.lives() {
                     let before = shown.insert(id, content.to_owned());
@@ -83,33 +83,33 @@ async fn watch_page(
                 }
             }
             Err(PageError::SignIn) => {
-                // Nobody is left to tell when the browser has gone.
+                // If the send fails, the browser has disconnected and nobody is left to notify.
                 let _ = sender.send_data(signed_out().into()).await;
                 return;
             }
             Err(PageError::NotFound | PageError::Moved(_)) => return,
-            // A partition that changes hands, most likely: the page stays as it is, and says that it is old.
-            Err(trouble) => {
-                sign = event("trouble", &serde_json::json!(trouble.problem().detail));
-                events.push_str(&sign);
+            // Most likely a partition is moving to another owner: the page stays as it is and is marked as stale.
+            Err(error) => {
+                heartbeat = event("unavailable", &serde_json::json!(error.problem().detail));
+                events.push_str(&heartbeat);
             }
         }
         if !events.is_empty() {
             if sender.send_data(events.into()).await.is_err() {
                 return;
             }
-            said = Instant::now();
+            last_sent = Instant::now();
         }
         let again = async {
             tokio::time::sleep(EVERY.max(took * REST)).await;
             let began = Instant::now();
-            (pages::show(&visit).await, began.elapsed())
+            (pages::show(&ctx).await, began.elapsed())
         };
         tokio::select! {
-            // The end first: a page that stays open must not keep the server.
+            // Shutdown first: an open page must not delay it.
             biased;
             _ = stopping.wait_for(|stopping| *stopping) => return,
-            next = with_signs_of_life(again, &sign, &mut sender, &mut said) => match next {
+            next = with_heartbeats(again, &heartbeat, &mut sender, &mut last_sent) => match next {
                 Some(next) => (made, took) = next,
                 None => return,
             }
@@ -117,23 +117,23 @@ async fn watch_page(
     }
 }
 
-/// Waits for the next page, however long it takes, and gives a sign meanwhile; none when the browser has gone.
-async fn with_signs_of_life<T>(
+/// Waits for the next page, however long it takes, and sends heartbeats meanwhile; none if the browser has disconnected.
+async fn with_heartbeats<T>(
     next: impl Future<Output = T>,
-    sign: &str,
+    heartbeat: &str,
     sender: &mut Sender<Bytes>,
-    said: &mut Instant,
+    last_sent: &mut Instant,
 ) -> Option<T> {
     let mut next = pin!(next);
     loop {
-        let silent = tokio::time::sleep(SIGN_OF_LIFE_EVERY.saturating_sub(said.elapsed()));
+        let silent = tokio::time::sleep(HEARTBEAT_INTERVAL.saturating_sub(last_sent.elapsed()));
         tokio::select! {
-            // The page first: it is a sign of life itself.
+            // The page first: sending it makes a heartbeat unnecessary.
             biased;
             next = &mut next => return Some(next),
             () = silent => {
-                sender.send_data(sign.to_owned().into()).await.ok()?;
-                *said = Instant::now();
+                sender.send_data(heartbeat.to_owned().into()).await.ok()?;
+                *last_sent = Instant::now();
             }
         }
     }
@@ -147,7 +147,7 @@ fn signed_out() -> String {
     event("signed-out", &serde_json::Value::Null)
 }
 
-/// An event as browsers read it; JSON has no line breaks of its own.
+/// A server-sent event; JSON contains no raw line breaks.
 fn event(name: &str, data: &serde_json::Value) -> String {
     format!("event: {name}\ndata: {data}\n\n")
 }
@@ -163,17 +163,18 @@ mod tests {
     async fn while_a_page_takes_long_there_are_signs_of_life() {
         let (mut sender, mut body) = Channel::<Bytes>::new(1);
         let (made, next) = oneshot::channel();
-        let mut said =
-            Instant::now().checked_sub(2 * SIGN_OF_LIFE_EVERY).expect("the machine runs for longer");
-        let (sign, before) = (here(), said);
-        // The page is made only when the sign has come: without one this never ends.
+        let mut last_sent =
+            Instant::now().checked_sub(2 * HEARTBEAT_INTERVAL).expect("the machine has been up for longer");
+        let (heartbeat, before) = (here(), last_sent);
+        // The page is rendered only after the heartbeat arrived: without one the test never ends.
         let listening = async {
-            let frame = body.frame().await.expect("a sign of life").expect("nothing breaks");
-            made.send("the page").expect("somebody waits for it");
+            let frame = body.frame().await.expect("a heartbeat").expect("nothing breaks");
+            made.send("the page").expect("the receiver waits for it");
             frame.into_data().expect("text")
         };
-        let (next, heard) = tokio::join!(with_signs_of_life(next, &sign, &mut sender, &mut said), listening);
-        assert_eq!((next, heard), (Some(Ok("the page")), Bytes::from(sign.clone())));
-        assert!(said > before);
+        let (next, heard) =
+            tokio::join!(with_heartbeats(next, &heartbeat, &mut sender, &mut last_sent), listening);
+        assert_eq!((next, heard), (Some(Ok("the page")), Bytes::from(heartbeat.clone())));
+        assert!(last_sent > before);
     }
 }

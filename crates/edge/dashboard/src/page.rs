@@ -1,8 +1,8 @@
-//! A page as its makers build it: parts that stay, and parts that are looked at again while it is open.
+//! A page under construction: static sections, and live sections that are refreshed while it is open.
 
 use maud::{Markup, PreEscaped, html};
 
-/// Where a page is in the navigation.
+/// The entry of the navigation that a page belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum NavSection {
     Overview,
@@ -18,16 +18,16 @@ pub(crate) enum NavSection {
     None,
 }
 
-/// A page: its title and its parts, from top to bottom.
+/// A page: its title and its sections, from top to bottom.
 pub(crate) struct Page {
     pub title: String,
     pub section: NavSection,
     parts: Vec<PageSection>,
-    /// False for what is shown before anybody is signed in.
+    /// False for pages that are shown before signing in.
     pub navigation: bool,
 }
 
-/// A part of a page. One with an id is live.
+/// A section of a page. A section with an id is live.
 struct PageSection {
     id: Option<&'static str>,
     content: Markup,
@@ -38,13 +38,13 @@ impl Page {
         Page { title: title.to_owned(), section, parts: Vec::new(), navigation: true }
     }
 
-    /// Adds a part that stays as it is.
+    /// Adds a static section.
     pub(crate) fn part(mut self, content: Markup) -> Page {
         self.parts.push(PageSection { id: None, content });
         self
     }
 
-    /// Adds a part that is replaced when it has changed. Ids are unique on a page.
+    /// Adds a section that is replaced when it changes. Ids are unique on a page.
     pub(crate) fn live(mut self, id: &'static str, content: Markup) -> Page {
         self.parts.push(PageSection { id: Some(id), content });
         self
@@ -54,7 +54,7 @@ impl Page {
         Page { navigation: false, ..self }
     }
 
-    /// The live parts, by their ids.
+    /// The live sections by id.
     pub(crate) fn lives(&self) -> impl Iterator<Item = (&'static str, &str)> {
         self.parts.iter().filter_map(|part| Some((part.id?, part.content.0.as_str())))
     }

@@ -1,4 +1,4 @@
-//! Signing in with a token of the API, which the browser keeps in a cookie that scripts cannot read.
+//! Signing in with an API token, which the browser stores in an `HttpOnly` cookie.
 
 use axum::body::Body;
 use bytes::Bytes;
@@ -6,79 +6,79 @@ use http::header::SET_COOKIE;
 use http::{HeaderName, HeaderValue, Method, Response, StatusCode};
 use maud::html;
 
-use crate::answer;
+use crate::components;
+use crate::context::{COOKIE_NAME, PageContext};
+use crate::error::{PageError, see_other};
 use crate::page::{NavSection, Page};
-use crate::pieces;
-use crate::trouble::{PageError, see_other};
-use crate::visit::{COOKIE_NAME, Visit};
+use crate::response;
 
-pub(crate) async fn answer(visit: &Visit) -> Result<Response<Body>, PageError> {
-    if visit.method() != Method::POST {
-        return Ok(answer::html(visit, page(visit, None)));
+pub(crate) async fn answer(ctx: &PageContext) -> Result<Response<Body>, PageError> {
+    if ctx.method() != Method::POST {
+        return Ok(response::html(ctx, page(ctx, None)));
     }
-    let token = visit.required_field("token")?;
-    let cookie = cookie(visit, &token, "")?;
-    if let Some(trouble) = refusal(visit, &token).await {
-        return Ok(answer::html_with(visit, page(visit, Some(&trouble)), StatusCode::UNPROCESSABLE_ENTITY));
+    let token = ctx.required_field("token")?;
+    let cookie = cookie(ctx, &token, "")?;
+    if let Some(error) = refusal(ctx, &token).await {
+        return Ok(response::html_with(ctx, page(ctx, Some(&error)), StatusCode::UNPROCESSABLE_ENTITY));
     }
-    let next = visit.field("next").filter(|next| is_of_ours(next));
+    let next = ctx.field("next").filter(|next| is_of_ours(next));
     let mut response = see_other(next.as_deref().unwrap_or("/"));
     response.headers_mut().insert(SET_COOKIE, cookie);
     Ok(response)
 }
 
-/// Why a token may not look at all, if so. Asked of what every region answers.
-async fn refusal(visit: &Visit, token: &str) -> Option<PageError> {
-    let unknown = "token: this server does not know it, or it may not look at pages";
-    match visit.with_token(token).call(Method::GET, "/v1/settings", Bytes::new(), "").await {
+/// Why a token cannot be used, if so. Checked with a route that every region serves, active or standby.
+async fn refusal(ctx: &PageContext, token: &str) -> Option<PageError> {
+    let unknown = "token: unknown, or without permission to view pages";
+    match ctx.with_token(token).call(Method::GET, "/v1/settings", Bytes::new(), "").await {
         Ok(_) => None,
         Err(PageError::SignIn) => Some(PageError::Form(unknown.to_owned())),
         Err(PageError::Problem(problem)) if problem.status == StatusCode::FORBIDDEN => {
             Some(PageError::Form(unknown.to_owned()))
         }
-        Err(trouble) => Some(trouble),
+        Err(error) => Some(error),
     }
 }
 
-/// Whether an address is one of our pages. Browsers take a backslash for a slash and pass over tabs, so that not every
-/// address that begins with one slash stays here.
+/// Whether an address is one of our pages. Browsers treat a backslash as a slash and ignore tabs, so an address that
+/// starts with a single slash may still lead to another site.
 fn is_of_ours(place: &str) -> bool {
     let known = ["/?", "/ui/", "/docs/"].iter().any(|root| place.starts_with(root));
     let plain = place.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'\\');
     plain && (known || matches!(place, "/" | "/ui" | "/docs"))
 }
 
-pub(crate) fn leave(visit: &Visit) -> Result<Response<Body>, PageError> {
-    if visit.method() != Method::POST {
+pub(crate) fn leave(ctx: &PageContext) -> Result<Response<Body>, PageError> {
+    if ctx.method() != Method::POST {
         return Err(PageError::NotFound);
     }
     let mut response = see_other("/ui/sign-in");
-    response.headers_mut().insert(SET_COOKIE, cookie(visit, "", "; Max-Age=0")?);
+    response.headers_mut().insert(SET_COOKIE, cookie(ctx, "", "; Max-Age=0")?);
     Ok(response)
 }
 
-fn cookie(visit: &Visit, token: &str, end: &str) -> Result<HeaderValue, PageError> {
+fn cookie(ctx: &PageContext, token: &str, end: &str) -> Result<HeaderValue, PageError> {
     let plain =
         token.bytes().all(|byte| byte.is_ascii_graphic() && !matches!(byte, b';' | b',' | b'"' | b'\\'));
-    let secure = if is_over_tls(visit) { "; Secure" } else { "" };
+    let secure = if is_over_tls(ctx) { "; Secure" } else { "" };
     let value = format!("{COOKIE_NAME}={token}; Path=/; HttpOnly; SameSite=Lax{secure}{end}");
     let value = HeaderValue::try_from(value).ok().filter(|_| plain);
-    value.ok_or_else(|| PageError::Form("token: it has characters that no token has".to_owned()))
+    value.ok_or_else(|| PageError::Form("token: contains invalid characters".to_owned()))
 }
 
-/// Whether a proxy in front says that the browser came by HTTPS. Of several proxies the first is the browser's.
-fn is_over_tls(visit: &Visit) -> bool {
-    let protocols = visit.header(HeaderName::from_static("x-forwarded-proto")).unwrap_or_default();
+/// Whether a proxy reports that the browser used HTTPS. With several proxies, the first entry is the browser's.
+fn is_over_tls(ctx: &PageContext) -> bool {
+    let protocols = ctx.header(HeaderName::from_static("x-forwarded-proto")).unwrap_or_default();
     protocols.split(',').next().is_some_and(|first| first.trim().eq_ignore_ascii_case("https"))
 }
 
-fn page(visit: &Visit, trouble: Option<&PageError>) -> Page {
-    let next = visit.query_value("next").or_else(|| visit.field("next"));
+fn page(ctx: &PageContext, error: Option<&PageError>) -> Page {
+    let next = ctx.query_value("next").or_else(|| ctx.field("next"));
     Page::new("Sign in", NavSection::None).without_navigation().part(html! {
-        @if let Some(trouble) = trouble { (pieces::problem(&trouble.problem())) }
+        @if let Some(error) = error { (components::problem(&error.problem())) }
         form.card.narrow method="post" action="/ui/sign-in" {
             @if let Some(next) = next { input type="hidden" name="next" value=(next); }
-            (pieces::field("token", "Token", "One of the tokens in the server's settings.", html! {
+            (components::field("token", "Token", "One of the tokens configured on the server.", html! {
                 input #token type="password" name="token" autocomplete="current-password" required;
             }))
             button.primary type="submit" { "Sign in" }
@@ -101,11 +101,11 @@ mod tests {
             for proxy in proxies {
                 request = request.header("x-forwarded-proto", *proxy);
             }
-            let visit = Visit::new(
+            let ctx = PageContext::new(
                 request.body(Bytes::new()).unwrap(),
-                Arc::new(|_| unreachable!("nothing is asked")),
+                Arc::new(|_| unreachable!("the API is not called")),
             );
-            cookie(&visit, "abc", "").unwrap().to_str().unwrap().to_owned()
+            cookie(&ctx, "abc", "").unwrap().to_str().unwrap().to_owned()
         };
         let plain = "sortie_token=abc; Path=/; HttpOnly; SameSite=Lax";
         assert_eq!(cookie(&["https"]), format!("{plain}; Secure"));

@@ -112,7 +112,7 @@ async fn a_run_is_started_from_the_form_of_its_schema() {
     set(&mut filled, "f/packageInfo/weight", "1.5");
     let again = world.call(form(start, &filled)).await.expect(422).text;
     let missing = again.split("id=\"f/dropOffLocation\"").nth(1).unwrap().split("</div>").next().unwrap();
-    assert!(missing.contains("required"), "the API's word stands beside the field: {missing}");
+    assert!(missing.contains("required"), "the API's message is shown at the field: {missing}");
     set(&mut filled, "f/dropOffLocation", "there");
     set(&mut filled, "f/packageInfo/size", "\"Small\"");
     let to = location(world.call(form(start, &filled)).await);
@@ -151,7 +151,7 @@ async fn a_workflow_is_not_overwritten_unseen() {
     set(&mut mine, "do", "apply");
     let overtaken = world.call(form("/ui/workflows/mine/edit", &mine)).await.expect(422).text;
     assert!(
-        overtaken.contains("name: mine # theirs") && overtaken.contains("Apply over version 2"),
+        overtaken.contains("name: mine # theirs") && overtaken.contains("Overwrite version 2"),
         "{overtaken}"
     );
     let mut seen = untouched(&overtaken, "name=\"source\"");
@@ -211,7 +211,7 @@ async fn a_job_is_the_same_after_its_form_and_keeps_its_secret() {
     set(&mut filled, "minutes", "0");
     set(&mut filled, "do", "preview");
     let preview = send("/ui/jobs/~new", filled.clone()).await.expect(200).text;
-    assert!(preview.contains(" 09:00:00 CE"), "both clocks are told: {preview}");
+    assert!(preview.contains(" 09:00:00 CE"), "both time zones are shown: {preview}");
     set(&mut filled, "do", "save");
     assert_eq!(location(send("/ui/jobs/~new", filled).await), "/ui/jobs/ops/report");
 

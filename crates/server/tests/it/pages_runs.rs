@@ -35,12 +35,12 @@ async fn a_delivery_is_found_and_its_steps_are_shown_with_what_they_sent() {
     has(&list, r#"<option value="drone-delivery">"#);
     let found = world.get("/ui/runs?id=d-1").await.expect(303);
     assert_eq!(found.headers["location"], "/ui/runs/d-1");
-    has(&page(&world, "/ui/runs?id=d-2").await, "No such run");
+    has(&page(&world, "/ui/runs?id=d-2").await, "Run not found");
     has(&page(&world, "/ui/runs?from=yesterday").await, "from: ");
     has(&page(&world, "/ui/runs?cursor=x").await, "cursor: ");
 
     let run = page(&world, "/ui/runs/d-1").await;
-    has(&run, "Every step is done");
+    has(&run, "All steps are done");
     has(&run, r#"class="bar do done""#);
     has(&run, "/ui/runs/d-1/steps/drone");
     let step = page(&world, "/ui/runs/d-1/steps/drone").await;
@@ -64,9 +64,9 @@ async fn a_parked_run_is_decided_on_by_a_form_and_nothing_typed_is_lost() {
     has(&parked, "Open: package");
 
     let decide = async |form: &str| submit(&world, "/ui/runs/d-1/decide", form).await;
-    has(&decide("decision=skip&step=package").await.expect(422).text, "note: say why");
+    has(&decide("decision=skip&step=package").await.expect(422).text, "note: required");
     let wrong = decide("decision=instead&step=package&note=try+another&action=%7Bnot").await.expect(422).text;
-    has(&wrong, "action: not JSON");
+    has(&wrong, "action: not valid JSON");
     has(&wrong, r#"value="try another""#);
     has(&wrong, "{not</textarea>");
     let refused = decide("decision=skip&step=drone&note=x").await.expect(422).text;
@@ -78,9 +78,9 @@ async fn a_parked_run_is_decided_on_by_a_form_and_nothing_typed_is_lost() {
     assert_eq!(done.headers["location"], "/ui/parked");
     world.wait("d-1", "undone").await;
     let run = page(&world, "/ui/runs/d-1").await;
-    has(&run, "It was taken back");
+    has(&run, "Rolled back");
     has(&run, "“well again”");
-    has(&page(&world, "/ui/parked").await, "Nothing waits for a person");
+    has(&page(&world, "/ui/parked").await, "No parked runs");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -96,7 +96,7 @@ async fn a_run_under_way_is_cancelled_by_a_form() {
     world.send(Method::PUT, "/v1/workflows/slow/runs/s-1", &json!({})).await.expect(202);
     target.wait("/held", 1).await;
     let run = page(&world, "/ui/runs/s-1").await;
-    has(&run, "It waits for the answer to step <strong>wait</strong>");
+    has(&run, "Waiting for the response to step <strong>wait</strong>");
     has(&run, "/ui/runs/s-1/cancel");
     let done = submit(&world, "/ui/runs/s-1/cancel", "").await.expect(303);
     assert_eq!(done.headers["location"], "/ui/runs/s-1");
@@ -115,12 +115,12 @@ async fn parked_runs_are_retried_together_after_a_dry_run() {
         world.post_delivery(id).await.expect(202);
         world.wait(id, "parked").await;
     }
-    has(&page(&world, "/ui/bulk").await, "No bulks");
+    has(&page(&world, "/ui/bulk").await, "No bulk operations");
     let dry = page(&world, "/ui/bulk/new?status=parked&action=retry").await;
     has(&dry, "Dry run: 2 runs");
     has(&dry, "what failed is tried again");
     has(&page(&world, "/ui/bulk/new?id=d-1&action=retry").await, "Dry run: 1 run<");
-    has(&page(&world, "/ui/bulk/new?checked=yes&action=retry").await, "id: no run was checked");
+    has(&page(&world, "/ui/bulk/new?checked=yes&action=retry").await, "id: no run is selected");
     has(&page(&world, "/ui/bulk/new?status=completed&action=retry").await, "select.status");
     assert_eq!(world.run("d-1").await["status"], "parked");
     has(&submit(&world, "/ui/bulk", "action=retry&rate=fast").await.expect(422).text, "rate: ");

@@ -1,28 +1,28 @@
-//! All documents, rendered once, and where each of them is.
+//! All documents, rendered once, and the address of each.
 
 use std::sync::LazyLock;
 
 use super::render::{self, Heading};
 
-/// What the build has put in: documents and pictures by their paths in the repository.
+/// Documents and images that the build script embedded, by their paths in the repository.
 mod files {
     include!(concat!(env!("OUT_DIR"), "/docs.rs"));
 }
 
-/// A document as it is shown.
+/// A rendered document.
 pub(super) struct DocPage {
-    /// Where it is in the repository: `docs/reference/jobs.md`.
+    /// Its path in the repository: `docs/reference/jobs.md`.
     pub file: &'static str,
-    /// Where it is served: `/docs/reference/jobs`.
+    /// Its path on the server: `/docs/reference/jobs`.
     pub address: String,
     pub title: String,
     pub headings: Vec<Heading>,
     pub html: String,
-    /// What it says, for the search.
+    /// Its plain text, for the search.
     pub text: String,
 }
 
-/// What is at a path.
+/// What a path under `/docs` refers to.
 pub(super) enum DocLookup {
     Document(&'static DocPage),
     Folder(String),
@@ -37,10 +37,10 @@ pub(super) fn all() -> &'static [DocPage] {
     &DOCUMENTS
 }
 
-/// Addresses that are promised elsewhere: the `type` of every problem is `/docs/errors#code`.
+/// Addresses that the API promises: the `type` of every problem is `/docs/errors#code`.
 const ALIASES: [(&str, &str); 1] = [("errors", "reference/errors")];
 
-/// What is at `/docs/{path}`. Paths of files are taken, too: `reference/jobs.md`.
+/// Looks up `/docs/{path}`. File names work too: `reference/jobs.md`.
 pub(super) fn find(path: &str) -> DocLookup {
     let path = path.strip_suffix(".md").unwrap_or(path);
     let path = ALIASES.iter().find(|(alias, _)| *alias == path).map_or(path, |(_, real)| *real);
@@ -59,7 +59,7 @@ pub(super) fn find(path: &str) -> DocLookup {
     DocLookup::NotFound { near: near(path) }
 }
 
-/// Where a file of the repository is served; none for what is no document, picture or folder of documents.
+/// The address that serves a file of the repository; none unless it is a document, an image or a folder of documents.
 pub(super) fn address_of(file: &str) -> Option<String> {
     if files::TEXTS.iter().any(|(name, _)| *name == file) {
         return Some(address_of_text(file));
@@ -70,7 +70,7 @@ pub(super) fn address_of(file: &str) -> Option<String> {
     (folder || image).then(|| format!("/{file}"))
 }
 
-/// `docs/recipes/index.md` is the folder; what lies at the root has its name in lower case.
+/// `docs/recipes/index.md` is served as its folder; files at the root of the repository get a lower-case name.
 pub(super) fn address_of_text(file: &str) -> String {
     let name = file.strip_suffix(".md").unwrap_or(file);
     match name.strip_prefix("docs/") {
@@ -91,7 +91,7 @@ fn kind_of(name: &str) -> &'static str {
     }
 }
 
-/// Documents whose address has a word of the path, or almost.
+/// Documents whose address contains the last part of the path, or nearly does.
 fn near(path: &str) -> Vec<&'static DocPage> {
     let wanted = path.rsplit('/').next().unwrap_or_default().to_lowercase();
     let likeness = |document: &DocPage| {
@@ -105,7 +105,7 @@ fn near(path: &str) -> Vec<&'static DocPage> {
     found.into_iter().map(|(_, document)| document).take(5).collect()
 }
 
-/// How many letters must be put in, left out or changed to make one word of another.
+/// The Levenshtein distance between two words.
 fn distance(one: &str, other: &str) -> usize {
     let other: Vec<char> = other.chars().collect();
     let mut row: Vec<usize> = (0..=other.len()).collect();

@@ -1,4 +1,4 @@
-//! Markdown as HTML: anchors for headings, links to where documents are served, nothing raw.
+//! Renders Markdown as HTML: headings get anchors, links lead to served addresses, and no raw HTML passes through.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use maud::html;
 use pulldown_cmark::{Alignment, CodeBlockKind, CowStr, Event, Options, Parser, Tag, TagEnd};
 
 use super::library::{self, DocPage};
-use crate::pieces;
+use crate::components;
 
 /// A heading that can be linked to.
 pub(super) struct Heading {
@@ -26,21 +26,21 @@ pub(super) fn document(file: &'static str, markdown: &str) -> DocPage {
     }
     let mut html = String::new();
     pulldown_cmark::html::push_html(&mut html, shown.into_iter());
-    // A column without a name has no header: a reader of the screen would announce nothing.
+    // A column without a name gets no header cell: a screen reader would announce an empty one.
     let html = html.replace("<th></th>", "<td></td>");
     let title = reading.title.unwrap_or_else(|| file.to_owned());
     let address = library::address_of_text(file);
     DocPage { file, address, title, headings: reading.headings, html, text: reading.text }
 }
 
-/// What is known of a document while it is read.
+/// The state while a document is being rendered.
 struct Renderer {
     file: &'static str,
     title: Option<String>,
     headings: Vec<Heading>,
     anchors: BTreeMap<String, usize>,
     text: String,
-    /// Whether each open link is shown as one.
+    /// Whether each open link is rendered as a link.
     links: Vec<bool>,
     in_comment: bool,
 }
@@ -79,7 +79,7 @@ impl Renderer {
                 shown
                     .push(raw("<div class=\"scroll\" tabindex=\"0\" role=\"group\" aria-label=\"Table\">"
                         .to_owned()));
-                // Aligned columns would be written as inline styles, which the policy of our pages refuses.
+                // Aligned columns would become inline styles, which our Content-Security-Policy blocks.
                 shown.push(Event::Start(Tag::Table(vec![Alignment::None; columns.len()])));
             }
             Event::End(TagEnd::Table) => shown.extend([Event::End(TagEnd::Table), raw("</div>".to_owned())]),
@@ -103,7 +103,7 @@ impl Renderer {
                 let dest_url = address(self.file, &dest_url).map_or(dest_url, CowStr::from);
                 shown.push(Event::Start(Tag::Image { link_type, dest_url, title, id }));
             }
-            // Comments are for those who write documents; anything else that looks like HTML is text.
+            // Comments are for authors and are dropped; any other HTML is shown as text.
             Event::Html(text) | Event::InlineHtml(text) => {
                 self.in_comment |= text.trim_start().starts_with("<!--");
                 if !self.in_comment {
@@ -125,7 +125,7 @@ impl Renderer {
         }
     }
 
-    /// The first heading is the title, which the frame shows. Each other one gets an anchor.
+    /// The first heading is the title, which the layout shows. Every other heading gets an anchor.
     fn heading<'a>(&mut self, level: u8, inner: Vec<Event<'a>>, shown: &mut Vec<Event<'a>>) {
         let text = plain(&inner);
         let anchor = self.anchor(&text);
@@ -142,7 +142,7 @@ impl Renderer {
         self.headings.push(Heading { level, text, anchor });
     }
 
-    /// In the list of errors each code is an anchor: the `type` of a problem leads there.
+    /// In the list of errors each code is an anchor, because the `type` of a problem links to it.
     fn first_cell<'a>(&mut self, rest: &mut std::vec::IntoIter<Event<'a>>, shown: &mut Vec<Event<'a>>) {
         if self.file != "docs/reference/errors.md" {
             return;
@@ -160,7 +160,7 @@ impl Renderer {
         }
     }
 
-    /// Its name in links: as GitHub makes it, with a number when there are several.
+    /// The anchor as GitHub derives it, with a number if the heading repeats.
     fn anchor(&mut self, text: &str) -> String {
         let kept = text.chars().filter(|char| char.is_alphanumeric() || matches!(char, ' ' | '-' | '_'));
         let name: String =
@@ -181,7 +181,7 @@ fn html_id(anchor: &str) -> String {
     id.trim_start_matches("<span ").trim_end_matches("></span>").to_owned()
 }
 
-/// A block of code with its file name, if it has one, and a button to copy it.
+/// A code block with its file name, if it has one, and a copy button.
 fn code(kind: &CodeBlockKind<'_>, text: &str) -> String {
     let info = match kind {
         CodeBlockKind::Fenced(info) => info.as_ref(),
@@ -194,13 +194,13 @@ fn code(kind: &CodeBlockKind<'_>, text: &str) -> String {
         @if info == "text" || info == "text figure" || info == "json output" {
             pre.output tabindex="0" aria-label="output" { code { (text) } }
         } @else {
-            (pieces::copyable(label, text))
+            (components::copyable(label, text))
         }
     }
     .into_string()
 }
 
-/// Where a link leads here. None when it leads to a file of the repository that is not served.
+/// The served target of a link; none if it points at a file of the repository that is not served.
 pub(super) fn address(file: &str, link: &str) -> Option<String> {
     if link.starts_with('#') {
         return Some(link.to_owned());
@@ -214,7 +214,7 @@ pub(super) fn address(file: &str, link: &str) -> Option<String> {
     Some(if anchor.is_empty() { address } else { format!("{address}#{anchor}") })
 }
 
-/// A path relative to a document, from the root of the repository.
+/// Resolves a path relative to a document, from the root of the repository.
 fn resolve(file: &str, path: &str) -> String {
     let mut parts: Vec<&str> = file.split('/').collect();
     parts.pop();
@@ -233,12 +233,12 @@ fn until<'a>(rest: &mut std::vec::IntoIter<Event<'a>>, ends: impl Fn(&TagEnd) ->
 }
 
 fn plain(events: &[Event<'_>]) -> String {
-    let pieces = events.iter().map(|event| match event {
+    let components = events.iter().map(|event| match event {
         Event::Text(text) | Event::Code(text) => text.as_ref(),
         Event::SoftBreak | Event::HardBreak => " ",
         _ => "",
     });
-    pieces.collect()
+    components.collect()
 }
 
 fn raw<'a>(html: String) -> Event<'a> {

@@ -1,4 +1,4 @@
-//! Finds documents by words: in their titles first, then in their headings, then in what they say.
+//! Full-text search of the documentation: matches in titles rank first, then headings, then body text.
 
 use maud::{Markup, html};
 
@@ -7,18 +7,18 @@ use super::render::Heading;
 
 const RESULTS_MAX: usize = 40;
 
-/// Where the words were found.
+/// One match.
 struct SearchHit {
     rank: usize,
     document: &'static DocPage,
     heading: Option<&'static Heading>,
 }
 
-/// The results as a list; the words are shown as they were asked.
+/// The results as a list, with the query as the user typed it.
 pub(super) fn results(asked: &str) -> Markup {
     let hits = find(asked);
     html! {
-        p { (hits.len()) @if hits.len() == RESULTS_MAX { " or more" } " places for “" (asked) "”" }
+        p { (hits.len()) @if hits.len() == RESULTS_MAX { " or more" } " results for “" (asked) "”" }
         ul.results {
             @for hit in &hits {
                 li {
@@ -72,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_asked_stays_text() {
+    fn the_query_stays_text() {
         let shown = results("<script>alert(1)</script>").into_string();
         assert!(!shown.contains("<script>"), "{shown}");
     }

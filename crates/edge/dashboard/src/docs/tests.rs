@@ -1,9 +1,9 @@
-//! What must hold for every document, and for anybody who follows a link.
+//! Properties of every document and every link.
 
 use std::collections::BTreeSet;
 
 use super::library::{self, DocLookup};
-use super::{map, render};
+use super::{menu, render};
 
 /// The values of an attribute in a page.
 fn values<'a>(html: &'a str, attribute: &str) -> Vec<&'a str> {
@@ -57,7 +57,7 @@ fn nothing_is_styled_inline() {
 
 #[test]
 fn every_document_is_on_the_map() {
-    assert_eq!(map::unlisted(), [""; 0]);
+    assert_eq!(menu::unlisted(), [""; 0]);
 }
 
 #[test]
@@ -112,7 +112,7 @@ fn links_follow_documents_to_where_they_are_served() {
 }
 
 #[test]
-fn a_wrong_address_is_told_what_is_near() {
+fn a_wrong_address_suggests_similar_pages() {
     let DocLookup::NotFound { near } = library::find("reference/jbos") else {
         panic!("there is no such document")
     };

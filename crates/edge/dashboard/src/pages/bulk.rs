@@ -1,39 +1,39 @@
-//! Bulks: what was done to many runs at once, how far it has come, and beginning one.
+//! Bulk operations: their list, their progress, and the form to start one.
 
-mod draft;
+mod form;
 
 use api_types::{BulkCount, BulkList, BulkPreview, BulkState, BulkView};
 use http::Method;
 use maud::{Markup, html};
 
-use self::draft::BulkForm;
+use self::form::BulkForm;
 use super::run::run_path;
+use crate::components;
+use crate::context::{PageContext, decoded, encoded};
+use crate::error::PageError;
 use crate::page::{NavSection, Page};
 use crate::pages::FormOutcome;
-use crate::pieces;
-use crate::trouble::PageError;
-use crate::visit::{Visit, decoded, encoded};
 
-pub(super) async fn show(visit: &Visit, rest: &[&str]) -> Result<Page, PageError> {
+pub(super) async fn show(ctx: &PageContext, rest: &[&str]) -> Result<Page, PageError> {
     match rest {
-        [] => list(visit).await,
-        ["new"] => new(visit).await,
+        [] => list(ctx).await,
+        ["new"] => new(ctx).await,
         [id] => {
-            let bulk: BulkView = visit.get(&format!("/v1/bulk/{}", encoded(&decoded(id)?))).await?;
+            let bulk: BulkView = ctx.get(&format!("/v1/bulk/{}", encoded(&decoded(id)?))).await?;
             Ok(one(&bulk))
         }
         _ => Err(PageError::NotFound),
     }
 }
 
-pub(super) async fn act(visit: &Visit, rest: &[&str]) -> Result<FormOutcome, PageError> {
+pub(super) async fn act(ctx: &PageContext, rest: &[&str]) -> Result<FormOutcome, PageError> {
     match rest {
-        [] => begin(visit).await,
+        [] => begin(ctx).await,
         [id, "stop"] => {
             let id = decoded(id)?;
             let path = format!("/v1/bulk/{}/stop", encoded(&id));
-            visit.send(Method::POST, &path, &serde_json::Value::Null).await?;
-            Ok(FormOutcome::Done { to: bulk_path(&id), message: "It stops.".to_owned() })
+            ctx.send(Method::POST, &path, &serde_json::Value::Null).await?;
+            Ok(FormOutcome::Done { to: bulk_path(&id), message: "Stopping.".to_owned() })
         }
         _ => Err(PageError::NotFound),
     }
@@ -43,27 +43,27 @@ fn bulk_path(id: &str) -> String {
     format!("/ui/bulk/{}", encoded(id))
 }
 
-async fn list(visit: &Visit) -> Result<Page, PageError> {
-    let BulkList { items } = visit.get("/v1/bulk").await?;
+async fn list(ctx: &PageContext) -> Result<Page, PageError> {
+    let BulkList { items } = ctx.get("/v1/bulk").await?;
     Ok(Page::new("Bulk", NavSection::Bulk)
-        .part(html! { p.actions { a.button.primary href="/ui/bulk/new" { "New bulk" } } })
+        .part(html! { p.actions { a.button.primary href="/ui/bulk/new" { "New bulk operation" } } })
         .live("bulks", table(&items)))
 }
 
 fn table(bulks: &[BulkView]) -> Markup {
     if bulks.is_empty() {
-        return pieces::empty(
-            "No bulks",
+        return components::empty(
+            "No bulk operations",
             html! {
-                "A bulk does one thing to many runs: after an outage, retry all that are parked because of it."
+                "A bulk operation applies one action to many runs: for example, retry every run that an outage parked."
             },
         );
     }
     html! {
-        div.scroll tabindex="0" role="region" aria-label="Bulks" {
+        div.scroll tabindex="0" role="region" aria-label="Bulk operations" {
             table {
                 thead { tr {
-                    th { "Bulk" } th { "Action" } th { "State" } th { "Runs" } th.number { "Done" }
+                    th { "Operation" } th { "Action" } th { "State" } th { "Runs" } th.number { "Done" }
                     th.number { "Skipped" } th.number { "Failed" } th { "Started" } th { "By" }
                 } }
                 tbody {
@@ -71,12 +71,12 @@ fn table(bulks: &[BulkView]) -> Markup {
                         tr {
                             td { a.id href=(bulk_path(&bulk.id)) { (bulk.id) } }
                             td { (action(bulk)) }
-                            td { (pieces::badge(state(bulk.state))) }
+                            td { (components::badge(state(bulk.state))) }
                             td.why { (selection(bulk)) }
-                            td.number { (pieces::count(bulk.done)) }
-                            td.number { (pieces::count(bulk.skipped.count)) }
-                            td.number { (pieces::count(bulk.failed.count)) }
-                            td { (pieces::time(bulk.started_at)) }
+                            td.number { (components::count(bulk.done)) }
+                            td.number { (components::count(bulk.skipped.count)) }
+                            td.number { (components::count(bulk.failed.count)) }
+                            td { (components::time(bulk.started_at)) }
                             td { (bulk.by) }
                         }
                     }
@@ -94,22 +94,22 @@ fn state(state: BulkState) -> &'static str {
     }
 }
 
-/// What is done, in words.
+/// The action as text.
 fn action(bulk: &BulkView) -> String {
     let decision = bulk.decision.map(|decision| decision.name().replace('_', " "));
     let step = bulk.step.as_ref().map(|step| format!("step {step}"));
-    let parts = [Some(draft::action_text(bulk.action).to_owned()), decision, step];
+    let parts = [Some(form::action_text(bulk.action).to_owned()), decision, step];
     parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 
-/// Which runs are meant, in words.
+/// The selection as text.
 fn selection(bulk: &BulkView) -> String {
-    let Some(select) = &bulk.select else { return "named one by one".to_owned() };
+    let Some(select) = &bulk.select else { return "selected individually".to_owned() };
     let parts = [
         select.status.map(|status| status.to_string().replace('_', " ")),
         select.workflow.as_ref().map(|name| format!("of {name}")),
         select.key.as_ref().map(|key| format!("with key {key}")),
-        select.reason.as_ref().map(|reason| format!("because of “{reason}”")),
+        select.reason.as_ref().map(|reason| format!("failed with “{reason}”")),
         select.from.map(|at| format!("from {at}")),
         select.to.map(|at| format!("to {at}")),
     ];
@@ -117,33 +117,35 @@ fn selection(bulk: &BulkView) -> String {
 }
 
 fn one(bulk: &BulkView) -> Page {
-    let again = html! { p { a href="/ui/bulk" { "All bulks" } } };
-    Page::new(&format!("Bulk {}", bulk.id), NavSection::Bulk).live("bulk", standing(bulk)).part(again)
+    let again = html! { p { a href="/ui/bulk" { "All bulk operations" } } };
+    Page::new(&format!("Bulk operation {}", bulk.id), NavSection::Bulk)
+        .live("bulk", standing(bulk))
+        .part(again)
 }
 
 fn standing(bulk: &BulkView) -> Markup {
-    let question = format!("Stop bulk {}? What it has done stays done.", bulk.id);
+    let question = format!("Stop bulk operation {}? Runs that it has already changed stay changed.", bulk.id);
     html! {
-        p.why-line { (pieces::badge(state(bulk.state))) " " (action(bulk)) ": " (selection(bulk)) }
-        @if let Some(waiting) = &bulk.waiting { p { "It waits: " (waiting) } }
+        p.why-line { (components::badge(state(bulk.state))) " " (action(bulk)) ": " (selection(bulk)) }
+        @if let Some(waiting) = &bulk.waiting { p { "Waiting: " (waiting) } }
         (progress(bulk))
-        (pieces::facts(&[
-            ("Done", html! { (pieces::count(bulk.done)) }),
-            ("Skipped", html! { (pieces::count(bulk.skipped.count)) }),
-            ("Failed", html! { (pieces::count(bulk.failed.count)) }),
-            ("Meant", html! { (bulk.matched.map_or_else(|| "being counted".to_owned(), counted)) }),
-            ("At most", html! { (bulk.rate) @if bulk.rate == 1 { " run" } @else { " runs" } " a second" }),
+        (components::facts(&[
+            ("Done", html! { (components::count(bulk.done)) }),
+            ("Skipped", html! { (components::count(bulk.skipped.count)) }),
+            ("Failed", html! { (components::count(bulk.failed.count)) }),
+            ("Matched", html! { (bulk.matched.map_or_else(|| "counting".to_owned(), counted)) }),
+            ("Rate limit", html! { (bulk.rate) @if bulk.rate == 1 { " run" } @else { " runs" } " per second" }),
             ("By", html! { (bulk.by) }),
-            ("Started", pieces::time(bulk.started_at)),
-            ("Ended", bulk.ended_at.map_or_else(|| html! { "–" }, pieces::time)),
+            ("Started", components::time(bulk.started_at)),
+            ("Ended", bulk.ended_at.map_or_else(|| html! { "–" }, components::time)),
         ]))
         @if !bulk.note.is_empty() { p { "Note: “" (bulk.note) "”" } }
         @if bulk.state == BulkState::Running {
-            (pieces::button(&format!("{}/stop", bulk_path(&bulk.id)), "Stop", Some(&question), &[]))
+            (components::button(&format!("{}/stop", bulk_path(&bulk.id)), "Stop", Some(&question), &[]))
         }
         @if !bulk.skipped.reasons.is_empty() {
             h2 { "Skipped" }
-            ul { @for (reason, count) in &bulk.skipped.reasons { li { (reason.replace('_', " ")) ": " (pieces::count(*count)) } } }
+            ul { @for (reason, count) in &bulk.skipped.reasons { li { (reason.replace('_', " ")) ": " (components::count(*count)) } } }
         }
         (failures(bulk))
     }
@@ -151,10 +153,10 @@ fn standing(bulk: &BulkView) -> Markup {
 
 fn counted(count: BulkCount) -> String {
     let more = if count.at_least { " or more" } else { "" };
-    format!("{}{more}", pieces::count(count.count))
+    format!("{}{more}", components::count(count.count))
 }
 
-/// How far it is, as a bar and in words.
+/// The progress, as a bar and as text.
 fn progress(bulk: &BulkView) -> Markup {
     let through = bulk.done + bulk.skipped.count + bulk.failed.count;
     let counted = bulk.matched.map_or(0, |matched| matched.count);
@@ -174,12 +176,12 @@ fn progress(bulk: &BulkView) -> Markup {
     let percent = share(through).floor();
     html! {
         svg.progress role="progressbar" aria-label="Progress" aria-valuemin="0" aria-valuemax="100" aria-valuenow=(percent) {
-            rect.ground width="100%" height="100%" rx="4" {}
+            rect.track width="100%" height="100%" rx="4" {}
             @for (class, x, width) in bars {
                 rect class=(class) x=(format!("{x:.2}%")) width=(format!("{width:.2}%")) height="100%" {}
             }
         }
-        p.quiet { (pieces::count(through)) " of " (pieces::count(total)) " (" (percent) " %)" }
+        p.quiet { (components::count(through)) " of " (components::count(total)) " (" (percent) " %)" }
     }
 }
 
@@ -188,7 +190,7 @@ fn failures(bulk: &BulkView) -> Markup {
         @if !bulk.failed.sample.is_empty() {
             h2 { "Failed" }
             @if bulk.failed.count > bulk.failed.sample.len() as u64 {
-                p.quiet { "The first " (bulk.failed.sample.len()) " of " (pieces::count(bulk.failed.count)) "." }
+                p.quiet { "The first " (bulk.failed.sample.len()) " of " (components::count(bulk.failed.count)) "." }
             }
             div.scroll tabindex="0" role="region" aria-label="Failed" {
                 table {
@@ -207,54 +209,54 @@ fn failures(bulk: &BulkView) -> Markup {
     }
 }
 
-/// The form; with an action it was tried dry.
-async fn new(visit: &Visit) -> Result<Page, PageError> {
-    let draft = BulkForm::of(|name| visit.query_value(name), visit.query_values("id"));
+/// The form; with an action, also the result of a dry run.
+async fn new(ctx: &PageContext) -> Result<Page, PageError> {
+    let draft = BulkForm::of(|name| ctx.query_value(name), ctx.query_values("id"));
     if draft.action.is_none() {
         return Ok(page(&draft, html! {}));
     }
-    // Whoever meant the checked ones and checked none does not mean all.
-    if visit.query_value("checked").is_some() && !draft.is_named() {
-        let trouble = PageError::Form("id: no run was checked; check some, or select by a query".to_owned());
-        return Ok(page(&draft, pieces::problem(&trouble.problem())));
+    // A user who submitted the selection without selecting a run did not mean all runs.
+    if ctx.query_value("checked").is_some() && !draft.is_named() {
+        let error = PageError::Form("id: no run is selected; select some, or use a query".to_owned());
+        return Ok(page(&draft, components::problem(&error.problem())));
     }
-    match try_dry(visit, &draft).await {
+    match try_dry(ctx, &draft).await {
         Ok(preview) => Ok(page(&draft, previewed(&draft, &preview))),
-        Err(trouble @ (PageError::Form(_) | PageError::Problem(_))) => {
-            Ok(page(&draft, pieces::problem(&trouble.problem())))
+        Err(error @ (PageError::Form(_) | PageError::Problem(_))) => {
+            Ok(page(&draft, components::problem(&error.problem())))
         }
-        Err(trouble) => Err(trouble),
+        Err(error) => Err(error),
     }
 }
 
-async fn try_dry(visit: &Visit, draft: &BulkForm) -> Result<BulkPreview, PageError> {
-    let answer = visit.send(Method::POST, "/v1/bulk", &draft.request(true)?).await?;
+async fn try_dry(ctx: &PageContext, draft: &BulkForm) -> Result<BulkPreview, PageError> {
+    let answer = ctx.send(Method::POST, "/v1/bulk", &draft.request(true)?).await?;
     serde_json::from_value(answer).map_err(|error| PageError::Unreadable(error.to_string()))
 }
 
-async fn begin(visit: &Visit) -> Result<FormOutcome, PageError> {
-    let draft = BulkForm::of(|name| visit.field(name), visit.fields("id"));
+async fn begin(ctx: &PageContext) -> Result<FormOutcome, PageError> {
+    let draft = BulkForm::of(|name| ctx.field(name), ctx.fields("id"));
     let begun = match draft.request(false) {
-        Ok(request) => visit.send(Method::POST, "/v1/bulk", &request).await,
-        Err(trouble) => Err(trouble),
+        Ok(request) => ctx.send(Method::POST, "/v1/bulk", &request).await,
+        Err(error) => Err(error),
     };
     match begun {
         Ok(answer) => {
             let id = answer["id"].as_str().unwrap_or_default();
-            Ok(FormOutcome::Done { to: bulk_path(id), message: "It has begun.".to_owned() })
+            Ok(FormOutcome::Done { to: bulk_path(id), message: "Started.".to_owned() })
         }
-        Err(trouble @ (PageError::Form(_) | PageError::Problem(_))) => {
-            Ok(FormOutcome::Invalid(page(&draft, pieces::problem(&trouble.problem()))))
+        Err(error @ (PageError::Form(_) | PageError::Problem(_))) => {
+            Ok(FormOutcome::Invalid(page(&draft, components::problem(&error.problem()))))
         }
-        Err(trouble) => Err(trouble),
+        Err(error) => Err(error),
     }
 }
 
 fn page(draft: &BulkForm, above: Markup) -> Page {
-    Page::new("New bulk", NavSection::Bulk).part(above).part(draft.form())
+    Page::new("New bulk operation", NavSection::Bulk).part(above).part(draft.form())
 }
 
-/// What would happen, and the button that lets it happen.
+/// What would happen, and the button that starts it.
 fn previewed(draft: &BulkForm, preview: &BulkPreview) -> Markup {
     let is_one = preview.matched == BulkCount { count: 1, at_least: false };
     let total = format!("{} {}", counted(preview.matched), if is_one { "run" } else { "runs" });
@@ -262,7 +264,7 @@ fn previewed(draft: &BulkForm, preview: &BulkPreview) -> Markup {
     html! {
         section.card #preview aria-label="Dry run" {
             h2 { "Dry run: " (total) }
-            p.quiet { "Nothing has been changed." }
+            p.quiet { "Nothing has changed yet." }
             @if !preview.sample.is_empty() { (sample(preview)) }
             @if preview.matched.count > 0 {
                 form method="post" action="/ui/bulk" data-question=(question) {
@@ -278,13 +280,13 @@ fn sample(preview: &BulkPreview) -> Markup {
     html! {
         div.scroll tabindex="0" role="region" aria-label="The first runs" {
             table {
-                thead { tr { th { "Run" } th { "Workflow" } th { "Status" } th { "Why" } th { "Then" } } }
+                thead { tr { th { "Run" } th { "Workflow" } th { "Status" } th { "Reason" } th { "Result" } } }
                 tbody {
                     @for run in &preview.sample {
                         tr {
                             td { a.id href=(run_path(&run.id)) { (run.id) } }
                             td { (run.workflow.as_deref().unwrap_or_default()) }
-                            td { @if let Some(status) = run.status { (pieces::status(status)) } }
+                            td { @if let Some(status) = run.status { (components::status(status)) } }
                             td.why { (run.reason.as_deref().unwrap_or_default()) }
                             td { (run.then) }
                         }
@@ -293,7 +295,7 @@ fn sample(preview: &BulkPreview) -> Markup {
             }
         }
         @if preview.matched.count > preview.sample.len() as u64 || preview.matched.at_least {
-            p.quiet { "The first " (preview.sample.len()) " of them." }
+            p.quiet { "The first " (preview.sample.len()) " runs." }
         }
     }
 }

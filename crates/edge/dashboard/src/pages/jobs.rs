@@ -1,6 +1,7 @@
-//! Jobs and their collections: what they do and when, what became of it, and a form to write them.
+//! Jobs and collections: lists, details, history, and the form to create and edit them.
 
 mod collection;
+mod describe;
 mod document;
 mod edit;
 mod form;
@@ -8,43 +9,42 @@ mod history;
 mod job;
 mod lateness;
 mod list;
-mod words;
 
 use api_types::Time;
 use serde::Deserialize;
 use serde_json::Value;
 
 use super::FormOutcome;
+use crate::context::{PageContext, decoded, encoded};
+use crate::error::PageError;
 use crate::page::Page;
-use crate::trouble::PageError;
-use crate::visit::{Visit, decoded, encoded};
 
-/// No collection has such a name.
+/// Not a valid name of a collection, so it cannot collide with one.
 const NEW: &str = "~new";
 
-pub(super) async fn show(visit: &Visit, rest: &[&str]) -> Result<Page, PageError> {
+pub(super) async fn show(ctx: &PageContext, rest: &[&str]) -> Result<Page, PageError> {
     match rest {
-        [] => list::show(visit).await,
-        [NEW] => edit::new_page(visit).await,
-        [collection] => collection::show(visit, &decoded(collection)?).await,
-        [collection, job] => job::show(visit, &JobAddress::of(collection, job)?).await,
-        [collection, job, "edit"] => edit::show(visit, &JobAddress::of(collection, job)?).await,
+        [] => list::show(ctx).await,
+        [NEW] => edit::new_page(ctx).await,
+        [collection] => collection::show(ctx, &decoded(collection)?).await,
+        [collection, job] => job::show(ctx, &JobAddress::of(collection, job)?).await,
+        [collection, job, "edit"] => edit::show(ctx, &JobAddress::of(collection, job)?).await,
         _ => Err(PageError::NotFound),
     }
 }
 
-pub(super) async fn act(visit: &Visit, rest: &[&str]) -> Result<FormOutcome, PageError> {
+pub(super) async fn act(ctx: &PageContext, rest: &[&str]) -> Result<FormOutcome, PageError> {
     match rest {
-        [] => collection::make(visit).await,
-        [NEW] => edit::act(visit, None).await,
-        [collection, what] => collection::act(visit, &decoded(collection)?, what).await,
-        [collection, job, "edit"] => edit::act(visit, Some(&JobAddress::of(collection, job)?)).await,
-        [collection, job, what] => job::act(visit, &JobAddress::of(collection, job)?, what).await,
+        [] => collection::make(ctx).await,
+        [NEW] => edit::act(ctx, None).await,
+        [collection, what] => collection::act(ctx, &decoded(collection)?, what).await,
+        [collection, job, "edit"] => edit::act(ctx, Some(&JobAddress::of(collection, job)?)).await,
+        [collection, job, what] => job::act(ctx, &JobAddress::of(collection, job)?, what).await,
         _ => Err(PageError::NotFound),
     }
 }
 
-/// A job: where it is.
+/// The address of a job.
 struct JobAddress {
     collection: String,
     job: String,
@@ -80,7 +80,7 @@ struct CollectionList {
 /// A collection as the API shows it.
 #[derive(Debug, Deserialize)]
 struct CollectionDocument {
-    /// How it is named in paths.
+    /// Its name in paths.
     collection: String,
     jobs: u64,
     properties: Value,
@@ -152,7 +152,7 @@ struct HistoryAttempt {
 }
 
 impl HistoryAttempt {
-    /// How long after its time it began.
+    /// How late it started.
     fn late_ms(&self) -> f64 {
         (self.start_time.0.0 - self.expected_execution_time.0.0) as f64
     }

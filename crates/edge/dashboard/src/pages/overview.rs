@@ -1,4 +1,4 @@
-//! The overview: how everything is doing, and first of all what needs a person.
+//! The overview: first what needs attention, then figures, charts, and the state of the cluster.
 
 mod attention;
 mod partitions;
@@ -10,14 +10,14 @@ use api_types::{
 };
 use maud::{Markup, html};
 
+use crate::components;
+use crate::components::chart::{self, ChartLine};
+use crate::context::{PageContext, encoded};
+use crate::error::PageError;
 use crate::page::{NavSection, Page};
 use crate::pages::services;
-use crate::pieces;
-use crate::pieces::chart::{self, ChartLine};
-use crate::trouble::PageError;
-use crate::visit::{Visit, encoded};
 
-/// Stretches that a chart has room for at least; with time it shows all that is known, fifteen minutes.
+/// The minimum number of intervals in a chart; it grows to everything the server keeps, fifteen minutes.
 const STRETCHES_MIN: usize = 12;
 
 #[derive(serde::Deserialize)]
@@ -25,17 +25,17 @@ struct Partitions {
     items: Vec<PartitionView>,
 }
 
-pub(super) async fn show(visit: &Visit) -> Result<Page, PageError> {
-    let overview: OverviewView = visit.get("/v1/overview").await?;
-    let cluster: ClusterView = visit.get("/v1/cluster").await?;
+pub(super) async fn show(ctx: &PageContext) -> Result<Page, PageError> {
+    let overview: OverviewView = ctx.get("/v1/overview").await?;
+    let cluster: ClusterView = ctx.get("/v1/cluster").await?;
     let page = Page::new("Overview", NavSection::Overview);
     if let Some(region) = overview.region.as_ref().filter(|region| region.role != "active") {
         return Ok(page
             .live("standing-by", standing_by(region))
             .live("places", places(&overview, &[], &cluster)));
     }
-    let Partitions { items } = visit.get("/v1/partitions").await?;
-    let WorkflowList { items: workflows } = visit.get("/v1/workflows").await?;
+    let Partitions { items } = ctx.get("/v1/partitions").await?;
+    let WorkflowList { items: workflows } = ctx.get("/v1/workflows").await?;
     let is_new = workflows.is_empty() && overview.firings.next.is_empty() && overview.backlog.unfinished == 0;
     Ok(page
         .live("attention", attention::needed(&overview, &items))
@@ -53,25 +53,25 @@ pub(super) async fn show(visit: &Visit) -> Result<Page, PageError> {
         .live("places", places(&overview, &items, &cluster)))
 }
 
-/// What to do first.
+/// The first steps, on an empty server.
 fn greeting() -> Markup {
     html! {
         section.card aria-labelledby="greeting-title" {
-            h2 #greeting-title { "Nothing to do yet" }
-            p { "Sortie runs, and waits for its first workflow or job. Three ways to begin:" }
+            h2 #greeting-title { "Welcome to Sortie" }
+            p { "The server is running and has no workflows or jobs yet. To get started:" }
             ol {
-                li { "Write a workflow, or take one of the examples, and put it in force:"
-                    (pieces::copyable("Apply a workflow", "sortie workflow apply workflow.yaml")) }
-                li { "Hand in a request for it, and watch its run on the page " a href="/ui/runs" { "Runs" } ":"
-                    (pieces::copyable("Start a run", "sortie run start NAME --body '{}'")) }
-                li { "Or let something happen at a time: make a job on the page " a href="/ui/jobs" { "Jobs" } "." }
+                li { "Write a workflow, or take an example, and deploy it:"
+                    (components::copyable("Apply a workflow", "sortie workflow apply workflow.yaml")) }
+                li { "Start a run and watch it under " a href="/ui/runs" { "Runs" } ":"
+                    (components::copyable("Start a run", "sortie run start NAME --body '{}'")) }
+                li { "Or create a scheduled job under " a href="/ui/jobs" { "Jobs" } "." }
             }
-            p { a.button.primary href="/ui/workflows" { "To the workflows" } " " a.button href="/docs" { "Read the documents" } }
+            p { a.button.primary href="/ui/workflows" { "Workflows" } " " a.button href="/docs" { "Documentation" } }
         }
     }
 }
 
-/// The numbers that say whether all is well.
+/// The key figures.
 fn figures(overview: &OverviewView) -> Markup {
     let OverviewView { rates, latency, backlog, firings, .. } = overview;
     let times = |p50: Option<f64>, p99: Option<f64>| {
@@ -79,35 +79,35 @@ fn figures(overview: &OverviewView) -> Markup {
     };
     html! {
         div.cards.figures {
-            (figure("Accepted, fired", html! {
+            (figure("Runs started", html! {
                 div.figure { (rate(rates.accepted)) }
-                small { @if rates.refused > 0.0 { (rate(rates.refused)) " refused" } @else { "none refused" } }
+                small { @if rates.refused > 0.0 { (rate(rates.refused)) " rejected" } @else { "none rejected" } }
             }))
-            (figure("Ended", html! {
+            (figure("Runs ended", html! {
                 div.figure { (rate(rates.ended)) }
                 small { (rate(rates.attempts)) " attempts" }
             }))
-            (figure("Accepting, p50", times(latency.accept_p50_ms, latency.accept_p99_ms)))
-            (figure("A run, p50", times(latency.run_p50_ms, latency.run_p99_ms)))
+            (figure("Time to accept (p50)", times(latency.accept_p50_ms, latency.accept_p99_ms)))
+            (figure("Run duration (p50)", times(latency.run_p50_ms, latency.run_p99_ms)))
             (figure("Backlog", html! {
-                div.figure { (pieces::count(backlog.unfinished)) }
+                div.figure { (components::count(backlog.unfinished)) }
                 small {
                     @match backlog.drain_seconds {
-                        Some(seconds) => { "empty in " (pieces::span(seconds as f64 * 1000.0)) }
-                        None => { (pieces::count(backlog.waiting)) " wait, " (pieces::count(backlog.live)) " live" }
+                        Some(seconds) => { "empty in " (components::span(seconds as f64 * 1000.0)) }
+                        None => { (components::count(backlog.waiting)) " waiting, " (components::count(backlog.live)) " live" }
                     }
                 }
             }))
             (figure("Parked", html! {
-                div.figure { a href="/ui/parked" { (pieces::count(overview.parked)) } }
-                small { "wait for a person" }
+                div.figure { a href="/ui/parked" { (components::count(overview.parked)) } }
+                small { "need a decision" }
             }))
             (figure("Late firings", html! {
-                div.figure { (pieces::count(firings.late)) }
+                div.figure { (components::count(firings.late)) }
                 small {
                     @match firings.lateness_p99_ms {
-                        Some(ms) => { "p99 " (pieces::span(ms)) " late" }
-                        None => "none fired lately"
+                        Some(ms) => { "p99 " (components::span(ms)) " late" }
+                        None => "none fired recently"
                     }
                 }
             }))
@@ -125,29 +125,29 @@ fn charts(series: &SeriesView) -> Markup {
     let shown = series.accepted.len().max(STRETCHES_MIN);
     let unfinished = series.unfinished.iter().map(|count| Some(*count as f64)).collect();
     html! {
-        h2 { "The last " (shown * series.every_seconds as usize / 60) " minutes" }
+        h2 { "Last " (shown * series.every_seconds as usize / 60) " minutes" }
         div.cards.charts {
             div.card {
                 (chart::lines("Runs per second", &rate, &[
-                    line("accepted, fired", "first", some(&series.accepted)),
+                    line("started", "first", some(&series.accepted)),
                     line("ended", "second", some(&series.ended)),
                 ]))
             }
-            div.card { (chart::lines("Time of a run, p99", &pieces::span, &[line("p99", "first", series.run_p99_ms.clone())])) }
+            div.card { (chart::lines("Run duration (p99)", &components::span, &[line("p99", "first", series.run_p99_ms.clone())])) }
             div.card {
-                (chart::lines("Backlog", &|count| pieces::count(count as u64), &[line("unfinished", "first", unfinished)]))
+                (chart::lines("Backlog", &|count| components::count(count as u64), &[line("unfinished", "first", unfinished)]))
             }
         }
     }
 }
 
-/// A server that has just begun has not been there for all of the time that is shown.
+/// A server that has just started has no values for the beginning of the chart.
 fn padded(values: Vec<Option<f64>>) -> Vec<Option<f64>> {
     let missing = STRETCHES_MIN.saturating_sub(values.len());
     std::iter::repeat_n(None, missing).chain(values).collect()
 }
 
-/// What comes next, and how those are doing who are called.
+/// The next firings, and the state of the services.
 fn soon(overview: &OverviewView) -> Markup {
     html! {
         div.columns {
@@ -162,9 +162,9 @@ fn soon(overview: &OverviewView) -> Markup {
 
 fn firings(firings: &FiringsView) -> Markup {
     if firings.next.is_empty() {
-        return pieces::empty(
-            "No job is to fire",
-            html! { a href="/ui/jobs" { "Jobs" } " do something at a time." },
+        return components::empty(
+            "No scheduled firings",
+            html! { "Create a scheduled job under " a href="/ui/jobs" { "Jobs" } "." },
         );
     }
     html! {
@@ -176,7 +176,7 @@ fn firings(firings: &FiringsView) -> Markup {
                         tr {
                             td { a href={ "/ui/jobs/" (encoded(&firing.collection)) "/" (encoded(&firing.job)) } { (firing.job) } }
                             td { (firing.collection) }
-                            td { (pieces::time(firing.at)) }
+                            td { (components::time(firing.at)) }
                         }
                     }
                 }
@@ -185,7 +185,7 @@ fn firings(firings: &FiringsView) -> Markup {
     }
 }
 
-/// Where it all runs.
+/// Partitions, instances and region.
 fn places(overview: &OverviewView, partitions: &[PartitionView], cluster: &ClusterView) -> Markup {
     html! {
         div.columns {
@@ -211,7 +211,7 @@ fn instances(cluster: &ClusterView) -> Markup {
                 tbody {
                     @for instance in &cluster.instances {
                         tr {
-                            td { (instance.id) @if cluster.instance.as_ref() == Some(&instance.id) { " " small { "(answers)" } } }
+                            td { (instance.id) @if cluster.instance.as_ref() == Some(&instance.id) { " " small { "(this one)" } } }
                             td { code { (instance.address) } }
                             td { (instance.roles.join(", ")) }
                             td.number { (held(&instance.id)) }
@@ -225,8 +225,8 @@ fn instances(cluster: &ClusterView) -> Markup {
 
 fn region_facts(region: &RegionBrief) -> Markup {
     let reachable = if region.pair_reachable { "reachable" } else { "not reachable" };
-    pieces::facts(&[
-        ("Region", html! { (region.region) " " (pieces::badge(&region.role)) }),
+    components::facts(&[
+        ("Region", html! { (region.region) " " (components::badge(&region.role)) }),
         ("Pair", html! { (region.pair) ", " (reachable) }),
     ])
 }
@@ -235,19 +235,19 @@ fn standing_by(region: &RegionBrief) -> Markup {
     html! {
         section.card {
             h2 { "Region " (region.region) " is " (region.role) }
-            p { "Nothing runs here. Its pair " strong { (region.pair) } " does the work: look at the overview there. "
-                "To make this region the active one: " code { "sortie region promote" } "." }
+            p { "This region is on standby. Its pair " strong { (region.pair) } " is active: see the overview there. "
+                "To make this region active: " code { "sortie region promote" } "." }
         }
     }
 }
 
 fn quantile(ms: Option<f64>) -> String {
-    ms.map_or_else(|| "–".to_owned(), pieces::span)
+    ms.map_or_else(|| "–".to_owned(), components::span)
 }
 
 fn rate(per_second: f64) -> String {
     match per_second {
         rate if rate < 99.95 => format!("{rate:.1}/s"),
-        rate => format!("{}/s", pieces::count(rate.round() as u64)),
+        rate => format!("{}/s", components::count(rate.round() as u64)),
     }
 }

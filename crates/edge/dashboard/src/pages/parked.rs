@@ -1,37 +1,37 @@
-//! Runs that wait for a person: why, and what can be decided, oldest first.
+//! Runs that wait for a decision, oldest first, with the reason and the possible decisions.
 
 use api_types::{RunDetail, RunPage, RunSummary};
 use maud::{Markup, html};
 use types::RunStatus;
 
 use super::run::{decisions, run_path};
+use crate::components;
+use crate::context::{PageContext, encoded, place};
+use crate::error::PageError;
 use crate::page::{NavSection, Page};
-use crate::pieces;
-use crate::trouble::PageError;
-use crate::visit::{Visit, encoded, place};
 
-/// Runs on a page: each is asked for in full.
+/// Runs per page: each one costs an API call.
 const ROWS: usize = 20;
-/// As many are put in order here; the API lists the newest first.
+/// Runs that are sorted here at most; the API lists the newest first.
 const SORTED_MAX: usize = 1000;
 
-/// A stretch of the parked runs.
+/// One page of the parked runs.
 struct ParkedPage {
     runs: Vec<RunSummary>,
     total: usize,
-    /// Whether there are more than were put in order.
+    /// Whether there are more than were sorted.
     at_least: bool,
     first: usize,
 }
 
-pub(super) async fn show(visit: &Visit) -> Result<Page, PageError> {
-    let first = visit.query_value("after").and_then(|after| after.parse().ok()).unwrap_or(0);
-    let found: RunPage = visit.get(&format!("/v1/parked?limit={SORTED_MAX}")).await?;
+pub(super) async fn show(ctx: &PageContext) -> Result<Page, PageError> {
+    let first = ctx.query_value("after").and_then(|after| after.parse().ok()).unwrap_or(0);
+    let found: RunPage = ctx.get(&format!("/v1/parked?limit={SORTED_MAX}")).await?;
     let stretch = ParkedPage::of(found, first);
     let mut runs: Vec<RunDetail> = Vec::new();
     for run in &stretch.runs {
-        // One that somebody has decided on meanwhile is not shown.
-        let found: Option<RunDetail> = visit.find(&format!("/v1/runs/{}", encoded(&run.id))).await?;
+        // A run that was resolved meanwhile is not shown.
+        let found: Option<RunDetail> = ctx.find(&format!("/v1/runs/{}", encoded(&run.id))).await?;
         runs.extend(found.filter(|run| run.summary.status == RunStatus::Parked));
     }
     Ok(Page::new("Parked", NavSection::Parked).part(toolbar()).live("parked", content(&stretch, &runs)))
@@ -47,14 +47,14 @@ impl ParkedPage {
     }
 }
 
-/// Stays where it is while the list changes; the boxes belong to it.
+/// Static while the list changes; the checkboxes belong to this form.
 fn toolbar() -> Markup {
     html! {
         form #bulk.toolbar method="get" action="/ui/bulk/new" {
             input type="hidden" name="checked" value="yes";
-            span.quiet { "The checked ones:" }
+            span.quiet { "Selected runs:" }
             button type="submit" name="action" value="retry" { "Retry" }
-            button type="submit" name="action" value="resolve" { "Decide on…" }
+            button type="submit" name="action" value="resolve" { "Resolve…" }
             a.button href="/ui/bulk/new?status=parked&action=retry" { "All parked…" }
         }
     }
@@ -62,10 +62,10 @@ fn toolbar() -> Markup {
 
 fn content(stretch: &ParkedPage, runs: &[RunDetail]) -> Markup {
     if stretch.total == 0 {
-        return pieces::empty(
-            "Nothing waits for a person",
+        return components::empty(
+            "No parked runs",
             html! {
-                "A run is parked when an undo cannot succeed, or a step fails after its pivot."
+                "A run is parked when an undo fails for good, or a step fails after the pivot. It then waits for your decision."
             },
         );
     }
@@ -73,8 +73,8 @@ fn content(stretch: &ParkedPage, runs: &[RunDetail]) -> Markup {
     let at = |after: usize| place("/ui/parked", [("after", Some(after.to_string()))]);
     html! {
         p.quiet {
-            (pieces::count(stretch.total as u64))
-            @if stretch.at_least { " or more wait; the newest of them, oldest first." } @else { " wait, oldest first." }
+            (components::count(stretch.total as u64))
+            @if stretch.at_least { " or more runs; the newest of them, oldest first." } @else { " parked, oldest first." }
         }
         @for run in runs { (card(run)) }
         nav.pager aria-label="Pages of this list" {
@@ -93,13 +93,13 @@ fn card(run: &RunDetail) -> Markup {
                 input type="checkbox" name="id" value=(summary.id) form="bulk" aria-label={ "Run " (summary.id) };
                 a.id href=(run_path(&summary.id)) { (summary.id) }
                 span { (summary.workflow) }
-                span.quiet { "accepted " (pieces::time(summary.accepted_at)) }
-                @if let Some(parked) = parked { span.quiet { "parked " (pieces::time(parked.at)) } }
+                span.quiet { "accepted " (components::time(summary.accepted_at)) }
+                @if let Some(parked) = parked { span.quiet { "parked " (components::time(parked.at)) } }
             }
             p { (summary.reason.as_deref().unwrap_or_default()) }
-            p.quiet { "Open: " (run.open_steps.join(", ")) }
+            p.quiet { "Unresolved steps: " (run.open_steps.join(", ")) }
             details id={ "decide-" (summary.id) } {
-                summary { "Decide" }
+                summary { "Resolve" }
                 (decisions::forms(run, Some("parked"), None))
             }
         }

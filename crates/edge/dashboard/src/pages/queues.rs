@@ -1,4 +1,4 @@
-//! Queues and topics: how full they are, what is in them, and what can be done about it.
+//! Queues and topics: counts, messages, settings and actions.
 
 mod message;
 mod queue;
@@ -10,14 +10,14 @@ use maud::{Markup, html};
 
 use self::settings::EntityKind;
 use super::FormOutcome;
+use crate::components;
+use crate::context::{PageContext, decoded, encoded, place};
+use crate::error::PageError;
 use crate::page::{NavSection, Page};
-use crate::pieces;
-use crate::trouble::PageError;
-use crate::visit::{Visit, decoded, encoded, place};
 
 const ROWS: usize = 100;
 
-/// A queue or a subscription: where it is.
+/// The address of a queue or subscription.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum QueueAddress {
     Queue(String),
@@ -50,52 +50,52 @@ impl QueueAddress {
     }
 }
 
-pub(super) async fn show(visit: &Visit, rest: &[&str]) -> Result<Page, PageError> {
+pub(super) async fn show(ctx: &PageContext, rest: &[&str]) -> Result<Page, PageError> {
     match rest {
-        [] => list(visit).await,
-        [name] => queue::show(visit, &QueueAddress::Queue(decoded(name)?)).await,
+        [] => list(ctx).await,
+        [name] => queue::show(ctx, &QueueAddress::Queue(decoded(name)?)).await,
         _ => Err(PageError::NotFound),
     }
 }
 
-pub(super) async fn show_topic(visit: &Visit, rest: &[&str]) -> Result<Page, PageError> {
+pub(super) async fn show_topic(ctx: &PageContext, rest: &[&str]) -> Result<Page, PageError> {
     match rest {
-        [topic] => topic::show(visit, &decoded(topic)?).await,
+        [topic] => topic::show(ctx, &decoded(topic)?).await,
         [topic, "subscriptions", name] => {
-            queue::show(visit, &QueueAddress::Subscription { topic: decoded(topic)?, name: decoded(name)? })
+            queue::show(ctx, &QueueAddress::Subscription { topic: decoded(topic)?, name: decoded(name)? })
                 .await
         }
         _ => Err(PageError::NotFound),
     }
 }
 
-pub(super) async fn act(visit: &Visit, rest: &[&str]) -> Result<FormOutcome, PageError> {
+pub(super) async fn act(ctx: &PageContext, rest: &[&str]) -> Result<FormOutcome, PageError> {
     match rest {
-        [] => make(visit).await,
-        [name, what] => queue::act(visit, &QueueAddress::Queue(decoded(name)?), what).await,
+        [] => make(ctx).await,
+        [name, what] => queue::act(ctx, &QueueAddress::Queue(decoded(name)?), what).await,
         _ => Err(PageError::NotFound),
     }
 }
 
-pub(super) async fn act_topic(visit: &Visit, rest: &[&str]) -> Result<FormOutcome, PageError> {
+pub(super) async fn act_topic(ctx: &PageContext, rest: &[&str]) -> Result<FormOutcome, PageError> {
     match rest {
-        [topic, what] => topic::act(visit, &decoded(topic)?, what).await,
+        [topic, what] => topic::act(ctx, &decoded(topic)?, what).await,
         [topic, "subscriptions", name, what] => {
             let at = QueueAddress::Subscription { topic: decoded(topic)?, name: decoded(name)? };
-            queue::act(visit, &at, what).await
+            queue::act(ctx, &at, what).await
         }
         _ => Err(PageError::NotFound),
     }
 }
 
-/// Makes a queue or a topic, whichever form was sent.
-async fn make(visit: &Visit) -> Result<FormOutcome, PageError> {
-    let (kind, root) = if visit.field("kind").as_deref() == Some("topic") {
+/// Creates a queue or a topic, depending on the form.
+async fn make(ctx: &PageContext) -> Result<FormOutcome, PageError> {
+    let (kind, root) = if ctx.field("kind").as_deref() == Some("topic") {
         (EntityKind::Topic, "topics")
     } else {
         (EntityKind::Queue, "queues")
     };
-    match settings::make(visit, kind, root).await? {
+    match settings::make(ctx, kind, root).await? {
         Ok((name, said)) => {
             Ok(FormOutcome::Done { to: format!("/ui/{root}/{}", encoded(&name)), message: said })
         }
@@ -103,16 +103,16 @@ async fn make(visit: &Visit) -> Result<FormOutcome, PageError> {
     }
 }
 
-async fn list(visit: &Visit) -> Result<Page, PageError> {
+async fn list(ctx: &PageContext) -> Result<Page, PageError> {
     let asked = |root: &str, after: Option<String>| {
         place(&format!("/v1/{root}"), [("after", after), ("limit", Some(ROWS.to_string()))])
     };
-    let (after, topics_after) = (visit.query_value("after"), visit.query_value("topics_after"));
-    let queues: NamePage<QueueView> = visit.get(&asked("queues", after.clone())).await?;
-    let topics: NamePage<TopicView> = visit.get(&asked("topics", topics_after.clone())).await?;
+    let (after, topics_after) = (ctx.query_value("after"), ctx.query_value("topics_after"));
+    let queues: NamePage<QueueView> = ctx.get(&asked("queues", after.clone())).await?;
+    let topics: NamePage<TopicView> = ctx.get(&asked("topics", topics_after.clone())).await?;
     let mut subscribed = Vec::new();
     for topic in &topics.items {
-        subscribed.push(topic::subscriptions(visit, &topic.name, None).await?);
+        subscribed.push(topic::subscriptions(ctx, &topic.name, None).await?);
     }
     let at = |after: Option<String>, topics_after: Option<String>| {
         place("/ui/queues", [("after", after), ("topics_after", topics_after)])
@@ -126,10 +126,10 @@ async fn list(visit: &Visit) -> Result<Page, PageError> {
             html! {
                 h2.first { "Queues" }
                 (queue_table(&queues.items))
-                (pieces::pager(first.as_deref(), next.as_deref()))
+                (components::pager(first.as_deref(), next.as_deref()))
                 h2 { "Topics" }
                 (topic_table(&topics.items, &subscribed))
-                (pieces::pager(None, next_topics.as_deref()))
+                (components::pager(None, next_topics.as_deref()))
             },
         )
         .part(html! {
@@ -140,8 +140,8 @@ async fn list(visit: &Visit) -> Result<Page, PageError> {
 
 fn queue_table(queues: &[QueueView]) -> Markup {
     if queues.is_empty() {
-        let hint = html! { "Make one below, or with " code { "sortie queue create NAME" } "." };
-        return pieces::empty("No queues", hint);
+        let hint = html! { "Create one below, or with " code { "sortie queue create NAME" } "." };
+        return components::empty("No queues", hint);
     }
     html! {
         div.scroll tabindex="0" role="region" aria-label="Queues" {
@@ -157,9 +157,8 @@ fn queue_table(queues: &[QueueView]) -> Markup {
 
 fn topic_table(topics: &[TopicView], subscribed: &[NamePage<QueueView>]) -> Markup {
     if topics.is_empty() {
-        let hint =
-            html! { "A topic hands each message to all of its subscriptions that want it. Make one below." };
-        return pieces::empty("No topics", hint);
+        let hint = html! { "A topic copies each message to every subscription whose filter matches. Create one below." };
+        return components::empty("No topics", hint);
     }
     html! {
         div.scroll tabindex="0" role="region" aria-label="Topics and their subscriptions" {
@@ -200,9 +199,9 @@ fn row(at: &QueueAddress, name: &str, queue: &QueueView) -> Markup {
     html! {
         tr {
             td { a href=(at.address()) { (name) } }
-            @for count in [ready, locked, scheduled] { td.number { (pieces::count(count as u64)) } }
+            @for count in [ready, locked, scheduled] { td.number { (components::count(count as u64)) } }
             td.number {
-                @if dead > 0 { a href={ (at.address()) "?shelf=dead" } { span.badge.bad { (pieces::count(dead as u64)) } } }
+                @if dead > 0 { a href={ (at.address()) "?shelf=dead" } { span.badge.bad { (components::count(dead as u64)) } } }
                 @else { "0" }
             }
             td.number { (size(bytes)) }
@@ -211,7 +210,7 @@ fn row(at: &QueueAddress, name: &str, queue: &QueueView) -> Markup {
     }
 }
 
-/// A number of bytes as people say it.
+/// A number of bytes with a unit.
 fn size(bytes: u64) -> String {
     const UNITS: [&str; 4] = ["KiB", "MiB", "GiB", "TiB"];
     let mut size = bytes as f64;

@@ -1,4 +1,4 @@
-//! One run: why it stands where it stands, its steps over time, and what can be done about it.
+//! One run: its status and reason, its steps over time, and the possible actions.
 
 pub(super) mod decisions;
 mod drawing;
@@ -16,11 +16,11 @@ use maud::{Markup, html};
 use serde::Deserialize;
 use types::{RunStatus, Timestamp};
 
+use crate::components;
+use crate::context::{PageContext, decoded, encoded, place};
+use crate::error::PageError;
 use crate::page::{NavSection, Page};
 use crate::pages::FormOutcome;
-use crate::pieces;
-use crate::trouble::PageError;
-use crate::visit::{Visit, decoded, encoded, place};
 
 use decisions::DecisionForm;
 
@@ -28,39 +28,39 @@ use decisions::DecisionForm;
 pub(super) const JOB: &str = "job";
 
 /// The page of a run.
-pub(super) async fn show(visit: &Visit, id: &str) -> Result<Page, PageError> {
-    let run = find(visit, &decoded(id)?).await?;
+pub(super) async fn show(ctx: &PageContext, id: &str) -> Result<Page, PageError> {
+    let run = find(ctx, &decoded(id)?).await?;
     Ok(page(&run, now(), None))
 }
 
 /// The page of a step.
-pub(super) async fn show_step(visit: &Visit, id: &str, name: &str) -> Result<Page, PageError> {
-    let run = find(visit, &decoded(id)?).await?;
-    step::page(visit, &run, &decoded(name)?).await
+pub(super) async fn show_step(ctx: &PageContext, id: &str, name: &str) -> Result<Page, PageError> {
+    let run = find(ctx, &decoded(id)?).await?;
+    step::page(ctx, &run, &decoded(name)?).await
 }
 
-/// A run as the API has it.
-pub(crate) async fn raw(visit: &Visit, id: &str) -> Result<Bytes, PageError> {
-    visit.call(Method::GET, &format!("/v1/runs/{}", encoded(&decoded(id)?)), Bytes::new(), "").await
+/// The run as the API returns it.
+pub(crate) async fn raw(ctx: &PageContext, id: &str) -> Result<Bytes, PageError> {
+    ctx.call(Method::GET, &format!("/v1/runs/{}", encoded(&decoded(id)?)), Bytes::new(), "").await
 }
 
-/// A form of a run's page.
-pub(super) async fn act(visit: &Visit, id: &str, what: &str) -> Result<FormOutcome, PageError> {
+/// Handles a form on the page of a run.
+pub(super) async fn act(ctx: &PageContext, id: &str, what: &str) -> Result<FormOutcome, PageError> {
     let id = decoded(id)?;
     match what {
         "cancel" => {
             let path = format!("/v1/runs/{}/cancel", encoded(&id));
-            visit.send(Method::POST, &path, &serde_json::Value::Null).await?;
-            Ok(FormOutcome::Done { to: run_path(&id), message: "It is turning back.".to_owned() })
+            ctx.send(Method::POST, &path, &serde_json::Value::Null).await?;
+            Ok(FormOutcome::Done { to: run_path(&id), message: "Rolling back.".to_owned() })
         }
-        "decide" => match decisions::decide(visit, &id).await? {
+        "decide" => match decisions::decide(ctx, &id).await? {
             Ok(said) => {
-                let is_listed = visit.field("back").as_deref() == Some("parked");
+                let is_listed = ctx.field("back").as_deref() == Some("parked");
                 let to = if is_listed { "/ui/parked".to_owned() } else { run_path(&id) };
                 Ok(FormOutcome::Done { to, message: said })
             }
             Err(typed) => {
-                let run = find(visit, &id).await?;
+                let run = find(ctx, &id).await?;
                 Ok(FormOutcome::Invalid(page(&run, now(), Some(&typed))))
             }
         },
@@ -68,24 +68,24 @@ pub(super) async fn act(visit: &Visit, id: &str, what: &str) -> Result<FormOutco
     }
 }
 
-async fn find(visit: &Visit, id: &str) -> Result<RunDetail, PageError> {
-    visit.get(&format!("/v1/runs/{}", encoded(id))).await
+async fn find(ctx: &PageContext, id: &str) -> Result<RunDetail, PageError> {
+    ctx.get(&format!("/v1/runs/{}", encoded(id))).await
 }
 
-/// Where a run is shown.
+/// The page of a run.
 pub(super) fn run_path(id: &str) -> String {
     format!("/ui/runs/{}", encoded(id))
 }
 
-/// Where a step of a run is shown.
+/// The page of a step.
 fn step_path(id: &str, step: &str, work: Option<&str>) -> String {
     let path = format!("{}/steps/{}", run_path(id), encoded(step));
     place(&path, [("work", work.map(str::to_owned))])
 }
 
-/// The state of a step in a word. What waits in a run that has ended never begins.
+/// The state of a step. A step that waits in an ended run will never start.
 fn state<'r>(run: &RunDetail, step: &'r StepView) -> &'r str {
-    if step.state == "waiting" && run.summary.status.is_final() { "not_begun" } else { &step.state }
+    if step.state == "waiting" && run.summary.status.is_final() { "not_started" } else { &step.state }
 }
 
 pub(super) fn now() -> Timestamp {
@@ -107,13 +107,13 @@ fn standing(run: &RunDetail) -> Markup {
     let took = summary.ended_at.map(|end| (end.0.0 - summary.accepted_at.0.0).max(0) as f64);
     html! {
         div.standing {
-            p.why-line { (pieces::status(summary.status)) " " (why::sentence(run)) }
-            (pieces::facts(&[
+            p.why-line { (components::status(summary.status)) " " (why::sentence(run)) }
+            (components::facts(&[
                 ("Workflow", origin(run)),
                 ("Key", html! { a.id href=(place("/ui/runs", [("key", Some(summary.key.clone()))])) { (summary.key) } }),
                 ("Partition", html! { (run.partition) }),
-                ("Accepted", pieces::time(summary.accepted_at)),
-                ("Took", html! { (took.map_or_else(|| "under way".to_owned(), pieces::span)) }),
+                ("Accepted", components::time(summary.accepted_at)),
+                ("Duration", html! { (took.map_or_else(|| "in progress".to_owned(), components::span)) }),
             ]))
             div.actions {
                 (actions(run))
@@ -123,7 +123,7 @@ fn standing(run: &RunDetail) -> Markup {
     }
 }
 
-/// What a run is of: a version of a workflow, or a job.
+/// The origin of a run: a version of a workflow, or a job.
 fn origin(run: &RunDetail) -> Markup {
     let summary = &run.summary;
     if let Some(job) = job_of(run) {
@@ -167,13 +167,13 @@ fn actions(run: &RunDetail) -> Markup {
     let id = &run.summary.id;
     match run.summary.status {
         RunStatus::Accepted | RunStatus::Queued | RunStatus::Running => {
-            let question = format!("Cancel run {id}? What it has done is undone.");
-            pieces::button(&format!("{}/cancel", run_path(id)), "Cancel", Some(&question), &[])
+            let question = format!("Cancel run {id}? The steps it has done are undone.");
+            components::button(&format!("{}/cancel", run_path(id)), "Cancel", Some(&question), &[])
         }
         RunStatus::Undoing | RunStatus::Parked => html! {},
         RunStatus::Undone | RunStatus::GivenUp if run.summary.workflow != JOB => {
             let asked = [("id", Some(id.clone())), ("action", Some("rerun".to_owned()))];
-            html! { a.button href=(place("/ui/bulk/new", asked)) { "Run again…" } }
+            html! { a.button href=(place("/ui/bulk/new", asked)) { "Rerun…" } }
         }
         RunStatus::Completed | RunStatus::Undone | RunStatus::GivenUp => html! {},
     }
@@ -181,27 +181,27 @@ fn actions(run: &RunDetail) -> Markup {
 
 fn deciding(run: &RunDetail, typed: Option<&DecisionForm>) -> Markup {
     html! {
-        @if let Some(problem) = typed.and_then(|typed| typed.problem.as_ref()) { (pieces::problem(problem)) }
+        @if let Some(problem) = typed.and_then(|typed| typed.problem.as_ref()) { (components::problem(problem)) }
         @if run.summary.status == RunStatus::Parked {
             section aria-label="Decisions" {
-                h2 { "What to do" }
+                h2 { "Resolve" }
                 (decisions::forms(run, None, typed))
             }
         }
     }
 }
 
-/// What was asked for.
+/// The request that started the run.
 fn asked(run: &RunDetail) -> Markup {
     html! {
         @if let Some(request) = &run.request {
             h2 { "Request" }
-            (pieces::copyable("Request", &pretty(request.get())))
+            (components::copyable("Request", &pretty(request.get())))
         }
     }
 }
 
-/// JSON in lines; text that is none as it is.
+/// Indented JSON; other text unchanged.
 fn pretty(json: &str) -> String {
     let value: Result<serde_json::Value, _> = serde_json::from_str(json);
     value.and_then(|value| serde_json::to_string_pretty(&value)).unwrap_or_else(|_| json.to_owned())

@@ -1,14 +1,14 @@
-//! The list of runs: searched, live, page by page.
+//! The list of runs: search, live updates, paging.
 
 use api_types::{RunPage, RunSummary, Time, WorkflowList};
 use maud::{Markup, html};
 use types::Timestamp;
 
 use super::run::{JOB, now, run_path};
+use crate::components;
+use crate::context::{PageContext, encoded, place};
+use crate::error::PageError;
 use crate::page::{NavSection, Page};
-use crate::pieces;
-use crate::trouble::PageError;
-use crate::visit::{Visit, encoded, place};
 
 const STATUSES: [(&str, &str); 8] = [
     ("", "any"),
@@ -20,16 +20,16 @@ const STATUSES: [(&str, &str); 8] = [
     ("undone", "undone"),
     ("given_up", "given up"),
 ];
-/// Stretches of time that are asked for often, in milliseconds until now.
+/// Common periods, in milliseconds before now.
 const WITHIN: [(&str, &str, i64); 4] = [
-    ("", "any time, or from and to", 0),
-    ("15m", "the last 15 minutes", 15 * 60_000),
-    ("1h", "the last hour", 60 * 60_000),
-    ("1d", "the last day", 24 * 60 * 60_000),
+    ("", "any time, or from/to", 0),
+    ("15m", "last 15 minutes", 15 * 60_000),
+    ("1h", "last hour", 60 * 60_000),
+    ("1d", "last day", 24 * 60 * 60_000),
 ];
 const ROWS: usize = 50;
 
-/// What is asked for, as the address of the page has it.
+/// The search, as in the page's address.
 struct Search {
     id: Option<String>,
     workflow: Option<String>,
@@ -42,26 +42,26 @@ struct Search {
 }
 
 impl Search {
-    fn of(visit: &Visit) -> Search {
+    fn of(ctx: &PageContext) -> Search {
         Search {
-            id: visit.query_value("id").map(|id| id.trim().to_owned()),
-            workflow: visit.query_value("workflow"),
-            status: visit.query_value("status"),
-            key: visit.query_value("key"),
-            within: visit.query_value("within"),
-            from: visit.query_value("from"),
-            to: visit.query_value("to"),
-            cursor: visit.query_value("cursor"),
+            id: ctx.query_value("id").map(|id| id.trim().to_owned()),
+            workflow: ctx.query_value("workflow"),
+            status: ctx.query_value("status"),
+            key: ctx.query_value("key"),
+            within: ctx.query_value("within"),
+            from: ctx.query_value("from"),
+            to: ctx.query_value("to"),
+            cursor: ctx.query_value("cursor"),
         }
     }
 
-    /// The query as the API has it. What counts from now gets its start here, so that a next page has the same.
+    /// The query for the API. A period relative to now is resolved here, so that the next page covers the same period.
     fn query(&self, now: Timestamp) -> Result<Vec<(&'static str, Option<String>)>, PageError> {
         let within = self.within.as_deref().map(|asked| {
             let found = WITHIN.iter().find(|(word, _, _)| *word == asked);
             found
                 .map(|(_, _, ms)| *ms)
-                .ok_or_else(|| PageError::Form(format!("within: there is no '{asked}'")))
+                .ok_or_else(|| PageError::Form(format!("within: unknown period '{asked}'")))
         });
         let from = match within.transpose()? {
             Some(ms) if ms > 0 => Some(Time(Timestamp(now.0 - ms)).to_string()),
@@ -84,38 +84,38 @@ impl Search {
     }
 }
 
-/// A moment as a field for it gives it: in UTC, perhaps without seconds.
+/// The value of a datetime field: in UTC, possibly without seconds.
 fn moment(field: &str, text: &str) -> Result<String, PageError> {
     let found = Time::parse_any(text);
     found.map(|at| at.to_string()).map_err(|why| PageError::Form(format!("{field}: {why}")))
 }
 
-pub(super) async fn list(visit: &Visit) -> Result<Page, PageError> {
-    let search = Search::of(visit);
-    let workflows: WorkflowList = visit.get("/v1/workflows").await?;
+pub(super) async fn list(ctx: &PageContext) -> Result<Page, PageError> {
+    let search = Search::of(ctx);
+    let workflows: WorkflowList = ctx.get("/v1/workflows").await?;
     let names: Vec<String> = workflows.items.into_iter().map(|workflow| workflow.name).collect();
     let shown = |content: Markup| {
         Page::new("Runs", NavSection::Runs).part(form(&search, &names)).live("runs", content)
     };
     if let Some(id) = &search.id {
         let path = format!("/v1/runs/{}", encoded(id));
-        return match visit.find::<serde_json::Value>(&path).await {
+        return match ctx.find::<serde_json::Value>(&path).await {
             Ok(Some(_)) => Err(PageError::Moved(run_path(id))),
             Ok(None) => Ok(shown(nothing_with(id))),
-            Err(PageError::Problem(problem)) => Ok(shown(pieces::problem(&problem))),
-            Err(trouble) => Err(trouble),
+            Err(PageError::Problem(problem)) => Ok(shown(components::problem(&problem))),
+            Err(error) => Err(error),
         };
     }
     let query = match search.query(now()) {
         Ok(query) => query,
-        Err(trouble) => return Ok(shown(pieces::problem(&trouble.problem()))),
+        Err(error) => return Ok(shown(components::problem(&error.problem()))),
     };
     let more = [("cursor", search.cursor.clone()), ("limit", Some(ROWS.to_string()))];
-    let found = visit.get(&place("/v1/runs", query.clone().into_iter().chain(more))).await;
+    let found = ctx.get(&place("/v1/runs", query.clone().into_iter().chain(more))).await;
     match found {
         Ok(page) => Ok(shown(content(&search, &query, &page))),
-        Err(PageError::Problem(problem)) if problem.status == 400 => Ok(shown(pieces::problem(&problem))),
-        Err(trouble) => Err(trouble),
+        Err(PageError::Problem(problem)) if problem.status == 400 => Ok(shown(components::problem(&problem))),
+        Err(error) => Err(error),
     }
 }
 
@@ -132,20 +132,20 @@ fn content(search: &Search, query: &[(&'static str, Option<String>)], page: &Run
                 (table(&page.items))
             }
         }
-        (pieces::pager(first.as_deref(), next.as_deref()))
+        (components::pager(first.as_deref(), next.as_deref()))
     }
 }
 
-/// What can be done with those that are checked, or with all that match.
+/// The actions for the selected runs, or for all that match.
 fn toolbar(query: &[(&'static str, Option<String>)]) -> Markup {
     html! {
         div.toolbar {
             input type="hidden" name="checked" value="yes";
-            span.quiet { "The checked ones:" }
+            span.quiet { "Selected runs:" }
             button type="submit" name="action" value="retry" { "Retry" }
             button type="submit" name="action" value="cancel" { "Cancel" }
-            button type="submit" name="action" value="rerun" { "Run again" }
-            a.button href=(place("/ui/bulk/new", query.iter().cloned())) { "All that match…" }
+            button type="submit" name="action" value="rerun" { "Rerun" }
+            a.button href=(place("/ui/bulk/new", query.iter().cloned())) { "All matching runs…" }
         }
     }
 }
@@ -155,20 +155,20 @@ fn form(search: &Search, names: &[String]) -> Markup {
     let civil = |text: &Option<String>| text.as_ref().map(|text| text.trim_end_matches('Z').to_owned());
     html! {
         form.search method="get" action="/ui/runs" role="search" {
-            (pieces::field("id", "Run id", "", html! {
+            (components::field("id", "Run id", "", html! {
                 input #id name="id" value=[&search.id] autocomplete="off" spellcheck="false";
             }))
-            (pieces::field("workflow", "Workflow", "", html! {
+            (components::field("workflow", "Workflow", "", html! {
                 input #workflow name="workflow" value=[&search.workflow] list="workflows" autocomplete="off";
                 datalist #workflows { @for name in names { option value=(name) {} } }
             }))
-            (pieces::field("status", "Status", "", pieces::choice("status", &STATUSES, search.status.as_deref().unwrap_or_default(), "")))
-            (pieces::field("key", "Key", "", html! { input #key name="key" value=[&search.key] autocomplete="off"; }))
-            (pieces::field("within", "Accepted", "", pieces::select("within", &within, search.within.as_deref())))
-            (pieces::field("from", "From (UTC)", "", html! {
+            (components::field("status", "Status", "", components::choice("status", &STATUSES, search.status.as_deref().unwrap_or_default(), "")))
+            (components::field("key", "Key", "", html! { input #key name="key" value=[&search.key] autocomplete="off"; }))
+            (components::field("within", "Accepted", "", components::select("within", &within, search.within.as_deref())))
+            (components::field("from", "From (UTC)", "", html! {
                 input #from name="from" type="datetime-local" step="1" value=[civil(&search.from)];
             }))
-            (pieces::field("to", "To (UTC)", "", html! {
+            (components::field("to", "To (UTC)", "", html! {
                 input #to name="to" type="datetime-local" step="1" value=[civil(&search.to)];
             }))
             div.actions {
@@ -181,31 +181,34 @@ fn form(search: &Search, names: &[String]) -> Markup {
 
 fn nothing(search: &Search) -> Markup {
     if search.is_open() && search.cursor.is_none() {
-        return pieces::empty(
+        return components::empty(
             "No runs yet",
-            html! { "A run begins when a request is handed in, or a job fires. "
+            html! { "A run starts when a request is submitted or a job fires. "
             a href="/ui/workflows" { "Start one from a workflow." } },
         );
     }
-    pieces::empty("No runs match", html! { "Search for less, or " a href="/ui/runs" { "see all runs" } "." })
+    components::empty(
+        "No runs match",
+        html! { "Relax the search, or " a href="/ui/runs" { "show all runs" } "." },
+    )
 }
 
 fn nothing_with(id: &str) -> Markup {
-    pieces::empty(
-        "No such run",
-        html! { "There is no run with the id " code { (id) } ". Ids are written in full; a "
+    components::empty(
+        "Run not found",
+        html! { "There is no run with the id " code { (id) } ". Enter the full id; a "
         a href=(place("/ui/runs", [("key", Some(id.to_owned()))])) { "key of that name" } " may have runs." },
     )
 }
 
-/// Runs in a table, with a box for each to check.
+/// A table of runs, with checkboxes.
 pub(super) fn table(runs: &[RunSummary]) -> Markup {
     html! {
         div.scroll tabindex="0" role="region" aria-label="Runs" {
             table.runs {
                 thead { tr {
-                    th { input type="checkbox" data-all="id" aria-label="Check all on this page"; }
-                    th { "Run" } th { "Workflow" } th { "Status" } th { "Accepted" } th.number { "Took" } th { "Why" }
+                    th { input type="checkbox" data-all="id" aria-label="Select all on this page"; }
+                    th { "Run" } th { "Workflow" } th { "Status" } th { "Accepted" } th.number { "Duration" } th { "Reason" }
                 } }
                 tbody { @for run in runs { (row(run)) } }
             }
@@ -222,25 +225,25 @@ fn row(run: &RunSummary) -> Markup {
                 @if run.key != run.id && run.workflow != JOB { br; small { "key " (run.key) } }
             }
             td { (workflow(run)) }
-            td { (pieces::status(run.status)) }
-            td { (pieces::time(run.accepted_at)) }
+            td { (components::status(run.status)) }
+            td { (components::time(run.accepted_at)) }
             td.number { (took(run)) }
             td.why title=[&run.reason] { (run.reason.as_deref().unwrap_or_default()) }
         }
     }
 }
 
-/// The occurrences of a job share their key; the run itself names the job.
+/// The occurrences of a job share a key; the page of the run names the job.
 fn workflow(run: &RunSummary) -> Markup {
     if run.workflow == JOB {
         let all = place("/ui/runs", [("key", Some(run.key.clone()))]);
-        return html! { "job (" a href=(all) { "all its runs" } ")" };
+        return html! { "job (" a href=(all) { "all runs" } ")" };
     }
     html! { a.plain href={ "/ui/workflows/" (encoded(&run.workflow)) } { (run.workflow) } }
 }
 
 fn took(run: &RunSummary) -> String {
-    run.ended_at.map_or(String::new(), |end| pieces::span((end.0.0 - run.accepted_at.0.0).max(0) as f64))
+    run.ended_at.map_or(String::new(), |end| components::span((end.0.0 - run.accepted_at.0.0).max(0) as f64))
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! The services that runs call: how they are doing, and what people say about them.
+//! The services that runs call: their state, and manual overrides.
 
 #[cfg(test)]
 mod tests;
@@ -7,16 +7,16 @@ use api_types::{ByHandView, ServiceRequest, ServiceView};
 use http::Method;
 use maud::{Markup, html};
 
+use crate::components;
+use crate::context::{PageContext, decoded, encoded};
+use crate::error::PageError;
 use crate::page::{NavSection, Page};
 use crate::pages::FormOutcome;
-use crate::pieces;
-use crate::trouble::PageError;
-use crate::visit::{Visit, decoded, encoded};
 
 const BREAKERS: [(&str, &str); 3] = [
-    ("auto", "auto: the breaker decides"),
-    ("open", "open: no call goes out, all wait"),
-    ("closed", "closed: calls go out whatever their results"),
+    ("auto", "auto: decided by the breaker"),
+    ("open", "open: pause all calls"),
+    ("closed", "closed: send calls even if they fail"),
 ];
 
 #[derive(serde::Deserialize)]
@@ -24,34 +24,34 @@ struct ServiceList {
     items: Vec<ServiceView>,
 }
 
-pub(super) async fn list(visit: &Visit) -> Result<Page, PageError> {
-    let ServiceList { items } = visit.get("/v1/services").await?;
+pub(super) async fn list(ctx: &PageContext) -> Result<Page, PageError> {
+    let ServiceList { items } = ctx.get("/v1/services").await?;
     Ok(Page::new("Services", NavSection::Services).live("services", table(&items)))
 }
 
-pub(super) async fn show(visit: &Visit, part: &str) -> Result<Page, PageError> {
-    let service: ServiceView = visit.get(&api_path(&decoded(part)?)).await?;
+pub(super) async fn show(ctx: &PageContext, part: &str) -> Result<Page, PageError> {
+    let service: ServiceView = ctx.get(&api_path(&decoded(part)?)).await?;
     let draft = OverrideForm::of(service.by_hand.as_ref());
     Ok(page(&service, &draft, None))
 }
 
-/// Takes the form of a service's page, and the buttons of the list.
-pub(super) async fn act(visit: &Visit, part: &str) -> Result<FormOutcome, PageError> {
+/// Handles the form of a service's page, and the buttons of the list.
+pub(super) async fn act(ctx: &PageContext, part: &str) -> Result<FormOutcome, PageError> {
     let name = decoded(part)?;
-    let service: ServiceView = visit.get(&api_path(&name)).await?;
-    let draft = OverrideForm::of(service.by_hand.as_ref()).with(&visit.all_fields());
+    let service: ServiceView = ctx.get(&api_path(&name)).await?;
+    let draft = OverrideForm::of(service.by_hand.as_ref()).with(&ctx.all_fields());
     let sent = match draft.read() {
-        Ok(said) => visit.send(Method::PUT, &api_path(&name), &said).await,
-        Err(trouble) => Err(trouble),
+        Ok(current) => ctx.send(Method::PUT, &api_path(&name), &current).await,
+        Err(error) => Err(error),
     };
     match sent {
         Ok(_) => Ok(FormOutcome::Done { to: "/ui/services".to_owned(), message: draft.done() }),
         Err(PageError::SignIn) => Err(PageError::SignIn),
-        Err(trouble) => Ok(FormOutcome::Invalid(page(&service, &draft, Some(&trouble)))),
+        Err(error) => Ok(FormOutcome::Invalid(page(&service, &draft, Some(&error)))),
     }
 }
 
-/// What is filled in, as it is typed.
+/// The form values.
 struct OverrideForm {
     breaker: String,
     limit: String,
@@ -59,16 +59,19 @@ struct OverrideForm {
 }
 
 impl OverrideForm {
-    /// What is said now.
-    fn of(said: Option<&ByHandView>) -> OverrideForm {
+    /// The values of the current override.
+    fn of(current: Option<&ByHandView>) -> OverrideForm {
         OverrideForm {
-            breaker: said.map_or_else(|| "auto".to_owned(), |said| said.breaker.clone()),
-            limit: said.and_then(|said| said.limit).map(|limit| limit.to_string()).unwrap_or_default(),
-            note: said.and_then(|said| said.note.clone()).unwrap_or_default(),
+            breaker: current.map_or_else(|| "auto".to_owned(), |current| current.breaker.clone()),
+            limit: current
+                .and_then(|current| current.limit)
+                .map(|limit| limit.to_string())
+                .unwrap_or_default(),
+            note: current.and_then(|current| current.note.clone()).unwrap_or_default(),
         }
     }
 
-    /// The same with the fields that were sent, be they empty or not; what was not sent stays.
+    /// The same with the submitted fields, even empty ones; other fields are kept.
     fn with(self, filled: &[(String, String)]) -> OverrideForm {
         let sent = |name: &str, before: String| {
             let found = filled.iter().find(|(field, _)| field == name);
@@ -85,7 +88,9 @@ impl OverrideForm {
         let limit = match self.limit.as_str() {
             "" => None,
             text => Some(text.parse().map_err(|_| {
-                PageError::Form(format!("limit: '{text}' is not a number of calls; leave it empty for none"))
+                PageError::Form(format!(
+                    "limit: '{text}' is not a number of calls; leave it empty for no limit"
+                ))
             })?),
         };
         let note = Some(self.note.clone()).filter(|note| !note.is_empty());
@@ -94,10 +99,10 @@ impl OverrideForm {
 
     fn done(&self) -> String {
         match self.breaker.as_str() {
-            "open" => "Held open: calls wait until you let them go.".to_owned(),
-            "closed" => "Held closed: calls go out whatever their results.".to_owned(),
-            _ if self.limit.is_empty() => "The breaker decides again.".to_owned(),
-            _ => format!("At most {} calls at once.", self.limit),
+            "open" => "Paused: calls wait until you resume them.".to_owned(),
+            "closed" => "Breaker forced closed: calls go out even if they fail.".to_owned(),
+            _ if self.limit.is_empty() => "Automatic: the breaker decides.".to_owned(),
+            _ => format!("At most {} concurrent calls.", self.limit),
         }
     }
 }
@@ -106,18 +111,27 @@ fn api_path(name: &str) -> String {
     format!("/v1/services/{}", encoded(name))
 }
 
-/// Where the page of a service is.
+/// The page of a service.
 pub(super) fn address(service: &ServiceView) -> String {
     format!("/ui/services/{}", encoded(&service.service))
 }
 
-/// What people call a service: the first name that workflows have for it, or its address.
+/// The display name of a service: the first name that workflows have for it, or its address.
 pub(super) fn name(service: &ServiceView) -> &str {
     service.names.first().unwrap_or(&service.service)
 }
 
+/// The state of a breaker; a manual override has its own words.
+pub(super) fn breaker_badge(state: &str) -> Markup {
+    components::badge(match state {
+        "held_open" => "paused",
+        "held_closed" => "forced_closed",
+        state => state,
+    })
+}
+
 fn latency(ms: Option<f64>) -> String {
-    ms.map_or_else(|| "–".to_owned(), pieces::span)
+    ms.map_or_else(|| "–".to_owned(), components::span)
 }
 
 /// A few columns, for the overview.
@@ -133,9 +147,9 @@ pub(super) fn brief(services: &[ServiceView]) -> Markup {
                     @for service in services {
                         tr {
                             td.name { a href=(address(service)) title=(service.service) { (name(service)) } }
-                            td { (pieces::badge(&service.breaker)) }
+                            td { (breaker_badge(&service.breaker)) }
                             td.number { (service.in_flight) " / " (service.limit) }
-                            td.number { (pieces::count(service.waiting as u64)) }
+                            td.number { (components::count(service.waiting as u64)) }
                             td.number { (latency(service.p99_ms)) }
                         }
                     }
@@ -146,10 +160,7 @@ pub(super) fn brief(services: &[ServiceView]) -> Markup {
 }
 
 fn none() -> Markup {
-    pieces::empty(
-        "No service has been called yet",
-        html! { "Services appear here with the first call of a run." },
-    )
+    components::empty("No service has been called yet", html! { "Services appear here with the first call." })
 }
 
 fn table(services: &[ServiceView]) -> Markup {
@@ -161,13 +172,13 @@ fn table(services: &[ServiceView]) -> Markup {
             table {
                 thead { tr {
                     th { "Service" } th { "Breaker" } th.number { "In flight" } th.number { "Limit" } th.number { "Waiting" }
-                    th.number { "p50" } th.number { "p99" } th { "By hand" }
+                    th.number { "p50" } th.number { "p99" } th { "Override" }
                 } }
                 tbody { @for service in services { (row(service)) } }
             }
         }
-        p.quiet { "A breaker opens by itself when most calls fail, and asks with one call at a time whether the service is back. "
-            "Calls that wait do not fail." }
+        p.quiet { "A breaker opens when most calls fail, and then probes the service with one call at a time. "
+            "Waiting calls do not fail." }
     }
 }
 
@@ -179,83 +190,84 @@ fn row(service: &ServiceView) -> Markup {
                 @for other in service.names.iter().skip(1) { br; (other) }
                 @if !service.names.is_empty() { br; small.id { (service.service) } }
             }
-            td { (pieces::badge(&service.breaker)) }
+            td { (breaker_badge(&service.breaker)) }
             td.number { (service.in_flight) }
             td.number { (service.limit) }
-            td.number { (pieces::count(service.waiting as u64)) }
+            td.number { (components::count(service.waiting as u64)) }
             td.number { (latency(service.p50_ms)) }
             td.number { (latency(service.p99_ms)) }
-            td { (by_hand(service)) }
+            td { (manual_override(service)) }
         }
     }
 }
 
-/// What was said, and the quick ways: they send the breaker alone, so a limit and a note stay as they are.
-fn by_hand(service: &ServiceView) -> Markup {
-    let said = service.by_hand.as_ref();
-    let open = format!("Hold {} open? Its calls wait, and none fails, until you let them go.", name(service));
+/// The override, and the quick actions. These send only the breaker, so the limit and the note are kept.
+fn manual_override(service: &ServiceView) -> Markup {
+    let current = service.by_hand.as_ref();
+    let open =
+        format!("Pause calls to {}? They wait, without failing, until you resume them.", name(service));
     html! {
-        @if let Some(said) = said { p.said { (describe_override(said)) } }
+        @if let Some(current) = current { p.override { (describe_override(current)) } }
         div.row.tight {
-            @if said.is_none_or(|said| said.breaker != "open") {
-                (pieces::button(&address(service), "Hold open", Some(&open), &[("breaker", "open")]))
+            @if current.is_none_or(|current| current.breaker != "open") {
+                (components::button(&address(service), "Pause calls", Some(&open), &[("breaker", "open")]))
             }
-            @if said.is_some_and(|said| said.breaker != "auto") {
-                (pieces::button(&address(service), "Let it decide", None, &[("breaker", "auto")]))
+            @if current.is_some_and(|current| current.breaker != "auto") {
+                (components::button(&address(service), "Resume", None, &[("breaker", "auto")]))
             }
             a.button href=(address(service)) aria-label={ "Change " (name(service)) } { "Change" }
         }
     }
 }
 
-fn describe_override(said: &ByHandView) -> Markup {
+fn describe_override(current: &ByHandView) -> Markup {
     html! {
-        @if said.breaker != "auto" { (said.breaker) " " }
-        @if let Some(limit) = said.limit { "at most " (limit) " at once " }
-        "by " (said.by) ", " (pieces::time(said.at))
-        @if let Some(note) = &said.note { ": " em { (note) } }
+        @if current.breaker != "auto" { (current.breaker) " " }
+        @if let Some(limit) = current.limit { "at most " (limit) " concurrent calls " }
+        "by " (current.by) ", " (components::time(current.at))
+        @if let Some(note) = &current.note { ": " em { (note) } }
     }
 }
 
-fn page(service: &ServiceView, draft: &OverrideForm, trouble: Option<&PageError>) -> Page {
+fn page(service: &ServiceView, draft: &OverrideForm, error: Option<&PageError>) -> Page {
     Page::new(name(service), NavSection::Services)
         .live("service", facts(service))
-        .part(form(service, draft, trouble))
+        .part(form(service, draft, error))
         .part(html! { p { a href="/ui/services" { "All services" } } })
 }
 
 fn facts(service: &ServiceView) -> Markup {
     let limit = if service.limit == 0 { "not called yet".to_owned() } else { service.limit.to_string() };
     html! {
-        (pieces::facts(&[
-            ("Breaker", pieces::badge(&service.breaker)),
+        (components::facts(&[
+            ("Breaker", breaker_badge(&service.breaker)),
             ("Address", html! { code { (service.service) } }),
             ("In workflows", html! { (service.names.join(", ")) }),
             ("In flight", html! { (service.in_flight) }),
-            ("Limit now", html! { (limit) }),
-            ("Waiting", html! { (pieces::count(service.waiting as u64)) }),
+            ("Current limit", html! { (limit) }),
+            ("Waiting", html! { (components::count(service.waiting as u64)) }),
             ("p50", html! { (latency(service.p50_ms)) }),
             ("p99", html! { (latency(service.p99_ms)) }),
         ]))
-        @if let Some(said) = &service.by_hand { p { "By hand: " (describe_override(said)) } }
+        @if let Some(current) = &service.by_hand { p { "Override: " (describe_override(current)) } }
     }
 }
 
-fn form(service: &ServiceView, draft: &OverrideForm, trouble: Option<&PageError>) -> Markup {
-    let breaker = "What you choose stays in force, after restarts too, until you choose again.";
-    let (limit, note) = ("Empty: what the workflows say.", "Why, for whoever looks at it later.");
+fn form(service: &ServiceView, draft: &OverrideForm, error: Option<&PageError>) -> Markup {
+    let breaker = "Stays active until you change it, also after a restart.";
+    let (limit, note) = ("Default: the limit in the workflows.", "Why, for other operators.");
     html! {
         form.card.narrow method="post" action=(address(service)) {
-            h2 { "Set by hand" }
-            @if let Some(trouble) = trouble { (pieces::problem(&trouble.problem())) }
-            (pieces::field("breaker", "Breaker", breaker, pieces::choice("breaker", &BREAKERS, &draft.breaker, breaker)))
-            (pieces::field("limit", "Calls at once, at most", limit, html! {
-                input #limit name="limit" inputmode="numeric" value=(draft.limit) aria-describedby=[pieces::described("limit", limit, &[])];
+            h2 { "Override" }
+            @if let Some(error) = error { (components::problem(&error.problem())) }
+            (components::field("breaker", "Breaker", breaker, components::choice("breaker", &BREAKERS, &draft.breaker, breaker)))
+            (components::field("limit", "Max. concurrent calls", limit, html! {
+                input #limit name="limit" inputmode="numeric" value=(draft.limit) aria-describedby=[components::described("limit", limit, &[])];
             }))
-            (pieces::field("note", "Note", note, html! {
-                input #note name="note" maxlength="500" value=(draft.note) aria-describedby=[pieces::described("note", note, &[])];
+            (components::field("note", "Note", note, html! {
+                input #note name="note" maxlength="500" value=(draft.note) aria-describedby=[components::described("note", note, &[])];
             }))
-            button.primary type="submit" { "Set" }
+            button.primary type="submit" { "Save" }
         }
     }
 }

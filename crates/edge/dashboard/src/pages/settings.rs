@@ -1,28 +1,28 @@
-//! The settings in force, to be read; and where they are changed.
+//! The active settings, read-only, and where to change them.
 
 use api_types::{SettingView, SettingsView, TokenView};
 use maud::{Markup, html};
 use serde_json::Value;
 
+use crate::components;
+use crate::context::PageContext;
+use crate::error::PageError;
 use crate::page::{NavSection, Page};
-use crate::pieces;
-use crate::trouble::PageError;
-use crate::visit::Visit;
 
-pub(super) async fn show(visit: &Visit) -> Result<Page, PageError> {
-    let settings: SettingsView = visit.get("/v1/settings").await?;
+pub(super) async fn show(ctx: &PageContext) -> Result<Page, PageError> {
+    let settings: SettingsView = ctx.get("/v1/settings").await?;
     Ok(Page::new("Settings", NavSection::Settings).part(content(&settings)))
 }
 
 fn content(settings: &SettingsView) -> Markup {
     html! {
         p {
-            "What this server runs with, version " (settings.version) ". Settings are changed "
+            "The active settings of this server, version " (settings.version) ". Change them "
             @match &settings.file {
                 Some(file) => { "in the file " code { (file) } " on the server" }
-                None => { "in a file that " code { "sortie serve --config" } " names (there is none now)" }
+                None => { "in a file passed with " code { "sortie serve --config" } " (none is used now)" }
             }
-            ", or by variables of its environment, which count more; they are read when it starts."
+            ", or with environment variables, which take precedence. The server reads them at startup."
         }
         @for (section, rows) in sections(&settings.settings) {
             section aria-label=(section) { h2 { (section) } (table(section, rows)) }
@@ -32,7 +32,7 @@ fn content(settings: &SettingsView) -> Markup {
     }
 }
 
-/// The settings by what stands before the dot, in their order.
+/// The settings by section, the part before the dot, in order.
 fn sections(settings: &[SettingView]) -> Vec<(&str, &[SettingView])> {
     let section = |setting: &SettingView| setting.key.split_once('.').map(|(section, _)| section.len());
     let chunks =
@@ -44,16 +44,16 @@ fn table(section: &str, rows: &[SettingView]) -> Markup {
     html! {
         div.scroll tabindex="0" role="region" aria-label={ "Settings: " (section) } {
             table.settings {
-                thead { tr { th { "Setting" } th { "Value" } th { "Variable" } } }
+                thead { tr { th { "Setting" } th { "Value" } th { "Environment variable" } } }
                 tbody {
                     @for row in rows {
                         tr {
-                            td { code { (row.key) } @if row.changed { " " (pieces::badge("changed")) } }
+                            td { code { (row.key) } @if row.changed { " " (components::badge("changed")) } }
                             td { (value(row)) }
                             td {
                                 @match &row.variable {
                                     Some(variable) => code { (variable) },
-                                    None => em { "in the file alone" },
+                                    None => em { "only in the file" },
                                 }
                             }
                         }
@@ -79,15 +79,15 @@ fn value(row: &SettingView) -> Markup {
 fn text(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
-        Value::Number(number) => number.as_u64().map_or_else(|| number.to_string(), pieces::count),
+        Value::Number(number) => number.as_u64().map_or_else(|| number.to_string(), components::count),
         other => other.to_string(),
     }
 }
 
 fn tokens(tokens: Option<&[TokenView]>) -> Markup {
     match tokens {
-        None => html! { p.quiet { "Who may come in is shown to administrators." } },
-        Some([]) => html! { p { "There are none: everybody on this machine may do everything." } },
+        None => html! { p.quiet { "Tokens are visible only to administrators." } },
+        Some([]) => html! { p { "No tokens are configured: anyone on this machine has full access." } },
         Some(tokens) => html! {
             div.scroll tabindex="0" role="region" aria-label="Tokens" {
                 table {
@@ -138,7 +138,9 @@ mod tests {
             assert!(shown.contains(text), "{text} in {shown}");
         }
         assert!(
-            content(&SettingsView { tokens: None, ..settings }).into_string().contains("to administrators")
+            content(&SettingsView { tokens: None, ..settings })
+                .into_string()
+                .contains("only to administrators")
         );
     }
 }

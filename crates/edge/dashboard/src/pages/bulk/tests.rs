@@ -1,4 +1,4 @@
-//! Bulks as pages show them, and forms as requests.
+//! Bulk operations as pages show them, and forms as requests.
 
 use serde_json::json;
 
@@ -46,7 +46,7 @@ fn foreign_text_stays_text() {
 fn progress_counts_what_it_is_through_with() {
     let shown = progress(&bulk(json!({}))).into_string();
     assert!(shown.contains(r#"aria-valuenow="50""#) && shown.contains("100 of 200 (50 %)"), "{shown}");
-    // What came while it was counted is not more than all.
+    // Runs that arrived during counting do not push the progress over 100 %.
     let more = progress(&bulk(json!({ "matched": { "count": 10 } }))).into_string();
     assert!(more.contains("100 of 100 (100 %)"), "{more}");
     let none = progress(&bulk(
@@ -77,7 +77,7 @@ fn a_form_becomes_a_request_and_what_is_wrong_is_named() {
 #[test]
 fn the_likeliest_action_follows_from_the_status() {
     let chosen = |status: &str| draft(&[("status", status)], &[]).action_text();
-    assert_eq!(["parked", "running", "undone", ""].map(chosen), ["Retry", "Cancel", "Run again", "Retry"]);
+    assert_eq!(["parked", "running", "undone", ""].map(chosen), ["Retry", "Cancel", "Rerun", "Retry"]);
 }
 
 #[test]
@@ -87,7 +87,7 @@ fn a_status_stays_chosen_whatever_it_is() {
         let shown = draft(&[("status", status)], &[]).form().into_string();
         let select =
             shown.split("<select id=\"status\"").nth(1).and_then(|rest| rest.split("</select>").next());
-        let select = select.expect("the choice is there");
+        let select = select.expect("there is a dropdown");
         assert!(select.contains(&format!("<option value=\"{status}\" selected>")), "{select}");
         assert_eq!(select.matches(" selected>").count(), 1, "{select}");
     }

@@ -1,5 +1,5 @@
-//! A job's document and the form that says the same: what stands in the controls for a document, and the document that
-//! the controls say. What the form has no control for makes the document one that is edited as JSON.
+//! Converts between a job's document and its form. A document with members that the form has no control for is edited
+//! as JSON.
 
 mod read;
 
@@ -7,24 +7,24 @@ use serde_json::{Value, json};
 
 pub(super) use read::{Wrong, document};
 
-use crate::pieces::controls::FieldValues;
+use crate::components::controls::FieldValues;
 
 /// The days of a week as the API spells them.
 pub(super) const WEEK_DAYS: [&str; 7] =
     ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"];
 
-/// The two calls of a job, by what the names of their controls begin with.
+/// The action and the error action of a job, by the prefix of their controls' names.
 pub(super) const CALLS: [&str; 2] = ["", "error_"];
 
-/// What is told of a job and never written: where it stands, and facts about its certificate.
+/// Read-only members of the authentication: facts about the certificate.
 const FACTS: [&str; 3] = ["certificateThumbprint", "certificateExpiration", "certificateSubjectName"];
 
-/// The properties of a job as a client may write them again.
+/// The properties of a job without read-only members.
 pub(super) fn writable(properties: &Value) -> Value {
     let mut written = properties.clone();
     if let Some(members) = written.as_object_mut() {
         members.remove("status");
-        // A finished job is written anew, and then it is enabled.
+        // Saving a finished job enables it.
         if members.get("state").is_some_and(|state| state == "completed" || state == "faulted") {
             members.insert("state".to_owned(), "enabled".into());
         }
@@ -37,7 +37,7 @@ pub(super) fn writable(properties: &Value) -> Value {
     written
 }
 
-/// What stands in the controls for a document; none when the form cannot say all of it.
+/// The form values for a document; none if the form cannot represent all of it.
 pub(super) fn texts(written: &Value) -> Option<FieldValues> {
     let mut texts = FieldValues::new();
     let mut put = |name: &str, value: Option<&Value>| {
@@ -80,13 +80,13 @@ pub(super) fn texts(written: &Value) -> Option<FieldValues> {
             if prefix.is_empty() { written.get("action") } else { written.pointer("/action/errorAction") };
         put_call(prefix, call, &mut put);
     }
-    // Whatever the controls cannot say, or say in another way, is found by reading them.
+    // A round trip through the form shows whether it can represent the document.
     let mangled = texts.iter().any(|(name, text)| is_mangled(name, text));
     (!mangled && document(&texts).as_ref() == Ok(written)).then_some(texts)
 }
 
-/// Whether a browser would send a text back in another way: it drops the line breaks of a line, and has one kind of
-/// them only in a text of several.
+/// Whether a browser would alter a text: it drops line breaks in a single-line field and normalizes them in a
+/// multi-line field.
 fn is_mangled(name: &str, text: &str) -> bool {
     let several = ["headers", "body", "queue_message", "topic_message"].iter().any(|end| name.ends_with(end));
     text.contains('\r') || (text.contains('\n') && !several)
@@ -112,7 +112,7 @@ fn put_call(prefix: &str, call: Option<&Value>, put: &mut dyn FnMut(&str, Option
     put(&format!("{prefix}workflow_body"), body.map(Value::String).as_ref());
 }
 
-/// The controls of a call that hold one text or number each, and where it stands in the call.
+/// The controls of an action that hold a single text or number, and the JSON pointer of each.
 pub(super) const CALL_FIELDS: [(&str, &str); 18] = [
     ("method", "/request/method"),
     ("uri", "/request/uri"),

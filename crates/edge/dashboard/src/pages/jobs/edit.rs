@@ -1,4 +1,4 @@
-//! Writing a job: a form or the document as JSON, with the next firings before anything is saved.
+//! The job editor: a form or the document as JSON, with a preview of the next firings before saving.
 
 mod change;
 
@@ -12,39 +12,39 @@ use super::document::{self, document, writable};
 use super::{
     CollectionList, Firings, JobAddress, JobDocument, collection, collection_address, form, history,
 };
+use crate::components;
+use crate::components::controls::{Controls, FieldValues};
+use crate::context::PageContext;
+use crate::error::PageError;
 use crate::page::{self, Page};
 use crate::pages::FormOutcome;
 use crate::pages::workflows::difference;
-use crate::pieces;
-use crate::pieces::controls::{Controls, FieldValues};
-use crate::trouble::PageError;
-use crate::visit::Visit;
 
-/// The form as it stands.
+/// The current state of the editor.
 struct JobEditor<'a> {
-    /// None for a job that is not there yet.
+    /// None for a new job.
     at: Option<&'a JobAddress>,
-    /// Its version when it was shown.
+    /// The version of the job that the editor shows.
     version: String,
     /// Names of collections, for a new job.
     collections: Vec<String>,
-    /// Everything that was typed, the names of a new job among it.
+    /// All form values, including the names of a new job.
     texts: FieldValues,
-    /// The document as JSON, when it is written so.
+    /// The document, if it is edited as JSON.
     json: Option<String>,
-    /// Why a job that is there is written as JSON at first.
+    /// Why an existing job is shown as JSON.
     note: Option<&'static str>,
     problem: Option<Problem>,
-    /// Somebody was faster: how this differs from what they saved.
+    /// After a concurrent change: the difference from what is stored.
     overtaken: Option<Markup>,
     firings: Option<Firings>,
 }
 
-const FOREIGN: &str = "This job says something that the form has no field for; so its document is shown, and nothing of it is lost.";
+const FOREIGN: &str = "This job has settings that the form does not support, so it is shown as JSON.";
 
-pub(super) async fn new_page(visit: &Visit) -> Result<Page, PageError> {
-    let collections = collections(visit).await?;
-    let chosen = visit.query_value("collection").or_else(|| collections.first().cloned()).unwrap_or_default();
+pub(super) async fn new_page(ctx: &PageContext) -> Result<Page, PageError> {
+    let collections = collections(ctx).await?;
+    let chosen = ctx.query_value("collection").or_else(|| collections.first().cloned()).unwrap_or_default();
     let usual = [
         ("collection", chosen.as_str()),
         ("kind", "http"),
@@ -59,8 +59,8 @@ pub(super) async fn new_page(visit: &Visit) -> Result<Page, PageError> {
     Ok(page(&JobEditor { collections, texts, ..empty(None) }))
 }
 
-pub(super) async fn show(visit: &Visit, at: &JobAddress) -> Result<Page, PageError> {
-    let (job, version): (JobDocument, String) = visit.versioned(&at.api()).await?;
+pub(super) async fn show(ctx: &PageContext, at: &JobAddress) -> Result<Page, PageError> {
+    let (job, version): (JobDocument, String) = ctx.versioned(&at.api()).await?;
     let written = writable(&job.properties);
     let texts = document::texts(&written);
     let json = texts.is_none().then(|| pretty(&written));
@@ -82,56 +82,56 @@ fn empty(at: Option<&JobAddress>) -> JobEditor<'_> {
     }
 }
 
-async fn collections(visit: &Visit) -> Result<Vec<String>, PageError> {
-    let CollectionList { items } = visit.get("/v1/collections").await?;
+async fn collections(ctx: &PageContext) -> Result<Vec<String>, PageError> {
+    let CollectionList { items } = ctx.get("/v1/collections").await?;
     Ok(items.into_iter().map(|item| item.collection).collect())
 }
 
-pub(super) async fn act(visit: &Visit, at: Option<&JobAddress>) -> Result<FormOutcome, PageError> {
-    let json = (visit.field("as").as_deref() == Some("json")).then(|| visit.raw_field("json"));
-    let collections = if at.is_none() { collections(visit).await? } else { Vec::new() };
-    let texts = visit.all_fields().into_iter().collect();
-    let version = visit.field("version").unwrap_or_default();
+pub(super) async fn act(ctx: &PageContext, at: Option<&JobAddress>) -> Result<FormOutcome, PageError> {
+    let json = (ctx.field("as").as_deref() == Some("json")).then(|| ctx.raw_field("json"));
+    let collections = if at.is_none() { collections(ctx).await? } else { Vec::new() };
+    let texts = ctx.all_fields().into_iter().collect();
+    let version = ctx.field("version").unwrap_or_default();
     let mut writing = JobEditor { version, collections, texts, json, ..empty(at) };
     let written = match read(&writing) {
         Ok(written) => written,
         Err(problem) => return Ok(again(writing, *problem)),
     };
-    match visit.field("do").as_deref() {
+    match ctx.field("do").as_deref() {
         Some("to-json") => {
             writing.json = Some(pretty(&written));
             Ok(FormOutcome::Preview(page(&writing)))
         }
         Some("to-fields") => Ok(to_fields(writing, &written)),
-        Some("preview") => match preview(visit, &written).await {
+        Some("preview") => match preview(ctx, &written).await {
             Ok(firings) => {
                 writing.firings = Some(firings);
                 Ok(FormOutcome::Preview(page(&writing)))
             }
             Err(PageError::Problem(problem)) => Ok(again(writing, *problem)),
-            Err(trouble) => Err(trouble),
+            Err(error) => Err(error),
         },
-        _ => match save(visit, &writing, &written).await {
-            Ok(to) => Ok(FormOutcome::Done { to, message: "The job is saved.".to_owned() }),
+        _ => match save(ctx, &writing, &written).await {
+            Ok(to) => Ok(FormOutcome::Done { to, message: "Job saved.".to_owned() }),
             Err(PageError::Problem(problem)) => match at {
                 Some(at) if problem.status == StatusCode::PRECONDITION_FAILED => {
-                    overtaken(visit, at, writing, &written).await
+                    overtaken(ctx, at, writing, &written).await
                 }
                 _ => Ok(again(writing, *problem)),
             },
-            Err(trouble) => Err(trouble),
+            Err(error) => Err(error),
         },
     }
 }
 
-/// The form again for the version that is there now, with what differs from it; saving then replaces that one.
+/// The editor for the version that is stored now, with the difference; saving then overwrites that version.
 async fn overtaken(
-    visit: &Visit,
+    ctx: &PageContext,
     at: &JobAddress,
     mut writing: JobEditor<'_>,
     written: &Value,
 ) -> Result<FormOutcome, PageError> {
-    match visit.versioned::<JobDocument>(&at.api()).await {
+    match ctx.versioned::<JobDocument>(&at.api()).await {
         Ok((job, version)) => {
             let shown = |document: &Value| pretty(&change::without_secrets(document));
             writing.version = version;
@@ -139,14 +139,14 @@ async fn overtaken(
             Ok(FormOutcome::Invalid(page(&writing)))
         }
         Err(PageError::Problem(problem)) => Ok(again(writing, *problem)),
-        Err(trouble) => Err(trouble),
+        Err(error) => Err(error),
     }
 }
 
 fn to_fields(mut writing: JobEditor<'_>, written: &Value) -> FormOutcome {
     let Some(texts) = document::texts(written) else {
         let detail =
-            "The document says something that the form has no field for. Save it from here, or change it.";
+            "This document has settings that the form does not support. Save it as JSON, or remove them.";
         return again(writing, PageError::Form(detail.to_owned()).problem());
     };
     writing.texts.extend(texts);
@@ -159,10 +159,10 @@ fn again(mut writing: JobEditor<'_>, problem: Problem) -> FormOutcome {
     FormOutcome::Invalid(page(&writing))
 }
 
-/// The properties that the form says.
+/// The properties that the form describes.
 fn read(writing: &JobEditor<'_>) -> Result<Value, Box<Problem>> {
     let wrong = |errors: Vec<FieldError>| {
-        let detail = "Some of this cannot be read; what is wrong stands beside it.".to_owned();
+        let detail = "Some fields are invalid; see the messages next to them.".to_owned();
         Box::new(Problem { errors, ..PageError::Form(detail).problem() })
     };
     let error = |field: &str, message: String, line| FieldError {
@@ -178,39 +178,40 @@ fn read(writing: &JobEditor<'_>) -> Result<Value, Box<Problem>> {
         return document(&writing.texts).map_err(|found| wrong(errors(found)));
     };
     let whole: Value = serde_json::from_str(text).map_err(|why| {
-        wrong(vec![error("json", format!("this is no JSON: {why}"), u32::try_from(why.line()).ok())])
+        wrong(vec![error("json", format!("not valid JSON: {why}"), u32::try_from(why.line()).ok())])
     })?;
-    // The document may be whole, or what is below its `properties` alone.
+    // Either the whole document, or only the value of its `properties`.
     Ok(whole.get("properties").cloned().unwrap_or(whole))
 }
 
-async fn preview(visit: &Visit, written: &Value) -> Result<Firings, PageError> {
+async fn preview(ctx: &PageContext, written: &Value) -> Result<Firings, PageError> {
     let answer =
-        visit.send(Method::POST, "/v1/preview", &json!({ "properties": written, "count": 10 })).await?;
+        ctx.send(Method::POST, "/v1/preview", &json!({ "properties": written, "count": 10 })).await?;
     serde_json::from_value(answer).map_err(|error| PageError::Unreadable(error.to_string()))
 }
 
-/// Writes the job and returns the address of its page.
-async fn save(visit: &Visit, writing: &JobEditor<'_>, written: &Value) -> Result<String, PageError> {
+/// Saves the job and returns the address of its page.
+async fn save(ctx: &PageContext, writing: &JobEditor<'_>, written: &Value) -> Result<String, PageError> {
     let body = json!({ "properties": written });
     if let Some(at) = writing.at {
-        let (job, _): (JobDocument, String) = visit.versioned(&at.api()).await?;
+        let (job, _): (JobDocument, String) = ctx.versioned(&at.api()).await?;
         let only_if = [(IF_MATCH, writing.version.clone())];
         let before = writable(&job.properties);
         let finished = matches!(job.state(), "completed" | "faulted");
         if !finished && change::keeps_secrets(&before, written) {
             let change = json!({ "properties": change::between(&before, written) });
-            visit.send_with(Method::PATCH, &at.api(), &change, &only_if).await?;
+            ctx.send_with(Method::PATCH, &at.api(), &change, &only_if).await?;
         } else {
-            visit.send_with(Method::PUT, &at.api(), &body, &only_if).await?;
+            ctx.send_with(Method::PUT, &at.api(), &body, &only_if).await?;
         }
         return Ok(at.address());
     }
     let text = |name: &str| writing.texts.get(name).map_or("", |text| text.trim());
     let fresh = text("new_collection");
     let collection = if fresh.is_empty() { text("collection") } else { fresh };
-    let missing =
-        |what: &str| PageError::Problem(Box::new(PageError::Form(format!("{what}: fill this in")).problem()));
+    let missing = |what: &str| {
+        PageError::Problem(Box::new(PageError::Form(format!("{what}: this field is required")).problem()))
+    };
     if collection.is_empty() {
         return Err(missing("new_collection"));
     }
@@ -218,14 +219,14 @@ async fn save(visit: &Visit, writing: &JobEditor<'_>, written: &Value) -> Result
         return Err(missing("name"));
     }
     if !fresh.is_empty() {
-        match collection::create(visit, fresh, &json!({})).await {
-            // One that is there already will do.
+        match collection::create(ctx, fresh, &json!({})).await {
+            // An existing collection will do.
             Err(PageError::Problem(problem)) if problem.status == StatusCode::PRECONDITION_FAILED => {}
             made => made?,
         }
     }
     let at = JobAddress { collection: collection.to_owned(), job: text("name").to_owned() };
-    visit.send_with(Method::PUT, &at.api(), &body, &[(IF_NONE_MATCH, "*".to_owned())]).await?;
+    ctx.send_with(Method::PUT, &at.api(), &body, &[(IF_NONE_MATCH, "*".to_owned())]).await?;
     Ok(at.address())
 }
 
@@ -244,17 +245,17 @@ fn page(writing: &JobEditor<'_>) -> Page {
     let zone = controls.text("time_zone");
     let zone = (!zone.is_empty() && writing.json.is_none()).then_some(zone);
     Page::new(&title, page::NavSection::Jobs).part(html! {
-        @if let Some(problem) = &writing.problem { (pieces::problem(problem)) }
+        @if let Some(problem) = &writing.problem { (components::problem(problem)) }
         @if let Some(difference) = &writing.overtaken {
             div.problem role="alert" {
-                strong { "Somebody has changed it meanwhile" }
-                p { "Below is how yours differs from what is there now. Take over what you want to keep; saving replaces it." }
+                strong { "Changed by someone else" }
+                p { "The difference between your version and the stored one is below. Copy what you want to keep; saving overwrites the stored version." }
             }
             (difference)
         }
         @if let Some(note) = writing.note { div.fine role="status" { (note) } }
         @if let Some(firings) = &writing.firings {
-            div.card #preview role="status" { h2 { "The next firings" } (history::firings(firings, zone)) p.quiet { "Nothing has been saved yet." } }
+            div.card #preview role="status" { h2 { "Next firings" } (history::firings(firings, zone)) p.quiet { "Not saved yet." } }
         }
         form.job method="post" action=(action) {
             input type="hidden" name="version" value=(writing.version);
@@ -278,9 +279,9 @@ fn names(writing: &JobEditor<'_>, controls: &Controls) -> Markup {
         fieldset {
             legend { "Name" }
             div.columns {
-                (controls.line("name", "Job", "1 to 100 characters, none of them / \\ ? # % ~."))
+                (controls.line("name", "Job", "1 to 100 characters, except / \\ ? # % ~."))
                 (controls.choice("collection", "Collection", "", &options))
-                (controls.line("new_collection", "Or a new collection", "Made on the way, with the plan Sortie."))
+                (controls.line("new_collection", "Or a new collection", "Created with the plan Sortie."))
             }
         }
     }
@@ -290,11 +291,11 @@ fn json_area(text: &str) -> Markup {
     html! {
         input type="hidden" name="as" value="json";
         div.field {
-            label for="json" { "The job, as JSON" }
+            label for="json" { "Job as JSON" }
             textarea #json name="json" rows=(text.lines().count().clamp(14, 40)) spellcheck="false" { "\n" (text) }
             small {
-                "Secrets are never shown; one that is left out is kept as long as the action signs in the same way. "
-                a href="/docs/reference/jobs" { "What a job may say" } "."
+                "Secrets are never shown. An omitted secret is kept if the authentication type does not change. "
+                a href="/docs/reference/jobs" { "Reference of job documents" } "."
             }
         }
     }
@@ -313,10 +314,10 @@ fn buttons(writing: &JobEditor<'_>) -> Markup {
     );
     html! {
         div.actions {
-            button.primary type="submit" name="do" value="save" { (if writing.overtaken.is_some() { "Save over it" } else { "Save" }) }
+            button.primary type="submit" name="do" value="save" { (if writing.overtaken.is_some() { "Overwrite" } else { "Save" }) }
             button type="submit" name="do" value="preview" { "Preview" }
-            @if writing.json.is_some() { button type="submit" name="do" value="to-fields" { "As fields" } }
-            @else { button type="submit" name="do" value="to-json" { "As JSON" } }
+            @if writing.json.is_some() { button type="submit" name="do" value="to-fields" { "Edit as form" } }
+            @else { button type="submit" name="do" value="to-json" { "Edit as JSON" } }
             a.button href=(back) { "Back" }
         }
     }

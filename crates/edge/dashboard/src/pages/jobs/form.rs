@@ -1,9 +1,9 @@
-//! The controls of a job's form, and which of them a field of its document has.
+//! The controls of the job form, and the mapping from document fields to controls.
 
 use maud::{Markup, html};
 
 use super::document::{CALL_FIELDS, CALLS, WEEK_DAYS};
-use crate::pieces::controls::Controls;
+use crate::components::controls::Controls;
 
 const METHODS: [(&str, &str); 6] = [
     ("GET", "GET"),
@@ -14,66 +14,63 @@ const METHODS: [(&str, &str); 6] = [
     ("HEAD", "HEAD"),
 ];
 const AUTHENTICATIONS: [(&str, &str); 4] = [
-    ("", "not at all"),
-    ("Basic", "with a user and a password"),
-    ("ClientCertificate", "with a client certificate"),
-    ("ActiveDirectoryOAuth", "with a token of Azure AD"),
+    ("", "none"),
+    ("Basic", "Basic (user and password)"),
+    ("ClientCertificate", "client certificate"),
+    ("ActiveDirectoryOAuth", "OAuth token from Azure AD"),
 ];
 const MODES: [(&str, &str); 4] = [
-    ("every", "again and again"),
-    ("cron", "by a cron expression"),
-    ("at", "once, at a time"),
-    ("once", "once, at the start or at once"),
+    ("every", "at an interval"),
+    ("cron", "by cron expression"),
+    ("at", "once, at a given time"),
+    ("once", "once, immediately or at the start time"),
 ];
 const FREQUENCIES: [(&str, &str); 5] =
     [("minute", "minutes"), ("hour", "hours"), ("day", "days"), ("week", "weeks"), ("month", "months")];
 const RETRIES: [(&str, &str); 4] = [
-    ("", "as usual: 4 more times, 30 s apart"),
+    ("", "default: 4 retries, 30 s apart"),
     ("none", "no retries"),
-    ("fixed", "with the same delay each time"),
-    ("exponential", "with growing delays"),
+    ("fixed", "fixed delay"),
+    ("exponential", "exponential backoff"),
 ];
 const MISSED: [(&str, &str); 4] = [
-    ("", "as usual: the newest runs"),
-    ("latest", "the newest of them runs"),
-    ("all", "all of them run, the oldest first"),
-    ("skip", "none of them runs"),
+    ("", "default: run the latest"),
+    ("latest", "run the latest"),
+    ("all", "run all, oldest first"),
+    ("skip", "run none"),
 ];
 const OVERLAPS: [(&str, &str); 4] = [
-    ("", "as usual: it is left out"),
-    ("skip", "it is left out"),
-    ("queue", "it waits for the one before"),
-    ("allow", "both run side by side"),
+    ("", "default: skip"),
+    ("skip", "skip"),
+    ("queue", "wait for the previous one"),
+    ("allow", "run in parallel"),
 ];
-const GAPS: [(&str, &str); 3] = [
-    ("", "as usual: fires when the gap ends"),
-    ("end", "fires when the gap ends"),
-    ("skip", "does not fire"),
-];
+const GAPS: [(&str, &str); 3] =
+    [("", "default: fire when the gap ends"), ("end", "fire when the gap ends"), ("skip", "do not fire")];
 const REPEATS: [(&str, &str); 3] =
-    [("", "as usual: fires the first time"), ("first", "fires the first time"), ("both", "fires both times")];
-const STATES: [(&str, &str); 2] = [("enabled", "enabled: fires when it is due"), ("disabled", "disabled")];
+    [("", "default: fire the first time"), ("first", "fire the first time"), ("both", "fire both times")];
+const STATES: [(&str, &str); 2] = [("enabled", "enabled"), ("disabled", "disabled")];
 
-const KEPT: &str = "Never shown. Leave it empty to keep the one that is stored.";
+const KEPT: &str = "Never shown. Leave empty to keep the stored value.";
 
-/// All controls but those of the name.
+/// All controls except the name.
 pub(super) fn controls(controls: &Controls) -> Markup {
     html! {
-        (call("What it does", "", controls))
+        (call("Action", "", controls))
         (when(controls))
         fieldset {
-            legend { "When it does not go to plan" }
+            legend { "Missed and overlapping occurrences" }
             div.columns {
-                (controls.choice("missed", "Occurrences that could not fire in time", "More than a minute late: the server was down.", &MISSED))
-                (controls.choice("overlap", "An occurrence while another is under way", "", &OVERLAPS))
-                (controls.line("jitter", "Jitter", "Each occurrence is put off by a part of this, like 5m."))
-                (controls.choice("gap", "A local time that the clocks leave out", "", &GAPS))
-                (controls.choice("repeat", "A local time that comes twice", "", &REPEATS))
+                (controls.choice("missed", "Missed occurrences", "More than a minute late, for example because the server was down.", &MISSED))
+                (controls.choice("overlap", "When the previous occurrence is still running", "", &OVERLAPS))
+                (controls.line("jitter", "Jitter", "Delays each occurrence by a random part of this, for example 5m."))
+                (controls.choice("gap", "When daylight saving skips the time", "", &GAPS))
+                (controls.choice("repeat", "When daylight saving repeats the time", "", &REPEATS))
                 (controls.choice("state", "State", "", &STATES))
             }
         }
         details.error-action open[!controls.text("error_kind").is_empty()] {
-            summary { "When all attempts have failed" }
+            summary { "Error action (after the last failed attempt)" }
             (call("Then", "error_", controls))
         }
     }
@@ -82,7 +79,7 @@ pub(super) fn controls(controls: &Controls) -> Markup {
 fn call(title: &str, prefix: &str, controls: &Controls) -> Markup {
     let at = |control: &str| format!("{prefix}{control}");
     let mut kinds = vec![
-        ("http", "an HTTP call"),
+        ("http", "HTTP request"),
         ("workflow", "start a workflow"),
         ("queue", "send to a queue"),
         ("topic", "send to a topic"),
@@ -93,20 +90,20 @@ fn call(title: &str, prefix: &str, controls: &Controls) -> Markup {
     html! {
         fieldset.call {
             legend { (title) }
-            (controls.choice(&at("kind"), "Action", "Other actions (brokers, Azure queues) are written as JSON.", &kinds))
+            (controls.choice(&at("kind"), "Action", "For other actions (brokers, Azure queues), edit the job as JSON.", &kinds))
             div.for-http {
                 div.columns {
                     (controls.choice(&at("method"), "Method", "", &METHODS))
                     (controls.line(&at("uri"), "URL", "http:// or https://"))
                 }
-                (controls.lines(&at("headers"), "Headers", "NAME: VALUE, one in each line.", 2))
+                (controls.lines(&at("headers"), "Headers", "NAME: VALUE, one per line.", 2))
                 (controls.lines(&at("body"), "Body", "", 3))
                 (authentication(prefix, controls))
             }
             div.for-workflow {
                 (controls.line(&at("workflow_name"), "Workflow", ""))
                 (controls.lines(&at("workflow_body"), "Request", "As JSON.", 4))
-                (controls.line(&at("workflow_id"), "Id of the run", "May stay empty: then each occurrence starts a run of its own."))
+                (controls.line(&at("workflow_id"), "Run id", "Optional. By default each occurrence starts a run with a new id."))
             }
             div.for-queue {
                 (controls.line(&at("queue_name"), "Queue", ""))
@@ -118,9 +115,9 @@ fn call(title: &str, prefix: &str, controls: &Controls) -> Markup {
             }
             div.columns.retries {
                 (controls.choice(&at("retry"), "Retries", "", &RETRIES))
-                (controls.line(&at("retry_interval"), "Delay", "Like 30s; of growing delays the first."))
-                (controls.line(&at("retry_count"), "Retries at most", "At most 20; 4 when empty."))
-                (controls.line(&at("retry_max"), "Longest delay", "Where growing delays stop, like 1h."))
+                (controls.line(&at("retry_interval"), "Delay", "For example 30s; with exponential backoff, the first delay."))
+                (controls.line(&at("retry_count"), "Max. retries", "Up to 20. Default: 4."))
+                (controls.line(&at("retry_max"), "Max. delay", "Upper limit of exponential backoff, for example 1h."))
             }
         }
     }
@@ -130,14 +127,14 @@ fn authentication(prefix: &str, controls: &Controls) -> Markup {
     let at = |control: &str| format!("{prefix}{control}");
     html! {
         div.signs-in {
-            (controls.choice(&at("auth"), "Signs in", "", &AUTHENTICATIONS))
+            (controls.choice(&at("auth"), "Authentication", "", &AUTHENTICATIONS))
             div.for-basic.columns {
                 (controls.line(&at("auth_username"), "User", ""))
                 (controls.secret(&at("auth_password"), "Password", KEPT))
             }
             div.for-certificate.columns {
                 (controls.secret(&at("auth_pfx"), "Certificate (PKCS#12 in base64)", KEPT))
-                (controls.secret(&at("auth_pfx_password"), "Password of the certificate", KEPT))
+                (controls.secret(&at("auth_pfx_password"), "Certificate password", KEPT))
             }
             div.for-token.columns {
                 (controls.line(&at("auth_tenant"), "Tenant", ""))
@@ -152,34 +149,34 @@ fn authentication(prefix: &str, controls: &Controls) -> Markup {
 fn when(controls: &Controls) -> Markup {
     html! {
         fieldset.when {
-            legend { "When" }
+            legend { "Schedule" }
             (controls.choice("mode", "Fires", "", &MODES))
-            div.for-at { (controls.line("at", "Time", "Like 2026-12-24T18:00:00; without an offset it is read in the time zone.")) }
+            div.for-at { (controls.line("at", "Time", "For example 2026-12-24T18:00:00. Without an offset, the time zone below applies.")) }
             div.for-every {
                 div.columns {
-                    (controls.line("interval", "Every", "A number; 1 when empty."))
+                    (controls.line("interval", "Every", "A number. Default: 1."))
                     (controls.choice("frequency", "Unit", "", &FREQUENCIES))
-                    (controls.line("hours", "At hours", "Like 9, 17; of days, weeks and months."))
-                    (controls.line("minutes", "At minutes", "Like 0, 30."))
-                    (controls.line("month_days", "On days of the month", "Like 1, 15, -1; -1 is the last."))
+                    (controls.line("hours", "At hours", "For example 9, 17. For days, weeks and months."))
+                    (controls.line("minutes", "At minutes", "For example 0, 30."))
+                    (controls.line("month_days", "On days of the month", "For example 1, 15, -1 (-1 is the last day)."))
                 }
                 fieldset.days {
                     legend { "On weekdays" }
                     @for day in WEEK_DAYS { (controls.flag(&format!("day_{day}"), day)) }
                 }
             }
-            div.for-cron { (controls.line("cron", "Cron expression", "Minute, hour, day, month, weekday, like 30 6 * * MON-FRI; a sixth field in front is the second.")) }
+            div.for-cron { (controls.line("cron", "Cron expression", "Minute, hour, day, month, weekday, for example 30 6 * * MON-FRI. An optional first field sets seconds.")) }
             div.columns {
-                (controls.line("time_zone", "Time zone", "Like Europe/Berlin; UTC when empty."))
-                div.for-start { (controls.line("start", "Not before", "Like 2026-12-01T00:00:00Z.")) }
-                div.for-rule { (controls.line("end", "Not after", "Like 2027-12-01T00:00:00Z.")) }
-                div.for-rule { (controls.line("count", "Occurrences in all", "No bound when empty.")) }
+                (controls.line("time_zone", "Time zone", "For example Europe/Berlin. Default: UTC."))
+                div.for-start { (controls.line("start", "Start time", "For example 2026-12-01T00:00:00Z.")) }
+                div.for-rule { (controls.line("end", "End time", "For example 2027-12-01T00:00:00Z.")) }
+                div.for-rule { (controls.line("count", "Max. occurrences", "Default: unlimited.")) }
             }
         }
     }
 }
 
-/// The control that a field of the document has.
+/// The control for a field of the document.
 pub(super) fn control_of(field: &str) -> Option<String> {
     let field = field.strip_prefix("properties.").unwrap_or(field);
     if let Some(place) = field.strip_prefix("action.errorAction.") {
@@ -227,7 +224,7 @@ fn call_control(prefix: &str, place: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::pieces::controls::FieldValues;
+    use crate::components::controls::FieldValues;
 
     #[test]
     fn a_field_of_the_document_leads_to_its_control() {
@@ -246,7 +243,7 @@ mod tests {
         assert_eq!(control_of("properties.action.kafka.topic"), None);
     }
 
-    /// A control that is named in the document but not drawn would lose what stands in it.
+    /// A control that is mapped but not rendered would lose its value.
     #[test]
     fn every_control_of_the_document_is_drawn_once() {
         let drawn = controls(&Controls::new(FieldValues::new())).into_string();

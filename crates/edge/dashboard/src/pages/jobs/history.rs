@@ -1,31 +1,31 @@
-//! The attempts of a job, and its next firings.
+//! The history of a job, and its next firings.
 
 use maud::{Markup, html};
 
 use super::{Firings, HistoryAttempt};
-use crate::pieces;
-use crate::visit::encoded;
+use crate::components;
+use crate::context::encoded;
 
 /// The attempts, newest first.
 pub(super) fn table(attempts: &[HistoryAttempt]) -> Markup {
     if attempts.is_empty() {
-        return pieces::empty("Nothing yet", html! { "Each attempt stands here when it has ended." });
+        return components::empty("No attempts yet", html! { "Attempts appear here when they end." });
     }
     html! {
         div.scroll tabindex="0" role="region" aria-label="History" {
             table {
                 thead { tr {
-                    th.number { "Occurrence" } th { "Due" } th.number { "Late" } th { "What" } th { "Status" } th.number { "Took" } th { "Message" } th { "Run" }
+                    th.number { "Occurrence" } th { "Due" } th.number { "Late" } th { "Attempt" } th { "Status" } th.number { "Duration" } th { "Message" } th { "Run" }
                 } }
                 tbody {
                     @for attempt in attempts {
                         tr {
                             td.number { (attempt.repeat_count) }
-                            td { (pieces::time(attempt.expected_execution_time)) }
-                            td.number { (pieces::span(attempt.late_ms().max(0.0))) }
+                            td { (components::time(attempt.expected_execution_time)) }
+                            td.number { (components::span(attempt.late_ms().max(0.0))) }
                             td { (what(attempt)) }
-                            td { (pieces::badge(&attempt.status)) }
-                            td.number { (pieces::span(attempt.took_ms().max(0.0))) }
+                            td { (components::badge(&attempt.status)) }
+                            td.number { (components::span(attempt.took_ms().max(0.0))) }
                             td.why title=(attempt.message) { (short(attempt)) }
                             td { a.id href={ "/ui/runs/" (encoded(&attempt.run)) } { "run" } }
                         }
@@ -40,10 +40,10 @@ fn what(attempt: &HistoryAttempt) -> String {
     let action = if attempt.action_name == "ErrorAction" { "error action" } else { "action" };
     let retry =
         if attempt.retry_count > 0 { format!(", retry {}", attempt.retry_count) } else { String::new() };
-    format!("{action}{retry}{}", if attempt.by_hand { ", by hand" } else { "" })
+    format!("{action}{retry}{}", if attempt.by_hand { ", manual" } else { "" })
 }
 
-/// The beginning of a message; of a failure more, because it says why.
+/// The start of a message; more of it for a failure, because it gives the reason.
 fn short(attempt: &HistoryAttempt) -> String {
     let chars_max = if attempt.status == "failed" { 160 } else { 60 };
     if attempt.message.chars().count() <= chars_max {
@@ -52,10 +52,10 @@ fn short(attempt: &HistoryAttempt) -> String {
     attempt.message.chars().take(chars_max).chain(['…']).collect()
 }
 
-/// The next firings, in UTC and by the clock of the job.
+/// The next firings, in UTC and in the time zone of the job.
 pub(super) fn firings(firings: &Firings, zone: Option<&str>) -> Markup {
     if firings.occurrences.is_empty() {
-        return html! { p.quiet { "Nothing is planned." } };
+        return html! { p.quiet { "No firings scheduled." } };
     }
     let changes = !firings.clock_changes.is_empty();
     html! {
@@ -66,7 +66,7 @@ pub(super) fn firings(firings: &Firings, zone: Option<&str>) -> Markup {
                     @for at in &firings.occurrences {
                         @let change = firings.clock_changes.iter().find(|change| change.occurrence == *at);
                         tr {
-                            td { (pieces::time(*at)) }
+                            td { (components::time(*at)) }
                             td { (utc(*at)) }
                             @if let Some(zone) = zone { td { (local(*at, zone)) } }
                             @if changes { td { @if let Some(change) = change { (change.change) } } }
@@ -82,7 +82,7 @@ fn utc(at: api_types::Time) -> String {
     at.to_string().chars().take(19).collect::<String>().replace('T', " ")
 }
 
-/// The same moment as the clocks of a zone show it.
+/// The same moment in a time zone.
 fn local(at: api_types::Time, zone: &str) -> String {
     let moment = jiff::Timestamp::from_millisecond(at.0.0).and_then(|moment| moment.in_tz(zone));
     moment.map_or_else(|_| "–".to_owned(), |moment| moment.strftime("%Y-%m-%d %H:%M:%S %Z").to_string())
@@ -93,7 +93,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn firings_are_told_by_both_clocks() {
+    fn firings_are_shown_in_both_time_zones() {
         let next: Firings = serde_json::from_str(
             r#"{"occurrences":["2027-03-27T01:30:00Z","2027-03-28T01:00:00Z"],
                 "clockChanges":[{"occurrence":"2027-03-28T01:00:00Z","change":"moved from <b>02:30"}]}"#,

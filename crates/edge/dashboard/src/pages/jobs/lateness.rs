@@ -1,14 +1,14 @@
-//! How late a job fired, occurrence by occurrence, as bars.
+//! A bar chart of how late each occurrence of a job fired.
 
 use maud::{Markup, html};
 
 use super::HistoryAttempt;
-use crate::pieces;
+use crate::components;
 
 const WIDTH: f64 = 600.0;
 const HEIGHT: f64 = 90.0;
 
-/// An occurrence, and how late it began.
+/// An occurrence, and how late it fired.
 #[derive(Debug, Clone, PartialEq)]
 struct FiringDelay {
     number: u64,
@@ -16,7 +16,7 @@ struct FiringDelay {
     failed: bool,
 }
 
-/// The firings of the clock among attempts, oldest first: the first attempt of each occurrence, none by hand.
+/// Scheduled firings among attempts, oldest first: the first attempt of each occurrence, without manual ones.
 fn firings(attempts: &[HistoryAttempt]) -> Vec<FiringDelay> {
     let first = attempts.iter().filter(|attempt| {
         attempt.retry_count == 0 && !attempt.by_hand && attempt.action_name == "MainAction"
@@ -32,23 +32,23 @@ fn firings(attempts: &[HistoryAttempt]) -> Vec<FiringDelay> {
     firings
 }
 
-/// The bars, and what they come to in words.
+/// The bars, and a summary as text.
 pub(super) fn drawn(attempts: &[HistoryAttempt]) -> Markup {
     let firings = firings(attempts);
     if firings.is_empty() {
-        return html! { p.quiet { "It has not fired by the clock yet." } };
+        return html! { p.quiet { "It has not fired on schedule yet." } };
     }
     let mut sorted: Vec<f64> = firings.iter().map(|firing| firing.late_ms).collect();
     sorted.sort_by(f64::total_cmp);
     let (half, worst) = (sorted[sorted.len() / 2], sorted[sorted.len() - 1]);
     let words = format!(
-        "Of the last {} firings half were at most {} late, and the worst {}.",
+        "Last {} firings: median lateness {}, maximum {}.",
         firings.len(),
-        pieces::span(half),
-        pieces::span(worst)
+        components::span(half),
+        components::span(worst)
     );
     let step = WIDTH / firings.len().max(20) as f64;
-    // What is a little late looks little: the highest bar is a second at least.
+    // The scale covers at least a second, so that small delays look small.
     let top = worst.max(1000.0);
     html! {
         figure.chart.bars {
@@ -57,7 +57,7 @@ pub(super) fn drawn(attempts: &[HistoryAttempt]) -> Markup {
                     @let tall = (firing.late_ms / top * HEIGHT).max(2.0);
                     rect.failed[firing.failed] x=(rounded(index as f64 * step)) y=(rounded(HEIGHT - tall))
                         width=(rounded(step * 0.8)) height=(rounded(tall)) {
-                        title { "#" (firing.number) ": " (pieces::span(firing.late_ms)) " late" @if firing.failed { ", failed" } }
+                        title { "#" (firing.number) ": " (components::span(firing.late_ms)) " late" @if firing.failed { ", failed" } }
                     }
                 }
             }
@@ -98,10 +98,7 @@ mod tests {
             .collect();
         assert_eq!(found, [(2, 2500.0, true), (3, 20.0, false)]);
         let shown = drawn(&attempts).into_string();
-        assert!(
-            shown.contains("Of the last 2 firings half were at most 2.5 s late, and the worst 2.5 s."),
-            "{shown}"
-        );
+        assert!(shown.contains("Last 2 firings: median lateness 2.5 s, maximum 2.5 s."), "{shown}");
         assert_eq!(shown.matches("<rect").count(), 2);
     }
 

@@ -1,25 +1,25 @@
-//! The collections and their jobs, to be searched.
+//! The list of collections and jobs, with search.
 
 use maud::{Markup, html};
 
 use super::{
     AttemptPage, CollectionDocument, CollectionList, JobDocument, JobPage, collection_address,
-    collection_api, words,
+    collection_api, describe,
 };
+use crate::components;
+use crate::context::{PageContext, place};
+use crate::error::PageError;
 use crate::page::{NavSection, Page};
-use crate::pieces;
-use crate::trouble::PageError;
-use crate::visit::{Visit, place};
 
-/// Jobs of one collection in the list of all.
+/// Jobs shown per collection in the list of all collections.
 const ROWS: usize = 15;
-/// Collections whose jobs are listed when nothing is searched.
+/// Collections whose jobs are listed without a search.
 const OPENED_MAX: usize = 8;
-/// Collections that are searched; each costs a look every second.
+/// Collections searched at most; each one costs an API call per second.
 const SEARCHED_MAX: usize = 200;
-/// Jobs that are found at most, so that a page stays light.
+/// Search results at most, to keep the page small.
 const FOUND_MAX: usize = 100;
-/// Jobs of a page whose last attempt is looked up; each costs a look at its history every second.
+/// Jobs per page whose last attempt is shown; each one costs an API call per second.
 pub(super) const LOOKED_UP_MAX: usize = 40;
 
 const STATES: [(&str, &str); 5] = [
@@ -30,42 +30,42 @@ const STATES: [(&str, &str); 5] = [
     ("faulted", "faulted"),
 ];
 
-/// A row of the list: a job, and how its last attempt ended when that was looked up.
+/// A row of the list: a job, and the result of its last attempt if it was looked up.
 pub(super) struct JobRow {
     pub job: JobDocument,
     pub last: Option<String>,
 }
 
-/// A collection with the jobs of it that are shown.
+/// A collection with the jobs that are shown.
 struct ExpandedCollection<'a> {
     collection: &'a CollectionDocument,
     rows: Vec<JobRow>,
-    /// Whether it has more of them.
+    /// Whether it has more jobs.
     more: bool,
 }
 
-pub(super) async fn show(visit: &Visit) -> Result<Page, PageError> {
-    let CollectionList { items } = visit.get("/v1/collections").await?;
-    let searching = visit.query_value("name").is_some() || visit.query_value("state").is_some();
-    let (opened, left) = open(visit, &items, searching).await?;
+pub(super) async fn show(ctx: &PageContext) -> Result<Page, PageError> {
+    let CollectionList { items } = ctx.get("/v1/collections").await?;
+    let searching = ctx.query_value("name").is_some() || ctx.query_value("state").is_some();
+    let (opened, left) = open(ctx, &items, searching).await?;
     let content = html! {
         (collections(&items))
-        @for one in &opened { (jobs(visit, one)) }
+        @for one in &opened { (jobs(ctx, one)) }
         @if searching { (outcome(&opened, left)) }
         @else if !left.is_empty() {
-            p.quiet { "The jobs of " (left.len()) " more collections are behind their names above." }
+            p.quiet { "Open a collection above to see the jobs of " (left.len()) " more collections." }
         }
     };
     Ok(Page::new("Jobs", NavSection::Jobs)
-        .part(search(visit))
+        .part(search(ctx))
         .live("jobs", content)
         .part(super::collection::new_form(&[], None)))
 }
 
-/// The collections whose jobs are shown, and those that were not looked into. A search passes over collections without
-/// a job that it is for.
+/// The collections whose jobs are shown, and those that were not searched. A search omits collections without a
+/// matching job.
 async fn open<'a>(
-    visit: &Visit,
+    ctx: &PageContext,
     items: &'a [CollectionDocument],
     searching: bool,
 ) -> Result<(Vec<ExpandedCollection<'a>>, &'a [CollectionDocument]), PageError> {
@@ -75,7 +75,7 @@ async fn open<'a>(
         if index >= most || found >= FOUND_MAX {
             return Ok((opened, &items[index..]));
         }
-        let (rows, more) = rows(visit, &collection.collection, ROWS, None, &mut look_ups).await?;
+        let (rows, more) = rows(ctx, &collection.collection, ROWS, None, &mut look_ups).await?;
         found += rows.len();
         if !searching || !rows.is_empty() || more.is_some() {
             opened.push(ExpandedCollection { collection, rows, more: more.is_some() });
@@ -84,8 +84,8 @@ async fn open<'a>(
     Ok((opened, &[]))
 }
 
-fn jobs(visit: &Visit, ExpandedCollection { collection, rows, more }: &ExpandedCollection<'_>) -> Markup {
-    let (name, state) = (visit.query_value("name"), visit.query_value("state"));
+fn jobs(ctx: &PageContext, ExpandedCollection { collection, rows, more }: &ExpandedCollection<'_>) -> Markup {
+    let (name, state) = (ctx.query_value("name"), ctx.query_value("state"));
     let searching = name.is_some() || state.is_some();
     let address = place(&collection_address(&collection.collection), [("name", name), ("state", state)]);
     html! {
@@ -94,65 +94,65 @@ fn jobs(visit: &Visit, ExpandedCollection { collection, rows, more }: &ExpandedC
         @if *more {
             p {
                 @if searching { a href=(address) { "More in " (collection.collection) } }
-                @else { a href=(address) { "All " (pieces::count(collection.jobs)) " jobs of " (collection.collection) } }
+                @else { a href=(address) { "All " (components::count(collection.jobs)) " jobs in " (collection.collection) } }
             }
         }
     }
 }
 
-/// What a search came to, when it found nothing or did not look everywhere.
+/// A note if a search found nothing or was incomplete.
 fn outcome(opened: &[ExpandedCollection<'_>], left: &[CollectionDocument]) -> Markup {
     html! {
         @if opened.is_empty() && left.is_empty() {
-            (pieces::empty("No job is like that", html! { a href="/ui/jobs" { "Show all jobs" } }))
+            (components::empty("No matching jobs", html! { a href="/ui/jobs" { "Show all jobs" } }))
         }
         @if let Some(first) = left.first() {
             div.fine role="status" {
                 strong { (left.len()) @if left.len() == 1 { " collection was" } @else { " collections were" } " not searched" }
-                ": from " a href=(collection_address(&first.collection)) { (first.collection) } " on. "
-                "Search for more of the name, or open the collection above."
+                ", starting with " a href=(collection_address(&first.collection)) { (first.collection) } ". "
+                "Type more of the name, or open a collection above."
             }
         }
     }
 }
 
-/// The jobs of a collection that the search is for, from a cursor on. `look_ups` is how many last attempts the page may
-/// still look up.
+/// The matching jobs of a collection, from a cursor on. `look_ups` is how many last attempts the page may still look
+/// up.
 pub(super) async fn rows(
-    visit: &Visit,
+    ctx: &PageContext,
     collection: &str,
     limit: usize,
     cursor: Option<String>,
     look_ups: &mut usize,
 ) -> Result<(Vec<JobRow>, Option<String>), PageError> {
     let query = [
-        ("name", visit.query_value("name")),
-        ("state", visit.query_value("state")),
+        ("name", ctx.query_value("name")),
+        ("state", ctx.query_value("state")),
         ("limit", Some(limit.to_string())),
         ("cursor", cursor),
     ];
-    let page: JobPage = visit.get(&place(&format!("{}/jobs", collection_api(collection)), query)).await?;
+    let page: JobPage = ctx.get(&place(&format!("{}/jobs", collection_api(collection)), query)).await?;
     let mut rows = Vec::new();
     for job in page.items {
         let wanted = *look_ups > 0 && job.count("executionCount") > 0;
         *look_ups -= usize::from(wanted);
-        let last = if wanted { last(visit, &job).await? } else { None };
+        let last = if wanted { last(ctx, &job).await? } else { None };
         rows.push(JobRow { job, last });
     }
     Ok((rows, page.next))
 }
 
-/// How the newest attempt of a job ended.
-async fn last(visit: &Visit, job: &JobDocument) -> Result<Option<String>, PageError> {
-    let found: Option<AttemptPage> = visit.find(&format!("{}/history?limit=1", job.place().api())).await?;
+/// The result of the latest attempt of a job.
+async fn last(ctx: &PageContext, job: &JobDocument) -> Result<Option<String>, PageError> {
+    let found: Option<AttemptPage> = ctx.find(&format!("{}/history?limit=1", job.place().api())).await?;
     Ok(found.and_then(|page| page.items.into_iter().next()).map(|attempt| attempt.status))
 }
 
-fn search(visit: &Visit) -> Markup {
+fn search(ctx: &PageContext) -> Markup {
     html! {
         form.search method="get" action="/ui/jobs" role="search" {
-            (pieces::field("name", "Name", "", html! { input #name name="name" value=[visit.query_value("name")]; }))
-            (pieces::field("state", "State", "", pieces::choice("state", &STATES, &visit.query_value("state").unwrap_or_default(), "")))
+            (components::field("name", "Name", "", html! { input #name name="name" value=[ctx.query_value("name")]; }))
+            (components::field("state", "State", "", components::choice("state", &STATES, &ctx.query_value("state").unwrap_or_default(), "")))
             button type="submit" { "Search" }
             a.button.primary href={ "/ui/jobs/" (super::NEW) } { "New job" }
         }
@@ -161,8 +161,8 @@ fn search(visit: &Visit) -> Markup {
 
 fn collections(items: &[CollectionDocument]) -> Markup {
     if items.is_empty() {
-        let hint = html! { "Jobs live in collections. “New job” makes a collection on the way." };
-        return pieces::empty("No collections", hint);
+        let hint = html! { "Jobs are grouped in collections. “New job” can create one." };
+        return components::empty("No collections", hint);
     }
     html! {
         div.scroll tabindex="0" role="region" aria-label="Collections" {
@@ -172,9 +172,9 @@ fn collections(items: &[CollectionDocument]) -> Markup {
                     @for collection in items {
                         tr {
                             td { a href=(collection_address(&collection.collection)) { (collection.collection) } }
-                            td { (pieces::badge(&collection.state().to_lowercase())) }
+                            td { (components::badge(&collection.state().to_lowercase())) }
                             td { (collection.plan()) }
-                            td.number { (pieces::count(collection.jobs)) }
+                            td.number { (components::count(collection.jobs)) }
                         }
                     }
                 }
@@ -185,13 +185,13 @@ fn collections(items: &[CollectionDocument]) -> Markup {
 
 pub(super) fn table(rows: &[JobRow]) -> Markup {
     if rows.is_empty() {
-        return pieces::empty("No jobs", html! { "A job calls something at a time: once, or by a rule." });
+        return components::empty("No jobs", html! { "A job runs an action once or on a schedule." });
     }
     html! {
         div.scroll tabindex="0" role="region" aria-label="Jobs" {
             table {
                 thead { tr {
-                    th { "Job" } th { "State" } th { "Does" } th { "When" } th { "Next" } th { "Last" } th { "Result" } th.number { "Failures" }
+                    th { "Job" } th { "State" } th { "Action" } th { "Schedule" } th { "Next" } th { "Last" } th { "Last result" } th.number { "Failures" }
                 } }
                 tbody { @for row in rows { (one(row)) } }
             }
@@ -203,13 +203,13 @@ fn one(JobRow { job, last }: &JobRow) -> Markup {
     html! {
         tr {
             td { a href=(job.place().address()) { (job.name) } }
-            td { (pieces::badge(job.state())) }
-            td { (words::kind(&job.properties)) }
-            td.why { (words::when(&job.properties)) }
-            td { @if let Some(next) = job.time("nextExecutionTime") { (pieces::time(next)) } @else { span.quiet { "–" } } }
-            td { @if let Some(time) = job.time("lastExecutionTime") { (pieces::time(time)) } @else { span.quiet { "never" } } }
-            td { @if let Some(last) = last { (pieces::badge(last)) } }
-            td.number { (pieces::count(job.count("failureCount"))) " of " (pieces::count(job.count("executionCount"))) }
+            td { (components::badge(job.state())) }
+            td { (describe::kind(&job.properties)) }
+            td.why { (describe::when(&job.properties)) }
+            td { @if let Some(next) = job.time("nextExecutionTime") { (components::time(next)) } @else { span.quiet { "–" } } }
+            td { @if let Some(time) = job.time("lastExecutionTime") { (components::time(time)) } @else { span.quiet { "never" } } }
+            td { @if let Some(last) = last { (components::badge(last)) } }
+            td.number { (components::count(job.count("failureCount"))) " of " (components::count(job.count("executionCount"))) }
         }
     }
 }
@@ -219,12 +219,12 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::pages::pretend::{self, now};
+    use crate::pages::fake_api::{self, now};
 
-    /// The page of a search in many collections, the last of which has the job; and how often the API was asked for a
+    /// The page of a search in many collections, the last of which has the job; and how often the API was queried for a
     /// history.
     fn searched(at: &str, count: usize, each: usize) -> (String, usize) {
-        let (visit, sent) = pretend::visit(at, &[], move |(_, path, _)| {
+        let (ctx, sent) = fake_api::context(at, &[], move |(_, path, _)| {
             let last = format!("/v1/collections/c{}/jobs", count - 1);
             let job = |collection: &str| {
                 json!({ "name": "j", "collection": collection,
@@ -243,7 +243,7 @@ mod tests {
             };
             (200, answer)
         });
-        let shown = now(show(&visit)).expect("a page").content().into_string();
+        let shown = now(show(&ctx)).expect("a page").content().into_string();
         let histories = sent.lock().unwrap().iter().filter(|(_, path, _)| path.contains("/history")).count();
         (shown, histories)
     }
@@ -252,10 +252,10 @@ mod tests {
     fn a_search_looks_everywhere_or_says_where_it_did_not() {
         let (shown, _) = searched("/ui/jobs?name=j", 30, 0);
         assert!(shown.contains("href=\"/ui/jobs/c/j\""), "{shown}");
-        assert!(!shown.contains("No job is like that") && !shown.contains("not searched"), "{shown}");
+        assert!(!shown.contains("No matching jobs") && !shown.contains("not searched"), "{shown}");
         let (shown, _) = searched("/ui/jobs?name=j", SEARCHED_MAX + 2, 0);
         assert!(shown.contains("2 collections were not searched"), "{shown}");
-        assert!(!shown.contains("No job is like that"), "{shown}");
+        assert!(!shown.contains("No matching jobs"), "{shown}");
     }
 
     #[test]

@@ -1,10 +1,10 @@
-//! What needs a person, the most pressing first; nothing when nothing does.
+//! What needs attention, most urgent first; empty if nothing does.
 
 use api_types::{OverviewView, PartitionView, ServiceView};
 use maud::{Markup, html};
 
+use crate::components;
 use crate::pages::services;
-use crate::pieces;
 
 pub(super) fn needed(overview: &OverviewView, partitions: &[PartitionView]) -> Markup {
     let needs = needs(overview, partitions);
@@ -21,46 +21,46 @@ pub(super) fn needed(overview: &OverviewView, partitions: &[PartitionView]) -> M
 fn needs(overview: &OverviewView, partitions: &[PartitionView]) -> Vec<Markup> {
     let mut needs = Vec::new();
     for partition in partitions.iter().filter(|partition| partition.state == "stopped") {
-        let why = partition.reason.as_deref().unwrap_or("no reason is known");
+        let why = partition.reason.as_deref().unwrap_or("unknown reason");
         needs.push(
-            html! { (pieces::badge("stopped")) " Partition " (partition.partition) " is stopped: " (why) },
+            html! { (components::badge("stopped")) " Partition " (partition.partition) " is stopped: " (why) },
         );
     }
     let unheld = overview.partitions.unheld;
     if unheld > 0 {
-        needs.push(html! { (pieces::badge("unheld")) " " (unheld) " " (plural(unheld.into(), "partition is", "partitions are")) " held by no instance; they are taken within seconds, or an instance is missing" });
+        needs.push(html! { (components::badge("unowned")) " " (unheld) " " (plural(unheld.into(), "partition has", "partitions have")) " no owner. If this lasts longer than a few seconds, an instance is missing" });
     }
     if overview.parked > 0 {
-        let word = plural(overview.parked, "run waits", "runs wait");
-        needs.push(html! { (pieces::badge("parked")) " " a href="/ui/parked" { (pieces::count(overview.parked)) " " (word) " for a decision" } });
+        let word = plural(overview.parked, "run is", "runs are");
+        needs.push(html! { (components::badge("parked")) " " a href="/ui/parked" { (components::count(overview.parked)) " " (word) " waiting for a decision" } });
     }
     needs.extend(overview.services.iter().filter_map(of_service));
     if overview.rates.refused > 0.0 {
-        needs.push(html! { (pieces::badge("refused")) " Requests are refused because there is too much: " (format!("{:.1}", overview.rates.refused)) " per second. Clients try again later; more room comes from faster services or another instance" });
+        needs.push(html! { (components::badge("refused")) " The server is overloaded and rejects " (format!("{:.1}", overview.rates.refused)) " requests per second. Clients retry later; faster services or another instance add capacity" });
     }
     if overview.firings.late > 0 {
         let word = plural(overview.firings.late, "firing is", "firings are");
-        needs.push(html! { (pieces::badge("late")) " " a href="/ui/jobs" { (pieces::count(overview.firings.late)) " " (word) " due and not fired yet" } });
+        needs.push(html! { (components::badge("late")) " " a href="/ui/jobs" { (components::count(overview.firings.late)) " " (word) " overdue" } });
     }
     if let Some(region) = overview.region.as_ref().filter(|region| !region.pair_reachable) {
-        needs.push(html! { (pieces::badge("unknown")) " Region " (region.pair) " cannot be reached: what is accepted here is not mirrored" });
+        needs.push(html! { (components::badge("unknown")) " Region " (region.pair) " is unreachable: requests accepted here are not mirrored" });
     }
     needs
 }
 
 fn of_service(service: &ServiceView) -> Option<Markup> {
     let what = match service.breaker.as_str() {
-        "open" => "fails and is left alone; one call at a time asks whether it is back",
-        "half_open" => "has failed; one call is out that decides",
-        "held_open" => "is held open by hand: its calls wait",
-        "held_closed" => "is held closed by hand: its calls go out whatever their results",
+        "open" => "is failing: its breaker is open and probes it with one call at a time",
+        "half_open" => "was failing: a probe is in flight",
+        "held_open" => "is paused manually: its calls wait",
+        "held_closed" => "has its breaker forced closed: calls go out even if they fail",
         _ => return None,
     };
     Some(html! {
-        (pieces::badge(&service.breaker)) " "
+        (services::breaker_badge(&service.breaker)) " "
         a href=(services::address(service)) { (services::name(service)) } " " (what)
-        @if service.waiting > 0 { "; " (pieces::count(service.waiting as u64)) " wait" }
-        @if let Some(note) = service.by_hand.as_ref().and_then(|said| said.note.as_ref()) { " (" (note) ")" }
+        @if service.waiting > 0 { "; " (components::count(service.waiting as u64)) " calls waiting" }
+        @if let Some(note) = service.by_hand.as_ref().and_then(|current| current.note.as_ref()) { " (" (note) ")" }
     })
 }
 

@@ -1,12 +1,12 @@
-//! The partitions as a strip of squares, and in words.
+//! The partitions as a row of squares, and as text.
 
 use api_types::PartitionView;
 use maud::{Markup, html};
 
-use crate::pieces;
+use crate::components;
 
 const IN_A_ROW: usize = 32;
-/// A square, and the distance from one to the next.
+/// The size of a square, and the distance from one to the next.
 const SIDE: usize = 10;
 const STEP: usize = 12;
 
@@ -20,11 +20,11 @@ pub(super) fn strip(partitions: &[PartitionView]) -> Markup {
                 (square(partition, index % IN_A_ROW * STEP, index / IN_A_ROW * STEP))
             }
         }
-        p.quiet { (words) ", " (sum(partitions, |one| one.live_runs)) " live runs, " (sum(partitions, |one| one.calls)) " calls owed or under way" }
+        p.quiet { (words) ", " (sum(partitions, |one| one.live_runs)) " live runs, " (sum(partitions, |one| one.calls)) " calls pending" }
     }
 }
 
-/// One that does not run is crossed out: its colour is not the only sign.
+/// A partition that is not running is crossed out, so that the colour is not the only sign.
 fn square(partition: &PartitionView, x: usize, y: usize) -> Markup {
     let (far_x, far_y) = (x + SIDE, y + SIDE);
     let well = partition.state == "running";
@@ -38,5 +38,5 @@ fn square(partition: &PartitionView, x: usize, y: usize) -> Markup {
 }
 
 fn sum(partitions: &[PartitionView], count: impl Fn(&PartitionView) -> usize) -> String {
-    pieces::count(partitions.iter().map(count).sum::<usize>() as u64)
+    components::count(partitions.iter().map(count).sum::<usize>() as u64)
 }

@@ -1,4 +1,4 @@
-//! What the overview shows of what the API tells.
+//! What the overview shows for a response of the API.
 
 use api_types::{FiringView, ServiceView, Time};
 
@@ -6,7 +6,7 @@ use super::*;
 
 const HOSTILE: &str = "<script>alert('x')</script>";
 
-/// An overview of a quiet installation, with changes.
+/// An overview of an idle installation, with changes.
 fn overview(changes: serde_json::Value) -> OverviewView {
     let mut all = serde_json::json!({
         "at": "2026-01-01T00:00:00Z",
@@ -37,7 +37,7 @@ fn nothing_needs_attention_when_all_is_well() {
 }
 
 #[test]
-fn all_that_needs_attention_is_told_with_the_way_there_and_foreign_text_stays_text() {
+fn all_that_needs_attention_is_listed_with_links_and_foreign_text_stays_text() {
     let service = serde_json::json!({
         "service": HOSTILE, "limit": 1, "in_flight": 0, "waiting": 1234, "breaker": "held_open",
         "p50_ms": null, "p99_ms": null,
@@ -57,11 +57,11 @@ fn all_that_needs_attention_is_told_with_the_way_there_and_foreign_text_stays_te
     assert_eq!(shown.matches("<li>").count(), 7, "{shown}");
     for text in [
         "/ui/parked",
-        "2 runs wait",
-        "1 firing is due",
-        "1 partition is held by no instance",
+        "2 runs are waiting for a decision",
+        "1 firing is overdue",
+        "1 partition has no owner",
         "1,234 wait",
-        "3.2 per second",
+        "3.2 requests per second",
     ] {
         assert!(shown.contains(text), "{text} in {shown}");
     }

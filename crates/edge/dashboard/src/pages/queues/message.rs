@@ -1,4 +1,4 @@
-//! Messages: looked at, and sent.
+//! Messages: showing and sending them.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
@@ -9,17 +9,17 @@ use http::Method;
 use maud::{Markup, html};
 use serde_json::{Map, Value, json};
 
-use crate::pieces;
-use crate::pieces::controls::{Controls, FieldValues};
-use crate::trouble::PageError;
-use crate::visit::{Visit, encoded};
+use crate::components;
+use crate::components::controls::{Controls, FieldValues};
+use crate::context::{PageContext, encoded};
+use crate::error::PageError;
 
-/// Characters of a body in a list of messages, so that a page of them stays light.
+/// Characters of a body in a list of messages, to keep the page small.
 const EXCERPT: usize = 1200;
-/// Characters of a body that is looked at alone.
+/// Characters of a body on the page of a single message.
 const WHOLE: usize = 60_000;
 
-/// A body as it can be read: JSON in lines, text as it is, bytes as hexadecimal digits.
+/// A readable body: indented JSON, plain text, or a hex dump.
 pub(super) struct DisplayBody {
     pub text: String,
     pub kind: &'static str,
@@ -40,7 +40,7 @@ pub(super) fn body(message: &MessageView) -> DisplayBody {
     }
 }
 
-/// Sixteen bytes in a line, with where they stand and the letters that they are.
+/// A hex dump: offset, sixteen bytes per line, and their ASCII characters.
 fn hex(bytes: &[u8]) -> String {
     let line = |(index, bytes): (usize, &[u8])| {
         let digits: Vec<String> = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
@@ -51,27 +51,27 @@ fn hex(bytes: &[u8]) -> String {
     bytes.chunks(16).enumerate().map(line).collect::<Vec<_>>().join("\n")
 }
 
-/// A list of messages, each to be opened.
+/// A list of collapsed messages.
 pub(super) fn list(messages: &[MessageView], address: &str, shelf: &str) -> Markup {
     html! {
         @for message in messages {
             details.message id={ "message-" (message.sequence_number) } {
                 summary {
                     span.number { "#" (message.sequence_number) } " "
-                    (pieces::badge(if message.dead.is_some() { "dead" } else { &message.state })) " "
+                    (components::badge(if message.dead.is_some() { "dead" } else { &message.state })) " "
                     code { (message.message_id) } " "
                     @if let Some(label) = &message.label { strong { (label) } " " }
-                    (pieces::time(message.enqueued_at))
+                    (components::time(message.enqueued_at))
                     @if let Some(dead) = &message.dead { " " span.bad { (dead.reason) } }
                 }
                 (one(message, EXCERPT))
-                p { a href={ (address) "?shelf=" (shelf) "&message=" (message.sequence_number) } { "This message alone" } }
+                p { a href={ (address) "?shelf=" (shelf) "&message=" (message.sequence_number) } { "Open message" } }
             }
         }
     }
 }
 
-/// A message alone, with all of its body that a page can hold.
+/// A single message, with as much of its body as a page can hold.
 pub(super) fn alone(message: &MessageView) -> Markup {
     one(message, WHOLE)
 }
@@ -96,19 +96,19 @@ fn one(message: &MessageView, chars_max: usize) -> Markup {
         ("Locked until", message.locked_until),
         ("Expires", message.expires_at),
     ];
-    facts.extend(times.into_iter().filter_map(|(name, at)| Some((name, pieces::time(at?)))));
+    facts.extend(times.into_iter().filter_map(|(name, at)| Some((name, components::time(at?)))));
     html! {
         @if let Some(dead) = &message.dead {
-            p.wrong { (dead.reason) " " (pieces::time(dead.at)) @if !dead.description.is_empty() { ": " (dead.description) } }
+            p.wrong { (dead.reason) " " (components::time(dead.at)) @if !dead.description.is_empty() { ": " (dead.description) } }
         }
-        (pieces::facts(&facts))
+        (components::facts(&facts))
         @if !message.properties.is_empty() {
             dl.facts {
                 @for (name, value) in &message.properties { div { dt { code { (name) } } dd { (value) } } }
             }
         }
-        (pieces::copyable(&format!("Body, {}", body.kind), &shown))
-        @if long { p.quiet { "The first " (pieces::count(chars_max as u64)) " characters of the body." } }
+        (components::copyable(&format!("Body, {}", body.kind), &shown))
+        @if long { p.quiet { "Only the first " (components::count(chars_max as u64)) " characters of the body are shown." } }
     }
 }
 
@@ -124,35 +124,35 @@ pub(super) fn form(action: &str, texts: FieldValues, problem: Option<&Problem>) 
         controls = controls.with_errors(&plain(problem), &place);
     }
     html! {
-        @if let Some(problem) = problem { (pieces::problem(problem)) }
+        @if let Some(problem) = problem { (components::problem(problem)) }
         form.card.wide method="post" action=(action) {
             input type="hidden" name=(ONCE) value=(once);
-            (controls.lines("body", "Body", "Text; JSON is text, too.", 5))
+            (controls.lines("body", "Body", "Text or JSON.", 5))
             div.columns {
-                (controls.line("content_type", "Content type", "Like application/json."))
-                (controls.line("message_id", "Message id", "One that came before is dropped; empty: one is made."))
+                (controls.line("content_type", "Content type", "For example application/json."))
+                (controls.line("message_id", "Message id", "Optional. A message with a recent id is dropped as a duplicate."))
                 (controls.line("label", "Label", ""))
                 (controls.line("session", "Session", ""))
-                (controls.line("time_to_live", "Time to live", "In seconds, or like 00:01:30."))
-                (controls.line("scheduled", "Not before", "Like 2026-03-01T12:00:00Z."))
+                (controls.line("time_to_live", "Time to live", "In seconds, or as hh:mm:ss."))
+                (controls.line("scheduled", "Scheduled time", "For example 2026-03-01T12:00:00Z."))
             }
-            (controls.lines("properties", "Properties", "NAME=VALUE, one in each line; a number or true is one, “quoted” text is text.", 2))
+            (controls.lines("properties", "Properties", "NAME=VALUE, one per line. Numbers and true/false keep their type; quote a value to send it as text.", 2))
             div.actions { button.primary type="submit" { "Send" } }
         }
     }
 }
 
-/// The problem with its field first: a batch of one says which message it speaks of.
+/// The problem without the index of the message: the batch has only one.
 fn plain(problem: &Problem) -> Problem {
     let detail = problem.detail.split_once("message 1: ").map_or(problem.detail.as_str(), |(_, rest)| rest);
     Problem { detail: detail.to_owned(), ..problem.clone() }
 }
 
-/// The field that tells one form from another, so that one that is sent twice sends one message.
+/// The hidden field that identifies a form, so that submitting it twice sends one message.
 const ONCE: &str = "once";
 
-/// The id of a message that was given none: another one for each form, and for each text of it, so that a form that a
-/// browser has kept can send something else.
+/// The id of a message without one: different for each form and each text, so that a form that the browser restored
+/// can send another message.
 fn own_id(texts: &FieldValues) -> Option<String> {
     let once = texts.get(ONCE).filter(|once| !once.is_empty())?;
     let mut hasher = DefaultHasher::new();
@@ -160,7 +160,7 @@ fn own_id(texts: &FieldValues) -> Option<String> {
     Some(format!("{once}-{:016x}", hasher.finish()))
 }
 
-/// The controls, and how the API calls what they hold.
+/// The controls and their names in the API.
 const FIELDS: [(&str, &str); 8] = [
     ("body", "Body"),
     ("content_type", "ContentType"),
@@ -172,31 +172,31 @@ const FIELDS: [(&str, &str); 8] = [
     ("properties", "UserProperties"),
 ];
 
-/// Sends the message of the form to a queue or topic; the form again when it cannot be.
-pub(super) async fn send(visit: &Visit, name: &str) -> Result<Result<(), Markup>, PageError> {
-    let texts: FieldValues = visit.all_fields().into_iter().collect();
+/// Sends the message to a queue or topic; returns the form with errors if that fails.
+pub(super) async fn send(ctx: &PageContext, name: &str) -> Result<Result<(), Markup>, PageError> {
+    let texts: FieldValues = ctx.all_fields().into_iter().collect();
     let sent = match batch(&texts) {
         Ok(batch) => {
             let body = serde_json::to_vec(&batch).expect("plain data").into();
             let path = format!("/{}/messages", encoded(name));
-            visit.call(Method::POST, &path, body, "application/vnd.microsoft.servicebus.json").await
+            ctx.call(Method::POST, &path, body, "application/vnd.microsoft.servicebus.json").await
         }
         Err(why) => Err(PageError::Problem(Box::new(PageError::Form(why).problem()))),
     };
     match sent {
         Ok(_) => Ok(Ok(())),
-        Err(PageError::Problem(problem)) => Ok(Err(form(&visit.place(), texts, Some(&problem)))),
-        Err(trouble) => Err(trouble),
+        Err(PageError::Problem(problem)) => Ok(Err(form(&ctx.place(), texts, Some(&problem)))),
+        Err(error) => Err(error),
     }
 }
 
-/// A batch of one: JSON takes every character, headers do not.
+/// A batch of one message: JSON can hold every character, headers cannot.
 fn batch(texts: &FieldValues) -> Result<Value, String> {
     let text = |name: &str| texts.get(name).map_or("", |text| text.trim());
     let mut broker = Map::new();
     for (control, name) in &FIELDS[1..7] {
         if !text(control).is_empty() {
-            // A time to live in seconds is a number.
+            // A time to live in seconds must be sent as a number.
             let seconds = (*control == "time_to_live").then(|| text(control).parse::<u64>().ok()).flatten();
             broker.insert((*name).to_owned(), seconds.map_or_else(|| text(control).into(), Value::from));
         }
@@ -208,9 +208,9 @@ fn batch(texts: &FieldValues) -> Result<Value, String> {
     for line in text("properties").lines().filter(|line| !line.trim().is_empty()) {
         let (name, value) = line
             .split_once('=')
-            .ok_or_else(|| format!("UserProperties: {line:?} has no “=”; write NAME=VALUE"))?;
+            .ok_or_else(|| format!("UserProperties: {line:?} has no “=”; the format is NAME=VALUE"))?;
         let value = value.trim();
-        // As in headers: what looks like a number, a truth or a quoted text is one; anything else is text.
+        // As in headers: numbers, booleans and quoted strings are parsed; everything else is text.
         let read = serde_json::from_str(value)
             .ok()
             .filter(|read: &Value| !read.is_object() && !read.is_array() && !read.is_null());

@@ -1,4 +1,4 @@
-//! A queue or a subscription: how full it is, its messages and dead letters, and what can be done with them.
+//! A queue or a subscription: counts, messages, dead letters and actions.
 
 use api_types::{MessagePage, Moved, QueueView};
 use http::Method;
@@ -7,17 +7,17 @@ use serde_json::{Value, json};
 
 use super::settings::{self, EntityKind};
 use super::{QueueAddress, message, size};
+use crate::components;
+use crate::components::controls::{Controls, FieldValues};
+use crate::context::{PageContext, place};
+use crate::error::PageError;
 use crate::page::{NavSection, Page};
 use crate::pages::FormOutcome;
-use crate::pieces;
-use crate::pieces::controls::{Controls, FieldValues};
-use crate::trouble::PageError;
-use crate::visit::{Visit, place};
 
-/// Messages of a page.
+/// Messages per page.
 const ROWS: usize = 20;
 
-/// Which of its messages are looked at.
+/// Which messages are shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum MessageList {
     Main,
@@ -37,17 +37,17 @@ fn shelf(asked: Option<String>) -> MessageList {
     if asked.as_deref() == Some("dead") { MessageList::Dead } else { MessageList::Main }
 }
 
-pub(super) async fn show(visit: &Visit, at: &QueueAddress) -> Result<Page, PageError> {
-    let queue: QueueView = visit.get(&at.api()).await?;
-    let shelf = shelf(visit.query_value("shelf"));
+pub(super) async fn show(ctx: &PageContext, at: &QueueAddress) -> Result<Page, PageError> {
+    let queue: QueueView = ctx.get(&at.api()).await?;
+    let shelf = shelf(ctx.query_value("shelf"));
     let page = Page::new(&at.title(), NavSection::Queues).live("counts", counts(at, &queue));
-    if let Some(number) = visit.query_value("message") {
-        return alone(visit, at, page, shelf, &number).await;
+    if let Some(number) = ctx.query_value("message") {
+        return alone(ctx, at, page, shelf, &number).await;
     }
-    let from = visit.query_value("from");
+    let from = ctx.query_value("from");
     let query =
         [("shelf", Some(shelf.word().to_owned())), ("from", from.clone()), ("limit", Some(ROWS.to_string()))];
-    let messages: MessagePage = visit.get(&place(&format!("{}/messages", at.api()), query)).await?;
+    let messages: MessagePage = ctx.get(&place(&format!("{}/messages", at.api()), query)).await?;
     let there = |from: Option<String>| {
         place(&at.address(), [("shelf", Some(shelf.word().to_owned())), ("from", from)])
     };
@@ -72,7 +72,7 @@ pub(super) async fn show(visit: &Visit, at: &QueueAddress) -> Result<Page, PageE
 }
 
 async fn alone(
-    visit: &Visit,
+    ctx: &PageContext,
     at: &QueueAddress,
     page: Page,
     shelf: MessageList,
@@ -83,14 +83,14 @@ async fn alone(
         ("from", Some(number.to_owned())),
         ("limit", Some("1".to_owned())),
     ];
-    let found: MessagePage = visit.get(&place(&format!("{}/messages", at.api()), query)).await?;
+    let found: MessagePage = ctx.get(&place(&format!("{}/messages", at.api()), query)).await?;
     let found = found.items.into_iter().find(|message| message.sequence_number.to_string() == number);
     let back = place(&at.address(), [("shelf", Some(shelf.word().to_owned()))]);
     Ok(page.part(html! {
         h2 { "Message #" (number) }
         @match &found {
             Some(found) => (message::alone(found)),
-            None => (pieces::empty("It is not here any more", html! { "A consumer has completed it, or it was moved." })),
+            None => (components::empty("Message not found", html! { "A consumer has completed it, or it was moved." })),
         }
         p { a href=(back) { "All messages" } }
     }))
@@ -98,13 +98,13 @@ async fn alone(
 
 fn counts(at: &QueueAddress, queue: &QueueView) -> Markup {
     let counts = &queue.counts;
-    let number = |count: usize| html! { span.figure { (pieces::count(count as u64)) } };
+    let number = |count: usize| html! { span.figure { (components::count(count as u64)) } };
     let dead = html! {
-        @if counts.dead > 0 { a.figure.bad href={ (at.address()) "?shelf=dead" } { (pieces::count(counts.dead as u64)) } }
+        @if counts.dead > 0 { a.figure.bad href={ (at.address()) "?shelf=dead" } { (components::count(counts.dead as u64)) } }
         @else { (number(0)) }
     };
     html! {
-        (pieces::facts(&[
+        (components::facts(&[
             ("Ready", number(counts.ready)),
             ("Locked", number(counts.locked)),
             ("Scheduled", number(counts.scheduled)),
@@ -120,7 +120,7 @@ fn tabs(at: &QueueAddress, shelf: MessageList, queue: &QueueView) -> Markup {
     let tab = |own: MessageList, name: &str, count: usize| {
         html! {
             a href=(place(&at.address(), [("shelf", Some(own.word().to_owned()))]))
-                aria-current=[(own == shelf).then_some("page")] { (name) " (" (pieces::count(count as u64)) ")" }
+                aria-current=[(own == shelf).then_some("page")] { (name) " (" (components::count(count as u64)) ")" }
         }
     };
     html! {
@@ -133,25 +133,28 @@ fn tabs(at: &QueueAddress, shelf: MessageList, queue: &QueueView) -> Markup {
 
 fn nothing(shelf: MessageList) -> Markup {
     match shelf {
-        MessageList::Main => pieces::empty(
+        MessageList::Main => components::empty(
             "No messages",
-            html! { "What was sent has been completed, or nothing was sent yet." },
+            html! { "All messages have been completed, or none was sent yet." },
         ),
-        MessageList::Dead => pieces::empty(
+        MessageList::Dead => components::empty(
             "No dead letters",
-            html! { "A message that is delivered too often, or that its consumer sets aside, comes here." },
+            html! { "Messages that exceed the maximum number of deliveries, or that a consumer dead-letters, appear here." },
         ),
     }
 }
 
-/// What can be done, by what it is done to.
+/// The actions, grouped by what they apply to.
 fn actions(at: &QueueAddress) -> Markup {
     let (address, title) = (at.address(), at.title());
-    let purge_dead = format!("Delete all dead letters of {title}? They are gone for good.");
-    let purge = format!("Delete all messages of {title} that no consumer has? They are gone for good.");
+    let purge_dead = format!("Delete all dead letters of {title}? This cannot be undone.");
+    let purge = format!("Delete all messages of {title} that no consumer has locked? This cannot be undone.");
     let delete = format!("Delete {title} with all of its messages?");
     let purge_at = format!("{address}/purge");
-    let what = if matches!(at, QueueAddress::Queue(_)) { "queue" } else { "subscription" };
+    let (heading, what) = match at {
+        QueueAddress::Queue(_) => ("Queue", "queue"),
+        QueueAddress::Subscription { .. } => ("Subscription", "subscription"),
+    };
     html! {
         div.groups {
             div role="group" aria-labelledby="dead-letters" {
@@ -159,20 +162,20 @@ fn actions(at: &QueueAddress) -> Markup {
                 div.actions {
                     form.inline.row method="post" action={ (address) "/redrive" } {
                         label for="max" { "How many" }
-                        input #max name="max" inputmode="numeric" size="6" placeholder="all" title="Empty is all";
+                        input #max name="max" inputmode="numeric" size="6" placeholder="all" title="Leave empty for all";
                         button type="submit" { "Redrive" }
                     }
-                    (pieces::button(&purge_at, "Purge the dead letters", Some(&purge_dead), &[("shelf", "dead")]))
+                    (components::button(&purge_at, "Purge dead letters", Some(&purge_dead), &[("shelf", "dead")]))
                 }
             }
             div role="group" aria-labelledby="live-messages" {
                 span #live-messages.name { "Messages" }
-                div.actions { (pieces::button(&purge_at, "Purge the messages", Some(&purge), &[("shelf", "main")])) }
+                div.actions { (components::button(&purge_at, "Purge messages", Some(&purge), &[("shelf", "main")])) }
             }
             div role="group" aria-labelledby="whole" {
-                span #whole.name { "The " (what) }
+                span #whole.name { (heading) }
                 div.actions {
-                    (pieces::button(&format!("{address}/delete"), &format!("Delete the {what}"), Some(&delete), &[]))
+                    (components::button(&format!("{address}/delete"), &format!("Delete {what}"), Some(&delete), &[]))
                 }
             }
         }
@@ -201,61 +204,59 @@ fn kind(at: &QueueAddress) -> EntityKind {
     }
 }
 
-pub(super) async fn act(visit: &Visit, at: &QueueAddress, what: &str) -> Result<FormOutcome, PageError> {
+pub(super) async fn act(ctx: &PageContext, at: &QueueAddress, what: &str) -> Result<FormOutcome, PageError> {
     let again = |form: Markup| {
         FormOutcome::Invalid(Page::new(&at.title(), NavSection::Queues).part(html! {
             (form)
             p { a href=(at.address()) { "Back to " (at.title()) } }
         }))
     };
-    let done = |said: String| FormOutcome::Done { to: at.address(), message: said };
+    let done = |message: String| FormOutcome::Done { to: at.address(), message: message };
     match (what, at) {
-        ("send", QueueAddress::Queue(name)) => Ok(match message::send(visit, name).await? {
-            Ok(()) => done("The message is there.".to_owned()),
+        ("send", QueueAddress::Queue(name)) => Ok(match message::send(ctx, name).await? {
+            Ok(()) => done("Message sent.".to_owned()),
             Err(form) => again(form),
         }),
-        ("settings", _) => Ok(match settings::write(visit, kind(at), &at.api()).await? {
-            Ok(()) => done("The settings are in force.".to_owned()),
+        ("settings", _) => Ok(match settings::write(ctx, kind(at), &at.api()).await? {
+            Ok(()) => done("Settings saved.".to_owned()),
             Err(form) => again(form),
         }),
         ("redrive", _) => {
-            let moved = moved(visit, at, "redrive", &portion(visit)?).await?;
-            Ok(done(format!("{moved} dead letters were brought back.")))
+            let moved = moved(ctx, at, "redrive", &portion(ctx)?).await?;
+            Ok(done(format!("Moved {moved} dead letters back.")))
         }
         ("purge", _) => {
-            let shelf = shelf(visit.field("shelf"));
-            let moved = moved(visit, at, "purge", &json!({ "shelf": shelf.word() })).await?;
+            let shelf = shelf(ctx.field("shelf"));
+            let moved = moved(ctx, at, "purge", &json!({ "shelf": shelf.word() })).await?;
             let to = place(&at.address(), [("shelf", Some(shelf.word().to_owned()))]);
-            Ok(FormOutcome::Done { to, message: format!("{moved} messages were deleted.") })
+            Ok(FormOutcome::Done { to, message: format!("Deleted {moved} messages.") })
         }
         ("delete", _) => {
-            visit.send(Method::DELETE, &at.api(), &Value::Null).await?;
+            ctx.send(Method::DELETE, &at.api(), &Value::Null).await?;
             let to = match at {
                 QueueAddress::Queue(_) => "/ui/queues".to_owned(),
                 QueueAddress::Subscription { topic, .. } => {
-                    format!("/ui/topics/{}", crate::visit::encoded(topic))
+                    format!("/ui/topics/{}", crate::context::encoded(topic))
                 }
             };
-            Ok(FormOutcome::Done { to, message: format!("{} is deleted.", at.title()) })
+            Ok(FormOutcome::Done { to, message: format!("Deleted {}.", at.title()) })
         }
         _ => Err(PageError::NotFound),
     }
 }
 
-/// How many dead letters are meant: all, unless the form says a number.
-fn portion(visit: &Visit) -> Result<Value, PageError> {
-    let Some(text) = visit.field("max") else { return Ok(json!({})) };
-    let max: u64 = text.parse().map_err(|_| {
-        PageError::Form(format!(
-            "Redrive: {text:?} is not a number; write how many, or leave it empty for all"
-        ))
-    })?;
+/// How many dead letters to move: all, unless the form has a number.
+fn portion(ctx: &PageContext) -> Result<Value, PageError> {
+    let Some(text) = ctx.field("max") else { return Ok(json!({})) };
+    let max: u64 = text
+        .parse()
+        .map_err(|_| PageError::Form(format!("Redrive: {text:?} is not a number; leave it empty for all")))?;
     Ok(json!({ "max": max }))
 }
 
-async fn moved(visit: &Visit, at: &QueueAddress, what: &str, body: &Value) -> Result<String, PageError> {
-    let answer = visit.send(Method::POST, &format!("{}/{what}", at.api()), body).await?;
+async fn moved(ctx: &PageContext, at: &QueueAddress, what: &str, body: &Value) -> Result<String, PageError> {
+    let answer = ctx.send(Method::POST, &format!("{}/{what}", at.api()), body).await?;
     let Moved { messages } =
         serde_json::from_value(answer).map_err(|error| PageError::Unreadable(error.to_string()))?;
-    Ok(pieces::count(messages as u64))
+    Ok(components::count(messages as u64))
 }

@@ -1,4 +1,4 @@
-//! What a queue, a topic or a subscription is set to: in words, and in a form.
+//! The settings of a queue, topic or subscription, as text and as a form.
 
 use api_types::{FieldError, Problem, QueueView, TopicView};
 use http::header::{IF_MATCH, IF_NONE_MATCH};
@@ -7,12 +7,12 @@ use maud::{Markup, html};
 use serde_json::{Map, Value};
 
 use super::size;
-use crate::pieces;
-use crate::pieces::controls::{Controls, FieldValues};
-use crate::trouble::PageError;
-use crate::visit::{Visit, encoded};
+use crate::components;
+use crate::components::controls::{Controls, FieldValues};
+use crate::context::{PageContext, encoded};
+use crate::error::PageError;
 
-/// Whose settings.
+/// What the settings belong to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum EntityKind {
     Queue,
@@ -29,7 +29,7 @@ impl EntityKind {
         }
     }
 
-    /// The settings that are written as text, as numbers, as yes or no, and as JSON.
+    /// The settings by type: text, number, boolean, JSON.
     fn fields(self) -> &'static [(&'static str, SettingsForm)] {
         const QUEUE: [(&str, SettingsForm); 8] = [
             ("lock", SettingsForm::Text),
@@ -69,10 +69,10 @@ enum SettingsForm {
     Json,
 }
 
-/// The settings of a queue or subscription in a few words, for a list.
+/// The settings of a queue or subscription, short, for a list.
 pub(super) fn queue_in_short(queue: &QueueView) -> String {
     let mut words = vec![format!("lock {}", queue.lock)];
-    words.extend(queue.time_to_live.map(|span| format!("lives {span}")));
+    words.extend(queue.time_to_live.map(|span| format!("TTL {span}")));
     words.extend(queue.sessions.then(|| "sessions".to_owned()));
     words.extend(filter_in_words(queue));
     words.join("; ")
@@ -80,36 +80,36 @@ pub(super) fn queue_in_short(queue: &QueueView) -> String {
 
 fn filter_in_words(queue: &QueueView) -> Option<String> {
     let text = serde_json::to_string(queue.filter.as_ref()?).ok()?;
-    (text != "{}").then(|| format!("takes {text}"))
+    (text != "{}").then(|| format!("filter {text}"))
 }
 
-/// The settings of a queue or subscription, in words.
+/// The settings of a queue or subscription as text.
 pub(super) fn queue_in_words(queue: &QueueView) -> String {
-    let mut words = vec![format!("locks for {}", queue.lock)];
+    let mut words = vec![format!("lock {}", queue.lock)];
     let deliveries = if queue.deliveries_max == 1 { "delivery" } else { "deliveries" };
     words.push(format!("{} {deliveries}", queue.deliveries_max));
     words.extend(queue.time_to_live.map(|span| {
-        let then = if queue.dead_letter_expired { "then a dead letter" } else { "then dropped" };
-        format!("keeps messages for {span}, {then}")
+        let then = if queue.dead_letter_expired { "then dead-lettered" } else { "then dropped" };
+        format!("messages expire after {span}, {then}")
     }));
-    words.extend(queue.sessions.then(|| "in sessions".to_owned()));
-    words.extend(queue.duplicate_window.map(|span| format!("drops an id that comes again within {span}")));
+    words.extend(queue.sessions.then(|| "sessions".to_owned()));
+    words.extend(queue.duplicate_window.map(|span| format!("duplicate ids within {span} are dropped")));
     words.push(format!(
-        "holds {} messages, {}",
-        pieces::count(queue.messages_max.into()),
+        "max. {} messages, {}",
+        components::count(queue.messages_max.into()),
         size(queue.bytes_max)
     ));
     words.extend(filter_in_words(queue));
     words.join("; ")
 }
 
-/// The settings of a topic, in words.
+/// The settings of a topic as text.
 pub(super) fn topic_in_words(topic: &TopicView) -> String {
-    let kept = topic.time_to_live.map(|span| format!("keeps messages for {span}; ")).unwrap_or_default();
-    format!("{kept}drops an id that comes again within {}", topic.duplicate_window)
+    let kept = topic.time_to_live.map(|span| format!("messages expire after {span}; ")).unwrap_or_default();
+    format!("{kept}duplicate ids within {} are dropped", topic.duplicate_window)
 }
 
-/// What stands in the form for something that is there.
+/// The form values of an existing queue, topic or subscription.
 pub(super) fn texts(kind: EntityKind, document: &Value) -> FieldValues {
     let text = |(name, form): &(&str, SettingsForm)| {
         let value = document.get(name)?;
@@ -122,8 +122,8 @@ pub(super) fn texts(kind: EntityKind, document: &Value) -> FieldValues {
     kind.fields().iter().filter_map(text).collect()
 }
 
-/// The document that the form says. What is left empty has its default; what is no number or no JSON goes as it is, and
-/// the API says what it should be.
+/// The document for the form values. Empty fields get their default; text that is not a number or JSON is passed on as
+/// typed, and the API explains what is wrong.
 pub(super) fn document(kind: EntityKind, texts: &FieldValues) -> Value {
     let mut members = Map::new();
     for (name, form) in kind.fields() {
@@ -141,94 +141,97 @@ pub(super) fn document(kind: EntityKind, texts: &FieldValues) -> Value {
     Value::Object(members)
 }
 
-/// The form of something that is not there yet, with the defaults that it would have.
+/// The form for a new queue, topic or subscription, with the defaults.
 pub(super) fn fresh(kind: EntityKind, action: &str) -> Markup {
     form(kind, action, Controls::new(FieldValues::new()), None, None)
 }
 
-/// Makes what the form says; the name and what to say of it, or the form again.
+/// Creates what the form describes; returns its name and a message, or the form with errors.
 pub(super) async fn make(
-    visit: &Visit,
+    ctx: &PageContext,
     kind: EntityKind,
     root: &str,
 ) -> Result<Result<(String, String), Markup>, PageError> {
-    let filled: FieldValues = visit.all_fields().into_iter().collect();
-    let name = visit.field("name").unwrap_or_default();
+    let filled: FieldValues = ctx.all_fields().into_iter().collect();
+    let name = ctx.field("name").unwrap_or_default();
     let only_if = [(IF_NONE_MATCH, "*".to_owned())];
     let made = if name.is_empty() {
-        Err(PageError::Problem(Box::new(PageError::Form("name: fill this in".to_owned()).problem())))
+        Err(PageError::Problem(Box::new(
+            PageError::Form("name: this field is required".to_owned()).problem(),
+        )))
     } else {
         let path = format!("/v1/{root}/{}", encoded(&name));
-        visit.send_with(Method::PUT, &path, &document(kind, &filled), &only_if).await
+        ctx.send_with(Method::PUT, &path, &document(kind, &filled), &only_if).await
     };
     match made {
-        // The API keeps names in lower case.
+        // The API stores names in lower case.
         Ok(made) => {
             let name = made.get("name").and_then(Value::as_str).unwrap_or(&name).to_owned();
-            let said = format!("The {} {name} is there.", kind.word());
-            Ok(Ok((name, said)))
+            let message = format!("Created {} {name}.", kind.word());
+            Ok(Ok((name, message)))
         }
         Err(PageError::Problem(problem)) => {
-            Ok(Err(form(kind, &visit.place(), Controls::new(filled), Some(&problem), None)))
+            Ok(Err(form(kind, &ctx.place(), Controls::new(filled), Some(&problem), None)))
         }
-        Err(trouble) => Err(trouble),
+        Err(error) => Err(error),
     }
 }
 
-/// Writes the settings of something that is there; the form again when they cannot be.
+/// Saves the settings; returns the form with errors if that fails.
 pub(super) async fn write(
-    visit: &Visit,
+    ctx: &PageContext,
     kind: EntityKind,
     api: &str,
 ) -> Result<Result<(), Markup>, PageError> {
-    let filled: FieldValues = visit.all_fields().into_iter().collect();
-    let version = visit.field("version").unwrap_or_default();
+    let filled: FieldValues = ctx.all_fields().into_iter().collect();
+    let version = ctx.field("version").unwrap_or_default();
     let only_if = [(IF_MATCH, format!("\"{version}\""))];
-    match visit.send_with(Method::PUT, api, &document(kind, &filled), &only_if).await {
+    match ctx.send_with(Method::PUT, api, &document(kind, &filled), &only_if).await {
         Ok(_) => Ok(Ok(())),
         Err(PageError::Problem(problem)) => {
             let is_overtaken = problem.status == StatusCode::PRECONDITION_FAILED;
             let (problem, version) = match is_overtaken {
-                true => overtaken(visit, kind, api, &filled, version).await?,
+                true => overtaken(ctx, kind, api, &filled, version).await?,
                 false => (*problem, version),
             };
             let controls = Controls::new(filled);
-            Ok(Err(form(kind, &visit.place(), controls, Some(&problem), Some(&version))))
+            Ok(Err(form(kind, &ctx.place(), controls, Some(&problem), Some(&version))))
         }
-        Err(trouble) => Err(trouble),
+        Err(error) => Err(error),
     }
 }
 
-/// What differs from what somebody else has set meanwhile, and the version that saving would replace then.
+/// The differences from a concurrent change, and the version that saving would overwrite.
 async fn overtaken(
-    visit: &Visit,
+    ctx: &PageContext,
     kind: EntityKind,
     api: &str,
     filled: &FieldValues,
     version: String,
 ) -> Result<(Problem, String), PageError> {
-    let present: Value = match visit.get(api).await {
+    let present: Value = match ctx.get(api).await {
         Ok(present) => present,
         Err(PageError::Problem(problem)) => return Ok((*problem, version)),
-        Err(trouble) => return Err(trouble),
+        Err(error) => return Err(error),
     };
     let theirs = document(kind, &texts(kind, &present));
     let mine = document(kind, filled);
     let differing = kind.fields().iter().filter(|(name, _)| theirs.get(name) != mine.get(name));
     let error = |(name, _): &(&str, SettingsForm)| {
         let there = theirs.get(name).map(|value| value.as_str().map_or(value.to_string(), str::to_owned));
-        let message = there.map_or("is not set now".to_owned(), |there| format!("is {there} now"));
+        let message =
+            there.map_or("is not set on the server".to_owned(), |there| format!("is {there} on the server"));
         FieldError { pointer: None, field: Some((*name).to_owned()), line: None, message }
     };
     let errors: Vec<FieldError> = differing.map(error).collect();
     let detail = match errors.is_empty() {
-        true => "The settings are as you want them already.",
+        true => "Your settings are already stored.",
         false => {
-            "What differs from yours stands beside it. Take over what you want to keep; saving again replaces it."
+            "Differences are shown next to the fields. Copy what you want to keep; saving again overwrites it."
         }
     };
     let problem = Problem {
-        title: "Somebody has changed it meanwhile".to_owned(),
+        title: "Changed by someone else".to_owned(),
         errors,
         ..PageError::Form(detail.to_owned()).problem()
     };
@@ -236,7 +239,7 @@ async fn overtaken(
     Ok((problem, version))
 }
 
-/// The form: with a version that of something that is there, without one that of something new.
+/// The form: with a version to change something, without one to create it.
 pub(super) fn form(
     kind: EntityKind,
     action: &str,
@@ -248,7 +251,7 @@ pub(super) fn form(
         let name = field.split('.').next().unwrap_or_default();
         (name == "name" || kind.fields().iter().any(|(known, _)| *known == name)).then(|| name.to_owned())
     };
-    // Several of these forms stand on one page.
+    // One page has several of these forms.
     let controls = controls.with_ids(match (version, kind) {
         (Some(_), _) => "",
         (None, EntityKind::Queue) => "new-queue-",
@@ -261,7 +264,7 @@ pub(super) fn form(
     };
     let has = |name: &str| kind.fields().iter().any(|(known, _)| *known == name);
     html! {
-        @if let Some(problem) = problem { (pieces::problem(problem)) }
+        @if let Some(problem) = problem { (components::problem(problem)) }
         form.card.wide method="post" action=(action) {
             input type="hidden" name="kind" value=(kind.word());
             @match version {
@@ -269,20 +272,20 @@ pub(super) fn form(
                 None => (controls.line("name", "Name", "Letters, digits, “.”, “_” and “-”.")),
             }
             div.columns {
-                @if has("lock") { (controls.line("lock", "Lock", "How long a message stays with its consumer; 60s when empty.")) }
-                @if has("deliveries_max") { (controls.line("deliveries_max", "Deliveries at most", "Then it is a dead letter; 10 when empty.")) }
-                (controls.line("time_to_live", "Time to live", "How long a message waits at most, like 7d; empty: for ever."))
-                @if has("duplicate_window") { (controls.line("duplicate_window", "Duplicates", "How long ids are remembered; 10m when empty.")) }
-                @if has("messages_max") { (controls.line("messages_max", "Messages at most", "1,000,000 when empty.")) }
-                @if has("bytes_max") { (controls.line("bytes_max", "Bytes at most", "1 GiB when empty.")) }
+                @if has("lock") { (controls.line("lock", "Lock", "How long a consumer has to complete a message. Default: 60s.")) }
+                @if has("deliveries_max") { (controls.line("deliveries_max", "Max. deliveries", "Then the message is dead-lettered. Default: 10.")) }
+                (controls.line("time_to_live", "Time to live", "How long a message is kept, for example 7d. Default: forever."))
+                @if has("duplicate_window") { (controls.line("duplicate_window", "Duplicate detection", "How long message ids are remembered. Default: 10m.")) }
+                @if has("messages_max") { (controls.line("messages_max", "Max. messages", "Default: 1,000,000.")) }
+                @if has("bytes_max") { (controls.line("bytes_max", "Max. bytes", "Default: 1 GiB.")) }
             }
-            @if has("dead_letter_expired") { (controls.flag("dead_letter_expired", "What expires becomes a dead letter")) }
-            @if has("sessions") { (controls.flag("sessions", "In sessions: those of one session are handled one after another; fixed when it is made")) }
+            @if has("dead_letter_expired") { (controls.flag("dead_letter_expired", "Dead-letter expired messages")) }
+            @if has("sessions") { (controls.flag("sessions", "Sessions: messages of one session are handled in order. Cannot be changed later.")) }
             @if has("filter") {
-                (controls.lines("filter", "Filter", "As JSON, like {\"label\": \"paid\", \"properties\": {\"country\": \"NO\"}}; empty: takes every message.", 3))
+                (controls.lines("filter", "Filter", "JSON, for example {\"label\": \"paid\", \"properties\": {\"country\": \"NO\"}}. Default: every message.", 3))
             }
             div.actions {
-                button.primary type="submit" { @if version.is_some() { "Save the settings" } @else { "Make the " (kind.word()) } }
+                button.primary type="submit" { @if version.is_some() { "Save settings" } @else { "Create " (kind.word()) } }
             }
         }
     }

@@ -4,8 +4,8 @@ use api_types::{FilterView, MessageView, QueueView};
 use serde_json::json;
 
 use super::*;
-use crate::pages::pretend::{self, now, refused};
-use crate::pieces::controls::FieldValues;
+use crate::components::controls::FieldValues;
+use crate::pages::fake_api::{self, now, refused};
 
 const HOSTILE: &str = "\"><script>alert(1)</script>";
 
@@ -33,14 +33,11 @@ fn message(more: serde_json::Value) -> MessageView {
 fn a_queue_is_one_row_and_its_name_stays_text() {
     let shown = queue_table(&[queue()]).into_string();
     assert!(!shown.contains("<script>"), "{shown}");
-    for part in ["1,234", "2.4 MiB", "shelf=dead", "lock 30s; lives 1h; sessions"] {
+    for part in ["1,234", "2.4 MiB", "shelf=dead", "lock 30s; TTL 1h; sessions"] {
         assert!(shown.contains(part), "{part}: {shown}");
     }
     let long = settings::queue_in_words(&queue());
-    assert!(
-        long.starts_with("locks for 30s; 1 delivery; keeps messages for 1h, then a dead letter"),
-        "{long}"
-    );
+    assert!(long.starts_with("lock 30s; 1 delivery; messages expire after 1h, then dead-lettered"), "{long}");
 }
 
 #[test]
@@ -68,13 +65,13 @@ fn hostile_messages_stay_text_and_long_ones_are_cut() {
     );
     let shown = shown.into_string();
     assert!(!shown.contains("<script>"), "foreign text became markup");
-    assert!(shown.len() < 20_000 && shown.contains("The first 1,200 characters"), "{}", shown.len());
+    assert!(shown.len() < 20_000 && shown.contains("Only the first 1,200 characters"), "{}", shown.len());
 }
 
 #[test]
 fn more_subscriptions_than_a_page_holds_are_reached() {
     let subscription = serde_json::to_value(queue()).unwrap();
-    let (visit, sent) = pretend::visit("/ui/topics/t?after=m", &[], move |(_, path, _)| {
+    let (ctx, sent) = fake_api::context("/ui/topics/t?after=m", &[], move |(_, path, _)| {
         if path.contains("/subscriptions") {
             return (200, json!({ "items": [subscription], "next": "z" }));
         }
@@ -83,12 +80,12 @@ fn more_subscriptions_than_a_page_holds_are_reached() {
             "created_at": at, "changed_at": at });
         (200, topic)
     });
-    let shown = now(topic::show(&visit, "t")).expect("there is a page").content().into_string();
+    let shown = now(topic::show(&ctx, "t")).expect("there is a page").content().into_string();
     assert!(shown.contains("/ui/topics/t?after=z") && shown.contains("rel=\"first\""), "{shown}");
     assert!(sent.lock().unwrap().iter().any(|(_, path, _)| path.contains("after=m")));
 }
 
-/// What the form shows of settings, and saves unchanged, are the same settings.
+/// Settings that are shown in the form and saved unchanged stay the same.
 #[test]
 fn settings_survive_the_form() {
     for (kind, names) in [
@@ -118,14 +115,14 @@ fn settings_survive_the_form() {
 #[test]
 fn settings_that_somebody_else_changed_can_be_saved_over() {
     let fields = [("version", "3"), ("lock", "45s"), ("time_to_live", "1h")];
-    let (visit, _) =
-        pretend::visit("/ui/topics/t/settings", &fields, |(method, _, _)| match method.as_str() {
+    let (ctx, _) =
+        fake_api::context("/ui/topics/t/settings", &fields, |(method, _, _)| match method.as_str() {
             "GET" => (200, json!({ "version": 4, "time_to_live": "2h", "duplicate_window": "10m" })),
-            _ => refused(412, "the version is another one"),
+            _ => refused(412, "version mismatch"),
         });
-    let written = now(settings::write(&visit, settings::EntityKind::Topic, "/v1/topics/t"));
+    let written = now(settings::write(&ctx, settings::EntityKind::Topic, "/v1/topics/t"));
     let shown = written.ok().and_then(Result::err).expect("the form again").into_string();
     assert!(shown.contains("name=\"version\" value=\"4\""), "{shown}");
-    assert!(shown.contains("Somebody has changed it") && shown.contains("is 2h now"), "{shown}");
+    assert!(shown.contains("Changed by someone else") && shown.contains("is 2h on the server"), "{shown}");
     assert!(shown.contains("value=\"1h\""), "what was typed stays: {shown}");
 }

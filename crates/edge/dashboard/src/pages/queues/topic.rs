@@ -7,12 +7,12 @@ use serde_json::Value;
 
 use super::settings::{self, EntityKind};
 use super::{ROWS, count_heads, message, subscription_row};
+use crate::components;
+use crate::components::controls::{Controls, FieldValues};
+use crate::context::{PageContext, encoded, place};
+use crate::error::PageError;
 use crate::page::{NavSection, Page};
 use crate::pages::FormOutcome;
-use crate::pieces;
-use crate::pieces::controls::{Controls, FieldValues};
-use crate::trouble::PageError;
-use crate::visit::{Visit, encoded, place};
 
 fn api(topic: &str) -> String {
     format!("/v1/topics/{}", encoded(topic))
@@ -22,20 +22,20 @@ fn address(topic: &str) -> String {
     format!("/ui/topics/{}", encoded(topic))
 }
 
-/// The subscriptions of a topic behind a name, as many as a page holds.
+/// The subscriptions of a topic after a name, as many as fit on a page.
 pub(super) async fn subscriptions(
-    visit: &Visit,
+    ctx: &PageContext,
     topic: &str,
     after: Option<String>,
 ) -> Result<NamePage<QueueView>, PageError> {
     let query = [("after", after), ("limit", Some(ROWS.to_string()))];
-    visit.get(&place(&format!("{}/subscriptions", api(topic)), query)).await
+    ctx.get(&place(&format!("{}/subscriptions", api(topic)), query)).await
 }
 
-pub(super) async fn show(visit: &Visit, name: &str) -> Result<Page, PageError> {
-    let topic: TopicView = visit.get(&api(name)).await?;
-    let after = visit.query_value("after");
-    let NamePage { items, next } = subscriptions(visit, name, after.clone()).await?;
+pub(super) async fn show(ctx: &PageContext, name: &str) -> Result<Page, PageError> {
+    let topic: TopicView = ctx.get(&api(name)).await?;
+    let after = ctx.query_value("after");
+    let NamePage { items, next } = subscriptions(ctx, name, after.clone()).await?;
     let first = after.is_some().then(|| address(name));
     let next = next.map(|next| place(&address(name), [("after", Some(next))]));
     let document = serde_json::to_value(&topic).unwrap_or_default();
@@ -44,7 +44,7 @@ pub(super) async fn show(visit: &Visit, name: &str) -> Result<Page, PageError> {
     let question = format!("Delete {name}, its subscriptions and all of their messages?");
     Ok(Page::new(name, NavSection::Queues)
         .live("topic", html! {
-            p.quiet { "A topic: each message goes to all subscriptions that want it. " (settings::topic_in_words(&topic)) "." }
+            p.quiet { "Each message goes to every subscription whose filter matches. " (settings::topic_in_words(&topic)) "." }
             h2 { "Subscriptions" }
             (table(name, &items))
             nav.pager aria-label="Pages of this list" {
@@ -53,7 +53,7 @@ pub(super) async fn show(visit: &Visit, name: &str) -> Result<Page, PageError> {
             }
         })
         .part(html! {
-            div.actions { (pieces::button(&format!("{}/delete", address(name)), "Delete the topic", Some(&question), &[])) }
+            div.actions { (components::button(&format!("{}/delete", address(name)), "Delete topic", Some(&question), &[])) }
             details #new-subscription {
                 summary { "New subscription" }
                 (settings::fresh(EntityKind::Subscription, &format!("{}/subscribe", address(name))))
@@ -68,9 +68,9 @@ pub(super) async fn show(visit: &Visit, name: &str) -> Result<Page, PageError> {
 
 fn table(topic: &str, subscriptions: &[QueueView]) -> Markup {
     if subscriptions.is_empty() {
-        return pieces::empty(
+        return components::empty(
             "No subscriptions",
-            html! { "What is sent to this topic is dropped until there is one." },
+            html! { "Messages sent to this topic are dropped until it has one." },
         );
     }
     html! {
@@ -83,33 +83,33 @@ fn table(topic: &str, subscriptions: &[QueueView]) -> Markup {
     }
 }
 
-pub(super) async fn act(visit: &Visit, name: &str, what: &str) -> Result<FormOutcome, PageError> {
+pub(super) async fn act(ctx: &PageContext, name: &str, what: &str) -> Result<FormOutcome, PageError> {
     let again = |form: Markup| {
         FormOutcome::Invalid(Page::new(name, NavSection::Queues).part(html! {
             (form)
             p { a href=(address(name)) { "Back to " (name) } }
         }))
     };
-    let done = |said: &str| FormOutcome::Done { to: address(name), message: said.to_owned() };
+    let done = |message: &str| FormOutcome::Done { to: address(name), message: message.to_owned() };
     match what {
-        "send" => Ok(match message::send(visit, name).await? {
-            Ok(()) => done("The message was handed to the subscriptions that want it."),
+        "send" => Ok(match message::send(ctx, name).await? {
+            Ok(()) => done("Message sent."),
             Err(form) => again(form),
         }),
-        "settings" => Ok(match settings::write(visit, EntityKind::Topic, &api(name)).await? {
-            Ok(()) => done("The settings are in force."),
+        "settings" => Ok(match settings::write(ctx, EntityKind::Topic, &api(name)).await? {
+            Ok(()) => done("Settings saved."),
             Err(form) => again(form),
         }),
         "subscribe" => {
             let root = format!("topics/{}/subscriptions", encoded(name));
-            Ok(match settings::make(visit, EntityKind::Subscription, &root).await? {
-                Ok((_, said)) => done(&said),
+            Ok(match settings::make(ctx, EntityKind::Subscription, &root).await? {
+                Ok((_, message)) => done(&message),
                 Err(form) => again(form),
             })
         }
         "delete" => {
-            visit.send(Method::DELETE, &api(name), &Value::Null).await?;
-            Ok(FormOutcome::Done { to: "/ui/queues".to_owned(), message: format!("{name} is deleted.") })
+            ctx.send(Method::DELETE, &api(name), &Value::Null).await?;
+            Ok(FormOutcome::Done { to: "/ui/queues".to_owned(), message: format!("Deleted {name}.") })
         }
         _ => Err(PageError::NotFound),
     }

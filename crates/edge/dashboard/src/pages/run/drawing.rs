@@ -1,4 +1,4 @@
-//! The waterfall as people see it: bars that also say in words what they are, and the same as a table.
+//! Renders the waterfall: bars with descriptions for screen readers, and the same data as a table.
 
 use api_types::RunDetail;
 use maud::{Markup, html};
@@ -8,16 +8,16 @@ use super::waterfall::{
     AttemptOutcome, AttemptRecord, Bar, Lane, RunMarker, StepRow, Waterfall, attempts, layout,
 };
 use super::{state, step_path, timeline};
-use crate::pieces;
+use crate::components;
 
 const LANE_HEIGHT: usize = 16;
 const MARK_ROOM_MIN: f64 = 16.0;
-/// In parts of a hundred of the axis; smaller where there is much room.
+/// In percent of the axis; letters are narrower on wide screens.
 const LETTER_WIDTH: f64 = 1.4;
-/// Attempts in the table; older ones are in the raw JSON.
+/// Attempts in the table; older ones are only in the raw JSON.
 const TABLE_ROWS_MAX: usize = 200;
 
-/// The whole figure, as the run stands at `now`.
+/// The whole figure at `now`.
 pub(super) fn draw(run: &RunDetail, now: Timestamp) -> Markup {
     if run.steps.is_empty() {
         return html! {};
@@ -32,7 +32,7 @@ pub(super) fn draw(run: &RunDetail, now: Timestamp) -> Markup {
                     div.wf-row {
                         div.wf-step {
                             a href=(step_path(&run.summary.id, &row.step, None)) { (row.step) }
-                            " " (pieces::badge(state(run, step)))
+                            " " (components::badge(state(run, step)))
                         }
                         (bars(row, &laid))
                         @if let Some(reason) = &step.reason { div.wf-why { (reason) } }
@@ -48,7 +48,7 @@ pub(super) fn draw(run: &RunDetail, now: Timestamp) -> Markup {
 fn axis(laid: &Waterfall) -> Markup {
     html! {
         div.wf-row.wf-axis {
-            div.wf-step.quiet { "since it was accepted" }
+            div.wf-step.quiet { "since acceptance" }
             svg height="18" aria-hidden="true" {
                 @for tick in &laid.ticks {
                     text x={ (percent(tick.x)) } y="13" text-anchor=(anchor(tick.x)) { (tick.label) }
@@ -57,7 +57,7 @@ fn axis(laid: &Waterfall) -> Markup {
         }
         @if !laid.marks.is_empty() {
             div.wf-row.wf-marks {
-                div.wf-step.quiet { "what befell the run" }
+                div.wf-step.quiet { "run events" }
                 svg height="18" role="img" aria-label=(marks_in_words(laid)) {
                     @for mark in &laid.marks {
                         g {
@@ -74,7 +74,7 @@ fn axis(laid: &Waterfall) -> Markup {
     }
 }
 
-/// Words beside marks.
+/// The label of one or more marks.
 #[derive(Debug, PartialEq)]
 struct MarkLabel {
     x: f64,
@@ -82,19 +82,19 @@ struct MarkLabel {
     text: String,
 }
 
-/// A word for every mark: marks that are too near for a word of their own share a place. It stands behind them, or
-/// before them where there is no room behind.
+/// A label for every mark; marks that are too close together share one. It is to the right of its marks, or to the
+/// left if there is no room.
 fn mark_labels(marks: &[RunMarker]) -> Vec<MarkLabel> {
     let crowds: Vec<&[RunMarker]> = marks.chunk_by(|a, b| b.x - a.x <= MARK_ROOM_MIN).collect();
-    // From the end: what stands before its marks takes room from those before.
+    // From right to left: a label to the left of its marks takes room from earlier marks.
     let mut until = 100.0;
     let label = |crowd: &&[RunMarker]| {
         let (first, last) = (crowd.first()?.x, crowd.last()?.x);
         let text = crowd_in_words(crowd);
         let width = text.chars().count() as f64 * LETTER_WIDTH;
-        let is_behind = until - last > width;
-        let (x, anchor) = if is_behind { (last + 1.0, "start") } else { (first - 1.0, "end") };
-        until = if is_behind { first } else { first - width };
+        let fits_right = until - last > width;
+        let (x, anchor) = if fits_right { (last + 1.0, "start") } else { (first - 1.0, "end") };
+        until = if fits_right { first } else { first - width };
         Some(MarkLabel { x, anchor, text })
     };
     crowds.iter().rev().filter_map(label).collect()
@@ -132,7 +132,7 @@ fn bars(row: &StepRow, laid: &Waterfall) -> Markup {
 
 fn draw_bar(bar: &Bar) -> Markup {
     let y = top(bar.lane) + 2;
-    // The sign stands beside the bar, and before it where the bar ends the axis.
+    // The symbol is to the right of the bar, or to the left if the bar reaches the end of the axis.
     let (x, anchor) =
         if bar.x + bar.width > 95.0 { (bar.x - 0.4, "end") } else { (bar.x + bar.width + 0.4, "start") };
     html! {
@@ -168,7 +168,7 @@ fn percent(x: f64) -> String {
     format!("{x:.2}%")
 }
 
-/// Labels at the ends stay inside.
+/// Keeps labels at the ends inside the figure.
 fn anchor(x: f64) -> &'static str {
     match x {
         x if x < 3.0 => "start",
@@ -179,7 +179,7 @@ fn anchor(x: f64) -> &'static str {
 
 fn row_in_words(row: &StepRow) -> String {
     if row.bars.is_empty() {
-        return format!("{}: not begun", row.step);
+        return format!("{}: not started", row.step);
     }
     let bars: Vec<String> = row.bars.iter().map(bar_in_words).collect();
     format!("{}: {}", row.step, bars.join("; then "))
@@ -190,7 +190,7 @@ fn bar_in_words(bar: &Bar) -> String {
         [attempt] => attempt_in_words(attempt),
         [first, .., last] => {
             format!(
-                "attempts {} to {} of {}, close together; the last: {}",
+                "attempts {} to {} of {}, close together; last one: {}",
                 first.number,
                 last.number,
                 bar.lane.word(),
@@ -220,33 +220,33 @@ fn attempt_in_words(attempt: &AttemptRecord) -> String {
 }
 
 fn span(from: Timestamp, to: Timestamp) -> String {
-    pieces::span((to.0 - from.0).max(0) as f64)
+    components::span((to.0 - from.0).max(0) as f64)
 }
 
 fn legend() -> Markup {
     html! {
         p.wf-legend.quiet {
-            "✓ done  ✕ refused  ↻ transient, tried again  ? unknown  … under way; "
-            "upper line: do, lower line: undo; broken line: waits for its next attempt"
+            "✓ done  ✕ refused  ↻ transient failure, retried  ? unknown  … in progress; "
+            "upper row: do, lower row: undo; dashed line: waiting for the next attempt"
         }
     }
 }
 
 fn table(run: &RunDetail) -> Markup {
     let attempts = attempts(&run.timeline);
-    let left_out = attempts.len().saturating_sub(TABLE_ROWS_MAX);
+    let omitted = attempts.len().saturating_sub(TABLE_ROWS_MAX);
     html! {
         details #attempts {
-            summary { "Attempts as a table (" (pieces::count(attempts.len() as u64)) ")" }
-            @if left_out > 0 { p.quiet { (pieces::count(left_out as u64)) " older ones are in the raw JSON." } }
+            summary { "Attempts as a table (" (components::count(attempts.len() as u64)) ")" }
+            @if omitted > 0 { p.quiet { (components::count(omitted as u64)) " older attempts are in the raw JSON." } }
             div.scroll tabindex="0" role="region" aria-label="Attempts" {
                 table {
                     thead { tr {
-                        th { "Step" } th { "Work" } th.number { "Attempt" } th { "Began" } th.number { "Took" }
-                        th { "Outcome" } th { "Answer" } th.number { "Then waited" }
+                        th { "Step" } th { "Work" } th.number { "Attempt" } th { "Started" } th.number { "Duration" }
+                        th { "Outcome" } th { "Response" } th.number { "Retry after" }
                     } }
                     tbody {
-                        @for attempt in attempts.iter().skip(left_out) { (table_row(run, attempt)) }
+                        @for attempt in attempts.iter().skip(omitted) { (table_row(run, attempt)) }
                     }
                 }
             }
@@ -262,9 +262,9 @@ fn table_row(run: &RunDetail, attempt: &AttemptRecord) -> Markup {
             td { a href=(step_path(&run.summary.id, &attempt.step, Some(&attempt.work))) { (attempt.step) } }
             td { (attempt.work.replace('_', " ")) }
             td.number { (attempt.number) }
-            td { (pieces::time(api_types::Time(attempt.began))) }
+            td { (components::time(api_types::Time(attempt.began))) }
             td.number { (took.unwrap_or_default()) }
-            td { (pieces::badge(attempt.end.word())) }
+            td { (components::badge(attempt.end.word())) }
             td.why {
                 @if let Some(status) = attempt.status { (status) " " }
                 (attempt.detail.as_deref().unwrap_or_default())
@@ -289,13 +289,13 @@ mod tests {
         };
         assert_eq!(
             labels(&[(10.0, "undoing"), (100.0, "parked")]),
-            ["11 start turned back", "99 end parked"]
+            ["11 start rolling back", "99 end parked"]
         );
-        assert_eq!(labels(&[(90.0, "undoing"), (100.0, "parked")]), ["89 end turned back, parked"]);
-        // What stands before its mark takes the room behind the one before.
-        assert_eq!(labels(&[(80.0, "undoing"), (98.0, "parked")]), ["79 end turned back", "97 end parked"]);
+        assert_eq!(labels(&[(90.0, "undoing"), (100.0, "parked")]), ["89 end rolling back, parked"]);
+        // A label to the left of its mark takes room from the mark before it.
+        assert_eq!(labels(&[(80.0, "undoing"), (98.0, "parked")]), ["79 end rolling back", "97 end parked"]);
         let many = [(5.0, "undoing"), (6.0, "parked"), (7.0, "decided"), (8.0, "parked")];
-        assert_eq!(labels(&many), ["9 start turned back … parked"]);
+        assert_eq!(labels(&many), ["9 start rolling back … parked"]);
         assert!(labels(&[]).is_empty());
     }
 }

@@ -1,9 +1,9 @@
-//! The page of a run: what it says, what it offers, and that foreign text stays text.
+//! The page of a run: its sentence, its actions, and escaping of untrusted text.
 
 use serde_json::{Value, json};
 
 use super::*;
-use crate::pages::pretend::{self, refused};
+use crate::pages::fake_api::{self, refused};
 
 const HOSTILE: &str = "<img src=x onerror=alert(1)>\"'&";
 const AT: &str = "2026-03-01T12:00:00.000Z";
@@ -50,7 +50,9 @@ fn foreign_text_stays_text_on_the_page_of_a_run() {
 #[test]
 fn a_step_that_waits_in_a_run_that_has_ended_has_not_begun() {
     let step = json!({ "name": "drone", "state": "waiting", "attempts": 0 });
-    for (status, word) in [("running", ">waiting<"), ("undone", ">not begun<"), ("given_up", ">not begun<")] {
+    for (status, word) in
+        [("running", ">waiting<"), ("undone", ">not started<"), ("given_up", ">not started<")]
+    {
         let shown = shown(&run(json!({ "status": status, "steps": [step] })));
         assert!(shown.contains(word), "{status}: {shown}");
     }
@@ -63,15 +65,18 @@ fn the_sentence_says_what_a_run_waits_for() {
         "outcome": "transient", "status": 503, "detail": "from delivery", "retry_at": AT });
     let retrying = json!({ "name": "drone", "state": "retrying", "attempts": 1, "next_attempt_at": AT });
     let waits = sentence(json!({ "steps": [retrying], "timeline": [ended] }));
-    assert_eq!(waits.trim(), "It waits for step drone: 503 from delivery, next attempt 2026-03-01 12:00:00.");
+    assert_eq!(
+        waits.trim(),
+        "Step drone is waiting for its next attempt 2026-03-01 12:00:00 (last response: 503 from delivery)."
+    );
     let calling = json!({ "name": "drone", "state": "running", "attempts": 2 });
     let waits = sentence(json!({ "steps": [calling] }));
-    assert_eq!(waits.trim(), "It waits for the answer to step drone (attempt 2).");
+    assert_eq!(waits.trim(), "Waiting for the response to step drone (attempt 2).");
     let parked = sentence(json!({ "status": "parked", "reason": "undo of step a failed: 409" }));
-    assert_eq!(parked, "It waits for a person's decision: undo of step a failed: 409.");
+    assert_eq!(parked, "Waiting for a decision: undo of step a failed: 409.");
     let decided = json!({ "at": AT, "what": "decided", "detail": "give_up", "by": "ann", "note": "too old" });
     let given_up = sentence(json!({ "status": "given_up", "reason": "no", "timeline": [decided] }));
-    assert_eq!(given_up, "It was left as it is: no, decided by ann (“too old”).");
+    assert_eq!(given_up, "Given up: no. Decided by ann (“too old”).");
 }
 
 #[test]
@@ -102,12 +107,12 @@ fn what_was_typed_for_an_earlier_step_stays_when_it_is_refused() {
             { "name": "c", "state": "failed", "attempts": 1 }] }))
     };
     let fields = [("decision", "retry_from"), ("step", "b"), ("note", "stock came")];
-    let (visit, _) =
-        pretend::visit("/ui/runs/r-1/decide", &fields, move |(method, _, _)| match method.as_str() {
+    let (ctx, _) =
+        fake_api::context("/ui/runs/r-1/decide", &fields, move |(method, _, _)| match method.as_str() {
             "GET" => (200, serde_json::to_value(parked()).unwrap()),
             _ => refused(409, "not now"),
         });
-    let Ok(FormOutcome::Invalid(page)) = pretend::now(act(&visit, "r-1", "decide")) else {
+    let Ok(FormOutcome::Invalid(page)) = fake_api::now(act(&ctx, "r-1", "decide")) else {
         panic!("not shown again")
     };
     let html = page.content().into_string();

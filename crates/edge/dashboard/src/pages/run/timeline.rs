@@ -1,22 +1,22 @@
-//! Everything that befell a run, oldest first, with who and why.
+//! The timeline of a run, oldest first, with users and notes.
 
 use api_types::MomentView;
 use maud::{Markup, html};
 
-use crate::pieces;
+use crate::components;
 
-/// Moments on the page; older ones are in the raw JSON.
+/// Events on the page; older ones are only in the raw JSON.
 const ROWS_MAX: usize = 200;
 
 pub(super) fn list(timeline: &[MomentView]) -> Markup {
-    let left_out = timeline.len().saturating_sub(ROWS_MAX);
+    let omitted = timeline.len().saturating_sub(ROWS_MAX);
     html! {
         h2 { "Timeline" }
-        @if left_out > 0 {
-            p.quiet { (pieces::count(left_out as u64)) " older moments are in the raw JSON." }
+        @if omitted > 0 {
+            p.quiet { (components::count(omitted as u64)) " older events are in the raw JSON." }
         }
         ol.timeline {
-            @for moment in timeline.iter().skip(left_out) {
+            @for moment in timeline.iter().skip(omitted) {
                 li class=(moment.what) {
                     span.quiet.exact { (clock(&moment.at.to_string())) }
                     " " (line(moment))
@@ -33,10 +33,10 @@ fn line(moment: &MomentView) -> Markup {
         @if let Some(step) = &moment.step { " " span.id { (step) } }
         @if let Some(work) = work.filter(|work| work != "do") { " (" (work) ")" }
         @if let Some(attempt) = moment.attempt { ", attempt " (attempt) }
-        @if let Some(outcome) = &moment.outcome { " " (pieces::badge(outcome)) }
+        @if let Some(outcome) = &moment.outcome { " " (components::badge(outcome)) }
         @if let Some(status) = moment.status { " " (status) }
         @if let Some(detail) = &moment.detail {
-            // What was decided is a word of ours; all else is text of others.
+            // The name of a decision is ours; every other detail is untrusted text.
             " " @if moment.what == "decided" { (detail.replace('_', " ")) } @else { (detail) }
         }
         @if let Some(by) = &moment.by { ", by " (by) }
@@ -47,17 +47,17 @@ fn line(moment: &MomentView) -> Markup {
     }
 }
 
-/// What befell, as people say it.
+/// The name of an event, for people.
 pub(super) fn words(what: &str) -> &str {
     match what {
-        "cancel_asked" => "cancel asked for",
-        "undoing" => "turned back",
+        "cancel_asked" => "cancel requested",
+        "undoing" => "rolling back",
         "given_up" => "given up",
         other => other,
     }
 }
 
-/// The exact time without its zone, which is UTC everywhere.
+/// The exact time without the zone, which is always UTC.
 fn clock(text: &str) -> String {
     text.replacen('T', " ", 1).trim_end_matches('Z').to_owned()
 }

@@ -1,16 +1,16 @@
-//! A run over time: which attempt was when, laid out on one axis. What it looks like is told elsewhere.
+//! The layout of a run's attempts on a time axis. Rendering is in `drawing.rs`.
 
 use api_types::{MomentView, RunDetail};
 use types::{OutcomeKind, RunStatus, Timestamp, WorkKind};
 
-/// A run laid out. Places and widths are parts of a hundred of the axis.
+/// The layout. Positions and widths are in percent of the axis.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Waterfall {
-    /// One per step, in the order of the plan.
+    /// One per step, in the order of the workflow.
     pub rows: Vec<StepRow>,
     pub ticks: Vec<Tick>,
     pub marks: Vec<RunMarker>,
-    /// How long the axis is.
+    /// The length of the axis.
     pub length_ms: i64,
 }
 
@@ -19,22 +19,22 @@ pub(crate) struct Waterfall {
 pub(crate) struct StepRow {
     pub step: String,
     pub bars: Vec<Bar>,
-    /// Stretches in which the step waits for its next attempt.
+    /// Periods in which the step waits for its next attempt.
     pub gaps: Vec<Gap>,
 }
 
-/// An attempt, or several that are too near to be told apart.
+/// An attempt, or several that are too close together to be distinguished.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Bar {
     pub x: f64,
     pub width: f64,
     pub lane: Lane,
-    /// The last one's, when there are several.
+    /// That of the last attempt, if there are several.
     pub end: AttemptOutcome,
     pub attempts: Vec<AttemptRecord>,
 }
 
-/// Which way an attempt went.
+/// The row of an attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Lane {
     Do,
@@ -42,7 +42,7 @@ pub(crate) enum Lane {
     Undo,
 }
 
-/// What an attempt came to.
+/// The outcome of an attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum AttemptOutcome {
     Running,
@@ -52,7 +52,7 @@ pub(crate) enum AttemptOutcome {
     Unknown,
 }
 
-/// One attempt with all that is known of it.
+/// One attempt, with everything that the timeline says about it.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct AttemptRecord {
     pub step: String,
@@ -80,7 +80,7 @@ pub(crate) struct Tick {
     pub label: String,
 }
 
-/// Something that befell the whole run.
+/// An event of the whole run.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct RunMarker {
     pub x: f64,
@@ -88,13 +88,13 @@ pub(crate) struct RunMarker {
     pub at: Timestamp,
 }
 
-/// A bar is never narrower: an attempt of a millisecond in a run of days must be seen.
+/// The minimum width of a bar: an attempt of a millisecond in a run of days must be visible.
 pub(crate) const BAR_WIDTH_MIN: f64 = 0.8;
-/// Bars that are nearer than this are drawn as one.
+/// Bars that are closer together are merged.
 const APART_MIN: f64 = 2.4;
 const TICKS_MAX: i64 = 6;
 
-/// Lays out a run as it stands at `now`.
+/// Lays out a run at `now`.
 pub(crate) fn layout(run: &RunDetail, now: Timestamp) -> Waterfall {
     let attempts = attempts(&run.timeline);
     let axis = Axis::of(run, now);
@@ -110,7 +110,7 @@ pub(crate) fn layout(run: &RunDetail, now: Timestamp) -> Waterfall {
     }
 }
 
-/// Every attempt of a step, in the order in which they began.
+/// Every attempt, in the order of their start.
 pub(crate) fn attempts(timeline: &[MomentView]) -> Vec<AttemptRecord> {
     let mut attempts: Vec<AttemptRecord> = Vec::new();
     for moment in timeline {
@@ -188,12 +188,12 @@ impl Lane {
     }
 }
 
-/// The time that is shown.
+/// The period that is shown.
 struct Axis {
     start: i64,
     length_ms: i64,
     step_ms: i64,
-    /// How far attempts that are under way reach.
+    /// The end of running attempts.
     now: i64,
 }
 
@@ -202,14 +202,14 @@ impl Axis {
         let times = run.timeline.iter().map(|moment| moment.at.0.0);
         let start = times.clone().min().unwrap_or(run.summary.accepted_at.0.0);
         let last = times.max().unwrap_or(start);
-        // A parked run stands still, like one that has ended: its axis need not grow until somebody decides.
+        // A parked run is idle, like an ended one: its axis does not grow until a decision is made.
         let is_still = run.summary.status.is_final() || run.summary.status == RunStatus::Parked;
         let now = if is_still { last } else { now.0.max(last) };
         let planned = run.steps.iter().filter_map(|step| step.next_attempt_at.map(|at| at.0.0)).max();
         let end = planned.filter(|_| !is_still).map_or(now, |planned| planned.max(now));
         let length_ms = (end - start).max(1);
         let step_ms = tick_step(length_ms);
-        // While it lives, the axis ends at a tick: it need not move with every look.
+        // While the run is live, the axis ends at a tick, so that it does not move with every refresh.
         let whole = length_ms.div_euclid(step_ms) + 1;
         let length_ms = if is_still { length_ms } else { whole * step_ms };
         Axis { start, length_ms, step_ms, now }
@@ -232,7 +232,7 @@ const MINUTE: i64 = 60 * SECOND;
 const HOUR: i64 = 60 * MINUTE;
 const DAY: i64 = 24 * HOUR;
 
-/// The distance of ticks that people count in, so that there are few.
+/// The distance between ticks: a round number, so that there are few ticks.
 fn tick_step(length_ms: i64) -> i64 {
     const STEPS: [i64; 28] = [
         1,
@@ -286,7 +286,7 @@ fn bars(axis: &Axis, attempts: &[&AttemptRecord]) -> Vec<Bar> {
         let x = axis.x(attempt.began.0);
         let until = axis.x(attempt.ended.map_or(axis.now, |at| at.0));
         let width = (until - x).max(BAR_WIDTH_MIN);
-        // What begins at the very end still has its width.
+        // A bar that starts at the very end still has its minimum width.
         let x = x.min(100.0 - width);
         let lane = Lane::of(&attempt.work);
         let near = bars.iter_mut().rev().find(|bar| bar.lane == lane);
@@ -308,7 +308,7 @@ fn gaps(axis: &Axis, attempts: &[&AttemptRecord]) -> Vec<Gap> {
         let next = attempts.iter().find(|next| {
             next.work == attempt.work && next.number > attempt.number && next.began >= attempt.began
         });
-        // One that was never made is not waited for any more once the run has gone on without it.
+        // A retry that was never made is no longer pending once the run has continued without it.
         let until = next.map_or(retry_at.0.min(axis.start + axis.length_ms), |next| next.began.0);
         let x = axis.x(ended.0);
         Gap { x, width: axis.x(until) - x, lane: Lane::of(&attempt.work) }

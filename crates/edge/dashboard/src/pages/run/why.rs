@@ -1,32 +1,32 @@
-//! Why a run stands where it stands, in a sentence.
+//! A sentence that explains the status of a run.
 
 use api_types::{MomentView, RunDetail, StepView};
 use maud::{Markup, html};
 use types::RunStatus;
 
-use crate::pieces;
+use crate::components;
 
-/// The sentence; moments in it are kept up to date by the script.
+/// The sentence; the script keeps the times in it up to date.
 pub(super) fn sentence(run: &RunDetail) -> Markup {
     let reason = run.summary.reason.as_deref().unwrap_or_default();
     match run.summary.status {
         RunStatus::Accepted => {
-            html! { "It waits in the inbox of partition " (run.partition) " until it is taken." }
+            html! { "Waiting in the inbox of partition " (run.partition) "." }
         }
         RunStatus::Queued => {
-            html! { "It waits for an earlier run with the key " code { (run.summary.key) } "." }
+            html! { "Waiting for an earlier run with the key " code { (run.summary.key) } "." }
         }
-        RunStatus::Running => under_way(run),
-        RunStatus::Undoing => html! { "It turns back: " (reason) ". " (under_way(run)) },
-        RunStatus::Parked => html! { "It waits for a person's decision: " (reason) "." },
-        RunStatus::Completed => html! { "Every step is done" (decided(run)) "." },
-        RunStatus::Undone => html! { "It was taken back: " (reason) (decided(run)) "." },
-        RunStatus::GivenUp => html! { "It was left as it is: " (reason) (given_up(run)) "." },
+        RunStatus::Running => progress(run),
+        RunStatus::Undoing => html! { "Rolling back: " (reason) ". " (progress(run)) },
+        RunStatus::Parked => html! { "Waiting for a decision: " (reason) "." },
+        RunStatus::Completed => html! { "All steps are done" (decided(run)) "." },
+        RunStatus::Undone => html! { "Rolled back: " (reason) (decided(run)) "." },
+        RunStatus::GivenUp => html! { "Given up: " (reason) "." (given_up(run)) },
     }
 }
 
-/// What a run that goes on waits for: calls first, then retries.
-fn under_way(run: &RunDetail) -> Markup {
+/// What a live run waits for: calls first, then retries.
+fn progress(run: &RunDetail) -> Markup {
     let calling: Vec<&StepView> = run
         .steps
         .iter()
@@ -35,7 +35,7 @@ fn under_way(run: &RunDetail) -> Markup {
     let waiting = run.steps.iter().filter_map(|step| Some((step, step.next_attempt_at?)));
     html! {
         @if !calling.is_empty() {
-            "It waits for the answer to "
+            "Waiting for the response to "
             @for (n, step) in calling.iter().enumerate() {
                 @if n > 0 { ", " }
                 @if step.state == "undoing" { "the undo of " }
@@ -45,9 +45,9 @@ fn under_way(run: &RunDetail) -> Markup {
             ". "
         }
         @for (step, at) in waiting {
-            "It waits for step " strong { (step.name) }
-            @if let Some(last) = last_end(run, &step.name) { ": " (answer(last)) }
-            ", next attempt " (pieces::time(at)) ". "
+            "Step " strong { (step.name) } " is waiting for its next attempt " (components::time(at))
+            @if let Some(last) = last_end(run, &step.name) { " (last response: " (response(last)) ")" }
+            ". "
         }
     }
 }
@@ -57,12 +57,12 @@ fn last_end<'r>(run: &'r RunDetail, step: &str) -> Option<&'r MomentView> {
     ends.rev().find(|moment| moment.step.as_deref() == Some(step))
 }
 
-/// What came back, in a few words.
-fn answer(end: &MomentView) -> String {
+/// A response in a few words.
+fn response(end: &MomentView) -> String {
     let status = end.status.map(|status| status.to_string());
     let detail = end.detail.clone().filter(|detail| !detail.is_empty());
     let parts: Vec<String> = status.into_iter().chain(detail).collect();
-    if parts.is_empty() { "no answer".to_owned() } else { parts.join(" ") }
+    if parts.is_empty() { "none".to_owned() } else { parts.join(" ") }
 }
 
 fn decisions(run: &RunDetail) -> impl Iterator<Item = &MomentView> {
@@ -74,8 +74,8 @@ fn decided(run: &RunDetail) -> Markup {
     html! {
         @match count {
             0 => {},
-            1 => ", after a person's decision",
-            count => { ", after " (count) " decisions of people" },
+            1 => ", after a decision",
+            count => { ", after " (count) " decisions" },
         }
     }
 }
@@ -84,8 +84,9 @@ fn given_up(run: &RunDetail) -> Markup {
     let last = decisions(run).last();
     html! {
         @if let Some(last) = last {
-            @if let Some(by) = &last.by { ", decided by " (by) }
+            @if let Some(by) = &last.by { " Decided by " (by) }
             @if let Some(note) = &last.note { " (“" (note) "”)" }
+            "."
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The list of runs: what is asked for, and that foreign text stays text.
+//! The list of runs: the query, and escaping of untrusted text.
 
 use super::*;
 use types::RunStatus;

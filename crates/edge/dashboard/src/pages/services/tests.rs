@@ -1,9 +1,9 @@
-//! What is shown of services, and how a form is read.
+//! How services are shown, and how the form is read.
 
 use serde_json::json;
 
 use super::*;
-use crate::pages::pretend::{self, now};
+use crate::pages::fake_api::{self, now};
 
 const HOSTILE: &str = "<script>alert('x')</script>\"";
 
@@ -20,15 +20,15 @@ fn draft(breaker: &str, limit: &str, note: &str) -> OverrideForm {
 }
 
 #[test]
-fn foreign_text_stays_text_and_the_ways_fit_what_was_said() {
+fn foreign_text_stays_text_and_the_buttons_fit_the_override() {
     let held = serde_json::json!({ "breaker": "open", "limit": 7, "note": HOSTILE, "at": "2026-01-01T00:00:00Z", "by": HOSTILE });
     let held = service(held);
     let shown = html! { (table(std::slice::from_ref(&held))) (brief(std::slice::from_ref(&held))) (facts(&held)) (form(&held, &draft("open", HOSTILE, HOSTILE), None)) };
     let shown = shown.into_string();
     assert!(!shown.contains("<script>") && shown.contains("&lt;script&gt;"), "{shown}");
-    assert!(shown.contains("Let it decide") && !shown.contains(">Hold open<"), "{shown}");
+    assert!(shown.contains("Resume<") && !shown.contains(">Pause calls<"), "{shown}");
     let free = table(&[service(serde_json::Value::Null)]).into_string();
-    assert!(!free.contains("Let it decide") && free.contains(">Hold open<"), "{free}");
+    assert!(!free.contains("Resume<") && free.contains(">Pause calls<"), "{free}");
 }
 
 #[test]
@@ -44,11 +44,11 @@ fn a_form_is_read_and_what_is_wrong_with_it_names_the_field() {
 #[test]
 fn a_quick_way_changes_the_breaker_alone() {
     let put = |fields: &[(&str, &str)]| {
-        let (visit, sent) = pretend::visit("/ui/services/d", fields, |_| {
-            let said = json!({ "breaker": "auto", "limit": 7, "note": "slow", "at": "2026-01-01T00:00:00Z", "by": "ann" });
-            (200, serde_json::to_value(service(said)).unwrap())
+        let (ctx, sent) = fake_api::context("/ui/services/d", fields, |_| {
+            let current = json!({ "breaker": "auto", "limit": 7, "note": "slow", "at": "2026-01-01T00:00:00Z", "by": "ann" });
+            (200, serde_json::to_value(service(current)).unwrap())
         });
-        assert!(matches!(now(act(&visit, "d")), Ok(FormOutcome::Done { .. })));
+        assert!(matches!(now(act(&ctx, "d")), Ok(FormOutcome::Done { .. })));
         let sent = sent.lock().unwrap();
         sent.iter().find(|(method, _, _)| method == "PUT").expect("it was sent").2.clone()
     };

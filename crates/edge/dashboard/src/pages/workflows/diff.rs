@@ -1,6 +1,6 @@
-//! What differs between two texts, line by line.
+//! A line-by-line diff of two texts.
 
-/// Pairs of lines that are compared at most: beyond that the middle is shown as replaced, which is true as well.
+/// Pairs of lines compared at most; above that, the differing middle is shown as replaced.
 const PAIRS_MAX: usize = 4_000_000;
 
 /// A line of either text, or of both.
@@ -11,7 +11,7 @@ pub(super) enum DiffLine<'a> {
     New(&'a str),
 }
 
-/// The lines of both texts, as few of them gone or new as can be.
+/// The lines of both texts, with as few removed and added lines as possible.
 pub(super) fn lines<'a>(before: &'a str, after: &'a str) -> Vec<DiffLine<'a>> {
     let (before, after): (Vec<&str>, Vec<&str>) = (before.lines().collect(), after.lines().collect());
     let head = before.iter().zip(&after).take_while(|(a, b)| a == b).count();
@@ -29,7 +29,7 @@ pub(super) fn lines<'a>(before: &'a str, after: &'a str) -> Vec<DiffLine<'a>> {
     all
 }
 
-/// By the longest common subsequence.
+/// Diffs by longest common subsequence.
 fn middle<'a>(old: &[&'a str], new: &[&'a str]) -> Vec<DiffLine<'a>> {
     let wide = new.len() + 1;
     // longest[i * wide + j]: how many lines old[i..] and new[j..] have in common.
@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn what_changed_is_told_and_nothing_else() {
+    fn what_changed_is_reported_and_nothing_else() {
         check("a\nb\nc", "a\nb\nc", " a| b| c");
         check("a\nb\nc", "a\nx\nc", " a|-b|+x| c");
         check("", "a", "+a");

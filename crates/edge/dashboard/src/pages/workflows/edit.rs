@@ -1,4 +1,4 @@
-//! Writing a definition: checked beside the text, and applied so that nobody's change is overwritten unseen.
+//! The workflow editor: checks the definition, and applies it without overwriting a concurrent change unnoticed.
 
 use api_types::{AppliedView, Problem, WorkflowView};
 use http::header::IF_MATCH;
@@ -7,10 +7,10 @@ use maud::{Markup, html};
 
 use super::versions::difference;
 use super::{FormOutcome, NEW, address, api};
+use crate::components;
+use crate::context::PageContext;
+use crate::error::PageError;
 use crate::page::{NavSection, Page};
-use crate::pieces;
-use crate::trouble::PageError;
-use crate::visit::Visit;
 
 const TEMPLATE: &str = r#"# What this workflow does, for people.
 name: my-workflow
@@ -38,90 +38,90 @@ steps:
 retry: { type: exponential, first: 500ms, factor: 2, max: 60s, attempts: 5 }
 "#;
 
-/// The form as it stands.
+/// The current state of the editor.
 struct WorkflowEditor<'a> {
-    /// None for a workflow that is not there yet.
+    /// None for a new workflow.
     name: Option<&'a str>,
-    /// The version that the text replaces; 0 where there is none.
+    /// The version that the text replaces; 0 if there is none.
     version: u32,
     source: String,
-    said: CheckResult,
+    check: CheckResult,
 }
 
 enum CheckResult {
     Nothing,
     Fits,
     Wrong(Box<Problem>),
-    /// Somebody was faster: what they applied.
+    /// After a concurrent change: the definition that was applied.
     Overtaken(String),
 }
 
 pub(super) fn new_page() -> Page {
-    page(&WorkflowEditor { name: None, version: 0, source: TEMPLATE.to_owned(), said: CheckResult::Nothing })
+    page(&WorkflowEditor { name: None, version: 0, source: TEMPLATE.to_owned(), check: CheckResult::Nothing })
 }
 
-pub(super) async fn show(visit: &Visit, name: &str) -> Result<Page, PageError> {
-    let workflow: WorkflowView = visit.get(&api(name)).await?;
+pub(super) async fn show(ctx: &PageContext, name: &str) -> Result<Page, PageError> {
+    let workflow: WorkflowView = ctx.get(&api(name)).await?;
     let source = workflow.source.unwrap_or_default();
     Ok(page(&WorkflowEditor {
         name: Some(name),
         version: workflow.version,
         source,
-        said: CheckResult::Nothing,
+        check: CheckResult::Nothing,
     }))
 }
 
-pub(super) async fn act(visit: &Visit, name: Option<&str>) -> Result<FormOutcome, PageError> {
-    let source = visit.raw_field("source");
-    let version = visit.field("version").and_then(|text| text.parse().ok()).unwrap_or(0);
-    let mut writing = WorkflowEditor { name, version, source, said: CheckResult::Nothing };
-    let checked = match check(visit, &writing).await {
+pub(super) async fn act(ctx: &PageContext, name: Option<&str>) -> Result<FormOutcome, PageError> {
+    let source = ctx.raw_field("source");
+    let version = ctx.field("version").and_then(|text| text.parse().ok()).unwrap_or(0);
+    let mut writing = WorkflowEditor { name, version, source, check: CheckResult::Nothing };
+    let checked = match check(ctx, &writing).await {
         Ok(checked) => checked,
         Err(PageError::Problem(problem)) => return Ok(again(writing, CheckResult::Wrong(problem))),
-        Err(trouble) => return Err(trouble),
+        Err(error) => return Err(error),
     };
-    if visit.field("do").as_deref() != Some("apply") {
-        writing.said = CheckResult::Fits;
+    if ctx.field("do").as_deref() != Some("apply") {
+        writing.check = CheckResult::Fits;
         return Ok(FormOutcome::Preview(page(&writing)));
     }
-    match apply(visit, &writing).await {
+    match apply(ctx, &writing).await {
         Ok(applied) => {
-            let said = match applied.changed {
-                true => format!("Version {} of {checked} is in force.", applied.version),
-                false => format!("Nothing changed: version {} has this text.", applied.version),
+            let message = match applied.changed {
+                true => format!("Version {} of {checked} is active.", applied.version),
+                false => format!("No change: version {} has the same text.", applied.version),
             };
-            Ok(FormOutcome::Done { to: address(&checked), message: said })
+            Ok(FormOutcome::Done { to: address(&checked), message: message })
         }
         Err(PageError::Problem(problem)) if problem.status == StatusCode::PRECONDITION_FAILED => {
-            let present: Option<WorkflowView> = visit.find(&api(&checked)).await?;
+            let present: Option<WorkflowView> = ctx.find(&api(&checked)).await?;
             writing.version = present.as_ref().map_or(0, |present| present.version);
             let theirs = present.and_then(|present| present.source).unwrap_or_default();
             Ok(again(writing, CheckResult::Overtaken(theirs)))
         }
         Err(PageError::Problem(problem)) => Ok(again(writing, CheckResult::Wrong(problem))),
-        Err(trouble) => Err(trouble),
+        Err(error) => Err(error),
     }
 }
 
-fn again(mut writing: WorkflowEditor<'_>, said: CheckResult) -> FormOutcome {
-    writing.said = said;
+fn again(mut writing: WorkflowEditor<'_>, check: CheckResult) -> FormOutcome {
+    writing.check = check;
     FormOutcome::Invalid(page(&writing))
 }
 
-/// The name in the text, when the text is a workflow and the one that is edited.
-async fn check(visit: &Visit, writing: &WorkflowEditor<'_>) -> Result<String, PageError> {
+/// The name in the text, if the text is valid and the name is that of the edited workflow.
+async fn check(ctx: &PageContext, writing: &WorkflowEditor<'_>) -> Result<String, PageError> {
     #[derive(serde::Deserialize)]
     struct Checked {
         name: String,
     }
     let body = writing.source.clone().into();
-    let answer = visit.call(Method::POST, "/v1/workflows:check", body, "text/plain").await?;
+    let answer = ctx.call(Method::POST, "/v1/workflows:check", body, "text/plain").await?;
     let Checked { name } =
         serde_json::from_slice(&answer).map_err(|error| PageError::Unreadable(error.to_string()))?;
     match writing.name {
         Some(edited) if edited != name => {
             let detail = format!(
-                "name: this page edits {edited}, and the text is called {name}. Write {edited} here, or make {name} \
+                "name: this page edits {edited}, but the definition is named {name}. Change the name, or create {name} \
                  with “New workflow”."
             );
             Err(PageError::Problem(Box::new(PageError::Form(detail).problem())))
@@ -130,10 +130,10 @@ async fn check(visit: &Visit, writing: &WorkflowEditor<'_>) -> Result<String, Pa
     }
 }
 
-async fn apply(visit: &Visit, writing: &WorkflowEditor<'_>) -> Result<AppliedView, PageError> {
+async fn apply(ctx: &PageContext, writing: &WorkflowEditor<'_>) -> Result<AppliedView, PageError> {
     let only_if = [(IF_MATCH, format!("\"{}\"", writing.version))];
     let body = writing.source.clone().into();
-    let answer = visit.ask(Method::POST, "/v1/workflows", body, "text/plain", &only_if).await?;
+    let answer = ctx.ask(Method::POST, "/v1/workflows", body, "text/plain", &only_if).await?;
     serde_json::from_slice(answer.body()).map_err(|error| PageError::Unreadable(error.to_string()))
 }
 
@@ -142,17 +142,17 @@ fn page(writing: &WorkflowEditor<'_>) -> Page {
     let back = writing.name.map_or("/ui/workflows".to_owned(), address);
     let rows = writing.source.lines().count().clamp(18, 40);
     Page::new(&title, NavSection::Workflows).part(html! {
-        (said(writing))
+        (message(writing))
         form method="post" action=(action(writing.name)) {
             input type="hidden" name="version" value=(writing.version);
             div.field {
                 label for="source" { "Definition" }
                 textarea #source name="source" rows=(rows) spellcheck="false" wrap="off" autocapitalize="off"
-                    aria-invalid=[matches!(writing.said, CheckResult::Wrong(_)).then_some("true")] {
+                    aria-invalid=[matches!(writing.check, CheckResult::Wrong(_)).then_some("true")] {
                     // The first line break of a textarea is not part of its text.
                     "\n" (writing.source)
                 }
-                small { "YAML or JSON; " a href="/docs/reference/workflow" { "what a workflow may say" } "." }
+                small { "YAML or JSON; see the " a href="/docs/reference/workflow" { "workflow reference" } "." }
             }
             div.actions {
                 button type="submit" name="do" value="check" { "Check" }
@@ -168,26 +168,28 @@ fn action(name: Option<&str>) -> String {
 }
 
 fn apply_text(writing: &WorkflowEditor<'_>) -> String {
-    match (&writing.said, writing.version) {
-        (CheckResult::Overtaken(_), version) if version > 0 => format!("Apply over version {version}"),
+    match (&writing.check, writing.version) {
+        (CheckResult::Overtaken(_), version) if version > 0 => format!("Overwrite version {version}"),
         _ => "Apply".to_owned(),
     }
 }
 
-fn said(writing: &WorkflowEditor<'_>) -> Markup {
-    match &writing.said {
+fn message(writing: &WorkflowEditor<'_>) -> Markup {
+    match &writing.check {
         CheckResult::Nothing => html! {},
         CheckResult::Fits => {
-            html! { div.fine role="status" { strong { "This is a workflow." } " Nothing has been applied yet." } }
+            html! { div.fine role="status" { strong { "The definition is valid." } " It has not been applied yet." } }
         }
-        CheckResult::Wrong(problem) => html! { (pieces::problem(problem)) (lines(problem, &writing.source)) },
+        CheckResult::Wrong(problem) => {
+            html! { (components::problem(problem)) (lines(problem, &writing.source)) }
+        }
         CheckResult::Overtaken(theirs) => html! {
             div.problem role="alert" {
-                strong { "Somebody has changed it meanwhile" }
+                strong { "Changed by someone else" }
                 @if writing.version > 0 {
-                    p { "Version " (writing.version) " is in force now. Below is how your text differs from it. Take over what you want to keep; applying replaces it." }
+                    p { "Version " (writing.version) " is active now. The difference from your text is below. Copy what you want to keep; applying overwrites that version." }
                 } @else {
-                    p { "It has been deleted. Applying makes it anew." }
+                    p { "The workflow was deleted. Applying creates it again." }
                 }
             }
             (difference(theirs, &writing.source))
@@ -195,7 +197,7 @@ fn said(writing: &WorkflowEditor<'_>) -> Markup {
     }
 }
 
-/// The lines that the problem names, as they were typed.
+/// The lines that the problem refers to.
 fn lines(problem: &Problem, source: &str) -> Markup {
     let named = problem.errors.iter().filter_map(|error| {
         let line = error.line?;
@@ -205,7 +207,7 @@ fn lines(problem: &Problem, source: &str) -> Markup {
     named.dedup();
     html! {
         @if !named.is_empty() {
-            pre.lines tabindex="0" aria-label="The lines that are named" {
+            pre.lines tabindex="0" aria-label="Lines with errors" {
                 @for (number, line) in named { (format!("{number:>4}  ")) (line) "\n" }
             }
         }
@@ -218,9 +220,9 @@ mod tests {
 
     use super::*;
 
-    fn shown(said: CheckResult) -> String {
+    fn shown(check: CheckResult) -> String {
         let source = "name: x\nsteps:\n  a: {}</textarea><script>alert(1)</script>\n".to_owned();
-        page(&WorkflowEditor { name: Some("x"), version: 4, source, said }).content().into_string()
+        page(&WorkflowEditor { name: Some("x"), version: 4, source, check }).content().into_string()
     }
 
     #[test]
@@ -241,7 +243,7 @@ mod tests {
     #[test]
     fn a_change_of_somebody_else_is_shown_before_it_is_replaced() {
         let html = shown(CheckResult::Overtaken("name: x\nsteps:\n  b: {}\n".to_owned()));
-        assert!(html.contains("Apply over version 4"), "{html}");
+        assert!(html.contains("Overwrite version 4"), "{html}");
         assert!(html.contains("b: {}"), "{html}");
     }
 }

@@ -1,5 +1,5 @@
-//! The fields of a form that fills in what a JSON Schema describes. Whatever the schema says beyond them is checked
-//! by the API, and what fields cannot hold is written as JSON.
+//! Form fields for a JSON Schema. Constraints that fields cannot express are checked by the API, and values that
+//! fields cannot hold are entered as JSON.
 
 mod fill;
 mod show;
@@ -11,21 +11,21 @@ use serde_json::{Map, Value};
 pub(super) use fill::{at_fields, fill, read};
 pub(super) use show::fields;
 
-pub(super) use crate::pieces::controls::FieldValues;
+pub(super) use crate::components::controls::FieldValues;
 
-/// Fields of a form at most; what comes after them is written as JSON.
+/// Fields of a form at most; anything beyond is entered as JSON.
 const FIELDS_MAX: usize = 200;
-/// Fieldsets inside each other.
+/// Nesting depth of fieldsets.
 const DEPTH_MAX: usize = 6;
-/// Choices of a list.
+/// Options of a dropdown at most.
 const CHOICES_MAX: usize = 200;
-/// References that are followed, one after another.
+/// Length of a chain of references at most.
 const REFERENCES_MAX: usize = 8;
 
-/// One thing to fill in.
+/// A field of the form.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct FormField {
-    /// Where its value stands in the body, as a JSON pointer.
+    /// The JSON pointer of its value in the body.
     pub pointer: String,
     /// The name of the member.
     pub member: String,
@@ -37,7 +37,7 @@ pub(super) struct FormField {
     pub kind: FieldKind,
 }
 
-/// How a thing is filled in.
+/// The kind of control.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum FieldKind {
     Text {
@@ -48,13 +48,13 @@ pub(super) enum FieldKind {
     Flag,
     Choice(Vec<Value>),
     Group(Vec<FormField>),
-    /// A list, one item in each line.
+    /// A list, one item per line.
     Lines(ItemKind),
-    /// Whatever has no field of its own.
+    /// Anything that has no control of its own.
     Json,
 }
 
-/// What stands in a line of a list.
+/// The type of the items of a list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ItemKind {
     Text,
@@ -68,7 +68,7 @@ impl FormField {
     }
 }
 
-/// The fields of an object that a schema describes; none when it describes none, or something else.
+/// The fields of the object that a schema describes; none if it has none or does not describe an object.
 pub(super) fn from_schema(schema: &Value) -> Option<Vec<FormField>> {
     let mut reader = SchemaReader { root: schema, left: FIELDS_MAX };
     let object = reader.resolved(schema)?;
@@ -82,7 +82,7 @@ struct SchemaReader<'a> {
 }
 
 impl<'a> SchemaReader<'a> {
-    /// The schema that references lead to, within this document.
+    /// Resolves references within this document.
     fn resolved(&self, schema: &'a Value) -> Option<&'a Map<String, Value>> {
         let mut at = schema.as_object()?;
         for _ in 0..REFERENCES_MAX {
@@ -92,7 +92,7 @@ impl<'a> SchemaReader<'a> {
         None
     }
 
-    /// The fields of an object's members, those that are needed first.
+    /// The fields of an object's members, required ones first.
     fn members(&mut self, object: &'a Map<String, Value>, at: &str, depth: usize) -> Option<Vec<FormField>> {
         let kinds = types(object);
         if depth > DEPTH_MAX || !(kinds.is_empty() || kinds.contains(&"object")) {
@@ -159,7 +159,7 @@ impl<'a> SchemaReader<'a> {
             ["number" | "integer"] | ["number", "integer"] | ["integer", "number"] => Some(FieldKind::Number),
             ["object"] => self.members(schema, pointer, depth + 1).map(FieldKind::Group),
             ["array"] => self.lines(schema).map(FieldKind::Lines),
-            // Text is the usual one of several; a value of the others is written as JSON.
+            // With several types, text is the common case; values of other types are entered as JSON.
             kinds
                 if kinds.contains(&"string")
                     && !kinds.iter().any(|kind| matches!(*kind, "object" | "array")) =>
@@ -188,7 +188,7 @@ impl<'a> SchemaReader<'a> {
     }
 }
 
-/// What a schema says that a value may be.
+/// The types that a schema allows.
 fn types(schema: &Map<String, Value>) -> Vec<&str> {
     match schema.get("type") {
         Some(Value::String(kind)) => vec![kind],
@@ -197,7 +197,7 @@ fn types(schema: &Map<String, Value>) -> Vec<&str> {
     }
 }
 
-/// What can only be one thing, and must be there, needs no asking.
+/// A required constant needs no input.
 fn constant(kind: &FieldKind, required: bool) -> Option<Value> {
     match kind {
         FieldKind::Choice(choices) if required && choices.len() == 1 => choices.first().cloned(),

@@ -25,14 +25,14 @@ struct Graph {
     height: f64,
 }
 
-/// What stands in a row of a layer: a step, or the place where the arrows of one step pass.
+/// A slot of a layer: a step, or the point where the arrows of a step pass through.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum LayerSlot {
     Step(usize),
     Pass { from: usize },
 }
 
-/// Finds places: a step is one layer behind the last of those that it comes after, and arrows that go over several
+/// Computes the layout: a step is one layer after the last of its predecessors, and arrows that span several
 /// layers pass between the boxes.
 fn layout(steps: &[StepOutline]) -> Graph {
     let edges = edges(steps);
@@ -54,7 +54,7 @@ fn layout(steps: &[StepOutline]) -> Graph {
     place(steps.len(), &layers, &edges)
 }
 
-/// Who comes before whom. Names that are not there and rings, which no applied workflow has, draw nothing.
+/// The edges. Unknown names and cycles, which no applied workflow has, are ignored.
 fn edges(steps: &[StepOutline]) -> Vec<(usize, usize)> {
     let index = |name: &str| steps.iter().position(|step| step.name == name);
     let pairs = steps.iter().enumerate().flat_map(|(to, step)| {
@@ -69,7 +69,7 @@ fn edges(steps: &[StepOutline]) -> Vec<(usize, usize)> {
     kept
 }
 
-/// Whether a way leads from one step to another.
+/// Whether there is a path from one step to another.
 fn leads(edges: &[(usize, usize)], from: usize, to: usize) -> bool {
     let mut reached = vec![from];
     let mut next = 0;
@@ -86,7 +86,7 @@ fn leads(edges: &[(usize, usize)], from: usize, to: usize) -> bool {
 
 fn layers(count: usize, edges: &[(usize, usize)]) -> Vec<usize> {
     let mut layers = vec![0; count];
-    // No way is longer than there are steps.
+    // No path is longer than the number of steps.
     for _ in 0..count {
         for (from, to) in edges {
             layers[*to] = layers[*to].max(layers[*from] + 1);
@@ -95,8 +95,8 @@ fn layers(count: usize, edges: &[(usize, usize)]) -> Vec<usize> {
     layers
 }
 
-/// Brings what belongs together close together: each slot goes to the middle of its neighbours in the layer before,
-/// then in the layer behind, a few times.
+/// Moves connected slots close together: each slot moves to the median of its neighbours in the previous layer, then
+/// in the next layer, a few times.
 fn put_in_order(layers: &mut [Vec<LayerSlot>], edges: &[(usize, usize)]) {
     let near = |a: LayerSlot, b: LayerSlot| match (a, b) {
         (LayerSlot::Step(a), LayerSlot::Step(b)) => edges.contains(&(a, b)) || edges.contains(&(b, a)),
@@ -114,7 +114,7 @@ fn put_in_order(layers: &mut [Vec<LayerSlot>], edges: &[(usize, usize)]) {
             let beside = layers[other].clone();
             let middle = |slot: LayerSlot, own: usize| {
                 let rows: Vec<usize> = (0..beside.len()).filter(|row| near(slot, beside[*row])).collect();
-                // A slot without neighbours stays where it is.
+                // A slot without neighbours keeps its position.
                 let sum: usize = rows.iter().sum();
                 if rows.is_empty() { own as f64 } else { sum as f64 / rows.len() as f64 }
             };
@@ -141,7 +141,7 @@ fn place(count: usize, layers: &[Vec<LayerSlot>], edges: &[(usize, usize)]) -> G
     let (width, height) =
         (layers.len() as f64 * (BOX_WIDTH + GAP_X) - GAP_X + 2.0 * MARGIN, tallest + 2.0 * MARGIN);
     let mut boxes = vec![(0.0, 0.0); count];
-    // Where the arrows of a step pass, from left to right.
+    // The points that a step's arrows pass through, from left to right.
     let mut passes: Vec<Vec<(f64, f64)>> = vec![Vec::new(); count];
     for (layer, slots) in layers.iter().enumerate() {
         let x = MARGIN + layer as f64 * (BOX_WIDTH + GAP_X);
@@ -167,13 +167,13 @@ fn place(count: usize, layers: &[Vec<LayerSlot>], edges: &[(usize, usize)]) -> G
     Graph { arrows: arrows.collect(), boxes, width: width.max(2.0 * MARGIN), height }
 }
 
-/// The graph, to be looked at, and as a list, to be read.
+/// The graph as SVG, and as a list for screen readers.
 pub(super) fn drawn(steps: &[StepOutline]) -> Markup {
     let graph = layout(steps);
     html! {
         div.scroll.graph tabindex="0" role="region" aria-label="Graph of the steps" {
             svg width=(graph.width) height=(graph.height) viewBox={ "0 0 " (graph.width) " " (graph.height) }
-                role="img" aria-label={ "Graph of " (steps.len()) " steps; the list below says the same" } {
+                role="img" aria-label={ "Graph of " (steps.len()) " steps; the list below has the same information" } {
                 defs {
                     marker #arrow-head viewBox="0 0 8 8" refX="8" refY="4" markerWidth="8" markerHeight="8" orient="auto" {
                         path d="M0 0 L8 4 L0 8 z" {}
@@ -184,7 +184,7 @@ pub(super) fn drawn(steps: &[StepOutline]) -> Markup {
             }
         }
         details #steps-as-list {
-            summary { "The steps as a list" }
+            summary { "Steps as a list" }
             ol { @for step in steps { li { (in_words(step)) } } }
         }
     }
@@ -214,7 +214,7 @@ fn shortened(name: &str) -> String {
     name.chars().take(NAME_CHARS - 1).chain(['…']).collect()
 }
 
-/// A curve through points: level where it leaves and where it arrives.
+/// A curve through the points, horizontal at both ends.
 fn curve(points: &[(f64, f64)]) -> String {
     let Some((first, rest)) = points.split_first() else { return String::new() };
     let mut path = format!("M{} {}", first.0, first.1);
@@ -233,14 +233,14 @@ fn in_words(step: &StepOutline) -> Markup {
 
 fn in_words_text(step: &StepOutline) -> String {
     let after = if step.after.is_empty() {
-        "begins at once".to_owned()
+        "starts immediately".to_owned()
     } else {
         format!("after {}", step.after.join(", "))
     };
     let facts = [
         (step.undo, "; can be undone"),
         (step.alternative, "; has an alternative"),
-        (step.pivot, "; the pivot: from here on the run only goes forward"),
+        (step.pivot, "; pivot: after this step the run is not rolled back"),
     ];
     let facts: String = facts.into_iter().filter(|(there, _)| *there).map(|(_, fact)| fact).collect();
     format!("{}: {after}{facts}", step.name)

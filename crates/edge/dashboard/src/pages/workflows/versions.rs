@@ -1,34 +1,34 @@
-//! The versions of a workflow, and how two of them differ.
+//! The versions of a workflow, and the diff of two versions.
 
 use api_types::{WorkflowList, WorkflowView};
 use maud::{Markup, html};
 
 use super::diff::{DiffLine, lines};
 use super::{address, api};
+use crate::components;
+use crate::context::{PageContext, place};
+use crate::error::PageError;
 use crate::page::{NavSection, Page};
-use crate::pieces;
-use crate::trouble::PageError;
-use crate::visit::{Visit, place};
 
 /// Unchanged lines that are shown around a change.
 const AROUND: usize = 3;
 
-pub(super) async fn show(visit: &Visit, name: &str) -> Result<Page, PageError> {
-    let WorkflowList { items } = visit.get(&format!("{}/versions", api(name))).await?;
-    let present: Option<WorkflowView> = visit.find(&api(name)).await?;
+pub(super) async fn show(ctx: &PageContext, name: &str) -> Result<Page, PageError> {
+    let WorkflowList { items } = ctx.get(&format!("{}/versions", api(name))).await?;
+    let present: Option<WorkflowView> = ctx.find(&api(name)).await?;
     let newest = items.first().map_or(0, |version| version.version);
-    let asked = |field: &str| visit.query_value(field).and_then(|text| text.parse::<u32>().ok());
+    let asked = |field: &str| ctx.query_value(field).and_then(|text| text.parse::<u32>().ok());
     let older = items.get(1).map_or(newest, |version| version.version);
     let (from, to) = (asked("from").unwrap_or(older), asked("to").unwrap_or(newest));
-    let (before, after) = (source(visit, name, from).await?, source(visit, name, to).await?);
+    let (before, after) = (source(ctx, name, from).await?, source(ctx, name, to).await?);
     Ok(Page::new(&format!("Versions of {name}"), NavSection::Workflows)
         .part(html! {
             @if present.is_some() { p { a href=(address(name)) { "Back to " (name) } } }
-            @else { div.fine role="status" { strong { (name) " was deleted." } " It takes no more requests; its versions are kept." } }
+            @else { div.fine role="status" { strong { (name) " was deleted." } " It no longer accepts requests; its versions are kept." } }
         })
         .part(table(name, &items))
         .part(html! {
-            h2 #difference { "What differs" }
+            h2 #difference { "Compare versions" }
             form.row method="get" action={ (address(name)) "/versions#difference" } {
                 (chosen("from", "From version", &items, from))
                 (chosen("to", "To version", &items, to))
@@ -38,9 +38,9 @@ pub(super) async fn show(visit: &Visit, name: &str) -> Result<Page, PageError> {
         }))
 }
 
-async fn source(visit: &Visit, name: &str, version: u32) -> Result<String, PageError> {
+async fn source(ctx: &PageContext, name: &str, version: u32) -> Result<String, PageError> {
     let at = place(&api(name), [("version", Some(version.to_string()))]);
-    let workflow: WorkflowView = visit.get(&at).await?;
+    let workflow: WorkflowView = ctx.get(&at).await?;
     Ok(workflow.source.unwrap_or_default())
 }
 
@@ -48,14 +48,14 @@ fn chosen(name: &str, label: &str, versions: &[WorkflowView], chosen: u32) -> Ma
     let numbers: Vec<String> = versions.iter().map(|version| version.version.to_string()).collect();
     let options: Vec<(&str, &str)> =
         numbers.iter().map(|number| (number.as_str(), number.as_str())).collect();
-    pieces::field(name, label, "", pieces::select(name, &options, Some(&chosen.to_string())))
+    components::field(name, label, "", components::select(name, &options, Some(&chosen.to_string())))
 }
 
 fn table(name: &str, versions: &[WorkflowView]) -> Markup {
     html! {
         div.scroll tabindex="0" role="region" aria-label="Versions" {
             table {
-                thead { tr { th.number { "Version" } th.number { "Steps" } th { "Applied" } th { "By" } th { "Compared" } } }
+                thead { tr { th.number { "Version" } th.number { "Steps" } th { "Applied" } th { "By" } th { "Compare" } } }
                 tbody {
                     @for (index, version) in versions.iter().enumerate() {
                         tr {
@@ -64,7 +64,7 @@ fn table(name: &str, versions: &[WorkflowView]) -> Markup {
                                 a href=(place(&address(name), query)) { (version.version) }
                             }
                             td.number { (version.steps.len()) }
-                            td { (pieces::time(version.applied_at)) }
+                            td { (components::time(version.applied_at)) }
                             td { (version.applied_by) }
                             td {
                                 @if let Some(older) = versions.get(index + 1) {
@@ -75,7 +75,7 @@ fn table(name: &str, versions: &[WorkflowView]) -> Markup {
                                     a href={ (place(&format!("{}/versions", address(name)), query)) "#difference" } {
                                         "with " (older.version)
                                     }
-                                } @else { span.quiet { "the oldest" } }
+                                } @else { span.quiet { "oldest" } }
                             }
                         }
                     }
@@ -85,13 +85,13 @@ fn table(name: &str, versions: &[WorkflowView]) -> Markup {
     }
 }
 
-/// Two texts as one, with what is gone and what is new; long stretches without a change are left out.
+/// The diff of two texts; long unchanged parts are omitted.
 pub(in crate::pages) fn difference(before: &str, after: &str) -> Markup {
     let lines = lines(before, after);
     let changed: Vec<usize> =
         (0..lines.len()).filter(|index| !matches!(lines[*index], DiffLine::Same(_))).collect();
     if changed.is_empty() {
-        return html! { p.quiet { "Nothing: the two are the same." } };
+        return html! { p.quiet { "No differences." } };
     }
     let near = |index: usize| {
         let next = changed.partition_point(|change| *change < index);
@@ -99,7 +99,7 @@ pub(in crate::pages) fn difference(before: &str, after: &str) -> Markup {
         close(changed.get(next)) || close(next.checked_sub(1).and_then(|before| changed.get(before)))
     };
     html! {
-        pre.difference tabindex="0" aria-label="What differs" {
+        pre.difference tabindex="0" aria-label="Difference" {
             @for (index, line) in lines.iter().enumerate() {
                 @if near(index) {
                     @match line {
@@ -120,7 +120,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn changes_are_marked_with_a_sign_and_far_lines_are_left_out() {
+    fn changes_are_marked_with_a_sign_and_far_lines_are_omitted() {
         let before: Vec<String> = (0..40).map(|n| format!("line {n}")).collect();
         let mut after = before.clone();
         after[20] = "<b>new</b>".to_owned();

@@ -1,4 +1,4 @@
-//! The plan and the quota of a collection: a form, and writing it without going over somebody else's change.
+//! The plan and quota of a collection: the form, and saving it without overwriting a concurrent change.
 
 use api_types::Problem;
 use http::Method;
@@ -7,10 +7,10 @@ use maud::{Markup, html};
 use serde_json::{Value, json};
 
 use super::{CollectionDocument, PLANS, collection_api};
-use crate::pieces;
-use crate::pieces::controls::{Controls, FieldValues};
-use crate::trouble::PageError;
-use crate::visit::Visit;
+use crate::components;
+use crate::components::controls::{Controls, FieldValues};
+use crate::context::PageContext;
+use crate::error::PageError;
 
 const FREQUENCIES: [(&str, &str); 6] = [
     ("second", "seconds"),
@@ -21,10 +21,10 @@ const FREQUENCIES: [(&str, &str); 6] = [
     ("month", "months"),
 ];
 
-const JOBS_HINT: &str = "Not more than the plan has; empty: as many as it has.";
-const PERIOD_HINT: &str = "Not more often than the plan has it; empty: as often as it has.";
+const JOBS_HINT: &str = "At most the plan's limit, which is the default.";
+const PERIOD_HINT: &str = "At least the plan's minimum, which is the default.";
 
-/// What is filled in for a collection as it stands.
+/// The form values for a collection.
 pub(super) fn texts(collection: &CollectionDocument) -> FieldValues {
     let quota = |place: &str| collection.properties.pointer(&format!("/quota/{place}"));
     let number = |place: &str| quota(place).map(Value::to_string).unwrap_or_default();
@@ -37,7 +37,7 @@ pub(super) fn texts(collection: &CollectionDocument) -> FieldValues {
     ])
 }
 
-/// The form; `version` is the one that was seen.
+/// The form; `version` is the version of the collection that it shows.
 pub(super) fn form(action: &str, texts: FieldValues, version: &str, problem: Option<&Problem>) -> Markup {
     let controls = Controls::new(texts);
     let controls = &match problem {
@@ -45,21 +45,21 @@ pub(super) fn form(action: &str, texts: FieldValues, version: &str, problem: Opt
         None => controls,
     };
     html! {
-        @if let Some(problem) = problem { (pieces::problem(problem)) }
+        @if let Some(problem) = problem { (components::problem(problem)) }
         form.card.wide method="post" action=(action) {
             input type="hidden" name="version" value=(version);
-            (controls.choice("plan", "Plan", "How many jobs it holds, and how often they may recur.", &PLANS))
-            (controls.line("jobs_max", "Jobs at most", JOBS_HINT))
+            (controls.choice("plan", "Plan", "Limits the number of jobs and how often they may fire.", &PLANS))
+            (controls.line("jobs_max", "Max. jobs", JOBS_HINT))
             div.columns {
-                (controls.line("period", "Shortest period", PERIOD_HINT))
+                (controls.line("period", "Min. interval", PERIOD_HINT))
                 (controls.choice("frequency", "Of", "", &FREQUENCIES))
             }
-            div.actions { button.primary type="submit" { "Save the settings" } }
+            div.actions { button.primary type="submit" { "Save settings" } }
         }
     }
 }
 
-/// The control of a field of the document, or of the form itself.
+/// The control for a field of the document, or of the form itself.
 fn control(field: &str) -> Option<String> {
     let name = match field {
         "plan" | "jobs_max" | "period" => field,
@@ -71,26 +71,26 @@ fn control(field: &str) -> Option<String> {
     Some(name.to_owned())
 }
 
-/// Writes what was filled in; the form again when it cannot be.
-pub(super) async fn write(visit: &Visit, name: &str) -> Result<Result<(), Markup>, PageError> {
-    let filled: FieldValues = visit.all_fields().into_iter().collect();
-    let seen = visit.field("version").unwrap_or_default();
-    let (present, version): (CollectionDocument, String) = visit.versioned(&collection_api(name)).await?;
+/// Saves the settings; returns the form with errors if that fails.
+pub(super) async fn write(ctx: &PageContext, name: &str) -> Result<Result<(), Markup>, PageError> {
+    let filled: FieldValues = ctx.all_fields().into_iter().collect();
+    let seen = ctx.field("version").unwrap_or_default();
+    let (present, version): (CollectionDocument, String) = ctx.versioned(&collection_api(name)).await?;
     let written = if version == seen {
         let only_if = [(IF_MATCH, version.clone())];
         match change(&filled, present.properties.get("quota").is_some()) {
-            Ok(change) => visit.send_with(Method::PATCH, &collection_api(name), &change, &only_if).await,
-            Err(trouble) => Err(trouble),
+            Ok(change) => ctx.send_with(Method::PATCH, &collection_api(name), &change, &only_if).await,
+            Err(error) => Err(error),
         }
     } else {
         Err(PageError::Problem(Box::new(overtaken(&present))))
     };
     match written {
         Ok(_) => Ok(Ok(())),
-        Err(trouble @ (PageError::Form(_) | PageError::Problem(_))) => {
-            Ok(Err(form(&visit.place(), filled, &version, Some(&trouble.problem()))))
+        Err(error @ (PageError::Form(_) | PageError::Problem(_))) => {
+            Ok(Err(form(&ctx.place(), filled, &version, Some(&error.problem()))))
         }
-        Err(trouble) => Err(trouble),
+        Err(error) => Err(error),
     }
 }
 
@@ -99,7 +99,7 @@ fn overtaken(present: &CollectionDocument) -> Problem {
     let text =
         |name: &str| theirs.get(name).filter(|text| !text.is_empty()).map_or("the plan's", String::as_str);
     let detail = format!(
-        "The plan is {} now, jobs at most {}, the shortest period {}. Saving again replaces it by yours.",
+        "The current plan is {}, max. jobs {}, min. interval {}. Saving again overwrites these settings.",
         text("plan"),
         text("jobs_max"),
         theirs
@@ -107,18 +107,18 @@ fn overtaken(present: &CollectionDocument) -> Problem {
             .filter(|period| !period.is_empty())
             .map_or_else(|| "the plan's".to_owned(), |period| format!("{period} {}", text("frequency")),),
     );
-    let title = "Somebody has changed it meanwhile".to_owned();
+    let title = "Changed by someone else".to_owned();
     Problem { title, ..PageError::Form(detail).problem() }
 }
 
-/// The change of the document. Of a quota that is there, what the form has no field for stays.
+/// The patch. Members of an existing quota that the form has no field for are kept.
 fn change(filled: &FieldValues, has_quota: bool) -> Result<Value, PageError> {
     let text = |name: &str| filled.get(name).map_or("", |text| text.trim());
     let number = |name: &str| match text(name) {
         "" => Ok(None),
         text => match text.parse::<u32>() {
             Ok(number) => Ok(Some(number)),
-            Err(_) => Err(PageError::Form(format!("{name}: write a number, or leave it empty"))),
+            Err(_) => Err(PageError::Form(format!("{name}: must be a number or empty"))),
         },
     };
     let (jobs_max, period) = (number("jobs_max")?, number("period")?);
@@ -133,7 +133,7 @@ fn change(filled: &FieldValues, has_quota: bool) -> Result<Value, PageError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::pages::pretend::{self, now, refused};
+    use crate::pages::fake_api::{self, now, refused};
 
     const FILLED: [(&str, &str); 5] =
         [("version", "\"3\""), ("plan", "Free"), ("jobs_max", "4"), ("period", ""), ("frequency", "hour")];
@@ -146,9 +146,9 @@ mod tests {
     fn what_is_saved_is_a_change_under_the_version_that_was_seen() {
         let stored =
             json!({ "state": "Enabled", "sku": { "name": "Sortie" }, "quota": { "maxJobOccurrence": 7 } });
-        let (visit, sent) =
-            pretend::visit("/ui/jobs/ops/settings", &FILLED, move |_| (200, collection(3, &stored)));
-        assert!(now(write(&visit, "ops")).expect("nothing goes wrong").is_ok());
+        let (ctx, sent) =
+            fake_api::context("/ui/jobs/ops/settings", &FILLED, move |_| (200, collection(3, &stored)));
+        assert!(now(write(&ctx, "ops")).expect("nothing goes wrong").is_ok());
         let (method, path, body) = sent.lock().unwrap().pop().expect("it was sent");
         assert_eq!((method.as_str(), path.as_str()), ("PATCH", "/v1/collections/ops"));
         let quota = json!({ "maxJobCount": 4, "maxRecurrence": null });
@@ -160,28 +160,28 @@ mod tests {
         let stored = json!({ "state": "Enabled", "sku": { "name": "Standard" } });
         let shown = |fields: &[(&str, &str)], version: u32| {
             let stored = stored.clone();
-            let (visit, _) = pretend::visit("/ui/jobs/ops/settings", fields, move |(method, _, _)| {
+            let (ctx, _) = fake_api::context("/ui/jobs/ops/settings", fields, move |(method, _, _)| {
                 match method.as_str() {
                     "GET" => (200, collection(version, &stored)),
                     _ => refused(422, "properties.quota.maxJobCount: 4 jobs are too many"),
                 }
             });
-            let written = now(write(&visit, "ops")).expect("the form is shown");
+            let written = now(write(&ctx, "ops")).expect("the form is shown");
             written.expect_err("it cannot be saved").into_string()
         };
         let refused = shown(&FILLED, 3);
         assert!(refused.contains("4 jobs are too many") && refused.contains("value=\"4\""), "{refused}");
         let overtaken = shown(&FILLED, 4);
         assert!(
-            overtaken.contains("Somebody has changed it") && overtaken.contains("is Standard now"),
+            overtaken.contains("Changed by someone else") && overtaken.contains("plan is Standard"),
             "{overtaken}"
         );
         assert!(
             overtaken.contains("value=\"&quot;4&quot;\""),
-            "the next save is under the new version: {overtaken}"
+            "the next save uses the new version: {overtaken}"
         );
         let wrong = shown(&[("version", "\"3\""), ("plan", "Free"), ("period", "soon")], 3);
-        assert!(wrong.contains("write a number") && wrong.contains("value=\"soon\""), "{wrong}");
+        assert!(wrong.contains("must be a number") && wrong.contains("value=\"soon\""), "{wrong}");
     }
 
     #[test]

@@ -1,14 +1,14 @@
-//! From what stands in the controls to a job's document.
+//! Reads a job's document from the form values.
 
 use serde_json::{Map, Value, json};
 
 use super::WEEK_DAYS;
-use crate::pieces::controls::FieldValues;
+use crate::components::controls::FieldValues;
 
-/// Something that cannot be read: the control, and why.
+/// An invalid value: the control, and why.
 pub(in super::super) type Wrong = (String, String);
 
-/// The document that the controls say. Numbers that are none go as they are typed: the API says what they should be.
+/// The document for the form values. Text that is not a number is passed on as typed; the API explains what is wrong.
 pub(in super::super) fn document(texts: &FieldValues) -> Result<Value, Vec<Wrong>> {
     let mut form = FormReader { texts, wrong: Vec::new() };
     let mut members = Map::new();
@@ -43,7 +43,7 @@ impl<'a> FormReader<'a> {
         self.texts.get(control).map_or("", |text| text.trim())
     }
 
-    /// A text as it was typed, for what is sent on as it is; none when nothing was.
+    /// A text exactly as typed; none if it is empty.
     fn raw(&self, control: &str) -> Option<Value> {
         self.texts.get(control).filter(|text| !text.is_empty()).map(|text| text.as_str().into())
     }
@@ -71,7 +71,7 @@ impl<'a> FormReader<'a> {
         match numbers {
             Ok(numbers) => Some(json!(numbers)),
             Err(_) => {
-                let why = "must be whole numbers with commas between, like 9, 17".to_owned();
+                let why = "must be whole numbers separated by commas, such as 9, 17".to_owned();
                 self.wrong.push((control.to_owned(), why));
                 None
             }
@@ -122,7 +122,7 @@ impl<'a> FormReader<'a> {
         schedule
     }
 
-    /// A call; none when the form says that there is none.
+    /// An action; none if the form has none.
     fn call(&mut self, prefix: &str) -> Option<Map<String, Value>> {
         let at = |control: &str| format!("{prefix}{control}");
         let mut call = Map::new();
@@ -176,7 +176,8 @@ impl<'a> FormReader<'a> {
             match line.split_once(':') {
                 Some((name, value)) => headers.insert(name.trim().to_owned(), value.trim().into()),
                 None => {
-                    self.wrong.push((at("headers"), format!("{line:?} has no colon; write NAME: VALUE")));
+                    self.wrong
+                        .push((at("headers"), format!("{line:?} has no colon; the format is NAME: VALUE")));
                     None
                 }
             };
@@ -207,7 +208,7 @@ impl<'a> FormReader<'a> {
         let mut members = Map::from_iter([("type".to_owned(), Value::from(kind))]);
         for (name, control) in fields {
             let control = format!("{prefix}{control}");
-            // Secrets are taken as they are typed, with their blanks.
+            // Secrets are not trimmed.
             let value = if matches!(*name, "password" | "secret") { self.raw(&control) } else { None };
             match value {
                 Some(value) => drop(members.insert((*name).to_owned(), value)),
@@ -226,7 +227,7 @@ impl<'a> FormReader<'a> {
         if !text.is_empty() {
             match serde_json::from_str(text) {
                 Ok(body) => drop(start.insert("body".to_owned(), body)),
-                Err(error) => self.wrong.push((at("workflow_body"), format!("this is no JSON: {error}"))),
+                Err(error) => self.wrong.push((at("workflow_body"), format!("not valid JSON: {error}"))),
             }
         }
         start

@@ -1,4 +1,4 @@
-//! Tests of documents and forms: what the one says, the other says.
+//! Tests of the conversion between documents and forms.
 
 use proptest::prelude::*;
 
@@ -6,7 +6,7 @@ use super::*;
 
 #[track_caller]
 fn survives(written: Value) {
-    let texts = texts(&written).unwrap_or_else(|| panic!("the form can say {written}"));
+    let texts = texts(&written).unwrap_or_else(|| panic!("the form can represent {written}"));
     assert_eq!(document(&texts), Ok(written));
 }
 
@@ -76,7 +76,7 @@ fn what_the_form_cannot_say_is_edited_as_json() {
 }
 
 #[test]
-fn what_is_told_is_not_written_again() {
+fn read_only_members_are_not_written_again() {
     let shown = json!({
         "action": { "type": "Https", "request": { "method": "GET", "uri": "https://x/", "authentication": {
             "type": "ClientCertificate", "certificateThumbprint": "t", "certificateExpiration": "e", "certificateSubjectName": "s" } } },
@@ -89,7 +89,7 @@ fn what_is_told_is_not_written_again() {
 }
 
 #[test]
-fn what_cannot_be_read_is_told_of_its_control() {
+fn what_cannot_be_read_is_reported_at_its_control() {
     let filled = [
         ("kind", "http"),
         ("headers", "no colon"),
@@ -104,7 +104,7 @@ fn what_cannot_be_read_is_told_of_its_control() {
     assert_eq!(wrong, ["headers", "error_workflow_body", "hours"]);
 }
 
-/// What somebody may type or choose in a control.
+/// What a user may type or choose in a control.
 fn typed(name: &'static str) -> BoxedStrategy<String> {
     let words = |words: &'static [&'static str]| prop::sample::select(words).prop_map(str::to_owned).boxed();
     match name {
@@ -166,11 +166,11 @@ const NAMES: [&str; 40] = [
 ];
 
 proptest! {
-    /// A document that the form made, shown in the form again and saved, is the same document.
+    /// A document made with the form, shown in the form and saved again, is unchanged.
     #[test]
     fn a_document_of_the_form_survives_the_form(values in NAMES.map(typed)) {
         let filled: FieldValues = NAMES.iter().zip(values).map(|(name, text)| ((*name).to_owned(), text)).collect();
-        let written = document(&filled).expect("what is typed here can be read");
+        let written = document(&filled).expect("these values are valid");
         let shown = texts(&written);
         prop_assert!(shown.is_some(), "the form made {written} and cannot show it");
         prop_assert_eq!(document(&shown.unwrap_or_default()), Ok(written));

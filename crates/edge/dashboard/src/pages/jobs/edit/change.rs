@@ -1,11 +1,11 @@
-//! How a changed job is written so that the secrets that nobody typed again are kept.
+//! Saves a changed job so that secrets which were not typed again are kept.
 //!
-//! A document that is written whole needs all of its secrets. A change keeps those that it does not write, as long as
-//! the action signs in the same way.
+//! A whole document must contain all of its secrets. A patch keeps those that it does not mention, as long as the
+//! authentication type stays the same.
 
 use serde_json::{Map, Value};
 
-/// Where secrets are, below an action, and which members are secret.
+/// Where secrets are within an action, and which members are secret.
 const SECRETS: [(&str, &[&str]); 8] = [
     ("/request/authentication", &["pfx", "password", "secret"]),
     ("/queueMessage", &["sasToken"]),
@@ -17,7 +17,7 @@ const SECRETS: [(&str, &[&str]); 8] = [
     ("/kafka", &["password"]),
 ];
 
-/// The places of secrets in a job, with the members that are secret.
+/// JSON pointers to objects with secrets in a job, and their secret members.
 fn places() -> impl Iterator<Item = (String, &'static [&'static str])> {
     let calls = ["/action", "/action/errorAction"];
     calls
@@ -25,7 +25,7 @@ fn places() -> impl Iterator<Item = (String, &'static [&'static str])> {
         .flat_map(|call| SECRETS.into_iter().map(move |(place, names)| (format!("{call}{place}"), names)))
 }
 
-/// The document without its secrets, to be shown.
+/// The document without its secrets, for display.
 pub(super) fn without_secrets(document: &Value) -> Value {
     let mut shown = document.clone();
     for (place, names) in places() {
@@ -36,7 +36,7 @@ pub(super) fn without_secrets(document: &Value) -> Value {
     shown
 }
 
-/// Whether the new document leaves out secrets that the stored one has.
+/// Whether the new document omits secrets that the stored one has.
 pub(super) fn keeps_secrets(before: &Value, after: &Value) -> bool {
     places().any(|(place, names)| match (before.pointer(&place), after.pointer(&place)) {
         (Some(before), Some(after)) => {
@@ -46,7 +46,7 @@ pub(super) fn keeps_secrets(before: &Value, after: &Value) -> bool {
     })
 }
 
-/// The change that makes the one of the other: members that are gone are null.
+/// The merge patch from one document to the other: removed members are null.
 pub(super) fn between(before: &Value, after: &Value) -> Value {
     match (before.as_object(), after.as_object()) {
         (Some(before), Some(after)) => Value::Object(members(before, after)),
@@ -61,7 +61,7 @@ fn members(before: &Map<String, Value>, after: &Map<String, Value>) -> Map<Strin
     for (name, value) in after {
         let written = match (before.get(name), value) {
             (Some(old), value) if old == value => continue,
-            // A body is the client's own and replaced whole.
+            // A body is opaque and replaced as a whole.
             (Some(Value::Object(old)), Value::Object(new)) if name != "body" => {
                 Value::Object(members(old, new))
             }
@@ -69,7 +69,7 @@ fn members(before: &Map<String, Value>, after: &Map<String, Value>) -> Map<Strin
         };
         change.insert(name.clone(), written);
     }
-    // A change of a call says what kind of call it is.
+    // A patch of an action must state its type.
     if let Some(kind) = after.get("type").filter(|_| !change.is_empty()) {
         change.insert("type".to_owned(), kind.clone());
     }

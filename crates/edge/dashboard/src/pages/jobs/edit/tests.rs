@@ -1,7 +1,7 @@
-//! Tests of the form of a job.
+//! Tests of the job editor.
 
 use super::*;
-use crate::pages::pretend::{self, now, refused};
+use crate::pages::fake_api::{self, now, refused};
 
 #[test]
 fn nothing_typed_is_lost_and_the_problem_stands_beside_the_field() {
@@ -36,18 +36,18 @@ fn a_change_of_somebody_else_is_shown_and_can_be_saved_over() {
     let mine = r#"{"action": {"type": "Http", "request": {"uri": "http://mine", "authentication":
         {"type": "Basic", "username": "u", "password": "hush-hush"}}}}"#;
     let fields = [("as", "json"), ("json", mine), ("version", "\"3\""), ("do", "save")];
-    let (visit, _) = pretend::visit("/ui/jobs/c/j/edit", &fields, |(method, _, _)| match method.as_str() {
+    let (ctx, _) = fake_api::context("/ui/jobs/c/j/edit", &fields, |(method, _, _)| match method.as_str() {
         "GET" => {
             let action = json!({ "type": "Http", "request": { "uri": "http://theirs" } });
             (200, json!({ "name": "j", "collection": "c", "version": 4, "properties": { "action": action } }))
         }
-        _ => refused(412, "the version is another one"),
+        _ => refused(412, "version mismatch"),
     });
     let at = JobAddress { collection: "c".to_owned(), job: "j".to_owned() };
-    let Ok(FormOutcome::Invalid(page)) = now(act(&visit, Some(&at))) else { panic!("not shown again") };
+    let Ok(FormOutcome::Invalid(page)) = now(act(&ctx, Some(&at))) else { panic!("not shown again") };
     let html = page.content().into_string();
     assert!(html.contains("name=\"version\" value=\"&quot;4&quot;\""), "{html}");
-    assert!(html.contains("Somebody has changed it") && html.contains("Save over it"), "{html}");
+    assert!(html.contains("Changed by someone else") && html.contains("Overwrite"), "{html}");
     let shown =
         html.split("<pre").nth(1).and_then(|rest| rest.split("</pre>").next()).expect("the difference");
     assert!(shown.contains("http://theirs") && shown.contains("http://mine"), "{shown}");

@@ -1,4 +1,4 @@
-//! Runs of many shapes, laid out on their axis.
+//! Layouts of runs of many shapes.
 
 use serde_json::{Value, json};
 
@@ -38,7 +38,7 @@ fn run(status: &str, steps: &[&str], timeline: Vec<Value>) -> RunDetail {
     serde_json::from_str(&run.to_string()).unwrap()
 }
 
-/// The layout in a few words: each row's bars as `lane x+width end`, then the ticks.
+/// The layout as text: each row's bars as `lane x+width outcome`, then the ticks.
 fn drawn(run: &RunDetail, now_ms: i64) -> String {
     let laid = layout(run, Timestamp(START + now_ms));
     let bar = |bar: &Bar| {

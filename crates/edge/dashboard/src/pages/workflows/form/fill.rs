@@ -1,20 +1,20 @@
-//! From a value to what stands in the fields, and back.
+//! Converts between a JSON body and form values.
 
 use api_types::FieldError;
 use serde_json::{Map, Value};
 
 use super::{FieldKind, FieldValues, FormField, ItemKind};
 
-/// What stands in the fields for a body, if all of it fits into them.
+/// The form values for a body; none if the form cannot represent all of it.
 pub(in super::super) fn fill(fields: &[FormField], body: &Value) -> Option<FieldValues> {
     let mut texts = FieldValues::new();
     put(fields, body, &mut texts);
-    // Whatever the fields cannot say, or would say in another way, is found by reading them.
+    // A round trip through the form shows whether it can represent the body.
     (read(fields, &texts).as_ref() == Ok(body) && !is_mangled(fields, &texts)).then_some(texts)
 }
 
-/// Whether a browser would send a text back in another way: it drops the line breaks of a line, and has one kind of
-/// them only in a text of several.
+/// Whether a browser would alter a text: it drops line breaks in a single-line field and normalizes them in a
+/// multi-line field.
 fn is_mangled(fields: &[FormField], texts: &FieldValues) -> bool {
     fields.iter().any(|field| {
         let has = |mark: char| texts.get(&field.name()).is_some_and(|text| text.contains(mark));
@@ -26,7 +26,7 @@ fn is_mangled(fields: &[FormField], texts: &FieldValues) -> bool {
     })
 }
 
-/// What stands in the fields at first: the defaults of the schema.
+/// The initial form values: the defaults of the schema.
 pub(in super::super) fn at_fields(fields: &[FormField]) -> FieldValues {
     let mut texts = FieldValues::new();
     put_defaults(fields, &mut texts);
@@ -67,7 +67,7 @@ fn put_one(field: &FormField, value: &Value, texts: &mut FieldValues) {
     texts.insert(field.name(), text);
 }
 
-/// The body that the fields say, or what is wrong with each.
+/// The body for the form values, or the errors.
 pub(in super::super) fn read(fields: &[FormField], texts: &FieldValues) -> Result<Value, Vec<FieldError>> {
     let mut errors = Vec::new();
     let body = object(fields, texts, &mut errors);
@@ -91,7 +91,7 @@ fn object(fields: &[FormField], texts: &FieldValues, errors: &mut Vec<FieldError
     members
 }
 
-/// The value of one field; none when it is left empty, which the API finds wanting where it is needed.
+/// The value of a field; none if it is empty. The API reports missing required members.
 fn one(field: &FormField, kind: &FieldKind, text: &str, errors: &mut Vec<FieldError>) -> Option<Value> {
     let mut wrong = |message: String| {
         errors.push(FieldError { pointer: Some(field.pointer.clone()), field: None, line: None, message });
@@ -108,7 +108,7 @@ fn one(field: &FormField, kind: &FieldKind, text: &str, errors: &mut Vec<FieldEr
         FieldKind::Text { .. } => Some(Value::String(text.to_owned())),
         FieldKind::Number => match number(text) {
             Some(number) => Some(number),
-            None => wrong(format!("{text:?} is not a number; write it like 12 or 1.5")),
+            None => wrong(format!("{text:?} is not a number, such as 12 or 1.5")),
         },
         FieldKind::Lines(item) => {
             let lines = text.lines().filter(|line| !line.trim().is_empty());
@@ -120,11 +120,11 @@ fn one(field: &FormField, kind: &FieldKind, text: &str, errors: &mut Vec<FieldEr
                 .collect();
             items.map(Value::Array).or_else(|| wrong("each line must be a number".to_owned()))
         }
-        // A choice and a flag are sent as JSON; what is written by hand must be JSON as well.
+        // Options and flags are sent as JSON; free text must be JSON as well.
         FieldKind::Flag | FieldKind::Choice(_) | FieldKind::Json | FieldKind::Group(_) => {
             match serde_json::from_str(text) {
                 Ok(value) => Some(value),
-                Err(error) => wrong(format!("this is no JSON: {error}")),
+                Err(error) => wrong(format!("not valid JSON: {error}")),
             }
         }
     }

@@ -1,21 +1,21 @@
-//! The fields as controls, each with its label, its hint and what is wrong with it.
+//! Renders the fields as controls with label, hint and errors.
 
 use api_types::FieldError;
 use maud::{Markup, html};
 use serde_json::Value;
 
 use super::{FieldKind, FieldValues, FormField, ItemKind};
-use crate::pieces;
+use crate::components;
 
 /// The controls of these fields.
 pub(in super::super) fn fields(fields: &[FormField], texts: &FieldValues, errors: &[FieldError]) -> Markup {
     html! {
         div.columns { @for field in fields {
             @if let FieldKind::Group(members) = &field.kind {
-                fieldset aria-describedby=[pieces::described(&field.name(), &field.hint, &messages(field, errors))] {
+                fieldset aria-describedby=[components::described(&field.name(), &field.hint, &messages(field, errors))] {
                     legend { (field.label) (mark(field)) }
-                    (pieces::hint(&field.name(), &field.hint))
-                    (pieces::wrong(&field.name(), &messages(field, errors)))
+                    (components::hint(&field.name(), &field.hint))
+                    (components::wrong(&field.name(), &messages(field, errors)))
                     (self::fields(members, texts, errors))
                 }
             } @else {
@@ -29,7 +29,7 @@ fn one(field: &FormField, text: &str, wrong: &[&str]) -> Markup {
     let (name, invalid) = (field.name(), (!wrong.is_empty()).then_some("true"));
     let needed = field.required.then_some("true");
     let hint = hint(field);
-    let described = pieces::described(&name, &hint, wrong);
+    let described = components::described(&name, &hint, wrong);
     html! {
         div.field {
             label for=(name) { (field.label) (mark(field)) }
@@ -38,7 +38,7 @@ fn one(field: &FormField, text: &str, wrong: &[&str]) -> Markup {
                 FieldKind::Choice(choices) => (choice(field, choices, text, invalid, described.as_deref())),
                 FieldKind::Json | FieldKind::Lines(_) | FieldKind::Text { long: true, .. } => {
                     textarea id=(name) name=(name) rows="4" spellcheck="false" aria-required=[needed] aria-invalid=[invalid] aria-describedby=[&described] {
-                        // The first line break of a textarea is not part of its text.
+                        // Browsers drop the first line break in a textarea.
                         "\n" (text)
                     }
                 },
@@ -52,8 +52,8 @@ fn one(field: &FormField, text: &str, wrong: &[&str]) -> Markup {
                 },
                 FieldKind::Group(_) => {},
             }
-            (pieces::hint(&name, &hint))
-            (pieces::wrong(&name, wrong))
+            (components::hint(&name, &hint))
+            (components::wrong(&name, wrong))
         }
     }
 }
@@ -69,35 +69,37 @@ fn choice(
     let word = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
     let mut options: Vec<(String, String)> =
         choices.iter().map(|value| (value.to_string(), word(value))).collect();
-    // What is not among the choices must not become another by being shown.
+    // A value that is not among the options must not change when the form is shown.
     if !text.is_empty() && !options.iter().any(|(json, _)| json == text) {
         options.push((text.to_owned(), text.to_owned()));
     }
     html! {
         select id=(name) name=(name) aria-required=[field.required.then_some("true")] aria-invalid=[invalid]
             aria-describedby=[described] {
-            option value="" { (if field.required { "choose…" } else { "not said" }) }
+            option value="" { (if field.required { "choose…" } else { "not set" }) }
             @for (json, word) in &options { option value=(json) selected[json == text] { (word) } }
         }
     }
 }
 
 fn mark(field: &FormField) -> Markup {
-    html! { @if field.required { " " span.needed { "(needed)" } } }
+    html! { @if field.required { " " span.needed { "(required)" } } }
 }
 
 fn hint(field: &FormField) -> String {
     let kind = match &field.kind {
-        FieldKind::Lines(ItemKind::Text) => "One in each line.",
-        FieldKind::Lines(ItemKind::Number) => "One number in each line.",
-        FieldKind::Json => "As JSON; text in quotes.",
-        FieldKind::Text { format: Some(format), .. } if format == "date-time" => "Like 2026-03-01T12:00:00Z.",
+        FieldKind::Lines(ItemKind::Text) => "One per line.",
+        FieldKind::Lines(ItemKind::Number) => "One number per line.",
+        FieldKind::Json => "JSON; put text in quotes.",
+        FieldKind::Text { format: Some(format), .. } if format == "date-time" => {
+            "For example 2026-03-01T12:00:00Z."
+        }
         _ => "",
     };
     [field.hint.as_str(), kind].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ")
 }
 
-/// Inputs that help to fill in what they are for. A browser shows nothing but a date in a field for dates.
+/// The input type for a format. Browsers show a date field empty unless its value is a date.
 fn type_of(format: Option<&str>, text: &str) -> &'static str {
     let is_date = text.len() == 10 && text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-');
     match format {
@@ -108,7 +110,7 @@ fn type_of(format: Option<&str>, text: &str) -> &'static str {
     }
 }
 
-/// What is wrong with a field, and with what it holds where that has no field of its own.
+/// The errors of a field, including those of nested values without a field of their own.
 fn messages<'a>(field: &FormField, errors: &'a [FieldError]) -> Vec<&'a str> {
     let own = |error: &&FieldError| {
         let place = place(error);
@@ -119,7 +121,7 @@ fn messages<'a>(field: &FormField, errors: &'a [FieldError]) -> Vec<&'a str> {
     errors.iter().filter(own).map(|error| error.message.as_str()).collect()
 }
 
-/// Where an error belongs: that of a member which is missing is told of the object around it.
+/// The pointer that an error belongs to: the schema validator reports a missing member for its parent object.
 fn place(error: &FieldError) -> String {
     let pointer = error.pointer.clone().unwrap_or_default();
     let missing =

@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::*;
 
-/// The fields in a line: `name:kind` with `!` for those that are needed.
+/// The fields in a line: `name:kind` with `!` for required ones.
 fn outline(fields: &[FormField]) -> String {
     let one = |field: &FormField| {
         let kind = match &field.kind {
@@ -163,7 +163,7 @@ fn defaults_and_constants_stand_in_the_fields() {
 }
 
 #[test]
-fn what_cannot_be_read_is_told_at_its_field() {
+fn what_cannot_be_read_is_reported_at_its_field() {
     let fields = from_schema(&drone()).expect("fields");
     let texts = [
         ("f/packageInfo/weight", "heavy"),

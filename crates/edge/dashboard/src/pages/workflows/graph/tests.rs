@@ -17,8 +17,8 @@ fn steps(text: &str) -> Vec<StepOutline> {
     text.split_whitespace().map(step).collect()
 }
 
-/// What must be true of every drawing: no box over another, arrows from left to right between the right boxes, and
-/// through no box, and nothing outside.
+/// Properties of every layout: boxes do not overlap, arrows run from left to right between the right boxes and cross
+/// no box, and nothing is outside the figure.
 fn check(text: &str) -> Graph {
     let steps = steps(text);
     let graph = layout(&steps);
@@ -56,7 +56,7 @@ fn no_steps_are_an_empty_picture() {
 }
 
 #[test]
-fn a_step_stands_behind_all_that_it_comes_after() {
+fn a_step_is_placed_after_all_of_its_predecessors() {
     let graph = check("account package transport drone<account,package,transport delivery<drone");
     let xs: Vec<f64> = graph.boxes.iter().map(|(x, _)| *x).collect();
     assert!(xs[0] == xs[1] && xs[1] == xs[2] && xs[2] < xs[3] && xs[3] < xs[4], "{xs:?}");

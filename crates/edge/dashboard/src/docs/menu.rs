@@ -1,13 +1,13 @@
-//! The way through the documents: what is where, in the order in which people read it.
+//! The documentation menu: documents by group, in reading order.
 
 use maud::{Markup, html};
 
 use super::library::{self, DocPage};
 
-/// Groups of the navigation, and which documents are in them: files, or whole folders.
+/// The groups of the menu and their documents: files, or whole folders.
 const GROUPS: [(&str, &[&str]); 6] = [
     (
-        "Begin",
+        "Getting started",
         &[
             "docs/index.md",
             "docs/start.md",
@@ -20,14 +20,14 @@ const GROUPS: [(&str, &[&str]); 6] = [
     ("Recipes", &["docs/recipes/"]),
     ("Operating", &["docs/operating/"]),
     ("Reference", &["docs/reference/"]),
-    ("What was proved and measured", &["docs/reliability.md", "docs/performance.md"]),
+    ("Reliability and performance", &["docs/reliability.md", "docs/performance.md"]),
     (
-        "Inside",
+        "Internals",
         &["docs/internals/", "ARCHITECTURE.md", "docs/adr/", "CONTRIBUTING.md", "STYLE.md", "CHANGELOG.md"],
     ),
 ];
 
-/// The map, with the document that is open marked, and a field for the search.
+/// The menu, with the open document marked, and the search field.
 pub(super) fn navigation(here: &str) -> Markup {
     let here = if here.is_empty() { "/docs".to_owned() } else { format!("/docs/{here}") };
     html! {
@@ -40,7 +40,7 @@ pub(super) fn navigation(here: &str) -> Markup {
                 @for (name, files) in GROUPS {
                     @let documents = documents_of(files);
                     @let open = documents.iter().any(|document| document.address == here);
-                    details open[open || name == "Begin" || name == "Recipes"] {
+                    details open[open || name == "Getting started" || name == "Recipes"] {
                         summary { (name) }
                         ul {
                             @for document in documents {
@@ -58,7 +58,7 @@ pub(super) fn navigation(here: &str) -> Markup {
     }
 }
 
-/// The documents of a folder.
+/// A list of the documents in a folder.
 pub(super) fn listing(folder: &str) -> Markup {
     let folder = format!("docs/{folder}/");
     html! {
@@ -66,7 +66,7 @@ pub(super) fn listing(folder: &str) -> Markup {
     }
 }
 
-/// In the order of the list; of a folder its index first.
+/// In the order of the list; a folder's index comes first.
 fn documents_of(files: &[&str]) -> Vec<&'static DocPage> {
     let of_one = |file: &&str| {
         let mut found: Vec<&DocPage> =
@@ -81,7 +81,7 @@ fn is_in(document: &DocPage, file: &str) -> bool {
     document.file == file || (file.ends_with('/') && document.file.starts_with(file))
 }
 
-/// Documents that no group has: nobody would find them.
+/// Documents that no group lists, so that no reader would find them.
 #[cfg(test)]
 pub(super) fn unlisted() -> Vec<&'static str> {
     let all = library::all().iter();

@@ -1,4 +1,4 @@
-//! What keeps a page from being shown, or a form from being carried out.
+//! Reasons why a page cannot be shown or a form cannot be handled.
 
 use api_types::Problem;
 use axum::body::Body;
@@ -6,34 +6,34 @@ use http::header::LOCATION;
 use http::{HeaderValue, Response, StatusCode};
 use maud::html;
 
-use crate::answer;
+use crate::components;
+use crate::context::{PageContext, place};
 use crate::page::{NavSection, Page};
-use crate::pieces;
-use crate::visit::{Visit, place};
+use crate::response;
 
-/// Why there is no page.
+/// Why a page cannot be shown.
 #[derive(Debug)]
 pub(crate) enum PageError {
-    /// Nobody is signed in, or their token is not known.
+    /// The user is not signed in, or the token is unknown.
     SignIn,
-    /// There is no such page.
+    /// The address is not that of a page.
     NotFound,
-    /// The page is at another address.
+    /// The page has another address.
     Moved(String),
-    /// The API refused.
+    /// The API rejected the request.
     Problem(Box<Problem>),
-    /// A form with a field that cannot be; names the field and the fix.
+    /// A form with an invalid field; the text names the field and the fix.
     Form(String),
-    /// A form of another site.
+    /// A form that another site submitted.
     CrossSite,
     /// Too many pages are live.
     Busy,
-    /// The API answered what this page does not understand.
+    /// A response of the API that this page cannot decode.
     Unreadable(String),
 }
 
 impl PageError {
-    /// What the refusal of the API means to a person.
+    /// Maps an error response of the API.
     pub(crate) fn of(status: StatusCode, body: &[u8]) -> PageError {
         if status == StatusCode::UNAUTHORIZED {
             return PageError::SignIn;
@@ -58,21 +58,21 @@ impl PageError {
         }
     }
 
-    /// What went wrong, as a problem that a page can show.
+    /// The error as a problem that a page can show.
     pub(crate) fn problem(&self) -> Problem {
         let (title, detail) = match self {
             PageError::Problem(problem) => return Problem::clone(problem),
-            PageError::SignIn => ("Sign in first", "This server knows its users by tokens.".to_owned()),
-            PageError::NotFound => ("No such page", "Nothing is at this address.".to_owned()),
-            PageError::Moved(place) => ("Elsewhere", format!("This page is at {place}.")),
-            PageError::Form(detail) => ("This form is not complete", detail.clone()),
+            PageError::SignIn => ("Sign in", "This server requires a token.".to_owned()),
+            PageError::NotFound => ("Page not found", "There is no page at this address.".to_owned()),
+            PageError::Moved(place) => ("Page moved", format!("This page is at {place}.")),
+            PageError::Form(detail) => ("Check the form", detail.clone()),
             PageError::CrossSite => {
-                ("Not from here", "This form was sent by a page of another site.".to_owned())
+                ("Cross-site request refused", "The form was submitted from another site.".to_owned())
             }
             PageError::Busy => {
-                ("Too many live pages", "Close a few, or reload this page by hand.".to_owned())
+                ("Too many live pages", "Close some of them, or reload this page manually.".to_owned())
             }
-            PageError::Unreadable(detail) => ("The server's answer cannot be shown", detail.clone()),
+            PageError::Unreadable(detail) => ("The server's response cannot be displayed", detail.clone()),
         };
         Problem {
             kind: String::new(),
@@ -84,24 +84,24 @@ impl PageError {
         }
     }
 
-    /// The page that says so.
-    pub(crate) fn into_response(&self, visit: &Visit) -> Response<Body> {
+    /// The page that shows the error.
+    pub(crate) fn into_response(&self, ctx: &PageContext) -> Response<Body> {
         if matches!(self, PageError::SignIn) {
-            return see_other(&place("/ui/sign-in", [("next", Some(visit.page()))]));
+            return see_other(&place("/ui/sign-in", [("next", Some(ctx.page()))]));
         }
         if let PageError::Moved(place) = self {
             return see_other(place);
         }
         let problem = self.problem();
         let page = Page::new(&problem.title, NavSection::None).part(html! {
-            (pieces::problem(&problem))
-            p { a href="/" { "To the overview" } }
+            (components::problem(&problem))
+            p { a href="/" { "Go to the overview" } }
         });
-        answer::html_with(visit, page, self.status())
+        response::html_with(ctx, page, self.status())
     }
 }
 
-/// Sends a browser on.
+/// Redirects the browser.
 pub(crate) fn see_other(place: &str) -> Response<Body> {
     let mut response = Response::new(Body::empty());
     *response.status_mut() = StatusCode::SEE_OTHER;

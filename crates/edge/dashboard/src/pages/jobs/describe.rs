@@ -1,4 +1,4 @@
-//! Jobs in plain words: what they do, when, and what happens when it goes wrong.
+//! Descriptions of jobs: action, schedule, and error handling.
 
 use schedule::When;
 use serde_json::Value;
@@ -34,11 +34,11 @@ pub(super) fn call(call: &Value) -> String {
         }
         "nats" => format!("sends to subject {} at {}", text("/nats/subject"), text("/nats/url")),
         "kafka" => format!("sends to topic {} at {}", text("/kafka/topic"), text("/kafka/servers")),
-        _ => format!("does {kind}"),
+        _ => format!("{kind}"),
     }
 }
 
-/// One word for a list.
+/// The type of the action, short, for a list.
 pub(super) fn kind(properties: &Value) -> String {
     let kind = properties.pointer("/action/type").and_then(Value::as_str).unwrap_or_default();
     match kind.to_ascii_lowercase().as_str() {
@@ -56,10 +56,10 @@ pub(super) fn when(properties: &Value) -> String {
         .map_or_else(|_| "–".to_owned(), |when| when.to_string())
 }
 
-/// `4 more times, 30s apart`
+/// `4 retries, 30 s apart`
 pub(super) fn retries(call: &Value) -> String {
     let Some(policy) = call.get("retryPolicy") else {
-        return "4 more times, 30 s apart, as usual".to_owned();
+        return "4 retries, 30 s apart (default)".to_owned();
     };
     let text = |name: &str| policy.get(name).and_then(Value::as_str);
     let count = policy.get("retryCount").and_then(Value::as_u64).unwrap_or(4);
@@ -68,16 +68,16 @@ pub(super) fn retries(call: &Value) -> String {
         "none" => "none".to_owned(),
         "exponential" => {
             let most = text("maxRetryInterval").map_or_else(|| "1 h".to_owned(), span);
-            format!("{count} more times, after {interval} and then twice as long each time, up to {most}")
+            format!("{count} retries, exponential backoff from {interval} to {most}")
         }
-        _ => format!("{count} more times, {interval} apart"),
+        _ => format!("{count} retries, {interval} apart"),
     }
 }
 
-/// A length of time of the API, `PT1M30S`, as people say it: `1 min 30 s`.
+/// An ISO 8601 duration, `PT1M30S`, formatted for people: `1 min 30 s`.
 pub(super) fn span(text: &str) -> String {
     let Some(rest) = text.strip_prefix('P') else { return text.to_owned() };
-    let (mut said, mut number, mut in_time) = (Vec::new(), String::new(), false);
+    let (mut parts, mut number, mut in_time) = (Vec::new(), String::new(), false);
     for letter in rest.chars() {
         let unit = match (letter, in_time) {
             ('T', _) => {
@@ -94,26 +94,26 @@ pub(super) fn span(text: &str) -> String {
                 continue;
             }
         };
-        said.push(format!("{} {unit}", std::mem::take(&mut number)));
+        parts.push(format!("{} {unit}", std::mem::take(&mut number)));
     }
-    said.join(" ")
+    parts.join(" ")
 }
 
-/// What becomes of occurrences that could not fire in time.
+/// What happens to missed occurrences.
 pub(super) fn missed(properties: &Value) -> &'static str {
     match properties.get("missed").and_then(Value::as_str) {
-        Some("all") => "all of them run, the oldest first",
-        Some("skip") => "none of them runs",
-        _ => "the newest of them runs",
+        Some("all") => "run all, oldest first",
+        Some("skip") => "run none",
+        _ => "run the latest",
     }
 }
 
-/// What becomes of an occurrence while another is under way.
+/// What happens to an occurrence while another is running.
 pub(super) fn overlap(properties: &Value) -> &'static str {
     match properties.get("overlap").and_then(Value::as_str) {
-        Some("queue") => "it waits for the one before",
-        Some("allow") => "both run side by side",
-        _ => "it is left out",
+        Some("queue") => "wait for the previous one",
+        Some("allow") => "run in parallel",
+        _ => "skip",
     }
 }
 
@@ -129,14 +129,14 @@ mod tests {
             ["PT1M30S", "P1DT2H", "30s", "P2M"].map(span),
             ["1 min 30 s", "1 d 2 h", "30s", "2 months"]
         );
-        assert_eq!(retries(&json!({})), "4 more times, 30 s apart, as usual");
+        assert_eq!(retries(&json!({})), "4 retries, 30 s apart (default)");
         assert_eq!(retries(&json!({ "retryPolicy": { "retryType": "none" } })), "none");
         let policy = json!({ "retryPolicy": { "retryType": "exponential", "retryInterval": "PT15S", "retryCount": 6 } });
-        assert_eq!(retries(&policy), "6 more times, after 15 s and then twice as long each time, up to 1 h");
+        assert_eq!(retries(&policy), "6 retries, exponential backoff from 15 s to 1 h");
     }
 
     #[test]
-    fn a_job_is_said_in_words() {
+    fn a_job_is_described_in_words() {
         let job = json!({ "action": { "type": "Https", "request": { "method": "POST", "uri": "https://x/" } },
                           "recurrence": { "frequency": "hour" }, "timeZone": "Asia/Tokyo" });
         assert_eq!(

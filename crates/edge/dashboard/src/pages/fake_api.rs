@@ -1,4 +1,4 @@
-//! A visit whose API is a function, for tests of what pages ask and send.
+//! A fake API for tests of what pages request and send.
 
 use std::future::ready;
 use std::pin::pin;
@@ -11,18 +11,18 @@ use http::{Request, Response};
 use serde_json::{Value, json};
 
 use crate::Asking;
-use crate::visit::Visit;
+use crate::context::PageContext;
 
-/// What was sent to the API: the method, the path with its query, and the body.
+/// A request to the API: the method, the path with its query, and the body.
 pub(super) type SentRequest = (String, String, Value);
 
-/// A visit at a place, with a form when there are fields, and what it has sent so far. The API answers with a status and
-/// a document; the version of a document is its member `version`.
-pub(super) fn visit(
+/// The context of a request for an address, with a form if there are fields, and the log of its API calls. The API
+/// returns a status and a document; the document's version is its member `version`.
+pub(super) fn context(
     at: &str,
     fields: &[(&str, &str)],
     api: impl Fn(&SentRequest) -> (u16, Value) + Send + Sync + 'static,
-) -> (Visit, Arc<Mutex<Vec<SentRequest>>>) {
+) -> (PageContext, Arc<Mutex<Vec<SentRequest>>>) {
     let sent = Arc::new(Mutex::new(Vec::new()));
     let log = Arc::clone(&sent);
     let ask = move |request: Request<Bytes>| -> Asking {
@@ -39,20 +39,20 @@ pub(super) fn visit(
     let body = form_urlencoded::Serializer::new(String::new()).extend_pairs(fields).finish();
     let method = if fields.is_empty() { "GET" } else { "POST" };
     let request = Request::builder().method(method).uri(at).body(body.into()).unwrap();
-    (Visit::new(request, Arc::new(ask)), sent)
+    (PageContext::new(request, Arc::new(ask)), sent)
 }
 
-/// A refusal of the API.
+/// An error response of the API.
 pub(super) fn refused(status: u16, detail: &str) -> (u16, Value) {
     let problem =
         json!({ "type": "about:blank", "title": "Refused", "status": status, "code": "x", "detail": detail });
     (status, problem)
 }
 
-/// What a future gives that never has to wait.
+/// The result of a future that is ready at once.
 pub(super) fn now<T>(future: impl Future<Output = T>) -> T {
     match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(value) => value,
-        Poll::Pending => panic!("nothing here has to be waited for"),
+        Poll::Pending => panic!("the future must be ready at once"),
     }
 }

@@ -1,4 +1,4 @@
-//! One request of a person, and what can be asked of the API on their behalf.
+//! The request for a page, and calls of the API on behalf of its user.
 
 use std::borrow::Cow;
 
@@ -9,13 +9,13 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::Ask;
-use crate::trouble::PageError;
+use crate::error::PageError;
 
-/// The cookie that a signed-in browser shows; the token itself, and never readable by scripts.
+/// The cookie that holds the user's token; `HttpOnly`, so scripts cannot read it.
 pub(crate) const COOKIE_NAME: &str = "sortie_token";
 
-/// A request of a person.
-pub(crate) struct Visit {
+/// A request for a page, with access to the API.
+pub(crate) struct PageContext {
     method: Method,
     path: String,
     query: String,
@@ -24,11 +24,11 @@ pub(crate) struct Visit {
     ask: Ask,
 }
 
-impl Visit {
-    pub(crate) fn new(request: Request<Bytes>, ask: Ask) -> Visit {
+impl PageContext {
+    pub(crate) fn new(request: Request<Bytes>, ask: Ask) -> PageContext {
         let (head, body) = request.into_parts();
         let query = head.uri.query().unwrap_or_default().to_owned();
-        Visit {
+        PageContext {
             method: head.method,
             path: head.uri.path().to_owned(),
             query,
@@ -38,10 +38,10 @@ impl Visit {
         }
     }
 
-    /// The same person at another page: what a live page looks at again and again.
-    pub(crate) fn at(&self, place: &str) -> Visit {
+    /// The same user at another address; live pages use it to render again.
+    pub(crate) fn at(&self, place: &str) -> PageContext {
         let (path, query) = place.split_once('?').unwrap_or((place, ""));
-        Visit {
+        PageContext {
             method: Method::GET,
             path: path.to_owned(),
             query: query.to_owned(),
@@ -51,26 +51,26 @@ impl Visit {
         }
     }
 
-    /// The same person with another token.
-    pub(crate) fn with_token(&self, token: &str) -> Visit {
-        let mut visit = self.at(&self.path);
+    /// The same request with another token.
+    pub(crate) fn with_token(&self, token: &str) -> PageContext {
+        let mut ctx = self.at(&self.path);
         let cookie = HeaderValue::try_from(format!("{COOKIE_NAME}={token}"));
-        visit.headers.remove(AUTHORIZATION);
-        // In the place of all that the browser shows: one of them may be a token of yesterday.
-        visit.headers.insert(COOKIE, cookie.unwrap_or(HeaderValue::from_static("")));
-        visit
+        ctx.headers.remove(AUTHORIZATION);
+        // Replaces all cookies: one of them may hold an outdated token.
+        ctx.headers.insert(COOKIE, cookie.unwrap_or(HeaderValue::from_static("")));
+        ctx
     }
 
     pub(crate) fn method(&self) -> &Method {
         &self.method
     }
 
-    /// The path with its query: where this page is.
+    /// The path with its query.
     pub(crate) fn place(&self) -> String {
         if self.query.is_empty() { self.path.clone() } else { format!("{}?{}", self.path, self.query) }
     }
 
-    /// The page that this person is at: of a form, the page that it is on.
+    /// The address of the page the user is on; for a submitted form, the page with the form.
     pub(crate) fn page(&self) -> String {
         if self.method != Method::POST {
             return self.place();
@@ -82,44 +82,44 @@ impl Visit {
             .map_or("/".to_owned(), |place| place.as_str().to_owned())
     }
 
-    /// The parts of the path, as they are written there.
+    /// The segments of the path, still percent-encoded.
     pub(crate) fn path_segments(&self) -> Vec<&str> {
         self.path.split('/').filter(|part| !part.is_empty()).collect()
     }
 
-    /// A parameter of the query; none when it is absent or empty, as forms send it.
+    /// A query parameter; none if it is absent or empty, because forms send empty fields.
     pub(crate) fn query_value(&self, name: &str) -> Option<String> {
         first_value(self.query.as_bytes(), name).filter(|value| !value.is_empty())
     }
 
-    /// Every value of a parameter that can be there several times.
+    /// Every value of a query parameter that may repeat.
     pub(crate) fn query_values(&self, name: &str) -> Vec<String> {
         let pairs = form_urlencoded::parse(self.query.as_bytes());
         pairs.filter(|(key, _)| key == name).map(|(_, value)| value.into_owned()).collect()
     }
 
-    /// A field of the form that was sent; none when it is absent or empty.
+    /// A field of the submitted form; none if it is absent or empty.
     pub(crate) fn field(&self, name: &str) -> Option<String> {
         first_value(&self.body, name).map(|value| value.trim().to_owned()).filter(|value| !value.is_empty())
     }
 
-    /// A field as it was typed, but for the line breaks, which browsers send in a way of their own.
+    /// A field as typed, with line breaks normalized: browsers send CRLF.
     pub(crate) fn raw_field(&self, name: &str) -> String {
         first_value(&self.body, name).unwrap_or_default().replace("\r\n", "\n")
     }
 
-    /// Everything that was filled in, in its order.
+    /// All fields of the submitted form, in order.
     pub(crate) fn all_fields(&self) -> Vec<(String, String)> {
         let pairs = form_urlencoded::parse(&self.body);
         pairs.map(|(name, value)| (name.into_owned(), value.replace("\r\n", "\n"))).collect()
     }
 
-    /// A field that must be there.
+    /// A required field.
     pub(crate) fn required_field(&self, name: &str) -> Result<String, PageError> {
-        self.field(name).ok_or_else(|| PageError::Form(format!("{name}: fill this in")))
+        self.field(name).ok_or_else(|| PageError::Form(format!("{name}: this field is required")))
     }
 
-    /// Every value of a field that can be there several times: checkboxes.
+    /// Every value of a field that may repeat, such as a checkbox.
     pub(crate) fn fields(&self, name: &str) -> Vec<String> {
         let pairs = form_urlencoded::parse(&self.body);
         pairs.filter(|(key, _)| key == name).map(|(_, value)| value.into_owned()).collect()
@@ -129,18 +129,18 @@ impl Visit {
         self.headers.get(name)?.to_str().ok()
     }
 
-    /// The token of a browser that is signed in.
+    /// The token of a signed-in browser.
     pub(crate) fn token(&self) -> Option<&str> {
         token(&self.headers)
     }
 
-    /// What changes something must come from a page of ours: a browser says where its form was.
+    /// Refuses forms of other sites (CSRF): a browser states where a form was submitted from.
     pub(crate) fn refuse_cross_site(&self) -> Result<(), PageError> {
         let site = self.headers.get("sec-fetch-site").and_then(|value| value.to_str().ok());
         let host = self.header(HOST).unwrap_or_default();
         let origin =
             self.header(ORIGIN).map(|origin| origin.split_once("://").map_or(origin, |(_, host)| host));
-        // A browser that says it knows best: a proxy may have given the request another host.
+        // `Sec-Fetch-Site` takes precedence: a proxy may have rewritten the host.
         let own = match site {
             Some(site) => matches!(site, "same-origin" | "none"),
             None => origin.is_none_or(|origin| origin == host),
@@ -148,21 +148,21 @@ impl Visit {
         if own { Ok(()) } else { Err(PageError::CrossSite) }
     }
 
-    /// Asks the API for something.
+    /// Fetches a document from the API.
     pub(crate) async fn get<T: DeserializeOwned>(&self, path: &str) -> Result<T, PageError> {
         decode(&self.call(Method::GET, path, Bytes::new(), "").await?)
     }
 
-    /// The same, where there may be nothing.
+    /// The same; none on 404.
     pub(crate) async fn find<T: DeserializeOwned>(&self, path: &str) -> Result<Option<T>, PageError> {
         match self.get(path).await {
             Ok(found) => Ok(Some(found)),
             Err(PageError::Problem(problem)) if problem.status == StatusCode::NOT_FOUND => Ok(None),
-            Err(trouble) => Err(trouble),
+            Err(error) => Err(error),
         }
     }
 
-    /// Sends JSON to the API, and returns what it answers; `null` when it answers nothing.
+    /// Sends JSON to the API and returns its response; `null` if the response is empty.
     pub(crate) async fn send<T: Serialize>(
         &self,
         method: Method,
@@ -172,7 +172,7 @@ impl Visit {
         self.send_with(method, path, body, &[]).await
     }
 
-    /// The same with headers: conditions, for the most part.
+    /// The same with extra headers, mostly preconditions.
     pub(crate) async fn send_with<T: Serialize>(
         &self,
         method: Method,
@@ -185,14 +185,14 @@ impl Visit {
         if answer.is_empty() { Ok(serde_json::Value::Null) } else { decode(&answer) }
     }
 
-    /// Something and its version, for a change that must not go over somebody else's.
+    /// Fetches a document and its version, for updates that must not overwrite a concurrent change.
     pub(crate) async fn versioned<T: DeserializeOwned>(&self, path: &str) -> Result<(T, String), PageError> {
         let answer = self.ask(Method::GET, path, Bytes::new(), "", &[]).await?;
         let version = answer.headers().get(ETAG).and_then(|value| value.to_str().ok()).unwrap_or_default();
         Ok((decode(answer.body())?, version.to_owned()))
     }
 
-    /// Calls the API with the rights of this person.
+    /// Calls the API with the permissions of this user.
     pub(crate) async fn call(
         &self,
         method: Method,
@@ -203,7 +203,7 @@ impl Visit {
         Ok(self.ask(method, path, body, kind, &[]).await?.into_body())
     }
 
-    /// The same with headers, and with those of the answer.
+    /// The same with request headers, and returns the whole response.
     pub(crate) async fn ask(
         &self,
         method: Method,
@@ -214,7 +214,7 @@ impl Visit {
     ) -> Result<Response<Bytes>, PageError> {
         let mut request = Request::new(body);
         *request.method_mut() = method;
-        // Names in a path are encoded by whoever writes the path.
+        // The caller has already encoded the names in the path.
         *request.uri_mut() = path.parse().map_err(|_| PageError::NotFound)?;
         for name in [HOST, ORIGIN, AUTHORIZATION] {
             if let Some(value) = self.headers.get(&name) {
@@ -240,14 +240,14 @@ impl Visit {
     }
 }
 
-/// The token in the cookie of a browser.
+/// The token in a browser's cookie.
 fn token(headers: &HeaderMap) -> Option<&str> {
     let cookies = headers.get_all(COOKIE).iter().filter_map(|value| value.to_str().ok());
     let mut pairs = cookies.flat_map(|line| line.split(';')).filter_map(|pair| pair.trim().split_once('='));
     pairs.find(|(name, _)| *name == COOKIE_NAME).map(|(_, value)| value).filter(|value| !value.is_empty())
 }
 
-/// What a browser that is signed in would say to the API.
+/// The `Authorization` header that the cookie stands for.
 pub(crate) fn authorization(headers: &HeaderMap) -> Option<HeaderValue> {
     HeaderValue::try_from(format!("Bearer {}", token(headers)?)).ok()
 }
@@ -260,23 +260,23 @@ fn decode<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, PageError> {
     serde_json::from_slice(bytes).map_err(|error| PageError::Unreadable(error.to_string()))
 }
 
-/// What stands for itself in a path. Some doors of the API are matched as they are written: a name without strange
-/// characters must be written plainly.
+/// Characters that must be escaped in a path. Some routes of the API match the raw path, so unreserved characters
+/// must not be escaped.
 const ESCAPED: &percent_encoding::AsciiSet =
     &percent_encoding::NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
-/// A name as one part of a path.
+/// A name as a path segment.
 pub(crate) fn encoded(name: &str) -> Cow<'_, str> {
     percent_encoding::utf8_percent_encode(name, ESCAPED).into()
 }
 
-/// The name that a part of a path stands for.
+/// The name that a path segment stands for.
 pub(crate) fn decoded(part: &str) -> Result<String, PageError> {
     let decoded = percent_encoding::percent_decode_str(part).decode_utf8();
     decoded.map(Cow::into_owned).map_err(|_| PageError::NotFound)
 }
 
-/// A path with a query made of those pairs that have a value.
+/// A path with a query of those pairs that have a value.
 pub(crate) fn place<'a>(path: &str, pairs: impl IntoIterator<Item = (&'a str, Option<String>)>) -> String {
     let mut query = form_urlencoded::Serializer::new(String::new());
     for (name, value) in pairs {

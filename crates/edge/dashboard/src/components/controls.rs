@@ -1,19 +1,19 @@
-//! The controls of a form, with what was filled in and what is wrong beside each.
+//! Form controls, each with its current value and its errors.
 
 use std::collections::BTreeMap;
 
 use api_types::Problem;
 use maud::{Markup, html};
 
-/// What was filled in, by the name of the control.
+/// The values of a form by control name.
 pub(crate) type FieldValues = BTreeMap<String, String>;
 
-/// A form as it stands: what is in it, and what is wrong with it by the name of the control.
+/// The current values of a form, and its errors by control name.
 #[derive(Default)]
 pub(crate) struct Controls {
     texts: FieldValues,
     wrong: Vec<(String, String)>,
-    /// What the ids of the controls begin with: forms on one page may have controls of one name.
+    /// The prefix of the controls' ids: two forms on one page may have controls of the same name.
     ids: &'static str,
 }
 
@@ -22,7 +22,7 @@ impl Controls {
         Controls { texts, ..Controls::default() }
     }
 
-    /// The same, with ids that begin so.
+    /// The same form with this prefix for ids.
     pub(crate) fn with_ids(self, ids: &'static str) -> Controls {
         Controls { ids, ..self }
     }
@@ -31,8 +31,8 @@ impl Controls {
         format!("{}{name}", self.ids)
     }
 
-    /// Puts each error of a problem beside a control. `place` says which control a field of the document has; errors
-    /// without one are told above the form alone, with all others.
+    /// Assigns each error of a problem to a control. `place` maps a field of the document to its control; errors without
+    /// a control appear only in the list above the form, which has all errors.
     pub(crate) fn with_errors(
         mut self,
         problem: &Problem,
@@ -77,38 +77,38 @@ impl Controls {
         super::described(&self.id(name), hint, &self.wrong(name))
     }
 
-    /// A line of text.
+    /// A single-line text field.
     pub(crate) fn line(&self, name: &str, label: &str, hint: &str) -> Markup {
         self.around(name, label, hint, html! {
             input id=(self.id(name)) name=(name) value=(self.text(name)) autocomplete="off" spellcheck="false" aria-invalid=[self.invalid(name)] aria-describedby=[self.described(name, hint)];
         })
     }
 
-    /// A line that is never filled in from here: what is in it was typed just now, or nothing is.
+    /// A password field. Stored values are never filled in; it holds only what was typed just now.
     pub(crate) fn secret(&self, name: &str, label: &str, hint: &str) -> Markup {
         self.around(name, label, hint, html! {
             input id=(self.id(name)) name=(name) type="password" value=(self.text(name)) autocomplete="new-password" aria-invalid=[self.invalid(name)] aria-describedby=[self.described(name, hint)];
         })
     }
 
-    /// Several lines of text.
+    /// A multi-line text field.
     pub(crate) fn lines(&self, name: &str, label: &str, hint: &str, rows: usize) -> Markup {
         self.around(name, label, hint, html! {
             textarea id=(self.id(name)) name=(name) rows=(rows) spellcheck="false" aria-invalid=[self.invalid(name)] aria-describedby=[self.described(name, hint)] {
-                // The first line break of a textarea is not part of its text.
+                // Browsers drop the first line break in a textarea.
                 "\n" (self.text(name))
             }
         })
     }
 
-    /// One out of a few.
+    /// A dropdown.
     pub(crate) fn choice(&self, name: &str, label: &str, hint: &str, options: &[(&str, &str)]) -> Markup {
         let (id, described) = (self.id(name), self.described(name, hint));
         let select = super::choice_with((&id, name), options, self.text(name), described, self.invalid(name));
         self.around(name, label, hint, select)
     }
 
-    /// Yes or no.
+    /// A checkbox.
     pub(crate) fn flag(&self, name: &str, label: &str) -> Markup {
         html! {
             div.field {
@@ -126,7 +126,7 @@ impl Controls {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::trouble::PageError;
+    use crate::error::PageError;
 
     #[test]
     fn a_value_that_is_no_choice_stays_chosen() {
@@ -143,17 +143,17 @@ mod tests {
     #[test]
     fn what_is_wrong_stands_beside_its_control_and_what_was_typed_stays() {
         let texts = FieldValues::from([("lock".to_owned(), "\"><script>".to_owned())]);
-        let problem = PageError::Form("lock: must be a span".to_owned()).problem();
+        let problem = PageError::Form("lock: must be a duration".to_owned()).problem();
         let controls = Controls::new(texts).with_errors(&problem, &|field| Some(field.to_owned()));
         let shown = controls.line("lock", "Lock", "").into_string();
-        assert!(shown.contains("must be a span") && shown.contains("aria-invalid"), "{shown}");
+        assert!(shown.contains("must be a duration") && shown.contains("aria-invalid"), "{shown}");
         assert!(shown.contains("&quot;&gt;&lt;script&gt;"), "{shown}");
         assert!(!controls.line("other", "Other", "").into_string().contains("must be"));
     }
 
     #[test]
     fn hints_and_errors_are_tied_to_their_control() {
-        let problem = PageError::Form("a b: must be a span".to_owned()).problem();
+        let problem = PageError::Form("a b: must be a duration".to_owned()).problem();
         let controls = Controls::default().with_errors(&problem, &|field| Some(field.to_owned()));
         let shown = [
             controls.line("a b", "Label", "A hint."),

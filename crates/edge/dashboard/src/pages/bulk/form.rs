@@ -1,16 +1,16 @@
-//! A bulk that is being filled in.
+//! The form of a new bulk operation.
 
 use api_types::{BulkAction, BulkRequest, BulkSelect, DecisionKind, Time};
 use maud::{Markup, html};
 use types::RunStatus;
 
-use crate::pieces;
-use crate::trouble::PageError;
+use crate::components;
+use crate::error::PageError;
 
-/// The form as it stands.
+/// The current values of the form.
 pub(super) struct BulkForm {
     pub action: Option<String>,
-    /// Runs that were named; then nothing is selected.
+    /// Runs selected individually; the query fields are ignored then.
     ids: Vec<String>,
     /// The other fields, in the order of [`FIELDS`].
     values: [Option<String>; FIELDS.len()],
@@ -22,8 +22,8 @@ const FIELDS: [&str; 10] =
 const ACTIONS: [(BulkAction, &str, &str); 4] = [
     (BulkAction::Retry, "retry", "Retry"),
     (BulkAction::Cancel, "cancel", "Cancel"),
-    (BulkAction::Resolve, "resolve", "Decide on"),
-    (BulkAction::Rerun, "rerun", "Run again"),
+    (BulkAction::Resolve, "resolve", "Resolve"),
+    (BulkAction::Rerun, "rerun", "Rerun"),
 ];
 
 const DECISIONS: [(DecisionKind, &str); 3] = [
@@ -42,7 +42,7 @@ impl BulkForm {
         BulkForm { action: value("action"), ids, values: FIELDS.map(value) }
     }
 
-    /// Whether runs were named one by one.
+    /// Whether runs were selected individually.
     pub(super) fn is_named(&self) -> bool {
         !self.ids.is_empty()
     }
@@ -52,7 +52,7 @@ impl BulkForm {
         self.values[at].as_deref()
     }
 
-    /// The chosen action, or the likeliest for runs with that status.
+    /// The chosen action, or the most likely one for runs with the chosen status.
     fn chosen(&self) -> &str {
         self.action.as_deref().unwrap_or_else(|| match self.value("status") {
             Some("accepted" | "queued" | "running") => "cancel",
@@ -66,24 +66,24 @@ impl BulkForm {
         found.map_or("Change", |(_, _, text)| *text)
     }
 
-    /// What is asked of the API; or which field is wrong.
+    /// The request to the API, or which field is invalid.
     pub(super) fn request(&self, dry_run: bool) -> Result<BulkRequest, PageError> {
         let wrong = |field: &str, why: &str| PageError::Form(format!("{field}: {why}"));
         let action = ACTIONS.iter().find(|(_, word, _)| *word == self.chosen());
-        let (action, _, _) = *action.ok_or_else(|| wrong("action", "choose one of the list"))?;
+        let (action, _, _) = *action.ok_or_else(|| wrong("action", "choose one from the list"))?;
         let is_resolve = action == BulkAction::Resolve;
         let decision = self.value("decision").filter(|_| is_resolve).map(|asked| {
             let found = DECISIONS.iter().find(|(kind, _)| kind.name() == asked);
-            found.map(|(kind, _)| *kind).ok_or_else(|| wrong("decision", "choose one of the list"))
+            found.map(|(kind, _)| *kind).ok_or_else(|| wrong("decision", "choose one from the list"))
         });
         let decision = decision.transpose()?;
-        let rate = self
-            .value("rate")
-            .map(|rate| rate.parse().map_err(|_| wrong("rate", "write how many runs a second, like 50")));
+        let rate = self.value("rate").map(|rate| {
+            rate.parse().map_err(|_| wrong("rate", "must be a number of runs per second, such as 50"))
+        });
         let step = self.value("step").filter(|_| is_resolve && decision != Some(DecisionKind::GiveUp));
         let note = self.value("note").unwrap_or_default();
         if note.is_empty() && is_resolve && !dry_run {
-            return Err(wrong("note", "say why; it is kept in the timelines"));
+            return Err(wrong("note", "required; it is stored in the timelines of the runs"));
         }
         Ok(BulkRequest {
             select: if self.is_named() { None } else { Some(self.select()?) },
@@ -106,7 +106,7 @@ impl BulkForm {
         };
         let status = self.value("status").map(|asked| {
             let found = RunStatus::ALL.into_iter().find(|status| status.as_str() == asked);
-            found.ok_or_else(|| PageError::Form(format!("status: there is no '{asked}'")))
+            found.ok_or_else(|| PageError::Form(format!("status: unknown status '{asked}'")))
         });
         Ok(BulkSelect {
             workflow: text("workflow"),
@@ -118,7 +118,7 @@ impl BulkForm {
         })
     }
 
-    /// All of it, for the form that lets it happen.
+    /// All values as hidden fields, for the form that starts the operation.
     pub(super) fn hidden(&self) -> Markup {
         html! {
             input type="hidden" name="action" value=(self.chosen());
@@ -134,33 +134,33 @@ impl BulkForm {
         html! {
             form method="get" action="/ui/bulk/new" {
                 fieldset {
-                    legend { "Which runs" }
+                    legend { "Runs" }
                     @if self.is_named() { (self.named()) } @else { (self.selection()) }
                 }
                 fieldset {
-                    legend { "What to do" }
+                    legend { "Action" }
                     div.row.top {
-                        (pieces::field("action", "Action", "", pieces::choice("action", &actions, self.chosen(), "")))
+                        (components::field("action", "Action", "", components::choice("action", &actions, self.chosen(), "")))
                         (self.decision())
-                        (self.input("rate", "At most", "Runs a second; 50 when empty."))
+                        (self.input("rate", "Rate limit", "Runs per second. Default: 50."))
                     }
-                    (self.input("note", "Note", "Why; kept in the timelines. Needed for decisions."))
+                    (self.input("note", "Note", "Stored in the timelines of the runs. Required for “Resolve”."))
                 }
-                div.actions { button.primary type="submit" { "Dry run" } a.button href="/ui/bulk" { "All bulks" } }
+                div.actions { button.primary type="submit" { "Dry run" } a.button href="/ui/bulk" { "All bulk operations" } }
             }
         }
     }
 
     fn named(&self) -> Markup {
         html! {
-            p { (self.ids.len()) " named: " (self.ids.join(", ")) }
+            p { (self.ids.len()) " selected: " (self.ids.join(", ")) }
             @for id in &self.ids { input type="hidden" name="id" value=(id); }
             p { a href="/ui/bulk/new" { "Select by a query instead" } }
         }
     }
 
     fn selection(&self) -> Markup {
-        let mut statuses = vec![("", "as the action needs".to_owned())];
+        let mut statuses = vec![("", "any that the action applies to".to_owned())];
         statuses.extend(RunStatus::ALL.map(|status| (status.as_str(), status.as_str().replace('_', " "))));
         let statuses: Vec<(&str, &str)> =
             statuses.iter().map(|(status, text)| (*status, text.as_str())).collect();
@@ -169,9 +169,9 @@ impl BulkForm {
                 (self.input("workflow", "Workflow", ""))
                 (self.choice("status", "Status", "", &statuses))
                 (self.input("key", "Key", ""))
-                (self.input("from", "From", "Like 2026-03-01T12:00:00Z."))
-                (self.input("to", "To", "Never later than now."))
-                (self.input("reason", "Reason has", "Text in why it is not simply done."))
+                (self.input("from", "From", "For example 2026-03-01T12:00:00Z."))
+                (self.input("to", "Until", "Default: now."))
+                (self.input("reason", "Failure reason contains", ""))
             }
         }
     }
@@ -181,22 +181,22 @@ impl BulkForm {
         let decisions = DECISIONS.map(|(kind, text)| (kind.name(), text));
         let all: Vec<(&str, &str)> = none.into_iter().chain(decisions).collect();
         html! {
-            (self.choice("decision", "Decision", "With “decide on”.", &all))
-            (self.input("step", "Step", "With “decide on”, but for giving up."))
+            (self.choice("decision", "Decision", "Only for “Resolve”.", &all))
+            (self.input("step", "Step", "Required for every decision except “give up”."))
         }
     }
 
     fn choice(&self, name: &str, label: &str, hint: &str, options: &[(&str, &str)]) -> Markup {
         let chosen = self.value(name).unwrap_or_default();
-        pieces::field(name, label, hint, pieces::choice(name, options, chosen, hint))
+        components::field(name, label, hint, components::choice(name, options, chosen, hint))
     }
 
     fn input(&self, name: &str, label: &str, hint: &str) -> Markup {
-        pieces::field(
+        components::field(
             name,
             label,
             hint,
-            html! { input id=(name) name=(name) value=[self.value(name)] autocomplete="off" aria-describedby=[pieces::described(name, hint, &[])]; },
+            html! { input id=(name) name=(name) value=[self.value(name)] autocomplete="off" aria-describedby=[components::described(name, hint, &[])]; },
         )
     }
 }

@@ -1,4 +1,4 @@
-//! The pieces that pages are made of.
+//! Components that pages are built from.
 
 pub(crate) mod chart;
 pub(crate) mod controls;
@@ -7,15 +7,14 @@ use api_types::{Problem, Time};
 use maud::{Markup, html};
 use types::RunStatus;
 
-/// A state in a word, with a colour that is never the only sign of it.
+/// A state as a coloured label; the text says the same as the colour.
 pub(crate) fn badge(word: &str) -> Markup {
     let tone = match word {
         "completed" | "done" | "running" | "closed" | "enabled" | "active" => "good",
         "parked" | "failed" | "faulted" | "stopped" | "open" | "undo_failed" | "given_up" | "fenced"
-        | "held_open" => "bad",
-        "undoing" | "retrying" | "half_open" | "refused" | "unknown" | "unheld" | "late" | "held_closed" => {
-            "warn"
-        }
+        | "paused" => "bad",
+        "undoing" | "retrying" | "half_open" | "refused" | "unknown" | "unowned" | "late"
+        | "forced_closed" => "warn",
         _ => "calm",
     };
     html! { span.badge.(tone) { (word.replace('_', " ")) } }
@@ -25,13 +24,13 @@ pub(crate) fn status(status: RunStatus) -> Markup {
     badge(&status.to_string())
 }
 
-/// A moment: how long ago it was, kept up to date by the script, and the exact time to whoever points at it.
+/// A time, relative to now and kept up to date by the script; the tooltip has the exact time.
 pub(crate) fn time(at: Time) -> Markup {
     let text = at.to_string();
     html! { time datetime=(text) title=(text) { (text.replacen('T', " ", 1).split('.').next().unwrap_or(&text)) } }
 }
 
-/// A span of milliseconds as people say it.
+/// A duration in milliseconds, formatted for people.
 pub(crate) fn span(ms: f64) -> String {
     match ms {
         ms if ms < 0.95 => format!("{ms:.2} ms"),
@@ -44,7 +43,7 @@ pub(crate) fn span(ms: f64) -> String {
     }
 }
 
-/// A count with its thousands apart.
+/// A count with thousands separators.
 pub(crate) fn count(count: u64) -> String {
     let digits = count.to_string();
     let groups: Vec<&str> =
@@ -52,7 +51,7 @@ pub(crate) fn count(count: u64) -> String {
     groups.join(",")
 }
 
-/// What went wrong, and what to do about it.
+/// An error box.
 pub(crate) fn problem(problem: &Problem) -> Markup {
     html! {
         div.problem role="alert" {
@@ -75,7 +74,7 @@ pub(crate) fn problem(problem: &Problem) -> Markup {
     }
 }
 
-/// A labelled field of a form; the id of the control is `name`. A control with a hint is described by it: see
+/// A labelled form field; the id of the control is `name`. A control with a hint refers to it: see
 /// [`described`].
 pub(crate) fn field(name: &str, label: &str, hint: &str, control: Markup) -> Markup {
     html! {
@@ -87,7 +86,7 @@ pub(crate) fn field(name: &str, label: &str, hint: &str, control: Markup) -> Mar
     }
 }
 
-/// The `aria-describedby` of a control: what stands beside it and says what to write, and what is wrong with it.
+/// The `aria-describedby` of a control: the ids of its hint and of its errors.
 pub(crate) fn described(name: &str, hint: &str, wrong: &[&str]) -> Option<String> {
     let hint = (!hint.is_empty()).then(|| beside(name, "hint"));
     let wrong = (!wrong.is_empty()).then(|| beside(name, "wrong"));
@@ -95,17 +94,17 @@ pub(crate) fn described(name: &str, hint: &str, wrong: &[&str]) -> Option<String
     (!ids.is_empty()).then(|| ids.join(" "))
 }
 
-/// The id of what stands beside a control. A list of ids is parted by blanks, so an id has none.
+/// The id of a control's hint or errors. `aria-describedby` is a list separated by blanks, so an id has none.
 fn beside(name: &str, what: &str) -> String {
     format!("{}-{what}", name.replace(char::is_whitespace, "_"))
 }
 
-/// What to write into a field, beside it.
+/// The hint of a field.
 pub(crate) fn hint(name: &str, hint: &str) -> Markup {
     html! { @if !hint.is_empty() { small id=(beside(name, "hint")) { (hint) } } }
 }
 
-/// What is wrong with a field, beside it.
+/// The errors of a field.
 pub(crate) fn wrong(name: &str, messages: &[&str]) -> Markup {
     html! {
         @if !messages.is_empty() {
@@ -114,7 +113,7 @@ pub(crate) fn wrong(name: &str, messages: &[&str]) -> Markup {
     }
 }
 
-/// A choice out of a list.
+/// A dropdown.
 pub(crate) fn select(name: &str, options: &[(&str, &str)], chosen: Option<&str>) -> Markup {
     html! { select id=(name) name=(name) { (self::options(options, chosen.unwrap_or_default())) } }
 }
@@ -123,8 +122,8 @@ fn options(options: &[(&str, &str)], chosen: &str) -> Markup {
     html! { @for (value, text) in options { option value=(value) selected[chosen == *value] { (text) } } }
 }
 
-/// A choice where what was chosen may be none of the list: it stays chosen, for it must not become another by being
-/// shown.
+/// A dropdown whose current value may be missing from the list: it is added, because showing the form must not change
+/// the value.
 pub(crate) fn choice(name: &str, options: &[(&str, &str)], chosen: &str, hint: &str) -> Markup {
     choice_with((name, name), options, chosen, described(name, hint, &[]), None)
 }
@@ -145,7 +144,7 @@ fn choice_with(
     }
 }
 
-/// A button that does one thing. With a question it is asked before.
+/// A button that submits one action, after a confirmation if there is a question.
 pub(crate) fn button(action: &str, text: &str, question: Option<&str>, fields: &[(&str, &str)]) -> Markup {
     html! {
         form.inline method="post" action=(action) data-question=[question] {
@@ -155,7 +154,7 @@ pub(crate) fn button(action: &str, text: &str, question: Option<&str>, fields: &
     }
 }
 
-/// Text that is meant to be taken away, with a button to copy it.
+/// Text with a copy button.
 pub(crate) fn copyable(label: &str, text: &str) -> Markup {
     html! {
         div.copyable {
@@ -165,19 +164,19 @@ pub(crate) fn copyable(label: &str, text: &str) -> Markup {
     }
 }
 
-/// Names and values.
+/// A list of names and values.
 pub(crate) fn facts(facts: &[(&str, Markup)]) -> Markup {
     html! {
         dl.facts { @for (name, value) in facts { div { dt { (name) } dd { (value) } } } }
     }
 }
 
-/// What stands where a list is empty: why, and what to do.
+/// The empty state of a list: why it is empty, and what to do.
 pub(crate) fn empty(title: &str, hint: Markup) -> Markup {
     html! { div.empty { strong { (title) } p { (hint) } } }
 }
 
-/// The way to the next page of a list, and back to the first.
+/// Links to the next page of a list and back to the first.
 pub(crate) fn pager(first: Option<&str>, next: Option<&str>) -> Markup {
     html! {
         @if first.is_some() || next.is_some() {
