@@ -1,8 +1,27 @@
-//! The journal seam: the durable sequences of a partition, who owns them, and what every journal must keep.
+//! The journal: the durable, ordered record of what a partition accepted and decided.
 //!
-//! A partition has two streams. Its *inbox* takes accepted requests from anybody; its *events* take frames
-//! from the partition's owner alone. Frames are numbered 1, 2, 3 … without gaps; requests by rising numbers, the
-//! first of which is at least 1.
+//! A partition has two streams. Any instance appends accepted requests to its *inbox*; only the partition's current
+//! owner appends frames to its *events*. An owner proves that it is current by its epoch, which every claim raises.
+//!
+//! ```text
+//!                 trim point        snapshot mark                 tail
+//!                     │                   │                        │
+//! events   ░░░░░░░░░░░┊ 41   42   43   44 ┊ 45   46   47   48   49 ┊
+//!          deleted or ┊ readable, and     ┊ replayed over the      ┊ the next frame is 50; an append
+//!          deletable  ┊ in the snapshot   ┊ snapshot on recovery   ┊ must expect the tail 49
+//!
+//! inbox    ░░░░░░░┊ 107  109  112 ┊ 113  118  120 ┊
+//!          taken, ┊ taken by a    ┊ accepted, not ┊ tail
+//!          trimmed┊ durable frame ┊ yet taken     ┊
+//! ```
+//!
+//! - The *tail* is the number of the last durable record. Reading from a number past the tail returns no records.
+//! - The *snapshot mark* is the last frame that the newest snapshot contains. Recovery loads the snapshot and
+//!   replays the frames after the mark.
+//! - The *trim point* is the first record that must stay. It never passes the snapshot mark, and it never goes back.
+//!   Reading below it is [`ReadError::Trimmed`].
+//!
+//! Frames are numbered 1, 2, 3 … without gaps. Numbers of the inbox rise, start at 1 or higher, and may have gaps.
 
 pub mod codec;
 pub mod conformance;
@@ -53,17 +72,19 @@ pub struct Room {
     pub accepts: bool,
 }
 
-/// A durable, ordered, fenced store of frames.
+/// A durable, ordered, fenced store of requests and frames.
 ///
-/// Every `Ok` of an append means: on stable storage, before the future resolved. A future that is dropped
-/// before it resolved leaves the outcome open, like [`AppendError::Unknown`].
+/// An append that returns `Ok` is on stable storage: the disk is synced, or a quorum of servers has synced it. If the
+/// future is dropped before it resolves, the record may or may not have been appended, as with
+/// [`AppendError::Unknown`].
 ///
-/// A partition that the journal was not created with is a mistake of the caller: the methods panic.
+/// The methods panic if the journal was not created with the given partition.
 pub trait Journal: Send + Sync + 'static {
-    /// Takes ownership: makes a higher epoch durable, after which every frame of a lower one is refused.
+    /// Takes ownership of a partition: persists a higher epoch, after which appends under any lower epoch are refused.
     fn claim(&self, partition: PartitionId) -> impl Future<Output = Result<Claim, AppendError>> + Send;
 
-    /// Appends one frame to the events. At most one append per partition is under way.
+    /// Appends one frame to the events. It is refused unless `epoch` is current and the tail is `expected_tail`. A caller
+    /// has at most one append per partition in flight.
     fn append(
         &self,
         partition: PartitionId,
@@ -72,9 +93,9 @@ pub trait Journal: Send + Sync + 'static {
         frame: Bytes,
     ) -> impl Future<Output = Result<Seq, AppendError>> + Send;
 
-    /// Frames from `from` on, dense and in order, until `bytes_max` is reached (at least one) or the tail.
-    /// An empty answer means that `from` is behind the tail. A gap is an error, never a shorter answer.
-    /// [`Seq::ZERO`] reads like the first record, number 1.
+    /// Returns the frames from `from` to the tail in order and without gaps, but stops once they exceed `bytes_max`. It
+    /// returns at least one frame unless `from` is past the tail; then it returns none. A missing frame is an error,
+    /// never a shorter result. [`Seq::ZERO`] reads from the first record, number 1.
     fn read(
         &self,
         partition: PartitionId,
@@ -82,8 +103,8 @@ pub trait Journal: Send + Sync + 'static {
         bytes_max: usize,
     ) -> impl Future<Output = Result<Vec<Record>, ReadError>> + Send;
 
-    /// Appends requests to the inbox, all or none and side by side; answers with the number of the last.
-    /// Together they may have [`RECORD_BYTES_MAX`]; none at all answers with the tail.
+    /// Appends requests to the inbox, all or none, adjacent to each other, and returns the number of the last one.
+    /// Together they may have up to [`RECORD_BYTES_MAX`] bytes. An empty list returns the tail.
     fn inbox_append(
         &self,
         partition: PartitionId,
@@ -98,15 +119,15 @@ pub trait Journal: Send + Sync + 'static {
         bytes_max: usize,
     ) -> impl Future<Output = Result<Vec<Record>, ReadError>> + Send;
 
-    /// Follows the last durable record of the inbox.
+    /// Watches the tail of the inbox.
     fn inbox_tail(&self, partition: PartitionId) -> tokio::sync::watch::Receiver<Seq>;
 
-    /// By how much the numbers of the inbox rise from one message to the next: people are shown messages.
+    /// By how much the numbers of the inbox rise from one message to the next. Pages for people count messages.
     fn inbox_step(&self) -> u64 {
         1
     }
 
-    /// Stores a snapshot durably, as the owner of this epoch; older ones may go.
+    /// Persists a snapshot on behalf of the owner with this epoch. Older snapshots may be deleted.
     fn snapshot_put(
         &self,
         partition: PartitionId,
@@ -120,9 +141,9 @@ pub trait Journal: Send + Sync + 'static {
         partition: PartitionId,
     ) -> impl Future<Output = Result<Option<Snapshot>, ReadError>> + Send;
 
-    /// Allows the journal to forget frames below `events` and requests below `inbox`. What was allowed once
-    /// stays allowed; what lies behind the tail is not touched. The epoch is that of the owner whose snapshot stands
-    /// for what is forgotten: one that is late takes nothing from its successor.
+    /// Moves the trim points: frames below `events` and requests below `inbox` may be deleted. A trim point never goes
+    /// back, and records past the tail are not affected. A stale owner's trim must not delete records that the new
+    /// owner still needs, so `epoch` must be the epoch of the owner whose snapshot replaces the deleted records.
     fn trim(
         &self,
         partition: PartitionId,
@@ -137,8 +158,9 @@ pub trait Journal: Send + Sync + 'static {
         false
     }
 
-    /// Keeps the files in `dir`, the tables of the partition's view through `through`, for the snapshot that is put
-    /// next. Files of one name never differ under one epoch, so those that are kept already are passed over.
+    /// Stores the files in `dir`, the tables of the partition's view as of frame `through`, for the snapshot that is
+    /// stored next. Files with the same name have the same content within an epoch, so files that are stored already
+    /// are skipped.
     fn tables_put(
         &self,
         partition: PartitionId,
@@ -150,7 +172,7 @@ pub trait Journal: Send + Sync + 'static {
         async { Ok(()) }
     }
 
-    /// Brings the files that were kept with the snapshot through `through` into the empty `dir`.
+    /// Copies the files that were stored with the snapshot as of frame `through` into the empty directory `dir`.
     fn tables_get(
         &self,
         partition: PartitionId,
@@ -161,6 +183,6 @@ pub trait Journal: Send + Sync + 'static {
         async { Ok(()) }
     }
 
-    /// How much room is left.
+    /// How much space is left.
     fn room(&self) -> Room;
 }
