@@ -21,7 +21,7 @@ async def serve(works):
 
 
 async def closed_loop(command, work):
-    """Keeps `at_once` pieces of work under way. Counts those that end in the measured seconds, which follow the ramp."""
+    """Keeps `at_once` pieces of work in flight. Counts those that end in the measured seconds, which follow the ramp."""
     latencies_ms = []
     start = time.perf_counter() + command["ramp_seconds"]
     until = start + command["seconds"]

@@ -80,7 +80,7 @@ async def main():
         await client.execute_workflow(Delivery.run, id, id=id, task_queue=QUEUE)
 
     async def take(id):
-        # Nobody works on this queue: requests are accepted and wait.
+        # No worker polls this queue: requests are accepted and wait.
         await client.start_workflow(Waiting.run, request(id), id=f"ingest-{id}", task_queue="requests")
 
     async def load(path, due_ms):

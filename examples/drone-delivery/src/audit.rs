@@ -1,4 +1,4 @@
-//! The audit: what the ledgers say about promises, whoever made them.
+//! The audit: what the ledgers say about the promises of a client system.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -152,7 +152,7 @@ impl Book {
     ) -> io::Result<Answer> {
         let again = models::repeat_status(self.service);
         match (self.thing(&call.target), recorded) {
-            // Gone outranks a recorded answer: nobody may go on working with what was taken back.
+            // Gone outranks a recorded response: what was undone must not be used any more.
             (Some(thing), _) if !thing.stands => Ok(self.gone(thing)),
             (_, Some(recorded)) => self.replay(call, recorded),
             (Some(thing), None) if thing.state_hash == hash64(&[content.as_bytes()]) => {

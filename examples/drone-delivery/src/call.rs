@@ -18,7 +18,7 @@ pub(crate) struct Call {
     pub target: Target,
     /// The client's `Idempotency-Key`.
     pub key: Option<String>,
-    /// Tells a repeated request from another one under the same key.
+    /// Distinguishes a repeated request from another one under the same key.
     pub fingerprint: u64,
     pub body: Bytes,
 }

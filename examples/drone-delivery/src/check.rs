@@ -93,7 +93,7 @@ pub(crate) fn members(json: &str) -> Option<Vec<(Cow<'_, str>, &str)>> {
     serde_json::from_str::<Members<'_>>(json).ok().map(|members| members.0)
 }
 
-/// 128 bits of FNV-1a: stable for ever, because a part of it is kept in ledgers.
+/// 128 bits of FNV-1a: stable forever, because a part of it is stored in ledgers.
 pub(crate) fn hash128(parts: &[&[u8]]) -> u128 {
     let mut hash: u128 = 0x6c62272e07bb014262b821756295c58d;
     for part in parts {

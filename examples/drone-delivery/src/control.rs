@@ -94,7 +94,7 @@ impl hyper::body::Body for EntriesBody {
     ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
         let bytes = CHUNK_BYTES.min(self.end - self.at);
         let mut chunk = vec![0; bytes as usize];
-        // A short body tells the reader of a failed read: the length was promised.
+        // A body shorter than its length shows the reader that a read failed.
         if bytes == 0 || self.file.read_exact_at(&mut chunk, self.at).is_err() {
             return Poll::Ready(None);
         }

@@ -23,7 +23,7 @@ use crate::server::Server;
 use crate::service::Service;
 use crate::switches::{Hits, Switches};
 
-/// How long a stop waits for answers that are under way.
+/// How long a stop waits for responses in progress.
 const STOP_GRACE: Duration = Duration::from_secs(1);
 
 /// Connections that may wait to be taken. With the usual 128, a burst of new ones costs some a second.
@@ -150,7 +150,7 @@ impl Fleet {
         Ok(audit(&entries))
     }
 
-    /// Stops listening, lets answers that are under way finish, drops what hangs or is late, and closes
+    /// Stops listening, lets responses in progress finish, drops what hangs or is late, and closes
     /// the ledgers.
     pub async fn stop(mut self) {
         for member in self.members.values_mut() {
@@ -158,7 +158,7 @@ impl Fleet {
             let _ = member.stop.take().map(|stop| stop.send(()));
         }
         for member in self.members.values_mut() {
-            // Before the grace, so that nobody waits for late work; and after it, for what came meanwhile.
+            // Before the grace period, so that nothing waits for late work; and after it, for what arrived during it.
             member.server.drop_late().await;
             // A panic in it has been printed by the runtime.
             let _ = (&mut member.task).await;

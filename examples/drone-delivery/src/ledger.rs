@@ -27,7 +27,7 @@ pub enum Effect {
     Tombstone,
 }
 
-/// One effect as the ledger tells it.
+/// One effect as recorded in the ledger.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entry {
     /// Dense, from 1, per service.
@@ -63,7 +63,7 @@ pub(crate) struct Line<'a> {
     pub status: u16,
     /// Fingerprint of the request.
     pub request: u64,
-    /// The thing as it is after the effect. Written by hand, always last.
+    /// The resource after the effect. Serialized manually, always last.
     #[serde(borrow, default, skip_serializing)]
     pub state: Option<&'a RawValue>,
 }
@@ -91,7 +91,7 @@ impl Ledger {
         Ok(Ledger::over(File::from(memory)))
     }
 
-    /// Opens or makes the file and tells every entry in it to `replay`. A torn last line is cut off;
+    /// Opens or creates the file and passes every entry in it to `replay`. A torn last line is cut off;
     /// a damaged line before it is refused.
     pub fn open(
         path: &Path,
@@ -164,7 +164,7 @@ impl Ledger {
             self.buffer.push(b'}');
         }
         self.buffer.push(b'\n');
-        // By position: what a failed write left behind is overwritten by the next one.
+        // By position: the remains of a failed write are overwritten by the next one.
         self.file.write_all_at(&self.buffer, self.end)?;
         Ok(self.admit(self.buffer.len(), state.map_or(0, str::len)))
     }
@@ -216,7 +216,7 @@ impl Ledger {
 }
 
 /// Reads entries from the text of a ledger, as a file or `GET /ledger/entries` gives it. A torn last
-/// line is left out.
+/// line is ignored.
 pub fn entries_of(text: &[u8]) -> anyhow::Result<Vec<Entry>> {
     let lines: Vec<&[u8]> = text.split_inclusive(|byte| *byte == b'\n').collect();
     let mut entries = Vec::with_capacity(lines.len());

@@ -104,7 +104,7 @@ pub(crate) fn prepare(service: Service, call: &Call) -> Result<Work<'_>, Invalid
     }
 }
 
-/// `content` with the given fields in place of its own.
+/// `content` with the given fields replaced.
 pub(crate) fn merged(service: Service, id: &str, content: &str, given: &Given<'_>) -> String {
     let fields = if service == Service::Package { PACKAGE } else { DELIVERY };
     let kept = members(content).expect("the ledger keeps only objects that were checked");

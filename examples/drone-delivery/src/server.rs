@@ -1,4 +1,4 @@
-//! One running service: takes requests, hurts them if it is told to, and answers when the effect is durable.
+//! One running service: accepts requests, injects faults if its switches say so, and responds when the effect is durable.
 
 use std::convert::Infallible;
 use std::fmt;
@@ -153,7 +153,7 @@ impl Server {
         Ok(answer)
     }
 
-    /// A wrong answer in place of the work, if the dice want one.
+    /// An error response instead of the work, drawn at random.
     fn fault(&self, switches: &Switches, call: &Call) -> Option<Answer> {
         let named = |ids: &std::collections::BTreeSet<String>| {
             ids.contains(&call.target.id)

@@ -65,7 +65,7 @@ impl FromStr for Service {
     fn from_str(text: &str) -> anyhow::Result<Service> {
         let found = Service::ALL.into_iter().find(|service| service.as_str() == text);
         found.ok_or_else(|| {
-            anyhow::anyhow!("{text:?} is no service; use account, package, transport, drone or delivery")
+            anyhow::anyhow!("{text:?} is not a service; use account, package, transport, drone or delivery")
         })
     }
 }

@@ -1,4 +1,4 @@
-//! The workflow files, as text, for whoever loads them.
+//! The workflow files, as text.
 
 use crate::fleet::Addresses;
 use crate::service::Service;

@@ -32,7 +32,7 @@ fn named(ids: &[&str]) -> std::collections::BTreeSet<String> {
 
 /// Lets the fleet go on until the condition holds.
 async fn until(holds: impl Fn() -> bool) {
-    // The machine's clock, because tokio's may be stopped; it only ends what would hang for ever.
+    // The machine's clock, because tokio's may be stopped; it only ends what would hang forever.
     let started = std::time::Instant::now();
     while !holds() {
         assert!(started.elapsed() < Duration::from_secs(60), "what was waited for never came");
@@ -40,7 +40,7 @@ async fn until(holds: impl Fn() -> bool) {
     }
 }
 
-/// Stops the clock until it is moved by hand. Something is always ready to run, because the runtime
+/// Stops the clock until it is advanced manually. Something is always ready to run, because the runtime
 /// would move the clock itself when it has nothing to do.
 fn stop_the_clock() {
     tokio::time::pause();

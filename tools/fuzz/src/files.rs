@@ -1,4 +1,4 @@
-//! Where inputs lie: committed beside this crate, and in the test data of others.
+//! Where inputs lie: committed beside this crate, and in the test data of other crates.
 
 use std::path::{Path, PathBuf};
 use std::{fs, io};

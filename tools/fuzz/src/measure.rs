@@ -25,7 +25,7 @@ pub fn memory() -> Option<Memory> {
     Some(Memory { now: bytes("VmRSS:")?, peak: bytes("VmHWM:")? })
 }
 
-/// Begins to measure the peak anew. False where the kernel does not offer it.
+/// Resets the measured peak. False where the kernel does not offer it.
 pub fn forget_peak() -> bool {
     fs::write("/proc/self/clear_refs", "5").is_ok()
 }
@@ -37,7 +37,7 @@ mod tests {
     #[test]
     fn a_large_vector_shows_in_the_peak() {
         if !forget_peak() {
-            eprintln!("left out: this kernel does not forget its peak of memory");
+            eprintln!("skipped: this kernel cannot reset the peak of memory");
             return;
         }
         let before = memory().unwrap();
@@ -49,7 +49,7 @@ mod tests {
     #[test]
     fn work_shows_in_the_time_on_the_processor() {
         let Some(before) = processor_time() else {
-            eprintln!("left out: this kernel does not say how long a thread has run");
+            eprintln!("skipped: this kernel does not report the CPU time of a thread");
             return;
         };
         // The kernel counts at its ticks, so work until it has counted.

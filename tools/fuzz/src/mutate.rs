@@ -79,7 +79,7 @@ const PIECES: [&str; 22] = [
     "/",
 ];
 
-/// An input made of others by a few changes.
+/// An input derived from other inputs by a few changes.
 pub fn mutate(dice: &mut Dice, seeds: &[Vec<u8>], words: &[&str]) -> Vec<u8> {
     let mut bytes = match seeds.is_empty() {
         true => Vec::new(),
@@ -129,7 +129,7 @@ fn put_number(dice: &mut Dice, bytes: &mut [u8], at: usize) {
     }
 }
 
-/// Another number in place of the next one that is written in digits.
+/// Replaces the next number that is written in digits.
 fn replace_digits(dice: &mut Dice, bytes: &mut Vec<u8>, at: usize) {
     let Some(start) = bytes[at..].iter().position(u8::is_ascii_digit) else { return };
     let start = at + start;
@@ -137,7 +137,7 @@ fn replace_digits(dice: &mut Dice, bytes: &mut Vec<u8>, at: usize) {
     bytes.splice(start..start + length, dice.one_of(&NUMBERS).bytes());
 }
 
-/// A word of the target: put in between, or in place of the word that stands there, with its quotes if both have some.
+/// Inserts a word of the target, or replaces the word at the position, with its quotes if both have some.
 fn put_word(dice: &mut Dice, bytes: &mut Vec<u8>, at: usize, words: &[&str]) {
     let word = dice.one_of(words);
     let is_letter = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
@@ -152,7 +152,7 @@ fn put_word(dice: &mut Dice, bytes: &mut Vec<u8>, at: usize, words: &[&str]) {
     bytes.splice(start..end, word.bytes());
 }
 
-/// A piece of another input, in place of a piece of this one.
+/// Replaces a piece by one of another input.
 fn splice(dice: &mut Dice, bytes: &mut Vec<u8>, at: usize, other: &[u8]) {
     if other.is_empty() {
         return;

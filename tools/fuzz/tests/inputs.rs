@@ -1,4 +1,4 @@
-//! Every target over inputs made from a seed. One after another, so that what each costs can be told.
+//! Every target over inputs made from a seed. One after another, so that the cost of each can be measured.
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -23,7 +23,9 @@ fn main() -> ExitCode {
     let store = Path::new(env!("CARGO_TARGET_TMPDIR")).join("fuzz");
     println!("seed {seed} (SORTIE_FUZZ_SEED={seed} repeats it)");
     if measure::memory().is_none() || !measure::forget_peak() || measure::processor_time().is_none() {
-        println!("LEFT OUT: this kernel does not tell what a thread costs; time and memory are not checked");
+        println!(
+            "SKIPPED: this kernel does not report the cost of a thread; time and memory are not checked"
+        );
     }
     // What breaks is reported once, with its input; the traces in between would bury it.
     std::panic::set_hook(Box::new(|_| {}));

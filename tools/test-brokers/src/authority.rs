@@ -10,7 +10,7 @@ use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyPair, 
 
 use crate::process::Folder;
 
-/// An authority that nobody trusts unless told to. Its files go with it.
+/// A private certificate authority. Its files are deleted with it.
 pub struct Authority {
     folder: Folder,
     file: PathBuf,

@@ -34,7 +34,7 @@ impl Azurite {
         Ok(Azurite { _server: server, _folder: folder, port })
     }
 
-    /// A token for everything in the account's queues, to be put behind a URL.
+    /// A token for everything in the account's queues, to be appended to a URL.
     pub fn sas(&self) -> String {
         let (permissions, expiry, version) = ("rwdlacup", "2099-01-01T00:00:00Z", "2020-10-02");
         let text = format!("{}\n{permissions}\nq\nsco\n\n{expiry}\n\n\n{version}\n", Azurite::ACCOUNT);
@@ -44,7 +44,7 @@ impl Azurite {
         format!("?sv={version}&ss=q&srt=sco&sp={permissions}&se={expiry}&sig={signature}")
     }
 
-    /// `http://127.0.0.1:port/devstoreaccount1`: behind it come the names of queues.
+    /// `http://127.0.0.1:port/devstoreaccount1`: the names of queues follow.
     pub fn url(&self) -> String {
         format!("http://127.0.0.1:{}/{}", self.port, Azurite::ACCOUNT)
     }

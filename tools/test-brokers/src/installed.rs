@@ -8,12 +8,12 @@ use anyhow::{Context, ensure};
 
 const INSTALL: &str = "run `cargo xtask brokers`, which installs it";
 
-/// The Python that has the client libraries of others.
+/// The Python that has the client libraries of the brokers.
 pub fn python() -> anyhow::Result<PathBuf> {
     file(&folder()?.join("python/bin/python"))
 }
 
-/// Node, with the packages of others that scripts may require.
+/// Node, with the packages that scripts may require.
 pub fn node() -> anyhow::Result<Command> {
     let packages = folder()?.join("node/node_modules");
     ensure!(packages.is_dir(), "{} is missing: {INSTALL}", packages.display());

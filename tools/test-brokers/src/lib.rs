@@ -1,5 +1,5 @@
-//! Programs of others that tests talk to: each is started on free ports of this machine, with data of its own, and
-//! ends with what holds it, or with the process when that dies first.
+//! External programs that tests talk to: each is started on free ports of this machine, with data of its own, and
+//! stops when its handle is dropped, or when the process dies.
 
 mod authority;
 mod azurite;

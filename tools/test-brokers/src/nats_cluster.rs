@@ -55,7 +55,7 @@ impl Default for NatsSettings {
     }
 }
 
-/// A running cluster. Servers are counted from 0; their names are `n1`, `n2`, `n3` behind the domain.
+/// A running cluster. Servers are counted from 0; their names are `n1`, `n2`, `n3` after the domain.
 pub struct NatsCluster {
     nodes: Vec<Node>,
     folder: Folder,
@@ -121,7 +121,7 @@ impl NatsCluster {
         &self.nodes[node].name
     }
 
-    /// The server of that name, as JetStream tells who leads.
+    /// The server of that name, as JetStream reports leaders.
     pub fn node_named(&self, name: &str) -> Option<usize> {
         self.nodes.iter().position(|node| node.name == name)
     }

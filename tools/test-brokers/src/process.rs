@@ -126,7 +126,7 @@ pub(crate) struct Folder {
 impl Folder {
     pub(crate) fn new() -> anyhow::Result<Folder> {
         let folder = TempDir::with_prefix("peer-").context("making a folder")?;
-        // Whoever writes there is ended first.
+        // The processes that write there are stopped first.
         let watch = Watch::start("sleep 1; rm -rf -- \"$1\"", &folder.path().to_string_lossy())?;
         Ok(Folder { folder, watch })
     }

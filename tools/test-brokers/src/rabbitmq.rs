@@ -56,7 +56,7 @@ impl RabbitMq {
         let mut names = Process::start("epmd", epmd, folder.path())?;
         names.listens(local(ports.names))?;
         folder.write("enabled_plugins", "[rabbitmq_amqp1_0].\n")?;
-        // The second: what is kept for others on this disk is no affair of a test.
+        // A low limit: the free space of this disk does not matter to a test.
         let settings = format!(
             "listeners.tcp.1 = 127.0.0.1:{}\ndisk_free_limit.absolute = 1MB\nlog.console = true\nlog.file = false\n{}",
             ports.client,
@@ -122,7 +122,7 @@ impl RabbitMq {
     fn command(&self) -> anyhow::Result<Command> {
         let folder = self.folder.path();
         let program = installed::program("rabbitmq-server", &[])?;
-        // What is on the path changes to a user of its own; the script behind it does not.
+        // The program on the path switches to another user; the script that it calls does not.
         let script = std::path::Path::new("/usr/lib/rabbitmq/bin/rabbitmq-server");
         let mut command = Command::new(if script.is_file() { script } else { &program });
         let inside = |name: &str| folder.join(name);

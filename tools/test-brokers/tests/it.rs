@@ -68,7 +68,7 @@ fn a_stand_in_for_kafka_ends_with_its_holder() {
     check(&servers, || drop(peer));
 }
 
-/// Tells a holder from the test that starts it.
+/// Distinguishes the child process from the test that starts it.
 const HOLDER: &str = "PEERS_TEST_HOLDER";
 
 #[test]

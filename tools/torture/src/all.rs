@@ -28,7 +28,7 @@ const FAULTS: [(&str, &str, ShortRound); 14] = [
     ("region", "", ShortRound::Beside("--seconds 1 --only switches,cut-link")),
 ];
 
-/// What becomes of a fault in a short round.
+/// How a fault is run in a short round.
 #[derive(Clone, Copy)]
 enum ShortRound {
     With(&'static str),
@@ -37,8 +37,16 @@ enum ShortRound {
 }
 
 /// What the table shows of a closing line besides its first count.
-const COLUMNS: [&str; 8] =
-    ["acknowledged", "lost", "phantom", "double effects", "left behind", "silent", "findings", "left out"];
+const COLUMNS: [&str; 8] = [
+    "acknowledged",
+    "lost",
+    "phantom",
+    "double effects",
+    "remaining effects",
+    "silent",
+    "findings",
+    "skipped",
+];
 
 /// Try every fault, one after another
 #[derive(Args)]
@@ -46,15 +54,15 @@ pub struct All {
     /// A few rounds of each: what is part of every test run
     #[arg(long)]
     short: bool,
-    /// Where the dice of every fault start; each draws its own when it is not given
+    /// The seed of every fault; each draws its own when it is not given
     #[arg(long)]
     seed: Option<u64>,
 }
 
-/// What became of a fault.
+/// The result of a fault.
 struct FaultResult {
     fault: &'static str,
-    /// Its closing line; none from one that did not come to its end.
+    /// Its closing line; none if it did not finish.
     line: Option<String>,
     kept: bool,
 }
@@ -66,13 +74,13 @@ impl All {
         print_table(&tried);
         let broken = tried.iter().filter(|tried| !tried.kept).count();
         println!(
-            "torture all: {} faults, {} rounds, {} broken, {} left out, {:.1} s",
+            "torture all: {} faults, {} rounds, {} broken, {} skipped, {:.1} s",
             tried.len(),
             tried.iter().map(|tried| tried.line.as_deref().map_or(0, rounds)).sum::<u64>(),
             broken,
             tried
                 .iter()
-                .map(|tried| count(tried.line.as_deref().unwrap_or(""), "left out").unwrap_or(0))
+                .map(|tried| count(tried.line.as_deref().unwrap_or(""), "skipped").unwrap_or(0))
                 .sum::<u64>(),
             began.elapsed().as_secs_f64()
         );
@@ -116,7 +124,7 @@ impl All {
         let mut lines = Vec::new();
         for line in BufReader::new(output).lines() {
             let line = line.with_context(|| format!("reading from torture {fault}"))?;
-            if line.starts_with("LEFT OUT: ") {
+            if line.starts_with("SKIPPED: ") {
                 println!("{line}");
             }
             lines.push(line);
@@ -169,10 +177,10 @@ mod tests {
 
     #[test]
     fn a_closing_line_is_read_again() {
-        let line = "torture kill: 300 kills, 12,345 acknowledged, 0 lost, 2 left out, 140.2 s, seed 5";
+        let line = "torture kill: 300 kills, 12,345 acknowledged, 0 lost, 2 skipped, 140.2 s, seed 5";
         assert_eq!(rounds(line), 300);
         assert_eq!(count(line, "acknowledged"), Some(12_345));
-        assert_eq!(count(line, "left out"), Some(2));
+        assert_eq!(count(line, "skipped"), Some(2));
         assert_eq!(count(line, "phantom"), None);
     }
 }

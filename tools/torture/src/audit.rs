@@ -1,4 +1,4 @@
-//! The audit: what clients were told, how their runs ended, and what the services' ledgers say.
+//! The audit: what the server told clients, how their runs ended, and what the services' ledgers say.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,38 +7,38 @@ use types::RunStatus;
 
 use crate::workflow::EFFECTS;
 
-/// Everything that is held against the promises.
+/// Everything that is compared with the promises.
 pub struct Evidence {
     /// How each acknowledged run ended; none for one that the server does not know.
     pub endings: BTreeMap<String, Option<RunStatus>>,
-    /// Sent and never answered: they may have run or not.
+    /// Sent without a response: they may or may not have run.
     pub unanswered: BTreeSet<String>,
-    /// What was seen to be wrong on the way.
+    /// Wrong responses seen during the load.
     pub seen: BTreeMap<String, String>,
     /// The ids of all runs that the server lists.
     pub stored: BTreeSet<String>,
     /// The entries of all ledgers, each service's in order.
     pub entries: Vec<Entry>,
-    /// Calls for a thing that already stood, under a key that was not the first one's.
+    /// Calls for something that already existed, under a key other than the first one's.
     pub key_changes: u64,
 }
 
 /// What the audit found, by promise. Each names runs.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Findings {
-    /// Acknowledged, and the server does not know it.
+    /// Acknowledged, but the server does not know it.
     pub lost: BTreeSet<String>,
     /// Neither ended nor parked.
     pub open: BTreeSet<String>,
-    /// An effect that happened more often than once, or after it was taken back.
+    /// An effect that happened more than once, or after it was undone.
     pub doubled: BTreeSet<String>,
-    /// Undone, and something of it still stands.
+    /// Undone, but some of its effects remain.
     pub left_behind: BTreeSet<String>,
-    /// Completed, and something of it is missing.
+    /// Completed, but some of its effects are missing.
     pub missing: BTreeSet<String>,
-    /// Is in the store or has effects, and no client ever sent it.
+    /// Is in the store or has effects, but no client ever sent it.
     pub invented: BTreeSet<String>,
-    /// Known by its id, and missing in the list of all runs.
+    /// Known by its id, but missing from the list of all runs.
     pub unlisted: BTreeSet<String>,
     pub other: BTreeMap<String, String>,
     pub key_changes: u64,
@@ -77,7 +77,7 @@ pub fn audit(evidence: &Evidence) -> Findings {
 fn judge(run: &str, ending: Option<RunStatus>, stands: &BTreeSet<Service>, findings: &mut Findings) {
     let name = ending.map_or("lost", RunStatus::as_str);
     *findings.counts.entry(name).or_default() += 1;
-    let accused = match ending {
+    let found = match ending {
         None => &mut findings.lost,
         Some(RunStatus::Completed) if *stands != BTreeSet::from(EFFECTS) => &mut findings.missing,
         Some(RunStatus::Undone) if !stands.is_empty() => &mut findings.left_behind,
@@ -87,11 +87,11 @@ fn judge(run: &str, ending: Option<RunStatus>, stands: &BTreeSet<Service>, findi
             &mut findings.open
         }
         Some(RunStatus::GivenUp) => {
-            findings.other.insert(run.to_owned(), "given up, and nobody decided so".to_owned());
+            findings.other.insert(run.to_owned(), "given up without a decision".to_owned());
             return;
         }
     };
-    accused.insert(run.to_owned());
+    found.insert(run.to_owned());
 }
 
 fn run_of(entry: &Entry) -> &str {

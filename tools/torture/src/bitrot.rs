@@ -201,7 +201,7 @@ fn close(outcomes: &[Outcome], mut closing: Closing) -> Closing {
             DamageClass::Detected => 0,
             DamageClass::Harmless => 1,
             DamageClass::Broken(why) => {
-                closing.accuse(format!("{}: {why}", outcome.what));
+                closing.add_finding(format!("{}: {why}", outcome.what));
                 2
             }
         };

@@ -1,4 +1,4 @@
-//! A client that expects the worst: one kept connection, and every answer may be missing.
+//! A client with one kept connection, for servers that may die before they respond.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -26,11 +26,11 @@ pub struct Client {
     connection: Option<SendRequest<Full<Bytes>>>,
 }
 
-/// An answer, whatever its status.
+/// A response, whatever its status.
 #[derive(Debug)]
 pub struct ClientResponse {
     pub status: StatusCode,
-    /// Whether it tells when to try again.
+    /// Whether it says when to retry.
     pub says_when: bool,
     /// Where to go on, as a path.
     pub location: Option<String>,
@@ -42,12 +42,12 @@ impl Client {
         Client { address, token: token.map(str::to_owned), patience: ANSWER_TIMEOUT, connection: None }
     }
 
-    /// The server that it asks.
+    /// The server that it talks to.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// The same, for a server that may be frozen or cut off: nobody closes such a connection.
+    /// The same with a timeout, for a server that may be frozen or cut off and does not close its connections.
     pub fn within(mut self, patience: Duration) -> Client {
         self.patience = patience;
         self
@@ -57,7 +57,7 @@ impl Client {
         self.send(Method::GET, path, "", Bytes::new()).await
     }
 
-    /// Sends a request; an error means that nobody knows what came of it.
+    /// Sends a request; an error means that its outcome is unknown.
     pub async fn send(
         &mut self,
         method: Method,
@@ -81,7 +81,7 @@ impl Client {
         answered
     }
 
-    /// Makes sure that somebody is there to be asked.
+    /// Connects unless the connection is open.
     pub async fn reach(&mut self) -> anyhow::Result<()> {
         self.connected().await.map(drop)
     }
@@ -112,7 +112,7 @@ impl Client {
         let stream = connecting.await.context("connecting")??;
         stream.set_nodelay(true)?;
         let (connection, driver) = http1::handshake(TokioIo::new(stream)).await?;
-        // Its errors come out at the request that they end.
+        // Its errors surface at the request that they end.
         tokio::spawn(driver);
         Ok(connection)
     }
@@ -132,7 +132,7 @@ pub struct ShownRun {
 }
 
 impl ClientResponse {
-    /// The run that the answer shows.
+    /// The run in the response.
     pub fn run(&self) -> anyhow::Result<ShownRun> {
         serde_json::from_slice(&self.body).with_context(|| format!("reading a run: {}", self.text()))
     }
@@ -142,7 +142,7 @@ impl ClientResponse {
         String::from_utf8_lossy(&self.body).chars().take(300).collect()
     }
 
-    /// This answer if it is a success; otherwise an error that tells it.
+    /// This response if it is a success; otherwise an error with its text.
     pub fn success(self) -> anyhow::Result<ClientResponse> {
         ensure!(self.status.is_success(), "{} {}", self.status, self.text());
         Ok(self)

@@ -1,4 +1,4 @@
-//! The clock on the wall is set back and forward while jobs fire and runs are tried again.
+//! The wall clock is set back and forward while jobs fire and runs retry.
 
 mod target;
 
@@ -67,7 +67,7 @@ impl ClockJumps {
     async fn torture(&self, seed: u64, directory: &Path) -> anyhow::Result<RoundResult> {
         let mut closing = Closing::new("clock");
         if !library_is_there() {
-            closing.leave_out("clock jumps: libfaketime is missing and cannot be installed".to_owned());
+            closing.skip("clock jumps: libfaketime is missing and cannot be installed".to_owned());
             return Ok(closing.print(seed));
         }
         let mut dice = Dice::new(seed);
@@ -110,7 +110,7 @@ impl ClockJumps {
     }
 }
 
-/// What tells the server the time.
+/// The source of the server's wall-clock time.
 struct Wall {
     file: PathBuf,
 }
@@ -179,7 +179,7 @@ async fn prepare(client: &mut Client, target: &TimedTarget) -> anyhow::Result<()
     Ok(())
 }
 
-/// Waits for every run; those that do not complete are accused.
+/// Waits for every run; those that do not complete are findings.
 async fn settle(client: &mut Client, runs: &[String], closing: &mut Closing) -> anyhow::Result<u64> {
     let began = Instant::now();
     let mut completed = 0;
@@ -193,7 +193,7 @@ async fn settle(client: &mut Client, runs: &[String], closing: &mut Closing) -> 
             }
             let ended = shown["status"] == "undone" || shown["status"] == "parked";
             if ended || began.elapsed() > PATIENCE {
-                closing.accuse(format!("run {id} does not complete: {shown}"));
+                closing.add_finding(format!("run {id} does not complete: {shown}"));
                 break;
             }
             tokio::time::sleep(Duration::from_millis(20)).await;
@@ -202,7 +202,7 @@ async fn settle(client: &mut Client, runs: &[String], closing: &mut Closing) -> 
     Ok(completed)
 }
 
-/// The attempts of every run, by a clock that nobody sets.
+/// The attempts of every run, by the monotonic clock.
 fn check_retries(arrivals: &[Arrival], closing: &mut Closing) -> u64 {
     let mut by_key: BTreeMap<&str, Vec<Instant>> = BTreeMap::new();
     for arrival in arrivals.iter().filter(|arrival| arrival.path == "/again") {
@@ -212,23 +212,23 @@ fn check_retries(arrivals: &[Arrival], closing: &mut Closing) -> u64 {
     for (key, times) in by_key {
         for pair in times.windows(2) {
             let waited = pair[1].duration_since(pair[0]).as_millis() as u64;
-            // The answer to the first was on its way for some of it; a clock has steps of a millisecond.
+            // The first response was in transit for some of it; the clock has a resolution of a millisecond.
             if waited + 2 < RETRY_MS {
-                closing.accuse(format!("{key} was tried again after {waited} ms, and not {RETRY_MS}"));
+                closing.add_finding(format!("{key} was retried after {waited} ms instead of {RETRY_MS}"));
             } else if waited > RETRY_MS_MAX {
-                closing.accuse(format!("{key} was tried again only after {waited} ms"));
+                closing.add_finding(format!("{key} was retried only after {waited} ms"));
             } else {
                 in_time += 1;
             }
         }
         if times.len() != ATTEMPTS as usize {
-            closing.accuse(format!("{key} was tried {} times, and not {ATTEMPTS}", times.len()));
+            closing.add_finding(format!("{key} was tried {} times instead of {ATTEMPTS}", times.len()));
         }
     }
     in_time
 }
 
-/// Every job's occurrences: once each, in order, and those that a jump left out as the job says.
+/// Every job's occurrences: once each, in order, and those that a jump skipped as the job says.
 fn check_jobs(arrivals: &[Arrival], jumps: &[Jump], closing: &mut Closing) -> u64 {
     let mut count = 0;
     for (name, cron, missed) in JOBS {
@@ -237,11 +237,11 @@ fn check_jobs(arrivals: &[Arrival], jumps: &[Jump], closing: &mut Closing) -> u6
         let mut keys = BTreeSet::new();
         for arrival in arrivals.iter().filter(|arrival| arrival.path == path) {
             if !keys.insert(&arrival.key) {
-                closing.accuse(format!("{name}: {} was fired twice", arrival.key));
+                closing.add_finding(format!("{name}: {} was fired twice", arrival.key));
             }
             match planned_secs(&arrival.key) {
                 Some(planned) => fired.push(Fired { planned, at: arrival.at }),
-                None => closing.accuse(format!("{name}: an unknown key {}", arrival.key)),
+                None => closing.add_finding(format!("{name}: an unknown key {}", arrival.key)),
             }
         }
         count += fired.len() as u64;
@@ -288,18 +288,18 @@ fn check_phases(
             _ => 0..=1,
         };
         if !expected.contains(&caught_up) {
-            closing.accuse(format!(
+            closing.add_finding(format!(
                 "{name}: {caught_up} of {gap} missed occurrences were fired {} ({}), and not {expected:?}",
                 jump.name, jump.ahead
             ));
         }
         if let Some(again) = here.iter().find(|planned| **planned <= newest && index > 0) {
-            closing.accuse(format!("{name}: {again} was fired {}, behind {newest}", jump.name));
+            closing.add_finding(format!("{name}: {again} was fired {}, after {newest}", jump.name));
         }
         let wall_end = jump.wall + PHASE.as_secs() as i64;
         let goes_on = period == 1 && wall_end > newest + 2;
         if goes_on && !here.iter().any(|planned| *planned >= jump.wall - 1) {
-            closing.accuse(format!("{name}: nothing was fired {}", jump.name));
+            closing.add_finding(format!("{name}: nothing was fired {}", jump.name));
         }
         newest = here.iter().copied().chain([newest]).max().unwrap_or(newest);
     }

@@ -90,7 +90,7 @@ impl Cluster {
         Ok(closing.print(seed))
     }
 
-    /// Each kind in turn, in an order that is drawn anew for every turn.
+    /// Each kind once per turn, in a random order.
     fn faults(&self, network: &Network, dice: &mut Dice) -> Vec<Fault> {
         let all: &[Fault] = if self.short { &Fault::SHORT } else { &Fault::ALL };
         let chosen = if self.only.is_empty() { all } else { &self.only[..] };
@@ -113,7 +113,7 @@ impl Cluster {
 pub fn nats_server(named: Option<&Path>) -> anyhow::Result<PathBuf> {
     match named {
         Some(path) => {
-            ensure!(path.is_file(), "{} is no program", path.display());
+            ensure!(path.is_file(), "{} is not a file", path.display());
             Ok(path.to_owned())
         }
         None => test_brokers::nats_server(),

@@ -18,7 +18,7 @@ use crate::report::{Closing, RoundResult};
 use crate::rig::Rig;
 use crate::trial::Trial;
 
-/// How long the server is besieged with clients at work, and without.
+/// How long the idle connections stay, with clients at work and without.
 const SIEGE: Duration = Duration::from_secs(6);
 const QUIET: Duration = Duration::from_secs(3);
 /// A loop that waits takes next to nothing of this; one that spins takes a core.
@@ -61,19 +61,20 @@ impl Descriptors {
         running.check_alive()?;
         let held = siege.held().await;
         closing.count(held, "idle connections");
-        closing.count(served as u64, "acknowledged meanwhile");
+        closing.count(served as u64, "acknowledged during it");
         if served == 0 {
-            closing.accuse("those who were connected were not served".to_owned());
+            closing.add_finding("those who were connected were not served".to_owned());
         }
         load.stop().await;
         let busy = quiet_cpu_percent(&running).await?;
         closing.count(busy, "percent of a core while idle");
         if busy > QUIET_CPU_PERCENT_MAX {
-            closing.accuse(format!("the server takes {busy} % of a core for doing nothing"));
+            closing.add_finding(format!("the server takes {busy} % of a core for doing nothing"));
         }
         siege.end();
         if !relieved(trial.sortie.address).await {
-            closing.accuse("a new client was not served when the descriptors were free again".to_owned());
+            closing
+                .add_finding("a new client was not served when the descriptors were free again".to_owned());
         }
         let findings = trial.settle_and_audit(running).await?;
         closing.audited(&trial.posts, &findings);
@@ -81,7 +82,7 @@ impl Descriptors {
         let failed = log.lines().filter(|line| line.contains(EXHAUSTED)).count();
         closing.count(failed as u64, "times without a descriptor");
         if let Some(line) = log.lines().find(|line| line.contains(EXHAUSTED)) {
-            closing.accuse(format!("something wanted a descriptor and there was none: {line}"));
+            closing.add_finding(format!("something wanted a descriptor and there was none: {line}"));
         }
         Ok(closing.print(seed))
     }
@@ -128,7 +129,7 @@ impl IdleConnections {
     }
 }
 
-/// How much of a core the server takes while nobody asks for anything.
+/// How much of a core the server uses while it is idle.
 async fn quiet_cpu_percent(running: &Running<'_>) -> anyhow::Result<u64> {
     // Runs that were accepted before end first.
     tokio::time::sleep(QUIET).await;

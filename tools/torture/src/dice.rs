@@ -11,7 +11,7 @@ impl Dice {
         Dice { position: seed }
     }
 
-    /// A seed that nobody chose, short enough to be typed again.
+    /// A random seed, short enough to be typed.
     pub fn any_seed() -> u64 {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         now.as_nanos() as u64 % 1_000_000_000

@@ -1,4 +1,4 @@
-//! SIGKILL in the middle of bursts of firings, restart, and what was planned held against what the target saw.
+//! SIGKILL in the middle of bursts of firings, restart, and a comparison of planned occurrences and received calls.
 
 use std::collections::BTreeSet;
 use std::net::SocketAddr;
@@ -84,12 +84,12 @@ impl Firings {
             fired += check_job(&path, &keys, plan, &mut findings);
         }
         if left > 0 {
-            findings.push(format!("{left} jobs have not come to their end"));
+            findings.push(format!("{left} jobs have not ended"));
         }
         closing.count(self.n, "kills");
         closing.count(u64::from(self.jobs) * plan.count, "planned");
         closing.count(fired, "fired under their keys");
-        findings.into_iter().for_each(|finding| closing.accuse(finding));
+        findings.into_iter().for_each(|finding| closing.add_finding(finding));
     }
 }
 
@@ -139,7 +139,7 @@ pub fn check_job(path: &str, keys: &BTreeSet<String>, plan: &Plan, findings: &mu
     times.intersection(&planned).count() as u64
 }
 
-/// Jobs that are still enabled when patience has run out.
+/// Jobs that are still enabled after the timeout.
 async fn wait_for_the_end(client: &mut Client) -> anyhow::Result<usize> {
     let began = Instant::now();
     loop {

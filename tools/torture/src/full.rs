@@ -1,4 +1,4 @@
-//! A disk that somebody else fills under load: refusals before harm, running work to its end, and room again later.
+//! Another process fills the disk under load: requests are refused, running work ends, and requests are accepted again once there is space.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -27,7 +27,7 @@ const WARM_RUNS: usize = 150;
 /// How long refusals, and later acceptance, are waited for.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Fill the disk under load, give the room back, and audit every promise
+/// Fill the disk under load, free it again, and audit every promise
 #[derive(Args)]
 pub struct Full {
     /// How often to fill the disk
@@ -87,7 +87,7 @@ impl<'a> FullRound<'a> {
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
         load.stop().await;
-        ensure!(self.trial.settled().await? == 0, "runs do not end although there is room");
+        ensure!(self.trial.settled().await? == 0, "runs do not end although there is space");
         Ok(())
     }
 
@@ -102,21 +102,21 @@ impl<'a> FullRound<'a> {
         let load = self.trial.load_at(Pace::BULKY, &mut self.dice);
         let before = posts.refusals.load(Ordering::Relaxed);
         let began = Instant::now();
-        // Snapshots give room back: the ballast follows until somebody was refused.
+        // Snapshots free space: the ballast grows until a request is refused.
         while posts.refusals.load(Ordering::Relaxed) == before && began.elapsed() < PATIENCE {
             self.ballast.leave(left_bytes)?;
             if let Some(status) = running.ended_within(Duration::from_millis(20)).await? {
-                closing.accuse(format!("on a full disk the server ended with {status}"));
+                closing.add_finding(format!("on a full disk the server ended with {status}"));
                 running = self.start_on_full_disk().await?;
             }
         }
         if posts.refusals.load(Ordering::Relaxed) == before {
-            closing.accuse(format!("nobody was refused within {PATIENCE:?}"));
+            closing.add_finding(format!("no request was refused within {PATIENCE:?}"));
         }
         // What was accepted goes to its end, with the reserve alone.
         let open = self.trial.settled().await?;
         if open > 0 {
-            closing.accuse(format!("{open} runs did not end while the disk was full"));
+            closing.add_finding(format!("{open} runs did not end while the disk was full"));
         }
         running.kill()?;
         let running = self.start_on_full_disk().await?;
@@ -124,7 +124,7 @@ impl<'a> FullRound<'a> {
         self.ballast.remove()?;
         // The last post of every client is accepted: a refusal is repeated until it is.
         if !load.stopped_within(PATIENCE).await {
-            closing.accuse(format!("posts were refused {PATIENCE:?} after the disk had room again"));
+            closing.add_finding(format!("posts were refused {PATIENCE:?} after the disk had space again"));
         }
         Ok(running)
     }
@@ -139,7 +139,7 @@ impl<'a> FullRound<'a> {
     }
 }
 
-/// A file of somebody else.
+/// A file that fills the disk.
 pub struct Ballast {
     disk: PathBuf,
     file: PathBuf,

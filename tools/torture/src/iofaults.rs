@@ -55,11 +55,11 @@ enum FaultFiles {
 /// What the server may do about it.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum AfterFault {
-    /// End with 75, and nothing else: nobody knows what is on the disk.
+    /// Exit with 75, and nothing else: the content of the disk is unknown.
     End,
-    /// End with 75, or live on and refuse what it cannot do.
+    /// Exit with 75, or continue and refuse what it cannot do.
     EndOrLive,
-    /// As before, or end with 65: what cannot be read at the start counts as damaged.
+    /// As before, or exit with 65: what cannot be read at startup counts as damaged.
     EndDamagedOrLive,
 }
 
@@ -220,10 +220,10 @@ impl Faults<'_> {
             Some(status) if status.code() == Some(DISK_FAILED) && met => self.ends += 1,
             Some(status)
                 if status.code() == Some(DAMAGED) && met && kind.then == AfterFault::EndDamagedOrLive => {}
-            Some(status) => closing.accuse(format!("{what}: the server ended with {status}")),
+            Some(status) => closing.add_finding(format!("{what}: the server ended with {status}")),
             None => {
                 if met && kind.then == AfterFault::End {
-                    closing.accuse(format!("{what}: the server lives on"));
+                    closing.add_finding(format!("{what}: the server lives on"));
                 }
                 self.trial.spot_check_if_up(&mut self.dice, &format!("while {what} failed")).await?;
                 running.kill()?;

@@ -20,7 +20,7 @@ const AT_A_CALL_PERCENT: u64 = 40;
 const IN_RECOVERY_PERCENT: u64 = 25;
 /// Kills in a row before the server becomes ready once.
 const NESTED_MAX: u32 = 5;
-/// How long a call is waited for: the first snapshots are taken right after the start.
+/// How long to wait for a call: the first snapshots are taken right after the start.
 const AT_CALL_PATIENCE: Duration = Duration::from_millis(600);
 /// What the server does to its files and connections, and how often a thread does so in a short life.
 const CALLS: [(&str, u64); 12] = [
@@ -101,14 +101,14 @@ struct Lives<'a> {
 enum LifeEnd {
     /// After this time, ready or not.
     Early(Duration),
-    /// At a system call that it may come to or not; by hand if it does not.
+    /// At a system call that it may or may not reach; otherwise by a signal.
     AtCall(Vec<String>),
-    /// By hand, some time after it was ready.
+    /// By a signal, some time after it was ready.
     Late,
 }
 
 impl<'a> Lives<'a> {
-    /// Kills until the number is reached; hands back a server that is ready.
+    /// Kills until the number is reached; returns a server that is ready.
     async fn run(&mut self, mut running: Running<'a>, kills: u32) -> anyhow::Result<Running<'a>> {
         let mut nested = 0;
         while self.tally.kills < kills {
@@ -126,7 +126,7 @@ impl<'a> Lives<'a> {
             }
             let when = format!("after kill {}", self.tally.kills);
             if self.at_call {
-                // It may die of the questions.
+                // It may die during the queries.
                 self.trial.spot_check_if_up(&mut self.dice, &when).await?;
             } else {
                 self.trial.spot_check(&mut self.dice, &when).await?;
@@ -153,7 +153,7 @@ impl<'a> Lives<'a> {
         LifeEnd::Late
     }
 
-    /// Starts the server; it is handed back once it is ready, unless it dies before.
+    /// Starts the server; returns it once it is ready, unless it dies before.
     async fn live(&mut self, fate: &LifeEnd) -> anyhow::Result<Option<Running<'a>>> {
         self.at_call = false;
         let mut running = match fate {

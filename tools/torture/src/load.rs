@@ -15,7 +15,7 @@ use crate::dice::Dice;
 use crate::posts::Posts;
 use crate::workflow;
 
-/// How hard the clients press.
+/// The rate of the clients.
 #[derive(Clone, Copy)]
 pub struct Pace {
     clients: u32,
@@ -40,9 +40,9 @@ impl Pace {
 
 /// Before a post that was not answered is repeated.
 const RETRY_PAUSE: Duration = Duration::from_millis(5);
-/// Before a post that was refused is repeated; sooner than clients are told to, so that a refusal is met often.
+/// Before a post that was refused is repeated; sooner than `Retry-After` says, so that refusals are frequent.
 const REFUSED_PAUSE: Duration = Duration::from_millis(50);
-/// Runs in a hundred that a client takes back right after they were accepted.
+/// Runs in a hundred that a client cancels right after they were accepted.
 const CANCEL_PERCENT: u64 = 3;
 
 /// The clients at work.
@@ -90,7 +90,7 @@ impl Load {
         Load { stop, posters }
     }
 
-    /// As [`Load::stop`], of a server that may refuse for ever. Whether every last post was answered.
+    /// As [`Load::stop`], of a server that may refuse forever. Whether every last post was answered.
     pub async fn stopped_within(self, patience: Duration) -> bool {
         tokio::time::timeout(patience, self.stop()).await.is_ok()
     }
@@ -112,7 +112,7 @@ struct Poster {
     stopped: watch::Receiver<bool>,
 }
 
-/// What an answer to a post means to a client.
+/// What a response to a post means to a client.
 pub enum PostResult {
     Accepted,
     Later,
@@ -142,7 +142,7 @@ impl Poster {
                 Ok(PostResult::Accepted) => {
                     break self.posts.acknowledge(id, self.clients[self.at].address());
                 }
-                Ok(PostResult::Wrong(what)) => return self.posts.accuse(id, what),
+                Ok(PostResult::Wrong(what)) => return self.posts.record_wrong(id, what),
                 Ok(PostResult::Later) => {
                     self.posts.refusals.fetch_add(1, Ordering::Relaxed);
                     self.turn();

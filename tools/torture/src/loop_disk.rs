@@ -30,8 +30,8 @@ pub struct LoopDisk {
     mounted: bool,
 }
 
-/// The directory that the image is mounted in, made shared: a process that enters a namespace of its own meanwhile
-/// keeps a copy of every mount, and by a copy that stayed behind a disk without power would be mounted again as it was.
+/// The directory that the image is mounted in, made shared: a process that enters a mount namespace
+/// keeps a copy of every mount, and a remaining copy would keep the disk without power mounted.
 struct SharedMount(PathBuf);
 
 impl SharedMount {
@@ -100,7 +100,7 @@ impl LoopDisk {
 impl Drop for LoopDisk {
     fn drop(&mut self) {
         if self.mounted && self.unmount().is_err() {
-            // Whoever still holds it lets go of it some time; the place is free at once.
+            // Processes that still use it release it later; the mount point is free at once.
             let _ = run(Command::new("umount").arg("-l").arg(&self.place));
         }
     }
@@ -109,11 +109,11 @@ impl Drop for LoopDisk {
 /// Unmounts what a torture left that was killed itself.
 fn sweep() {
     let mounts = std::fs::read_to_string("/proc/mounts").unwrap_or_default();
-    // The latest first: a disk lies on its mount.
+    // The latest first: the disk is mounted below the shared mount.
     for place in mounts.lines().rev().filter_map(|line| line.split(' ').nth(1)) {
         if owner(place).is_some_and(|owner| !Path::new("/proc").join(owner.to_string()).exists()) {
             println!("unmounting {place}, which an earlier torture has left");
-            // Still held by a server of that torture: it stays, and is in nobody's way.
+            // Still used by a server of that torture: it stays, which is harmless.
             let _ = run(Command::new("umount").arg(place));
         }
     }

@@ -35,7 +35,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-/// Hurts the real binary and audits what it promised.
+/// Injects faults into the real binary and audits its promises.
 #[derive(Parser)]
 #[command(name = "torture")]
 struct Arguments {

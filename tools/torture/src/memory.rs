@@ -30,7 +30,7 @@ const HALF_SENT: usize = 200;
 /// How long nothing may end before the rest counts as stuck.
 const STUCK_AFTER: Duration = Duration::from_secs(60);
 
-/// Post large requests to a server with little memory: it must refuse, and not be ended
+/// Post large requests to a server with little memory: it must refuse, and not be killed
 #[derive(Args)]
 pub struct Memory {
     /// How much memory the server may have, in MiB
@@ -90,7 +90,7 @@ impl Memory {
         let group = match MemoryGroup::new(self.mib << 20) {
             Ok(group) => group,
             Err(error) => {
-                closing.leave_out(format!("a bound on memory: {error:#}"));
+                closing.skip(format!("a bound on memory: {error:#}"));
                 return Ok(closing.print(seed));
             }
         };
@@ -105,7 +105,10 @@ impl Memory {
         let pressed = press(&mut running, sortie.address, &tally, seed).await?;
         let mut peak = pressed.peak;
         if let Some(after) = pressed.ended_after {
-            closing.accuse(format!("the server was ended after {after:.1} s, {} MiB resident", peak >> 20));
+            closing.add_finding(format!(
+                "the server was killed after {after:.1} s, {} MiB resident",
+                peak >> 20
+            ));
         }
         let accepted = tally.accepted.lock().expect("nobody panics while holding it").clone();
         let refused = tally.refused.load(Ordering::Relaxed);
@@ -127,17 +130,17 @@ impl Memory {
         closing.count(peak >> 20, "MiB resident at most");
         closing.count(restarted >> 20, "MiB to start again");
         closing.count(group.figure("memory.failcnt"), "times at the bound");
-        lost.iter().for_each(|what| closing.accuse(what.clone()));
+        lost.iter().for_each(|what| closing.add_finding(what.clone()));
         for what in tally.wrong.lock().expect("nobody panics while holding it").iter().take(3) {
-            closing.accuse(what.clone());
+            closing.add_finding(what.clone());
         }
         let since = accepted.len().saturating_sub(pressed.accepted_with_halves);
         closing.count(since as u64, "acknowledged after the half-sent ones went");
         if since == 0 {
-            closing.accuse("nothing was accepted any more".to_owned());
+            closing.add_finding("nothing was accepted any more".to_owned());
         }
         if refused == 0 {
-            closing.accuse("nothing was refused".to_owned());
+            closing.add_finding("nothing was refused".to_owned());
         }
         drop(running);
         Ok(closing.print(seed))

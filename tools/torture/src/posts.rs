@@ -1,4 +1,4 @@
-//! What the clients sent and what they were told: the other side of every promise.
+//! What the clients sent and the responses they got: the other side of every promise.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
@@ -14,24 +14,24 @@ pub struct Posts {
     round: AtomicU32,
     // A lock because every client writes here; it is held for one insert at a time.
     log: Mutex<PostLog>,
-    /// Posts that were answered with "later".
+    /// Posts that were refused temporarily.
     pub refusals: AtomicU64,
 }
 
-/// A yes of a server.
+/// An acknowledgement of a server.
 #[derive(Debug, Clone)]
 pub struct Acknowledgement {
     pub id: String,
-    /// Who said it.
+    /// The instance that sent it.
     pub by: SocketAddr,
-    /// When the client heard it.
+    /// When the client received it.
     pub at: Instant,
 }
 
 #[derive(Default)]
 struct PostLog {
     sent: u64,
-    /// In the order they were heard.
+    /// In the order of their arrival.
     acknowledged: Vec<Acknowledgement>,
     unanswered: BTreeSet<String>,
     wrong: BTreeMap<String, String>,
@@ -42,7 +42,7 @@ impl Posts {
         self.round.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// A new id; from now on somebody may have heard of it.
+    /// A new id; from now on a server may have received it.
     pub fn next_id(&self) -> String {
         let mut log = self.log();
         log.sent += 1;
@@ -51,20 +51,20 @@ impl Posts {
         id
     }
 
-    /// An id that somebody chose; from now on somebody may have heard of it.
+    /// A given id; from now on a server may have received it.
     pub fn note(&self, id: &str) {
         self.log().unanswered.insert(id.to_owned());
     }
 
-    /// The server said yes.
+    /// Records an acknowledgement.
     pub fn acknowledge(&self, id: &str, by: SocketAddr) {
         let mut log = self.log();
         log.unanswered.remove(id);
         log.acknowledged.push(Acknowledgement { id: id.to_owned(), by, at: Instant::now() });
     }
 
-    /// The server said what it must not say.
-    pub fn accuse(&self, id: &str, what: String) {
+    /// Records a response that the server must not send.
+    pub fn record_wrong(&self, id: &str, what: String) {
         let mut log = self.log();
         log.unanswered.remove(id);
         log.wrong.insert(id.to_owned(), what);
@@ -74,7 +74,7 @@ impl Posts {
         self.log().acknowledged.iter().map(|acknowledged| acknowledged.id.clone()).collect()
     }
 
-    /// Who acknowledged what and when, in the order it was heard.
+    /// All acknowledgements, in the order of their arrival.
     pub fn answers(&self) -> Vec<Acknowledgement> {
         self.log().acknowledged.clone()
     }
@@ -91,12 +91,12 @@ impl Posts {
         (0..draws).map(|_| log.acknowledged[dice.range(0, count) as usize].id.clone()).collect()
     }
 
-    /// Ids that were sent and never answered; the server may have heard of them or not.
+    /// Ids that were sent without a response; the server may or may not have received them.
     pub fn unanswered(&self) -> BTreeSet<String> {
         self.log().unanswered.clone()
     }
 
-    /// Answers that must not be, by id.
+    /// Wrong responses, by id.
     pub fn wrong(&self) -> BTreeMap<String, String> {
         self.log().wrong.clone()
     }

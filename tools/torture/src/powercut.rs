@@ -25,7 +25,7 @@ pub struct Powercut {
     /// How often to cut
     #[arg(long, default_value_t = 60)]
     n: u32,
-    /// Let the server answer before its disk has synced, to see that the audit finds it
+    /// Let the server acknowledge before its disk has synced, to check that the audit finds it
     #[arg(long)]
     unsynced: bool,
     #[command(flatten)]
@@ -105,7 +105,7 @@ impl<'a> Cuts<'a> {
             _ => Cut::Bare,
         };
         self.disk.cut(cut)?;
-        // A little of the life of a server whose disk is gone: nothing that it says then may be a yes.
+        // The server runs on without its disk for a moment: it must not acknowledge anything then.
         tokio::time::sleep(self.dice.milliseconds(1, 30)).await;
         let status = running.end()?;
         let expected = status.signal() == Some(SIGKILL) || status.code() == Some(DISK_FAILED);

@@ -18,12 +18,12 @@ use crate::workflow;
 
 /// Far beyond what a recovery takes; a server that is not ready by then never will be.
 const READY_PATIENCE: Duration = Duration::from_secs(60);
-/// Longer than the server itself waits for calls under way.
+/// Longer than the server itself waits for calls in flight.
 const STOP_PATIENCE: Duration = Duration::from_secs(45);
 const PAGE_BYTES: u64 = 4096;
 const READY_POLL: Duration = Duration::from_millis(3);
 
-/// The exit code of a server whose disk has failed: whoever started it starts it again.
+/// The exit code of a server whose disk has failed: its supervisor starts it again.
 pub const DISK_FAILED: i32 = 75;
 
 /// A child that never outlives this program.
@@ -126,7 +126,7 @@ impl Running<'_> {
         self.well_or_ended("/readyz").await
     }
 
-    /// Waits until it answers at all, or until it has ended, and says how. It may lack room or a partition.
+    /// Waits until it answers at all, or until it has ended, and says how. It may lack space or a partition.
     pub async fn up_or_ended(&mut self) -> anyhow::Result<Option<ExitStatus>> {
         self.well_or_ended("/livez").await
     }
@@ -166,7 +166,7 @@ impl Running<'_> {
         let mut client = Client::new(self.sortie.address, None);
         let began = Instant::now();
         while began.elapsed() < READY_PATIENCE {
-            if let Some(status) = self.child.0.try_wait().context("looking after the server")? {
+            if let Some(status) = self.child.0.try_wait().context("waiting for the server")? {
                 return Ok(Some(status));
             }
             if client.get("/readyz").await.is_ok() {
@@ -197,7 +197,7 @@ impl Running<'_> {
         kill_process(self.pid()?, Signal::TERM).context("asking the server to end")?;
         let began = Instant::now();
         while began.elapsed() < STOP_PATIENCE {
-            if let Some(status) = self.child.0.try_wait().context("looking after the server")? {
+            if let Some(status) = self.child.0.try_wait().context("waiting for the server")? {
                 ensure!(status.success(), "the server ended with {status}");
                 return Ok(());
             }
@@ -234,7 +234,7 @@ impl Running<'_> {
     }
 
     fn has_ended(&mut self) -> anyhow::Result<Option<ExitStatus>> {
-        self.child.0.try_wait().context("looking after the server")
+        self.child.0.try_wait().context("waiting for the server")
     }
 
     fn ended_by_itself(&self, status: ExitStatus) -> String {
@@ -307,14 +307,16 @@ impl Drones {
 
 /// Reads `ready account=http://127.0.0.1:7101 …`.
 fn addresses(line: &str) -> anyhow::Result<Addresses> {
-    let words = line.strip_prefix("ready ").with_context(|| format!("the services said {line:?}"))?;
+    let words = line.strip_prefix("ready ").with_context(|| format!("the services printed {line:?}"))?;
     let mut addresses = Addresses::new();
     for word in words.split_whitespace() {
-        let (service, url) = word.split_once('=').with_context(|| format!("the services said {word:?}"))?;
+        let (service, url) =
+            word.split_once('=').with_context(|| format!("the services printed {word:?}"))?;
         let address = url.strip_prefix("http://").unwrap_or(url).parse();
-        addresses.insert(service.parse()?, address.with_context(|| format!("the services said {word:?}"))?);
+        addresses
+            .insert(service.parse()?, address.with_context(|| format!("the services printed {word:?}"))?);
     }
-    ensure!(addresses.len() == Service::ALL.len(), "the services said {line:?}");
+    ensure!(addresses.len() == Service::ALL.len(), "the services printed {line:?}");
     Ok(addresses)
 }
 

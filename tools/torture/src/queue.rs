@@ -1,4 +1,4 @@
-//! SIGKILL while producers send and consumers compete, restart, and what was confirmed held against what came.
+//! SIGKILL while producers send and consumers compete, restart, and a comparison of confirmed and received messages.
 
 mod message_log;
 
@@ -23,9 +23,9 @@ use crate::rig::{Rig, TOKEN};
 
 const WORK: &str = "work";
 const POISON: &str = "poison";
-/// How often the poison is delivered before it must be set aside.
+/// How often the poison is delivered before it must be dead-lettered.
 const DELIVERIES_MAX: u64 = 5;
-/// Short, so that what killed consumers leave behind is soon with another.
+/// Short, so that messages of killed consumers are soon delivered to another.
 const LOCK: Duration = Duration::from_secs(1);
 /// How long the queue may take to run empty after the last kill.
 const PATIENCE: Duration = Duration::from_secs(120);
@@ -76,7 +76,7 @@ impl Queue {
             running = sortie.start()?;
             running.ready().await?;
         }
-        stop.send(true).context("telling the clients to stop")?;
+        stop.send(true).context("stopping the clients")?;
         while let Some(ended) = clients.join_next().await {
             ended.context("a client panicked")?;
         }
@@ -85,8 +85,9 @@ impl Queue {
         closing.count(self.n, "kills");
         log.judge(left, &mut closing);
         if (poison["ready"].as_u64(), poison["dead"].as_u64()) != (Some(0), Some(1)) {
-            closing
-                .accuse(format!("the poison is no dead letter after {DELIVERIES_MAX} deliveries: {poison}"));
+            closing.add_finding(format!(
+                "the poison is not a dead letter after {DELIVERIES_MAX} deliveries: {poison}"
+            ));
         }
         Ok(closing.print(seed))
     }
@@ -100,7 +101,7 @@ async fn make_queue(client: &mut Client, name: &str, deliveries_max: u64) -> any
     made.success().with_context(|| format!("making queue {name}")).map(drop)
 }
 
-/// An error means that nobody knows whether it was taken.
+/// An error means that the outcome is unknown.
 async fn send(client: &mut Client, queue: &str, id: &str) -> anyhow::Result<()> {
     let batch = json!([{ "Body": id, "BrokerProperties": { "MessageId": id } }]);
     let sent =
@@ -121,7 +122,7 @@ async fn produce(mut client: Client, log: Arc<MessageLog>, nth: u64, stopped: wa
     }
 }
 
-/// Receives and completes; now and then it drops dead in the middle of its work, or gives a message back.
+/// Receives and completes; now and then it stops in the middle of its work, or abandons a message.
 async fn consume(mut client: Client, log: Arc<MessageLog>, mut dice: Dice, stopped: watch::Receiver<bool>) {
     while !*stopped.borrow() {
         if receive_one(&mut client, &log, &mut dice).await.is_err() {
@@ -166,7 +167,7 @@ async fn abandon(mut client: Client, stopped: watch::Receiver<bool>) {
     }
 }
 
-/// Completes all that is left, and says what is there when patience has run out.
+/// Completes everything that is left; returns what remains after the timeout.
 async fn run_empty(client: &mut Client, log: &MessageLog) -> anyhow::Result<u64> {
     let began = Instant::now();
     let mut steady = Dice::new(0);

@@ -54,17 +54,17 @@ pub struct Regions {
 enum Round {
     /// A planned switch, the loss of the active region, its return, and a planned switch back.
     Switches,
-    /// The line between the regions is cut and the standby is made active by force: both work until it is mended.
+    /// The link between the regions is cut and the standby is made active by force: both are active until it is restored.
     CutLink,
-    /// Answers wait for the pair; the line is cut and then the active region is lost: nothing goes with it.
+    /// Acknowledgements wait for the pair; the link is cut and then the active region is lost: nothing is lost with it.
     SemiSync,
-    /// With a witness: the line between the regions is cut, and nothing is promoted.
+    /// With a witness: the link between the regions is cut, and nothing is promoted.
     WitnessCutLink,
     /// With a witness: the active region is lost, and the standby promotes itself.
     WitnessLoss,
-    /// With a witness: the active region is cut off from everybody but its clients, and stops before the standby works.
+    /// With a witness: the active region is cut off from everything but its clients, and stops before the standby is active.
     WitnessCutOff,
-    /// With a witness: it is lost itself, and the active region goes on by the consent of its pair.
+    /// With a witness: the witness is lost, and the active region continues with the consent of its pair.
     WitnessGone,
 }
 
@@ -97,7 +97,7 @@ impl Round {
     }
 }
 
-/// A round under way.
+/// A running round.
 struct RoundContext<'a> {
     begun: Instant,
     stage: Stage<'a>,
@@ -176,6 +176,6 @@ impl RoundContext<'_> {
     }
 }
 
-fn told(time: Option<Duration>) -> String {
+fn duration_text(time: Option<Duration>) -> String {
     time.map_or("never".to_owned(), |time| format!("{:.1} s", time.as_secs_f64()))
 }

@@ -1,4 +1,4 @@
-//! What a person reads of a fault: one closing line with its figures, what was broken, and how to see it again.
+//! What a person reads about a fault: one closing line with its figures, what was broken, and how to reproduce it.
 
 use std::collections::BTreeSet;
 use std::time::Instant;
@@ -15,10 +15,10 @@ pub enum RoundResult {
     Broken,
 }
 
-/// The closing line in the making. `torture all` reads it again: a count and its noun, commas between.
+/// Builds the closing line. `torture all` parses it: counts with their nouns, separated by commas.
 pub struct Closing {
     fault: &'static str,
-    /// The round that is under way, for those who have several.
+    /// The current round, for faults with several.
     round: Option<String>,
     counts: Vec<(u64, String)>,
     broken: Vec<String>,
@@ -27,18 +27,18 @@ pub struct Closing {
 }
 
 impl Closing {
-    /// From now on the seconds are counted.
+    /// Starts counting the seconds.
     pub fn new(fault: &'static str) -> Closing {
         let (counts, broken, left_out) = (Vec::new(), Vec::new(), Vec::new());
         Closing { fault, round: None, counts, broken, left_out, began: Instant::now() }
     }
 
-    /// What is accused from now on is of this round.
+    /// Later findings belong to this round.
     pub fn begin_round(&mut self, round: &str) {
         self.round = Some(round.to_owned());
     }
 
-    /// What is counted in several rounds is added up.
+    /// Counts of several rounds are added up.
     pub fn count(&mut self, count: impl TryInto<u64>, noun: &str) {
         let count = count.try_into().unwrap_or(u64::MAX);
         match self.counts.iter_mut().find(|(_, known)| known == noun) {
@@ -47,16 +47,16 @@ impl Closing {
         }
     }
 
-    /// A promise was not kept.
-    pub fn accuse(&mut self, what: String) {
+    /// Records a broken promise.
+    pub fn add_finding(&mut self, what: String) {
         self.broken.push(match &self.round {
             Some(round) => format!("{round}: {what}"),
             None => what,
         });
     }
 
-    /// Something cannot be tried on this machine: neither kept nor broken.
-    pub fn leave_out(&mut self, what: String) {
+    /// Records what cannot be tried on this machine: neither kept nor broken.
+    pub fn skip(&mut self, what: String) {
         self.left_out.push(what);
     }
 
@@ -66,28 +66,28 @@ impl Closing {
         self.count(findings.lost.len() as u64, "lost");
         self.count(findings.invented.len() as u64, "phantom");
         self.count(findings.doubled.len() as u64, "double effects");
-        self.count(findings.left_behind.len() as u64, "left behind");
-        accusations(findings).into_iter().for_each(|what| self.accuse(what));
+        self.count(findings.left_behind.len() as u64, "remaining effects");
+        finding_texts(findings).into_iter().for_each(|what| self.add_finding(what));
     }
 
     /// Prints what was found so far.
     pub fn print_findings(&self) {
         for what in &self.left_out {
-            println!("LEFT OUT: {what}");
+            println!("SKIPPED: {what}");
         }
         for what in self.broken.iter().take(PRINTED_MAX) {
             println!("BROKEN: {what}");
         }
     }
 
-    /// Prints it all, the closing line last but for the command that does it again.
+    /// Prints everything: findings, the closing line, and the command that repeats it.
     pub fn print(self, seed: u64) -> RoundResult {
         self.print_findings();
         let Closing { fault, counts, broken, left_out, began, .. } = self;
         let counts: Vec<String> =
             counts.iter().map(|(count, noun)| format!("{} {noun}", grouped(*count))).collect();
         println!(
-            "torture {fault}: {}, {} findings, {} left out, {:.1} s, seed {seed}",
+            "torture {fault}: {}, {} findings, {} skipped, {:.1} s, seed {seed}",
             counts.join(", "),
             broken.len(),
             left_out.len(),
@@ -116,14 +116,14 @@ pub fn again(arguments: impl Iterator<Item = String>, seed: u64) -> String {
     format!("{words} --seed {seed}")
 }
 
-fn accusations(findings: &Findings) -> Vec<String> {
+fn finding_texts(findings: &Findings) -> Vec<String> {
     let groups = [
         ("lost", &findings.lost),
         ("neither ended nor parked", &findings.open),
         ("effects made twice", &findings.doubled),
-        ("undone, with effects left behind", &findings.left_behind),
+        ("undone, with effects remaining", &findings.left_behind),
         ("completed, with effects missing", &findings.missing),
-        ("known to the store or to a service, and nobody sent it", &findings.invented),
+        ("known to the store or to a service, but never sent", &findings.invented),
         ("known, and not in the list of all runs", &findings.unlisted),
     ];
     let mut found: Vec<String> = groups
@@ -145,7 +145,7 @@ fn ids(runs: &BTreeSet<String>) -> String {
     format!("{}{more}", shown.join(" "))
 }
 
-/// A number with its thousands apart.
+/// A number with separators for thousands.
 pub fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut out = String::new();
@@ -168,15 +168,15 @@ mod tests {
     }
 
     #[test]
-    fn what_several_rounds_count_is_added_up_and_what_they_accuse_is_told_apart() {
+    fn counts_of_several_rounds_are_added_up_and_findings_name_their_round() {
         let mut closing = Closing::new("region");
         closing.begin_round("switches");
         closing.count(2u64, "lost");
         closing.begin_round("cut-link");
         closing.count(3u64, "lost");
-        closing.accuse("nobody works".to_owned());
+        closing.add_finding("no region is active".to_owned());
         assert_eq!(closing.counts, [(5, "lost".to_owned())]);
-        assert_eq!(closing.broken, ["cut-link: nobody works"]);
+        assert_eq!(closing.broken, ["cut-link: no region is active"]);
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! What every fault is told: where the programs are, where the dice start, and whether to keep what was left.
+//! The options of every fault: the programs, the seed, and whether to keep the data.
 
 use std::path::{Path, PathBuf};
 
@@ -13,7 +13,7 @@ pub const TOKEN: &str = "torture-token-of-this-process-only";
 
 #[derive(Args)]
 pub struct Rig {
-    /// Where the dice start; drawn and printed when it is not given
+    /// The seed; drawn and printed when it is not given
     #[arg(long)]
     pub seed: Option<u64>,
     /// The server; by default the one that was built together with this program

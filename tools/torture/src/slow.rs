@@ -1,4 +1,4 @@
-//! A target that takes its time, until it is told to be quick.
+//! A target that is slow until it is switched to fast.
 
 use std::convert::Infallible;
 use std::net::{Ipv4Addr, SocketAddr};

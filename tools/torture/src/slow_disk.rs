@@ -1,4 +1,4 @@
-//! A disk that stalls: answers come late or not at all, never wrong, and the process can always be asked how it is.
+//! A disk that stalls: responses are late or missing, never wrong, and the liveness probe always answers.
 
 use std::net::SocketAddr;
 use std::path::Path;
@@ -17,9 +17,9 @@ use crate::rig::Rig;
 use crate::tools::{self, Injection};
 use crate::trial::Trial;
 
-/// Between two questions whether it lives.
+/// Between two liveness probes.
 const ASK_EVERY: Duration = Duration::from_millis(50);
-/// A process that cannot say within this time that it lives is one that a supervisor kills.
+/// A supervisor kills a process whose liveness probe takes longer.
 const LIVE_PATIENCE: Duration = Duration::from_secs(5);
 /// Few enough that clients are refused while the disk stalls.
 const UNFINISHED_RUNS_MAX: u32 = 100;
@@ -67,7 +67,7 @@ impl Slow {
             running.ready().await?;
             watch.resume();
             if let Some(status) = running.ended_within(Duration::from_secs(self.seconds)).await? {
-                closing.accuse(format!("with stalls of {stall} ms the server ended with {status}"));
+                closing.add_finding(format!("with stalls of {stall} ms the server ended with {status}"));
                 running = trial.sortie.start()?;
                 running.ready().await?;
             }
@@ -81,7 +81,7 @@ impl Slow {
         closing.count(self.stalls.len() as u64, "rounds");
         closing.count(trial.posts.refusals.load(Ordering::Relaxed), "refusals");
         closing.count(silences.asked, "times asked whether it lives");
-        silences.missed.into_iter().for_each(|what| closing.accuse(what));
+        silences.missed.into_iter().for_each(|what| closing.add_finding(what));
         closing.audited(&trial.posts, &findings);
         Ok(closing.print(seed))
     }
@@ -142,7 +142,7 @@ async fn ask(address: SocketAddr, inner: std::sync::Weak<Inner>) {
             Ok(Err(error)) => Some(format!("/livez: {error:#}")),
             Err(_) => Some(format!("/livez did not answer within {LIVE_PATIENCE:?}")),
         };
-        // A question that was under way when the server was ended says nothing.
+        // A probe that was in flight when the server stopped says nothing.
         if inner.asking.load(Ordering::Acquire) {
             inner.asked.fetch_add(1, Ordering::Relaxed);
             inner.missed.lock().expect("nobody panics while holding it").extend(missed);

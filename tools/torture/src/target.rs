@@ -1,4 +1,4 @@
-//! What jobs call: a server that notes every call, and fails some of them.
+//! What jobs call: a server that records every call, and fails some of them.
 
 use std::collections::BTreeMap;
 use std::convert::Infallible;
@@ -85,7 +85,7 @@ async fn accept(listener: TcpListener, log: Arc<Mutex<CallLog>>) {
         });
         let connection =
             hyper::server::conn::http1::Builder::new().serve_connection(TokioIo::new(stream), service);
-        // A connection breaks when its caller is killed: that is the purpose of it all.
+        // A connection breaks when its caller is killed, which is expected here.
         tokio::spawn(connection);
     }
 }

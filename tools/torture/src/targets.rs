@@ -1,4 +1,4 @@
-//! Hostile targets, each called by a step and by a job, side by side with work that must go on.
+//! Hostile targets, each called by a step and by a job, beside work that must continue.
 
 mod cases;
 mod certificates;
@@ -34,7 +34,7 @@ const MEMORY_BYTES_MAX: u64 = 128 << 20;
 /// Runs of the work that goes on, at once.
 const WELL_CLIENTS: usize = 2;
 
-/// Call targets that hang, lie, flood and break off, and look at what becomes of every call
+/// Call targets that hang, lie, flood and disconnect, and check the outcome of every call
 #[derive(Args)]
 pub struct Targets {
     /// Only targets whose names contain this
@@ -87,14 +87,14 @@ impl Targets {
         let calls = stages.iter().map(|stage| stage.hostile.seen().keys.values().sum::<u32>()).sum::<u32>();
         closing.count(stages.len() as u64, "targets");
         closing.count(calls, "calls that arrived");
-        closing.count(done, "other runs meanwhile");
+        closing.count(done, "other runs");
         closing.count(grown >> 20, "MiB of memory more");
-        findings.into_iter().for_each(|finding| closing.accuse(finding));
+        findings.into_iter().for_each(|finding| closing.add_finding(finding));
         if grown > MEMORY_BYTES_MAX {
-            closing.accuse(format!("the server grew by {} MiB", grown >> 20));
+            closing.add_finding(format!("the server grew by {} MiB", grown >> 20));
         }
         if !canary.seen().keys.is_empty() {
-            closing.accuse("a redirect was followed".to_owned());
+            closing.add_finding("a redirect was followed".to_owned());
         }
         Ok(closing.print(seed))
     }

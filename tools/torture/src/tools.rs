@@ -7,7 +7,7 @@ use crate::loop_disk::LoopDisk;
 use crate::report::Closing;
 
 /// Whether a program is there, after its Debian package was installed where it was not. If not, what it was needed for
-/// is left out.
+/// is skipped.
 pub fn have(program: &str, package: &str, needed_for: &str, closing: &mut Closing) -> bool {
     if is_there(program) {
         return true;
@@ -21,7 +21,7 @@ pub fn have(program: &str, package: &str, needed_for: &str, closing: &mut Closin
     let there = install(&["install", "-y", package])
         || (install(&["update"]) && install(&["install", "-y", package]));
     if !there || !is_there(program) {
-        closing.leave_out(format!("{needed_for}: {program} is missing and {package} cannot be installed"));
+        closing.skip(format!("{needed_for}: {program} is missing and {package} cannot be installed"));
         return false;
     }
     true
@@ -35,7 +35,7 @@ pub fn loop_disk(directory: &Path, mib: u64, needed_for: &str, closing: &mut Clo
         }
     }
     let made = LoopDisk::make(directory, mib);
-    made.map_err(|error| closing.leave_out(format!("{needed_for}: {error:#}"))).ok()
+    made.map_err(|error| closing.skip(format!("{needed_for}: {error:#}"))).ok()
 }
 
 fn is_there(program: &str) -> bool {
@@ -73,7 +73,7 @@ impl Injection<'_> {
     }
 }
 
-/// Whether the trace tells of an injection.
+/// Whether the trace shows an injection.
 pub fn was_injected(trace: &Path) -> bool {
     std::fs::read(trace).is_ok_and(|bytes| String::from_utf8_lossy(&bytes).contains("(INJECTED)"))
 }

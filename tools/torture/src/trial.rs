@@ -71,7 +71,7 @@ impl Trial {
         let mut client = Client::new(self.sortie.address, Some(TOKEN));
         for id in self.posts.sample(dice, SAMPLE) {
             if status(&mut client, &id).await?.is_none() {
-                self.posts.accuse(&id, format!("acknowledged, and not known {when}"));
+                self.posts.record_wrong(&id, format!("acknowledged, and not known {when}"));
             }
         }
         Ok(())
@@ -82,7 +82,7 @@ impl Trial {
         let mut client = Client::new(self.sortie.address, Some(TOKEN));
         for id in self.posts.sample(dice, SAMPLE) {
             if matches!(status(&mut client, &id).await, Ok(None)) {
-                self.posts.accuse(&id, format!("acknowledged, and denied {when}"));
+                self.posts.record_wrong(&id, format!("acknowledged, and denied {when}"));
             }
         }
         Ok(())

@@ -16,7 +16,7 @@ fn story(text: &str) -> Vec<Entry> {
             "update" => Effect::Update,
             "delete" => Effect::Delete,
             "tombstone" => Effect::Tombstone,
-            other => panic!("{other} is no effect"),
+            other => panic!("{other} is not an effect"),
         };
         Entry {
             seq: index as u64 + 1,

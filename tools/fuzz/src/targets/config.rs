@@ -37,7 +37,7 @@ fn run(bytes: &[u8]) {
     match Config::load(Some(&path)) {
         Ok(config) => {
             assert!((1..=1024).contains(&config.partitions));
-            assert!(!config.tokens.is_empty(), "without tokens nobody could come in");
+            assert!(!config.tokens.is_empty(), "without tokens no client could connect");
             assert!(config.journal.segment_bytes >= 16 << 20);
         }
         Err(ConfigError::Read { source, .. }) => panic!("{source}"),

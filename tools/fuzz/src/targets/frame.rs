@@ -13,7 +13,7 @@ const SEGMENT: u32 = 3;
 const SLOTS: usize = 2;
 
 fn run(bytes: &[u8]) {
-    // As they came, and with a checksum that is right, so that what lies behind it is reached as well.
+    // Unchanged, and with a valid checksum, so that the code after the check is reached as well.
     read(bytes);
     let mut forged = bytes.to_vec();
     if forged.len() >= HEADER_BYTES {

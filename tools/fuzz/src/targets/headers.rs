@@ -1,4 +1,4 @@
-//! Headers of calls: a key and a trace that nobody can break out of.
+//! Headers of calls: keys and traces cannot inject other headers.
 
 use http::header::{CONTENT_LENGTH, HOST, TRANSFER_ENCODING};
 use http::{HeaderMap, HeaderName, HeaderValue};

@@ -64,7 +64,7 @@ pub const TARGET: Target = Target {
 
 /// Requests of one input.
 const REQUESTS_MAX: usize = 4;
-/// After so many inputs the installation is made anew, so that none grows without end.
+/// After this many inputs a new installation is started, so that none grows without bound.
 const INPUTS_MAX: u32 = 3000;
 /// Far longer than any answer takes: only a hang gets here.
 const PATIENCE: Duration = Duration::from_secs(30);

@@ -87,8 +87,8 @@ fn edit(input: &mut Input<'_>, content: &mut Vec<u8>) {
     }
 }
 
-/// What is served is a prefix of what was acknowledged. After a single change it is all of it: one place can be told
-/// from a torn end, many together cannot.
+/// What is served is a prefix of what was acknowledged. After a single change it is all of it: one damaged position can be
+/// distinguished from a torn end, several together cannot.
 fn check(log: &Log, slot: u16, stream: Stream, written: &[Bytes], edits: usize) {
     let reader = LogReader::new(log);
     let mut found: Vec<Bytes> = Vec::new();

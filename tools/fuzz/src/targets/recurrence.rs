@@ -47,7 +47,7 @@ fn walk(timing: &Timing, anchor: Ticks, from: Ticks) {
         let earlier = found.last().copied();
         assert_eq!(latest(timing, anchor, from, Ticks(at.0 - 1)), earlier, "{timing:?}");
         let end = timing.recurrence.as_ref().and_then(|recurrence| recurrence.end);
-        assert!(end.is_none_or(|end| at <= end), "{at:?} is behind the end: {timing:?}");
+        assert!(end.is_none_or(|end| at <= end), "{at:?} is after the end: {timing:?}");
         found.push(at);
         after = at;
     }
@@ -63,8 +63,8 @@ fn walk(timing: &Timing, anchor: Ticks, from: Ticks) {
 }
 
 /// Steps of minutes or hours on days that are named: there the kernel looks at 2000 days to find the shortest period,
-/// and a shorter one may lie beyond (31 minutes on a 28th that is a Monday: 338 days are told, 161 come once). All
-/// that it decides is a quota.
+/// and a shorter one may lie beyond (31 minutes on a 28th that is a Monday: 338 days are found, 161 occur once). It
+/// only decides about a quota.
 fn is_stepped_by_days(timing: &Timing) -> bool {
     match timing.recurrence.as_ref().map(|recurrence| &recurrence.rule) {
         Some(Rule::Every {

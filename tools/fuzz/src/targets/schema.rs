@@ -1,4 +1,4 @@
-//! JSON Schemas: a schema and, behind a line of `---`, a body that is checked against it.
+//! JSON Schemas: a schema and, after a line of `---`, a body that is checked against it.
 
 use serde_json::{Value, json};
 use workflow::{BodyProblem, Definition};

@@ -1,4 +1,4 @@
-//! Sealed secrets, keys and certificates: opened whole or refused, and no message tells what is inside.
+//! Sealed secrets, keys and certificates: opened completely or refused, and no message reveals the content.
 
 use std::sync::OnceLock;
 
@@ -26,7 +26,7 @@ pub const CERTIFICATE: Target = Target {
     inputs: 1500,
 };
 
-const PLAIN: &str = "the secret that must not be told";
+const PLAIN: &str = "the secret that must not leak";
 const PASSWORD: &str = "pass";
 
 fn vault() -> &'static Vault {
@@ -37,7 +37,7 @@ fn vault() -> &'static Vault {
 fn run(bytes: &[u8]) {
     let Some(text) = text(bytes) else { return };
     match vault().open(text) {
-        // Nobody but the vault makes a text that opens, so it is one of the seeds, whole.
+        // Only the vault makes a text that opens, so it is one of the seeds, whole.
         Ok(secret) => assert!(is_sealed(text) && (secret.expose() == PLAIN || secret.expose().is_empty())),
         Err(error) => {
             assert!(error.to_string().len() < 200, "{error}");
@@ -78,7 +78,7 @@ fn seeds() -> Vec<Vec<u8>> {
     ]
 }
 
-/// The files are committed: their password is hashed many times, and made anew they would differ in every run.
+/// The files are committed: their password is hashed many times, and new ones would differ in every run.
 fn certificate_seeds() -> Vec<Vec<u8>> {
     Vec::new()
 }

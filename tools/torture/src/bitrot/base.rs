@@ -29,7 +29,7 @@ const RUNNING_PER_SERVICE: usize = 10;
 
 pub struct Base {
     pub files: Files,
-    /// The same files at an earlier time, as far as they were there.
+    /// The same files at an earlier time, where they existed.
     pub older: Files,
     pub inventory: Inventory,
 }
@@ -38,7 +38,7 @@ pub struct Base {
 pub async fn make(bin: &Path, directory: &Path, target: SocketAddr, dice: &mut Dice) -> anyhow::Result<Base> {
     let data = directory.join("server");
     let plain = surroundings();
-    // Every partition takes a snapshot whenever it is looked at.
+    // Every partition takes a snapshot at each check.
     let snapshots = plain.clone().with("SORTIE_JOURNAL__BYTES_MAX", 1);
     let full = plain.with("SORTIE_LIMITS__LIVE_RUNS_MAX", RUNNING_PER_PARTITION * usize::from(PARTITIONS));
     let mut maker = Maker { dice: Dice::new(dice.draw()), inventory: Inventory::default(), made: 0 };
@@ -73,11 +73,11 @@ pub async fn make(bin: &Path, directory: &Path, target: SocketAddr, dice: &mut D
     drop(client);
     running.stop().await?;
     let files = damage::read(&data)?;
-    ensure!(files.keys().filter(|file| file.starts_with("journal")).count() > 1, "there is one segment only");
+    ensure!(files.keys().filter(|file| file.starts_with("journal")).count() > 1, "there is only one segment");
     Ok(Base { files, older, inventory: maker.inventory })
 }
 
-/// What the directory is made and opened with.
+/// The settings with which the directory is made and opened.
 pub fn surroundings() -> ProcessEnvironment {
     ProcessEnvironment::default()
         .with("SORTIE_PARTITIONS", PARTITIONS)
@@ -135,7 +135,7 @@ impl Maker {
         Ok(())
     }
 
-    /// A collection with jobs of next century, one of which is run by hand; all of them have a secret.
+    /// A collection with jobs of next century, one of which is run manually; all of them have a secret.
     async fn jobs(&mut self, client: &mut Client, target: SocketAddr) -> anyhow::Result<()> {
         let put = async |client: &mut Client, path: &str, body: &Value| {
             let body = Bytes::from(body.to_string());
@@ -207,7 +207,7 @@ impl Maker {
         Ok(())
     }
 
-    /// Fills every partition with runs that go on for long, and puts requests behind them that wait.
+    /// Fills every partition with long runs, and then submits requests that have to wait.
     async fn open_runs(&mut self, client: &mut Client) -> anyhow::Result<()> {
         let mut running = Vec::new();
         for partition in 0..PARTITIONS {
@@ -284,7 +284,7 @@ async fn wait_for_run(
         }
         tokio::time::sleep(POLL).await;
     }
-    bail!("run {id} does not come to where it should be")
+    bail!("run {id} does not reach the expected state")
 }
 
 async fn wait_for_history(client: &mut Client, job: &str) -> anyhow::Result<()> {
@@ -307,7 +307,7 @@ fn snapshots_in(data: &Path) -> anyhow::Result<BTreeSet<String>> {
     Ok(names.filter(|name| name.ends_with(".snapshot")).collect())
 }
 
-/// Waits until every partition has a snapshot that was not there before.
+/// Waits until every partition has a new snapshot.
 async fn wait_for_snapshots(data: &Path, before: &BTreeSet<String>) -> anyhow::Result<()> {
     let began = Instant::now();
     while began.elapsed() < PATIENCE {

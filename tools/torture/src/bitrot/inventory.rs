@@ -1,4 +1,4 @@
-//! What a directory held before it was damaged, and how an opened one is held against it.
+//! What a directory contained before it was damaged, and the comparison of an opened one with it.
 
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use crate::client::{Client, ClientResponse};
 
-/// How long requests that waited may take to be carried out.
+/// How long waiting requests may take to be executed.
 const PATIENCE: Duration = Duration::from_secs(20);
 const POLL: Duration = Duration::from_millis(5);
 /// The job that is run to see that its secret can still be opened.
@@ -45,7 +45,7 @@ pub enum ExpectedState {
     Parked,
     /// Waits for its next attempt, an hour away.
     Running,
-    /// In the inbox; carried out once the directory is opened.
+    /// In the inbox; executed once the directory is opened.
     Waiting,
 }
 
@@ -54,14 +54,14 @@ pub enum ExpectedState {
 pub struct Examined {
     /// Why partitions are stopped.
     pub stopped: Vec<String>,
-    /// Answers that say that it cannot be told now.
+    /// Responses that say that the data is not available now.
     pub withheld: Vec<String>,
-    /// Lost, or other than it was, without a word.
+    /// Lost or changed, without an error.
     pub wrong: Vec<String>,
 }
 
 impl Inventory {
-    /// Notes how everything is shown. The directory must be whole.
+    /// Records how everything is shown. The directory must be intact.
     pub async fn fill(&mut self, address: SocketAddr, token: Option<&str>) -> anyhow::Result<()> {
         let mut client = Client::new(address, token);
         for run in self.runs.iter_mut().filter(|run| run.expected != ExpectedState::Waiting) {
@@ -78,7 +78,7 @@ impl Inventory {
         Ok(())
     }
 
-    /// Holds a server that was opened on the directory against the inventory.
+    /// Compares a server that was opened on the directory with the inventory.
     pub async fn examine(&self, address: SocketAddr, token: Option<&str>) -> anyhow::Result<Examined> {
         let mut examination =
             Examination { client: Client::new(address, token), examined: Examined::default() };
@@ -114,7 +114,7 @@ impl Examination {
 
     async fn page(&mut self, path: &str, page: &str) -> anyhow::Result<()> {
         let answer = self.client.get(path).await?;
-        if let Some(body) = self.told(path, &answer)
+        if let Some(body) = self.duration_text(path, &answer)
             && body != page
         {
             self.examined.wrong.push(format!("{path} was {page} and is {body}"));
@@ -127,7 +127,7 @@ impl Examination {
         let began = Instant::now();
         loop {
             let answer = self.client.get(&path).await?;
-            let Some(body) = self.told(&path, &answer) else { return Ok(()) };
+            let Some(body) = self.duration_text(&path, &answer) else { return Ok(()) };
             if run.expected != ExpectedState::Waiting {
                 if body != run.shown {
                     self.examined.wrong.push(format!("{path} was {} and is {body}", run.shown));
@@ -143,14 +143,14 @@ impl Examination {
                 return Ok(());
             }
             if began.elapsed() > PATIENCE {
-                self.examined.wrong.push(format!("{path} waited and was not carried out: {body}"));
+                self.examined.wrong.push(format!("{path} waited and was not executed: {body}"));
                 return Ok(());
             }
             tokio::time::sleep(POLL).await;
         }
     }
 
-    /// The same request again must find the run that there was, or be turned away.
+    /// The same request again must find the existing run, or be refused.
     async fn repeat(&mut self, run: &KnownRun) -> anyhow::Result<()> {
         let path = format!("/v1/workflows/{}/runs/{}", run.workflow, run.id);
         let body = Bytes::from(run.body.clone());
@@ -168,20 +168,20 @@ impl Examination {
         Ok(())
     }
 
-    /// A list is whole unless a partition is stopped.
+    /// A list is complete unless a partition is stopped.
     async fn list(&mut self, runs: &[KnownRun]) -> anyhow::Result<()> {
         let mut listed = std::collections::BTreeSet::new();
         let mut path = "/v1/runs?limit=1000".to_owned();
         loop {
             let answer = self.client.get(&path).await?;
-            let Some(body) = self.told(&path, &answer) else { return Ok(()) };
+            let Some(body) = self.duration_text(&path, &answer) else { return Ok(()) };
             let page: Value = serde_json::from_str(&body)?;
             let items = page["items"].as_array().context("a page has items")?;
             listed.extend(items.iter().filter_map(|item| item["id"].as_str()).map(str::to_owned));
             let Some(next) = page["next"].as_str() else { break };
             path = format!("/v1/runs?limit=1000&cursor={next}");
         }
-        // Damage that reading has met meanwhile stops a partition; from then on its runs are left out.
+        // Damage that a read finds stops the partition; from then on its runs are not listed.
         self.partitions().await?;
         let missing: Vec<_> = runs.iter().filter(|run| !listed.contains(&run.id)).collect();
         if !missing.is_empty() && self.examined.stopped.is_empty() {
@@ -195,14 +195,14 @@ impl Examination {
     async fn secret(&mut self) -> anyhow::Result<()> {
         let path = format!("{SECRET_JOB}/run");
         let answer = self.client.send(Method::POST, &path, "", Bytes::new()).await?;
-        let Some(body) = self.told(&path, &answer) else { return Ok(()) };
+        let Some(body) = self.duration_text(&path, &answer) else { return Ok(()) };
         let started: Value = serde_json::from_str(&body)?;
         let id = ["id", "run"].iter().find_map(|name| started[name].as_str()).context("a run has an id")?;
         let path = format!("/v1/runs/{id}");
         let began = Instant::now();
         loop {
             let answer = self.client.get(&path).await?;
-            let Some(body) = self.told(&path, &answer) else { return Ok(()) };
+            let Some(body) = self.duration_text(&path, &answer) else { return Ok(()) };
             let shown: Value = serde_json::from_str(&body)?;
             let status = shown["status"].as_str().unwrap_or("");
             if status == "completed" {
@@ -220,8 +220,8 @@ impl Examination {
         }
     }
 
-    /// The body of a success; otherwise it is noted what the answer says.
-    fn told(&mut self, path: &str, answer: &ClientResponse) -> Option<String> {
+    /// The body of a success; otherwise the response is recorded.
+    fn duration_text(&mut self, path: &str, answer: &ClientResponse) -> Option<String> {
         match answer.status {
             status if status.is_success() => Some(String::from_utf8_lossy(&answer.body).into_owned()),
             StatusCode::SERVICE_UNAVAILABLE => {

@@ -1,5 +1,5 @@
 //! Opening a damaged directory within this program: the start code of the server in a child of its own, so that
-//! a panic or an abort is seen and not shared.
+//! a panic or an abort does not end this one.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Seek, SeekFrom, Write};
@@ -19,7 +19,7 @@ use super::inventory::{Examined, Inventory};
 use super::sort::OpenResult;
 use crate::report::RoundResult;
 
-/// What one opening may take: far beyond what it takes, also when requests that waited are carried out.
+/// The time limit of one opening: far more than it needs, even when waiting requests are executed.
 const PATIENCE: Duration = Duration::from_secs(60);
 const MEMORY_KIB_MAX: u64 = 1 << 20;
 
@@ -37,7 +37,7 @@ enum OpenReport {
     Opened(Examined),
 }
 
-/// What the child says of one opening.
+/// What the child reports about one opening.
 #[derive(Serialize, Deserialize)]
 struct Report {
     line: OpenReport,
@@ -49,10 +49,10 @@ impl OpenDamaged {
         tracing_subscriber::fmt().with_ansi(false).with_writer(std::io::stderr).init();
         let inventory: Inventory = serde_json::from_slice(&std::fs::read(&self.inventory)?)?;
         let mut line = String::new();
-        // The parent waits for each answer before it asks again: nothing else has to go on meanwhile.
+        // The parent waits for each response before it sends the next request, so blocking is fine.
         while std::io::stdin().read_line(&mut line)? > 0 {
-            // Forgets the peak of the one before.
-            std::fs::write("/proc/self/clear_refs", "5").context("forgetting the peak of memory")?;
+            // Resets the peak of the previous one.
+            std::fs::write("/proc/self/clear_refs", "5").context("resetting the peak of memory")?;
             let line_out = open(&inventory, Path::new(line.trim())).await?;
             let report = Report { line: line_out, memory_kib: peak_kib()? };
             println!("{}", serde_json::to_string(&report)?);
@@ -109,7 +109,7 @@ impl Opener {
         Ok(Opener { inventory: inventory.to_owned(), directory: directory.to_owned(), log, child: None })
     }
 
-    /// Opens a damaged copy; also what was logged meanwhile.
+    /// Opens a damaged copy; also returns what was logged while it did.
     pub fn open(
         &mut self,
         files: &Files,
@@ -133,7 +133,7 @@ impl Opener {
             Some(child) => child,
             None => self.start()?,
         };
-        let input = child.process.stdin.as_mut().expect("the input was asked for");
+        let input = child.process.stdin.as_mut().expect("the input is piped");
         writeln!(input, "{}", place.display()).context("asking for an opening")?;
         let line = match child.lines.recv_timeout(PATIENCE) {
             Ok(line) => line,
@@ -147,7 +147,7 @@ impl Opener {
         };
         self.child = Some(child);
         let report: Report =
-            serde_json::from_str(&line).with_context(|| format!("an opening said {line}"))?;
+            serde_json::from_str(&line).with_context(|| format!("an opening printed {line}"))?;
         if report.memory_kib > MEMORY_KIB_MAX {
             return Ok(OpenResult::Died(format!("it took {} MiB of memory", report.memory_kib >> 10)));
         }
@@ -168,7 +168,7 @@ impl Opener {
             .stderr(log)
             .spawn()
             .context("starting a child for openings")?;
-        let output = process.stdout.take().expect("the output was asked for");
+        let output = process.stdout.take().expect("the output is piped");
         let (tx, lines) = channel();
         std::thread::spawn(move || {
             for line in BufReader::new(output).lines().map_while(Result::ok) {

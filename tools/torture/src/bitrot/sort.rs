@@ -1,12 +1,12 @@
-//! What an opened directory means: the damage was found, it does not matter, or something is wrong.
+//! Classifies an opened directory: the damage was detected, it is harmless, or something is wrong.
 
 use super::damage::{Damage, FileKind};
 use super::inventory::Examined;
 
-/// How much of an accusation is printed.
+/// How much of a finding is printed.
 const QUOTED_CHARS: usize = 600;
 
-/// What opening came to.
+/// The result of an opening.
 pub enum OpenResult {
     /// The directory was not opened at all.
     Refused {
@@ -36,7 +36,7 @@ impl DamageClass {
     }
 }
 
-/// Sorts what was told. `log` is all that the server wrote.
+/// Classifies the result. `log` is everything that the server logged.
 pub fn sort(damage: &Damage, told: OpenResult, log: &str, life: u32) -> DamageClass {
     let broken = |why: String| {
         let why: String = why.chars().take(QUOTED_CHARS).collect();
@@ -70,12 +70,12 @@ pub fn sort(damage: &Damage, told: OpenResult, log: &str, life: u32) -> DamageCl
     let said = format!("{}\n{}\n{log}", examined.stopped.join("\n"), examined.withheld.join("\n"));
     match is_named(damage, &said) {
         true => DamageClass::Detected,
-        false => broken(format!("it was found without the name of the file: {}", end_of(&said))),
+        false => broken(format!("it was detected without the name of the file: {}", end_of(&said))),
     }
 }
 
-/// Whether the file is named, or what stands for it: a key of the secrets is not known to be another one until a
-/// secret is opened with it, and a snapshot that is gone is told by its directory and number.
+/// Whether the file is named, or what identifies it: a key of the secrets is not known to be another one until a
+/// secret is opened with it, and a missing snapshot is reported by its directory and number.
 fn is_named(damage: &Damage, said: &str) -> bool {
     if said.contains(&*damage.file.to_string_lossy()) {
         return true;

@@ -1,4 +1,4 @@
-//! A target that notes when each call came, by a clock that nobody sets.
+//! A target that records when each call arrived, by the monotonic clock.
 
 use std::collections::BTreeMap;
 use std::convert::Infallible;

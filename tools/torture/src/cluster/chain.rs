@@ -26,7 +26,7 @@ struct Link {
     checksum: u32,
 }
 
-/// Reads all events streams of a region, counts claims and frames, and accuses every break.
+/// Reads all events streams of a region, counts claims and frames, and reports every break.
 pub async fn check(layout: &Layout, closing: &mut Closing) -> anyhow::Result<()> {
     let client = connect(layout).await?;
     let (mut claims, mut frames) = (0u64, 0u64);
@@ -42,7 +42,7 @@ pub async fn check(layout: &Layout, closing: &mut Closing) -> anyhow::Result<()>
                     previous = Some(link);
                 }
                 Err(error) => {
-                    closing.accuse(format!("events of partition {partition} at {sequence}: {error:#}"));
+                    closing.add_finding(format!("events of partition {partition} at {sequence}: {error:#}"));
                     break;
                 }
             }
@@ -79,7 +79,7 @@ async fn all(client: &Client, partition: PartitionId) -> anyhow::Result<Vec<(u64
         let page = client.range(&stream, next, bounds.last, PAGE_BYTES).await?;
         let page: Vec<_> = match page.first() {
             Some((first, _)) if *first == next => page,
-            // Some replica is behind: the leader has it.
+            // Some replica lags: the leader has it.
             _ => {
                 let one = client.get(&stream, next, Source::Leader).await?;
                 vec![(next, one.with_context(|| format!("{stream} has no message {next}"))?)]
@@ -101,7 +101,7 @@ fn read(bytes: &Bytes) -> anyhow::Result<Link> {
     let (body, end) = bytes.split_at(bytes.len() - CHECKSUM_BYTES);
     let checksum = u32::from_le_bytes(end.try_into()?);
     ensure!(crc32c::crc32c(body) == checksum, "its checksum does not fit");
-    ensure!(body.starts_with(b"SrtE"), "it is no message of the events");
+    ensure!(body.starts_with(b"SrtE"), "it is not a message of the events");
     Ok(Link {
         kind: body[5],
         partition: u16::from_le_bytes(body[6..8].try_into()?),

@@ -320,11 +320,11 @@ impl Tally {
         closing.count(self.faults, "faults");
         closing.count(self.refused, "refused to woken owners");
         for fault in &self.stuck {
-            closing.accuse(format!("{fault}: some partition never took requests again"));
+            closing.add_finding(format!("{fault}: some partition never took requests again"));
         }
         // One alone may have had nothing to write, or have heard of its successor first.
         if self.slept > 1 && self.refused == 0 {
-            closing.accuse("no owner that woke up was refused".to_owned());
+            closing.add_finding("no owner that woke up was refused".to_owned());
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The small disk of one NATS node, filled by somebody else and emptied again.
+//! The small disk of one NATS node, filled by another process and emptied again.
 
 use std::path::Path;
 
@@ -16,7 +16,7 @@ pub struct FullDisk {
 }
 
 impl FullDisk {
-    /// None where disks cannot be made: the fault is left out.
+    /// None where disks cannot be made: the fault is skipped.
     pub fn make(directory: &Path, closing: &mut Closing) -> Option<FullDisk> {
         let disk = tools::loop_disk(directory, DISK_MIB, "a full disk of NATS", closing)?;
         let ballast = Ballast::on(disk.path());

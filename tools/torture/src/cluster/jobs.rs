@@ -1,4 +1,4 @@
-//! Jobs that fire every second all through the faults, and what was planned held against what their target saw.
+//! Jobs that fire every second all through the faults, and a comparison of planned occurrences and received calls.
 
 use std::net::SocketAddr;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -65,12 +65,12 @@ impl Jobs {
         }
         closing.count(u64::from(self.count) * self.plan.count, "planned");
         closing.count(fired, "fired under their keys");
-        findings.into_iter().for_each(|finding| closing.accuse(finding));
+        findings.into_iter().for_each(|finding| closing.add_finding(finding));
         Ok(())
     }
 }
 
-/// Jobs that are still enabled when patience has run out.
+/// Jobs that are still enabled after the timeout.
 async fn wait_for_the_end(addresses: &[SocketAddr], patience: Duration) -> anyhow::Result<usize> {
     let began = Instant::now();
     loop {

@@ -16,7 +16,7 @@ use crate::process::{ChildGuard, DISK_FAILED};
 
 /// Far beyond what a start takes on a busy machine.
 const WELL_PATIENCE: Duration = Duration::from_secs(120);
-/// Longer than an instance takes to let go of its partitions.
+/// Longer than an instance takes to release its partitions.
 const STOP_PATIENCE: Duration = Duration::from_secs(90);
 const ASK_PATIENCE: Duration = Duration::from_secs(2);
 const POLL: Duration = Duration::from_millis(50);
@@ -50,7 +50,7 @@ impl Member {
         Member { name: name.to_owned(), kind, place, program, arguments, log, process: None }
     }
 
-    /// Where it is asked how it is: its API, or the monitor of NATS.
+    /// The address of its health check: its API, or the monitor of NATS.
     pub fn address(&self) -> SocketAddr {
         let port = match self.kind {
             MemberKind::Nats => super::region::MONITOR_PORT,
@@ -112,7 +112,7 @@ impl Member {
         Ok(())
     }
 
-    /// Waits until it says that all is well with it.
+    /// Waits until its health check succeeds.
     pub async fn well(&mut self) -> anyhow::Result<()> {
         let question = match self.kind {
             MemberKind::Nats => "/healthz",
@@ -141,7 +141,7 @@ impl Member {
         )
     }
 
-    /// An instance that says "try again" is started again, as whoever runs it would do.
+    /// An instance that says "try again" is started again, as its supervisor would do.
     fn start_again_if_asked(&mut self) -> anyhow::Result<()> {
         match self.ended()? {
             Some(status) if status.code() == Some(DISK_FAILED) => {

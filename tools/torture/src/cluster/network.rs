@@ -39,14 +39,14 @@ struct Space {
     port: String,
 }
 
-/// Where nobody listens on the bridge: what is sent there is lost without a word, as on a line that is cut.
-const NOBODY: &str = "02:00:00:00:00:ff";
+/// An address that is not on the bridge: packets to it are dropped silently, as on a cut link.
+const UNUSED_MAC: &str = "02:00:00:00:00:ff";
 
 /// The network that members' addresses are of, for those who allow calls by it.
 pub const NETWORK: &str = "10.77.0.0/16";
 
 impl Network {
-    /// Namespaces where they are allowed; otherwise the loopback, and cuts are left out.
+    /// Namespaces where they are allowed; otherwise the loopback, and cuts are skipped.
     pub fn make(closing: &mut Closing) -> Network {
         let id = std::process::id();
         let subnet = (id % 250) as u8;
@@ -56,7 +56,7 @@ impl Network {
         match spaces.open() {
             Ok(()) => Network::Spaces(spaces),
             Err(error) => {
-                closing.leave_out(format!("cuts of the network: {error:#}"));
+                closing.skip(format!("cuts of the network: {error:#}"));
                 Network::Loopback { subnet }
             }
         }
@@ -85,7 +85,7 @@ impl Network {
         }
     }
 
-    /// From now on these reach each other and nobody else.
+    /// From now on these reach only each other.
     pub fn cut(&self, places: &[&MemberAddress]) -> anyhow::Result<()> {
         self.join(places, "i")
     }
@@ -96,17 +96,17 @@ impl Network {
     }
 
     fn join(&self, places: &[&MemberAddress], bridge: &str) -> anyhow::Result<()> {
-        let Network::Spaces(spaces) = self else { bail!("nobody can be cut off on the loopback") };
+        let Network::Spaces(spaces) = self else { bail!("members on the loopback cannot be cut off") };
         for Space { port, .. } in places.iter().filter_map(|place| place.space.as_ref()) {
             ip(&format!("link set {port} master {}", spaces.name(bridge)))?;
         }
         Ok(())
     }
 
-    /// From now on nobody of these reaches any of those, nor the other way; everybody else reaches all of them.
+    /// Cuts the connections between these and those; all others stay.
     pub fn sever(&self, these: &[&MemberAddress], those: &[&MemberAddress]) -> anyhow::Result<()> {
         let line = |other: &MemberAddress| {
-            format!("neigh replace {} lladdr {NOBODY} nud permanent dev eth0\n", other.ip)
+            format!("neigh replace {} lladdr {UNUSED_MAC} nud permanent dev eth0\n", other.ip)
         };
         self.between(these, those, line)
     }
@@ -116,14 +116,14 @@ impl Network {
         self.between(these, those, |other| format!("neigh del {} dev eth0\n", other.ip))
     }
 
-    /// Tells each on one side something of each on the other.
+    /// Runs a command on each member of one side about each member of the other.
     fn between(
         &self,
         these: &[&MemberAddress],
         those: &[&MemberAddress],
         line: impl Fn(&MemberAddress) -> String,
     ) -> anyhow::Result<()> {
-        ensure!(self.can_cut(), "nobody can be cut off on the loopback");
+        ensure!(self.can_cut(), "members on the loopback cannot be cut off");
         for (places, others) in [(these, those), (those, these)] {
             let lines: String = others.iter().map(|other| line(other)).collect();
             for Space { name, .. } in places.iter().filter_map(|place| place.space.as_ref()) {

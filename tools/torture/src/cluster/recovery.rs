@@ -1,4 +1,4 @@
-//! How long it takes until every partition takes requests again: one post for each, repeated until it is acknowledged.
+//! Measures the time until every partition accepts requests again: one post for each, repeated until it is acknowledged.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -16,10 +16,10 @@ use crate::posts::Posts;
 use crate::rig::TOKEN;
 use crate::workflow;
 
-/// Soon repeated: what is measured is not the client's patience.
+/// Short, so that the measurement does not include the client's timeout.
 const ANSWER_PATIENCE: Duration = Duration::from_secs(2);
 const PAUSE: Duration = Duration::from_millis(50);
-/// Then it is not measured but stuck; the audit says what became of it.
+/// After this the partition counts as stuck; the audit reports it.
 const GIVE_UP: Duration = Duration::from_secs(90);
 
 /// From the fault until the slowest partition has acknowledged a request; none if one never does.
@@ -74,7 +74,7 @@ impl Probe {
                     return Some(fault.elapsed());
                 }
                 Ok(PostResult::Wrong(what)) => {
-                    self.posts.accuse(&self.id, what);
+                    self.posts.record_wrong(&self.id, what);
                     return None;
                 }
                 Ok(PostResult::Later) | Err(_) if fault.elapsed() > GIVE_UP => return None,

@@ -78,7 +78,7 @@ pub struct Region {
 }
 
 impl Region {
-    /// Writes what each is told; nothing is started yet. With a pair there are settings of the region to add. The streams
+    /// Writes the configuration of each; nothing is started yet. With a pair there are settings of the region to add. The streams
     /// of the last NATS node may have a disk of their own.
     pub fn new(
         layout: &Layout,

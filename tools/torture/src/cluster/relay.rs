@@ -24,7 +24,7 @@ pub async fn relayed(services: &Addresses, own: Ipv4Addr) -> anyhow::Result<Addr
 async fn relay(listener: TcpListener, to: SocketAddr) {
     while let Ok((mut caller, _)) = listener.accept().await {
         tokio::spawn(async move {
-            // Either side may break: the other one is told by the end of its connection.
+            // Either side may break: the other one sees its connection end.
             if let Ok(mut service) = TcpStream::connect(to).await {
                 let _ = tokio::io::copy_bidirectional(&mut caller, &mut service).await;
             }

@@ -1,4 +1,4 @@
-//! Questions to a cluster that may be in the middle of a change of owners: asked again, elsewhere, for a while.
+//! Queries to a cluster whose partitions may be changing owner: retried at other instances for a while.
 
 use std::collections::BTreeSet;
 use std::net::SocketAddr;
@@ -27,7 +27,7 @@ pub async fn asked<T>(
     let began = Instant::now();
     let mut turns = addresses.iter().cycle();
     loop {
-        let address = turns.next().context("nobody can be asked")?;
+        let address = turns.next().context("there is no address to ask")?;
         let mut client = Client::new(*address, Some(TOKEN)).within(ANSWER_PATIENCE);
         match question(&mut client).await {
             Ok(answer) => return Ok(answer),

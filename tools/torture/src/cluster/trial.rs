@@ -1,4 +1,4 @@
-//! What is there all through the faults of a cluster: the services, the target of jobs, and the clients' book.
+//! What is there all through the faults of a cluster: the services, the target of jobs, and the log of the clients.
 
 use std::net::SocketAddr;
 use std::path::Path;
@@ -44,7 +44,7 @@ impl Trial {
         Ok(Trial { posts: Arc::default(), target, drones, services })
     }
 
-    /// Brings the workflow into force, at any instance.
+    /// Applies the workflow, at any instance.
     pub async fn apply(&self, addresses: &[SocketAddr]) -> anyhow::Result<()> {
         let source = Bytes::from(workflow::source(&self.services)?);
         let applied = settle::asked(addresses, async |client: &mut Client| {
@@ -52,7 +52,7 @@ impl Trial {
             sent.success().map(drop)
         });
         applied.await.context("applying the drone workflow")?;
-        // The others follow: requests come when all of them know it.
+        // The load starts when all instances know it.
         for address in addresses {
             let alone = [*address];
             let known = settle::asked(&alone, async |client: &mut Client| {
@@ -83,14 +83,14 @@ impl Trial {
         for address in addresses {
             for (id, status) in settle::statuses(&[*address], &sample).await? {
                 if status.is_none() {
-                    self.posts.accuse(&id, format!("acknowledged, and not known {when} at {address}"));
+                    self.posts.record_wrong(&id, format!("acknowledged, and not known {when} at {address}"));
                 }
             }
         }
         Ok(())
     }
 
-    /// Waits for every run, kills everybody once more, and holds what is then said against the ledgers.
+    /// Waits for every run, kills everybody once more, and compares the state with the ledgers.
     pub async fn settle_and_audit(&self, region: &mut Region) -> anyhow::Result<Findings> {
         let addresses = region.addresses();
         let acknowledged = self.posts.acknowledged();
@@ -103,7 +103,7 @@ impl Trial {
         self.audit(&addresses, &acknowledged, settled).await
     }
 
-    /// Holds what is said now against what was said before and against the ledgers.
+    /// Compares the state with what was acknowledged and with the ledgers.
     pub async fn audit(
         &self,
         addresses: &[SocketAddr],
@@ -118,7 +118,7 @@ impl Trial {
                 seen.insert(id.clone(), format!("ended as {before:?}, and is {after:?} after one more kill"));
             }
         }
-        // Requests that are still on their way to a service arrive before the books are closed.
+        // Calls that are still in transit to a service must arrive before the ledgers are read.
         tokio::time::sleep(Duration::from_millis(workflow::LATE_MS + 100)).await;
         let (entries, key_changes) = ledgers(&self.drones).await?;
         let stored = settle::stored(addresses).await?.into_iter().filter(|id| !is_of_a_job(id)).collect();

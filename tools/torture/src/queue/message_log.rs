@@ -1,11 +1,11 @@
-//! What producers and consumers were told, from outside.
+//! What producers and consumers observed.
 
 use std::collections::BTreeSet;
 use std::sync::{Mutex, MutexGuard};
 
 use crate::report::Closing;
 
-/// One page for all clients.
+/// One log for all clients.
 #[derive(Default)]
 pub struct MessageLog(Mutex<MessageRecords>);
 
@@ -23,7 +23,7 @@ struct MessageRecords {
 
 impl MessageLog {
     fn page(&self) -> MutexGuard<'_, MessageRecords> {
-        self.0.lock().expect("nobody panics while holding the page")
+        self.0.lock().expect("nobody panics while holding the records")
     }
 
     pub fn confirm(&self, id: &str) {
@@ -47,7 +47,7 @@ impl MessageLog {
         self.page().completed.insert(id.to_owned());
     }
 
-    /// Holds what was confirmed against what came; `left` is what the queue still has.
+    /// Compares confirmed and received messages; `left` is what the queue still has.
     pub fn judge(&self, left: u64, closing: &mut Closing) {
         let page = self.page();
         let lost: Vec<&String> = page.confirmed.difference(&page.completing).collect();
@@ -56,16 +56,16 @@ impl MessageLog {
         closing.count(page.deliveries, "deliveries");
         closing.count(page.completed.len() as u64, "completed");
         for id in lost {
-            closing.accuse(format!("{id} was confirmed and never completed"));
+            closing.add_finding(format!("{id} was confirmed and never completed"));
         }
         for id in &page.revived {
-            closing.accuse(format!("{id} was completed and came back"));
+            closing.add_finding(format!("{id} was completed and came back"));
         }
         for id in page.received.iter().filter(|id| !id.starts_with("m-")) {
-            closing.accuse(format!("{id} was never sent"));
+            closing.add_finding(format!("{id} was never sent"));
         }
         if left > 0 {
-            closing.accuse(format!("{left} messages are left"));
+            closing.add_finding(format!("{left} messages are left"));
         }
     }
 }

@@ -1,5 +1,5 @@
 //! The line between two regions that are both well is cut, and a person makes the standby active by force: for a while
-//! both work. Once they see each other again the older one lets go, keeps what only it has, and mirrors.
+//! both work. Once they reach each other again the older one stops, stores what only it has, and mirrors.
 
 use std::time::{Duration, Instant};
 
@@ -46,7 +46,7 @@ impl RoundContext<'_> {
     async fn force_west(&mut self, cut: Instant) -> anyhow::Result<Instant> {
         let west = &self.stage.clients[WEST];
         if west.active().await? {
-            self.closing.accuse("west is active although nobody has decided it".to_owned());
+            self.closing.add_finding("west is active without a decision".to_owned());
         }
         let began = Instant::now();
         let said = west.promote(true).await?;
@@ -55,10 +55,10 @@ impl RoundContext<'_> {
         println!(
             "  west was made active by force {:.1} s after the cut: {said}; RTO {} from the decision",
             (began - cut).as_secs_f64(),
-            told(back)
+            duration_text(back)
         );
         if back.is_none() {
-            self.closing.accuse("after a forced switch some partition never took requests".to_owned());
+            self.closing.add_finding("after a forced switch some partition never took requests".to_owned());
         }
         Ok(switched)
     }
@@ -69,7 +69,7 @@ impl RoundContext<'_> {
         println!("  while both were active, east acknowledged {} and west {}", counts[EAST], counts[WEST]);
         self.closing.count((counts[EAST] + counts[WEST]) as u64, "acknowledged while both were active");
         if counts.contains(&0) {
-            self.closing.accuse(format!("both regions were active, and acknowledged {counts:?}"));
+            self.closing.add_finding(format!("both regions were active, and acknowledged {counts:?}"));
         }
     }
 
@@ -77,14 +77,15 @@ impl RoundContext<'_> {
     fn check_east(&mut self, switched: Instant, mended: Instant) {
         let (called, passed) = calls::after_the_other(&self.stage, EAST);
         if passed > 0 {
-            self.closing.accuse(format!("{passed} calls of east could not be told from those of west"));
+            self.closing
+                .add_finding(format!("{passed} calls of east could not be distinguished from those of west"));
         }
         let last = self.stage.answers_of(EAST, switched).last().map(|yes| yes.at);
         let last = last.map(|at| at.saturating_duration_since(mended));
         println!(
-            "  east acknowledged for the last time {} after the line was mended; of its calls {called} came after west's \
+            "  east acknowledged for the last time {} after the link was restored; of its calls {called} came after west's \
              first, and a service could refuse {}",
-            told(last),
+            duration_text(last),
             called - passed
         );
     }
@@ -95,7 +96,8 @@ impl RoundContext<'_> {
         let answers = self.stage.answers_of(region, since).len();
         let calls = calls::times(&self.stage, region).iter().filter(|at| **at >= since).count();
         if answers + calls > 0 {
-            self.closing.accuse(format!("{name} stood by, acknowledged {answers} and made {calls} calls"));
+            self.closing
+                .add_finding(format!("{name} stood by, acknowledged {answers} and made {calls} calls"));
         }
     }
 }

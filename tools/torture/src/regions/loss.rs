@@ -1,4 +1,4 @@
-//! What a change by force has cost, the return of the region that was overtaken, and runs that both have worked on.
+//! What a forced switch has lost, the return of the replaced region, and runs that both have executed.
 
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
@@ -18,10 +18,10 @@ const MIRRORED_YET: Duration = Duration::from_secs(2);
 const LISTED: Duration = Duration::from_secs(120);
 const PAUSE: Duration = Duration::from_millis(250);
 
-/// What only the overtaken region had.
+/// What only the replaced region had.
 #[derive(Default)]
 pub struct Loss {
-    /// Acknowledged by it, and unknown where work goes on.
+    /// Acknowledged by it, and unknown in the active region.
     pub lost: BTreeSet<String>,
     /// How runs stood there that may have been open in both.
     pub apart: Statuses,
@@ -82,7 +82,8 @@ impl RoundContext<'_> {
         let status = self.stage.clients[region].status().await?;
         let epoch = self.stage.clients[1 - region].epoch().await?;
         if status["active"] != pair || status["here"]["epoch"] != epoch {
-            self.closing.accuse(format!("{pair} is active under epoch {epoch}, and {name} says {status}"));
+            self.closing
+                .add_finding(format!("{pair} is active under epoch {epoch}, and {name} says {status}"));
         }
         Tail::of(&status)
     }

@@ -1,4 +1,4 @@
-//! Asks a region what it is, and makes it the active one.
+//! Queries the role of a region, and promotes it.
 
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
@@ -12,9 +12,9 @@ use crate::client::Client;
 use crate::cluster::settle;
 use crate::rig::TOKEN;
 
-/// A planned switch waits for the other side to let go, then for the mirrors.
+/// A planned switch waits until the other side has released its partitions, then for the mirrors.
 const PROMOTION: Duration = Duration::from_secs(150);
-/// A region that returns keeps its tail, makes its mirrors anew and fetches everything.
+/// A region that returns stores its tail, creates its mirrors again and fetches everything.
 const LEVEL: Duration = Duration::from_secs(180);
 const PAUSE: Duration = Duration::from_millis(250);
 
@@ -33,33 +33,33 @@ impl RegionClient {
             let answer = client.get("/v1/region").await?.success()?;
             Ok(serde_json::from_slice(&answer.body)?)
         });
-        asked.await.with_context(|| format!("asking {} what it is", self.name))
+        asked.await.with_context(|| format!("asking {} for its role", self.name))
     }
 
-    /// Whether it works, as a balancer asks it.
+    /// Whether it is active, as a load balancer checks it.
     pub async fn active(&self) -> anyhow::Result<bool> {
         let asked = settle::asked(&self.addresses, async |client: &mut Client| {
             let answer = client.get("/v1/cluster").await?.success()?;
             let cluster: Value = serde_json::from_slice(&answer.body)?;
             cluster["active"].as_bool().context("a cluster says whether it is active")
         });
-        asked.await.with_context(|| format!("asking {} whether it works", self.name))
+        asked.await.with_context(|| format!("asking {} whether it is active", self.name))
     }
 
     pub async fn epoch(&self) -> anyhow::Result<u64> {
         self.status().await?["here"]["epoch"].as_u64().context("a region has an epoch")
     }
 
-    /// Waits until it stands by, its mirrors have had everything, and have nearly everything now.
+    /// Waits until it is a standby, its mirrors have had everything, and lag only a little.
     pub async fn standing_by(&self) -> anyhow::Result<()> {
         let began = Instant::now();
         loop {
             let status = self.status().await?;
-            // Under load the last messages are always on their way.
+            // Under load the last messages are always in transit.
             let level = |mirror: &Value| mirror["lag"].as_u64().is_some_and(|lag| lag < 50);
             let mirrors = status["mirrors"].as_array().map_or(&[][..], Vec::as_slice);
             let here = &status["here"];
-            // A pair that cannot be asked may have anything: what was last known of it does not count.
+            // A pair that is unreachable may have anything: what was last known about it does not count.
             if here["role"] == "standby"
                 && status["pair_reachable"] == true
                 && here["level"] == true
@@ -73,29 +73,29 @@ impl RegionClient {
         }
     }
 
-    /// Asks once to make it the active one, which somebody must refuse; what was said, or none if it was done.
+    /// Requests a promotion that must be refused; the refusal, or none if it was promoted.
     pub async fn refused(&self, force: bool) -> anyhow::Result<Option<String>> {
         let body = Bytes::from(json!({ "force": force }).to_string());
-        let address = self.addresses.first().context("nobody can be asked")?;
+        let address = self.addresses.first().context("there is no address to ask")?;
         let mut client = Client::new(*address, Some(TOKEN)).within(PROMOTION);
         let answer = client.send(Method::POST, "/v1/region:promote", "application/json", body).await?;
         let refused = [StatusCode::CONFLICT, StatusCode::SERVICE_UNAVAILABLE].contains(&answer.status);
         Ok(refused.then(|| answer.text()))
     }
 
-    /// Makes it the active one; what it says of it.
+    /// Promotes it; a summary of the response.
     pub async fn promote(&self, force: bool) -> anyhow::Result<String> {
         let body = Bytes::from(json!({ "force": force }).to_string());
         let mut turns = self.addresses.iter().cycle();
         let began = Instant::now();
         let answer = loop {
-            let address = turns.next().context("nobody can be asked")?;
+            let address = turns.next().context("there is no address to ask")?;
             let mut client = Client::new(*address, Some(TOKEN)).within(PROMOTION);
             let sent =
                 client.send(Method::POST, "/v1/region:promote", "application/json", body.clone()).await;
             match sent.and_then(|answer| answer.success()) {
                 Ok(answer) => break answer,
-                // It says itself that one may go on waiting by asking again.
+                // The error itself says that a repeated request continues to wait.
                 Err(error) if began.elapsed() < PROMOTION => println!("promoting {}: {error:#}", self.name),
                 Err(error) => return Err(error).with_context(|| format!("promoting {}", self.name)),
             }

@@ -1,4 +1,4 @@
-//! Answers wait for the pair: whatever is lost with a region, nothing that was acknowledged is.
+//! Acknowledgements wait for the pair: no acknowledged request is lost with a region.
 
 use std::time::{Duration, Instant};
 
@@ -6,7 +6,7 @@ use crate::load::Pace;
 use crate::regions::RoundContext;
 use crate::regions::stage::{EAST, WEST};
 
-/// From the cut to the loss: what came in meanwhile cannot be at the pair.
+/// From the cut to the loss: requests of this time cannot be at the pair.
 const CUT_FOR: Duration = Duration::from_secs(3);
 
 impl RoundContext<'_> {
@@ -16,12 +16,13 @@ impl RoundContext<'_> {
         let cut = Instant::now();
         self.stage.sites.cut_link()?;
         tokio::time::sleep(CUT_FOR).await;
-        let meanwhile = self.stage.answers_of(EAST, cut).len();
-        println!("  the line was cut for {CUT_FOR:?}: {meanwhile} acknowledged meanwhile");
+        let acknowledged = self.stage.answers_of(EAST, cut).len();
+        println!("  the link was cut for {CUT_FOR:?}: {acknowledged} acknowledged in this time");
         let loss = self.lose(EAST, 1).await?;
         if !loss.lost.is_empty() {
             let count = loss.lost.len();
-            self.closing.accuse(format!("{count} were lost although answers waited for the pair"));
+            self.closing
+                .add_finding(format!("{count} were lost although acknowledgements waited for the pair"));
         }
         self.stage.sites.restore_link()?;
         let tail = self.returns(EAST).await?;

@@ -1,4 +1,4 @@
-//! Where the regions and the witness are: the same places for all rounds.
+//! The addresses of the regions and the witness: the same for all rounds.
 
 use crate::cluster::network::{MemberAddress, Network};
 use crate::cluster::region::{Layout, Programs};
@@ -10,7 +10,7 @@ pub struct RegionSites {
     pub network: Network,
     /// East and west.
     pub layouts: [Layout; 2],
-    /// Where the witness is.
+    /// The address of the witness.
     pub third: MemberAddress,
     pub programs: Programs,
 }

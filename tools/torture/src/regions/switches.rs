@@ -50,9 +50,13 @@ impl RoundContext<'_> {
         let began = Instant::now();
         let said = stage.clients[to].promote(false).await?;
         let back = stage.takes_requests(to, number, began).await;
-        println!("  planned switch to {}: {said}; requests taken again after {}", stage.name(to), told(back));
+        println!(
+            "  planned switch to {}: {said}; requests taken again after {}",
+            stage.name(to),
+            duration_text(back)
+        );
         if back.is_none() {
-            self.closing.accuse("after a planned switch some partition never took requests".to_owned());
+            self.closing.add_finding("after a planned switch some partition never took requests".to_owned());
         }
         self.stage.clients[1 - to].standing_by().await
     }
@@ -69,11 +73,11 @@ impl RoundContext<'_> {
             "  {} lost, forced switch to {}: {said}; RTO {}, RPO {} of {acknowledged} acknowledged there",
             self.stage.name(active),
             self.stage.name(other),
-            told(back),
+            duration_text(back),
             lost.len()
         );
         if back.is_none() {
-            self.closing.accuse("after a forced switch some partition never took requests".to_owned());
+            self.closing.add_finding("after a forced switch some partition never took requests".to_owned());
         }
         Ok(Loss { lost, ..Loss::default() })
     }
@@ -107,13 +111,13 @@ impl RoundContext<'_> {
                 let late = now()?.saturating_sub(Duration::from_secs(due));
                 println!("  the job of the lost region ran, seen {:.1} s after its time", late.as_secs_f64());
                 if keys > 1 {
-                    self.closing.accuse(format!("the job of the lost region ran under {keys} keys"));
+                    self.closing.add_finding(format!("the job of the lost region ran under {keys} keys"));
                 }
                 return Ok(());
             }
             if now()? > until {
                 let what = format!("the job of the lost region did not run within {ON_TIME:?} of its time");
-                self.closing.accuse(what);
+                self.closing.add_finding(what);
                 return Ok(());
             }
             tokio::time::sleep(Duration::from_millis(100)).await;

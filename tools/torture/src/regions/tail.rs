@@ -1,4 +1,4 @@
-//! The divergent tail of a region that was overtaken: which requests it lists, and which its files hold.
+//! The divergent tail of a replaced region: which requests it lists, and which its files contain.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -13,7 +13,7 @@ use crate::report::Closing;
 
 /// What stands before the id of a request in its body.
 const ID: &[u8] = b"\"deliveryId\":\"";
-/// Ids that an accusation names.
+/// Ids that a finding names.
 const SHOWN_MAX: usize = 20;
 
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -48,7 +48,7 @@ impl Tail {
         Ok(tail)
     }
 
-    /// Each of these was acknowledged and is not where work goes on: it must be here.
+    /// Each of these was acknowledged and is not in the active region: it must be here.
     pub fn check(&self, lost: &BTreeSet<String>, closing: &mut Closing) {
         let listed = lost.intersection(&self.listed).count();
         let filed = lost.iter().filter(|id| !self.listed.contains(*id) && self.filed.contains(*id)).count();
@@ -62,7 +62,7 @@ impl Tail {
         let missing = self.missing(lost);
         if !missing.is_empty() {
             let shown = &missing[..missing.len().min(SHOWN_MAX)];
-            closing.accuse(format!("{} lost, and not in the divergent tail: {shown:?}", missing.len()));
+            closing.add_finding(format!("{} lost, and not in the divergent tail: {shown:?}", missing.len()));
         }
     }
 

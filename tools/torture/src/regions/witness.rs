@@ -15,11 +15,11 @@ const UNMIRRORED: usize = 20;
 const PATIENCE: Duration = Duration::from_secs(60);
 /// From the cut to a look at the runs of a region that will be overtaken: those that were open have ended.
 const RUNS_END: Duration = Duration::from_secs(6);
-/// Whoever could not renew a lease for so long would not work any more.
+/// A region that could not renew a lease for this long would stop.
 const LEASES_RUN_OUT: Duration = Duration::from_secs(40);
 
 impl RoundContext<'_> {
-    /// Both see the witness: the active region goes on, and nobody can make the other one active.
+    /// Both see the witness: the active region continues, and the other one cannot be promoted.
     pub async fn witness_cut_link(&mut self) -> anyhow::Result<usize> {
         let load = self.stage.load(EAST, Pace::FAINT, self.dice);
         self.pause().await;
@@ -29,22 +29,22 @@ impl RoundContext<'_> {
         // It waits for longer than the lease lives before it gives up.
         match self.stage.clients[WEST].refused(true).await? {
             Some(said) => println!("  a change by force was refused after {}: {said}", ago(cut)),
-            None => self.closing.accuse("a change by force was not refused by the witness".to_owned()),
+            None => self.closing.add_finding("a change by force was not refused by the witness".to_owned()),
         }
         let refused = Instant::now();
         let back = self.stage.takes_requests(EAST, 1, refused).await;
         let (east, west) = (self.stage.answers_of(EAST, cut).len(), self.stage.answers_of(WEST, cut).len());
-        println!("  the line was cut for {}: east acknowledged {east}, west {west}", ago(cut));
+        println!("  the link was cut for {}: east acknowledged {east}, west {west}", ago(cut));
         if back.is_none() {
-            self.closing.accuse("the active region did not go on while the line was cut".to_owned());
+            self.closing.add_finding("the active region did not continue while the link was cut".to_owned());
         }
         let status = self.stage.clients[WEST].status().await?;
         let here = &status["here"];
         if here["role"] != "standby" || here["epoch"] != epoch || west > 0 {
-            self.closing.accuse(format!("west was promoted although the active region lives: {status}"));
+            self.closing.add_finding(format!("west was promoted although the active region lives: {status}"));
         }
         if !here["promotion"].is_null() {
-            self.closing.accuse(format!("a promotion that was refused is under way: {status}"));
+            self.closing.add_finding(format!("a promotion that was refused is in progress: {status}"));
         }
         self.stage.sites.restore_link()?;
         self.planned_switch(WEST, 2).await?;
@@ -61,7 +61,7 @@ impl RoundContext<'_> {
         let cut = Instant::now();
         self.stage.sites.cut_link()?;
         while self.stage.answers_of(EAST, cut).len() < UNMIRRORED {
-            ensure!(cut.elapsed() < PATIENCE, "east does not go on while the line is cut");
+            ensure!(cut.elapsed() < PATIENCE, "east does not continue while the link is cut");
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
         let apart = self.apart(EAST, cut).await?;
@@ -72,14 +72,14 @@ impl RoundContext<'_> {
         println!(
             "  east lost {:.1} s after the line; west promoted itself: RTO {}, RPO {} of {acknowledged} acknowledged",
             (killed - cut).as_secs_f64(),
-            told(back),
+            duration_text(back),
             lost.len()
         );
         if back.is_none() {
-            self.closing.accuse("the standby did not take over by itself".to_owned());
+            self.closing.add_finding("the standby did not take over automatically".to_owned());
         }
         if lost.is_empty() {
-            self.closing.accuse("nothing was lost: what was not mirrored was not tried".to_owned());
+            self.closing.add_finding("nothing was lost: what was not mirrored was not tried".to_owned());
         }
         // Not before: the kernel goes on sending for a process that was killed, as that of a lost machine does not.
         self.stage.sites.restore_link()?;
@@ -102,9 +102,12 @@ impl RoundContext<'_> {
         let apart = self.apart(EAST, cut).await?;
         let back = self.stage.takes_requests(WEST, 1, cut).await;
         if back.is_none() {
-            self.closing.accuse("the standby did not take over by itself".to_owned());
+            self.closing.add_finding("the standby did not take over automatically".to_owned());
         }
-        println!("  east cut off from its pair and the witness; west promoted itself: RTO {}", told(back));
+        println!(
+            "  east cut off from its pair and the witness; west promoted itself: RTO {}",
+            duration_text(back)
+        );
         // Clients press on both for a while.
         self.pause().await;
         let mended = Instant::now();
@@ -141,17 +144,17 @@ impl RoundContext<'_> {
             "  without a witness for {}: east acknowledged {}, silent for {} at most; west {west}",
             ago(killed),
             answers.len(),
-            told(silence)
+            duration_text(silence)
         );
         if back.is_none() || west > 0 {
-            self.closing.accuse("the active region did not go on without the witness".to_owned());
+            self.closing.add_finding("the active region did not continue without the witness".to_owned());
         }
         match self.stage.clients[WEST].refused(false).await? {
             Some(said) => println!("  a planned switch was refused: {said}"),
-            None => self.closing.accuse("there was a switch without the witness".to_owned()),
+            None => self.closing.add_finding("there was a switch without the witness".to_owned()),
         }
         if !self.stage.clients[EAST].active().await? {
-            self.closing.accuse("a switch that was refused stopped the active region".to_owned());
+            self.closing.add_finding("a switch that was refused stopped the active region".to_owned());
         }
         let witness = self.stage.witness.as_mut().context("the round has a witness")?;
         witness.start()?;
@@ -171,18 +174,18 @@ impl RoundContext<'_> {
         let called = [EAST, WEST].map(|region| calls::times(&self.stage, region));
         for (what, [east, west]) in [("acknowledged", answered), ("called", called)] {
             let (last, first) = (east.last().copied(), west.first().copied());
-            let after = |at: Option<Instant>| told(at.map(|at| at.saturating_duration_since(cut)));
+            let after = |at: Option<Instant>| duration_text(at.map(|at| at.saturating_duration_since(cut)));
             println!("  after the cut east {what} until {}, west from {}", after(last), after(first));
             if let (Some(last), Some(first)) = (last, first)
                 && last >= first
             {
                 let overlap = (last - first).as_secs_f64();
-                self.closing.accuse(format!("east {what} for {overlap:.1} s after west had begun to"));
+                self.closing.add_finding(format!("east {what} for {overlap:.1} s after west had begun to"));
             }
         }
     }
 }
 
 fn ago(since: Instant) -> String {
-    told(Some(since.elapsed()))
+    duration_text(Some(since.elapsed()))
 }

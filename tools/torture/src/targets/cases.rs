@@ -162,7 +162,7 @@ fn pausing(status: &str, headers: &str) -> Behaviour {
     Behaviour::SaysByTurns(plain(status, headers), plain("200 OK", ""))
 }
 
-/// All of them. `canary` is an address that nobody may call.
+/// All of them. `canary` is an address that must not be called.
 pub fn cases(canary: &str) -> Vec<Case> {
     let mut cases = connections();
     cases.extend(heads());

@@ -1,4 +1,4 @@
-//! Certificates good and bad, of an authority that the server under torture is told to trust.
+//! Certificates good and bad, of an authority that the server under torture trusts.
 
 use std::path::Path;
 use std::sync::Arc;

@@ -17,21 +17,21 @@ const QUEUE: u32 = 4;
 /// What a target does to those who call it.
 #[derive(Clone)]
 pub enum Behaviour {
-    /// Nobody listens.
+    /// Nothing listens.
     Absent,
-    /// The queue of the listener is full, and nobody takes from it.
+    /// The queue of the listener is full, and no connection is accepted.
     NeverAccepts,
-    /// Takes the connection and never says a word.
+    /// Accepts the connection and never sends anything.
     Silent,
     ClosesAtOnce,
     ResetsAtOnce,
-    /// Reads a request and says these bytes.
+    /// Reads a request and sends these bytes.
     Says(Vec<u8>, AfterBytes),
-    /// Says these bytes to whatever comes first, and closes.
+    /// Sends these bytes after the first input, and closes.
     SaysToAnything(Vec<u8>),
-    /// Says the first to a key that is new, the second to one that comes again.
+    /// Sends the first to a new key, the second to a repeated one.
     SaysByTurns(Vec<u8>, Vec<u8>),
-    /// Says the head, then the drop again and again; without a pause as fast as it is read.
+    /// Sends the head, then the drop repeatedly; without a pause as fast as it is read.
     Drips {
         head: Vec<u8>,
         drop: Vec<u8>,
@@ -46,7 +46,7 @@ pub enum AfterBytes {
     Keep,
     Close,
     Reset,
-    /// Keeps the connection and says nothing more.
+    /// Keeps the connection and sends nothing more.
     Hold,
 }
 
@@ -76,7 +76,7 @@ impl HostileServer {
         let address = socket.local_addr()?;
         let mut hostile = HostileServer { address, seen, _queued: Vec::new(), _listener: None };
         match manner {
-            // The socket is dropped, and its port is refused until somebody else is given it.
+            // The socket is dropped, and its port refuses connections until another process gets it.
             Behaviour::Absent => {}
             Behaviour::NeverAccepts => {
                 hostile._listener = Some(socket.listen(1)?);
@@ -98,7 +98,7 @@ impl HostileServer {
     }
 
     pub fn seen(&self) -> ReceivedRequests {
-        self.seen.lock().expect("nobody panics while holding what was seen").clone()
+        self.seen.lock().expect("nobody panics while holding the requests").clone()
     }
 }
 
@@ -157,7 +157,7 @@ impl Target {
     }
 
     fn note_clear(&self, bytes: &[u8]) {
-        let mut seen = self.seen.lock().expect("nobody panics while holding what was seen");
+        let mut seen = self.seen.lock().expect("nobody panics while holding the requests");
         if seen.clear.len() < HEAD_BYTES_MAX {
             seen.clear.extend_from_slice(bytes);
         }
@@ -212,7 +212,7 @@ impl Target {
         if self.tls.is_none() {
             self.note_clear(head);
         }
-        let mut seen = self.seen.lock().expect("nobody panics while holding what was seen");
+        let mut seen = self.seen.lock().expect("nobody panics while holding the requests");
         let count = seen.keys.entry(key.to_owned()).or_default();
         *count += 1;
         *count > 1
