@@ -1,6 +1,6 @@
 //! Bytes read as values: how a target that wants structure makes it of an input.
 
-/// Reads values from the front of an input. Behind the end there are zeros, so that every input is a value.
+/// Reads values from the front of an input. Past the end there are zeros, so that every input is a value.
 pub struct Input<'a>(&'a [u8]);
 
 impl<'a> Input<'a> {

@@ -114,7 +114,7 @@ impl Examination {
 
     async fn page(&mut self, path: &str, page: &str) -> anyhow::Result<()> {
         let answer = self.client.get(path).await?;
-        if let Some(body) = self.duration_text(path, &answer)
+        if let Some(body) = self.body_or_record(path, &answer)
             && body != page
         {
             self.examined.wrong.push(format!("{path} was {page} and is {body}"));
@@ -127,7 +127,7 @@ impl Examination {
         let began = Instant::now();
         loop {
             let answer = self.client.get(&path).await?;
-            let Some(body) = self.duration_text(&path, &answer) else { return Ok(()) };
+            let Some(body) = self.body_or_record(&path, &answer) else { return Ok(()) };
             if run.expected != ExpectedState::Waiting {
                 if body != run.shown {
                     self.examined.wrong.push(format!("{path} was {} and is {body}", run.shown));
@@ -174,7 +174,7 @@ impl Examination {
         let mut path = "/v1/runs?limit=1000".to_owned();
         loop {
             let answer = self.client.get(&path).await?;
-            let Some(body) = self.duration_text(&path, &answer) else { return Ok(()) };
+            let Some(body) = self.body_or_record(&path, &answer) else { return Ok(()) };
             let page: Value = serde_json::from_str(&body)?;
             let items = page["items"].as_array().context("a page has items")?;
             listed.extend(items.iter().filter_map(|item| item["id"].as_str()).map(str::to_owned));
@@ -195,14 +195,14 @@ impl Examination {
     async fn secret(&mut self) -> anyhow::Result<()> {
         let path = format!("{SECRET_JOB}/run");
         let answer = self.client.send(Method::POST, &path, "", Bytes::new()).await?;
-        let Some(body) = self.duration_text(&path, &answer) else { return Ok(()) };
+        let Some(body) = self.body_or_record(&path, &answer) else { return Ok(()) };
         let started: Value = serde_json::from_str(&body)?;
         let id = ["id", "run"].iter().find_map(|name| started[name].as_str()).context("a run has an id")?;
         let path = format!("/v1/runs/{id}");
         let began = Instant::now();
         loop {
             let answer = self.client.get(&path).await?;
-            let Some(body) = self.duration_text(&path, &answer) else { return Ok(()) };
+            let Some(body) = self.body_or_record(&path, &answer) else { return Ok(()) };
             let shown: Value = serde_json::from_str(&body)?;
             let status = shown["status"].as_str().unwrap_or("");
             if status == "completed" {
@@ -221,7 +221,7 @@ impl Examination {
     }
 
     /// The body of a success; otherwise the response is recorded.
-    fn duration_text(&mut self, path: &str, answer: &ClientResponse) -> Option<String> {
+    fn body_or_record(&mut self, path: &str, answer: &ClientResponse) -> Option<String> {
         match answer.status {
             status if status.is_success() => Some(String::from_utf8_lossy(&answer.body).into_owned()),
             StatusCode::SERVICE_UNAVAILABLE => {

@@ -119,13 +119,13 @@ impl Opener {
         let place = self.directory.join(number.to_string());
         damage::write(files, Some(damage), &place)?;
         let logged = std::fs::metadata(&self.log).map_or(0, |about| about.len());
-        let told = self.ask(&place)?;
+        let result = self.ask(&place)?;
         let mut log = Vec::new();
         let mut file = File::open(&self.log)?;
         file.seek(SeekFrom::Start(logged))?;
         file.read_to_end(&mut log)?;
         std::fs::remove_dir_all(&place)?;
-        Ok((told, String::from_utf8_lossy(&log).into_owned()))
+        Ok((result, String::from_utf8_lossy(&log).into_owned()))
     }
 
     fn ask(&mut self, place: &Path) -> anyhow::Result<OpenResult> {

@@ -37,7 +37,7 @@ impl DamageClass {
 }
 
 /// Classifies the result. `log` is everything that the server logged.
-pub fn sort(damage: &Damage, told: OpenResult, log: &str, life: u32) -> DamageClass {
+pub fn sort(damage: &Damage, result: OpenResult, log: &str, life: u32) -> DamageClass {
     let broken = |why: String| {
         let why: String = why.chars().take(QUOTED_CHARS).collect();
         DamageClass::Broken(if life > 1 { format!("in life {life}: {why}") } else { why })
@@ -45,7 +45,7 @@ pub fn sort(damage: &Damage, told: OpenResult, log: &str, life: u32) -> DamageCl
     if let Some(panic) = log.lines().find(|line| line.contains("panicked at")) {
         return broken(format!("it panicked: {panic}"));
     }
-    let examined = match told {
+    let examined = match result {
         OpenResult::Died(how) => return broken(how),
         OpenResult::Refused { message } => {
             let said = format!("{message}\n{log}");
@@ -102,11 +102,11 @@ mod tests {
     use super::super::damage::DamageKind;
     use super::*;
 
-    fn class(told: OpenResult, log: &str) -> &'static str {
+    fn class(result: OpenResult, log: &str) -> &'static str {
         let file = PathBuf::from("journal/0000000001.segment");
         let damage =
             Damage { file, kind: FileKind::Segment, way: DamageKind::Bit, place: String::new(), bytes: None };
-        match sort(&damage, told, log, 1) {
+        match sort(&damage, result, log, 1) {
             DamageClass::Detected => "detected",
             DamageClass::Harmless => "harmless",
             DamageClass::Broken(_) => "broken",

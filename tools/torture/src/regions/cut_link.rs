@@ -7,7 +7,7 @@ use crate::load::Pace;
 use crate::regions::calls;
 use crate::regions::loss::Loss;
 use crate::regions::stage::{EAST, WEST};
-use crate::regions::{RoundContext, told};
+use crate::regions::{RoundContext, duration_text};
 
 /// How long both work at least.
 const APART: Duration = Duration::from_secs(4);

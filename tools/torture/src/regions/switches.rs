@@ -13,7 +13,7 @@ use crate::cluster::settle;
 use crate::load::Pace;
 use crate::regions::loss::Loss;
 use crate::regions::stage::{EAST, WEST};
-use crate::regions::{RoundContext, told};
+use crate::regions::{RoundContext, duration_text};
 
 /// From the making of the one-time job to its time: the region is lost and replaced in between.
 pub const JOB_DUE_SECS: u64 = 15;

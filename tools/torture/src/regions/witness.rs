@@ -7,7 +7,7 @@ use anyhow::{Context, ensure};
 use crate::load::Pace;
 use crate::regions::loss::Loss;
 use crate::regions::stage::{EAST, WEST};
-use crate::regions::{RoundContext, calls, told};
+use crate::regions::{RoundContext, calls, duration_text};
 
 /// What is acknowledged between the cut and the loss of a region: it is lost with it.
 const UNMIRRORED: usize = 20;
