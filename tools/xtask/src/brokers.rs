@@ -1,4 +1,4 @@
-//! Real brokers for the tests, and clients of others that receive from them: installed by package name when missing.
+//! Real brokers for the tests, and external clients that receive from them: installed by package name when missing.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};

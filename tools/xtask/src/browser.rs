@@ -11,8 +11,7 @@ use crate::{command, node};
 
 #[derive(Args)]
 pub struct Browser {
-    /// Instead of the tests: how heavy the pages of the release binary are and how soon they are seen, with so many runs
-    /// behind them
+    /// Instead of the tests: measures the size and first paint of the pages of the release binary with so many runs stored
     #[arg(long, value_name = "RUNS", num_args = 0..=1, default_missing_value = "100000")]
     measure: Option<u64>,
 }

@@ -1,4 +1,4 @@
-//! Commands of others: how they are started, and what is said when one fails.
+//! External commands: how they are started, and what the error says when one fails.
 
 use std::ffi::OsStr;
 use std::io::{BufRead, BufReader};

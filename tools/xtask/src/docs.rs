@@ -42,7 +42,7 @@ use crate::peers::install::{apt, on_path};
 pub struct Docs {
     /// The pages; without any: README.md, CONTRIBUTING.md and all below docs
     pages: Vec<String>,
-    /// The binary that the pages call; without it: the development build, made anew
+    /// The binary that the pages call; without it: a fresh development build
     #[arg(long)]
     sortie: Option<PathBuf>,
     /// The folder for one page: this process has a network of its own

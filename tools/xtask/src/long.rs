@@ -16,7 +16,7 @@ pub struct Long {
     /// How long to go on; the part that is under way then is finished.
     #[arg(long, default_value_t = 60)]
     minutes: u64,
-    /// Go on behind the last run instead of beginning anew.
+    /// Continue after the last run instead of starting over.
     #[arg(long)]
     resume: bool,
 }
@@ -53,7 +53,7 @@ pub fn run(root: &Path, asked: &Long) -> anyhow::Result<()> {
         };
         standing.parts += 1;
         if let Err(error) = result {
-            // A finding is no reason to stop looking for others.
+            // After a finding the search goes on.
             eprintln!("== part {part} failed: {error:#}");
             standing.failed += 1;
         }
@@ -75,7 +75,7 @@ fn load(path: &Path) -> anyhow::Result<Standing> {
     };
     let number = |name: &str| {
         let line = text.lines().find_map(|line| line.strip_prefix(name)?.trim().parse().ok());
-        line.with_context(|| format!("{} has no number for {name}; remove it to begin anew", path.display()))
+        line.with_context(|| format!("{} has no number for {name}; remove it to start over", path.display()))
     };
     Ok(Standing { parts: number("parts")?, next_seed: number("next seed")?, failed: number("failed")? })
 }

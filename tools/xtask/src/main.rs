@@ -52,7 +52,7 @@ enum Task {
     AzureSdk,
     /// Runs every command of the documents as it is printed; part of the tests.
     Docs(docs::Docs),
-    /// Installs the brokers, and the clients of others, that the tests talk to; part of the tests.
+    /// Installs the brokers and external clients that the tests use; part of the tests.
     Brokers,
     /// Generates, checks and packs the clients in Python and TypeScript, and runs their examples; part of the tests.
     Clients(clients::Clients),

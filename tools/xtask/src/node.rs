@@ -9,7 +9,7 @@ use anyhow::Context;
 use crate::command;
 use crate::peers::install::{apt, on_path};
 
-/// Exactly what the lock lists, made anew when it has changed.
+/// Installs exactly what the lock file lists, again when it has changed.
 pub fn packages(listed: &Path, place: &Path) -> anyhow::Result<()> {
     let lock = listed.join("package-lock.json");
     let wanted = fs::read_to_string(&lock).with_context(|| format!("reading {}", lock.display()))?;

@@ -8,7 +8,7 @@ use anyhow::Context;
 
 use crate::command;
 
-/// The Python of an environment that holds what the list requires. Made anew when the list has changed.
+/// The Python of an environment that holds what the list requires. Rebuilt when the list has changed.
 pub fn environment(place: &Path, requirements: &Path) -> anyhow::Result<PathBuf> {
     let python = place.join("bin/python");
     let wanted =

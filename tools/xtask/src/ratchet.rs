@@ -83,7 +83,7 @@ fn instructions(program: &Path, name: &str, rounds: u64) -> anyhow::Result<u64> 
     collected(&said).with_context(|| format!("valgrind does not say what it counted: {said}"))
 }
 
-/// The number behind `Collected :`.
+/// The number after `Collected :`.
 fn collected(said: &str) -> Option<u64> {
     let (_, behind) = said.split_once("Collected :")?;
     behind.split_whitespace().next()?.parse().ok()

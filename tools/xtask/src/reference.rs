@@ -59,7 +59,7 @@ fn generate(sortie: &Path, part: &str) -> anyhow::Result<String> {
     String::from_utf8(output.stdout).context("reading what sortie printed")
 }
 
-/// The text with every part between its marks made anew.
+/// The text with every generated part replaced.
 fn filled(text: &str, mut generate: impl FnMut(&str) -> anyhow::Result<String>) -> anyhow::Result<String> {
     let mut out = String::new();
     let mut rest = text;

@@ -12,7 +12,7 @@ use crate::{command, python};
 /// What the generator leaves out, and we know of: definitions in YAML are given as JSON.
 const KNOWN: [&str; 1] = ["Unsupported content type application/yaml"];
 
-/// The wheel, made anew if what it is made of has changed.
+/// The wheel, rebuilt if its sources have changed.
 pub fn make(listed: &Path, place: &Path, description: &Path) -> anyhow::Result<PathBuf> {
     let [settings, requirements, example] =
         ["openapi-python-client.yml", "requirements.txt", "examples/first_run.py"]

@@ -14,7 +14,7 @@ use crate::{command, node};
 const SOURCES: [&str; 4] =
     ["tsconfig.json", "src/index.ts", "examples/tsconfig.json", "examples/first-run.ts"];
 
-/// The package, made anew if what it is made of has changed.
+/// The package, rebuilt if its sources have changed.
 pub fn make(listed: &Path, place: &Path, description: &Path) -> anyhow::Result<PathBuf> {
     let package = place.join("typescript");
     apt("nodejs", || on_path("node"))?;

@@ -15,7 +15,7 @@ pub fn compare(expected: &Output, actual: &str) -> anyhow::Result<()> {
         Output::Json(text) => {
             let expected: Value = serde_json::from_str(text).context("the JSON of the page")?;
             let actual: Value =
-                serde_json::from_str(actual).with_context(|| format!("this is no JSON:\n{actual}"))?;
+                serde_json::from_str(actual).with_context(|| format!("this is not valid JSON:\n{actual}"))?;
             ensure!(same_json(&expected, &actual), "the page has\n{expected:#}\nand there came\n{actual:#}");
             Ok(())
         }
@@ -107,7 +107,7 @@ fn is_date(word: &str) -> bool {
     shape(word) == "dddd-dd-dd"
 }
 
-/// `23:51:57` or `23:51:57.613`, perhaps with a sign behind it.
+/// `23:51:57` or `23:51:57.613`, perhaps followed by a punctuation mark.
 fn is_time(word: &str) -> bool {
     matches!(shape(word.trim_end_matches([',', ';', ')'])).as_str(), "dd:dd:dd" | "dd:dd:dd.ddd")
 }

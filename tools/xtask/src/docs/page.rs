@@ -44,14 +44,14 @@ pub fn run(root: &Path, name: &str, sortie: &Path, folder: &Path) -> anyhow::Res
     loopback.args(["link", "set", "lo", "up"]);
     command::run(loopback)?;
     let steps = read(root, name)?;
-    let desk = Desk::lay_out(root, sortie, folder)?;
+    let sandbox = Sandbox::create(root, sortie, folder)?;
     for (index, step) in steps.iter().enumerate() {
         match step {
-            Step::Write { name, text, .. } => desk.write(name, text)?,
+            Step::Write { name, text, .. } => sandbox.write(name, text)?,
             Step::NotRun { .. } => {}
             Step::Run { line, commands, how, output } => {
                 let run = Run { number: index, commands, output: output.as_ref() };
-                run.carry_out(&desk, *how).with_context(|| format!("{name}:{line}:\n{commands}"))?;
+                run.carry_out(&sandbox, *how).with_context(|| format!("{name}:{line}:\n{commands}"))?;
             }
         }
     }
@@ -79,15 +79,15 @@ fn open(address: &str) -> anyhow::Result<()> {
 }
 
 /// Where a page is run: a stand-in for a checkout of the repository, with the binary where a build puts it.
-struct Desk {
+struct Sandbox {
     checkout: PathBuf,
     home: PathBuf,
     notes: PathBuf,
     path: std::ffi::OsString,
 }
 
-impl Desk {
-    fn lay_out(root: &Path, sortie: &Path, folder: &Path) -> anyhow::Result<Desk> {
+impl Sandbox {
+    fn create(root: &Path, sortie: &Path, folder: &Path) -> anyhow::Result<Sandbox> {
         let [checkout, home, notes] = ["sortie", "home", "notes"].map(|name| folder.join(name));
         let release = checkout.join("target/release");
         for folder in [&release, &home, &notes] {
@@ -104,7 +104,7 @@ impl Desk {
         let usual = env::var_os("PATH").unwrap_or_default();
         let places = std::iter::once(release).chain(env::split_paths(&usual));
         let path = env::join_paths(places).context("putting the binary on the PATH")?;
-        Ok(Desk { checkout, home, notes, path })
+        Ok(Sandbox { checkout, home, notes, path })
     }
 
     /// Where the last block left off.
@@ -148,15 +148,15 @@ struct Run<'a> {
 }
 
 impl Run<'_> {
-    fn carry_out(&self, desk: &Desk, how: How) -> anyhow::Result<()> {
+    fn carry_out(&self, sandbox: &Sandbox, how: How) -> anyhow::Result<()> {
         match how {
-            How::Once => self.once(desk, true),
-            How::Fails => self.once(desk, false),
-            How::Background => self.start(desk),
+            How::Once => self.once(sandbox, true),
+            How::Fails => self.once(sandbox, false),
+            How::Background => self.start(sandbox),
             How::Wait => {
                 let end = Instant::now() + PATIENCE;
                 loop {
-                    match self.once(desk, true) {
+                    match self.once(sandbox, true) {
                         Err(_) if Instant::now() < end => thread::sleep(Duration::from_millis(200)),
                         result => return result,
                     }
@@ -165,8 +165,8 @@ impl Run<'_> {
         }
     }
 
-    fn once(&self, desk: &Desk, succeeds: bool) -> anyhow::Result<()> {
-        let (mut shell, output) = desk.shell(self.number, self.commands)?;
+    fn once(&self, sandbox: &Sandbox, succeeds: bool) -> anyhow::Result<()> {
+        let (mut shell, output) = sandbox.shell(self.number, self.commands)?;
         let mut child = shell.spawn().context("starting bash")?;
         let end = Instant::now() + PATIENCE;
         let status = loop {
@@ -189,8 +189,8 @@ impl Run<'_> {
     }
 
     /// Starts what runs until the page ends, and waits until it has printed what the page shows.
-    fn start(&self, desk: &Desk) -> anyhow::Result<()> {
-        let (mut shell, output) = desk.shell(self.number, self.commands)?;
+    fn start(&self, sandbox: &Sandbox) -> anyhow::Result<()> {
+        let (mut shell, output) = sandbox.shell(self.number, self.commands)?;
         let mut child = shell.spawn().context("starting bash")?;
         let expected = self.output.context("a block in the background has an output")?.begins_with();
         let end = Instant::now() + PATIENCE;
@@ -221,10 +221,10 @@ mod tests {
         let folder = tempfile::tempdir().expect("there is room for temporary files");
         let root = Path::new(env!("CARGO_MANIFEST_DIR"));
         let root = root.ancestors().nth(2).expect("tools/xtask is two levels below the root");
-        let desk = Desk::lay_out(root, Path::new("/bin/true"), folder.path())?;
+        let sandbox = Sandbox::create(root, Path::new("/bin/true"), folder.path())?;
         for (number, (commands, how, output)) in blocks.iter().enumerate() {
             let output = output.map(|text| Output::Text(text.to_owned()));
-            Run { number, commands, output: output.as_ref() }.carry_out(&desk, *how)?;
+            Run { number, commands, output: output.as_ref() }.carry_out(&sandbox, *how)?;
         }
         Ok(())
     }
