@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use ::cluster::{Directory, Roles};
 use api_types::{SentView, ServiceView};
+use bulk::Bulks;
 use engine::jobs::JobReader;
 use engine::{Applied, ApplyError, CallContext, CallSubject, Control, Engine};
 use host::Clock;
@@ -21,7 +22,6 @@ use view::{Ids, View};
 use crate::auth::access::Access;
 use crate::auth::peer::PeerSecret;
 use crate::azure::Azure;
-use crate::bulk::Bulks;
 use crate::bus::Bus;
 use crate::forward::peer_client::PeerClient;
 use crate::ingest_routes::Submissions;

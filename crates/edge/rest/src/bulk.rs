@@ -1,216 +1,208 @@
-//! Doing one thing to many runs: kept in the control partition, driven by its holder, one page of runs after another.
+//! Bulks over HTTP: begun and previewed here, where runs can be reached wherever they are.
 //!
-//! A page is kept before anything is done to its runs. Whoever goes on after a crash looks at each run of that page
-//! first, and finds by its timeline whether it had its turn: so nothing is left out, and every run is counted once.
+//! A bulk acts as a client would, on behalf of the operator who began it: its calls take the same routes.
 
-mod act;
-mod ask;
-mod driver;
-mod metrics;
-mod order;
-mod preview;
-mod select;
+use std::pin::Pin;
 
-use api_types::{BulkFailure, BulkState, BulkView, Time};
-use engine::{ExpectedVersion, KeepError, StoredDocument};
-use serde::{Deserialize, Serialize};
-use types::Timestamp;
+use api_types::{BulkSelect, DecisionRequest, Problem, RunDetail, RunPage};
+use axum::body::Body;
+use axum::response::IntoResponse;
+use bulk::{BulkError, BulkOrder, Refusal, Resubmitted, RunApi, RunsPart, RunsQuery};
+use bytes::Bytes;
+use http::header::RETRY_AFTER;
+use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode, Uri};
+use http_body_util::BodyExt;
+use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
+use serde::de::DeserializeOwned;
+use types::RunId;
 
+use crate::auth::access::Permission;
+use crate::auth::peer::{ON_BEHALF, PEER};
+use crate::body::{self, Payload};
 use crate::error::ApiError;
-use crate::limits::{BULK_SAMPLE_MAX, BULK_TEXT_CHARS_MAX, BULKS_ENDED_MAX, BULKS_RUNNING_MAX};
+use crate::forward::buffered_request::BufferedRequest;
+use crate::forward::scope::ResolvedScope;
+use crate::limits::BULK_BYTES_MAX;
+use crate::own_route::with_field;
+use crate::router::Router;
+use crate::runs;
 
-pub(crate) use driver::drive;
-pub(crate) use metrics::Bulks;
-pub(crate) use order::Order;
-
-/// Where bulks are kept, and the ids of those that name their runs.
-const SHELF: &str = "bulk";
-const IDS_SHELF: &str = "bulk.ids";
-
-/// A bulk as it is kept.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Bulk {
-    #[serde(flatten)]
-    pub view: BulkView,
-    /// Where the list of runs goes on.
-    #[serde(default)]
-    next: Next,
-    /// The runs whose turn it is: each may have been dealt with since this was kept, or not.
-    #[serde(default)]
-    page: Vec<String>,
+impl From<BulkError> for ApiError {
+    fn from(error: BulkError) -> ApiError {
+        match error {
+            BulkError::Invalid(text) => ApiError::BadRequest(text),
+            BulkError::NotFound(text) => ApiError::NotFound(text),
+            BulkError::TooMany(text) => ApiError::TooManyBulks(text),
+            BulkError::Unsure(text) => ApiError::Unsure(text),
+            BulkError::Keep(error) => error.into(),
+        }
+    }
 }
 
-/// Where a list of runs goes on.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-enum Next {
-    #[default]
-    First,
-    Cursor(String),
-    /// With the ids that were named, this is how many were taken.
-    Taken(usize),
-    End,
-}
-
-/// What became of one run.
-#[derive(Debug, Clone, PartialEq, Eq)]
-enum Acted {
-    Done,
-    /// For a reason that is told by a code.
-    Skipped(String),
-    Failed {
-        code: String,
-        problem: String,
-    },
-}
-
-impl Bulk {
-    fn read(document: &StoredDocument) -> Option<Bulk> {
-        let read = serde_json::from_str(&document.text);
-        read.inspect_err(
-            |error| tracing::warn!(%error, "a bulk cannot be read; it was kept by a newer version"),
-        )
-        .ok()
+impl Router {
+    /// Whether a request begins a bulk.
+    pub(crate) fn is_bulk(request: &Request<Payload>) -> bool {
+        request.method() == Method::POST && request.uri().path() == "/v1/bulk"
     }
 
-    fn text(&self) -> String {
-        serde_json::to_string(self).expect("a bulk in memory can always be encoded")
+    /// Begins a bulk, or says what it would do.
+    pub(crate) async fn take_bulk(&self, request: Request<Payload>) -> Result<Response<Body>, ApiError> {
+        let by = self.api.auth.allow(request.headers(), Permission::Operate)?.to_owned();
+        let bytes = body::read(request, BULK_BYTES_MAX).await?;
+        let order = BulkOrder::read(&bytes, &by, self.api.auth.clock.now())?;
+        if order.is_dry_run() {
+            return Ok(axum::Json(order.preview(self).await?).into_response());
+        }
+        let view = order.begin(&self.api.bulks).await?;
+        let location = format!("/v1/bulk/{}", view.id);
+        let head = (StatusCode::ACCEPTED, [(http::header::LOCATION, location)]);
+        Ok((head.0, head.1, axum::Json(view)).into_response())
     }
 
-    fn is_running(&self) -> bool {
-        self.view.state == BulkState::Running
+    /// Sends a request that may be repeated, for an operator.
+    async fn call(&self, by: &str, method: Method, uri: Uri, body: Bytes) -> Reply {
+        let by = HeaderValue::from_bytes(by.as_bytes()).unwrap_or_else(|_| HeaderValue::from_static("?"));
+        let headers = HeaderMap::from_iter([(PEER, self.api.auth.inner.header()), (ON_BEHALF, by)]);
+        let mut buffered = BufferedRequest::new(method, uri, headers, body);
+        buffered.repeatable = true;
+        let response = self.answer_own(buffered).await.unwrap_or_else(IntoResponse::into_response);
+        let status = response.status();
+        let after = response.headers().get(RETRY_AFTER).and_then(|value| value.to_str().ok()?.parse().ok());
+        let body = response.into_body().collect().await.map(|body| body.to_bytes()).unwrap_or_default();
+        Reply { status, retry_after_secs: after, body }
     }
 
-    fn count(&mut self, id: &str, acted: Acted) {
-        let view = &mut self.view;
-        match acted {
-            Acted::Done => view.done += 1,
-            Acted::Skipped(reason) => {
-                view.skipped.count += 1;
-                *view.skipped.reasons.entry(reason).or_default() += 1;
+    // Boxed: the preview of a bulk is itself the answer to a request, so that the type of this future would contain
+    // itself.
+    fn answer_own(
+        &self,
+        buffered: BufferedRequest,
+    ) -> Pin<Box<dyn Future<Output = Result<Response<Body>, ApiError>> + Send + '_>> {
+        Box::pin(async move {
+            if self.api.cluster.directory.is_alone() {
+                return Ok(self.answer_here(buffered.request()).await);
             }
-            Acted::Failed { code, problem } => {
-                view.failed.count += 1;
-                if view.failed.sample.len() < BULK_SAMPLE_MAX {
-                    let problem = problem.chars().take(300).collect();
-                    view.failed.sample.push(BulkFailure { id: id.to_owned(), code, problem });
+            let (catalog, partitions) = (self.api.workflows.catalog(), self.api.cluster.partitions);
+            match ResolvedScope::of(&buffered.method, buffered.uri.path(), &catalog, partitions) {
+                ResolvedScope::Run(id) => self.look_up(&id, buffered).await,
+                ResolvedScope::Merged(list) => self.gather(list, buffered).await,
+                ResolvedScope::Here | ResolvedScope::Ingest | ResolvedScope::Partition(_) => {
+                    Ok(self.answer_here(buffered.request()).await)
                 }
             }
-        }
+        })
+    }
+}
+
+impl RunApi for Router {
+    async fn list(&self, by: &str, query: RunsQuery<'_>) -> Result<RunPage, Refusal> {
+        let first = (query.part == RunsPart::Ended).then_some(runs::ENDED_FIRST);
+        let uri = list_uri(query.select, query.cursor.or(first), query.limit);
+        let page: RunPage = self.call(by, Method::GET, uri, Bytes::new()).await.json()?;
+        // Where those in memory end, everything else has ended.
+        let next = page.next.filter(|next| query.part == RunsPart::Ended || runs::is_live(next));
+        Ok(RunPage { next, ..page })
     }
 
-    /// Ends it before it is through, for a reason that is told with its failures, in few bytes.
-    fn break_off(&mut self, code: &str, problem: &str, at: Timestamp) {
-        self.view.failed.sample.truncate(BULK_SAMPLE_MAX - 1);
-        self.count("", Acted::Failed { code: code.to_owned(), problem: problem.to_owned() });
-        let view = &mut self.view;
-        (view.state, view.ended_at, view.waiting) = (BulkState::Stopped, Some(Time(at)), None);
-        let reason = view.select.as_mut().and_then(|select| select.reason.as_mut());
-        for text in reason.into_iter().chain(view.step.as_mut()) {
-            *text = text.chars().take(BULK_TEXT_CHARS_MAX).collect();
-        }
-        (self.page, self.next) = (Vec::new(), Next::End);
+    async fn get(&self, by: &str, id: &str) -> Result<RunDetail, Refusal> {
+        self.call(by, Method::GET, uri(&format!("/v1/runs/{id}")), Bytes::new()).await.json()
     }
 
-    /// What marks decisions of this bulk in timelines.
-    fn mark(&self) -> String {
-        format!("bulk {}", self.view.id)
+    async fn cancel(&self, by: &str, id: &str) -> Result<(), Refusal> {
+        let uri = uri(&format!("/v1/runs/{id}/cancel"));
+        self.call(by, Method::POST, uri, Bytes::new()).await.success().map(drop)
     }
 
-    /// What stands in timelines.
-    fn note(&self) -> String {
-        match self.view.note.as_str() {
-            "" => self.mark(),
-            note => format!("{note} ({})", self.mark()),
+    async fn decide(&self, by: &str, id: &str, decision: &DecisionRequest) -> Result<(), Refusal> {
+        let body = serde_json::to_vec(decision).expect("a decision can always be encoded");
+        let uri = uri(&format!("/v1/runs/{id}/decide"));
+        self.call(by, Method::POST, uri, body.into()).await.success().map(drop)
+    }
+
+    async fn submit_again(
+        &self,
+        by: &str,
+        workflow: &str,
+        id: &RunId,
+        request: Bytes,
+    ) -> Result<Resubmitted, Refusal> {
+        let entry = self.api.workflows.current(workflow).map_err(|error| {
+            let problem = Box::new(error.problem());
+            Refusal { status: problem.status, retry_after_secs: None, problem }
+        })?;
+        let body = with_field(&request, entry.definition.accept().id_field(), id);
+        let uri = uri(&format!("/v1/workflows/{workflow}/runs/{id}"));
+        let reply = self.call(by, Method::PUT, uri, body).await;
+        match reply.status {
+            StatusCode::ACCEPTED => Ok(Resubmitted::New),
+            StatusCode::OK => Ok(Resubmitted::Existing(serde_json::from_slice(&reply.body).ok())),
+            _ => Err(reply.refusal()),
         }
     }
 }
 
-impl Bulks {
-    /// Every bulk that is known, newest first.
-    pub(crate) fn all(&self) -> Vec<BulkView> {
-        let shelves = self.control.documents().load();
-        let mut all: Vec<_> = shelves.all(SHELF).filter_map(|(_, document)| Bulk::read(document)).collect();
-        all.sort_by(|a, b| (b.view.started_at.0, &b.view.id).cmp(&(a.view.started_at.0, &a.view.id)));
-        all.into_iter().map(|bulk| bulk.view).collect()
+/// The answer to a call of this instance itself.
+struct Reply {
+    status: StatusCode,
+    retry_after_secs: Option<u64>,
+    body: Bytes,
+}
+
+impl Reply {
+    fn success(self) -> Result<Bytes, Refusal> {
+        if self.status.is_success() { Ok(self.body) } else { Err(self.refusal()) }
     }
 
-    pub(crate) fn get(&self, id: &str) -> Result<BulkView, ApiError> {
-        Ok(self.kept(id)?.0.view)
+    fn json<T: DeserializeOwned>(self) -> Result<T, Refusal> {
+        let (status, retry_after_secs) = (self.status, self.retry_after_secs);
+        let body = self.success()?;
+        serde_json::from_slice(&body).map_err(|error| {
+            let problem = Box::new(unreadable(status, &format!("the answer cannot be read: {error}")));
+            Refusal { status: status.as_u16(), retry_after_secs, problem }
+        })
     }
 
-    fn kept(&self, id: &str) -> Result<(Bulk, u64), ApiError> {
-        let shelves = self.control.documents().load();
-        let found =
-            shelves.get(SHELF, id).and_then(|document| Some((Bulk::read(document)?, document.version)));
-        found.ok_or_else(|| ApiError::NotFound(format!("no bulk {id}")))
-    }
-
-    /// Ends a bulk before it is through. What it is doing at the moment is still done.
-    pub(crate) async fn stop(&self, id: &str, by: &str) -> Result<BulkView, ApiError> {
-        loop {
-            let (mut bulk, version) = self.kept(id)?;
-            if !bulk.is_running() {
-                return Ok(bulk.view);
-            }
-            bulk.view.state = BulkState::Stopped;
-            bulk.view.ended_at = Some(Time(self.clock.now()));
-            bulk.view.waiting = None;
-            match self.keep(&bulk, by, ExpectedVersion::Version(version)).await {
-                Ok(_) => return Ok(bulk.view),
-                // Its driver has kept how far it has come; or, when that is not to be seen, it changes hands.
-                Err(KeepError::Changed { .. }) if self.kept(id)?.1 == version => {
-                    return Err(KeepError::NotHeld.into());
-                }
-                Err(KeepError::Changed { .. }) => {}
-                Err(error) => return Err(error.into()),
-            }
+    fn refusal(&self) -> Refusal {
+        let read = serde_json::from_slice(&self.body);
+        let problem = read.unwrap_or_else(|_| unreadable(self.status, "the answer has no problem document"));
+        Refusal {
+            status: self.status.as_u16(),
+            retry_after_secs: self.retry_after_secs,
+            problem: Box::new(problem),
         }
     }
+}
 
-    /// Keeps a new bulk. From now on it is driven.
-    async fn begin(&self, bulk: &Bulk, ids: &[String]) -> Result<(), ApiError> {
-        let _alone = self.beginning.lock().await;
-        let running = self.all().iter().filter(|view| view.state == BulkState::Running).count();
-        if running >= BULKS_RUNNING_MAX {
-            let text = format!("{running} bulks are under way; wait for one to end, or stop one");
-            return Err(ApiError::TooManyBulks(text));
-        }
-        self.forget_old().await?;
-        let (id, by) = (&bulk.view.id, &bulk.view.by);
-        if !ids.is_empty() {
-            let text = serde_json::to_string(ids).expect("texts can always be encoded");
-            self.control.keep(IDS_SHELF, id, Some(text), by, ExpectedVersion::Absent).await?;
-        }
-        self.keep(bulk, by, ExpectedVersion::Absent).await?;
-        Ok(())
+fn unreadable(status: StatusCode, detail: &str) -> Problem {
+    Problem {
+        kind: "about:blank".to_owned(),
+        title: status.canonical_reason().unwrap_or("Error").to_owned(),
+        status: status.as_u16(),
+        code: "unreadable".to_owned(),
+        detail: detail.to_owned(),
+        errors: Vec::new(),
     }
+}
 
-    /// Forgets bulks that ended long ago, and ids whose bulk is forgotten or never began.
-    async fn forget_old(&self) -> Result<(), ApiError> {
-        let all = self.all();
-        let ended = all.iter().filter(|view| view.state != BulkState::Running);
-        for old in ended.skip(BULKS_ENDED_MAX - 1) {
-            self.control.keep(SHELF, &old.id, None, "sortie", ExpectedVersion::Anything).await?;
-        }
-        let kept = self.control.documents().load();
-        for (name, _) in kept.all(IDS_SHELF) {
-            // Also what cannot be read here may need its ids: its driver is of another version.
-            if kept.get(SHELF, name).is_none() {
-                self.control.keep(IDS_SHELF, name, None, "sortie", ExpectedVersion::Anything).await?;
-            }
-        }
-        Ok(())
-    }
+fn uri(text: &str) -> Uri {
+    text.parse().expect("an id is a part of a path")
+}
 
-    async fn keep(&self, bulk: &Bulk, by: &str, expected: ExpectedVersion) -> Result<u64, KeepError> {
-        let kept = self.control.keep(SHELF, &bulk.view.id, Some(bulk.text()), by, expected).await?;
-        Ok(kept.expect("what is kept has a version"))
+fn list_uri(select: &BulkSelect, cursor: Option<&str>, limit: usize) -> Uri {
+    let mut text = format!("/v1/runs?limit={limit}");
+    let mut add = |name: &str, value: &str| {
+        text.push_str(&format!("&{name}={}", utf8_percent_encode(value, NON_ALPHANUMERIC)));
+    };
+    let pairs = [
+        ("workflow", select.workflow.clone()),
+        ("status", select.status.map(|status| status.as_str().to_owned())),
+        ("key", select.key.clone()),
+        ("from", select.from.map(|time| time.to_string())),
+        ("to", select.to.map(|time| time.to_string())),
+        ("cursor", cursor.map(str::to_owned)),
+    ];
+    for (name, value) in pairs {
+        value.iter().for_each(|value| add(name, value));
     }
-
-    /// The ids that a bulk was given, if they are there.
-    fn ids(&self, id: &str) -> Option<Vec<String>> {
-        let shelves = self.control.documents().load();
-        serde_json::from_str(&shelves.get(IDS_SHELF, id)?.text).ok()
-    }
+    text.parse().expect("an encoded query is an address")
 }

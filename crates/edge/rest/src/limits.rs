@@ -31,43 +31,6 @@ pub const DECISION_BYTES_MAX: usize = 128 << 10;
 /// Bytes of what is asked of many runs: the ids of a thousand, each of 128 bytes, quoted.
 pub const BULK_BYTES_MAX: usize = 256 << 10;
 
-/// Runs that one bulk may name by their ids.
-pub const BULK_IDS_MAX: usize = 1000;
-
-/// Runs per second to which a bulk does something, unless it says how many, and at most.
-pub const BULK_RATE_DEFAULT: u32 = 50;
-pub const BULK_RATE_MAX: u32 = 1000;
-
-/// Bytes of the note of a bulk: it is kept in every run's timeline.
-pub const BULK_NOTE_BYTES_MAX: usize = 1000;
-
-/// Characters of the reason that a bulk selects by, and of the step that it decides on.
-pub const BULK_TEXT_CHARS_MAX: usize = 256;
-
-/// Runs that are counted before it is said that there are more.
-pub const BULK_COUNTED_MAX: u64 = 10_000;
-
-/// Rows of the list that are read to count, at most: a rare reason may be far apart.
-pub const BULK_COUNTED_ROWS_MAX: usize = 20_000;
-
-/// Runs that a bulk is about to do something to when it is kept; a second's worth, but no more than these.
-pub const BULK_PAGE_MAX: u32 = 200;
-
-/// Runs that a dry run shows, and runs that failed of which a bulk tells.
-pub const BULK_SAMPLE_MAX: usize = 20;
-
-/// Bulks under way at once.
-pub const BULKS_RUNNING_MAX: usize = 8;
-
-/// Bulks that have ended and are still shown.
-pub const BULKS_ENDED_MAX: usize = 100;
-
-/// How often something is tried again to a run before it counts as failed; overload is waited out however long it takes.
-pub const BULK_TRIES_MAX: u32 = 20;
-
-/// The longest that a bulk waits before it tries again, whatever the refusal said.
-pub const BULK_WAIT_MAX: Duration = Duration::from_secs(30);
-
 /// Bytes of a job or a collection with its secrets; what is kept of it is bounded far lower.
 pub const JOB_BYTES_MAX: usize = 128 << 10;
 

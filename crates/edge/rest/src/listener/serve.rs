@@ -16,7 +16,6 @@ use tokio::task::JoinHandle;
 use super::patience::Patience;
 use crate::api::Api;
 use crate::body::Payload;
-use crate::bulk;
 use crate::limits::{HEAD_BYTES_MAX, HEADERS_MAX};
 use crate::overview;
 use crate::router::Router;
@@ -40,7 +39,8 @@ pub async fn serve(listener: TcpListener, api: Api) -> std::io::Result<Server> {
     let connections = Arc::new(Semaphore::new(connections_max));
     let recording = host::spawn("record", overview::record(api.overview.clone(), stopped.clone()));
     let router = Router::new(api, stopped.clone());
-    let bulks = host::spawn("bulks", bulk::drive(router.clone(), stopped.clone()));
+    let bulks = router.api.bulks.clone();
+    let bulks = host::spawn("bulks", bulk::drive(bulks, router.clone(), stopped.clone()));
     let accepting = host::spawn("accept connections", accept(listener, router, stopped, connections.clone()));
     Ok(Server { address, stop, connections, connections_max, accepting, bulks, recording })
 }

@@ -10,11 +10,12 @@ use futures_util::stream::{FuturesUnordered, StreamExt};
 use tokio::sync::watch;
 use tokio::time::Instant;
 
-use super::act::Tried;
-use super::select::NoList;
-use super::{Acted, Bulk, IDS_SHELF, Next, SHELF};
+use crate::act::{Attempted, act};
+use crate::api::RunApi;
+use crate::handle::{IDS_SHELF, SHELF};
 use crate::limits::{BULK_PAGE_MAX, BULK_TRIES_MAX, BULK_WAIT_MAX};
-use crate::router::Router;
+use crate::select::{ListFailure, count_runs, find_runs};
+use crate::{ActionOutcome, Bulk, Bulks, NextPage};
 
 /// How often a bulk does something at most: what is due meanwhile is done together.
 const BEATS_PER_SEC: u32 = 10;
@@ -23,17 +24,22 @@ const BEATS_PER_SEC: u32 = 10;
 const GLANCE: Duration = Duration::from_millis(500);
 
 /// Drives every bulk that is under way, whenever the control partition is held here, until the server stops.
-pub(crate) async fn drive(router: Router, mut stopping: watch::Receiver<bool>) {
-    let mut owned = router.api.bulks.control.owned();
-    let mut documents = router.api.bulks.control.documents().watch();
+pub async fn drive(bulks: Bulks, api: impl RunApi, mut stopping: watch::Receiver<bool>) {
+    let mut owned = bulks.control.owned();
+    let mut documents = bulks.control.documents().watch();
     let mut driven = BTreeSet::new();
     let mut drivers = FuturesUnordered::new();
     while !*stopping.borrow_and_update() {
         if owned.borrow_and_update().is_some() {
             documents.mark_unchanged();
-            for (bulk, version) in running(&router) {
+            for (bulk, version) in bulks.running() {
                 if driven.insert(bulk.view.id.clone()) {
-                    let driver = Driver { router: router.clone(), stopping: stopping.clone(), version };
+                    let driver = Driver {
+                        bulks: bulks.clone(),
+                        api: api.clone(),
+                        stopping: stopping.clone(),
+                        version,
+                    };
                     drivers.push(host::spawn("bulk", driver.run(bulk)));
                 }
             }
@@ -53,15 +59,10 @@ pub(crate) async fn drive(router: Router, mut stopping: watch::Receiver<bool>) {
     while drivers.next().await.is_some() {}
 }
 
-fn running(router: &Router) -> Vec<(Bulk, u64)> {
-    let shelves = router.api.bulks.control.documents().load();
-    let all = shelves.all(SHELF).filter_map(|(_, kept)| Some((Bulk::read(kept)?, kept.version)));
-    all.filter(|(bulk, _)| bulk.is_running()).collect()
-}
-
 /// Drives one bulk.
-struct Driver {
-    router: Router,
+struct Driver<A> {
+    bulks: Bulks,
+    api: A,
     stopping: watch::Receiver<bool>,
     /// The version of it that was kept last.
     version: u64,
@@ -75,7 +76,7 @@ enum Over {
     Stopped,
 }
 
-impl Driver {
+impl<A: RunApi> Driver<A> {
     /// Ends with the id of the bulk.
     async fn run(mut self, mut bulk: Bulk) -> String {
         let id = bulk.view.id.clone();
@@ -98,7 +99,7 @@ impl Driver {
         // Of the page that was kept before, each run may have had its turn.
         self.work_off(bulk, true).await?;
         self.count(bulk).await;
-        while bulk.next != Next::End {
+        while bulk.next != NextPage::End {
             self.turn_page(bulk).await?;
             if bulk.page.is_empty() {
                 continue;
@@ -108,15 +109,15 @@ impl Driver {
             self.work_off(bulk, false).await?;
         }
         bulk.view.state = BulkState::Done;
-        bulk.view.ended_at = Some(Time(self.router.api.bulks.clock.now()));
+        bulk.view.ended_at = Some(Time(self.bulks.clock.now()));
         Ok(())
     }
 
     /// Counts what is selected, once.
     async fn count(&mut self, bulk: &mut Bulk) {
-        let Some(select) = bulk.view.select.clone().filter(|_| bulk.next == Next::First) else { return };
+        let Some(select) = bulk.view.select.clone().filter(|_| bulk.next == NextPage::First) else { return };
         // It goes without, when it cannot be counted.
-        let counted = self.router.count_runs(&bulk.view, &select, 0).await;
+        let counted = count_runs(&self.api, &bulk.view, &select, 0).await;
         bulk.view.matched = counted.ok().map(|(matched, _)| matched);
     }
 
@@ -124,36 +125,36 @@ impl Driver {
     async fn turn_page(&mut self, bulk: &mut Bulk) -> Result<(), Over> {
         let size = bulk.view.rate.min(BULK_PAGE_MAX) as usize;
         let cursor = match &bulk.next {
-            Next::End => return Ok(()),
-            Next::Taken(taken) => {
-                let Some(ids) = self.router.api.bulks.ids(&bulk.view.id) else {
+            NextPage::End => return Ok(()),
+            NextPage::Taken(taken) => {
+                let Some(ids) = self.bulks.ids(&bulk.view.id) else {
                     let problem = "the ids that it was given are not there or cannot be read";
-                    bulk.break_off("not_found", problem, self.router.api.bulks.clock.now());
+                    bulk.break_off("not_found", problem, self.bulks.clock.now());
                     return Err(Over::Stopped);
                 };
                 bulk.page = ids.iter().skip(*taken).take(size).cloned().collect();
                 let taken = taken + bulk.page.len();
-                bulk.next = if taken < ids.len() { Next::Taken(taken) } else { Next::End };
+                bulk.next = if taken < ids.len() { NextPage::Taken(taken) } else { NextPage::End };
                 return Ok(());
             }
-            Next::First => None,
-            Next::Cursor(cursor) => Some(cursor.clone()),
+            NextPage::First => None,
+            NextPage::Cursor(cursor) => Some(cursor.clone()),
         };
         let select = bulk.view.select.clone().expect("without ids there is a selection");
         loop {
             self.check(bulk)?;
-            match self.router.find_runs(&bulk.view, &select, cursor.as_deref(), size).await {
+            match find_runs(&self.api, &bulk.view, &select, cursor.as_deref(), size).await {
                 Ok(found) => {
                     bulk.page = found.rows.into_iter().map(|row| row.id).collect();
-                    bulk.next = found.next.map_or(Next::End, Next::Cursor);
+                    bulk.next = found.next.map_or(NextPage::End, NextPage::Cursor);
                     return Ok(());
                 }
-                Err(NoList::Later { problem, secs }) => {
+                Err(ListFailure::Later { problem, secs }) => {
                     self.wait(bulk, &problem.code, Duration::from_secs(secs).min(BULK_WAIT_MAX)).await?;
                 }
-                Err(NoList::Never(problem)) => {
-                    bulk.count("", Acted::Failed { code: problem.code, problem: problem.detail });
-                    bulk.next = Next::End;
+                Err(ListFailure::Permanent(problem)) => {
+                    bulk.count("", ActionOutcome::Failed { code: problem.code, problem: problem.detail });
+                    bulk.next = NextPage::End;
                     return Ok(());
                 }
             }
@@ -168,13 +169,13 @@ impl Driver {
         while !bulk.page.is_empty() {
             self.check(bulk)?;
             let ids: Vec<String> = bulk.page.iter().take(beat as usize).cloned().collect();
-            let tried = join_all(ids.iter().map(|id| self.router.act(bulk, id, again))).await;
+            let tried = join_all(ids.iter().map(|id| act(&self.api, bulk, id, again))).await;
             let mut later = Vec::new();
             for (id, tried) in ids.into_iter().zip(tried) {
                 match tried {
                     // Counted before anything is waited for: it may be stopped while it waits.
-                    Tried::Acted(acted) => self.count_run(bulk, &id, acted),
-                    tried @ Tried::Later { .. } => later.push((id, tried)),
+                    Attempted::Final(acted) => self.count_run(bulk, &id, acted),
+                    tried @ Attempted::Later { .. } => later.push((id, tried)),
                 }
             }
             for (id, tried) in later {
@@ -187,31 +188,36 @@ impl Driver {
         Ok(())
     }
 
-    fn count_run(&self, bulk: &mut Bulk, id: &str, acted: Acted) {
-        self.router.api.bulks.count(bulk.view.action, &acted);
-        bulk.count(id, acted);
+    fn count_run(&self, bulk: &mut Bulk, id: &str, outcome: ActionOutcome) {
+        self.bulks.count(bulk.view.action, &outcome);
+        bulk.count(id, outcome);
         // Not before: what is kept meanwhile must have all that is not counted.
         bulk.page.retain(|one| one != id);
     }
 
     /// Waits out what is in the way of one run, and tries again.
-    async fn persist(&mut self, bulk: &mut Bulk, id: &str, mut tried: Tried) -> Result<Acted, Over> {
+    async fn persist(
+        &mut self,
+        bulk: &mut Bulk,
+        id: &str,
+        mut tried: Attempted,
+    ) -> Result<ActionOutcome, Over> {
         let mut tries = 1;
         loop {
             match tried {
-                Tried::Acted(acted) => {
+                Attempted::Final(acted) => {
                     bulk.view.waiting = None;
                     return Ok(acted);
                 }
-                Tried::Later { code, problem, counts: true, .. } if tries >= BULK_TRIES_MAX => {
+                Attempted::Later { code, problem, counts: true, .. } if tries >= BULK_TRIES_MAX => {
                     bulk.view.waiting = None;
-                    return Ok(Acted::Failed { code, problem });
+                    return Ok(ActionOutcome::Failed { code, problem });
                 }
-                Tried::Later { code, wait, counts, .. } => {
+                Attempted::Later { code, wait, counts, .. } => {
                     tries += u32::from(counts);
                     self.wait(bulk, &code, wait).await?;
                     // An answer that was lost may have been a yes.
-                    tried = self.router.act(bulk, id, true).await;
+                    tried = act(&self.api, bulk, id, true).await;
                 }
             }
         }
@@ -244,7 +250,7 @@ impl Driver {
 
     /// Whether to go on.
     fn check(&self, bulk: &Bulk) -> Result<(), Over> {
-        let control = &self.router.api.bulks.control;
+        let control = &self.bulks.control;
         let gone = self.stopping.has_changed().is_err() || *self.stopping.borrow();
         if gone || control.owned().borrow().is_none() {
             return Err(Over::Left);
@@ -259,18 +265,18 @@ impl Driver {
 
     /// Keeps how far it has come; of what a person has changed meanwhile, that it is stopped.
     async fn keep(&mut self, bulk: &mut Bulk) -> Result<(), Over> {
-        let bulks = self.router.api.bulks.clone();
+        let bulks = self.bulks.clone();
         loop {
             if bulks.control.owned().borrow().is_none() {
                 return Err(Over::Left);
             }
-            match bulks.keep(bulk, &bulk.view.by, ExpectedVersion::Version(self.version)).await {
+            match bulks.store(bulk, &bulk.view.by, ExpectedVersion::Version(self.version)).await {
                 Ok(version) => {
                     self.version = version;
                     return if bulk.view.state == BulkState::Stopped { Err(Over::Stopped) } else { Ok(()) };
                 }
                 Err(KeepError::Changed { .. }) => {
-                    let Ok((kept, version)) = bulks.kept(&bulk.view.id) else { return Err(Over::Left) };
+                    let Ok((kept, version)) = bulks.stored(&bulk.view.id) else { return Err(Over::Left) };
                     if version == self.version {
                         // Who keeps knows of another than is shown: it changes hands.
                         return Err(Over::Left);
@@ -298,8 +304,6 @@ impl Driver {
 
     async fn forget_ids(&self, bulk: &Bulk) {
         let forgotten = self
-            .router
-            .api
             .bulks
             .control
             .keep(IDS_SHELF, &bulk.view.id, None, "sortie", ExpectedVersion::Anything)

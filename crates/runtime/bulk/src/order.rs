@@ -1,26 +1,25 @@
-//! What is asked of many runs, checked: nothing is begun that could not go on.
+//! The request for a bulk, checked: nothing is begun that could not go on.
 
 use api_types::{BulkAction, BulkRequest, BulkSelect, BulkState, BulkView, DecisionKind, Time};
 use types::{Key, RunId, RunStatus, Timestamp, WorkflowName};
-use view::RunQuery;
 
-use super::{Bulk, Next};
-use crate::error::ApiError;
+use super::{Bulk, NextPage};
+use crate::BulkError;
 use crate::limits::{
     BULK_IDS_MAX, BULK_NOTE_BYTES_MAX, BULK_RATE_DEFAULT, BULK_RATE_MAX, BULK_TEXT_CHARS_MAX,
 };
 
-/// A bulk that can begin, or be tried dry.
+/// A bulk that can begin, or be previewed.
 #[derive(Debug)]
-pub(crate) struct Order {
-    pub bulk: Bulk,
-    pub ids: Vec<String>,
-    pub dry_run: bool,
+pub struct BulkOrder {
+    pub(crate) bulk: Bulk,
+    pub(crate) ids: Vec<String>,
+    pub(crate) dry_run: bool,
 }
 
-impl Order {
-    /// Reads what was asked for at this time.
-    pub fn read(bytes: &[u8], by: &str, now: Timestamp) -> Result<Order, ApiError> {
+impl BulkOrder {
+    /// Reads a request that was made at this time.
+    pub fn read(bytes: &[u8], by: &str, now: Timestamp) -> Result<BulkOrder, BulkError> {
         let asked: BulkRequest =
             serde_json::from_slice(bytes).map_err(|error| bad(format!("the bulk: {error}")))?;
         let BulkRequest { select, ids, action, decision, step, note, rate, dry_run } = asked;
@@ -63,25 +62,25 @@ impl Order {
             started_at: Time(now),
             ended_at: None,
         };
-        let next = if ids.is_empty() { Next::First } else { Next::Taken(0) };
-        Ok(Order { bulk: Bulk { view, next, page: Vec::new() }, ids, dry_run })
+        let next = if ids.is_empty() { NextPage::First } else { NextPage::Taken(0) };
+        Ok(BulkOrder { bulk: Bulk { view, next, page: Vec::new() }, ids, dry_run })
     }
 }
 
-fn bad(text: String) -> ApiError {
-    ApiError::BadRequest(text)
+fn bad(text: String) -> BulkError {
+    BulkError::Invalid(text)
 }
 
 fn check_decision(
     action: BulkAction,
     decision: Option<DecisionKind>,
     step: Option<&str>,
-) -> Result<(), ApiError> {
+) -> Result<(), BulkError> {
     use DecisionKind::{ByHand, GiveUp, Skip};
     let text = match (action, decision, step) {
         (BulkAction::Resolve, None, _) => "decision: say skip, by_hand or give_up",
         (BulkAction::Resolve, Some(Skip | ByHand), None) => "step: say which step is decided on",
-        (BulkAction::Resolve, Some(GiveUp), Some(_)) => "step: a run is given up as a whole; leave it out",
+        (BulkAction::Resolve, Some(GiveUp), Some(_)) => "step: a run is given up as a whole; omit it",
         (BulkAction::Resolve, Some(Skip | ByHand | GiveUp), _) => return Ok(()),
         (BulkAction::Resolve, Some(_), _) => {
             "decision: only skip, by_hand and give_up are for many runs at once; for another try there is the action retry"
@@ -93,7 +92,7 @@ fn check_decision(
     Err(bad(text.to_owned()))
 }
 
-fn check_length(field: &str, text: Option<&str>) -> Result<(), ApiError> {
+fn check_length(field: &str, text: Option<&str>) -> Result<(), BulkError> {
     match text.map(|text| text.chars().count()) {
         Some(count) if count > BULK_TEXT_CHARS_MAX => {
             Err(bad(format!("{field}: {count} characters are more than {BULK_TEXT_CHARS_MAX}")))
@@ -103,7 +102,7 @@ fn check_length(field: &str, text: Option<&str>) -> Result<(), ApiError> {
 }
 
 /// The selection with its end: what comes later is not meant, or it would never be through.
-fn narrowed(select: BulkSelect, action: BulkAction, now: Timestamp) -> Result<BulkSelect, ApiError> {
+fn narrowed(select: BulkSelect, action: BulkAction, now: Timestamp) -> Result<BulkSelect, BulkError> {
     let status = match (action, select.status) {
         (BulkAction::Retry | BulkAction::Resolve, None | Some(RunStatus::Parked)) => Some(RunStatus::Parked),
         (BulkAction::Retry | BulkAction::Resolve, Some(other)) => {
@@ -129,31 +128,23 @@ fn narrowed(select: BulkSelect, action: BulkAction, now: Timestamp) -> Result<Bu
     };
     let to = select.to.map_or(now, |to| to.0.min(now));
     let select = BulkSelect { status, to: Some(Time(to)), ..select };
-    query(&select)?;
+    check_names(&select)?;
     if select.reason.as_deref() == Some("") {
-        return Err(bad("select.reason: empty; leave it out".to_owned()));
+        return Err(bad("select.reason: empty; omit it".to_owned()));
     }
     check_length("select.reason", select.reason.as_deref())?;
     Ok(select)
 }
 
-/// The selection as the list of runs takes it; the reason is looked at afterwards.
-pub(super) fn query(select: &BulkSelect) -> Result<RunQuery, ApiError> {
+fn check_names(select: &BulkSelect) -> Result<(), BulkError> {
     let workflow = select.workflow.as_deref().map(WorkflowName::new).transpose();
-    let workflow = workflow.map_err(|error| bad(format!("select.workflow: {error}")))?;
+    workflow.map_err(|error| bad(format!("select.workflow: {error}")))?;
     let key = select.key.clone().map(Key::try_from).transpose();
-    let key = key.map_err(|error| bad(format!("select.key: {error}")))?;
-    Ok(RunQuery {
-        workflow,
-        status: select.status,
-        key,
-        from: select.from.map(|time| time.0),
-        to: select.to.map(|time| time.0),
-        ..RunQuery::default()
-    })
+    key.map_err(|error| bad(format!("select.key: {error}")))?;
+    Ok(())
 }
 
-fn checked_ids(mut ids: Vec<String>) -> Result<Vec<String>, ApiError> {
+fn checked_ids(mut ids: Vec<String>) -> Result<Vec<String>, BulkError> {
     if ids.len() > BULK_IDS_MAX {
         return Err(bad(format!("ids: {} are more than {BULK_IDS_MAX}; select them instead", ids.len())));
     }
@@ -171,8 +162,8 @@ mod tests {
 
     const NOW: Timestamp = Timestamp(1_000_000);
 
-    fn read(text: &str) -> Result<Order, String> {
-        Order::read(text.as_bytes(), "ada", NOW).map_err(|error| error.to_string())
+    fn read(text: &str) -> Result<BulkOrder, String> {
+        BulkOrder::read(text.as_bytes(), "ada", NOW).map_err(|error| error.to_string())
     }
 
     #[test]
@@ -222,10 +213,10 @@ mod tests {
     fn what_is_broken_off_says_why_in_few_bytes() {
         let mut bulk = read(r#"{"action":"retry","select":{"reason":"r"}}"#).unwrap().bulk;
         bulk.view.select.as_mut().unwrap().reason = Some("r".repeat(300_000));
-        (bulk.page, bulk.next) = (vec!["a".to_owned()], Next::Cursor("c".to_owned()));
+        (bulk.page, bulk.next) = (vec!["a".to_owned()], NextPage::Cursor("c".to_owned()));
         bulk.break_off("too_large", "it is", NOW);
         assert_eq!((bulk.view.state, bulk.view.ended_at), (BulkState::Stopped, Some(Time(NOW))));
-        assert_eq!((bulk.view.failed.sample[0].code.as_str(), &bulk.next), ("too_large", &Next::End));
+        assert_eq!((bulk.view.failed.sample[0].code.as_str(), &bulk.next), ("too_large", &NextPage::End));
         assert!(bulk.page.is_empty() && bulk.text().len() < 2000);
     }
 
