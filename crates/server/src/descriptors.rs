@@ -10,7 +10,7 @@ const LEAST: usize = 8;
 
 /// Who may have how many.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Descriptors {
+pub(crate) struct DescriptorBudget {
     /// Connections of clients.
     pub inbound: usize,
     /// Connections to services and targets.
@@ -19,24 +19,24 @@ pub(crate) struct Descriptors {
     pub tables: usize,
 }
 
-impl Descriptors {
+impl DescriptorBudget {
     /// Shares out the limit that is in force now.
-    pub fn of_process() -> Descriptors {
+    pub fn of_process() -> DescriptorBudget {
         let limit = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
-        let descriptors = Descriptors::of(usize::try_from(limit).unwrap_or(usize::MAX));
+        let descriptors = DescriptorBudget::of(usize::try_from(limit).unwrap_or(usize::MAX));
         if descriptors.inbound < rest::limits::CONNECTIONS_MAX {
-            let Descriptors { inbound, outbound, .. } = descriptors;
+            let DescriptorBudget { inbound, outbound, .. } = descriptors;
             tracing::warn!(limit, inbound, outbound, "few file descriptors: connections are bounded by them");
         }
         descriptors
     }
 
-    fn of(limit: usize) -> Descriptors {
+    fn of(limit: usize) -> DescriptorBudget {
         let tables = view::Settings::default().open_files_max.min(limit / 8).max(LEAST);
         let connections = limit.saturating_sub(OWN + tables).max(2 * LEAST);
         let outbound = outbound::limits::CONNECTIONS_TOTAL.min(connections / 3).max(LEAST);
         let inbound = rest::limits::CONNECTIONS_MAX.min(connections - outbound);
-        Descriptors { inbound, outbound, tables }
+        DescriptorBudget { inbound, outbound, tables }
     }
 }
 
@@ -47,11 +47,11 @@ mod tests {
     #[test]
     fn all_shares_together_leave_what_the_disk_needs() {
         for limit in [128, 256, 1024, 4096, 65_536, usize::MAX] {
-            let Descriptors { inbound, outbound, tables } = Descriptors::of(limit);
-            assert!(inbound + outbound + tables + OWN <= limit, "{limit}: {:?}", Descriptors::of(limit));
+            let DescriptorBudget { inbound, outbound, tables } = DescriptorBudget::of(limit);
+            assert!(inbound + outbound + tables + OWN <= limit, "{limit}: {:?}", DescriptorBudget::of(limit));
         }
-        assert_eq!(Descriptors::of(256), Descriptors { inbound: 107, outbound: 53, tables: 32 });
-        let all = Descriptors { inbound: 10_000, outbound: 16_384, tables: 512 };
-        assert_eq!(Descriptors::of(65_536), all);
+        assert_eq!(DescriptorBudget::of(256), DescriptorBudget { inbound: 107, outbound: 53, tables: 32 });
+        let all = DescriptorBudget { inbound: 10_000, outbound: 16_384, tables: 512 };
+        assert_eq!(DescriptorBudget::of(65_536), all);
     }
 }

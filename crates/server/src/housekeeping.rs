@@ -20,7 +20,7 @@ const EVERY: Duration = Duration::from_secs(2);
 /// Runs that one round takes out of a partition: keeps up with 16,000 ended runs per second on 32 partitions.
 const FORGET_MAX: usize = 1000;
 
-pub(crate) struct Keeper {
+pub(crate) struct Housekeeper {
     /// Weak, so that the journal can be closed while this waits.
     pub journal: Weak<AnyJournal>,
     pub view: View,
@@ -35,7 +35,7 @@ pub(crate) struct Keeper {
     pub clock: Clock,
 }
 
-impl Keeper {
+impl Housekeeper {
     pub async fn run(self) {
         loop {
             let Some(journal) = self.journal.upgrade() else { return };
@@ -63,7 +63,7 @@ impl Keeper {
     }
 }
 
-impl Keeper {
+impl Housekeeper {
     /// Takes the oldest ended runs out of the view, a few at a time.
     async fn forget_old(&self) {
         let (view, before) = (self.view.clone(), self.clock.now() - self.keep_ended);

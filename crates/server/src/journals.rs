@@ -14,7 +14,7 @@ use tokio::sync::watch;
 use types::{Epoch, PartitionId, Seq};
 
 use crate::config::{Config, SyncMode};
-use crate::memory::Memory;
+use crate::memory::MemoryBudget;
 
 const FORGET_PAUSE: Duration = Duration::from_millis(500);
 
@@ -28,7 +28,7 @@ pub(crate) type Snapshots = StoredSnapshots<AnyStore>;
 
 impl AnyJournal {
     /// Opens the one on this machine's disk.
-    pub async fn on_disk(config: &Config, memory: Memory) -> Result<AnyJournal, OpenError> {
+    pub async fn on_disk(config: &Config, memory: MemoryBudget) -> Result<AnyJournal, OpenError> {
         let dir = config.data.clone();
         let settings = journal_disk::Settings {
             segment_bytes: config.journal.segment_bytes.min(memory.segment),

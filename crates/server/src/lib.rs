@@ -1,6 +1,5 @@
 //! The wiring: the only place that names concrete parts and puts them together.
 
-mod by_hand;
 mod calls;
 mod config;
 mod descriptors;
@@ -10,14 +9,15 @@ mod journals;
 mod membership;
 mod memory;
 mod nats;
-mod others;
 mod outbound;
 mod owner;
 mod pages;
-mod passage;
-mod post;
+mod peers;
+mod queue_sender;
 pub mod reference;
 mod region;
+mod remote_owners;
+mod service_overrides;
 mod settings;
 mod start;
 mod starter;
@@ -28,6 +28,6 @@ pub use config::{
 };
 pub use engine::{Applied, ApplyError};
 pub use nats::NatsError;
-pub use others::Others;
-pub use passage::{HttpPassage, Neighbours};
+pub use peers::{HttpPeerClient, Peers};
+pub use remote_owners::RemoteOwners;
 pub use start::{Running, StartError, start, start_with_clock};

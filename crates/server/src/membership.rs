@@ -16,7 +16,7 @@ use tokio::task::JoinHandle;
 use crate::config::{Config, ConfigError};
 use crate::journals::AnyJournal;
 use crate::owner::Owner;
-use crate::passage::Neighbours;
+use crate::peers::Peers;
 
 /// How often an instance looks for workflows that others have changed.
 const LOOK_EVERY: Duration = Duration::from_millis(300);
@@ -80,8 +80,8 @@ impl Membership {
     }
 
     /// The others, and the way to them.
-    pub fn neighbours(&self) -> Neighbours {
-        Neighbours::over_http(self.directory(), self.peer.clone(), self.member.roles)
+    pub fn peers(&self) -> Peers {
+        Peers::over_http(self.directory(), self.peer.clone(), self.member.roles)
     }
 
     /// From now on others know of this instance, and partitions come to it.
@@ -96,7 +96,7 @@ impl Membership {
         let directory = self.directory();
         let Membership { register, member, settings, metrics, .. } = self;
         let follower = Follower { control: control.clone(), engine: engine.clone(), directory, active };
-        let following = host::spawn("follow the others", follower.run());
+        let following = host::spawn("follow workflows", follower.run());
         let owner = Arc::new(Owner::new(engine, control, journal, epoch));
         let membership = cluster::Membership::start(register, owner, member, settings, metrics);
         Joined { membership, following }

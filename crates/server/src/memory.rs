@@ -1,4 +1,4 @@
-//! Memory: how much the process may have, and how it is shared out, so that it refuses instead of being ended.
+//! MemoryBudget: how much the process may have, and how it is shared out, so that it refuses instead of being ended.
 
 use std::path::{Path, PathBuf};
 
@@ -7,7 +7,7 @@ const SEGMENT_LEAST: u64 = 16 << 20;
 
 /// Who may have how much, in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Memory {
+pub(crate) struct MemoryBudget {
     /// Resident memory above which nothing new is accepted: what is left is for what was accepted.
     pub admission: u64,
     /// Requests of runs that are under way. A call holds its request once more while it lasts.
@@ -21,10 +21,10 @@ pub(crate) struct Memory {
     pub view_memtables: u64,
 }
 
-impl Memory {
+impl MemoryBudget {
     /// Shares out what this process may have.
-    pub fn of_process() -> Memory {
-        let memory = Memory::of(limit());
+    pub fn of_process() -> MemoryBudget {
+        let memory = MemoryBudget::of(limit());
         if memory.journal_cache < journal_disk::Settings::new(1).cache_bytes as u64 {
             let (admission, live) = (memory.admission >> 20, memory.live >> 20);
             tracing::warn!(admission, live, "little memory: less is taken on at once; figures in MiB");
@@ -32,9 +32,9 @@ impl Memory {
         memory
     }
 
-    fn of(limit: u64) -> Memory {
+    fn of(limit: u64) -> MemoryBudget {
         let view = view::Settings::default();
-        Memory {
+        MemoryBudget {
             admission: limit / 5 * 2,
             live: limit / 16,
             segment: (limit / 16).max(SEGMENT_LEAST),
@@ -108,9 +108,9 @@ mod tests {
 
     #[test]
     fn all_shares_together_leave_room() {
-        let Memory { admission, live, segment, journal_cache, view_cache, view_memtables } =
-            Memory::of(256 << 20);
+        let MemoryBudget { admission, live, segment, journal_cache, view_cache, view_memtables } =
+            MemoryBudget::of(256 << 20);
         assert!(admission + 2 * live + segment + journal_cache + view_cache + 2 * view_memtables < 256 << 20);
-        assert_eq!(Memory::of(64 << 30).view_cache, view::Settings::default().cache_bytes);
+        assert_eq!(MemoryBudget::of(64 << 30).view_cache, view::Settings::default().cache_bytes);
     }
 }

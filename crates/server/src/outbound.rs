@@ -13,22 +13,22 @@ use sources::PartitionOwners;
 use vault::Vault;
 
 use crate::config::{Config, ConfigError};
-use crate::descriptors::Descriptors;
-use crate::others::Others;
-use crate::post::Postman;
+use crate::descriptors::DescriptorBudget;
+use crate::queue_sender::QueueSender;
+use crate::remote_owners::RemoteOwners;
 use crate::starter::WorkflowStarter;
 
 pub(crate) struct Outbound {
     pub performer: Performer,
     brokers: Brokers,
-    pub postman: Postman,
-    others: Option<Others>,
+    pub queue_sender: QueueSender,
+    remote_owners: Option<RemoteOwners>,
 }
 
 impl Outbound {
     pub(crate) fn new(
         config: &Config,
-        descriptors: Descriptors,
+        descriptors: DescriptorBudget,
         vault: Arc<Vault>,
         starter: Arc<WorkflowStarter>,
         region_epoch: Arc<AtomicU64>,
@@ -41,14 +41,15 @@ impl Outbound {
             ..Default::default()
         });
         let brokers = Brokers::new(Arc::new(config.egress()?));
-        let others = starter.others.clone();
-        let postman = Postman::new(config.partitions, others.clone());
-        let sender = Sender::new(client.clone(), brokers.clone(), Arc::new(postman.clone()), clock.clone());
+        let remote_owners = starter.remote_owners.clone();
+        let queue_sender = QueueSender::new(config.partitions, remote_owners.clone());
+        let sender =
+            Sender::new(client.clone(), brokers.clone(), Arc::new(queue_sender.clone()), clock.clone());
         let settings = config.job_settings();
         let caller = JobCaller::new(client.clone(), sender.clone(), vault, starter, clock.clone(), settings);
         let orders = JobOrders { caller, region: config.jobs.region.clone() };
         let performer = Performer::new(client, sender, orders, clock);
-        Ok(Outbound { performer, brokers, postman, others })
+        Ok(Outbound { performer, brokers, queue_sender, remote_owners })
     }
 
     /// What takes messages in, over the same connections and with the same secrets.
@@ -68,7 +69,7 @@ impl Outbound {
             metrics: sources::SourceMetrics::register(metrics),
             brokers: self.brokers.clone(),
             login: |service| sign_in::login_of(service, sign_in::PROCESS),
-            holders: self.others.clone().map(|others| Arc::new(others) as Arc<dyn PartitionOwners>),
+            holders: self.remote_owners.clone().map(|owners| Arc::new(owners) as Arc<dyn PartitionOwners>),
         }
     }
 }

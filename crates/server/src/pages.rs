@@ -8,9 +8,9 @@ use tokio::sync::watch;
 
 /// The pages of this server.
 #[derive(Default)]
-pub(crate) struct Front(Dashboard);
+pub(crate) struct DashboardPages(Dashboard);
 
-impl Pages for Front {
+impl Pages for DashboardPages {
     fn authorization(&self, headers: &HeaderMap) -> Option<HeaderValue> {
         Dashboard::authorization(headers)
     }

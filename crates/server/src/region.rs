@@ -18,17 +18,17 @@ use vault::Vault;
 pub(crate) use gauges::Gauges;
 
 /// The desk over the regions of an installation.
-pub struct Desk {
+pub struct RegionController {
     regions: Regions,
 }
 
-impl Desk {
-    pub fn new(regions: Regions) -> Desk {
-        Desk { regions }
+impl RegionController {
+    pub fn new(regions: Regions) -> RegionController {
+        RegionController { regions }
     }
 }
 
-impl RegionControl for Desk {
+impl RegionControl for RegionController {
     fn status(&self) -> RegionReply<'_, RegionView> {
         Box::pin(async { self.regions.status().await.map(region_view).map_err(refusal) })
     }

@@ -19,16 +19,16 @@ use tokio::task::JoinHandle;
 use vault::Vault;
 use view::{Ids, OnFailure, View};
 
-use crate::by_hand::ByHand;
 use crate::config::{Config, ConfigError};
-use crate::descriptors::Descriptors;
+use crate::descriptors::DescriptorBudget;
 use crate::journals::AnyJournal;
 use crate::membership::{Joined, Membership, RegionState};
-use crate::memory::Memory;
+use crate::memory::MemoryBudget;
 use crate::nats::{self, Nats, NatsError};
 use crate::outbound::Outbound;
-use crate::pages::Front;
-use crate::passage::Neighbours;
+use crate::pages::DashboardPages;
+use crate::peers::Peers;
+use crate::service_overrides::ServiceOverrides;
 use crate::starter::WorkflowStarter;
 use crate::{calls, gauges, housekeeping, region, settings};
 
@@ -95,19 +95,19 @@ pub async fn start(config: Config) -> Result<Running, StartError> {
 /// Starts with a clock that may show another time than the machine's: for what was recorded at that time.
 pub async fn start_with_clock(config: Config, clock: Clock) -> Result<Running, StartError> {
     let access = config.access()?;
-    let (descriptors, memory) = (Descriptors::of_process(), Memory::of_process());
-    let Ground { journal, listener, view, control, vault, mut metrics, membership, regions, survey } =
-        Ground::lay(&config, descriptors, memory, &clock).await?;
+    let (descriptors, memory) = (DescriptorBudget::of_process(), MemoryBudget::of_process());
+    let Storage { journal, listener, view, control, vault, mut metrics, membership, regions, survey } =
+        Storage::open(&config, descriptors, memory, &clock).await?;
     let ids = Arc::new(Ids::new());
-    let ingest = door(&config, memory, &journal, &view, &ids, &clock, &mut metrics);
-    let neighbours = membership.as_ref().map_or_else(Neighbours::none, Membership::neighbours);
-    let (others, catalogs) = (neighbours.others(config.partitions), control.catalogs().clone());
-    let starter = Arc::new(WorkflowStarter { ingest: ingest.clone(), catalogs, others });
+    let ingest = open_ingest(&config, memory, &journal, &view, &ids, &clock, &mut metrics);
+    let peers = membership.as_ref().map_or_else(Peers::none, Membership::peers);
+    let (remote_owners, catalogs) = (peers.remote_owners(config.partitions), control.catalogs().clone());
+    let starter = Arc::new(WorkflowStarter { ingest: ingest.clone(), catalogs, remote_owners });
     let region_epoch = nats::region_epoch(regions.as_ref());
     let region = RegionState::of(regions.as_ref());
     let outbound = Outbound::new(&config, descriptors, vault.clone(), starter, region_epoch, clock.clone())?;
     // Before any call is made again: a service that is held open gets none.
-    let by_hand = ByHand::in_force(outbound.performer.services(), control.documents());
+    let overrides = ServiceOverrides::start(outbound.performer.services(), control.documents());
     let engine = Engine::new(
         journal.clone(),
         view.clone(),
@@ -122,10 +122,10 @@ pub async fn start_with_clock(config: Config, clock: Clock) -> Result<Running, S
     if membership.is_none() {
         engine.take_all().await;
     }
-    outbound.postman.reaches(engine.clone());
+    outbound.queue_sender.set_engine(engine.clone());
     let gauges = gauges::Gauges::register(&mut metrics);
     let sources = outbound.sources(&config, &engine, &ingest, control.catalogs(), &mut metrics);
-    let following = host::spawn("services by hand", by_hand.clone().keep_following());
+    let following = host::spawn("service overrides", overrides.clone().follow_changes());
     let performer = outbound.performer;
     let api = Api::new(Parts {
         journal: DynJournal::new(journal.clone()),
@@ -136,27 +136,28 @@ pub async fn start_with_clock(config: Config, clock: Clock) -> Result<Running, S
         ids: ids.clone(),
         access,
         metrics,
-        services: Box::new(move || by_hand.services()),
+        services: Box::new(move || overrides.services()),
         calls: Box::new(move |subject, context, work, attempt| {
             calls::show(&performer, subject, context, work, attempt)
         }),
-        limits: wire_limits(&config, descriptors),
+        limits: api_limits(&config, descriptors),
         settings: settings::shown(&config),
         jobs: JobReader::new(view.clone(), config.partitions),
         job_limits: config.job_limits(),
         history_for: config.jobs.history_for,
         vault,
         clock: clock.clone(),
-        region: regions.map(|regions| Box::new(region::Desk::new(regions)) as Box<dyn rest::RegionControl>),
-        directory: neighbours.directory,
-        peers: neighbours.passage,
-        peer: neighbours.peer,
-        roles: neighbours.roles,
-        pages: Some(Arc::new(Front::default())),
+        region: regions
+            .map(|regions| Box::new(region::RegionController::new(regions)) as Box<dyn rest::RegionControl>),
+        directory: peers.directory,
+        peers: peers.client,
+        peer: peers.peer,
+        roles: peers.roles,
+        pages: Some(Arc::new(DashboardPages::default())),
     });
-    let server = rest::serve(listener, api.clone()).await.map_err(|source| unheard(&config, source))?;
-    let keeper = keeper(&config, &journal, &view, ids, &engine, gauges, clock);
-    let housekeeping = host::spawn("housekeeping", housekeeping::Keeper { survey, ..keeper }.run());
+    let server = rest::serve(listener, api.clone()).await.map_err(|source| listen_error(&config, source))?;
+    let housekeeper = housekeeper(&config, &journal, &view, ids, &engine, gauges, clock);
+    let housekeeping = host::spawn("housekeeping", housekeeping::Housekeeper { survey, ..housekeeper }.run());
     let sources = Sources::start(sources);
     let joined =
         membership.map(|membership| membership.join(engine.clone(), control, journal.clone(), region));
@@ -165,7 +166,7 @@ pub async fn start_with_clock(config: Config, clock: Clock) -> Result<Running, S
 }
 
 /// What everything else stands on.
-struct Ground {
+struct Storage {
     journal: Arc<AnyJournal>,
     listener: TcpListener,
     view: View,
@@ -179,13 +180,13 @@ struct Ground {
     survey: Option<watch::Receiver<Survey>>,
 }
 
-impl Ground {
-    async fn lay(
+impl Storage {
+    async fn open(
         config: &Config,
-        descriptors: Descriptors,
-        memory: Memory,
+        descriptors: DescriptorBudget,
+        memory: MemoryBudget,
         clock: &Clock,
-    ) -> Result<Ground, StartError> {
+    ) -> Result<Storage, StartError> {
         // What is wrong with the settings is said before anything is opened.
         config.egress()?;
         let (journal, others) = if config.cluster.is_on() {
@@ -195,7 +196,8 @@ impl Ground {
             (Arc::new(AnyJournal::on_disk(config, memory).await?), None)
         };
         // Bound before the recovery: clients that come early wait instead of being turned away.
-        let listener = TcpListener::bind(config.listen).await.map_err(|source| unheard(config, source))?;
+        let listener =
+            TcpListener::bind(config.listen).await.map_err(|source| listen_error(config, source))?;
         let view = View::open(&config.data.join("view"), view_settings(descriptors, memory))?;
         let control = match &others {
             None => Control::open(journal.clone(), clock.clone()).await?,
@@ -207,7 +209,7 @@ impl Ground {
         let (membership, regions, survey) = match others {
             None => (None, None, None),
             Some((register, regions, survey)) => {
-                let address = listener.local_addr().map_err(|source| unheard(config, source))?;
+                let address = listener.local_addr().map_err(|source| listen_error(config, source))?;
                 if let Some(regions) = &regions {
                     region::Gauges::start(regions, &mut metrics);
                     region::note_keys(regions, &vault).await;
@@ -215,11 +217,11 @@ impl Ground {
                 (Some(Membership::new(config, register, address, &mut metrics)?), regions, Some(survey))
             }
         };
-        Ok(Ground { journal, listener, view, control, vault, metrics, membership, regions, survey })
+        Ok(Storage { journal, listener, view, control, vault, metrics, membership, regions, survey })
     }
 }
 
-fn unheard(config: &Config, source: std::io::Error) -> StartError {
+fn listen_error(config: &Config, source: std::io::Error) -> StartError {
     StartError::Listen { address: config.listen, source }
 }
 
@@ -251,7 +253,7 @@ impl Running {
         if tokio::time::timeout(SOURCES_PATIENCE, self.sources.stop()).await.is_err() {
             tracing::warn!("some messages of sources are not settled; they come again after the next start");
         }
-        // Others answer for what is handed over, and this instance passes calls on to them meanwhile.
+        // RemoteOwners answer for what is handed over, and this instance passes calls on to them meanwhile.
         if let Some(joined) = self.joined {
             joined.leave().await;
         }
@@ -274,9 +276,9 @@ impl Running {
 }
 
 /// The door that requests come in by.
-fn door(
+fn open_ingest(
     config: &Config,
-    memory: Memory,
+    memory: MemoryBudget,
     journal: &Arc<AnyJournal>,
     view: &View,
     ids: &Arc<Ids>,
@@ -295,7 +297,7 @@ fn door(
 }
 
 /// What must be done now and then.
-fn keeper(
+fn housekeeper(
     config: &Config,
     journal: &Arc<AnyJournal>,
     view: &View,
@@ -303,8 +305,8 @@ fn keeper(
     engine: &Engine,
     gauges: gauges::Gauges,
     clock: Clock,
-) -> housekeeping::Keeper {
-    housekeeping::Keeper {
+) -> housekeeping::Housekeeper {
+    housekeeping::Housekeeper {
         journal: Arc::downgrade(journal),
         view: view.clone(),
         ids,
@@ -318,17 +320,17 @@ fn keeper(
     }
 }
 
-fn admission(config: &Config, memory: Memory) -> Admission {
+fn admission(config: &Config, memory: MemoryBudget) -> Admission {
     let limits = &config.limits;
     Admission::new(limits.unfinished_runs_max, memory_bytes_max(config, memory))
 }
 
 /// Resident memory above which neither requests nor messages are taken.
-fn memory_bytes_max(config: &Config, memory: Memory) -> u64 {
+fn memory_bytes_max(config: &Config, memory: MemoryBudget) -> u64 {
     config.limits.memory_bytes_max.min(memory.admission)
 }
 
-fn engine_settings(config: &Config, memory: Memory) -> engine::Settings {
+fn engine_settings(config: &Config, memory: MemoryBudget) -> engine::Settings {
     let share = |total: usize| (total / usize::from(config.partitions)).max(1);
     engine::Settings {
         calls_max_per_partition: share(config.limits.calls_max),
@@ -341,7 +343,7 @@ fn engine_settings(config: &Config, memory: Memory) -> engine::Settings {
     }
 }
 
-fn view_settings(descriptors: Descriptors, memory: Memory) -> view::Settings {
+fn view_settings(descriptors: DescriptorBudget, memory: MemoryBudget) -> view::Settings {
     view::Settings {
         cache_bytes: memory.view_cache,
         memtable_bytes_total: memory.view_memtables,
@@ -350,7 +352,7 @@ fn view_settings(descriptors: Descriptors, memory: Memory) -> view::Settings {
     }
 }
 
-fn wire_limits(config: &Config, descriptors: Descriptors) -> api_types::Limits {
+fn api_limits(config: &Config, descriptors: DescriptorBudget) -> api_types::Limits {
     api_types::Limits {
         partitions: config.partitions,
         body_bytes_max: ingest::limits::BODY_BYTES_MAX,

@@ -8,12 +8,12 @@ use outbound::{StartError, StartRequest, Starter, Starting};
 use sources::{ForwardedRequest, PartitionOwners};
 use types::{RunId, Span, WorkflowName};
 
-use crate::others::Others;
+use crate::remote_owners::RemoteOwners;
 
 pub(crate) struct WorkflowStarter {
     pub ingest: Arc<Ingest>,
     pub catalogs: Catalogs,
-    pub others: Option<Others>,
+    pub remote_owners: Option<RemoteOwners>,
 }
 
 impl Starter for WorkflowStarter {
@@ -40,10 +40,10 @@ impl WorkflowStarter {
             }
             // Its body names the run: only the holder can say whether that id is taken.
             Err(error @ SubmitError::Elsewhere { partition, .. }) => {
-                let others = self.others.as_ref().ok_or_else(|| failed(error.to_string()))?;
+                let owners = self.remote_owners.as_ref().ok_or_else(|| failed(error.to_string()))?;
                 let request =
                     ForwardedRequest { workflow: name, version: entry.version, id: header_id, body };
-                others.hand_in(partition, request).await.map_err(|error| failed(error.to_string()))
+                owners.hand_in(partition, request).await.map_err(|error| failed(error.to_string()))
             }
             Err(error) => Err(failed(error.to_string())),
         }

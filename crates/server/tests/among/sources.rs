@@ -59,9 +59,9 @@ async fn poison_comes_to_a_queue_that_another_instance_holds_and_makes() {
         let queue = QueueName::new(&format!("poison-{number}")).unwrap();
         let partition = partition_of(&queue, PARTITIONS);
         let holder = world.instances.iter().position(|one| one.engine.holds(partition)).unwrap();
-        let others = &world.instances[(holder + 1) % 3].others;
+        let owners = &world.instances[(holder + 1) % 3].remote_owners;
         for _ in 0..2 {
-            others.park(queue.clone(), Message::new("m-1", vec![0xff, 0])).await.unwrap();
+            owners.park(queue.clone(), Message::new("m-1", vec![0xff, 0])).await.unwrap();
         }
         let peek = QueueCommand::Peek {
             at: QueueRef::queue(queue),

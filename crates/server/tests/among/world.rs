@@ -19,7 +19,7 @@ use journal::memory::MemoryJournal;
 use prometheus_client::registry::Registry;
 use rest::{Access, Api, Parts, PeerSecret, Server};
 use serde_json::Value;
-use server::{Neighbours, Others};
+use server::{Peers, RemoteOwners};
 use sources::Sources;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
@@ -103,7 +103,7 @@ pub struct Instance {
     pub engine: Engine,
     control: Control,
     ingest: Arc<Ingest>,
-    pub others: Others,
+    pub remote_owners: RemoteOwners,
     _server: Server,
     _directory: tempfile::TempDir,
 }
@@ -260,8 +260,8 @@ impl Instance {
         ));
         let secret = PeerSecret::new(&Secret::new(SECRET.to_owned())).unwrap();
         let directory_of_others = Directory::new(id.clone(), cluster_view);
-        let neighbours = Neighbours::over_http(directory_of_others, secret, roles);
-        let others = neighbours.others(PARTITIONS).unwrap();
+        let peers = Peers::over_http(directory_of_others, secret, roles);
+        let remote_owners = peers.remote_owners(PARTITIONS).unwrap();
         let api = Api::new(Parts {
             journal: DynJournal::new(journal.clone()),
             ingest: ingest.clone(),
@@ -280,10 +280,10 @@ impl Instance {
             history_for: Span::from_secs(3600),
             vault: Arc::new(Vault::new([7; vault::SealingKey::BYTES])),
             clock,
-            directory: neighbours.directory,
-            peers: neighbours.passage,
-            peer: neighbours.peer,
-            roles: neighbours.roles,
+            directory: peers.directory,
+            peers: peers.client,
+            peer: peers.peer,
+            roles: peers.roles,
             region: None,
             pages: None,
         });
@@ -298,7 +298,7 @@ impl Instance {
         });
         let address = server.address();
         let (_server, _directory) = (server, directory);
-        Instance { id, address, roles, engine, control, ingest, others, _server, _directory }
+        Instance { id, address, roles, engine, control, ingest, remote_owners, _server, _directory }
     }
 
     /// Begins to take messages for workflows that have sources.
@@ -311,7 +311,7 @@ impl Instance {
             metrics: sources::SourceMetrics::register(&mut Registry::default()),
             brokers: Brokers::new(Arc::new(Anywhere)),
             login: |_| Ok(None),
-            holders: Some(Arc::new(self.others.clone())),
+            holders: Some(Arc::new(self.remote_owners.clone())),
         })
     }
 }

@@ -17,14 +17,14 @@ const PATIENCE: Duration = Duration::from_secs(30);
 
 /// The other instances. Cheap to clone.
 #[derive(Clone)]
-pub struct Others {
+pub struct RemoteOwners {
     pub directory: Directory,
-    pub passage: Arc<dyn PeerClient>,
+    pub client: Arc<dyn PeerClient>,
     pub peer: PeerSecret,
     pub partitions: u16,
 }
 
-impl PartitionOwners for Others {
+impl PartitionOwners for RemoteOwners {
     fn hand_in(&self, partition: PartitionId, request: ForwardedRequest) -> Forwarding<'_, String> {
         Box::pin(self.submit(partition, request))
     }
@@ -40,7 +40,7 @@ impl PartitionOwners for Others {
     }
 }
 
-impl Others {
+impl RemoteOwners {
     /// Hands a message, in the format of the journal, to the instance that holds a queue or topic.
     pub(crate) async fn post(
         &self,
@@ -89,7 +89,7 @@ impl Others {
             .header(rest::PEER, self.peer.header())
             .body(body)
             .map_err(|error| PeerError::NotSent(error.to_string()))?;
-        self.passage.send(&member, request, PATIENCE).await
+        self.client.send(&member, request, PATIENCE).await
     }
 }
 

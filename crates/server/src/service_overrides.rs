@@ -11,28 +11,28 @@ use rest::SERVICES_SHELF;
 
 /// The services of this process and what people say about them. Cheap to clone.
 #[derive(Clone)]
-pub(crate) struct ByHand {
+pub(crate) struct ServiceOverrides {
     services: ServicePool,
     documents: Documents,
     // The versions that are in force here, by service. Held while others are read and put in force, so that what is
     // older never follows what is newer.
-    in_force: Arc<Mutex<BTreeMap<String, u64>>>,
+    applied: Arc<Mutex<BTreeMap<String, u64>>>,
 }
 
-impl ByHand {
+impl ServiceOverrides {
     /// Puts in force at once what has been said so far.
-    pub(crate) fn in_force(services: &ServicePool, documents: &Documents) -> ByHand {
+    pub(crate) fn start(services: &ServicePool, documents: &Documents) -> ServiceOverrides {
         let (services, documents) = (services.clone(), documents.clone());
-        let by_hand = ByHand { services, documents, in_force: Arc::default() };
-        by_hand.follow();
-        by_hand
+        let overrides = ServiceOverrides { services, documents, applied: Arc::default() };
+        overrides.apply();
+        overrides
     }
 
     /// Puts every change in force, wherever it was made.
-    pub(crate) async fn keep_following(self) {
+    pub(crate) async fn follow_changes(self) {
         let mut changes = self.documents.watch();
         loop {
-            self.follow();
+            self.apply();
             if changes.changed().await.is_err() {
                 return;
             }
@@ -40,40 +40,40 @@ impl ByHand {
     }
 
     /// Puts in force what is known now.
-    fn follow(&self) {
-        let mut in_force = self.in_force.lock().expect("nobody panics while holding it");
+    fn apply(&self) {
+        let mut applied = self.applied.lock().expect("nobody panics while holding it");
         let shelves = self.documents.load();
-        let said: BTreeMap<&str, &StoredDocument> = shelves.all(SERVICES_SHELF).collect();
-        in_force.retain(|service, _| {
-            let still = said.contains_key(service.as_str());
+        let stored: BTreeMap<&str, &StoredDocument> = shelves.all(SERVICES_SHELF).collect();
+        applied.retain(|service, _| {
+            let still = stored.contains_key(service.as_str());
             if !still {
                 self.services.set_override(service, Override::Automatic);
                 self.services.set_limit(service, None);
             }
             still
         });
-        for (service, document) in said {
-            if in_force.get(service) == Some(&document.version) {
+        for (service, document) in stored {
+            if applied.get(service) == Some(&document.version) {
                 continue;
             }
-            if let Some(said) = read(service, document) {
-                self.services.set_override(service, breaker(&said));
-                self.services.set_limit(service, said.limit);
+            if let Some(request) = read(service, document) {
+                self.services.set_override(service, breaker(&request));
+                self.services.set_limit(service, request.limit);
             }
-            in_force.insert(service.to_owned(), document.version);
+            applied.insert(service.to_owned(), document.version);
         }
     }
 
     /// How the services are doing, with what people have said put in force first.
     pub(crate) fn services(&self) -> Vec<ServiceView> {
-        self.follow();
+        self.apply();
         let view = |(service, snapshot): (String, outbound::Snapshot)| ServiceView {
             service,
             names: Vec::new(),
             limit: snapshot.limit as usize,
             in_flight: snapshot.in_flight as usize,
             waiting: snapshot.waiting,
-            breaker: word(snapshot.breaker).to_owned(),
+            breaker: breaker_name(snapshot.breaker).to_owned(),
             p50_ms: snapshot.latency_p50.map(ms),
             p99_ms: snapshot.latency_p99.map(ms),
             // The API knows what workflows call a service, and what was said about it.
@@ -83,15 +83,15 @@ impl ByHand {
     }
 }
 
-fn breaker(said: &ServiceRequest) -> Override {
-    match said.breaker.as_str() {
+fn breaker(request: &ServiceRequest) -> Override {
+    match request.breaker.as_str() {
         "open" => Override::Open,
         "closed" => Override::Closed,
         _ => Override::Automatic,
     }
 }
 
-fn word(breaker: BreakerState) -> &'static str {
+fn breaker_name(breaker: BreakerState) -> &'static str {
     match breaker {
         BreakerState::Closed => "closed",
         BreakerState::Open { .. } => "open",
@@ -103,8 +103,9 @@ fn word(breaker: BreakerState) -> &'static str {
 
 /// What was said; nothing when a newer version of the program wrote what this one cannot read.
 fn read(service: &str, document: &StoredDocument) -> Option<ServiceRequest> {
-    let said = serde_json::from_str(&document.text);
-    said.inspect_err(|error| tracing::warn!(service, %error, "what was said about a service cannot be read"))
+    let request = serde_json::from_str(&document.text);
+    request
+        .inspect_err(|error| tracing::warn!(service, %error, "what was said about a service cannot be read"))
         .ok()
 }
 

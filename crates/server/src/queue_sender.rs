@@ -10,30 +10,30 @@ use outbound::{Post, PostError, PostTarget, Posting};
 use rest::PeerError;
 use types::{Message, QueueName};
 
-use crate::others::Others;
+use crate::remote_owners::RemoteOwners;
 
 /// Brings messages of actions to the engine, which is there only when what carries out its orders is.
 #[derive(Clone)]
-pub(crate) struct Postman {
+pub(crate) struct QueueSender {
     engine: Arc<OnceLock<Engine>>,
-    others: Option<Others>,
+    remote_owners: Option<RemoteOwners>,
     partitions: u16,
 }
 
-impl Post for Postman {
+impl Post for QueueSender {
     fn post(&self, to: PostTarget, message: Message) -> Posting<'_> {
         Box::pin(self.send(to, message))
     }
 }
 
-impl Postman {
+impl QueueSender {
     /// For queues that the engine here does not hold, messages go to the others.
-    pub(crate) fn new(partitions: u16, others: Option<Others>) -> Postman {
-        Postman { engine: Arc::default(), others, partitions }
+    pub(crate) fn new(partitions: u16, remote_owners: Option<RemoteOwners>) -> QueueSender {
+        QueueSender { engine: Arc::default(), remote_owners, partitions }
     }
 
     /// From now on messages go to this engine.
-    pub(crate) fn reaches(&self, engine: Engine) {
+    pub(crate) fn set_engine(&self, engine: Engine) {
         assert!(self.engine.set(engine).is_ok(), "a process has one engine");
     }
 
@@ -52,11 +52,11 @@ impl Postman {
         message.properties =
             properties.into_iter().map(|(name, value)| (name.to_lowercase(), value)).collect();
         let partition = partition_of(&to, self.partitions);
-        let others = self.others.as_ref().map(|others| (others, journal::codec::encode(&message)));
+        let remote = self.remote_owners.as_ref().map(|owners| (owners, journal::codec::encode(&message)));
         let post = QueueCommand::Post { to: to.clone(), kind, message };
-        match (engine.queue(partition, post).await, others) {
-            (Err(QueueError::NotHeld { .. }), Some((others, message))) => {
-                let answer = others.post(partition, &to, kind, message).await.map_err(unsent)?;
+        match (engine.queue(partition, post).await, remote) {
+            (Err(QueueError::NotHeld { .. }), Some((owners, message))) => {
+                let answer = owners.post(partition, &to, kind, message).await.map_err(unsent)?;
                 if answer.status().is_success() {
                     return Ok(());
                 }

@@ -13,7 +13,7 @@ use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::{TokioExecutor, TokioTimer};
 use rest::{NoPeers, PeerClient, PeerError, PeerReply, PeerSecret};
 
-use crate::others::Others;
+use crate::remote_owners::RemoteOwners;
 
 /// How long an instance that lives may take to take a connection.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
@@ -29,45 +29,40 @@ const IDLE_MAX: usize = 64;
 const ANSWER_BYTES_MAX: usize = 64 << 20;
 
 /// The other instances, and the way to them.
-pub struct Neighbours {
+pub struct Peers {
     pub directory: Directory,
-    pub passage: Arc<dyn PeerClient>,
+    pub client: Arc<dyn PeerClient>,
     /// What instances show each other.
     pub peer: Option<PeerSecret>,
     /// What this instance does for clients.
     pub roles: Roles,
 }
 
-impl Neighbours {
+impl Peers {
     /// For an instance that has none.
-    pub fn none() -> Neighbours {
-        Neighbours {
-            directory: Directory::alone(),
-            passage: Arc::new(NoPeers),
-            peer: None,
-            roles: Roles::ALL,
-        }
+    pub fn none() -> Peers {
+        Peers { directory: Directory::alone(), client: Arc::new(NoPeers), peer: None, roles: Roles::ALL }
     }
 
     /// Those that a directory knows, reached over HTTP.
-    pub fn over_http(directory: Directory, peer: PeerSecret, roles: Roles) -> Neighbours {
-        Neighbours { directory, passage: Arc::new(HttpPassage::new()), peer: Some(peer), roles }
+    pub fn over_http(directory: Directory, peer: PeerSecret, roles: Roles) -> Peers {
+        Peers { directory, client: Arc::new(HttpPeerClient::new()), peer: Some(peer), roles }
     }
 
     /// The way to what they hold; none for an instance that is alone.
-    pub fn others(&self, partitions: u16) -> Option<Others> {
-        let (directory, passage) = (self.directory.clone(), self.passage.clone());
-        self.peer.clone().map(|peer| Others { directory, passage, peer, partitions })
+    pub fn remote_owners(&self, partitions: u16) -> Option<RemoteOwners> {
+        let (directory, client) = (self.directory.clone(), self.client.clone());
+        self.peer.clone().map(|peer| RemoteOwners { directory, client, peer, partitions })
     }
 }
 
 /// Hands requests to other instances over HTTP.
-pub struct HttpPassage {
+pub struct HttpPeerClient {
     client: Client<HttpConnector, Full<Bytes>>,
 }
 
-impl HttpPassage {
-    pub fn new() -> HttpPassage {
+impl HttpPeerClient {
+    pub fn new() -> HttpPeerClient {
         let mut connector = HttpConnector::new();
         connector.set_nodelay(true);
         connector.set_connect_timeout(Some(CONNECT_TIMEOUT));
@@ -77,7 +72,7 @@ impl HttpPassage {
             .pool_timer(TokioTimer::new())
             .pool_max_idle_per_host(IDLE_MAX)
             .build(connector);
-        HttpPassage { client }
+        HttpPeerClient { client }
     }
 
     async fn send_to(
@@ -104,13 +99,13 @@ impl HttpPassage {
     }
 }
 
-impl Default for HttpPassage {
-    fn default() -> HttpPassage {
-        HttpPassage::new()
+impl Default for HttpPeerClient {
+    fn default() -> HttpPeerClient {
+        HttpPeerClient::new()
     }
 }
 
-impl PeerClient for HttpPassage {
+impl PeerClient for HttpPeerClient {
     fn send(&self, to: &Member, request: Request<Bytes>, patience: Duration) -> PeerReply<'_> {
         let uri = at(&to.address, request.uri());
         Box::pin(self.send_to(uri, request, patience))
@@ -166,7 +161,7 @@ mod tests {
             version: None,
         };
         let request = Request::builder().uri("/livez").body(Bytes::new()).unwrap();
-        let passed = HttpPassage::new().send(&member, request, Duration::from_secs(30)).await;
+        let passed = HttpPeerClient::new().send(&member, request, Duration::from_secs(30)).await;
         assert!(matches!(passed, Err(PeerError::NotSent(_))), "{passed:?}");
     }
 }
