@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use tokio::time::Instant;
 
 use super::load::Measured;
-use crate::client::Client;
+use crate::client::ApiClient;
 
 const POLL: Duration = Duration::from_millis(20);
 /// A server on which nothing moves for this long has a fault.
@@ -33,7 +33,7 @@ struct Partitions {
 }
 
 impl Progress {
-    pub async fn of(client: &mut Client) -> anyhow::Result<Progress> {
+    pub async fn of(client: &mut ApiClient) -> anyhow::Result<Progress> {
         let partitions: Partitions = client.get("/v1/partitions").await?;
         let mut progress = Progress { ended: 0, unfinished: 0, live: 0, calls: 0 };
         for partition in partitions.items {
@@ -52,7 +52,7 @@ impl Progress {
 /// Waits until nothing is unfinished and `wanted` runs have ended since there were `before`; fewer are an error only
 /// when nothing moves any more. The bar moves along from where it is.
 pub async fn wait_until_ended(
-    client: &mut Client,
+    client: &mut ApiClient,
     before: u64,
     wanted: u64,
     bar: &ProgressBar,
@@ -84,7 +84,7 @@ pub async fn wait_until_ended(
 /// What became of the requests that were answered with yes.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Account {
-    /// Requests with a yes, also those of the warm-up.
+    /// Requests that were acknowledged, including those of the warm-up.
     pub accepted: u64,
     /// Requests with neither yes nor no: they may be there or not.
     pub unknown: u64,
@@ -102,7 +102,7 @@ impl Account {
 
     /// Waits until all that was accepted has ended. `before` had ended before the load.
     pub async fn settle(
-        client: &mut Client,
+        client: &mut ApiClient,
         before: u64,
         loads: &[&Measured],
         bar: &ProgressBar,
@@ -136,7 +136,7 @@ mod tests {
             (account.lost, account.surplus, account.is_whole())
         };
         assert_eq!(lost(10, 0, 10), (0, 0, true));
-        assert_eq!(lost(10, 2, 11), (0, 0, true), "an unknown answer may have been a yes");
+        assert_eq!(lost(10, 2, 11), (0, 0, true), "an unknown answer may have been an acknowledgement");
         assert_eq!(lost(10, 2, 13), (0, 1, false));
         assert_eq!(lost(10, 2, 9), (1, 0, false));
     }

@@ -15,7 +15,7 @@ const PANEL: f64 = 168.0;
 const GAP: f64 = 66.0;
 const FOOT: f64 = 48.0;
 
-/// Colours that can be told apart on both grounds, also by those who see few colours.
+/// Colours that differ on light and dark backgrounds, also for colour-blind readers.
 const STYLE: &str = "
   .ground { fill: #ffffff } .text { fill: #24292f } .faint { fill: #57606a }
   .grid { stroke: #d0d7de; stroke-width: 1 } .band { fill: #afb8c1; opacity: 0.25 }

@@ -6,19 +6,19 @@ use serde::de::DeserializeOwned;
 pub use ::client::{Answer, Call, path, query};
 
 /// A client of one server.
-pub struct Client {
+pub struct ApiClient {
     http: Box<Http>,
 }
 
-impl Client {
+impl ApiClient {
     /// A client of the server at `url`; it connects with its first call.
-    pub fn new(url: &str, token: Option<&str>) -> Result<Client, Error> {
+    pub fn new(url: &str, token: Option<&str>) -> Result<ApiClient, Error> {
         let http = Http::new(url)?;
         let http = match token {
             Some(token) => http.with_token(token)?,
             None => http,
         };
-        Ok(Client { http: Box::new(http) })
+        Ok(ApiClient { http: Box::new(http) })
     }
 
     /// Reads the resource at `path`.

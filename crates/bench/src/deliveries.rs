@@ -3,7 +3,7 @@
 use drone_delivery::{Addresses, workflows};
 
 use super::child::Child;
-use super::options::{Place, Running};
+use super::options::{DataDirectory, Running};
 use super::services;
 use super::subject::Subject;
 
@@ -19,13 +19,17 @@ pub struct Deliveries {
 
 impl Deliveries {
     /// `settings` are those of the server, beside the usual ones.
-    pub async fn start(place: &Place, settings: &str) -> anyhow::Result<Deliveries> {
+    pub async fn start(place: &DataDirectory, settings: &str) -> anyhow::Result<Deliveries> {
         let subject = Subject::start(place, settings).await?;
         Deliveries::with(subject).await
     }
 
     /// With a server of its own, or with servers that run already.
-    pub async fn of(running: &Running, token: Option<&str>, place: &Place) -> anyhow::Result<Deliveries> {
+    pub async fn of(
+        running: &Running,
+        token: Option<&str>,
+        place: &DataDirectory,
+    ) -> anyhow::Result<Deliveries> {
         Deliveries::with(Subject::of(running, token, place).await?).await
     }
 

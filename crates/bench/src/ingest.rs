@@ -9,7 +9,7 @@ use serde::Serialize;
 use super::comparison::{Comparison, Side};
 use super::figures::{Figures, Setting, count};
 use super::load::{Answers, LATE_ANSWERS, Load, Measured, OPEN_CONNECTIONS, Pace, Target, drive};
-use super::options::{Place, Repeats, Running};
+use super::options::{DataDirectory, Repeats, Running};
 use super::request::REQUEST_BYTES;
 use super::subject::{Subject, Sync};
 use super::waiting::{Service, WORKFLOW};
@@ -44,7 +44,7 @@ pub struct Ingest {
     #[command(flatten)]
     running: Running,
     #[command(flatten)]
-    place: Place,
+    place: DataDirectory,
 }
 
 /// How ingest was measured.

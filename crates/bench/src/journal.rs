@@ -20,7 +20,7 @@ use types::PartitionId;
 use super::comparison::{Comparison, Side};
 use super::figures::{Figures, Setting, count};
 use super::load::{histogram, side};
-use super::options::{Place, Repeats};
+use super::options::{DataDirectory, Repeats};
 use super::progress;
 use super::subject::Sync;
 
@@ -49,7 +49,7 @@ pub struct Journal {
     #[command(flatten)]
     repeats: Repeats,
     #[command(flatten)]
-    place: Place,
+    place: DataDirectory,
 }
 
 #[derive(Debug, Serialize)]

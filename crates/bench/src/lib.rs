@@ -1,4 +1,4 @@
-//! `sortie bench`: what this machine does under load, at rest and after a fall, beside what it could do at most.
+//! `sortie bench`: measures this machine under load, at rest and after a crash, beside the most that it could do.
 
 mod ingest;
 mod journal;

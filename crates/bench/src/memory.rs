@@ -7,7 +7,7 @@ use tokio::time::Instant;
 
 use super::backlog::Progress;
 use super::figures::{Figures, Setting, count, thousands};
-use super::options::Place;
+use super::options::DataDirectory;
 use super::subject::Subject;
 use super::waiting::{Service, WORKFLOW};
 use super::{progress, submit, watch};
@@ -26,7 +26,7 @@ pub struct Memory {
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(0..=3600))]
     seconds: u32,
     #[command(flatten)]
-    place: Place,
+    place: DataDirectory,
 }
 
 #[derive(Debug, Serialize)]

@@ -6,7 +6,7 @@ use clap::Args;
 
 /// Where the server under test keeps its data.
 #[derive(Debug, Clone, Args)]
-pub struct Place {
+pub struct DataDirectory {
     /// Put the temporary data directory in here; the disk it is on is the one that is measured
     #[arg(long, value_name = "DIR")]
     pub data: Option<PathBuf>,

@@ -7,14 +7,14 @@ use std::time::Duration;
 use anyhow::Context;
 use clap::Args;
 
-use self::setting::{Bounds, OverloadSetting, Step};
+use self::setting::{Bounds, LoadStep, OverloadSetting};
 use super::backlog::Account;
 use super::chart::Chart;
 use super::comparison::Comparison;
 use super::deliveries::{Deliveries, WORKFLOW};
 use super::figures::{Figures, thousands};
 use super::load::{Load, Measured, OPEN_CONNECTIONS, Stretch, Target, drive, side};
-use super::options::{Picture, Place};
+use super::options::{DataDirectory, Picture};
 use super::workflow::deliver;
 use super::{bare, progress, series, watch};
 
@@ -44,7 +44,7 @@ pub struct Overload {
     #[command(flatten)]
     picture: Picture,
     #[command(flatten)]
-    place: Place,
+    place: DataDirectory,
 }
 
 impl Overload {
@@ -72,7 +72,7 @@ impl Overload {
             measured.between(length * place, length * (place + 1))
         };
         let steps = STEPS.iter().enumerate();
-        let steps = steps.map(|(place, factor)| Step::new(*factor, &part(place), self.seconds)).collect();
+        let steps = steps.map(|(place, factor)| LoadStep::new(*factor, &part(place), self.seconds)).collect();
         let series = series::moments(&measured, &samples, Duration::ZERO);
         let bounds = Bounds { capacity, backlog_max: backlog, connections: self.connections };
         let setting = OverloadSetting::new(bounds, &measured, steps, account, series);

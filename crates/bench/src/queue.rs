@@ -12,7 +12,7 @@ use test_brokers::RabbitMq;
 
 use super::comparison::Side;
 use super::figures::{Figures, Setting, thousands};
-use super::options::Place;
+use super::options::DataDirectory;
 use super::progress;
 use super::subject::Subject;
 use crate::client::Call;
@@ -51,7 +51,7 @@ pub struct Queue {
     #[arg(long)]
     alone: bool,
     #[command(flatten)]
-    place: Place,
+    place: DataDirectory,
 }
 
 /// How queues were measured, and what came out.

@@ -12,11 +12,11 @@ use tokio::time::Instant;
 use super::backlog::{Progress, STALL_MAX};
 use super::comparison::median;
 use super::figures::{Figures, Setting, count, thousands};
-use super::options::Place;
+use super::options::DataDirectory;
 use super::subject::Subject;
 use super::waiting::{Service, WORKFLOW};
 use super::{progress, submit};
-use crate::client::{Call, Client};
+use crate::client::{ApiClient, Call};
 
 const POLL: Duration = Duration::from_millis(50);
 const POLL_RESTART: Duration = Duration::from_millis(2);
@@ -38,7 +38,7 @@ pub struct Recovery {
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=100))]
     repeats: u32,
     #[command(flatten)]
-    place: Place,
+    place: DataDirectory,
 }
 
 /// One start, in seconds since the process was started.
@@ -131,7 +131,7 @@ impl Recovery {
     /// Until every run is live, and no call is under way.
     async fn wait_until_all_wait(
         &self,
-        client: &mut Client,
+        client: &mut ApiClient,
         bar: &indicatif::ProgressBar,
     ) -> anyhow::Result<()> {
         let (mut last, mut moved_at) = (u64::MAX, Instant::now());

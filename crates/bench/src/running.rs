@@ -8,7 +8,7 @@ use super::backlog::STALL_MAX;
 use super::deliveries::WORKFLOW;
 use super::subject::Subject;
 use super::{submit, workflow};
-use crate::client::{Call, Client};
+use crate::client::{ApiClient, Call};
 
 /// Runs that ended, by outcome; every server counts its own.
 const ENDED: &str = "sortie_runs_total{";
@@ -49,7 +49,7 @@ pub async fn deliver(subject: &Subject, runs: u32, name: &str, bar: &ProgressBar
 }
 
 /// What all servers together have brought to an end.
-async fn ended(clients: &mut [Client]) -> anyhow::Result<u64> {
+async fn ended(clients: &mut [ApiClient]) -> anyhow::Result<u64> {
     let mut sum = 0;
     for client in clients {
         let answer = client.send(Call::get("/metrics")).await.context("asking for metrics")?;

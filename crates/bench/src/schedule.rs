@@ -23,11 +23,11 @@ use self::target::{Plan, Serving, Target};
 use super::backlog::Progress;
 use super::comparison::{Comparison, Side};
 use super::figures::Figures;
-use super::options::Place;
+use super::options::DataDirectory;
 use super::subject::Subject;
 use super::{load as generator, progress};
 use crate::UsageError;
-use crate::client::Client;
+use crate::client::ApiClient;
 
 /// What every call carries.
 const BODY: &str = "the time has come";
@@ -59,7 +59,7 @@ pub struct Schedule {
     #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=3600))]
     seconds: u32,
     #[command(flatten)]
-    place: Place,
+    place: DataDirectory,
 }
 
 /// What was measured of the server beside its calls.
@@ -182,7 +182,7 @@ fn properties(uri: &str, start_ms: i64, recurrence: &str) -> String {
 }
 
 /// Waits until the server has written down what its calls came to: a call whose outcome it has lost is made again.
-async fn settle(client: &mut Client) -> anyhow::Result<()> {
+async fn settle(client: &mut ApiClient) -> anyhow::Result<()> {
     let begun = Instant::now();
     while Progress::of(client).await?.unfinished > 0 {
         ensure!(begun.elapsed() < STALL_MAX, "calls have come, but their runs do not end");

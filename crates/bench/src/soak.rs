@@ -13,7 +13,7 @@ use super::chart::Chart;
 use super::deliveries::{Deliveries, WORKFLOW};
 use super::figures::{Figures, count};
 use super::load::{Load, OPEN_CONNECTIONS, Stretch, drive};
-use super::options::{Picture, Place};
+use super::options::{DataDirectory, Picture};
 use super::series;
 use super::{progress, watch};
 
@@ -43,7 +43,7 @@ pub struct Soak {
     #[command(flatten)]
     picture: Picture,
     #[command(flatten)]
-    place: Place,
+    place: DataDirectory,
 }
 
 impl Soak {

@@ -15,7 +15,7 @@ use super::comparison::Comparison;
 use super::deliveries::{Deliveries, WORKFLOW};
 use super::figures::{Figures, count};
 use super::load::{Load, Measured, OPEN_CONNECTIONS, Stretch, Target, drive, side};
-use super::options::{Picture, Place};
+use super::options::{DataDirectory, Picture};
 use super::watch::{self, Sample};
 use super::{bare, progress, series};
 
@@ -61,7 +61,7 @@ pub struct Spike {
     #[command(flatten)]
     picture: Picture,
     #[command(flatten)]
-    place: Place,
+    place: DataDirectory,
 }
 
 /// The parts of a spike.

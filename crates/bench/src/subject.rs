@@ -10,8 +10,8 @@ use terminal::machine::{self, Mount, StorageKind, SyncLatency};
 
 use super::child::Child;
 use super::load::{Answers, Target};
-use super::options::{Place, Running};
-use crate::client::{Call, Client};
+use super::options::{DataDirectory, Running};
+use crate::client::{ApiClient, Call};
 
 /// A server with syncs in force, its address and its token.
 pub struct Subject {
@@ -27,7 +27,7 @@ pub struct Subject {
 impl Subject {
     /// Starts a server on any free port of this machine, with its data somewhere in `place`. Its settings are those
     /// of every server, with `settings` added as further TOML.
-    pub async fn start(place: &Place, settings: &str) -> anyhow::Result<Subject> {
+    pub async fn start(place: &DataDirectory, settings: &str) -> anyhow::Result<Subject> {
         let place = place.data.clone().unwrap_or_else(std::env::temp_dir);
         let directory = tempfile::Builder::new().prefix("sortie-bench-").tempdir_in(&place);
         let directory = directory.with_context(|| format!("making a directory in {}", place.display()))?;
@@ -39,7 +39,11 @@ impl Subject {
     }
 
     /// Servers that run already when some are named, otherwise one that is started.
-    pub async fn of(running: &Running, token: Option<&str>, place: &Place) -> anyhow::Result<Subject> {
+    pub async fn of(
+        running: &Running,
+        token: Option<&str>,
+        place: &DataDirectory,
+    ) -> anyhow::Result<Subject> {
         let Some((first, others)) = running.cluster.split_first() else {
             return Subject::start(place, "").await;
         };
@@ -63,9 +67,9 @@ impl Subject {
     }
 
     /// A client for each address.
-    pub fn clients(&self) -> anyhow::Result<Vec<Client>> {
+    pub fn clients(&self) -> anyhow::Result<Vec<ApiClient>> {
         let addresses = [self.address].into_iter().chain(self.others.iter().copied());
-        let client = |address| Ok(Client::new(&format!("http://{address}"), Some(&self.token))?);
+        let client = |address| Ok(ApiClient::new(&format!("http://{address}"), Some(&self.token))?);
         addresses.map(client).collect()
     }
 
@@ -99,8 +103,8 @@ impl Subject {
         machine::resident_bytes(child.id()).context("reading the memory of the server")
     }
 
-    pub fn client(&self) -> anyhow::Result<Client> {
-        Ok(Client::new(&format!("http://{}", self.address), Some(&self.token))?)
+    pub fn client(&self) -> anyhow::Result<ApiClient> {
+        Ok(ApiClient::new(&format!("http://{}", self.address), Some(&self.token))?)
     }
 
     /// Puts a workflow in force.
@@ -116,7 +120,7 @@ impl Subject {
     }
 }
 
-/// What a killed server leaves behind.
+/// What remains of a killed server.
 pub struct Stopped {
     directory: TempDir,
     token: String,
@@ -164,7 +168,7 @@ impl Sync {
         let mount = Mount::of(directory)?;
         let latency = SyncLatency::measure(directory)?;
         let mode = match mount.storage() {
-            StorageKind::Memory => "none: memory is no disk",
+            StorageKind::Memory => "none: memory is not a disk",
             StorageKind::Disk | StorageKind::Layers | StorageKind::Network => "fdatasync",
         };
         Ok(Sync { mode, file_system: mount.file_system, latency })

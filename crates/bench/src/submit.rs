@@ -14,14 +14,14 @@ use tokio::time::Instant;
 use super::backlog::STALL_MAX;
 use super::request;
 use super::subject::Subject;
-use crate::client::{Call, Client};
+use crate::client::{ApiClient, Call};
 
 const BATCH_REQUESTS: usize = 1000;
 const CONNECTIONS: u32 = 4;
 const REFUSED_PAUSE: Duration = Duration::from_millis(100);
 
 /// Requests that go into one batch.
-pub async fn batch_size(client: &mut Client) -> anyhow::Result<usize> {
+pub async fn batch_size(client: &mut ApiClient) -> anyhow::Result<usize> {
     let limits: Limits = client.get("/v1/limits").await?;
     Ok(BATCH_REQUESTS.min(limits.batch_requests_max).min(limits.batch_bytes_max / 512).max(1))
 }
@@ -58,7 +58,7 @@ pub async fn all(
 }
 
 /// Posts a batch until each of its requests is accepted.
-pub async fn post(client: &mut Client, workflow: &str, mut ids: Vec<String>) -> anyhow::Result<()> {
+pub async fn post(client: &mut ApiClient, workflow: &str, mut ids: Vec<String>) -> anyhow::Result<()> {
     let begun = Instant::now();
     while !ids.is_empty() {
         ensure!(begun.elapsed() < STALL_MAX, "the server refuses requests for too long");

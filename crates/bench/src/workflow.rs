@@ -14,10 +14,10 @@ use super::backlog::{Progress, wait_until_ended};
 use super::comparison::{Comparison, Side};
 use super::deliveries::{Deliveries, WORKFLOW};
 use super::figures::{Figures, Setting, count};
-use super::options::{Place, Repeats, Running};
+use super::options::{DataDirectory, Repeats, Running};
 use super::subject::Sync;
 use super::{calls, load, progress, running, submit};
-use crate::client::{self, Client};
+use crate::client::{self, ApiClient};
 
 /// Deliveries made one at a time, for the latency at low load.
 const DELIVERIES_ALONE: u32 = 200;
@@ -44,7 +44,7 @@ pub struct Workflow {
     #[command(flatten)]
     running: Running,
     #[command(flatten)]
-    place: Place,
+    place: DataDirectory,
 }
 
 /// How workflows were measured.
@@ -130,7 +130,12 @@ impl Setting for WorkflowSetting {
 }
 
 /// Hands in `runs` deliveries and waits until all have ended; gives the seconds that it took.
-pub async fn deliver(client: &mut Client, runs: u32, name: &str, bar: &ProgressBar) -> anyhow::Result<f64> {
+pub async fn deliver(
+    client: &mut ApiClient,
+    runs: u32,
+    name: &str,
+    bar: &ProgressBar,
+) -> anyhow::Result<f64> {
     let batch = submit::batch_size(client).await?;
     let numbers: Vec<u32> = (0..runs).collect();
     let ended_before = Progress::of(client).await?.ended;
@@ -149,7 +154,12 @@ pub async fn deliver(client: &mut Client, runs: u32, name: &str, bar: &ProgressB
 }
 
 /// The runs accepted since `from`: how many completed, and how long they took.
-async fn read_back(client: &mut Client, from: Time, runs: u32, seconds: f64) -> anyhow::Result<(u32, Side)> {
+async fn read_back(
+    client: &mut ApiClient,
+    from: Time,
+    runs: u32,
+    seconds: f64,
+) -> anyhow::Result<(u32, Side)> {
     let limits: Limits = client.get("/v1/limits").await?;
     let (mut latencies, mut cursor) = (load::histogram(), None);
     let (mut seen, mut completed) = (0, 0);

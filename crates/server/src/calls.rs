@@ -1,4 +1,4 @@
-//! What works of runs send, in the words of the API.
+//! What the calls of a run send, in the types of the API.
 
 use std::collections::BTreeMap;
 
@@ -54,7 +54,7 @@ fn sent(shown: MessagePreview) -> SentMessageView {
         ("to", message.to),
     ];
     for (name, value) in known {
-        // A property of the sender's own of that name stays.
+        // A custom property of that name takes precedence.
         if let Some(value) = value {
             properties.entry(name.to_owned()).or_insert(Value::String(value));
         }

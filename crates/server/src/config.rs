@@ -166,7 +166,7 @@ pub enum ConfigError {
 }
 
 impl Config {
-    /// What `sortie dev` runs with: no tokens, loopback only, loopback may be called.
+    /// The settings of `sortie dev`: no tokens, listening on loopback only, calls to loopback allowed.
     pub fn dev(data: PathBuf, port: u16) -> Config {
         Config {
             data,
@@ -211,13 +211,13 @@ impl Config {
         Ok(())
     }
 
-    /// Who may come in. Without tokens nobody, except in `dev` on loopback.
+    /// Who has access. Without tokens nobody, except in `dev` on loopback.
     pub(crate) fn access(&self) -> Result<Access, ConfigError> {
         let keys = keys::read(&self.keys)?;
         if self.dev && self.tokens.is_empty() {
             if !self.listen.ip().is_loopback() {
                 return Err(ConfigError::Setting(format!(
-                    "listen: {} is not loopback, and without tokens everybody could come in",
+                    "listen: {} is not loopback, and without tokens everybody would have access",
                     self.listen
                 )));
             }
@@ -225,7 +225,7 @@ impl Config {
         }
         if self.tokens.is_empty() {
             return Err(ConfigError::Setting(
-                "tokens: none is set, so nobody could come in; add [tokens.ops] with role = \"admin\" and \
+                "tokens: none is set, so nobody would have access; add [tokens.ops] with role = \"admin\" and \
                  sha256 = the output of: printf %s YOUR-TOKEN | sha256sum"
                     .to_owned(),
             ));
@@ -291,7 +291,7 @@ impl Config {
     }
 }
 
-/// Whether it is the disk that failed: a file that is missing or closed to us is a matter of settings.
+/// Whether the disk failed: a file that is missing or not permitted is a matter of settings.
 fn is_of_the_disk(kind: std::io::ErrorKind) -> bool {
     use std::io::ErrorKind;
     !matches!(kind, ErrorKind::NotFound | ErrorKind::PermissionDenied | ErrorKind::NotADirectory)

@@ -1,14 +1,14 @@
-//! File descriptors: how the limit of the process is shared out, so that clients cannot take what the disk needs.
+//! File descriptors: how the limit of the process is divided, so that clients cannot use what the disk needs.
 
 use rustix::process::{Resource, getrlimit};
 
 /// For the journal (segments, spares, superblocks, 16 segments that are read), the tables that are being written
 /// and merged, directories being synced, name lookups, and what every process has.
 const OWN: usize = 64;
-/// Below this much of anything nothing works.
+/// The fewest of each kind that the process works with.
 const LEAST: usize = 8;
 
-/// Who may have how many.
+/// The file descriptors that each part of the process may use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct DescriptorBudget {
     /// Connections of clients.
@@ -20,13 +20,18 @@ pub(crate) struct DescriptorBudget {
 }
 
 impl DescriptorBudget {
-    /// Shares out the limit that is in force now.
+    /// Divides the current limit.
     pub fn of_process() -> DescriptorBudget {
         let limit = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
         let descriptors = DescriptorBudget::of(usize::try_from(limit).unwrap_or(usize::MAX));
         if descriptors.inbound < rest::limits::CONNECTIONS_MAX {
             let DescriptorBudget { inbound, outbound, .. } = descriptors;
-            tracing::warn!(limit, inbound, outbound, "few file descriptors: connections are bounded by them");
+            tracing::warn!(
+                limit,
+                inbound,
+                outbound,
+                "few file descriptors: they bound the number of connections"
+            );
         }
         descriptors
     }

@@ -1,4 +1,4 @@
-//! Gauges of the whole process that no part owns.
+//! Gauges of the whole process.
 
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::gauge::Gauge;
@@ -19,22 +19,22 @@ pub(crate) struct Gauges {
 impl Gauges {
     pub fn register(registry: &mut Registry) -> Gauges {
         let gauges = Gauges::default();
-        registry.register("sortie_disk_free_bytes", "Room on the disk", gauges.disk_free_bytes.clone());
+        registry.register("sortie_disk_free_bytes", "Free space on the disk", gauges.disk_free_bytes.clone());
         registry.register("sortie_journal_bytes", "Size of the journal", gauges.journal_bytes.clone());
         registry.register("sortie_view_bytes", "Size of the view on disk", gauges.view_bytes.clone());
         registry.register(
             "sortie_unfinished_runs",
-            "Requests accepted and not ended, with those in the inbox",
+            "Requests that are accepted and have not ended, including those in the inbox",
             gauges.unfinished.clone(),
         );
         registry.register(
             "sortie_frames_refused",
-            "Frames that the journal refused, because another owner had taken the partition; 0 with a journal on disk",
+            "Frames that the journal refused because another owner had claimed the partition; 0 with a journal on disk",
             gauges.frames_refused.clone(),
         );
         registry.register(
             "sortie_inbox_gaps",
-            "Inboxes that ended before what was taken out of them, and were made to go on behind it: their streams were restored from a backup or made anew. Alert when it grows without that",
+            "Inboxes that ended before the position up to which they had been read, and were continued after it: their streams were restored from a backup or created again. Alert when it grows without that",
             gauges.inbox_gaps.clone(),
         );
         registry.register(
@@ -44,7 +44,7 @@ impl Gauges {
         );
         registry.register(
             "sortie_nats_servers_silent",
-            "NATS servers that should say how they are and do not",
+            "NATS servers that do not report their state",
             gauges.servers_silent.clone(),
         );
         gauges

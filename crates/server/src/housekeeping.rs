@@ -1,4 +1,4 @@
-//! What must be done now and then: measure, keep the journal small, forget what is old.
+//! Periodic work: gauges, snapshots that keep the journal small, and deletion of old runs.
 
 use std::sync::{Arc, Weak};
 use std::time::Duration;
@@ -14,10 +14,10 @@ use view::{Ids, View};
 use crate::gauges::Gauges;
 use crate::journals::AnyJournal;
 
-/// Often enough that the journal grows by little in between, seldom enough to cost nothing.
+/// Often enough that the journal grows little in between, and rare enough to cost nothing.
 const EVERY: Duration = Duration::from_secs(2);
 
-/// Runs that one round takes out of a partition: keeps up with 16,000 ended runs per second on 32 partitions.
+/// Runs that one round deletes from a partition: keeps up with 16,000 ended runs per second on 32 partitions.
 const FORGET_MAX: usize = 1000;
 
 pub(crate) struct Housekeeper {
@@ -30,7 +30,7 @@ pub(crate) struct Housekeeper {
     pub journal_bytes_max: u64,
     pub partitions: u16,
     pub keep_ended: Span,
-    /// What the servers of NATS say of themselves, when there are any.
+    /// What the NATS servers report about their configuration, in a cluster.
     pub survey: Option<watch::Receiver<Survey>>,
     pub clock: Clock,
 }
@@ -54,7 +54,8 @@ impl Housekeeper {
             }
             self.gauges.unfinished.set(signed(self.ids.len() as u64));
             if room.used_bytes > self.journal_bytes_max && !is_shared {
-                // One log holds all partitions: a quiet partition never reaches its own threshold and would hold the oldest segment for ever.
+                // All partitions share one log: an idle partition never reaches its own threshold and would keep the
+                // oldest segment for ever.
                 self.engine.ask_snapshots();
             }
             self.forget_old().await;
@@ -64,14 +65,14 @@ impl Housekeeper {
 }
 
 impl Housekeeper {
-    /// Takes the oldest ended runs out of the view, a few at a time.
+    /// Deletes the oldest ended runs from the view, a few at a time.
     async fn forget_old(&self) {
         let (view, before) = (self.view.clone(), self.clock.now() - self.keep_ended);
         let partitions = (0..self.partitions).map(PartitionId);
         let forgotten = tokio::task::spawn_blocking(move || {
             for partition in partitions {
                 if let Err(error) = view.forget_before(partition, before, FORGET_MAX) {
-                    tracing::debug!(%partition, %error, "old runs could not be forgotten");
+                    tracing::debug!(%partition, %error, "could not delete old runs");
                 }
             }
         });

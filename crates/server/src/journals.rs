@@ -1,4 +1,4 @@
-//! The journal that the settings ask for: on the disk of this machine, or on NATS.
+//! The journal that the settings choose: on the disk of this machine, or on NATS.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -18,7 +18,7 @@ use crate::memory::MemoryBudget;
 
 const FORGET_PAUSE: Duration = Duration::from_millis(500);
 
-/// One of the journals there are; what is above need not know which.
+/// One of the journals; the layers above do not know which.
 pub(crate) enum AnyJournal {
     Disk(DiskJournal),
     Nats(NatsJournal<Paired<Client>, Snapshots>),
@@ -27,7 +27,7 @@ pub(crate) enum AnyJournal {
 pub(crate) type Snapshots = StoredSnapshots<AnyStore>;
 
 impl AnyJournal {
-    /// Opens the one on this machine's disk.
+    /// Opens the journal on the disk of this machine.
     pub async fn on_disk(config: &Config, memory: MemoryBudget) -> Result<AnyJournal, OpenError> {
         let dir = config.data.clone();
         let settings = journal_disk::Settings {
@@ -45,16 +45,16 @@ impl AnyJournal {
         Ok(AnyJournal::Disk(opened.expect("opening the journal does not panic")?))
     }
 
-    /// Frames that were refused because another owner had taken their partition.
+    /// Frames that were refused because another owner has claimed their partition.
     pub fn fenced(&self) -> u64 {
         match self {
-            // One process has the disk.
+            // The disk has one owner.
             AnyJournal::Disk(_) => 0,
             AnyJournal::Nats(journal) => journal.fenced(),
         }
     }
 
-    /// Inboxes that ended before what was taken out of them.
+    /// Inboxes that ended before the position up to which they had been read.
     pub fn inbox_gaps(&self) -> u64 {
         match self {
             AnyJournal::Disk(_) => 0,
@@ -62,7 +62,7 @@ impl AnyJournal {
         }
     }
 
-    /// A partition whose events end before this message is not claimed from now on.
+    /// Refuses to claim the partition if its events end before this message.
     pub fn expect(&self, partition: PartitionId, last: u64) {
         if let AnyJournal::Nats(journal) = self {
             journal.expect(partition, last);
@@ -77,11 +77,11 @@ impl AnyJournal {
         }
     }
 
-    /// What was remembered may be of a history that another region has replaced by force.
+    /// Drops what is cached: it may belong to a history that another region has replaced.
     pub async fn forget(&self) {
         let AnyJournal::Nats(journal) = self else { return };
         while let Err(error) = journal.forget().await {
-            tracing::warn!(%error, "NATS does not say what there is, asking again");
+            tracing::warn!(%error, "reading the state of the streams failed; retrying");
             tokio::time::sleep(FORGET_PAUSE).await;
         }
     }
@@ -93,7 +93,7 @@ impl AnyJournal {
     }
 }
 
-/// Asks the journal that there is.
+/// Calls the journal that is open.
 macro_rules! ask {
     ($self:ident, $journal:ident => $question:expr) => {
         match $self {

@@ -1,4 +1,4 @@
-//! Being one of several: this instance says that it lives, keeps its partitions and follows the workflows.
+//! Membership in a cluster: heartbeats, partitions, and the workflows that other instances change.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -18,18 +18,18 @@ use crate::journals::AnyJournal;
 use crate::owner::Owner;
 use crate::peers::Peers;
 
-/// How often an instance looks for workflows that others have changed.
+/// How often an instance looks for workflows that other instances have changed.
 const LOOK_EVERY: Duration = Duration::from_millis(300);
 
-/// What an instance follows of its region.
+/// The state of the region, as an instance follows it.
 pub(crate) struct RegionState {
-    /// Whether anything runs in it.
+    /// Whether partitions run in this region.
     pub active: watch::Receiver<bool>,
     pub epoch: watch::Receiver<u64>,
 }
 
 impl RegionState {
-    /// Without regions there is one that is always active.
+    /// Without regions, the installation is always active.
     pub fn of(regions: Option<&Regions>) -> RegionState {
         RegionState {
             active: regions.map_or_else(|| watch::channel(true).1, Regions::active),
@@ -38,7 +38,7 @@ impl RegionState {
     }
 }
 
-/// An instance that is about to join the others.
+/// An instance that is about to join its cluster.
 pub(crate) struct Membership {
     register: Arc<NatsRegister>,
     member: Member,
@@ -47,7 +47,7 @@ pub(crate) struct Membership {
     metrics: cluster::ClusterMetrics,
 }
 
-/// An instance that is among the others.
+/// An instance that has joined its cluster.
 pub(crate) struct Joined {
     membership: cluster::Membership,
     following: JoinHandle<()>,
@@ -79,12 +79,12 @@ impl Membership {
         Directory::new(self.member.id.clone(), self.register.watch())
     }
 
-    /// The others, and the way to them.
+    /// The other instances, and the client to reach them with.
     pub fn peers(&self) -> Peers {
         Peers::over_http(self.directory(), self.peer.clone(), self.member.roles)
     }
 
-    /// From now on others know of this instance, and partitions come to it.
+    /// Announces this instance to the others, which then assign partitions to it.
     pub fn join(
         self,
         engine: Engine,
@@ -104,14 +104,14 @@ impl Membership {
 }
 
 impl Joined {
-    /// Hands all partitions over and is gone.
+    /// Releases all partitions and leaves the cluster.
     pub async fn leave(self) {
         self.membership.stop().await;
         self.following.abort();
     }
 }
 
-/// Follows what others do.
+/// Follows the changes that other instances make.
 struct Follower {
     control: Control,
     engine: Engine,
@@ -124,16 +124,16 @@ impl Follower {
     async fn run(mut self) {
         let mut failed = false;
         loop {
-            // What was read may be of a history that the other region has replaced.
+            // What was read may belong to a history that the other region has replaced.
             if self.active.has_changed().unwrap_or(false) {
                 self.active.mark_unchanged();
                 self.control.forget().await;
             }
             match self.control.look().await {
                 Ok(()) => failed = false,
-                Err(error) if failed => tracing::debug!(%error, "the workflows still cannot be read"),
+                Err(error) if failed => tracing::debug!(%error, "still cannot read the workflows"),
                 Err(error) => {
-                    tracing::warn!(%error, "the workflows cannot be read; those that are known stay");
+                    tracing::warn!(%error, "cannot read the workflows; keeping those that are known");
                     failed = true;
                 }
             }
@@ -142,7 +142,7 @@ impl Follower {
         }
     }
 
-    /// A partition that could not be brought back here, and that another instance runs, is no concern of this one.
+    /// Forgets partitions whose recovery failed here once another instance runs them.
     async fn forget_stopped(&self) {
         for info in self.engine.partitions().into_iter().filter(|info| info.stopped.is_some()) {
             if let PartitionLocation::Remote(_) = self.directory.location_of(info.id) {

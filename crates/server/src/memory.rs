@@ -1,33 +1,37 @@
-//! MemoryBudget: how much the process may have, and how it is shared out, so that it refuses instead of being ended.
+//! Memory: how much the process may use and how it is divided, so that it refuses requests instead of being killed.
 
 use std::path::{Path, PathBuf};
 
-/// The smallest segment that the settings take.
+/// The smallest segment that the settings allow.
 const SEGMENT_LEAST: u64 = 16 << 20;
 
-/// Who may have how much, in bytes.
+/// The bytes that each part of the process may use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct MemoryBudget {
-    /// Resident memory above which nothing new is accepted: what is left is for what was accepted.
+    /// Resident memory above which requests are refused; the rest is for runs that were accepted.
     pub admission: u64,
-    /// Requests of runs that are under way. A call holds its request once more while it lasts.
+    /// Requests of live runs. A call holds a second copy of its request while it is in flight.
     pub live: u64,
     /// A segment of the journal: at the start one is read whole.
     pub segment: u64,
     /// The newest requests, kept by the journal.
     pub journal_cache: u64,
     pub view_cache: u64,
-    /// What the view has not written yet; at worst twice this.
+    /// What the view has not written yet; at most twice this.
     pub view_memtables: u64,
 }
 
 impl MemoryBudget {
-    /// Shares out what this process may have.
+    /// Divides the memory of this process.
     pub fn of_process() -> MemoryBudget {
         let memory = MemoryBudget::of(limit());
         if memory.journal_cache < journal_disk::Settings::new(1).cache_bytes as u64 {
             let (admission, live) = (memory.admission >> 20, memory.live >> 20);
-            tracing::warn!(admission, live, "little memory: less is taken on at once; figures in MiB");
+            tracing::warn!(
+                admission,
+                live,
+                "little memory: fewer requests are accepted at once; figures in MiB"
+            );
         }
         memory
     }
@@ -45,12 +49,12 @@ impl MemoryBudget {
     }
 }
 
-/// What the machine has, or the groups of processes that this one is in allow.
+/// The memory of the machine, or the limit of the cgroups of this process.
 fn limit() -> u64 {
     let machine = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
     let groups = std::fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
     let bounds = bound_files(&groups).into_iter().filter_map(|file| std::fs::read_to_string(file).ok());
-    // "max" is no bound.
+    // "max" means that there is no limit.
     let bounds = bounds.filter_map(|text| text.trim().parse().ok());
     bounds.chain(machine_bytes(&machine)).min().unwrap_or(u64::MAX)
 }

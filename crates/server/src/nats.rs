@@ -18,7 +18,7 @@ use tokio::sync::watch;
 use crate::config::{ClusterConfig, Config, ConfigError};
 use crate::journals::{AnyJournal, Snapshots};
 
-/// How often a standby looks whether the active region has made what it mirrors.
+/// How often a standby looks whether the active region has created the streams that it mirrors.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 
 /// Why NATS cannot be used.
@@ -37,7 +37,7 @@ pub enum NatsError {
 }
 
 impl NatsError {
-    /// Whether trying again helps only after somebody has changed something.
+    /// Whether a retry can succeed only after an operator has changed something.
     pub(crate) fn is_of_settings(&self) -> bool {
         match self {
             NatsError::Config(_) | NatsError::Address(_) => true,
@@ -48,12 +48,12 @@ impl NatsError {
     }
 }
 
-/// What an instance has of NATS.
+/// What an instance uses of NATS.
 pub(crate) struct Nats {
     pub journal: Arc<AnyJournal>,
     pub register: NatsRegister,
     pub regions: Option<Regions>,
-    /// What the servers say of themselves.
+    /// What the servers report about their configuration.
     pub survey: watch::Receiver<preflight::Survey>,
 }
 
@@ -73,8 +73,7 @@ impl Nats {
         let register =
             NatsRegister::start(context.clone(), &cluster.name, cluster.replicas, shown_active).await?;
         let journal = loop {
-            // Whether the streams are this region's own is asked each time: with a witness it may be active at any
-            // moment, and its pair may have been made so instead.
+            // Checked in each round: with a witness this region may become active at any moment, or its pair may.
             let own = regions.as_ref().is_none_or(Regions::has_own_streams);
             let opened = async {
                 if own {
@@ -88,9 +87,9 @@ impl Nats {
                 open_journal(config, &settings, &client, &context, regions.as_ref(), own).await
             };
             match opened.await {
-                // A standby that has never seen its pair mirrors nothing yet.
+                // A standby that has never reached its pair has no mirrors yet.
                 Err(error) if !own && !error.is_of_settings() => {
-                    tracing::info!(%error, "waiting for what the active region has");
+                    tracing::info!(%error, "waiting for the streams of the active region");
                     tokio::time::sleep(LOOK_EVERY).await;
                 }
                 opened => break opened?,
@@ -98,21 +97,21 @@ impl Nats {
         };
         let journal = Arc::new(journal);
         if let Some(regions) = &regions {
-            host::spawn("region's role", tell_active(regions.active(), active, Arc::downgrade(&journal)));
+            host::spawn("region role", follow_role(regions.active(), active, Arc::downgrade(&journal)));
         }
         Ok(Nats { journal, register, regions, survey: client.survey() })
     }
 }
 
-/// Tells whether the region is active; that it has become so only when the journal knows nothing of before.
-async fn tell_active(mut from: watch::Receiver<bool>, to: watch::Sender<bool>, journal: Weak<AnyJournal>) {
+/// Forwards whether the region is active; that it became active only after the journal has dropped what it remembered.
+async fn follow_role(mut from: watch::Receiver<bool>, to: watch::Sender<bool>, journal: Weak<AnyJournal>) {
     loop {
         let active = *from.borrow_and_update();
         if active && !*to.borrow() {
             let Some(journal) = journal.upgrade() else { return };
             journal.forget().await;
         }
-        to.send_if_modified(|told| std::mem::replace(told, active) != active);
+        to.send_if_modified(|current| std::mem::replace(current, active) != active);
         if from.changed().await.is_err() {
             return;
         }
@@ -146,7 +145,7 @@ async fn open_journal(
     let bucket = names::snapshot_bucket(&cluster.name);
     let store = match cluster.snapshots.as_str() {
         "nats" => {
-            // Of a standby this is a mirror, which is not to be made here.
+            // In a standby the bucket is a mirror, which must not be created here.
             let made = context.get_stream(format!("OBJ_{bucket}")).await.is_ok();
             if !made && !own {
                 return Err(NatsError::NotMirrored { bucket });
@@ -163,7 +162,7 @@ async fn open_journal(
 
 async fn join_regions(config: &Config, client: &Client) -> Result<Option<Regions>, NatsError> {
     let Some(mut settings) = config.region_settings()? else { return Ok(None) };
-    // One instance at a time does the region's work: each must be told from the others.
+    // One instance at a time does the work of the region, so each needs an id.
     settings.instance = host::new_run_id().to_string();
     if !config.region.witness.is_empty() {
         let witness = Settings { servers: Servers(config.region.witness.clone()), ..self::settings(config) };
@@ -171,7 +170,7 @@ async fn join_regions(config: &Config, client: &Client) -> Result<Option<Regions
     }
     loop {
         match Regions::join(client.nats().clone(), settings.clone()).await {
-            // Instances that start together look at the same record; one of them is first.
+            // Instances that start together update the same record; all but one must read it again.
             Err(RegionError::Changed) => tokio::time::sleep(LOOK_EVERY).await,
             joined => return Ok(Some(joined?)),
         }
@@ -229,7 +228,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_link_that_carries_too_much_is_mended_by_a_person_and_a_pair_that_is_away_by_itself() {
+    fn a_link_that_carries_too_much_needs_an_operator_and_an_unreachable_pair_does_not() {
         let pair = || "west".to_owned();
         let carries = RegionError::LinkCarries { subject: "$KV.>".to_owned(), pair: pair() };
         let away = RegionError::PairUnreachable { pair: pair(), cause: "no answer".to_owned() };

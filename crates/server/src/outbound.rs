@@ -1,4 +1,4 @@
-//! What reaches out: calls of workflows and jobs, and messages, all under one outbound guard.
+//! Outbound calls and messages of workflows and jobs, all checked by the same egress rules.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
@@ -52,7 +52,7 @@ impl Outbound {
         Ok(Outbound { performer, brokers, queue_sender, remote_owners })
     }
 
-    /// What takes messages in, over the same connections and with the same secrets.
+    /// The sources, which share connections and secrets with outbound messages.
     pub(crate) fn sources(
         &self,
         config: &Config,

@@ -1,4 +1,4 @@
-//! What this instance holds for the cluster: partitions by its engine, the control partition by itself.
+//! The partitions that this instance owns: those of the engine, and the control partition.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -30,12 +30,12 @@ impl Owner {
         region: watch::Receiver<u64>,
     ) -> Owner {
         let lost = watch::Sender::new(0);
-        tell_losses(engine.lost(), lost.clone());
-        tell_losses(control.owned(), lost.clone());
+        forward_losses(engine.lost(), lost.clone());
+        forward_losses(control.owned(), lost.clone());
         Owner { engine, control, journal, lost, region, taken_in: Mutex::default() }
     }
 
-    /// Lets a partition be claimed only if its events go as far as was noted.
+    /// Requires that the events of a partition reach as far as was recorded when it is claimed.
     fn expect(&self, partition: PartitionId, durable_end: Option<DurableEnd>) {
         let region = *self.region.borrow();
         self.journal.expect(partition, DurableEnd::floor(durable_end, region));
@@ -43,9 +43,9 @@ impl Owner {
     }
 }
 
-/// Whatever changes on one side may be a loss: who keeps partitions looks again.
-fn tell_losses<T: Send + Sync + 'static>(mut from: watch::Receiver<T>, to: watch::Sender<u64>) {
-    host::spawn("watch for losses", async move {
+/// Any change may be a lost partition, so membership checks them again.
+fn forward_losses<T: Send + Sync + 'static>(mut from: watch::Receiver<T>, to: watch::Sender<u64>) {
+    host::spawn("watch for lost partitions", async move {
         while from.changed().await.is_ok() {
             to.send_modify(|count| *count += 1);
         }
@@ -62,7 +62,7 @@ impl PartitionOwner for Owner {
         if partition == PartitionId::CONTROL {
             return self.control.take().await.map_err(|error| error.to_string());
         }
-        // What was accepted under a version must find it: the newest workflows first.
+        // Requests refer to versions of workflows, so the newest workflows are read first.
         self.control.look().await.map_err(|error| error.to_string())?;
         self.engine.take(partition).await.map_err(|error| error.to_string())
     }
@@ -72,14 +72,14 @@ impl PartitionOwner for Owner {
             return self.control.release().await;
         }
         if !self.engine.release(partition, patience).await {
-            tracing::warn!(%partition, "calls were under way when the partition was let go; its next owner repeats them");
+            tracing::warn!(%partition, "calls were in flight when the partition was released; its next owner repeats them");
         }
     }
 
     fn owned(&self) -> BTreeMap<PartitionId, Epoch> {
-        let mut held = self.engine.held();
-        held.extend(self.control.owned().borrow().map(|epoch| (PartitionId::CONTROL, epoch)));
-        held
+        let mut owned = self.engine.held();
+        owned.extend(self.control.owned().borrow().map(|epoch| (PartitionId::CONTROL, epoch)));
+        owned
     }
 
     fn durable_end(&self, partition: PartitionId) -> Option<DurableEnd> {

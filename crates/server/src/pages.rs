@@ -1,4 +1,4 @@
-//! The dashboard behind the API's seam for pages.
+//! The dashboard, as the API serves it.
 
 use bytes::Bytes;
 use dashboard::Dashboard;
@@ -6,7 +6,7 @@ use http::{HeaderMap, HeaderValue, Request};
 use rest::{Ask, Pages, PagesAnswer};
 use tokio::sync::watch;
 
-/// The pages of this server.
+/// The pages of the dashboard.
 #[derive(Default)]
 pub(crate) struct DashboardPages(Dashboard);
 

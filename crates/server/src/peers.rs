@@ -1,4 +1,4 @@
-//! The way to other instances: HTTP over connections that are kept.
+//! The client for other instances: HTTP over connections that are kept open.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,48 +15,47 @@ use rest::{NoPeers, PeerClient, PeerError, PeerReply, PeerSecret};
 
 use crate::remote_owners::RemoteOwners;
 
-/// How long an instance that lives may take to take a connection.
+/// How long a live instance may take to accept a connection.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// How long a connection is kept without use: less than the other side keeps it, or requests would be sent into its
-/// end.
+/// How long an idle connection is kept: less than the server keeps it, or requests would be sent while it closes.
 const IDLE_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Connections that are kept to one instance.
+/// Idle connections to one instance.
 const IDLE_MAX: usize = 64;
 
-/// Bytes of an answer: lists of jobs and exports are the largest.
+/// Bytes of a response: lists of jobs and exports are the largest.
 const ANSWER_BYTES_MAX: usize = 64 << 20;
 
-/// The other instances, and the way to them.
+/// The other instances, and the client to reach them with.
 pub struct Peers {
     pub directory: Directory,
     pub client: Arc<dyn PeerClient>,
-    /// What instances show each other.
+    /// The secret that instances authenticate to each other with.
     pub peer: Option<PeerSecret>,
     /// What this instance does for clients.
     pub roles: Roles,
 }
 
 impl Peers {
-    /// For an instance that has none.
+    /// For a single server.
     pub fn none() -> Peers {
         Peers { directory: Directory::alone(), client: Arc::new(NoPeers), peer: None, roles: Roles::ALL }
     }
 
-    /// Those that a directory knows, reached over HTTP.
+    /// The instances in a directory, reached over HTTP.
     pub fn over_http(directory: Directory, peer: PeerSecret, roles: Roles) -> Peers {
         Peers { directory, client: Arc::new(HttpPeerClient::new()), peer: Some(peer), roles }
     }
 
-    /// The way to what they hold; none for an instance that is alone.
+    /// The owners of partitions among them; none for a single server.
     pub fn remote_owners(&self, partitions: u16) -> Option<RemoteOwners> {
         let (directory, client) = (self.directory.clone(), self.client.clone());
         self.peer.clone().map(|peer| RemoteOwners { directory, client, peer, partitions })
     }
 }
 
-/// Hands requests to other instances over HTTP.
+/// Sends requests to other instances over HTTP.
 pub struct HttpPeerClient {
     client: Client<HttpConnector, Full<Bytes>>,
 }
@@ -86,15 +85,16 @@ impl HttpPeerClient {
         let answered = async {
             let answer = self.client.request(request).await.map_err(|error| {
                 let reason = explain(&error);
-                // A connection that was never made has carried nothing.
+                // Without a connection nothing was sent.
                 if error.is_connect() { PeerError::NotSent(reason) } else { PeerError::Unknown(reason) }
             })?;
             let (head, body) = answer.into_parts();
             let body = Limited::new(body, ANSWER_BYTES_MAX).collect().await;
-            let body = body.map_err(|error| PeerError::Unknown(format!("its answer broke off: {error}")))?;
+            let body =
+                body.map_err(|error| PeerError::Unknown(format!("the response ended early: {error}")))?;
             Ok(Response::from_parts(head, body.to_bytes()))
         };
-        let late = |_| PeerError::Unknown(format!("no answer within {} s", patience.as_secs()));
+        let late = |_| PeerError::Unknown(format!("no response within {} s", patience.as_secs()));
         tokio::time::timeout(patience, answered).await.map_err(late)?
     }
 }
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn an_instance_that_is_not_there_has_got_nothing() {
+    async fn a_request_to_an_instance_that_is_gone_is_not_sent() {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = format!("http://{}", listener.local_addr().unwrap());
         drop(listener);

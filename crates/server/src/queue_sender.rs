@@ -1,4 +1,4 @@
-//! Built-in queues and topics as actions reach them.
+//! Sends messages of actions to built-in queues and topics.
 
 use std::sync::{Arc, OnceLock};
 
@@ -12,7 +12,7 @@ use types::{Message, QueueName};
 
 use crate::remote_owners::RemoteOwners;
 
-/// Brings messages of actions to the engine, which is there only when what carries out its orders is.
+/// Sends messages of actions to the engine. The engine is set later: it is made with what carries out its calls.
 #[derive(Clone)]
 pub(crate) struct QueueSender {
     engine: Arc<OnceLock<Engine>>,
@@ -27,12 +27,12 @@ impl Post for QueueSender {
 }
 
 impl QueueSender {
-    /// For queues that the engine here does not hold, messages go to the others.
+    /// Messages for queues of other instances go to their owners.
     pub(crate) fn new(partitions: u16, remote_owners: Option<RemoteOwners>) -> QueueSender {
         QueueSender { engine: Arc::default(), remote_owners, partitions }
     }
 
-    /// From now on messages go to this engine.
+    /// Messages go to this engine from here on.
     pub(crate) fn set_engine(&self, engine: Engine) {
         assert!(self.engine.set(engine).is_ok(), "a process has one engine");
     }
@@ -45,9 +45,9 @@ impl QueueSender {
         let to =
             QueueName::new(&name.to_lowercase()).map_err(|error| PostError::Refused(error.to_string()))?;
         let Some(engine) = self.engine.get() else {
-            return Err(later("the queues are not there yet".to_owned()));
+            return Err(later("the engine has not started yet".to_owned()));
         };
-        // As over HTTP, where names of headers have no case: a filter finds them whichever way they came.
+        // As over HTTP, where header names are case-insensitive: a filter matches them either way.
         let properties = std::mem::take(&mut message.properties);
         message.properties =
             properties.into_iter().map(|(name, value)| (name.to_lowercase(), value)).collect();
@@ -74,11 +74,11 @@ fn unsent(error: PeerError) -> PostError {
     }
 }
 
-/// The refusal of another instance, sorted as one of the engine here. What does not succeed is tried again by the
-/// action itself.
+/// The error for a refusal of another instance, the same as for one of the engine here. The action itself retries.
 fn refused(status: StatusCode, body: &[u8]) -> PostError {
     let problem = serde_json::from_slice::<api_types::Problem>(body).ok();
-    let (code, reason) = problem.map_or((String::new(), status.to_string()), |said| (said.code, said.detail));
+    let (code, reason) =
+        problem.map_or((String::new(), status.to_string()), |problem| (problem.code, problem.detail));
     match code.as_str() {
         "unknown_queue" | "queue_full" | "disk_full" | "memory_full" | "not_held" => later(reason),
         _ if status.is_client_error() => PostError::Refused(reason),
@@ -93,7 +93,7 @@ fn later(reason: String) -> PostError {
 fn sorted(error: QueueError) -> PostError {
     let reason = error.to_string();
     match error {
-        // A queue that is not there may be made: nothing is lost by trying again.
+        // A missing queue may be created later, so the action retries.
         QueueError::Rejected(
             QueueRejection::NotFound(_) | QueueRejection::Full { .. } | QueueRejection::TooManyIds { .. },
         )
@@ -101,7 +101,7 @@ fn sorted(error: QueueError) -> PostError {
         | QueueError::NoMemory
         | QueueError::NotHeld { .. } => later(reason),
         QueueError::Rejected(_) => PostError::Refused(reason),
-        // It may have become durable before the partition stopped, or changed hands.
+        // It may have become durable before the partition stopped or was moved.
         QueueError::Stopped { .. } | QueueError::Unknown { .. } => PostError::Unknown(reason),
     }
 }

@@ -1,4 +1,4 @@
-//! What a server counts and how it is set, in words: the tables of the reference are made of it.
+//! The metrics and settings of a server, for the tables of the reference.
 
 use prometheus_client::encoding::text::encode_registry;
 use prometheus_client::registry::Registry;
@@ -24,14 +24,14 @@ pub fn metrics() -> String {
     })
 }
 
-/// Those that only one of several instances has.
+/// The metrics that only instances of a cluster have.
 pub fn cluster_metrics() -> String {
     text(|registry| {
         cluster::ClusterMetrics::register(registry);
     })
 }
 
-/// Those that an instance has beside these in one of two regions, with a witness.
+/// The metrics that instances of paired regions have in addition, with a witness.
 pub fn region_metrics() -> String {
     text(|registry| {
         region::Gauges::register(registry, true);

@@ -1,4 +1,4 @@
-//! The regions of the API: what NATS knows of them, in the words of the API.
+//! The region routes of the API: controls the regions, and shows their state in the types of the API.
 
 mod gauges;
 mod requests;
@@ -17,15 +17,13 @@ use vault::Vault;
 
 pub(crate) use gauges::Gauges;
 
-/// The desk over the regions of an installation.
-pub struct RegionController {
+/// Controls the regions of an installation for the API.
+struct RegionController {
     regions: Regions,
 }
 
-impl RegionController {
-    pub fn new(regions: Regions) -> RegionController {
-        RegionController { regions }
-    }
+pub(crate) fn control(regions: Regions) -> Box<dyn RegionControl> {
+    Box::new(RegionController { regions })
 }
 
 impl RegionControl for RegionController {
@@ -40,7 +38,7 @@ impl RegionControl for RegionController {
             Force::Incomplete => Mode::ForcedIncomplete,
         };
         let regions = self.regions.clone();
-        // Whoever asked may go away; what has begun goes on.
+        // A promotion goes on when its client disconnects.
         let promoting = host::spawn("promotion", async move { regions.promote(mode).await });
         Box::pin(async {
             let promoted = promoting.await.map_err(|error| RegionRefusal::Unavailable(error.to_string()))?;
@@ -90,10 +88,10 @@ pub(crate) async fn note_keys(regions: &Regions, vault: &Vault) {
     match regions.note_keys(&vault.key_ids()).await {
         Ok(None) => {}
         Ok(Some(problem)) => {
-            tracing::error!(%problem, "the regions have different secrets.key: give both the same");
+            tracing::error!(%problem, "the regions have different keys in secrets.key; give both the same");
         }
-        // Whoever starts later compares them, and so does every drill.
-        Err(error) => tracing::info!(%error, "comparing the keys of the regions"),
+        // The region that starts later compares them, and so does every drill.
+        Err(error) => tracing::info!(%error, "could not compare the keys of the regions"),
     }
 }
 

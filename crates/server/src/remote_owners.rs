@@ -1,5 +1,5 @@
-//! The way to what other instances hold, for what this one does by itself: messages of actions, poison of sources, and
-//! requests of jobs and sources.
+//! Forwards what this instance does on its own to the owner of the partition: messages of actions, poison messages of
+//! sources, and requests of jobs and sources.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,7 +15,7 @@ use types::{Message, PartitionId, QueueName};
 /// How long another instance may take to make something durable.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// The other instances. Cheap to clone.
+/// The owners of partitions at other instances. Cheap to clone.
 #[derive(Clone)]
 pub struct RemoteOwners {
     pub directory: Directory,
@@ -41,7 +41,7 @@ impl PartitionOwners for RemoteOwners {
 }
 
 impl RemoteOwners {
-    /// Hands a message, in the format of the journal, to the instance that holds a queue or topic.
+    /// Sends a message, in the format of the journal, to the owner of a queue or topic.
     pub(crate) async fn post(
         &self,
         partition: PartitionId,
@@ -55,7 +55,7 @@ impl RemoteOwners {
         self.pass(partition, request, message).await
     }
 
-    /// Hands a request to the instance that holds its partition. Answers with the id of its run.
+    /// Sends a request to the owner of its partition. Returns the id of its run.
     async fn submit(&self, partition: PartitionId, request: ForwardedRequest) -> Result<String, OwnerError> {
         let ForwardedRequest { workflow, version, id, body } = request;
         let mut request = Request::post(format!("/v1/workflows/{workflow}/runs"))
@@ -81,7 +81,7 @@ impl RemoteOwners {
         body: Bytes,
     ) -> Result<Response<Bytes>, PeerError> {
         let cluster::PartitionLocation::Remote(member) = self.directory.location_of(partition) else {
-            return Err(PeerError::NotSent(format!("nobody holds partition {partition} at this moment")));
+            return Err(PeerError::NotSent(format!("no instance owns partition {partition} at this moment")));
         };
         let me = self.directory.me().map(|me| me.0.as_str()).unwrap_or_default();
         let request = request

@@ -1,4 +1,4 @@
-//! What people say about services, brought from the control partition to where calls are made.
+//! Limits and breakers that people have set for services: read from the control partition, applied where calls are made.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -9,18 +9,18 @@ use engine::{Documents, StoredDocument};
 use outbound::{BreakerState, Override, ServicePool};
 use rest::SERVICES_SHELF;
 
-/// The services of this process and what people say about them. Cheap to clone.
+/// The services of this process and the overrides that people have set for them. Cheap to clone.
 #[derive(Clone)]
 pub(crate) struct ServiceOverrides {
     services: ServicePool,
     documents: Documents,
-    // The versions that are in force here, by service. Held while others are read and put in force, so that what is
-    // older never follows what is newer.
+    // The version that is applied here, by service. Locked while the overrides are read and applied, so that an older
+    // version is never applied after a newer one.
     applied: Arc<Mutex<BTreeMap<String, u64>>>,
 }
 
 impl ServiceOverrides {
-    /// Puts in force at once what has been said so far.
+    /// Applies at once the overrides that are stored.
     pub(crate) fn start(services: &ServicePool, documents: &Documents) -> ServiceOverrides {
         let (services, documents) = (services.clone(), documents.clone());
         let overrides = ServiceOverrides { services, documents, applied: Arc::default() };
@@ -28,7 +28,7 @@ impl ServiceOverrides {
         overrides
     }
 
-    /// Puts every change in force, wherever it was made.
+    /// Applies every change, whichever instance it was made at.
     pub(crate) async fn follow_changes(self) {
         let mut changes = self.documents.watch();
         loop {
@@ -39,9 +39,9 @@ impl ServiceOverrides {
         }
     }
 
-    /// Puts in force what is known now.
+    /// Applies what is stored now.
     fn apply(&self) {
-        let mut applied = self.applied.lock().expect("nobody panics while holding it");
+        let mut applied = self.applied.lock().expect("no code panics while it holds this lock");
         let shelves = self.documents.load();
         let stored: BTreeMap<&str, &StoredDocument> = shelves.all(SERVICES_SHELF).collect();
         applied.retain(|service, _| {
@@ -64,7 +64,7 @@ impl ServiceOverrides {
         }
     }
 
-    /// How the services are doing, with what people have said put in force first.
+    /// The state of the services, after applying the newest overrides.
     pub(crate) fn services(&self) -> Vec<ServiceView> {
         self.apply();
         let view = |(service, snapshot): (String, outbound::Snapshot)| ServiceView {
@@ -76,7 +76,7 @@ impl ServiceOverrides {
             breaker: breaker_name(snapshot.breaker).to_owned(),
             p50_ms: snapshot.latency_p50.map(ms),
             p99_ms: snapshot.latency_p99.map(ms),
-            // The API knows what workflows call a service, and what was said about it.
+            // The API adds the names that workflows have for a service, and its override.
             by_hand: None,
         };
         self.services.snapshots().into_iter().map(view).collect()
@@ -101,11 +101,11 @@ fn breaker_name(breaker: BreakerState) -> &'static str {
     }
 }
 
-/// What was said; nothing when a newer version of the program wrote what this one cannot read.
+/// The override in a document; none when a newer version of the program wrote what this one cannot read.
 fn read(service: &str, document: &StoredDocument) -> Option<ServiceRequest> {
     let request = serde_json::from_str(&document.text);
     request
-        .inspect_err(|error| tracing::warn!(service, %error, "what was said about a service cannot be read"))
+        .inspect_err(|error| tracing::warn!(service, %error, "the override of a service cannot be read"))
         .ok()
 }
 

@@ -36,7 +36,7 @@ use crate::{calls, gauges, housekeeping, region, settings};
 const SOURCES_PATIENCE: Duration = Duration::from_secs(15);
 /// How long requests that are being answered may take when the process stops.
 const HTTP_PATIENCE: Duration = Duration::from_secs(10);
-/// How long calls under way may take when the process stops; then their outcome is found out after the start.
+/// How long calls in flight may take when the process stops; the others are repeated after the next start.
 const CALLS_PATIENCE: Duration = Duration::from_secs(30);
 
 /// A running server.
@@ -49,7 +49,7 @@ pub struct Running {
     housekeeping: JoinHandle<()>,
     following: JoinHandle<()>,
     sources: Sources,
-    /// When it is one of several.
+    /// In a cluster.
     joined: Option<Joined>,
 }
 
@@ -71,7 +71,7 @@ pub enum StartError {
 }
 
 impl StartError {
-    /// What the process says to whoever started it: 65 damaged data, 75 try again, 78 settings.
+    /// The exit code of the process: 65 for damaged data, 75 for a temporary failure, 78 for wrong settings.
     pub fn exit_code(&self) -> u8 {
         match self {
             StartError::Config(ConfigError::KeyFile(_)) => 75,
@@ -87,12 +87,12 @@ impl StartError {
     }
 }
 
-/// Opens the data, brings every partition back and begins to listen.
+/// Opens the data, recovers every partition and begins to listen.
 pub async fn start(config: Config) -> Result<Running, StartError> {
     start_with_clock(config, Clock::start()).await
 }
 
-/// Starts with a clock that may show another time than the machine's: for what was recorded at that time.
+/// Starts with a clock that may show another time than that of the machine: for data recorded at that time.
 pub async fn start_with_clock(config: Config, clock: Clock) -> Result<Running, StartError> {
     let access = config.access()?;
     let (descriptors, memory) = (DescriptorBudget::of_process(), MemoryBudget::of_process());
@@ -106,7 +106,7 @@ pub async fn start_with_clock(config: Config, clock: Clock) -> Result<Running, S
     let region_epoch = nats::region_epoch(regions.as_ref());
     let region = RegionState::of(regions.as_ref());
     let outbound = Outbound::new(&config, descriptors, vault.clone(), starter, region_epoch, clock.clone())?;
-    // Before any call is made again: a service that is held open gets none.
+    // Before any call is repeated: a service whose breaker is held open must get none.
     let overrides = ServiceOverrides::start(outbound.performer.services(), control.documents());
     let engine = Engine::new(
         journal.clone(),
@@ -118,7 +118,7 @@ pub async fn start_with_clock(config: Config, clock: Clock) -> Result<Running, S
         engine_settings(&config, memory),
         engine::EngineMetrics::register(&mut metrics),
     );
-    // Among others, partitions come when their turn has come.
+    // In a cluster, partitions are taken when they are assigned.
     if membership.is_none() {
         engine.take_all().await;
     }
@@ -147,8 +147,7 @@ pub async fn start_with_clock(config: Config, clock: Clock) -> Result<Running, S
         history_for: config.jobs.history_for,
         vault,
         clock: clock.clone(),
-        region: regions
-            .map(|regions| Box::new(region::RegionController::new(regions)) as Box<dyn rest::RegionControl>),
+        region: regions.map(region::control),
         directory: peers.directory,
         peers: peers.client,
         peer: peers.peer,
@@ -165,7 +164,7 @@ pub async fn start_with_clock(config: Config, clock: Clock) -> Result<Running, S
     Ok(Running { server, engine, api, view, journal, housekeeping, following, sources, joined })
 }
 
-/// What everything else stands on.
+/// What everything else is built on: data, listener, and in a cluster the connection to the others.
 struct Storage {
     journal: Arc<AnyJournal>,
     listener: TcpListener,
@@ -173,10 +172,10 @@ struct Storage {
     control: Control,
     vault: Arc<Vault>,
     metrics: Registry,
-    /// When it is one of several.
+    /// In a cluster.
     membership: Option<Membership>,
     regions: Option<Regions>,
-    /// What the servers of NATS say of themselves.
+    /// What the NATS servers report about their configuration.
     survey: Option<watch::Receiver<Survey>>,
 }
 
@@ -187,7 +186,7 @@ impl Storage {
         memory: MemoryBudget,
         clock: &Clock,
     ) -> Result<Storage, StartError> {
-        // What is wrong with the settings is said before anything is opened.
+        // Wrong settings are reported before anything is opened.
         config.egress()?;
         let (journal, others) = if config.cluster.is_on() {
             let Nats { journal, register, regions, survey } = Nats::open(config).await?;
@@ -195,7 +194,7 @@ impl Storage {
         } else {
             (Arc::new(AnyJournal::on_disk(config, memory).await?), None)
         };
-        // Bound before the recovery: clients that come early wait instead of being turned away.
+        // Bound before the recovery: early clients wait instead of being refused.
         let listener =
             TcpListener::bind(config.listen).await.map_err(|source| listen_error(config, source))?;
         let view = View::open(&config.data.join("view"), view_settings(descriptors, memory))?;
@@ -203,7 +202,7 @@ impl Storage {
             None => Control::open(journal.clone(), clock.clone()).await?,
             Some(_) => follow(&journal, clock).await,
         };
-        // The data directory is there and locked from here on.
+        // The data directory exists and is locked from here on.
         let vault = Arc::new(config.vault()?);
         let mut metrics = Registry::default();
         let (membership, regions, survey) = match others {
@@ -225,12 +224,12 @@ fn listen_error(config: &Config, source: std::io::Error) -> StartError {
     StartError::Listen { address: config.listen, source }
 }
 
-/// The workflows that others change. Whoever knows none yet would deny those that there are, so it looks first; a region
-/// that stands by may have none to look at.
+/// The workflows, which other instances may change. They are read once before the start, so that requests for existing
+/// workflows are not refused; a standby region may have none to read.
 async fn follow(journal: &Arc<AnyJournal>, clock: &Clock) -> Control {
     let control = Control::follow(journal.clone(), clock.clone());
     if let Err(error) = control.look().await {
-        tracing::warn!(%error, "the workflows are not known yet");
+        tracing::warn!(%error, "could not read the workflows yet");
     }
     control
 }
@@ -245,13 +244,15 @@ impl Running {
         self.api.apply(source, "sortie").await
     }
 
-    /// Stops listening, lets calls under way end, and closes the data.
+    /// Stops listening, lets calls in flight end, and closes the data.
     pub async fn stop(self) {
         self.api.begin_to_end();
         self.housekeeping.abort();
         self.following.abort();
         if tokio::time::timeout(SOURCES_PATIENCE, self.sources.stop()).await.is_err() {
-            tracing::warn!("some messages of sources are not settled; they come again after the next start");
+            tracing::warn!(
+                "some messages of sources are not settled; they are delivered again after the next start"
+            );
         }
         // RemoteOwners answer for what is handed over, and this instance passes calls on to them meanwhile.
         if let Some(joined) = self.joined {
@@ -259,23 +260,23 @@ impl Running {
         }
         self.server.stop(HTTP_PATIENCE).await;
         if !self.engine.drain(CALLS_PATIENCE).await {
-            tracing::warn!("some calls are still under way; they are made again after the next start");
+            tracing::warn!("some calls are still in flight; they are repeated after the next start");
         }
         drop(self.api);
         drop(self.engine);
         let view = self.view;
-        // The view's close joins its thread: not on the runtime's own.
+        // Closing the view joins a thread, which must not block the runtime.
         let closed = tokio::task::spawn_blocking(move || view.close()).await;
         closed.expect("closing the view does not panic");
         match Arc::try_unwrap(self.journal) {
             Ok(journal) => journal.close().await,
             // Tasks that still hold the journal end with the process; all that was acknowledged is durable.
-            Err(_) => tracing::debug!("the journal is closed with the process"),
+            Err(_) => tracing::debug!("the journal is still in use and is closed with the process"),
         }
     }
 }
 
-/// The door that requests come in by.
+/// The ingest of requests.
 fn open_ingest(
     config: &Config,
     memory: MemoryBudget,
@@ -296,7 +297,7 @@ fn open_ingest(
     ))
 }
 
-/// What must be done now and then.
+/// The periodic work.
 fn housekeeper(
     config: &Config,
     journal: &Arc<AnyJournal>,
@@ -325,7 +326,7 @@ fn admission(config: &Config, memory: MemoryBudget) -> Admission {
     Admission::new(limits.unfinished_runs_max, memory_bytes_max(config, memory))
 }
 
-/// Resident memory above which neither requests nor messages are taken.
+/// Resident memory above which requests and messages are refused.
 fn memory_bytes_max(config: &Config, memory: MemoryBudget) -> u64 {
     config.limits.memory_bytes_max.min(memory.admission)
 }

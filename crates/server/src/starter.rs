@@ -1,4 +1,4 @@
-//! Jobs that start a run of a workflow: their requests go through the ingest like any other.
+//! Jobs that start a run of a workflow: their requests go through ingest like any other.
 
 use std::sync::Arc;
 
@@ -38,7 +38,7 @@ impl WorkflowStarter {
                 let retry_after = Some(Span::from_secs(refusal.retry_after_secs));
                 Err(StartError { reason: refusal.to_string(), retry_after })
             }
-            // Its body names the run: only the holder can say whether that id is taken.
+            // The body names the run: only the owner of its partition knows whether that id is in use.
             Err(error @ SubmitError::Elsewhere { partition, .. }) => {
                 let owners = self.remote_owners.as_ref().ok_or_else(|| failed(error.to_string()))?;
                 let request =

@@ -4,17 +4,17 @@ use std::ops::Range;
 
 /// What the bytes that have come so far are.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Reading {
+pub enum ParsedResponse {
     /// Part of an answer.
     Part,
-    Whole(Answer),
+    Whole(RawResponse),
     /// Not an answer that can be followed; why not.
     Broken(&'static str),
 }
 
 /// One answer at the start of the bytes that have come.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Answer {
+pub struct RawResponse {
     pub status: u16,
     pub body: Range<usize>,
     /// Whether it says when to come again.
@@ -27,10 +27,10 @@ pub struct Answer {
 const HEAD_BYTES_MAX: usize = 16 << 10;
 
 /// Reads the answer that `bytes` begin with.
-pub fn read(bytes: &[u8]) -> Reading {
+pub fn read(bytes: &[u8]) -> ParsedResponse {
     let mut lines = Lines { bytes, at: 0 };
     let Some(first) = lines.next() else { return unfinished(bytes) };
-    let Some(status) = status(first) else { return Reading::Broken("an answer that is not HTTP/1.1") };
+    let Some(status) = status(first) else { return ParsedResponse::Broken("an answer that is not HTTP/1.1") };
     let (mut length, mut retry_after, mut close) = (None, false, false);
     loop {
         let Some(line) = lines.next() else { return unfinished(bytes) };
@@ -48,7 +48,9 @@ pub fn read(bytes: &[u8]) -> Reading {
                 }
             }
             b't' if value(line, b"transfer-encoding").is_some() => {
-                return Reading::Broken("an answer in chunks, which this load generator does not read");
+                return ParsedResponse::Broken(
+                    "an answer in chunks, which this load generator does not read",
+                );
             }
             b'r' if value(line, b"retry-after").is_some() => retry_after = true,
             _ => {}
@@ -57,23 +59,23 @@ pub fn read(bytes: &[u8]) -> Reading {
     let length = match length {
         Some(text) => match number(text) {
             Some(length) => length,
-            None => return Reading::Broken("an answer whose length is no number"),
+            None => return ParsedResponse::Broken("an answer whose length is not a number"),
         },
         None if status == 204 => 0,
-        None => return Reading::Broken("an answer without a length"),
+        None => return ParsedResponse::Broken("an answer without a length"),
     };
     let body = lines.at..lines.at + length;
     if bytes.len() < body.end {
-        return Reading::Part;
+        return ParsedResponse::Part;
     }
-    Reading::Whole(Answer { status, body, retry_after, close })
+    ParsedResponse::Whole(RawResponse { status, body, retry_after, close })
 }
 
-fn unfinished(bytes: &[u8]) -> Reading {
+fn unfinished(bytes: &[u8]) -> ParsedResponse {
     if bytes.len() > HEAD_BYTES_MAX {
-        Reading::Broken("an answer with endless headers")
+        ParsedResponse::Broken("an answer with endless headers")
     } else {
-        Reading::Part
+        ParsedResponse::Part
     }
 }
 
@@ -118,9 +120,9 @@ mod tests {
     const ANSWER: &[u8] =
         b"HTTP/1.1 202 Accepted\r\nX-Other: 1\r\nContent-Length: 5\r\ndate: now\r\n\r\nhello";
 
-    fn whole(bytes: &[u8]) -> Answer {
+    fn whole(bytes: &[u8]) -> RawResponse {
         match read(bytes) {
-            Reading::Whole(answer) => answer,
+            ParsedResponse::Whole(answer) => answer,
             other => panic!("{other:?}"),
         }
     }
@@ -128,7 +130,7 @@ mod tests {
     #[test]
     fn an_answer_may_break_at_any_byte() {
         for end in 0..ANSWER.len() {
-            assert_eq!(read(&ANSWER[..end]), Reading::Part, "{end}");
+            assert_eq!(read(&ANSWER[..end]), ParsedResponse::Part, "{end}");
         }
         let answer = whole(ANSWER);
         assert_eq!((answer.status, &ANSWER[answer.body]), (202, &b"hello"[..]));
@@ -152,7 +154,7 @@ mod tests {
 
     #[test]
     fn what_cannot_be_followed_is_said_so() {
-        let broken = |bytes: &[u8]| matches!(read(bytes), Reading::Broken(_));
+        let broken = |bytes: &[u8]| matches!(read(bytes), ParsedResponse::Broken(_));
         assert!(broken(b"SSH-2.0-OpenSSH\r\n"));
         assert!(broken(b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n"));
         assert!(broken(b"HTTP/1.1 200 OK\r\n\r\n"));

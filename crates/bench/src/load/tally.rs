@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use hdrhistogram::Histogram;
 
-use super::answer::Answer;
+use super::answer::RawResponse;
 use crate::comparison::Side;
 
 const LATENCY_MICROS_MAX: u64 = 600_000_000;
@@ -136,7 +136,7 @@ impl Measured {
     }
 
     /// Counts an answer to `requests` requests, of which it accepts `accepted`.
-    pub fn answered(&mut self, answer: &Answer, requests: u64, accepted: u64, times: Times) {
+    pub fn answered(&mut self, answer: &RawResponse, requests: u64, accepted: u64, times: Times) {
         let refused = requests - accepted;
         let overload = matches!(answer.status, 200..300 | 429 | 503);
         self.accepted_ever += accepted;
@@ -268,8 +268,8 @@ mod tests {
         Measured::new(Window { from: ms(1000), until: ms(3000), interval: ms(1000) }, Instant::now())
     }
 
-    fn answer(status: u16, retry_after: bool) -> Answer {
-        Answer { status, body: 0..0, retry_after, close: false }
+    fn answer(status: u16, retry_after: bool) -> RawResponse {
+        RawResponse { status, body: 0..0, retry_after, close: false }
     }
 
     fn times(due: u64, now: u64) -> Times {
@@ -295,7 +295,7 @@ mod tests {
             .collect();
         assert_eq!(seconds, [(1, 1, 0), (1, 1, 1), (0, 0, 1)]);
         assert_eq!(measured.intervals_due().len(), 2);
-        assert_eq!(measured.throughput(), 0.5, "what is answered after the end is no throughput");
+        assert_eq!(measured.throughput(), 0.5, "what is answered after the end does not count as throughput");
         assert_eq!(measured.accepted, 2);
     }
 

@@ -15,7 +15,7 @@ use rustix::time::{
     Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec, timerfd_create, timerfd_settime,
 };
 
-use super::answer::{self, Answer, Reading};
+use super::answer::{self, ParsedResponse, RawResponse};
 use super::due::Dues;
 use super::tally::{Measured, Times};
 use super::template::Template;
@@ -221,17 +221,17 @@ impl Worker {
         };
         let reading = answer::read(bytes);
         match reading {
-            Reading::Part => {
+            ParsedResponse::Part => {
                 if connection.partial.is_empty() {
                     connection.partial.extend_from_slice(&self.buffer[..count]);
                 }
                 Ok(())
             }
-            Reading::Broken(why) => self.lose(number, || why.to_owned()),
-            Reading::Whole(answer) if answer.body.end < bytes.len() || connection.busy.is_none() => {
+            ParsedResponse::Broken(why) => self.lose(number, || why.to_owned()),
+            ParsedResponse::Whole(answer) if answer.body.end < bytes.len() || connection.busy.is_none() => {
                 self.lose(number, || "bytes came that nobody has asked for".to_owned())
             }
-            Reading::Whole(answer) => {
+            ParsedResponse::Whole(answer) => {
                 let requests = u64::from(self.work.template.requests());
                 let body = &bytes[answer.body.clone()];
                 let accepted = accepted(&answer, body, requests, self.work.target.answers);
@@ -243,7 +243,7 @@ impl Worker {
     fn answered(
         &mut self,
         number: usize,
-        answer: &Answer,
+        answer: &RawResponse,
         requests: u64,
         accepted: u64,
     ) -> anyhow::Result<()> {
@@ -365,7 +365,7 @@ fn watch(epoll: &OwnedFd, stream: &TcpStream, number: usize) -> rustix::io::Resu
 }
 
 /// How many requests an answer accepts.
-fn accepted(answer: &Answer, body: &[u8], requests: u64, answers: Answers) -> u64 {
+fn accepted(answer: &RawResponse, body: &[u8], requests: u64, answers: Answers) -> u64 {
     match answers {
         _ if !(200..300).contains(&answer.status) => 0,
         Answers::Whole => requests,

@@ -16,7 +16,7 @@ const REFUSAL_P99_MS_MAX: f64 = 100.0;
 pub struct OverloadSetting {
     #[serde(flatten)]
     pub bounds: Bounds,
-    steps: Vec<Step>,
+    steps: Vec<LoadStep>,
     account: Account,
     /// Accepted throughput of the highest step, as a share of the best step.
     flat_share: f64,
@@ -41,7 +41,7 @@ pub struct Bounds {
 
 /// One step.
 #[derive(Debug, Clone, Serialize)]
-pub struct Step {
+pub struct LoadStep {
     /// A multiple of what can be done.
     offered_factor: f64,
     offered_per_second: f64,
@@ -55,12 +55,12 @@ pub struct Step {
     refusal_p99_ms: f64,
 }
 
-impl Step {
-    pub fn new(offered_factor: f64, part: &Interval, seconds: u32) -> Step {
+impl LoadStep {
+    pub fn new(offered_factor: f64, part: &Interval, seconds: u32) -> LoadStep {
         let per_second = |count: u64| count as f64 / f64::from(seconds);
         let side = side(&part.latencies, 0.0);
         let refusal_ms = |quantile| part.refusals.value_at_quantile(quantile) as f64 / 1000.0;
-        Step {
+        LoadStep {
             offered_factor,
             offered_per_second: per_second(part.offered),
             accepted_per_second: per_second(part.accepted),
@@ -79,7 +79,7 @@ impl OverloadSetting {
     pub fn new(
         bounds: Bounds,
         measured: &Measured,
-        steps: Vec<Step>,
+        steps: Vec<LoadStep>,
         account: Account,
         series: Vec<Moment>,
     ) -> OverloadSetting {
@@ -125,7 +125,7 @@ impl Setting for OverloadSetting {
     fn further(&self) -> Vec<(&'static str, String)> {
         let mut lines = vec![("verdict", self.verdict())];
         for step in &self.steps {
-            let Step { offered_factor, p50_ms, p99_ms, refusal_p99_ms, failed, .. } = step;
+            let LoadStep { offered_factor, p50_ms, p99_ms, refusal_p99_ms, failed, .. } = step;
             let [offered, accepted, refused] =
                 [step.offered_per_second, step.accepted_per_second, step.refused_per_second].map(thousands);
             let refusals = if step.refused_per_second > 0.0 {
@@ -152,8 +152,8 @@ impl Setting for OverloadSetting {
 mod tests {
     use super::*;
 
-    fn step(accepted_per_second: f64, refusal_p99_ms: f64) -> Step {
-        Step {
+    fn step(accepted_per_second: f64, refusal_p99_ms: f64) -> LoadStep {
+        LoadStep {
             offered_factor: 1.0,
             offered_per_second: 100.0,
             accepted_per_second,

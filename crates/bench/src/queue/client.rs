@@ -14,7 +14,7 @@ use types::Message;
 
 use super::QUEUE;
 use super::measure::now_micros;
-use crate::client::{Call, Client};
+use crate::client::{ApiClient, Call};
 
 const BROKER_PROPERTIES: HeaderName = HeaderName::from_static("brokerproperties");
 
@@ -33,12 +33,12 @@ pub enum Broker {
 }
 
 pub enum Sender {
-    Sortie { client: Client, ids: bool },
+    Sortie { client: ApiClient, ids: bool },
     RabbitMq { brokers: Brokers, to: Destination },
 }
 
 pub enum Consumer {
-    Sortie(Client),
+    Sortie(ApiClient),
     RabbitMq(Receiver),
 }
 
@@ -131,6 +131,6 @@ impl Consumer {
     }
 }
 
-fn client(address: SocketAddr, token: &str) -> anyhow::Result<Client> {
-    Ok(Client::new(&format!("http://{address}"), Some(token))?)
+fn client(address: SocketAddr, token: &str) -> anyhow::Result<ApiClient> {
+    Ok(ApiClient::new(&format!("http://{address}"), Some(token))?)
 }

@@ -1,6 +1,6 @@
 //! How late the server itself says that its jobs were: the histogram among its metrics.
 
-use crate::client::{Call, Client};
+use crate::client::{ApiClient, Call};
 
 const METRIC: &str = "sortie_job_lateness_seconds_bucket{le=\"";
 
@@ -11,7 +11,7 @@ pub struct Lateness {
 }
 
 impl Lateness {
-    pub async fn of(client: &mut Client) -> anyhow::Result<Lateness> {
+    pub async fn of(client: &mut ApiClient) -> anyhow::Result<Lateness> {
         Ok(Lateness::read(&client.send(Call::get("/metrics")).await?.text()))
     }
 

@@ -33,7 +33,7 @@ pub struct SoakSetting {
 struct Thirds {
     first: f64,
     last: f64,
-    /// The last by the first; 1 is no growth.
+    /// The last by the first; 1 means that it did not grow.
     growth: f64,
     /// Growth per hour, when it goes on like that.
     per_hour: f64,
@@ -145,7 +145,7 @@ mod tests {
         assert_eq!((thirds.first, thirds.last, thirds.per_hour.round()), (110.0, 170.0, 60.0));
         assert!(thirds.grows());
         let flat = Thirds::of(&[(1.0, 5.0), (2.0, 50.0), (3.0, 5.0)]);
-        assert!(!flat.grows() && flat.growth == 1.0, "one outlier is no growth");
+        assert!(!flat.grows() && flat.growth == 1.0, "one outlier is not growth");
         assert!(!Thirds::of(&[]).grows());
     }
 }

@@ -1,4 +1,4 @@
-//! One request to the API and its answer, as they are on the wire.
+//! One request to the API and its response.
 
 use std::time::Duration;
 
@@ -10,20 +10,20 @@ use serde::de::DeserializeOwned;
 
 use crate::error::Error;
 
-/// One request, still to be sent.
+/// One request to be sent.
 #[derive(Debug, Clone)]
 pub struct Call {
     pub(crate) method: Method,
     pub(crate) path: String,
     pub(crate) body: Bytes,
     pub(crate) headers: Vec<(HeaderName, HeaderValue)>,
-    /// How long the server itself may wait before it answers.
+    /// How long the server itself may wait before it responds.
     pub(crate) waits: Duration,
-    /// Whether it does nothing twice when it is sent twice.
+    /// Whether it is idempotent.
     pub(crate) repeatable: bool,
 }
 
-/// An answer, whatever its status.
+/// A response, whatever its status.
 #[derive(Debug, Clone)]
 pub struct Answer {
     pub status: StatusCode,
@@ -50,7 +50,7 @@ impl Call {
             .header(CONTENT_TYPE, HeaderValue::from_static(content_type))
     }
 
-    /// A POST of a body that says itself what it is, if anybody does.
+    /// A POST of a body without a content type.
     pub fn post_bytes(path: impl Into<String>, body: impl Into<Bytes>) -> Call {
         Call::new(Method::POST, path, body.into())
     }
@@ -75,14 +75,14 @@ impl Call {
         self
     }
 
-    /// The same for a server that is asked to wait this long.
+    /// The same for a request with which the server waits this long.
     #[must_use]
     pub fn waiting(mut self, waits: Duration) -> Call {
         self.waits = waits;
         self
     }
 
-    /// The same, for who knows that sending it twice does nothing twice.
+    /// The same, marked as idempotent.
     #[must_use]
     pub fn repeatable(mut self) -> Call {
         self.repeatable = true;
@@ -96,7 +96,7 @@ impl Call {
 }
 
 impl Answer {
-    /// This answer if it is a success, else the problem that it tells.
+    /// This response if it is a success, else the problem that it describes.
     pub fn success(self) -> Result<Answer, Error> {
         if self.status.is_success() {
             return Ok(self);
@@ -119,7 +119,7 @@ impl Answer {
         text
     }
 
-    /// What an answer means that is no problem document, as one from a proxy.
+    /// The problem of a response without a problem document, as one from a proxy.
     fn problem_of_another(&self) -> Problem {
         let body = String::from_utf8_lossy(&self.body);
         let start: String = body.chars().take(200).collect();

@@ -1,4 +1,4 @@
-//! Why something that was asked of a server did not come to be.
+//! Why a call failed.
 
 use api_types::Problem;
 use types::RunStatus;
@@ -6,24 +6,24 @@ use types::RunStatus;
 /// What a caller can react to.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The server said no. Its code is stable: `problem.code`, or [`Error::code`].
+    /// The server refused. Its code is stable: `problem.code`, or [`Error::code`].
     #[error("{}", .0.detail)]
     Problem(Box<Problem>),
-    /// Nobody answered.
+    /// No server responded.
     #[error("no server answers at {url} ({cause})")]
     Unreachable {
         url: String,
         cause: String,
-        /// Whether the request may have arrived all the same.
+        /// Whether the request may have arrived.
         sent: bool,
     },
-    /// Somebody answered who is no server of ours, or one of another version.
-    #[error("the server's answer is not what this version of sortie understands")]
+    /// The response is not one of this API, or of another version.
+    #[error("the server's response is not what this version of sortie understands")]
     Answer(#[from] serde_json::Error),
-    /// What was given cannot be sent; nothing was.
+    /// The request is invalid and was not sent.
     #[error("{0}")]
     Input(String),
-    /// The run that was waited for has not ended in time.
+    /// The run has not ended in time.
     #[error("run {id} is still {status}")]
     NotEnded { id: String, status: RunStatus },
 }

@@ -1,4 +1,4 @@
-//! The way to one server: sends a call as it is, once, over connections that are kept.
+//! The HTTP client of one server: sends each call once, over connections that are kept open.
 
 use std::fmt;
 use std::time::Duration;
@@ -17,12 +17,12 @@ use crate::error::Error;
 use crate::tls::{self, Scheme};
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
-/// From the request to the last byte of its answer.
+/// From the request to the last byte of its response.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(60);
-/// The largest answers are pages of runs; this only stops a server that is none of ours.
+/// The largest responses are pages of runs; this only stops a server of another kind.
 const ANSWER_BYTES_MAX: usize = 256 << 20;
 
-/// The way to one server. A clone shares the connections.
+/// A client of one server. A clone shares the connections.
 #[derive(Clone)]
 pub struct Http {
     /// Without a slash at its end.
@@ -32,7 +32,7 @@ pub struct Http {
 }
 
 impl Http {
-    /// The way to the server at `url`; nothing is connected yet.
+    /// A client of the server at `url`; it connects with its first call.
     pub fn new(url: &str) -> Result<Http, Error> {
         let scheme =
             check(url).map_err(|why| Error::Input(format!("{url:?} {why}, like http://127.0.0.1:7070")))?;
@@ -44,10 +44,10 @@ impl Http {
         Ok(Http { url: url.trim_end_matches('/').to_owned(), authorization: None, pool })
     }
 
-    /// The same, and shows this token with every call.
+    /// The same, with this token in every call.
     pub fn with_token(mut self, token: &str) -> Result<Http, Error> {
         let mut value = HeaderValue::from_str(&format!("Bearer {token}"))
-            .map_err(|_| Error::Input("the token has characters that no token has".to_owned()))?;
+            .map_err(|_| Error::Input("the token has characters that a header cannot contain".to_owned()))?;
         value.set_sensitive(true);
         self.authorization = Some(value);
         Ok(self)
@@ -58,7 +58,7 @@ impl Http {
         &self.url
     }
 
-    /// Sends a request once and gives its answer, whatever its status.
+    /// Sends a request once and returns its response, whatever its status.
     pub async fn send(&self, call: &Call) -> Result<Answer, Error> {
         let request = self.request(call)?;
         let exchange = async {
@@ -74,7 +74,7 @@ impl Http {
         let patience = ANSWER_TIMEOUT + call.waits;
         let answered = tokio::time::timeout(patience, exchange).await;
         answered.unwrap_or_else(|_| {
-            Err(self.unreachable(format!("no answer within {} s", patience.as_secs()), true))
+            Err(self.unreachable(format!("no response within {} s", patience.as_secs()), true))
         })
     }
 
@@ -96,7 +96,7 @@ impl Http {
     }
 }
 
-/// The token stays out of it.
+/// Does not show the token.
 impl fmt::Debug for Http {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Http").field("url", &self.url).finish_non_exhaustive()
@@ -104,7 +104,7 @@ impl fmt::Debug for Http {
 }
 
 fn check(url: &str) -> Result<Scheme, &'static str> {
-    let uri: Uri = url.parse().map_err(|_| "is no URL; write it with scheme and host")?;
+    let uri: Uri = url.parse().map_err(|_| "is not a URL; write it with scheme and host")?;
     let scheme = match uri.scheme_str() {
         Some("http") => Scheme::Http,
         Some("https") => Scheme::Https,
@@ -113,7 +113,7 @@ fn check(url: &str) -> Result<Scheme, &'static str> {
     uri.authority().map(|_| scheme).ok_or("has no host; write it with one")
 }
 
-/// What began it says more than who noticed.
+/// The first cause says more than the last.
 fn innermost(error: &hyper_util::client::legacy::Error) -> String {
     let mut cause: &dyn std::error::Error = error;
     while let Some(source) = cause.source() {
@@ -130,7 +130,7 @@ mod tests {
     fn a_bad_url_is_refused_with_the_fix() {
         let refused = |url| Http::new(url).err().map(|error| error.to_string()).unwrap_or_default();
         assert!(refused("127.0.0.1:7070").contains("like http://127.0.0.1:7070"));
-        assert!(refused("a b").contains("is no URL"));
+        assert!(refused("a b").contains("is not a URL"));
         assert!(refused("ftp://example.com").contains("http:// or https://"));
         assert!(Http::new("http://[::1]:7070/sortie/").is_ok());
         assert!(Http::new("https://example.com/sortie").is_ok());

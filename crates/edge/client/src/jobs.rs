@@ -76,7 +76,7 @@ impl Sortie {
         Ok(self.send(call).await?.value::<Fired>()?.run)
     }
 
-    /// Deletes a job; what is under way goes on.
+    /// Deletes a job; an occurrence that is running goes on.
     pub async fn delete_job(&self, collection: &str, job: &str) -> Result<(), Error> {
         self.send(Call::delete(job_path(collection, job, ""))).await.map(drop)
     }

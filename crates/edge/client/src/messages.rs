@@ -179,7 +179,8 @@ impl Message {
         Ok(Message { body, broker, properties: message.user_properties, sortie: sortie.clone(), lock })
     }
 
-    /// Done with it: it is gone. A lock that was lost is the problem `lock_lost`: somebody else has it now.
+    /// Completes the message, which deletes it. If the lock was lost, and another consumer may have the message, the
+    /// problem is `lock_lost`.
     pub async fn complete(self) -> Result<(), Error> {
         self.sortie.send(Call::delete(self.lock)).await.map(drop)
     }

@@ -27,7 +27,7 @@ impl Sortie {
     /// ```
     /// # fn main() -> Result<(), client::Error> {
     /// let sortie = client::Sortie::connect("http://127.0.0.1:7070")?.token("a-token-of-yours")?;
-    /// assert!(client::Sortie::connect("127.0.0.1:7070").is_err(), "without a scheme it is no URL");
+    /// assert!(client::Sortie::connect("127.0.0.1:7070").is_err(), "without a scheme it is not a URL");
     /// # Ok(())
     /// # }
     /// ```

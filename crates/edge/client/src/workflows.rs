@@ -7,13 +7,13 @@ use crate::error::Error;
 use crate::sortie::Sortie;
 
 impl Sortie {
-    /// Puts a definition, YAML or JSON, in force. One that is in force already changes nothing.
+    /// Applies a definition, YAML or JSON. One that is active already changes nothing.
     pub async fn apply(&self, definition: &str) -> Result<AppliedView, Error> {
         let call = Call::post("/v1/workflows", "application/yaml", definition.to_owned());
         self.send(call.repeatable()).await?.value()
     }
 
-    /// All workflows in force, without their sources.
+    /// All active workflows, without their sources.
     pub async fn workflows(&self) -> Result<Vec<WorkflowView>, Error> {
         Ok(self.get::<WorkflowList>("/v1/workflows").await?.items)
     }

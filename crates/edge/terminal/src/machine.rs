@@ -161,7 +161,7 @@ pub fn files_max() -> u64 {
 /// Allows this process as many open files as it may have: every connection is one.
 pub fn raise_files_limit() {
     let limit = getrlimit(Resource::Nofile);
-    // Where it is refused the lower limit stays in force, and the server counts its connections by it.
+    // Where it is refused the lower limit stays, and the server counts its connections by it.
     let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, maximum: limit.maximum });
 }
 

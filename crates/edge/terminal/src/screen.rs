@@ -83,12 +83,12 @@ pub fn size() -> Option<Size> {
     if !stdout.is_terminal() {
         return None;
     }
-    let told = rustix::termios::tcgetwinsize(&stdout).ok();
-    let said = |name| std::env::var(name).ok().and_then(|text| text.parse().ok());
-    // A terminal over a serial line does not know its size; its user may have said it.
-    let first = |told: Option<u16>, name| [told, said(name)].into_iter().flatten().find(|size| *size > 0);
-    let columns = first(told.map(|size| size.ws_col), "COLUMNS")?;
-    let rows = first(told.map(|size| size.ws_row), "LINES").unwrap_or(ROWS_USUAL);
+    let size = rustix::termios::tcgetwinsize(&stdout).ok();
+    let variable = |name| std::env::var(name).ok().and_then(|text| text.parse().ok());
+    // A terminal over a serial line does not know its size; its user may have set it.
+    let first = |size: Option<u16>, name| [size, variable(name)].into_iter().flatten().find(|size| *size > 0);
+    let columns = first(size.map(|size| size.ws_col), "COLUMNS")?;
+    let rows = first(size.map(|size| size.ws_row), "LINES").unwrap_or(ROWS_USUAL);
     Some(Size { columns: columns.into(), rows: rows.into() })
 }
 
@@ -109,12 +109,12 @@ fn colours(color: Color, terminal: bool, variable: impl Fn(&str) -> Option<OsStr
     }
 }
 
-/// Writes to stdout. A reader that went away, as `head` does, is no error.
+/// Writes to stdout. A reader that went away, as `head` does, is not an error.
 pub fn print(text: &str) -> std::io::Result<()> {
     print_to_reader(text).map(drop)
 }
 
-/// Whether somebody still reads.
+/// Whether the output still has a reader.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OutputState {
     Open,

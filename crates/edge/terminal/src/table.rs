@@ -3,7 +3,7 @@
 use crate::screen::{self, Screen, Tone};
 
 const GAP: &str = "  ";
-/// A column is not cut below this, or it would say nothing; where it does not fit either it is left out.
+/// A column is not cut below this, or it would say nothing; where it does not fit either it is hidden.
 const CUT_COLUMNS_MIN: usize = 8;
 
 /// The rank of a major column.
@@ -31,7 +31,7 @@ impl Column {
         Column { title, side: Side::Left, cut: false, rank: 2 }
     }
 
-    /// Text that may be cut, and a column that is left out when nothing stands in it.
+    /// Text that may be cut, and a column that is hidden when it is empty.
     pub const fn text(title: &'static str) -> Column {
         Column { title, side: Side::Left, cut: true, rank: 1 }
     }
@@ -137,7 +137,7 @@ impl TextTable {
     }
 
     /// The columns that are shown, each with its width: what its widest cell needs, less what the screen does not
-    /// have. The least important ones are cut first; if that is not enough they are left out. The name of the row is
+    /// have. The least important ones are cut first; if that is not enough they are hidden. The name of the row is
     /// cut before anything of the major columns is lost.
     fn fit(&self, room: Option<usize>) -> Vec<(usize, usize)> {
         let is_shown = |column: &usize| {
@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn columns_line_up_and_empty_ones_are_left_out() {
+    fn columns_line_up_and_empty_ones_are_hidden() {
         check(
             Screen { colour: false, width: None },
             expect![[r#"

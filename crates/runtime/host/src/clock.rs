@@ -7,26 +7,26 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use tokio::time::Instant;
 use types::Timestamp;
 
-/// Wall-clock time that goes on steadily: read once at the start, then counted by the monotonic clock, so that
-/// a clock that is set back or forward while the process runs neither stalls nor hurries retries.
+/// Wall-clock time that advances steadily: read once at the start, then advanced by the monotonic clock, so that
+/// setting the clock of the machine while the process runs neither stalls nor hurries retries.
 ///
 /// The monotonic clock is the runtime's, which a simulation can stop and move.
 #[derive(Debug, Clone)]
 pub struct Clock {
     started: Instant,
-    /// Since 1970, with its fraction: this clock and the one on the wall show the same millisecond.
+    /// Since 1970, with its fraction: this clock and that of the machine show the same millisecond.
     started_at: Duration,
     wall: Wall,
-    /// How far this clock was put forward to what was already written down.
+    /// How far this clock was set forward to the newest time in the journal.
     ahead_ms: Arc<AtomicI64>,
 }
 
-/// The clock on the wall.
+/// The wall clock.
 #[derive(Debug, Clone)]
 enum Wall {
     /// The machine's, and how far this one is ahead of it.
     Machine { shift_ms: i64 },
-    /// One that goes with the runtime's clock and is set by hand: how far it was set forward.
+    /// One that runs with the runtime's clock and is set by a simulation: how far it was set forward.
     Runtime { set_ms: Arc<AtomicI64> },
 }
 
@@ -40,14 +40,14 @@ impl Clock {
         }
     }
 
-    /// A clock that shows another time and goes on from there: for what was recorded at that time.
+    /// A clock that starts at another time: for data recorded at that time.
     pub fn start_at(time: Timestamp) -> Clock {
         let shift_ms = time.0 - timestamp(machine_wall()).0;
         Clock { wall: Wall::Machine { shift_ms }, ..Clock::start_with(time) }
     }
 
-    /// A clock that knows no other time than the runtime's: it begins at `time`, and the one on the wall beside it
-    /// is off by `set_ms`, whatever that is at the moment.
+    /// A clock that follows only the runtime's: it begins at `time`, and its wall clock differs from it by the current
+    /// value of `set_ms`.
     pub fn start_beside(time: Timestamp, set_ms: Arc<AtomicI64>) -> Clock {
         Clock { wall: Wall::Runtime { set_ms }, ..Clock::start_with(time) }
     }
@@ -57,7 +57,7 @@ impl Clock {
         Clock { started_at, ..Clock::start() }
     }
 
-    /// What the clock on the wall shows. It may jump; only what people wrote as a time of day goes by it.
+    /// The time of the wall clock. It may jump, so only times of day that people wrote follow it.
     pub fn wall(&self) -> Timestamp {
         match &self.wall {
             Wall::Machine { shift_ms } => Timestamp(timestamp(machine_wall()).0.saturating_add(*shift_ms)),
@@ -71,8 +71,8 @@ impl Clock {
         Timestamp(self.steady().0.saturating_add(self.ahead_ms.load(Ordering::Relaxed)))
     }
 
-    /// Makes sure that the clock, and every clone of it, shows no time before `time`. When the clock on the wall was
-    /// set back while no process ran, what waits for a time would otherwise wait for all that was taken back.
+    /// Makes sure that the clock, and every clone of it, shows no time before `time`. If the wall clock was set back
+    /// while no process ran, timers would otherwise wait that much longer.
     pub fn catch_up(&self, time: Timestamp) {
         self.ahead_ms.fetch_max(time.0.saturating_sub(self.steady().0), Ordering::Relaxed);
     }

@@ -1,4 +1,4 @@
-//! A histogram that costs two additions to add to, can be read again, and is told to Prometheus like any other.
+//! A histogram that costs two additions per observation, can be read back, and is exported to Prometheus.
 
 use std::fmt::Error;
 use std::sync::Arc;
@@ -8,19 +8,19 @@ use std::time::Duration;
 use prometheus_client::encoding::{EncodeMetric, MetricEncoder, NoLabelSet};
 use prometheus_client::metrics::MetricType;
 
-/// Buckets in each power of two: what is read is right to an eighth.
+/// Buckets in each power of two: quantiles are exact to an eighth.
 const SUBS: u32 = 8;
-/// Powers of two below the first bound that Prometheus is told.
+/// Powers of two below the first bound that is exported.
 const BELOW: u32 = 4;
 
 /// Counts times in buckets that grow by an eighth of a power of two. Cheap to clone; the clones share the counts.
 ///
-/// Prometheus is told the bounds `first`, twice that, and so on: finer ones would only be stored.
+/// The exported bounds are `first`, twice that, and so on: Prometheus need not store finer ones.
 #[derive(Debug, Clone)]
-pub struct Histogram(Arc<Inner>);
+pub struct Histogram(Arc<HistogramCounts>);
 
 #[derive(Debug)]
-struct Inner {
+struct HistogramCounts {
     first_secs: f64,
     sum_ns: AtomicU64,
     buckets: Box<[AtomicU64]>,
@@ -38,7 +38,7 @@ impl Histogram {
     pub fn new(first_secs: f64, bounds: u32) -> Histogram {
         // The last power of two is for all that is longer than the last bound.
         let buckets = (0..(BELOW + bounds) * SUBS).map(|_| AtomicU64::new(0)).collect();
-        Histogram(Arc::new(Inner { first_secs, sum_ns: AtomicU64::new(0), buckets }))
+        Histogram(Arc::new(HistogramCounts { first_secs, sum_ns: AtomicU64::new(0), buckets }))
     }
 
     pub fn observe(&self, time: Duration) {
@@ -80,17 +80,17 @@ impl EncodeMetric for Histogram {
         let Counted { first_secs, buckets } = self.read();
         let (below, rest) = buckets.split_at((BELOW * SUBS) as usize);
         let sum_of = |counts: &[u64]| counts.iter().sum::<u64>();
-        let mut told = vec![(first_secs, sum_of(below))];
+        let mut exported = vec![(first_secs, sum_of(below))];
         for octave in rest.chunks(SUBS as usize) {
-            let bound = told.last().map_or(first_secs, |(bound, _)| bound * 2.0);
-            told.push((bound, sum_of(octave)));
+            let bound = exported.last().map_or(first_secs, |(bound, _)| bound * 2.0);
+            exported.push((bound, sum_of(octave)));
         }
-        // What is longer than all bounds is told under none.
-        if let Some((bound, _)) = told.last_mut() {
+        // The last bucket has no upper bound.
+        if let Some((bound, _)) = exported.last_mut() {
             *bound = f64::INFINITY;
         }
         let sum = self.0.sum_ns.load(Ordering::Relaxed) as f64 / 1e9;
-        encoder.encode_histogram::<NoLabelSet>(sum, sum_of(&buckets), &told, None)
+        encoder.encode_histogram::<NoLabelSet>(sum, sum_of(&buckets), &exported, None)
     }
 
     fn metric_type(&self) -> MetricType {
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn prometheus_is_told_powers_of_two_with_their_bounds_included() {
+    fn powers_of_two_are_exported_with_their_bounds_included() {
         let histogram = Histogram::new(0.001, 3);
         for us in [1, 500, 1000, 1001, 2000, 4000, 4001, 9_000_000] {
             histogram.observe(Duration::from_micros(us));

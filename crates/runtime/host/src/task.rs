@@ -1,4 +1,4 @@
-//! Named tasks, and work that blocks. A task that panics takes the process down: a half-dead server would lose promises quietly.
+//! Named tasks, and blocking work. A task that panics aborts the process: a server with dead tasks would break promises silently.
 
 use std::cell::Cell;
 use std::future::Future;
@@ -9,7 +9,7 @@ use pin_project_lite::pin_project;
 use tokio::runtime::{Handle, RuntimeFlavor};
 use tokio::task::JoinHandle;
 
-/// Starts a task. If it panics, the process logs the name and aborts; recovery is the way back.
+/// Starts a task. If it panics, the process logs the name and aborts, and recovers at its next start.
 pub fn spawn<F>(name: &'static str, future: F) -> JoinHandle<F::Output>
 where
     F: Future + Send + 'static,
@@ -19,7 +19,7 @@ where
 }
 
 pin_project! {
-    // By hand: an async block that awaits a future holds it twice, and a process has a task for every call.
+    // Not an async block: one that awaits a future stores it twice, and a process has a task for every call.
     struct Guarded<F> {
         name: &'static str,
         #[pin]
@@ -39,7 +39,7 @@ impl<F: Future> Future for Guarded<F> {
     }
 }
 
-/// Does work that blocks away from the tasks. On a runtime of one thread there is no other place: it is done here.
+/// Runs blocking work on another thread. A runtime of one thread has no other: there it runs in place.
 pub async fn run_blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
     if Handle::current().runtime_flavor() == RuntimeFlavor::CurrentThread {
         return work();
@@ -58,8 +58,7 @@ thread_local! {
     static SURVIVES: Cell<bool> = const { Cell::new(false) };
 }
 
-/// From now on a task that panics on this thread does not take the process down: for a simulator, which looks for
-/// panics itself.
+/// Lets the process survive tasks that panic on this thread: for a simulator, which looks for panics itself.
 pub fn survive_panics() {
     SURVIVES.set(true);
 }
@@ -70,7 +69,7 @@ struct AbortOnPanic {
 
 impl Drop for AbortOnPanic {
     fn drop(&mut self) {
-        // A task that is dropped because the runtime shuts down is no panic.
+        // A task that is dropped because the runtime shuts down is not a panic.
         if std::thread::panicking() && !SURVIVES.get() {
             tracing::error!(
                 task = self.name,

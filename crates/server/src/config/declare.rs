@@ -1,15 +1,13 @@
 //! How settings are declared: one line for each, from which parsing, defaults, variables, `GET /v1/settings` and the
-//! reference page follow.
+//! reference page follow. For example:
 //!
-//! ```text
-//! settings! {
-//!     /// How the journal is written.
-//!     pub struct JournalConfig {
-//!         /// The size of a segment file.
-//!         segment_bytes: u64 = 64 << 20, bytes;
+//!     settings! {
+//!         /// How the journal is written.
+//!         pub struct JournalConfig {
+//!             /// The size of a segment file.
+//!             segment_bytes: u64 = 64 << 20, bytes;
+//!         }
 //!     }
-//! }
-//! ```
 //!
 //! The doc comment is the text of the reference page. After the default (that of the type if none is given) stands what
 //! may be shown of the value; there is no default for that, so a new secret cannot be shown by accident:

@@ -1,4 +1,4 @@
-//! Gauges of the regions, kept as they are for as long as the regions are there.
+//! Gauges of the regions, updated while the regions exist.
 
 use std::time::Duration;
 
@@ -7,8 +7,7 @@ use prometheus_client::registry::Registry;
 use regions::{Meter, Reading, Regions};
 
 const EVERY: Duration = Duration::from_secs(2);
-/// Every so many looks the mirrors are asked how far they are behind: each has to be asked, and there are two for each
-/// partition.
+/// The lag is measured every so many rounds: each mirror must be asked, and there are two for each partition.
 const LAG_EVERY: u32 = 5;
 
 #[derive(Clone, Default)]
@@ -22,13 +21,13 @@ pub(crate) struct Gauges {
 }
 
 impl Gauges {
-    /// Measures these regions from now on.
+    /// Registers the gauges and updates them from here on.
     pub fn start(regions: &Regions, registry: &mut Registry) {
         let meter = regions.meter();
         let Some(first) = meter.read() else { return };
         let gauges = Gauges::register(registry, first.leased.is_some());
         gauges.show(first);
-        host::spawn("gauges of the regions", gauges.keep(meter));
+        host::spawn("region gauges", gauges.keep(meter));
     }
 
     pub fn register(registry: &mut Registry, with_witness: bool) -> Gauges {
@@ -41,18 +40,18 @@ impl Gauges {
             ),
             (
                 "sortie_region_level",
-                "1 when this region has had everything: it is active, or its mirrors were level once. Alert when a standby stays at 0",
+                "1 when this region is active, or its mirrors have caught up once. Alert when a standby stays at 0",
                 &gauges.level,
             ),
             ("sortie_region_epoch", "The epoch of the region, which every switch raises", &gauges.epoch),
             (
                 "sortie_region_pair_reachable",
-                "1 while the other region answers through the leaf nodes",
+                "1 while the other region responds through the leaf nodes",
                 &gauges.pair_reachable,
             ),
             (
                 "sortie_mirror_lag_messages",
-                "Messages that all mirrors here together are behind, by their own word, every 10 s; 0 in the active region",
+                "Messages that the mirrors in this region lag in total, as they report it, every 10 s; 0 in the active region",
                 &gauges.mirror_lag,
             ),
         ];
@@ -60,7 +59,7 @@ impl Gauges {
             registry.register(name, help, gauge.clone());
         }
         if with_witness {
-            let help = "1 while the witness or the pair lets this region be active; only with region.witness";
+            let help = "1 while this region holds a lease of the witness or the consent of the pair; only with region.witness";
             registry.register("sortie_region_leased", help, gauges.leased.clone());
         }
         gauges
@@ -75,8 +74,8 @@ impl Gauges {
                     Ok(lag) => {
                         self.mirror_lag.set(i64::try_from(lag).unwrap_or(i64::MAX));
                     }
-                    // What was known last stays: whether NATS answers is measured elsewhere.
-                    Err(error) => tracing::debug!(%error, "asking the mirrors how far they are"),
+                    // The gauge keeps its last value: whether NATS responds is another metric.
+                    Err(error) => tracing::debug!(%error, "could not read the lag of the mirrors"),
                 }
             }
             turn = (turn + 1) % LAG_EVERY;

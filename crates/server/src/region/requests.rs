@@ -1,4 +1,4 @@
-//! Requests of a divergent tail in the words of the API.
+//! Requests of a divergent tail, in the types of the API.
 
 use api_types::{TailRequestView, Time};
 use kernel::Request;
@@ -6,17 +6,19 @@ use regions::TailRequests;
 use serde_json::value::RawValue;
 use tokio::sync::mpsc;
 
-/// Each request as it is read. What could not be read is among them, and says so.
+/// Each request as it is read. One that cannot be read is reported as a problem in its place.
 pub(super) fn shown(stream: String, mut requests: TailRequests) -> mpsc::Receiver<TailRequestView> {
     let (tx, rx) = mpsc::channel(1);
-    host::spawn("requests of a tail, shown", async move {
+    host::spawn("tail requests", async move {
         while let Some(read) = requests.recv().await {
             let view = match read {
                 Ok(read) => match read.request {
                     Ok(request) => request_view(&stream, read.sequence, request),
                     Err(problem) => problem_view(&stream, read.sequence, problem),
                 },
-                Err(error) => problem_view(&stream, 0, format!("the rest could not be read: {error}")),
+                Err(error) => {
+                    problem_view(&stream, 0, format!("the remaining requests could not be read: {error}"))
+                }
             };
             if tx.send(view).await.is_err() {
                 return;
@@ -28,7 +30,7 @@ pub(super) fn shown(stream: String, mut requests: TailRequests) -> mpsc::Receive
 
 fn request_view(stream: &str, sequence: u64, request: Request) -> TailRequestView {
     let Ok(text) = String::from_utf8(request.body.to_vec()) else {
-        return problem_view(stream, sequence, format!("the body of run {} is no text", request.id));
+        return problem_view(stream, sequence, format!("the body of run {} is not UTF-8", request.id));
     };
     let (body, text) = match in_a_line(&text) {
         Some(body) => (Some(body), None),
@@ -46,10 +48,10 @@ fn request_view(stream: &str, sequence: u64, request: Request) -> TailRequestVie
     }
 }
 
-/// A body that is the same bytes when it is read as a part of a line.
+/// A body that stays the same bytes when it is a member of a JSON line.
 fn in_a_line(text: &str) -> Option<Box<RawValue>> {
     let body: Box<RawValue> = serde_json::from_str(text).ok()?;
-    // A member that is null reads as one that is not there.
+    // A member that is null would be read as absent.
     let same = body.get() == text && text != "null" && !text.contains(['\n', '\r']);
     same.then_some(body)
 }

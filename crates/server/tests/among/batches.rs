@@ -10,7 +10,7 @@ async fn the_lines_of_a_batch_are_taken_where_they_belong_and_answered_in_their_
     let ids: Vec<String> = an_id_of_each("line").into_values().collect();
     let line = |id: &String, n: usize| format!(r#"{{"id":"{id}","customer":"{id}","n":{n}}}"#);
     let mut lines: Vec<String> = ids.iter().map(|id| line(id, 1)).collect();
-    // An empty line keeps its number, one that is no JSON its refusal, one without an id gets one.
+    // An empty line keeps its number, one that is not JSON its refusal, one without an id gets one.
     lines.insert(2, String::new());
     lines.insert(4, "nonsense".to_owned());
     lines.push(r#"{"customer":"somebody"}"#.to_owned());

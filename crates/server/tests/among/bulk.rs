@@ -8,7 +8,7 @@ use crate::world::{World, an_id_of_each};
 
 // guards: 50
 #[tokio::test(flavor = "multi_thread")]
-async fn a_bulk_reaches_runs_at_every_instance_and_goes_on_when_it_changes_hands() {
+async fn a_bulk_reaches_runs_at_every_instance_and_goes_on_when_its_owner_changes() {
     let world = World::start().await;
     let mut ids = BTreeSet::new();
     for round in 0..10 {

@@ -175,7 +175,7 @@ async fn a_subscription_has_one_free_collection_whoever_holds_it() {
         let answer = world.put(n % 3, &path(n), &body).await;
         assert_eq!(answer.status, if n < 2 { 201 } else { 409 }, "{n}: {}", answer.text);
     }
-    // Writing the one that is there again is no second one.
+    // Writing the existing one again does not make a second one.
     world.put(2, &path(0), &body).await.expect(200);
 }
 

@@ -1,4 +1,4 @@
-//! Bad input gets a clear error that names the place and the fix, and leaves nothing behind.
+//! Bad input gets a clear error that names the place and the fix, and has no effect.
 
 use http::Method;
 use serde_json::{Value, json};

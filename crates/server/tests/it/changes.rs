@@ -1,4 +1,4 @@
-//! A reschedule is a request of its own, ordered behind the delivery by its key.
+//! A reschedule is a request of its own, ordered after the delivery by its key.
 
 use drone_delivery::Service;
 use http::Method;

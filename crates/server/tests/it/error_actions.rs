@@ -184,7 +184,7 @@ async fn nats_has_the_message() {
     let subscribe = "CONNECT {\"verbose\":false,\"headers\":true}\r\nSUB errors 1\r\nPING\r\n";
     (&stream).write_all(subscribe.as_bytes()).unwrap();
     let mut lines = BufReader::new(&stream).lines().map(Result::unwrap);
-    // The subscription is in force when the server has answered what came behind it.
+    // The subscription is active when the server has answered what followed it.
     lines.find(|line| line.starts_with("PONG")).unwrap();
     let world = world().await;
     let nats = sends(json!({ "url": peer.url(), "subject": "errors", "stream": false }), "by nats");

@@ -150,7 +150,7 @@ async fn no_password_is_on_the_disk_and_the_target_gets_the_right_one() {
         let holds = |bytes: &[u8]| bytes.windows(text.len()).any(|window| window == text.as_bytes());
         files.iter().filter(|(_, bytes)| holds(bytes)).map(|(name, _)| name.clone()).collect::<Vec<_>>()
     };
-    assert_ne!(holders("visible-user"), [""; 0], "what is no secret is found");
+    assert_ne!(holders("visible-user"), [""; 0], "what is not a secret is found");
     for secret in ["p4ssw0rd", first, second, "cDRzc3cwcmQ"] {
         assert_eq!(holders(secret), [""; 0], "{secret}");
     }

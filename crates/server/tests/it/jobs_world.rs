@@ -126,7 +126,7 @@ async fn serve(directory: &tempfile::TempDir, clock: Clock, journal_bytes_max: u
 /// A moment as the API writes it.
 #[track_caller]
 pub fn ticks(text: &Value) -> Ticks {
-    let text = text.as_str().unwrap_or_else(|| panic!("{text} is no date"));
+    let text = text.as_str().unwrap_or_else(|| panic!("{text} is not a date"));
     text.parse::<schedule::Date>().unwrap_or_else(|error| panic!("{text}: {error}")).0
 }
 

@@ -12,7 +12,7 @@ fn read(path: &str) -> String {
     std::fs::read_to_string(root().join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
 }
 
-/// The first block between fences behind this heading.
+/// The first block between fences after this heading.
 fn fenced(text: &str, heading: &str) -> String {
     let (_, behind) = text.split_once(heading).unwrap_or_else(|| panic!("{heading} is not there"));
     let block = behind.split("```").nth(1).expect("a block follows");

@@ -33,7 +33,7 @@ async fn bad_messages_are_refused_by_name_and_leave_nothing() {
     let large = bus.ask(Method::POST, "/q/messages", &[], vec![b'x'; (256 << 10) + 1]).await;
     assert_eq!(large.problem(413).0, "too_large");
     bus.ask(Method::POST, "/q/messages", &[], vec![b'x'; 256 << 10]).await.expect(201);
-    // Bytes that are no text in a header.
+    // Bytes that are not text in a header.
     let raw = [b"a".as_slice(), &[0xff, 0xfe]].concat();
     let mut request = crate::bus::ask(Method::POST, "/q/messages", &[], "x");
     request.headers_mut().insert("odd", http::HeaderValue::from_bytes(&raw).unwrap());

@@ -32,7 +32,7 @@ async fn damage_is_reported_and_never_served_as_data() {
         );
         untold += u32::from(answer.status == 503);
     }
-    assert!(untold > 0, "the runs of the stopped partition cannot be told");
+    assert!(untold > 0, "the runs of the stopped partition cannot be shown");
 }
 
 #[tokio::test(flavor = "multi_thread")]

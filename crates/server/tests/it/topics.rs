@@ -6,7 +6,7 @@ use serde_json::json;
 use crate::bus::{Bus, broker};
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_topic_hands_each_subscription_what_its_filter_takes() {
+async fn a_topic_gives_each_subscription_what_its_filter_takes() {
     let bus = Bus::start().await;
     bus.put("/v1/topics/Events", json!({})).await.expect(201);
     let subscribe = async |name: &str, body| {

@@ -35,7 +35,7 @@ async fn a_step_sends_to_the_queue_that_it_names_and_to_no_topic() {
     let got = bus.lock("orders", "timeout=30").await.expect(201);
     assert_eq!(serde_json::from_str::<Value>(&got.text).unwrap(), json!({ "item": 7 }));
     assert_eq!((&broker(&got)["MessageId"], &broker(&got)["Label"]), (&json!("r-1/one/do"), &json!("new")));
-    // A topic may have nobody who takes the message: it is no queue.
+    // A topic may have nobody who takes the message: it is not a queue.
     apply(&bus, &send("wrong", "{ type: queue, queue: nobody }")).await;
     run(&bus, "wrong", "r-2", "undone").await;
     apply(&bus, &send("right", "{ type: topic, topic: nobody }")).await;
