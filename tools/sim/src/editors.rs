@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use engine::jobs::{JobAnswer, JobCommand, JobError, partition_of};
-use kernel::job::{Collection, CollectionDraft, Draft, Expect, Job, JobRejection, Manner};
+use kernel::job::{Collection, CollectionDraft, Draft, Expect, Job, JobRejection, PutMode};
 use types::{CollectionSpec, JobState, Span, Ticks, Timestamp, Uid};
 
 use crate::coverage::Sometimes;
@@ -170,7 +170,7 @@ fn command(deed: &JobDeed, expect: Expect, uid: Uid, ask: u32) -> JobCommand {
                 delay: Span::ZERO,
             }),
             expect,
-            manner: if *change { Manner::Change } else { Manner::Replace },
+            manner: if *change { PutMode::Change } else { PutMode::Replace },
         },
         JobDeed::Delete { job, .. } => JobCommand::DeleteJob { collection, name: name(*job), expect },
         JobDeed::Run { job } => JobCommand::RunJob { collection, name: name(*job) },

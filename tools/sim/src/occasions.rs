@@ -2,7 +2,7 @@
 
 pub mod queues;
 
-use kernel::job::{Job, Occurrence, Standing};
+use kernel::job::{Job, JobProgress, Occurrence};
 use kernel::{Event, JobFact};
 use types::{JobState, Missed, Overlap, Span, Ticks};
 
@@ -72,7 +72,7 @@ fn note_fired(coverage: &mut Coverage, durable: &Durable<'_>, before: &Job, expe
     }
 }
 
-fn note_stands(coverage: &mut Coverage, was: &Standing, is: &Standing) {
+fn note_stands(coverage: &mut Coverage, was: &JobProgress, is: &JobProgress) {
     if is.missed > was.missed {
         coverage.note(Sometimes::MissedSkipped);
     }

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use engine::queues::partition_of;
-use kernel::queue::{MessageNo, QueueRef, Shelf};
+use kernel::queue::{MessageNo, QueueRef, SubQueue};
 use types::{QueueName, Timestamp, Uid};
 
 use crate::depot::{Depot, Stands};
@@ -214,14 +214,20 @@ impl Traffic {
 
 /// What could have been received from a queue ever since a fact: it is ready, has not expired, and waits for no other
 /// message of its session.
-fn ready_since(depot: &Depot, at: &QueueRef, shelf: Shelf, since: u64, wall: Timestamp) -> Option<MessageNo> {
+fn ready_since(
+    depot: &Depot,
+    at: &QueueRef,
+    shelf: SubQueue,
+    since: u64,
+    wall: Timestamp,
+) -> Option<MessageNo> {
     let held = depot.held(&at.name, at.subscription.as_ref())?;
-    if held.spec.sessions && shelf == Shelf::Main {
+    if held.spec.sessions && shelf == SubQueue::Main {
         return None;
     }
     let mut messages = held.messages.iter();
     let found = messages.find(|(_, kept)| {
-        kept.dead == (shelf == Shelf::Dead)
+        kept.dead == (shelf == SubQueue::Dead)
             && kept.stands == Stands::Ready
             && kept.since <= since
             && (kept.dead || kept.expires_at.is_none_or(|expires_at| expires_at > wall))

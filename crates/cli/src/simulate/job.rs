@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::convert::Infallible;
 
-use kernel::job::{CollectionDraft, Draft, Expect, Job, JobRejection, Manner, put, put_collection};
+use kernel::job::{CollectionDraft, Draft, Expect, Job, JobRejection, PutMode, put, put_collection};
 use kernel::recurrence;
 use schedule::JobDocument;
 use types::{CollectionSpec, Span, Ticks, Timestamp, Timing, Uid};
@@ -27,7 +27,7 @@ impl PlannedJob {
         let planned = recurrence::preview(timing, from, from, PLANNED_MAX);
         let changes =
             planned.into_iter().filter_map(|planned| Some((planned.at, planned.change?.to_string())));
-        let left_out = recurrence::left_out(timing, from, from, to, LEFT_OUT_MAX);
+        let left_out = recurrence::skipped_times(timing, from, from, to, LEFT_OUT_MAX);
         PlannedJob {
             changes: changes.collect(),
             left_out: left_out.iter().map(ToString::to_string).collect(),
@@ -62,7 +62,7 @@ pub fn create(name: &str, document: &JobDocument, seed: u64, now: Timestamp) -> 
         document: document.stored(),
         delay: Span::ZERO,
     };
-    put(&collection, None, &draft, Expect::Anything, Manner::Replace, now)
+    put(&collection, None, &draft, Expect::Anything, PutMode::Replace, now)
 }
 
 /// The document without its secrets: no call leaves, so nobody needs them.

@@ -165,7 +165,7 @@ impl<'a> World<'a> {
             });
             self.act(events);
         }
-        let owed: Vec<_> = self.state.owed().collect();
+        let owed: Vec<_> = self.state.pending_calls().collect();
         for owed in owed {
             if !self.calls.values().any(|call| call.run == owed.run && call.attempt == owed.attempt) {
                 self.start(owed.run, owed.attempt);
@@ -266,7 +266,7 @@ impl<'a> World<'a> {
 
     fn start(&mut self, no: RunNo, attempt: Try) {
         // A later event of the same turn may have settled the attempt already.
-        let Some(run) = self.state.run(no).filter(|run| run.under_way().any(|now| now == attempt)) else {
+        let Some(run) = self.state.run(no).filter(|run| run.in_flight().any(|now| now == attempt)) else {
             return;
         };
         let (call, answer, outcome, end) = match self.subject.call(run, attempt.work) {

@@ -60,7 +60,7 @@ fn decide_outcome(
     outcome: &Outcome,
 ) -> Result<Vec<Event>, Rejection> {
     let run = state.run(no).ok_or(Rejection::Stale)?;
-    if !run.under_way().any(|now| (now.work, now.attempt) == (work, attempt)) {
+    if !run.in_flight().any(|now| (now.work, now.attempt) == (work, attempt)) {
         return Err(Rejection::Stale);
     }
     let then = what_then(run, now, work, attempt, outcome);

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use types::{BodyHash, Key, Outcome, Plan, RunId, RunStatus, StepIndex, Timestamp, Work, WorkflowName};
 
-use crate::{Command, DoneBy, Event, Fact, Input, Owed, Rejection, Request, Run, State, StepState};
+use crate::{Command, DoneBy, Event, Fact, Input, PendingCall, Rejection, Request, Run, State, StepState};
 
 /// How a service treats one call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -56,7 +56,7 @@ pub struct World {
     pub ledger: BTreeMap<(RunId, StepIndex), Entry>,
     pub ended: BTreeMap<RunId, Run>,
     delayed: Vec<(RunId, StepIndex, Work)>,
-    under_way: Vec<Owed>,
+    in_flight: Vec<PendingCall>,
 }
 
 /// One broken promise, in words.
@@ -75,7 +75,7 @@ impl World {
             ledger: BTreeMap::new(),
             ended: BTreeMap::new(),
             delayed: Vec::new(),
-            under_way: Vec::new(),
+            in_flight: Vec::new(),
         }
     }
 
@@ -88,8 +88,8 @@ impl World {
     }
 
     /// The calls that the services have not yet treated.
-    pub fn under_way(&self) -> &[Owed] {
-        &self.under_way
+    pub fn in_flight(&self) -> &[PendingCall] {
+        &self.in_flight
     }
 
     /// Hands in a request.
@@ -118,7 +118,7 @@ impl World {
         for event in &events {
             if let Event::Run { no, fact: Fact::Started { work, attempt }, .. } = event {
                 let attempt = crate::Try { work: *work, attempt: *attempt };
-                self.under_way.push(Owed { run: *no, attempt });
+                self.in_flight.push(PendingCall { run: *no, attempt });
             }
         }
         self.journal.extend(events);
@@ -126,9 +126,9 @@ impl World {
         Ok(())
     }
 
-    /// A service treats the call at a place in `under_way`; the partition learns the outcome.
+    /// A service treats the call at a place in `in_flight`; the partition learns the outcome.
     pub fn treat(&mut self, place: usize, treatment: Treatment) {
-        let owed = self.under_way.remove(place);
+        let owed = self.in_flight.remove(place);
         let Some(run) = self.state.run(owed.run) else { return };
         let id = run.request.id.clone();
         let outcome = match owed.attempt.work.step() {
@@ -139,8 +139,8 @@ impl World {
     }
 
     /// The partition learns an outcome; a late or repeated one must change nothing.
-    pub fn learn(&mut self, owed: Owed, outcome: Outcome) {
-        let Owed { run, attempt } = owed;
+    pub fn learn(&mut self, owed: PendingCall, outcome: Outcome) {
+        let PendingCall { run, attempt } = owed;
         let input = Input::Outcome { run, work: attempt.work, attempt: attempt.attempt, outcome };
         match self.input(input) {
             Ok(()) | Err(Rejection::Stale) => {}
@@ -208,8 +208,8 @@ impl World {
 
     /// The process stops and starts again from its journal; calls under way lose their answers.
     pub fn crash(&mut self, treatment: Treatment) {
-        while !self.under_way.is_empty() {
-            let owed = self.under_way.remove(0);
+        while !self.in_flight.is_empty() {
+            let owed = self.in_flight.remove(0);
             let (Some(step), Some(run)) = (owed.attempt.work.step(), self.state.run(owed.run)) else {
                 continue;
             };
@@ -217,7 +217,7 @@ impl World {
             self.serve(&id, step, owed.attempt.work, treatment);
         }
         self.state = self.replayed();
-        self.under_way = self.state.owed().collect();
+        self.in_flight = self.state.pending_calls().collect();
         let orphans: Vec<_> = self.state.orphans().collect();
         for orphan in orphans {
             self.learn(orphan, Outcome::Unknown { reason: "the process stopped".to_owned() });
@@ -240,7 +240,7 @@ impl World {
     /// Lets everything go on with services that work, until nothing moves.
     pub fn finish(&mut self) {
         for _ in 0..100_000 {
-            if !self.under_way.is_empty() {
+            if !self.in_flight.is_empty() {
                 self.treat(0, Treatment::Apply);
             } else if !self.wait() {
                 self.arrive_late();
@@ -354,7 +354,7 @@ fn drill_case(plan: &Plan, case: Case, crash_at: Option<usize>) -> Vec<Violation
         if crash_at == Some(treated) {
             world.crash(case.treatment);
         }
-        if let Some(owed) = world.under_way().first().copied() {
+        if let Some(owed) = world.in_flight().first().copied() {
             let treatment = choose(case, owed, &mut undos_seen);
             world.treat(0, treatment);
             // Told twice: the second time must change nothing.
@@ -377,7 +377,7 @@ fn drill_case(plan: &Plan, case: Case, crash_at: Option<usize>) -> Vec<Violation
     violations
 }
 
-fn choose(case: Case, owed: Owed, undos_seen: &mut BTreeSet<StepIndex>) -> Treatment {
+fn choose(case: Case, owed: PendingCall, undos_seen: &mut BTreeSet<StepIndex>) -> Treatment {
     let first = owed.attempt.attempt == 1;
     match owed.attempt.work {
         Work::Do(step) if step == case.victim && (case.lasting || first) => case.treatment,

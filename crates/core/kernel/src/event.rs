@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use types::{JobRef, Outcome, RunId, Seq, StepIndex, Timestamp, Work};
 
-use crate::job::{Collection, Job, Standing};
+use crate::job::{Collection, Job, JobProgress};
 use crate::queue::QueueFact;
 use crate::{Decision, Request};
 
@@ -36,7 +36,7 @@ pub struct Fired {
     pub no: RunNo,
     pub at: Timestamp,
     pub job: JobRef,
-    pub standing: Standing,
+    pub standing: JobProgress,
     pub request: Request,
 }
 
@@ -47,7 +47,7 @@ pub enum JobFact {
     Put(Box<Job>),
     Stands {
         job: JobRef,
-        standing: Standing,
+        standing: JobProgress,
     },
     Deleted {
         job: JobRef,

@@ -15,7 +15,7 @@ mod tests;
 use serde::{Deserialize, Serialize};
 use types::{CollectionSpec, JobRef, JobSpec, JobState, Key, Span, Ticks, Timestamp, Uid};
 
-pub use change::{Draft, Expect, Manner, put};
+pub use change::{Draft, Expect, PutMode, put};
 pub use collection::{CollectionDraft, put_collection};
 pub use due::{Due, Firing, due, run_now};
 pub use ended::{Tally, ended};
@@ -43,7 +43,7 @@ pub struct Collection {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Job {
     pub definition: JobDefinition,
-    pub standing: Standing,
+    pub standing: JobProgress,
 }
 
 /// What a person wrote of a job.
@@ -65,7 +65,7 @@ pub struct JobDefinition {
 
 /// Where a job stands. Small: it is written with every occurrence.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Standing {
+pub struct JobProgress {
     pub state: JobState,
     /// Disabled because its collection is; enabled again with it.
     pub held: bool,
@@ -149,9 +149,9 @@ pub fn collection_id(subscription: &str, group: &str, name: &str) -> String {
     format!("{subscription}/{group}/{name}").to_lowercase()
 }
 
-impl Standing {
-    fn new(anchor: Ticks) -> Standing {
-        Standing {
+impl JobProgress {
+    fn new(anchor: Ticks) -> JobProgress {
+        JobProgress {
             state: JobState::Enabled,
             held: false,
             next: None,

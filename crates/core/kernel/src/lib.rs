@@ -8,8 +8,8 @@ mod decide;
 pub mod drill;
 mod event;
 pub mod job;
-mod owed;
 mod parked;
+mod pending_call;
 pub mod queue;
 pub mod recurrence;
 mod run;
@@ -20,7 +20,7 @@ mod undo;
 
 pub use command::{Command, Decision, Input, Rejection, Request};
 pub use event::{Accepted, Cause, DropReason, Event, Fact, Fired, JobFact, Moment, RunNo, Then};
-pub use owed::Owed;
+pub use pending_call::PendingCall;
 pub use run::{Direction, Ending, Phase, Run};
 pub use state::{Plans, State, UnknownPlan};
 pub use step::{DoneBy, Failure, Step, StepState, Try, UndoneBy};

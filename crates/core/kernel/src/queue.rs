@@ -5,13 +5,13 @@
 //! queue costs some hundred bytes a message. A message is received by locking it, and the lock is a fact like any
 //! other: it outlives a crash, and so does the count of deliveries.
 
+mod contents;
 mod due;
 mod entity;
 mod evolve;
 mod fact;
-mod held;
 mod receive;
-mod seen;
+mod remembered_ids;
 mod send;
 #[cfg(test)]
 mod tests;
@@ -21,9 +21,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 use types::{QueueName, Timestamp};
 
+pub use contents::{Counts, Dead, MessageState, Queue, Slot};
 pub use entity::{Entity, Subscription, Topic};
-pub use fact::{Left, MessageFact, MessageNo, QueueFact, QueueNo, Sent, Shelf};
-pub use held::{Counts, Dead, Queue, Slot, Standing};
+pub use fact::{Left, MessageFact, MessageNo, QueueFact, QueueNo, Sent, SubQueue};
 pub use receive::{Settle, Take, Taken};
 pub use send::{
     HOLDER_BYTES, ID_BYTES_MAX, IDS_MAX, MESSAGE_BYTES_MAX, PROPERTIES_MAX, SEND_BYTES_MAX, SendResult,

@@ -18,7 +18,7 @@ use types::{Frequency, Recurrence, Rule, Schedule, Ticks, Timing};
 
 pub use calendar::Local;
 pub use period::shortest_period;
-pub use wall::{Change, LeftOut};
+pub use wall::{Change, SkippedTime};
 pub use zone::{UnknownZone, check_zone};
 
 use calendar::{HOUR_SECONDS, TICKS};
@@ -107,13 +107,19 @@ pub fn change(timing: &Timing, anchor: Ticks, at: Ticks) -> Option<Change> {
 
 /// The local times after `after` and not after `until` that a change of the clocks takes away from a job: at most
 /// `most` of them. The anchor is that of `next`.
-pub fn left_out(timing: &Timing, anchor: Ticks, after: Ticks, until: Ticks, most: usize) -> Vec<LeftOut> {
+pub fn skipped_times(
+    timing: &Timing,
+    anchor: Ticks,
+    after: Ticks,
+    until: Ticks,
+    most: usize,
+) -> Vec<SkippedTime> {
     let Some(recurrence) = &timing.recurrence else { return Vec::new() };
     let occurrences = Occurrences::of(timing, recurrence, anchor);
     match &occurrences.kind {
         Kind::Elapsed { .. } => Vec::new(),
         Kind::Calendar { wall, .. } => {
-            wall.left_out(after.0.max(occurrences.base), until.0.min(occurrences.end), most)
+            wall.skipped_times(after.0.max(occurrences.base), until.0.min(occurrences.end), most)
         }
     }
 }

@@ -77,7 +77,7 @@ fn no_plan() -> Arc<Plan> {
         steps: Vec::new(),
         deadline: None,
         serial: false,
-        tells: types::plan::Tells::default(),
+        notices: types::plan::NoticeEvents::default(),
         notice_retry: types::Retry::None,
     })
 }
@@ -196,11 +196,11 @@ impl Run {
     }
 
     /// Every attempt whose call is owed or under way.
-    pub fn under_way(&self) -> impl Iterator<Item = Try> {
+    pub fn in_flight(&self) -> impl Iterator<Item = Try> {
         let notices = self.notices.iter().filter(|pending| pending.due_at.is_none());
         let notices =
             notices.map(|pending| Try { work: Work::Notice(pending.notice), attempt: pending.attempt });
-        self.steps.iter().filter_map(Step::under_way).chain(notices)
+        self.steps.iter().filter_map(Step::in_flight).chain(notices)
     }
 
     /// When the run wants to be looked at again, if nothing else happens.
@@ -294,7 +294,7 @@ impl Run {
     fn park(&mut self, at: Timestamp, reason: &str, direction: Direction) {
         self.phase = Phase::Parked { direction, reason: reason.to_owned() };
         self.parked_count += 1;
-        if self.plan.tells.parked {
+        if self.plan.notices.parked {
             self.tell(at, Notice::Parked);
         }
     }
@@ -302,8 +302,8 @@ impl Run {
     fn end(&mut self, at: Timestamp, ending: Ending, cause: Option<Cause>) {
         self.phase = Phase::Ended { ending, cause };
         match ending {
-            Ending::Completed if self.plan.tells.completed => self.tell(at, Notice::Completed),
-            Ending::Undone if self.plan.tells.undone => self.tell(at, Notice::Undone),
+            Ending::Completed if self.plan.notices.completed => self.tell(at, Notice::Completed),
+            Ending::Undone if self.plan.notices.undone => self.tell(at, Notice::Undone),
             Ending::Completed | Ending::Undone | Ending::GivenUp => {}
         }
     }

@@ -101,7 +101,7 @@ fn next_back(run: &Run, now: Timestamp) -> Option<Fact> {
     if let Some(fact) = next_retry(run, now) {
         return Some(fact);
     }
-    let ready = run.each_step().find(|(index, _, _)| run.owes_undo(*index) && run.may_undo(*index));
+    let ready = run.each_step().find(|(index, _, _)| run.needs_undo(*index) && run.may_undo(*index));
     if let Some((index, _, _)) = ready {
         return Some(Fact::Started { work: Work::Undo(index), attempt: 1 });
     }

@@ -264,7 +264,7 @@ impl Index {
 
     /// Counts what the run stands for now.
     fn note(&mut self, run: &Run) {
-        self.calls += run.under_way().count();
+        self.calls += run.in_flight().count();
         self.parked += usize::from(matches!(run.phase, Phase::Parked { .. }));
         if let Some(at) = run.wake_at() {
             self.wakes.insert((at, run.no));
@@ -273,7 +273,7 @@ impl Index {
 
     /// Takes back what `note` counted, before the run changes.
     fn forget(&mut self, run: &Run) {
-        self.calls -= run.under_way().count();
+        self.calls -= run.in_flight().count();
         self.parked -= usize::from(matches!(run.phase, Phase::Parked { .. }));
         if let Some(at) = run.wake_at() {
             self.wakes.remove(&(at, run.no));

@@ -105,7 +105,7 @@ impl Step {
     }
 
     /// The attempt whose call is owed or under way.
-    pub fn under_way(&self) -> Option<Try> {
+    pub fn in_flight(&self) -> Option<Try> {
         match self.state {
             StepState::Running(attempt) | StepState::Undoing(attempt) => Some(attempt),
             _ => None,

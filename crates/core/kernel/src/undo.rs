@@ -23,7 +23,7 @@ pub(crate) fn dependents(plan: &Plan, step: StepIndex) -> Vec<StepIndex> {
 impl Run {
     /// Whether the step needs an undo that has not begun: it was attempted, whatever came of it, also when it
     /// waits to be called again.
-    pub(crate) fn owes_undo(&self, index: StepIndex) -> bool {
+    pub(crate) fn needs_undo(&self, index: StepIndex) -> bool {
         let step = self.step(index);
         let has_undo = self.plan.steps[usize::from(index.0)].undo.is_some();
         let resting = match &step.state {
@@ -37,7 +37,7 @@ impl Run {
     pub(crate) fn may_undo(&self, index: StepIndex) -> bool {
         dependents(&self.plan, index).into_iter().all(|later| match self.step(later).state {
             StepState::Undone(_) => true,
-            StepState::Waiting | StepState::Done(_) | StepState::Failed(_) => !self.owes_undo(later),
+            StepState::Waiting | StepState::Done(_) | StepState::Failed(_) => !self.needs_undo(later),
             StepState::Running(_)
             | StepState::Retrying { .. }
             | StepState::Undoing(_)

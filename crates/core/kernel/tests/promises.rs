@@ -8,7 +8,7 @@ use kernel::drill::{Treatment, World, cancel, drill_saga};
 use kernel::{Command, Decision, Input, Rejection};
 use proptest::prelude::{Just, Strategy, any, prop_oneof};
 use proptest::{collection, proptest};
-use types::plan::Tells;
+use types::plan::NoticeEvents;
 use types::{Key, Plan, PlanStep, Retry, RunId, RunStatus, Span, StepIndex, StepName};
 
 #[derive(Debug, Clone)]
@@ -45,7 +45,7 @@ fn plans() -> impl Strategy<Value = Plan> {
             steps: steps.iter().enumerate().map(|(index, step)| plan_step(index, *step, pivot)).collect(),
             deadline: Some(Span::from_secs(3600)),
             serial,
-            tells: Tells { completed, undone, parked },
+            notices: NoticeEvents { completed, undone, parked },
             notice_retry: Retry::STEP,
         })
 }
@@ -93,12 +93,12 @@ fn play(world: &mut World, op: &Op, skipped: &mut BTreeSet<RunId>) {
     match op {
         // Two runs share each key, so that serial plans have queues.
         Op::Post { run } => world.post(&id(*run), &Key::new(&format!("key-{}", run / 2)).unwrap()),
-        Op::Treat { place, treatment } if !world.under_way().is_empty() => {
-            world.treat(usize::from(*place) % world.under_way().len(), *treatment)
+        Op::Treat { place, treatment } if !world.in_flight().is_empty() => {
+            world.treat(usize::from(*place) % world.in_flight().len(), *treatment)
         }
-        Op::Repeat { place } if !world.under_way().is_empty() => {
-            let owed = world.under_way()[usize::from(*place) % world.under_way().len()];
-            world.treat(usize::from(*place) % world.under_way().len(), Treatment::Apply);
+        Op::Repeat { place } if !world.in_flight().is_empty() => {
+            let owed = world.in_flight()[usize::from(*place) % world.in_flight().len()];
+            world.treat(usize::from(*place) % world.in_flight().len(), Treatment::Apply);
             world.learn(owed, types::Outcome::Refused { status: None, reason: "late".to_owned() });
         }
         Op::Treat { .. } | Op::Repeat { .. } => {}
@@ -175,7 +175,7 @@ fn a_run_that_waits_behind_a_parked_one_starts_when_a_person_gives_that_up() {
         steps: vec![plan_step(0, (0, false, 1, false, false), None)],
         deadline: None,
         serial: true,
-        tells: Tells::default(),
+        notices: NoticeEvents::default(),
         notice_retry: Retry::None,
     });
     let key = Key::new("k").unwrap();
@@ -198,8 +198,8 @@ fn step(index: usize, after: u8, undo: bool, pivot: bool) -> PlanStep {
     step
 }
 
-fn world(steps: Vec<PlanStep>, tells: Tells) -> World {
-    World::new(Plan { steps, deadline: None, serial: false, tells, notice_retry: Retry::STEP })
+fn world(steps: Vec<PlanStep>, notices: NoticeEvents) -> World {
+    World::new(Plan { steps, deadline: None, serial: false, notices, notice_retry: Retry::STEP })
 }
 
 fn decide(world: &mut World, decision: Decision) {
@@ -210,7 +210,7 @@ fn decide(world: &mut World, decision: Decision) {
 #[test]
 fn a_run_whose_pivot_was_done_never_turns_back_not_even_from_a_step_before_it() {
     let steps = vec![step(0, 0, true, false), step(1, 1, true, true), step(2, 2, true, false)];
-    let mut world = world(steps, Tells::default());
+    let mut world = world(steps, NoticeEvents::default());
     world.post(&id(1), &id(1).into());
     world.treat(0, Treatment::Apply);
     world.treat(0, Treatment::Apply);
@@ -227,7 +227,7 @@ fn a_run_whose_pivot_was_done_never_turns_back_not_even_from_a_step_before_it() 
 fn a_pivot_without_an_undo_that_may_have_been_done_is_parked_even_if_a_later_attempt_is_refused() {
     let mut pivot = step(0, 0, false, true);
     pivot.retry = Retry::Fixed { delay: Span::from_ms(1), attempts: 3 };
-    let mut world = world(vec![pivot], Tells::default());
+    let mut world = world(vec![pivot], NoticeEvents::default());
     world.post(&id(1), &id(1).into());
     world.treat(0, Treatment::LoseAnswer);
     world.wait();
@@ -237,17 +237,17 @@ fn a_pivot_without_an_undo_that_may_have_been_done_is_parked_even_if_a_later_att
 
 #[test]
 fn a_second_parking_is_told_even_if_the_first_notice_was_still_on_its_way() {
-    let tells = Tells { parked: true, ..Tells::default() };
+    let notices = NoticeEvents { parked: true, ..NoticeEvents::default() };
     let mut world =
-        world(vec![step(0, 0, true, false), step(1, 1, true, true), step(2, 2, true, false)], tells);
+        world(vec![step(0, 0, true, false), step(1, 1, true, true), step(2, 2, true, false)], notices);
     world.post(&id(1), &id(1).into());
     world.treat(0, Treatment::Apply);
     world.treat(0, Treatment::Apply);
     world.treat(0, Treatment::Refuse);
-    let notice = |world: &World| world.under_way().iter().position(|owed| owed.attempt.work.step().is_none());
+    let notice = |world: &World| world.in_flight().iter().position(|owed| owed.attempt.work.step().is_none());
     let first = notice(&world).expect("the first parking is being told");
     decide(&mut world, Decision::Retry { step: None });
-    let call = world.under_way().iter().position(|owed| owed.attempt.work.step().is_some()).unwrap();
+    let call = world.in_flight().iter().position(|owed| owed.attempt.work.step().is_some()).unwrap();
     world.treat(call, Treatment::Refuse);
     world.treat(first, Treatment::Apply);
     assert!(notice(&world).is_some(), "the second parking is told as well");

@@ -19,7 +19,7 @@ pub struct Plan {
     /// Runs with the same key go one after another.
     pub serial: bool,
     /// Which endings are told to an action.
-    pub tells: Tells,
+    pub notices: NoticeEvents,
     /// How often an ending is told before it is given up.
     pub notice_retry: Retry,
 }
@@ -42,7 +42,7 @@ pub struct PlanStep {
 
 /// The endings for which a workflow declares an action.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Tells {
+pub struct NoticeEvents {
     pub completed: bool,
     pub undone: bool,
     pub parked: bool,

@@ -12,7 +12,7 @@ mod url;
 
 use std::sync::Arc;
 
-use types::plan::Tells;
+use types::plan::NoticeEvents;
 use types::{Plan, QueueName, Retry, Span, WorkflowName};
 
 use self::fields::{Field, Fields};
@@ -114,12 +114,13 @@ fn read(source: &str, node: &Node, report: &mut Report) -> Option<Definition> {
     let Steps { names, plan, steps } = steps?;
     let (notices, notice_retry) = read_notices(&fields, &names, &services, report);
     let feed = fields.get("feed").and_then(|field| queue_name(&field, report));
-    let tells = Tells {
+    let events = NoticeEvents {
         completed: notices.completed.is_some(),
         undone: notices.undone.is_some() || feed.is_some(),
         parked: notices.parked.is_some() || feed.is_some(),
     };
-    let plan = Arc::new(Plan { steps: plan, deadline: Some(deadline), serial, tells, notice_retry });
+    let plan =
+        Arc::new(Plan { steps: plan, deadline: Some(deadline), serial, notices: events, notice_retry });
     let source = source.into();
     let (name, accept) = (name?, accept?);
     Some(Definition {

@@ -15,7 +15,7 @@ use axum::body::Body;
 use engine::queues::{EntityKind, Outgoing, QueueAnswer, QueueCommand, Receive, ReceiveMode, Received};
 use http::header::{CONTENT_TYPE, HOST, LOCATION};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, StatusCode};
-use kernel::queue::{Settle, Shelf};
+use kernel::queue::{Settle, SubQueue};
 use serde_json::{Map, Value};
 use tokio::sync::watch;
 use types::{Message, Property, Uid};
@@ -121,7 +121,7 @@ impl Bus {
 
     async fn send(&self, place: &Place, request: Request<Payload>) -> Result<Response<Body>, ApiError> {
         Query::none(request.uri())?;
-        if place.shelf == Shelf::Dead || place.at.subscription.is_some() {
+        if place.shelf == SubQueue::Dead || place.at.subscription.is_some() {
             let text = "messages are sent to a queue or a topic, not to a subscription or to dead letters";
             return Err(ApiError::BadRequest(text.to_owned()));
         }
@@ -299,7 +299,7 @@ fn base(headers: &HeaderMap) -> String {
 /// Where a lock is: what its holder deletes, gives back or renews.
 fn location(base: &str, place: &Place, received: &Received) -> Option<String> {
     let (token, _) = received.taken.lock?;
-    let shelf = if place.shelf == Shelf::Dead { "/$DeadLetterQueue" } else { "" };
+    let shelf = if place.shelf == SubQueue::Dead { "/$DeadLetterQueue" } else { "" };
     let token = Uuid::from_bytes(token.0);
     Some(format!("{base}/{}{shelf}/messages/{}/{token}", place.at, received.taken.no.0))
 }

@@ -99,7 +99,7 @@ impl Jobs {
         check_name(name)?;
         let document = schedule::read_job(body, &self.limits, self.clock.wall())?;
         let document = secrets::seal_job(&self.vault, document).await?;
-        self.write_job(at, name, &document, writing, job::Manner::Replace).await
+        self.write_job(at, name, &document, writing, job::PutMode::Replace).await
     }
 
     /// Merges a change into a job. Somebody else's change in between is merged into, not overwritten.
@@ -118,7 +118,7 @@ impl Jobs {
             writing.expect.check(Some(current))?;
             let document = stored(&job)?.patched(&patch, &self.limits, self.clock.wall())?;
             let writing = Writing { expect: Expect::Version(current), ..writing };
-            match self.write_job(at, name, &document, writing, job::Manner::Change).await {
+            match self.write_job(at, name, &document, writing, job::PutMode::Change).await {
                 Err(JobsError::Rejected(JobRejection::Changed { .. })) => continue,
                 written => return written.map(|(collection, job, _)| (collection, job)),
             }
@@ -132,7 +132,7 @@ impl Jobs {
         name: &str,
         document: &schedule::JobDocument,
         writing: Writing,
-        manner: job::Manner,
+        manner: job::PutMode,
     ) -> Result<(Collection, Shown, bool), JobsError> {
         let draft = Draft {
             name: name.to_owned(),

@@ -11,7 +11,7 @@ use engine::limits::{RECEIVED_BYTES_MAX, RECEIVED_MAX, REDRIVEN_MAX};
 use engine::queues::{QueueAnswer, QueueCommand, QueueError, partition_of};
 use http::Method;
 use kernel::job::Expect;
-use kernel::queue::{Entity, MessageNo, QueueRef, QueueRejection, Queues as QueueState, Shelf};
+use kernel::queue::{Entity, MessageNo, QueueRef, QueueRejection, Queues as QueueState, SubQueue};
 use serde_json::Value;
 use types::QueueName;
 
@@ -28,7 +28,7 @@ pub(crate) struct Part {
 
 /// Which messages are looked at.
 pub(crate) struct Look {
-    pub shelf: Shelf,
+    pub shelf: SubQueue,
     pub from: u64,
     pub limit: usize,
 }
@@ -210,8 +210,8 @@ impl Queues {
         let (max, shelf) = portion(body, true)?;
         let counts = self.show_queue(at).await?.counts;
         let there = match shelf {
-            Shelf::Main => counts.ready + counts.scheduled + counts.locked,
-            Shelf::Dead => counts.dead,
+            SubQueue::Main => counts.ready + counts.scheduled + counts.locked,
+            SubQueue::Dead => counts.dead,
         };
         let command = |max| QueueCommand::Purge { at: at.clone(), shelf, max };
         self.move_all(&at.name, max.min(there), command).await
@@ -251,17 +251,17 @@ impl Look {
 }
 
 /// The shelf that a word names.
-pub(crate) fn shelf(text: &str) -> Result<Shelf, ApiError> {
+pub(crate) fn shelf(text: &str) -> Result<SubQueue, ApiError> {
     match text {
-        "main" => Ok(Shelf::Main),
-        "dead" => Ok(Shelf::Dead),
+        "main" => Ok(SubQueue::Main),
+        "dead" => Ok(SubQueue::Dead),
         _ => Err(ApiError::BadRequest(format!("shelf: '{}' is not main or dead", short(text)))),
     }
 }
 
 /// How many messages a redrive or a purge is about, and where: `{ max, shelf }`.
-fn portion(body: &Value, with_shelf: bool) -> Result<(usize, Shelf), ApiError> {
-    let (mut max, mut on) = (usize::MAX, Shelf::Main);
+fn portion(body: &Value, with_shelf: bool) -> Result<(usize, SubQueue), ApiError> {
+    let (mut max, mut on) = (usize::MAX, SubQueue::Main);
     for (name, value) in fields(body)? {
         match name.as_str() {
             "max" => max = usize::try_from(number(name, value, 1, u32::MAX.into())?).unwrap_or(usize::MAX),

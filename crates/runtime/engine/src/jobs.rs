@@ -3,7 +3,7 @@
 mod reader;
 pub(crate) mod record;
 
-use kernel::job::{Collection, CollectionDraft, Draft, Expect, Job, JobRejection, Manner};
+use kernel::job::{Collection, CollectionDraft, Draft, Expect, Job, JobRejection, PutMode};
 use types::{Key, PartitionId, RunId};
 
 use crate::CommandError;
@@ -27,7 +27,7 @@ pub enum JobCommand {
         collection: String,
         draft: Box<Draft>,
         expect: Expect,
-        manner: Manner,
+        manner: PutMode,
     },
     DeleteJob {
         collection: String,

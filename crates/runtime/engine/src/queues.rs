@@ -1,6 +1,6 @@
 //! Queues as others use them: what can be asked of the partition that holds a queue.
 
-use kernel::queue::{MessageNo, QueueRef, QueueRejection, SendResult, Settle, Shelf, Slot, Taken};
+use kernel::queue::{MessageNo, QueueRef, QueueRejection, SendResult, Settle, Slot, SubQueue, Taken};
 use types::{Filter, Message, PartitionId, QueueName, QueueSpec, Span, TopicSpec, Uid};
 
 use crate::CommandError;
@@ -41,7 +41,7 @@ pub enum QueueCommand {
     /// Shows messages and leaves them where they are.
     Peek {
         at: QueueRef,
-        shelf: Shelf,
+        shelf: SubQueue,
         from: MessageNo,
         max: usize,
     },
@@ -58,7 +58,7 @@ pub enum QueueCommand {
     /// Deletes what no consumer has locked.
     Purge {
         at: QueueRef,
-        shelf: Shelf,
+        shelf: SubQueue,
         max: usize,
     },
 }
@@ -84,7 +84,7 @@ pub enum EntityKind {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Receive {
     pub at: QueueRef,
-    pub shelf: Shelf,
+    pub shelf: SubQueue,
     /// Only messages of this session.
     pub session: Option<String>,
     pub mode: ReceiveMode,

@@ -5,7 +5,7 @@ use std::time::Duration;
 use engine::CatalogEntry;
 use engine::queues::{QueueAnswer, QueueCommand, QueueError, Receive, ReceiveMode, Received, partition_of};
 use futures_util::future::join_all;
-use kernel::queue::{QueueRef, Settle, Shelf, Taken};
+use kernel::queue::{QueueRef, Settle, SubQueue, Taken};
 use tokio::sync::watch;
 use types::Span;
 
@@ -60,7 +60,7 @@ pub(crate) async fn take_all(
 async fn receive(parts: &SourceParts, at: &QueueRef, concurrency: u32) -> Result<Vec<Received>, QueueError> {
     let receive = Receive {
         at: at.clone(),
-        shelf: Shelf::Main,
+        shelf: SubQueue::Main,
         session: None,
         mode: ReceiveMode::Lock { lock: None },
         max: concurrency as usize,

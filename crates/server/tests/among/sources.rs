@@ -1,7 +1,7 @@
 //! Sources among instances: whoever takes a message, its run and its poison come to who holds them.
 
 use engine::queues::{QueueAnswer, QueueCommand, partition_of};
-use kernel::queue::{MessageNo, QueueRef, Shelf};
+use kernel::queue::{MessageNo, QueueRef, SubQueue};
 use serde_json::json;
 use sources::PartitionOwners;
 use types::{Message, QueueName};
@@ -65,7 +65,7 @@ async fn poison_comes_to_a_queue_that_another_instance_holds_and_makes() {
         }
         let peek = QueueCommand::Peek {
             at: QueueRef::queue(queue),
-            shelf: Shelf::Main,
+            shelf: SubQueue::Main,
             from: MessageNo(0),
             max: 10,
         };

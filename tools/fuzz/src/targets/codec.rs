@@ -4,7 +4,7 @@ use std::fmt::Debug;
 
 use bytes::Bytes;
 use journal::codec::{decode, encode};
-use kernel::job::{Collection, JobDefinition, Standing};
+use kernel::job::{Collection, JobDefinition, JobProgress};
 use kernel::{Accepted, Cause, DropReason, Event, Fact, Request, Run, RunNo, State, Then};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -22,7 +22,7 @@ fn run(bytes: &[u8]) {
     check::<Run>(bytes);
     check::<Collection>(bytes);
     check::<JobDefinition>(bytes);
-    check::<Standing>(bytes);
+    check::<JobProgress>(bytes);
 }
 
 fn check<T: Serialize + DeserializeOwned + PartialEq + Debug>(bytes: &[u8]) {

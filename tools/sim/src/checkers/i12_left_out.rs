@@ -3,7 +3,7 @@
 
 mod oracle;
 
-use kernel::job::{Job, Occurrence, Standing};
+use kernel::job::{Job, JobProgress, Occurrence};
 use kernel::{Event, Fired, JobFact};
 use types::{JobState, Missed, Overlap, Span, Ticks, Timestamp};
 
@@ -85,7 +85,7 @@ fn judge_put(durable: &Durable<'_>, job: &Job) -> Result<(), String> {
     });
     let counted = before.filter(|_| same_timing).map_or(0, |before| before.standing.counted);
     require(is.counted == counted, || format!("{name} was edited and counts {}", is.counted))?;
-    let kept = |standing: &Standing| (standing.fired, standing.skipped, standing.missed, standing.newest);
+    let kept = |standing: &JobProgress| (standing.fired, standing.skipped, standing.missed, standing.newest);
     let was = before.map_or((0, 0, 0, None), |before| kept(&before.standing));
     require(kept(is) == was, || format!("{name} was edited and its counts changed"))?;
     if !job.definition.spec.enabled || !collection_enabled(durable, job) {
@@ -98,7 +98,7 @@ fn judge_put(durable: &Durable<'_>, job: &Job) -> Result<(), String> {
     planned(name, is, Oracle::of(job).first(job.definition.changed_at))
 }
 
-fn judge_stands(durable: &Durable<'_>, before: &Job, is: &Standing) -> Result<(), String> {
+fn judge_stands(durable: &Durable<'_>, before: &Job, is: &JobProgress) -> Result<(), String> {
     let (name, was, wall) = (&before.definition.name, &before.standing, durable.wall);
     let spec = &before.definition.spec;
     require(is.counted == was.counted && is.fired == was.fired, || format!("{name} counts without firing"))?;
@@ -139,12 +139,12 @@ fn collection_enabled(durable: &Durable<'_>, job: &Job) -> bool {
     durable.book.collections.values().any(|collection| collection.uid == uid && collection.spec.enabled)
 }
 
-fn rests(name: &str, is: &Standing) -> Result<(), String> {
+fn rests(name: &str, is: &JobProgress) -> Result<(), String> {
     let rests = is.state == JobState::Disabled && is.next.is_none() && is.due.is_none();
     require(rests, || format!("{name} is disabled and has {:?} planned", is.next))
 }
 
-fn planned(name: &str, is: &Standing, expected: Option<Ticks>) -> Result<(), String> {
+fn planned(name: &str, is: &JobProgress, expected: Option<Ticks>) -> Result<(), String> {
     require(is.next == expected, || {
         let ms = |at: Option<Ticks>| at.map(|at| at.0);
         format!("{name} has {:?} planned, its rule has {:?}", ms(is.next), ms(expected))

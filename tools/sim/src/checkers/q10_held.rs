@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use kernel::queue::{MessageNo, Queues, Shelf, Slot, Standing};
+use kernel::queue::{MessageNo, MessageState, Queues, Slot, SubQueue};
 use types::PartitionId;
 
 use super::{Accusations, Audit, Checker};
@@ -53,12 +53,12 @@ fn same_messages(queues: &Queues, stock: &Stock, accusations: &mut Accusations<'
 
 fn is_as(slot: &Slot, kept: &Kept) -> bool {
     let stands = match slot.standing {
-        Standing::Scheduled { at } => Stands::Waits { at },
-        Standing::Ready => Stands::Ready,
-        Standing::Locked { token, until } => Stands::With { token, until },
+        MessageState::Scheduled { at } => Stands::Waits { at },
+        MessageState::Ready => Stands::Ready,
+        MessageState::Locked { token, until } => Stands::With { token, until },
     };
     stands == kept.stands
-        && (slot.shelf == Shelf::Dead) == kept.dead
+        && (slot.shelf == SubQueue::Dead) == kept.dead
         && slot.deliveries == kept.deliveries
         && slot.expires_at == kept.expires_at
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use engine::jobs::{JobCommand, partition_of};
 use journal::Journal;
-use kernel::job::{CollectionDraft, Draft, Expect, Manner};
+use kernel::job::{CollectionDraft, Draft, Expect, PutMode};
 use kernel::{Command, Decision, Request, Run};
 use regions::Role;
 use types::{
@@ -98,7 +98,7 @@ pub async fn job(stage: Arc<Stage>, n: u8, every_s: u8, count: u32) {
             collection: COLLECTION.to_owned(),
             draft: Box::new(draft),
             expect: Expect::Nothing,
-            manner: Manner::Replace,
+            manner: PutMode::Replace,
         },
     ];
     for command in commands {

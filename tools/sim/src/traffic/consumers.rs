@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use engine::queues::{QueueAnswer, QueueCommand, QueueError, Receive, ReceiveMode, Received};
-use kernel::queue::{QueueRef, QueueRejection, Settle, Shelf};
+use kernel::queue::{QueueRef, QueueRejection, Settle, SubQueue};
 use types::Span;
 
 use super::{Holding, QueueErrand, partition, place, ready_since};
@@ -81,7 +81,7 @@ pub async fn visit(sim: Arc<Sim>, process: Arc<Process>, n: u32) {
 fn receive(deed: &Consume) -> Receive {
     Receive {
         at: place(deed.place),
-        shelf: if deed.dead { Shelf::Dead } else { Shelf::Main },
+        shelf: if deed.dead { SubQueue::Dead } else { SubQueue::Main },
         session: deed.session.map(|session| format!("s{session}")),
         mode: match deed.delete {
             true => ReceiveMode::Delete,
@@ -190,7 +190,7 @@ pub async fn drain(sim: &Sim, process: &Process, at: &QueueRef) -> Option<String
     loop {
         let receive = Receive {
             at: at.clone(),
-            shelf: Shelf::Main,
+            shelf: SubQueue::Main,
             session: None,
             mode: ReceiveMode::Lock { lock: None },
             max: 10,
@@ -211,7 +211,7 @@ pub async fn drain(sim: &Sim, process: &Process, at: &QueueRef) -> Option<String
             let mut world = sim.world();
             world.coverage.note(Sometimes::QueueDrained);
             let (facts, wall) = (world.depot.facts, world.wall());
-            let left = ready_since(&world.depot, at, Shelf::Main, facts, wall);
+            let left = ready_since(&world.depot, at, SubQueue::Main, facts, wall);
             return left.map(|no| format!("message {} of {at} is ready, and nobody gets it", no.0));
         }
         for one in batch {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use engine::queues::{Outgoing, QueueAnswer, QueueCommand, QueueError};
-use kernel::queue::{QueueRejection, SendResult, Shelf};
+use kernel::queue::{QueueRejection, SendResult, SubQueue};
 use types::{Filter, Message, Property, Span, Timestamp};
 
 use super::{QueueErrand, partition, place};
@@ -144,7 +144,7 @@ fn command(deed: &QueueDeed, n: u32, due: Option<Timestamp>) -> QueueCommand {
             QueueCommand::Redrive { at: place(*number), max: usize::from(*max) }
         }
         QueueDeed::Purge { place: number, dead } => {
-            let shelf = if *dead { Shelf::Dead } else { Shelf::Main };
+            let shelf = if *dead { SubQueue::Dead } else { SubQueue::Main };
             QueueCommand::Purge { at: place(*number), shelf, max: 3 }
         }
         QueueDeed::Again { .. } | QueueDeed::Consume(_) => unreachable!("not asked like this"),

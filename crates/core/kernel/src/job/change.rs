@@ -2,7 +2,7 @@
 
 use types::{CollectionSpec, JobRef, JobSpec, JobState, Span, Ticks, Timestamp, Uid};
 
-use super::{Collection, Job, JobDefinition, JobRejection, Standing};
+use super::{Collection, Job, JobDefinition, JobProgress, JobRejection};
 use crate::recurrence;
 
 /// A job as somebody wants it.
@@ -27,7 +27,7 @@ pub enum Expect {
 
 /// Whether a job is written anew or changed in parts. A finished job can only be written anew.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Manner {
+pub enum PutMode {
     Replace,
     Change,
 }
@@ -51,11 +51,11 @@ pub fn put(
     existing: Option<&Job>,
     draft: &Draft,
     expect: Expect,
-    manner: Manner,
+    manner: PutMode,
     wall: Timestamp,
 ) -> Result<Job, JobRejection> {
     expect.check(existing.map(|job| job.definition.version))?;
-    if let Some(job) = existing.filter(|job| job.standing.state.is_final() && manner == Manner::Change) {
+    if let Some(job) = existing.filter(|job| job.standing.state.is_final() && manner == PutMode::Change) {
         return Err(JobRejection::Final { state: job.standing.state });
     }
     if existing.is_none() && collection.jobs >= collection.spec.jobs_max {
@@ -102,8 +102,8 @@ fn stands(
     collection_enabled: bool,
     wall: Timestamp,
     delay: Span,
-) -> Standing {
-    let mut standing = existing.map_or_else(|| Standing::new(wall.into()), |job| job.standing.clone());
+) -> JobProgress {
+    let mut standing = existing.map_or_else(|| JobProgress::new(wall.into()), |job| job.standing.clone());
     let same_timing = existing.is_some_and(|job| {
         job.definition.spec.timing == definition.spec.timing && !job.standing.state.is_final()
     });
@@ -121,7 +121,7 @@ fn stands(
     standing
 }
 
-impl Standing {
+impl JobProgress {
     /// Nothing is planned while the job is disabled.
     pub(super) fn rest(&mut self) {
         self.state = JobState::Disabled;

@@ -3,7 +3,7 @@
 use types::{CollectionSpec, JobRef, JobState, Timestamp, Uid};
 
 use super::change::{Expect, check_fit};
-use super::{Collection, Job, JobRejection, Standing};
+use super::{Collection, Job, JobProgress, JobRejection};
 
 /// A collection as somebody wants it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -24,7 +24,7 @@ pub fn put_collection(
     draft: &CollectionDraft,
     expect: Expect,
     wall: Timestamp,
-) -> Result<(Collection, Vec<(JobRef, Standing)>), JobRejection> {
+) -> Result<(Collection, Vec<(JobRef, JobProgress)>), JobRejection> {
     expect.check(existing.map(|collection| collection.version))?;
     let count = existing.map_or(0, |collection| collection.jobs);
     if count > draft.spec.jobs_max {
@@ -56,7 +56,7 @@ pub fn put_collection(
     Ok((collection, moved))
 }
 
-fn hold(job: &Job) -> Option<(JobRef, Standing)> {
+fn hold(job: &Job) -> Option<(JobRef, JobProgress)> {
     if job.standing.state != JobState::Enabled {
         return None;
     }
@@ -66,7 +66,7 @@ fn hold(job: &Job) -> Option<(JobRef, Standing)> {
     Some((job.definition.at.clone(), standing))
 }
 
-fn release(job: &Job, wall: Timestamp) -> Option<(JobRef, Standing)> {
+fn release(job: &Job, wall: Timestamp) -> Option<(JobRef, JobProgress)> {
     if !job.standing.held {
         return None;
     }

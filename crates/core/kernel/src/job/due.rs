@@ -4,7 +4,7 @@ use bytes::Bytes;
 use types::{JobRef, JobState, Missed, Overlap, RunId, Span, Ticks, Timestamp};
 
 use super::occurrence::Occurrence;
-use super::{FINISHED_KEPT, Job, JobRejection, Standing};
+use super::{FINISHED_KEPT, Job, JobProgress, JobRejection};
 use crate::{Request, recurrence};
 
 /// An occurrence that is later than this was missed; within it, it is merely late and always runs.
@@ -18,7 +18,7 @@ const ON_TIME: Span = Span::from_secs(1);
 pub enum Due {
     Fire(Box<Firing>),
     /// No occurrence now; the job stands like this.
-    Stand(Standing),
+    Stand(JobProgress),
     /// It is finished and was kept long enough.
     Forget,
 }
@@ -28,7 +28,7 @@ pub enum Due {
 pub struct Firing {
     pub job: JobRef,
     /// Where the job stands afterwards.
-    pub standing: Standing,
+    pub standing: JobProgress,
     pub request: Request,
 }
 
@@ -107,7 +107,7 @@ pub fn run_now(job: &Job, wall: Timestamp, live: usize) -> Result<Firing, JobRej
 
 fn firing(
     job: &Job,
-    standing: Standing,
+    standing: JobProgress,
     expected: Ticks,
     id: String,
     wall: Timestamp,
@@ -145,7 +145,7 @@ fn following(job: &Job, occurrence: Ticks, wall: Timestamp, counted: u32) -> Opt
     recurrence::next(timing, job.standing.anchor, occurrence)
 }
 
-fn leave_out_missed(job: &Job, wall: Timestamp, live: usize) -> Standing {
+fn leave_out_missed(job: &Job, wall: Timestamp, live: usize) -> JobProgress {
     let mut standing = job.standing.clone();
     standing.missed += 1;
     let timing = &job.definition.spec.timing;

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use types::{JobState, Outcome, Timestamp, Work};
 
-use super::{FINISHED_KEPT, Job, Standing};
+use super::{FINISHED_KEPT, Job, JobProgress};
 use crate::step::DoneBy;
 use crate::{Fact, Run, StepState};
 
@@ -38,7 +38,7 @@ impl Tally {
 }
 
 /// Where the job stands when one of its occurrences has ended. `live` counts those still under way.
-pub fn ended(job: &Job, run: &Run, wall: Timestamp, live: usize) -> Standing {
+pub fn ended(job: &Job, run: &Run, wall: Timestamp, live: usize) -> JobProgress {
     let mut standing = job.standing.clone();
     standing.tally.add(run);
     standing.last_failed = has_failed(run);

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
-use types::plan::Tells;
+use types::plan::NoticeEvents;
 use types::{JobRef, Overlap, Plan, PlanStep, Retry, StepName, Ticks, Uid, WorkflowName};
 
 use super::JobDefinition;
@@ -77,7 +77,7 @@ impl Occurrence {
             steps: vec![step],
             deadline: None,
             serial: self.serial,
-            tells: Tells::default(),
+            notices: NoticeEvents::default(),
             notice_retry: Retry::None,
         }
     }

@@ -11,7 +11,7 @@ use types::{
 };
 
 use super::{
-    Collection, CollectionDraft, Draft, Due, Expect, FINISHED_KEPT, Job, JobRejection, Manner, Occurrence,
+    Collection, CollectionDraft, Draft, Due, Expect, FINISHED_KEPT, Job, JobRejection, Occurrence, PutMode,
     due, ended, put, put_collection, run_now,
 };
 use crate::{Event, Fact, Input, Run, State};
@@ -84,7 +84,7 @@ impl Bench {
         let (collection, _) =
             put_collection(None, &[], &collection(true), Expect::Nothing, START).expect("a new collection");
         let job =
-            put(&collection, None, &draft(spec), Expect::Nothing, Manner::Replace, START).expect("a job");
+            put(&collection, None, &draft(spec), Expect::Nothing, PutMode::Replace, START).expect("a job");
         let (state, fired, calls, ended) = (State::default(), Vec::new(), Vec::new(), Vec::new());
         Bench { collection, job, state, now: START, fired, calls, ended }
     }
@@ -94,7 +94,7 @@ impl Bench {
     }
 
     fn change(&mut self, spec: JobSpec) -> Result<(), JobRejection> {
-        let manner = Manner::Change;
+        let manner = PutMode::Change;
         self.job = put(&self.collection, Some(&self.job), &draft(spec), Expect::Anything, manner, self.now)?;
         Ok(())
     }
@@ -131,7 +131,7 @@ impl Bench {
             }
         }
         self.apply(&Input::Tick);
-        let owed: Vec<_> = self.state.owed().collect();
+        let owed: Vec<_> = self.state.pending_calls().collect();
         for owed in owed {
             if let Some(outcome) = answer(owed.attempt.work) {
                 let (work, attempt) = (owed.attempt.work, owed.attempt.attempt);
@@ -251,7 +251,7 @@ fn all_that_was_missed_is_caught_up_one_after_another_to_the_last() {
     collection.spec.period_min = Span::from_secs(1);
     let (collection, _) = put_collection(None, &[], &collection, Expect::Nothing, START).expect("new");
     let spec = JobSpec { missed: Missed::All, ..spec(Some(START), recurrence) };
-    let job = put(&collection, None, &draft(spec), Expect::Nothing, Manner::Replace, START).expect("a job");
+    let job = put(&collection, None, &draft(spec), Expect::Nothing, PutMode::Replace, START).expect("a job");
     let mut bench = Bench { collection, job, ..Bench::new(self::spec(None, None)) };
     bench.now = START + Span::from_secs(74);
     bench.turn(&mut |_| None);
@@ -337,7 +337,7 @@ fn a_job_that_wakes_up_beside_its_last_occurrence_ends_with_it_and_is_kept() {
     bench.turn(&mut |_| None);
     bench.change(JobSpec { enabled: false, ..spec(None, None) }).expect("disabled");
     bench.change(spec(None, None)).expect("enabled");
-    let owed: Vec<_> = bench.state.owed().collect();
+    let owed: Vec<_> = bench.state.pending_calls().collect();
     let (work, attempt) = (owed[0].attempt.work, owed[0].attempt.attempt);
     let outcome = done(work).expect("an answer");
     bench.apply(&Input::Outcome { run: owed[0].run, work, attempt, outcome });
@@ -378,7 +378,8 @@ fn a_finished_job_can_be_replaced_but_not_changed() {
     assert_eq!(rejected, Err(JobRejection::Final { state: JobState::Completed }));
     assert_eq!(run_now(&bench.job, START, 0), Err(JobRejection::Final { state: JobState::Completed }));
     let draft = draft(spec(None, None));
-    let anew = put(&bench.collection, Some(&bench.job), &draft, Expect::Anything, Manner::Replace, bench.now);
+    let anew =
+        put(&bench.collection, Some(&bench.job), &draft, Expect::Anything, PutMode::Replace, bench.now);
     let anew = anew.expect("written anew");
     assert_eq!(anew.standing.state, JobState::Enabled);
     assert!(anew.standing.next > bench.job.standing.newest, "its next occurrence has an id of its own");
@@ -421,7 +422,7 @@ fn quotas_are_kept() {
     let mut full = Bench::new(hourly.clone());
     full.collection.jobs = 2;
     let rejected = |collection: &Collection, spec: JobSpec| {
-        put(collection, None, &draft(spec), Expect::Anything, Manner::Replace, START).map(|_| ())
+        put(collection, None, &draft(spec), Expect::Anything, PutMode::Replace, START).map(|_| ())
     };
     assert_eq!(rejected(&full.collection, hourly.clone()), Err(JobRejection::TooManyJobs { max: 2 }));
     let mut slow = full.collection.clone();

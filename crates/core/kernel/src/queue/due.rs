@@ -4,7 +4,7 @@
 use types::{QueueName, Timestamp};
 
 use super::receive::EXPIRED;
-use super::{Changes, Left, MessageFact, MessageNo, QueueFact, QueueNo, Queues, Standing};
+use super::{Changes, Left, MessageFact, MessageNo, MessageState, QueueFact, QueueNo, Queues};
 
 /// Messages that one tick looks at; some 100 bytes of events each.
 const TICK_MESSAGES_MAX: usize = 500;
@@ -18,9 +18,11 @@ impl Queues {
         let due: Vec<(QueueNo, MessageNo)> = due.map(|(_, queue, no)| (*queue, *no)).collect();
         for (queue, no) in due {
             match self.queues[&queue].slots[&no].standing {
-                Standing::Scheduled { .. } => self.take_message(queue, no, now, MessageFact::Due, changes),
-                Standing::Locked { .. } => self.give_back(now, queue, no, changes),
-                Standing::Ready => self.expire(now, queue, no, changes),
+                MessageState::Scheduled { .. } => {
+                    self.take_message(queue, no, now, MessageFact::Due, changes)
+                }
+                MessageState::Locked { .. } => self.give_back(now, queue, no, changes),
+                MessageState::Ready => self.expire(now, queue, no, changes),
             }
         }
         let idle = self.idle.iter().take_while(|(at, _)| *at <= now).take(TICK_FORGETS_MAX);

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use types::{Filter, QueueName, QueueSpec, Timestamp, TopicSpec};
 
-use super::seen::Seen;
+use super::remembered_ids::RememberedIds;
 use super::{Changes, QueueFact, QueueNo, QueueRef, QueueRejection, Queues};
 
 /// Queues and subscriptions of one partition: a send to a topic makes a slot in each of its subscriptions.
@@ -25,7 +25,7 @@ pub struct Topic {
     pub created_at: Timestamp,
     pub changed_at: Timestamp,
     pub subscriptions: BTreeMap<QueueName, Subscription>,
-    pub(super) seen: Seen,
+    pub(super) seen: RememberedIds,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use types::{QueueName, QueueSpec, Span, Timestamp, TopicSpec};
 
-use super::held::{Queue, Slot, Standing};
-use super::seen::Seen;
+use super::contents::{MessageState, Queue, Slot};
+use super::remembered_ids::RememberedIds;
 use super::{
-    Dead, Entity, MessageFact, MessageNo, QueueFact, QueueNo, Queues, Sent, Shelf, Subscription, Topic,
+    Dead, Entity, MessageFact, MessageNo, QueueFact, QueueNo, Queues, Sent, SubQueue, Subscription, Topic,
 };
 
 impl Queues {
@@ -86,7 +86,7 @@ impl Queues {
                     created_at: at,
                     changed_at: at,
                     subscriptions: BTreeMap::new(),
-                    seen: Seen::default(),
+                    seen: RememberedIds::default(),
                 };
                 self.names.insert(name.clone(), Entity::Topic(Box::new(topic)));
             }
@@ -153,7 +153,7 @@ impl Queues {
         }
     }
 
-    fn seen_mut(&mut self, name: &QueueName) -> (&mut Seen, Span) {
+    fn seen_mut(&mut self, name: &QueueName) -> (&mut RememberedIds, Span) {
         match self.names.get_mut(name).expect("a message is sent to what is there") {
             Entity::Topic(topic) => (&mut topic.seen, topic.spec.duplicate_window),
             Entity::Queue(no) => {
@@ -181,26 +181,26 @@ impl Queues {
                 return self.let_go(no, freed);
             }
             MessageFact::Due => held.change(no, |slot| {
-                slot.standing = Standing::Ready;
+                slot.standing = MessageState::Ready;
                 slot.enqueued_at = at;
             }),
             MessageFact::Locked { token, until } => held.change(no, |slot| {
-                slot.standing = Standing::Locked { token: *token, until: *until };
+                slot.standing = MessageState::Locked { token: *token, until: *until };
                 slot.deliveries += 1;
             }),
             MessageFact::Renewed { until } => held.change(no, |slot| {
-                if let Standing::Locked { token, .. } = slot.standing {
-                    slot.standing = Standing::Locked { token, until: *until };
+                if let MessageState::Locked { token, .. } = slot.standing {
+                    slot.standing = MessageState::Locked { token, until: *until };
                 }
             }),
             MessageFact::Returned { deliveries } => held.change(no, |slot| {
-                slot.standing = Standing::Ready;
+                slot.standing = MessageState::Ready;
                 slot.deliveries = *deliveries;
             }),
             MessageFact::DeadLettered { reason, description } => {
                 held.change(no, |slot| {
-                    slot.standing = Standing::Ready;
-                    slot.shelf = Shelf::Dead;
+                    slot.standing = MessageState::Ready;
+                    slot.shelf = SubQueue::Dead;
                 });
                 let dead = Dead { at, reason: reason.clone(), description: description.clone() };
                 held.dead.insert(no, dead);
@@ -208,8 +208,8 @@ impl Queues {
             MessageFact::Redriven => {
                 let time_to_live = held.spec.time_to_live;
                 held.change(no, |slot| {
-                    slot.standing = Standing::Ready;
-                    slot.shelf = Shelf::Main;
+                    slot.standing = MessageState::Ready;
+                    slot.shelf = SubQueue::Main;
                     slot.deliveries = 0;
                     // Its own time has passed; what the queue allows begins anew.
                     slot.expires_at = time_to_live.map(|span| at + span);
@@ -238,8 +238,8 @@ fn new_slot(sent: &Sent, of_topic: Option<Span>, of_queue: Option<Span>) -> Slot
     let enqueued_at = scheduled.unwrap_or(sent.at);
     let time_to_live = [sent.message.time_to_live, of_topic, of_queue].into_iter().flatten().min();
     Slot {
-        shelf: Shelf::Main,
-        standing: scheduled.map_or(Standing::Ready, |at| Standing::Scheduled { at }),
+        shelf: SubQueue::Main,
+        standing: scheduled.map_or(MessageState::Ready, |at| MessageState::Scheduled { at }),
         deliveries: 0,
         enqueued_at,
         expires_at: time_to_live.map(|span| enqueued_at + span),

@@ -13,7 +13,7 @@ pub struct MessageNo(pub u64);
 
 /// Where in its queue a message is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub enum Shelf {
+pub enum SubQueue {
     Main,
     /// Among the dead letters.
     Dead,

@@ -2,7 +2,7 @@
 
 use types::{Span, Timestamp, Uid};
 
-use super::{Changes, Left, MessageFact, MessageNo, QueueNo, QueueRejection, Queues, Shelf, Standing};
+use super::{Changes, Left, MessageFact, MessageNo, MessageState, QueueNo, QueueRejection, Queues, SubQueue};
 
 /// How a message is received.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -58,7 +58,7 @@ impl Queues {
         &mut self,
         now: Timestamp,
         queue: QueueNo,
-        shelf: Shelf,
+        shelf: SubQueue,
         session: Option<&str>,
         take: &Take,
         changes: &mut Changes,
@@ -87,12 +87,12 @@ impl Queues {
         &mut self,
         now: Timestamp,
         queue: QueueNo,
-        shelf: Shelf,
+        shelf: SubQueue,
         session: Option<&str>,
         changes: &mut Changes,
     ) -> bool {
         let mut passed = 0;
-        while shelf == Shelf::Main
+        while shelf == SubQueue::Main
             && let Some(held) = self.queues.get(&queue)
             && let Some(no) = held.next(shelf, session)
             && held.slot(no).and_then(|slot| slot.expires_at).is_some_and(|at| at <= now)
@@ -118,7 +118,7 @@ impl Queues {
         let held = self.queues.get(&queue).ok_or(QueueRejection::LockLost)?;
         let (no, slot) = held.locked(token).ok_or(QueueRejection::LockLost)?;
         // An expired lock is lost even before the tick that takes it back: the consumer's time was up.
-        let Standing::Locked { until, .. } = slot.standing else { return Err(QueueRejection::LockLost) };
+        let MessageState::Locked { until, .. } = slot.standing else { return Err(QueueRejection::LockLost) };
         if until <= now {
             return Err(QueueRejection::LockLost);
         }
@@ -133,7 +133,7 @@ impl Queues {
                 self.take_message(queue, no, now, MessageFact::Returned { deliveries }, changes);
             }
             // A dead letter cannot become one again: it is given back.
-            Settle::DeadLetter { .. } if shelf == Shelf::Dead => self.give_back(now, queue, no, changes),
+            Settle::DeadLetter { .. } if shelf == SubQueue::Dead => self.give_back(now, queue, no, changes),
             Settle::DeadLetter { reason, description } => {
                 let cut = |text: &str| text.chars().take(REASON_CHARS_MAX).collect();
                 let (reason, description) = (cut(reason), cut(description));
@@ -153,7 +153,7 @@ impl Queues {
     pub fn redrive(&mut self, now: Timestamp, queue: QueueNo, max: usize, changes: &mut Changes) -> usize {
         let Some(held) = self.queues.get(&queue) else { return 0 };
         let ready =
-            held.slots(Shelf::Dead, MessageNo(0)).filter(|(_, slot)| slot.standing == Standing::Ready);
+            held.slots(SubQueue::Dead, MessageNo(0)).filter(|(_, slot)| slot.standing == MessageState::Ready);
         let chosen: Vec<MessageNo> = ready.map(|(no, _)| no).take(max).collect();
         for no in &chosen {
             self.take_message(queue, *no, now, MessageFact::Redriven, changes);
@@ -166,12 +166,12 @@ impl Queues {
         &mut self,
         now: Timestamp,
         queue: QueueNo,
-        shelf: Shelf,
+        shelf: SubQueue,
         max: usize,
         changes: &mut Changes,
     ) -> usize {
         let Some(held) = self.queues.get(&queue) else { return 0 };
-        let free = |slot: &super::Slot| !matches!(slot.standing, Standing::Locked { .. });
+        let free = |slot: &super::Slot| !matches!(slot.standing, MessageState::Locked { .. });
         let free = held.slots(shelf, MessageNo(0)).filter(|(_, slot)| free(slot));
         let chosen: Vec<MessageNo> = free.map(|(no, _)| no).take(max).collect();
         for no in &chosen {
@@ -185,7 +185,7 @@ impl Queues {
         let held = &self.queues[&queue];
         let (slot, deliveries_max) = (&held.slots[&no], held.spec.deliveries_max);
         let deliveries = slot.deliveries;
-        let too_often = slot.shelf == Shelf::Main && deliveries >= deliveries_max;
+        let too_often = slot.shelf == SubQueue::Main && deliveries >= deliveries_max;
         if too_often {
             let description = format!("delivered {deliveries} times and never completed");
             let fact = MessageFact::DeadLettered { reason: TOO_OFTEN.to_owned(), description };

@@ -2,7 +2,7 @@
 
 use types::{Message, QueueName, Span, Timestamp};
 
-use super::seen::Seen;
+use super::remembered_ids::RememberedIds;
 use super::{Changes, Entity, MessageNo, Queue, QueueFact, QueueNo, QueueRejection, Queues, Sent};
 
 /// Ids that a queue or topic remembers at once; some 100 bytes each.
@@ -103,7 +103,7 @@ impl Queues {
     }
 
     /// The ids that a queue or topic remembers, and for how long.
-    pub(super) fn seen_of(&self, name: &QueueName) -> Result<(&Seen, Span), QueueRejection> {
+    pub(super) fn seen_of(&self, name: &QueueName) -> Result<(&RememberedIds, Span), QueueRejection> {
         match self.names.get(name) {
             None => Err(QueueRejection::NotFound(name.clone())),
             Some(Entity::Queue(no)) => {

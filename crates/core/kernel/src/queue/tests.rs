@@ -6,22 +6,22 @@ use types::{Filter, Message, QueueName, QueueSpec, Span, Timestamp, TopicSpec, U
 
 use super::{
     Changes, Left, MessageFact, MessageNo, QueueFact, QueueNo, QueueRef, QueueRejection, Queues, SendResult,
-    Settle, Shelf, Take, Taken,
+    Settle, SubQueue, Take, Taken,
 };
 
 const LOCK: Span = Span::from_secs(60);
 
 /// A queue at hand: time is set by the test.
-struct Desk {
+struct Harness {
     queues: Queues,
     now: Timestamp,
     tokens: u128,
     changes: Changes,
 }
 
-impl Desk {
-    fn new(spec: QueueSpec) -> Desk {
-        let mut desk = Desk {
+impl Harness {
+    fn new(spec: QueueSpec) -> Harness {
+        let mut desk = Harness {
             queues: Queues::default(),
             now: Timestamp(1_000_000),
             tokens: 0,
@@ -31,8 +31,8 @@ impl Desk {
         desk
     }
 
-    fn topic(filters: &[(&str, Filter)]) -> Desk {
-        let mut desk = Desk::new(QueueSpec::default());
+    fn topic(filters: &[(&str, Filter)]) -> Harness {
+        let mut desk = Harness::new(QueueSpec::default());
         desk.queues.put_topic(desk.now, &name("t"), &TopicSpec::default(), &mut desk.changes).unwrap();
         for (subscription, filter) in filters {
             let spec = QueueSpec::default();
@@ -63,7 +63,7 @@ impl Desk {
         }
     }
 
-    fn lock_from(&mut self, at: &QueueRef, shelf: Shelf, session: Option<&str>) -> Option<Taken> {
+    fn lock_from(&mut self, at: &QueueRef, shelf: SubQueue, session: Option<&str>) -> Option<Taken> {
         self.tokens += 1;
         let take = Take::Lock { token: Uid(self.tokens.to_be_bytes()), lock: None };
         let queue = self.queues.find(at).unwrap();
@@ -71,7 +71,7 @@ impl Desk {
     }
 
     fn lock(&mut self) -> Option<Taken> {
-        self.lock_from(&QueueRef::queue(name("q")), Shelf::Main, None)
+        self.lock_from(&QueueRef::queue(name("q")), SubQueue::Main, None)
     }
 
     fn settle(&mut self, taken: &Taken, how: Settle) -> Result<Option<Timestamp>, QueueRejection> {
@@ -98,7 +98,7 @@ fn name(text: &str) -> QueueName {
 // guards: 25
 #[test]
 fn a_locked_message_is_nobody_elses_until_its_lock_expires() {
-    let mut desk = Desk::new(QueueSpec::default());
+    let mut desk = Harness::new(QueueSpec::default());
     let no = desk.send("a");
     let first = desk.lock().unwrap();
     assert_eq!((first.no, first.deliveries), (no, 1));
@@ -117,7 +117,7 @@ fn a_locked_message_is_nobody_elses_until_its_lock_expires() {
 
 #[test]
 fn a_consumer_is_late_even_before_the_tick() {
-    let mut desk = Desk::new(QueueSpec::default());
+    let mut desk = Harness::new(QueueSpec::default());
     desk.send("a");
     let taken = desk.lock().unwrap();
     desk.now = desk.now + LOCK;
@@ -126,7 +126,7 @@ fn a_consumer_is_late_even_before_the_tick() {
 
 #[test]
 fn a_renewed_lock_lasts_longer() {
-    let mut desk = Desk::new(QueueSpec::default());
+    let mut desk = Harness::new(QueueSpec::default());
     desk.send("a");
     let taken = desk.lock().unwrap();
     desk.pass(Span::from_secs(50));
@@ -139,7 +139,7 @@ fn a_renewed_lock_lasts_longer() {
 // guards: 28
 #[test]
 fn a_poison_message_becomes_a_dead_letter_after_its_count() {
-    let mut desk = Desk::new(QueueSpec { deliveries_max: 3, ..QueueSpec::default() });
+    let mut desk = Harness::new(QueueSpec { deliveries_max: 3, ..QueueSpec::default() });
     let no = desk.send("a");
     for delivery in 1..=3 {
         let taken = desk.lock().unwrap();
@@ -151,7 +151,7 @@ fn a_poison_message_becomes_a_dead_letter_after_its_count() {
         }
     }
     assert_eq!(desk.lock(), None);
-    let dead = desk.lock_from(&QueueRef::queue(name("q")), Shelf::Dead, None).unwrap();
+    let dead = desk.lock_from(&QueueRef::queue(name("q")), SubQueue::Dead, None).unwrap();
     assert_eq!(dead.no, no);
     assert_eq!(dead.dead.as_ref().unwrap().reason, "MaxDeliveryCountExceeded");
     desk.settle(&dead, Settle::Abandon).unwrap();
@@ -164,7 +164,7 @@ fn a_poison_message_becomes_a_dead_letter_after_its_count() {
 
 #[test]
 fn a_message_that_never_reached_its_consumer_was_not_delivered() {
-    let mut desk = Desk::new(QueueSpec { deliveries_max: 1, ..QueueSpec::default() });
+    let mut desk = Harness::new(QueueSpec { deliveries_max: 1, ..QueueSpec::default() });
     desk.send("a");
     for _ in 0..5 {
         let taken = desk.lock().unwrap();
@@ -176,7 +176,7 @@ fn a_message_that_never_reached_its_consumer_was_not_delivered() {
 
 #[test]
 fn an_id_is_taken_once_within_its_window() {
-    let mut desk = Desk::new(QueueSpec { duplicate_window: Span::from_secs(10), ..QueueSpec::default() });
+    let mut desk = Harness::new(QueueSpec { duplicate_window: Span::from_secs(10), ..QueueSpec::default() });
     desk.send("a");
     assert_eq!(desk.send_to("q", Message::new("a", "other")), SendResult::Duplicate);
     let taken = desk.lock().unwrap();
@@ -189,7 +189,7 @@ fn an_id_is_taken_once_within_its_window() {
 
 #[test]
 fn what_was_sent_before_is_told_so_even_when_there_is_no_room() {
-    let mut desk = Desk::new(QueueSpec { messages_max: 1, ..QueueSpec::default() });
+    let mut desk = Harness::new(QueueSpec { messages_max: 1, ..QueueSpec::default() });
     desk.send("a");
     assert_eq!(desk.send_to("q", Message::new("a", "body")), SendResult::Duplicate);
     let both = ["a", "b"].map(|id| (Message::new(id, "body"), true)).to_vec();
@@ -205,13 +205,13 @@ fn what_was_sent_before_is_told_so_even_when_there_is_no_room() {
 fn ids_are_forgotten_when_their_window_has_passed_without_another_send() {
     let window = Span::from_secs(600);
     let spec = QueueSpec { duplicate_window: window, ..QueueSpec::default() };
-    let mut desk = Desk::new(spec.clone());
+    let mut desk = Harness::new(spec.clone());
     desk.queues.put_topic(desk.now, &name("t"), &TopicSpec::default(), &mut desk.changes).unwrap();
     for n in 0..100 {
         desk.send(&n.to_string());
         desk.send_to("t", Message::new(n.to_string(), ""));
     }
-    let remembered = |desk: &Desk| ["q", "t"].map(|at| desk.queues.seen_of(&name(at)).unwrap().0.held());
+    let remembered = |desk: &Harness| ["q", "t"].map(|at| desk.queues.seen_of(&name(at)).unwrap().0.held());
     assert_eq!(remembered(&desk), [100, 100]);
     desk.pass(Span::from_ms(window.as_ms() - 1));
     assert_eq!(desk.send_to("q", Message::new("99", "")), SendResult::Duplicate);
@@ -238,7 +238,7 @@ fn ids_are_forgotten_when_their_window_has_passed_without_another_send() {
 
 #[test]
 fn a_clock_that_went_back_does_not_keep_ids_awake() {
-    let mut desk = Desk::new(QueueSpec::default());
+    let mut desk = Harness::new(QueueSpec::default());
     for (step, id) in [(0, "a"), (3_600_000, "b"), (-3_000_000, "c")] {
         desk.now = Timestamp(desk.now.0 + step);
         desk.send(id);
@@ -253,26 +253,27 @@ fn a_clock_that_went_back_does_not_keep_ids_awake() {
 
 #[test]
 fn dead_letters_are_received_by_session_too() {
-    let mut desk = Desk::new(QueueSpec { sessions: true, ..QueueSpec::default() });
+    let mut desk = Harness::new(QueueSpec { sessions: true, ..QueueSpec::default() });
     let (a, b) = (desk.send_in_session("1", "a"), desk.send_in_session("2", "b"));
     let buried = Settle::DeadLetter { reason: String::new(), description: String::new() };
     while let Some(taken) = desk.lock() {
         desk.settle(&taken, buried.clone()).unwrap();
     }
     let queue = QueueRef::queue(name("q"));
-    let dead = |desk: &mut Desk, session| desk.lock_from(&queue, Shelf::Dead, session).map(|taken| taken.no);
+    let dead =
+        |desk: &mut Harness, session| desk.lock_from(&queue, SubQueue::Dead, session).map(|taken| taken.no);
     assert_eq!(dead(&mut desk, Some("b")), Some(b));
     assert_eq!(dead(&mut desk, Some("b")), None);
     assert_eq!(dead(&mut desk, Some("c")), None);
     assert_eq!(dead(&mut desk, None), Some(a));
     let held = desk.queues.queue(desk.queues.find(&queue).unwrap()).unwrap();
     let listed = |shelf| held.slots(shelf, MessageNo(0)).map(|(no, _)| no).collect::<Vec<_>>();
-    assert_eq!((listed(Shelf::Dead), listed(Shelf::Main)), (vec![a, b], Vec::new()));
+    assert_eq!((listed(SubQueue::Dead), listed(SubQueue::Main)), (vec![a, b], Vec::new()));
 }
 
 #[test]
 fn what_is_scheduled_comes_at_its_time_and_what_expires_goes() {
-    let mut desk = Desk::new(QueueSpec { dead_letter_expired: true, ..QueueSpec::default() });
+    let mut desk = Harness::new(QueueSpec { dead_letter_expired: true, ..QueueSpec::default() });
     let mut message = Message::new("later", "body");
     message.scheduled_at = Some(desk.now + Span::from_secs(5));
     message.time_to_live = Some(Span::from_secs(10));
@@ -284,13 +285,13 @@ fn what_is_scheduled_comes_at_its_time_and_what_expires_goes() {
     desk.settle(&taken, Settle::Abandon).unwrap();
     desk.now = desk.now + Span::from_secs(10);
     assert_eq!(desk.lock(), None, "expired, although nobody looked at the clock");
-    let dead = desk.lock_from(&QueueRef::queue(name("q")), Shelf::Dead, None).unwrap();
+    let dead = desk.lock_from(&QueueRef::queue(name("q")), SubQueue::Dead, None).unwrap();
     assert_eq!(dead.dead.unwrap().reason, "TTLExpiredException");
 }
 
 #[test]
 fn messages_of_a_session_are_handled_one_after_another() {
-    let mut desk = Desk::new(QueueSpec { sessions: true, ..QueueSpec::default() });
+    let mut desk = Harness::new(QueueSpec { sessions: true, ..QueueSpec::default() });
     let a1 = desk.send_in_session("a1", "a");
     let a2 = desk.send_in_session("a2", "a");
     let b1 = desk.send_in_session("b1", "b");
@@ -303,9 +304,9 @@ fn messages_of_a_session_are_handled_one_after_another() {
     assert_eq!(desk.lock().unwrap().no, a1, "order holds over a failure");
     desk.pass(LOCK);
     let queue = QueueRef::queue(name("q"));
-    let again = desk.lock_from(&queue, Shelf::Main, Some("a")).unwrap();
+    let again = desk.lock_from(&queue, SubQueue::Main, Some("a")).unwrap();
     desk.settle(&again, Settle::Complete).unwrap();
-    assert_eq!(desk.lock_from(&queue, Shelf::Main, Some("a")).unwrap().no, a2);
+    assert_eq!(desk.lock_from(&queue, SubQueue::Main, Some("a")).unwrap().no, a2);
     let unnamed =
         desk.queues.send(desk.now, &name("q"), vec![(Message::new("x", ""), true)], &mut desk.changes);
     assert_eq!(unnamed, Err(QueueRejection::SessionNeeded("q".to_owned())));
@@ -314,15 +315,16 @@ fn messages_of_a_session_are_handled_one_after_another() {
 #[test]
 fn a_topic_reaches_every_subscription_that_wants_it_and_keeps_one_body() {
     let paid = Filter { label: Some("paid".to_owned()), ..Filter::default() };
-    let mut desk = Desk::topic(&[("all", Filter::default()), ("paid", paid)]);
+    let mut desk = Harness::topic(&[("all", Filter::default()), ("paid", paid)]);
     let mut message = Message::new("1", "body");
     message.label = Some("paid".to_owned());
     let SendResult::Taken(both) = desk.send_to("t", message) else { panic!("it is new") };
     let SendResult::Taken(one) = desk.send_to("t", Message::new("2", "body")) else { panic!("it is new") };
     let at = |own: &str| QueueRef::subscription(name("t"), name(own));
-    let take = |desk: &mut Desk, own: &str| {
+    let take = |desk: &mut Harness, own: &str| {
         let queue = desk.queues.find(&at(own)).unwrap();
-        let taken = desk.queues.receive(desk.now, queue, Shelf::Main, None, &Take::Delete, &mut desk.changes);
+        let taken =
+            desk.queues.receive(desk.now, queue, SubQueue::Main, None, &Take::Delete, &mut desk.changes);
         taken.map(|taken| taken.no)
     };
     assert_eq!(take(&mut desk, "paid"), Some(both));
@@ -337,7 +339,7 @@ fn a_topic_reaches_every_subscription_that_wants_it_and_keeps_one_body() {
 
 #[test]
 fn a_send_that_does_not_fit_changes_nothing() {
-    let mut desk = Desk::new(QueueSpec { messages_max: 2, ..QueueSpec::default() });
+    let mut desk = Harness::new(QueueSpec { messages_max: 2, ..QueueSpec::default() });
     desk.send("a");
     let before = desk.queues.clone();
     let two = ["b", "c"].map(|id| (Message::new(id, ""), true)).to_vec();
@@ -362,7 +364,7 @@ fn what_expired_in_great_number_is_passed_over_in_parts() {
         dead_letter_expired: true,
         ..QueueSpec::default()
     };
-    let mut desk = Desk::new(spec);
+    let mut desk = Harness::new(spec);
     for n in 0..1200 {
         desk.send(&n.to_string());
     }
@@ -378,11 +380,11 @@ fn what_expired_in_great_number_is_passed_over_in_parts() {
 
 #[test]
 fn a_renewal_never_shortens_a_lock() {
-    let mut desk = Desk::new(QueueSpec::default());
+    let mut desk = Harness::new(QueueSpec::default());
     desk.send("a");
     let queue = desk.queues.find(&QueueRef::queue(name("q"))).unwrap();
     let take = Take::Lock { token: Uid([7; 16]), lock: Some(Span::from_secs(3600)) };
-    let taken = desk.queues.receive(desk.now, queue, Shelf::Main, None, &take, &mut desk.changes).unwrap();
+    let taken = desk.queues.receive(desk.now, queue, SubQueue::Main, None, &take, &mut desk.changes).unwrap();
     let (_, until) = taken.lock.unwrap();
     desk.pass(Span::from_secs(60));
     assert_eq!(desk.settle(&taken, Settle::Renew), Ok(Some(until)));
@@ -392,7 +394,7 @@ fn a_renewal_never_shortens_a_lock() {
 fn a_send_to_very_many_subscriptions_is_refused_before_it_is_too_large() {
     let names: Vec<String> = (0..300).map(|n| format!("s{n}")).collect();
     let filters: Vec<(&str, Filter)> = names.iter().map(|own| (own.as_str(), Filter::default())).collect();
-    let mut desk = Desk::topic(&filters);
+    let mut desk = Harness::topic(&filters);
     let many = (0..400).map(|n| (Message::new(n.to_string(), ""), true)).collect();
     let refused = desk.queues.send(desk.now, &name("t"), many, &mut desk.changes);
     assert!(matches!(refused, Err(QueueRejection::TooMuch { .. })), "{refused:?}");

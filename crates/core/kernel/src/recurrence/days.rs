@@ -8,7 +8,7 @@ use super::calendar::{Date, date, days_in, first_day, week, week_day};
 #[derive(Debug)]
 pub(super) struct Days<'a> {
     /// Every n-th day, week or month, from the period that holds the anchor.
-    pub step: Step,
+    pub step: DayStep,
     /// Bits 1 to 12.
     months: u16,
     week_days: u8,
@@ -19,7 +19,7 @@ pub(super) struct Days<'a> {
 }
 
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Step {
+pub(super) enum DayStep {
     Day { every: i64, from: i64 },
     Week { every: i64, from: i64 },
     Month { every: i64, from: i64 },
@@ -36,7 +36,7 @@ struct InMonth<'a> {
 
 const ALL_WEEK: u8 = 0x7f;
 const ALL_MONTHS: u16 = 0x1ffe;
-const EVERY_DAY: Step = Step::Day { every: 1, from: 0 };
+const EVERY_DAY: DayStep = DayStep::Day { every: 1, from: 0 };
 
 impl<'a> Days<'a> {
     /// The days of a recurrence whose first period holds the day `anchor`.
@@ -57,9 +57,9 @@ impl<'a> Days<'a> {
             }
         }
         let step = match frequency {
-            Frequency::Day => Step::Day { every: interval, from: anchor },
-            Frequency::Week => Step::Week { every: interval, from: week(anchor) },
-            Frequency::Month => Step::Month { every: interval, from: month },
+            Frequency::Day => DayStep::Day { every: interval, from: anchor },
+            Frequency::Week => DayStep::Week { every: interval, from: week(anchor) },
+            Frequency::Month => DayStep::Month { every: interval, from: month },
             Frequency::Minute | Frequency::Hour => EVERY_DAY,
         };
         Days { step, months: ALL_MONTHS, week_days, in_month, either: false }
@@ -96,42 +96,45 @@ impl<'a> Days<'a> {
 
     /// Whether no day, week or month is passed over.
     pub fn takes_every_period(&self) -> bool {
-        let (Step::Day { every, .. } | Step::Week { every, .. } | Step::Month { every, .. }) = self.step;
+        let (DayStep::Day { every, .. } | DayStep::Week { every, .. } | DayStep::Month { every, .. }) =
+            self.step;
         every == 1
     }
 
     /// The first month, this one or later, that the step can reach.
     pub fn reachable(&self, month: i64) -> i64 {
         match self.step {
-            Step::Day { every: ..32, .. } | Step::Week { every: ..5, .. } => month,
-            Step::Day { every, from } => {
+            DayStep::Day { every: ..32, .. } | DayStep::Week { every: ..5, .. } => month,
+            DayStep::Day { every, from } => {
                 let first = first_day(month);
                 date(first + (from - first).rem_euclid(every)).month
             }
-            Step::Week { every, from } => {
+            DayStep::Week { every, from } => {
                 let first = first_day(month);
                 let weeks = (from - week(first)).rem_euclid(every);
                 // Some day of the week that counts is seven times `weeks` days away, its Monday up to six less.
                 date(first + (weeks * 7 - 6).max(0)).month
             }
-            Step::Month { every, from } => month + (from - month).rem_euclid(every),
+            DayStep::Month { every, from } => month + (from - month).rem_euclid(every),
         }
     }
 }
 
-impl Step {
+impl DayStep {
     fn of_month(self, month: i64, first: i64, length: u32) -> u32 {
         let length = i64::from(length);
         match self {
-            Step::Day { every: 1, .. } | Step::Week { every: 1, .. } | Step::Month { every: 1, .. } => !0,
-            Step::Month { every, from } => {
+            DayStep::Day { every: 1, .. }
+            | DayStep::Week { every: 1, .. }
+            | DayStep::Month { every: 1, .. } => !0,
+            DayStep::Month { every, from } => {
                 if (month - from).rem_euclid(every) == 0 {
                     !0
                 } else {
                     0
                 }
             }
-            Step::Day { every, from } => {
+            DayStep::Day { every, from } => {
                 let mut days = 0;
                 let mut offset = (from - first).rem_euclid(every);
                 while offset < length {
@@ -140,7 +143,7 @@ impl Step {
                 }
                 days
             }
-            Step::Week { every, from } => (0..length)
+            DayStep::Week { every, from } => (0..length)
                 .filter(|offset| (week(first + offset) - from).rem_euclid(every) == 0)
                 .fold(0, |days, offset| days | 2 << offset),
         }

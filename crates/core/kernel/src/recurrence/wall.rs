@@ -31,18 +31,18 @@ impl fmt::Display for Change {
 
 /// A local time that a rule names and that a change of the clocks takes away.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum LeftOut {
+pub enum SkippedTime {
     /// The clocks never show it.
     Gap(Local),
     /// The clocks show it a second time.
     Repeat(Local),
 }
 
-impl fmt::Display for LeftOut {
+impl fmt::Display for SkippedTime {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            LeftOut::Gap(at) => write!(f, "{at}, which the clocks leave out"),
-            LeftOut::Repeat(at) => write!(f, "{at}, when the clocks show it for the second time"),
+            SkippedTime::Gap(at) => write!(f, "{at}, which the clocks leave out"),
+            SkippedTime::Repeat(at) => write!(f, "{at}, when the clocks show it for the second time"),
         }
     }
 }
@@ -110,16 +110,16 @@ impl Wall<'_> {
     }
 
     /// The local times that are left out between two instants, at most `most` of them.
-    pub fn left_out(&self, after: i64, until: i64, most: usize) -> Vec<LeftOut> {
+    pub fn skipped_times(&self, after: i64, until: i64, most: usize) -> Vec<SkippedTime> {
         let mut found = Vec::new();
         let mut piece = self.clocks.piece(after);
         while let Some(change) = piece.change.filter(|change| change.at <= until) {
             let (low, high) = (change.local_before(), change.local_after());
             if low < high && self.gap == Gap::Skip {
-                self.slots(low, high, most, |local| found.push(LeftOut::Gap(local)));
+                self.slots(low, high, most, |local| found.push(SkippedTime::Gap(local)));
             }
             if high < low && self.repeat == Repeat::First {
-                self.slots(high, low, most, |local| found.push(LeftOut::Repeat(local)));
+                self.slots(high, low, most, |local| found.push(SkippedTime::Repeat(local)));
             }
             if found.len() >= most {
                 break;

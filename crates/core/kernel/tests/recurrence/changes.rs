@@ -1,6 +1,6 @@
 //! Changes of the clocks, one by one: what is moved, left out and repeated, and that the preview tells of it.
 
-use kernel::recurrence::{Change, LeftOut, left_out, next, preview};
+use kernel::recurrence::{Change, SkippedTime, next, preview, skipped_times};
 use types::{Frequency, Gap, Repeat, Rule, Schedule, Timing};
 
 use crate::{at, cron, every, in_zone, scheduled, show, show_all, timing, upcoming};
@@ -40,16 +40,16 @@ fn a_time_that_the_clocks_leave_out_fires_at_the_end_of_the_gap_or_not_at_all() 
     );
     let skipped = berlin(half_past_two(), Gap::Skip, Repeat::First);
     assert_eq!(told(&skipped, now, 2), ["2026-03-28T01:30:00Z", "2026-03-30T00:30:00Z"]);
-    let out = left_out(&skipped, at(now), at(now), at("2026-12-01T00:00:00Z"), 10);
+    let out = skipped_times(&skipped, at(now), at(now), at("2026-12-01T00:00:00Z"), 10);
     let shown: Vec<_> = out
         .iter()
         .map(|out| match out {
-            LeftOut::Gap(local) => format!("gap {local}"),
-            LeftOut::Repeat(local) => format!("repeat {local}"),
+            SkippedTime::Gap(local) => format!("gap {local}"),
+            SkippedTime::Repeat(local) => format!("repeat {local}"),
         })
         .collect();
     assert_eq!(shown, ["gap 2026-03-29T02:30:00", "repeat 2026-10-25T02:30:00"]);
-    assert_eq!(left_out(&skipped, at(now), at(now), at("2026-12-01T00:00:00Z"), 1).len(), 1);
+    assert_eq!(skipped_times(&skipped, at(now), at(now), at("2026-12-01T00:00:00Z"), 1).len(), 1);
 }
 
 #[test]

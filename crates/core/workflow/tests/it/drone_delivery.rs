@@ -153,7 +153,7 @@ fn the_plan_is_what_was_written() {
                 1h,
             ),
             serial: false,
-            tells: Tells {
+            notices: NoticeEvents {
                 completed: false,
                 undone: false,
                 parked: true,

@@ -3,7 +3,7 @@
 use crate::common::{Run, sending};
 use bytes::Bytes;
 use expect_test::expect;
-use types::plan::{Notice, Tells};
+use types::plan::{Notice, NoticeEvents};
 use types::{Property, RunStatus, Span, StepIndex, StepName, Timestamp, Work};
 use workflow::{Definition, Ending, RenderedMessage, SendTo, Transport};
 
@@ -228,7 +228,7 @@ fn a_feed_is_owed_what_goes_wrong_and_nothing_else() {
         )
     };
     let definition = Definition::parse(&source("")).unwrap();
-    assert_eq!(definition.plan().tells, Tells { completed: false, undone: true, parked: true });
+    assert_eq!(definition.plan().notices, NoticeEvents { completed: false, undone: true, parked: true });
     assert_eq!(definition.feed(Work::Notice(Notice::Undone)), Some("failed-runs"));
     assert_eq!(definition.feed(Work::Notice(Notice::Parked)), Some("failed-runs"));
     assert_eq!(definition.feed(Work::Notice(Notice::Completed)), None);

@@ -2,7 +2,7 @@
 //!
 //! Fixed parts and names are not case-sensitive.
 
-use kernel::queue::{QueueRef, Shelf};
+use kernel::queue::{QueueRef, SubQueue};
 use percent_encoding::percent_decode_str;
 use types::{QueueName, Uid};
 use uuid::Uuid;
@@ -17,7 +17,7 @@ const RESERVED: [&str; 8] =
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Place {
     pub at: QueueRef,
-    pub shelf: Shelf,
+    pub shelf: SubQueue,
     pub spot: Spot,
 }
 
@@ -56,11 +56,11 @@ impl Place {
         {
             (subscription, rest) = (Some(*name), more);
         }
-        let mut shelf = Shelf::Main;
+        let mut shelf = SubQueue::Main;
         if let [word, more @ ..] = rest
             && word.eq_ignore_ascii_case("$deadletterqueue")
         {
-            (shelf, rest) = (Shelf::Dead, more);
+            (shelf, rest) = (SubQueue::Dead, more);
         }
         let (word, rest) = rest.split_first()?;
         if !word.eq_ignore_ascii_case("messages") {
@@ -139,15 +139,15 @@ mod tests {
         let at = |name: &str, subscription| queue_ref(name, subscription).unwrap();
         let messages = |at, shelf| Some(Place { at, shelf, spot: Spot::Messages });
         let head = |at, shelf| Some(Place { at, shelf, spot: Spot::Head });
-        assert_eq!(place("/Orders/messages"), messages(at("orders", None), Shelf::Main));
-        assert_eq!(place("/orders/Messages/HEAD"), head(at("orders", None), Shelf::Main));
-        assert_eq!(place("/orders/messages/head/"), head(at("orders", None), Shelf::Main));
-        assert_eq!(place("/t/Subscriptions/S/messages/head"), head(at("t", Some("s")), Shelf::Main));
+        assert_eq!(place("/Orders/messages"), messages(at("orders", None), SubQueue::Main));
+        assert_eq!(place("/orders/Messages/HEAD"), head(at("orders", None), SubQueue::Main));
+        assert_eq!(place("/orders/messages/head/"), head(at("orders", None), SubQueue::Main));
+        assert_eq!(place("/t/Subscriptions/S/messages/head"), head(at("t", Some("s")), SubQueue::Main));
         for dead in ["$DeadLetterQueue", "$deadletterqueue", "%24DeadLetterQueue"] {
-            assert_eq!(place(&format!("/q/{dead}/messages/head")), head(at("q", None), Shelf::Dead));
+            assert_eq!(place(&format!("/q/{dead}/messages/head")), head(at("q", None), SubQueue::Dead));
             assert_eq!(
                 place(&format!("/t/subscriptions/s/{dead}/messages/head")),
-                head(at("t", Some("s")), Shelf::Dead)
+                head(at("t", Some("s")), SubQueue::Dead)
             );
         }
         let token = "0192f0c1-2d3e-7a4b-8c5d-6e7f80910a1b";

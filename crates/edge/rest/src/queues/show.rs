@@ -4,7 +4,7 @@ use api_types::{CountsView, DeadView, FilterView, MessageView, QueueView, Time, 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use engine::queues::Peeked;
-use kernel::queue::{Entity, Queue, QueueRef, QueueRejection, Queues, Standing, Topic};
+use kernel::queue::{Entity, MessageState, Queue, QueueRef, QueueRejection, Queues, Topic};
 use types::{Filter, QueueName};
 
 use crate::bus::properties;
@@ -77,9 +77,9 @@ pub(super) fn topic(name: &QueueName, topic: &Topic) -> TopicView {
 pub(super) fn message(peeked: Peeked) -> MessageView {
     let Peeked { no, slot, dead, message } = peeked;
     let (state, scheduled_at, locked_until) = match slot.standing {
-        Standing::Ready => ("ready", None, None),
-        Standing::Scheduled { at } => ("scheduled", Some(Time(at)), None),
-        Standing::Locked { until, .. } => ("locked", None, Some(Time(until))),
+        MessageState::Ready => ("ready", None, None),
+        MessageState::Scheduled { at } => ("scheduled", Some(Time(at)), None),
+        MessageState::Locked { until, .. } => ("locked", None, Some(Time(until))),
     };
     let text = std::str::from_utf8(&message.body).ok();
     MessageView {

@@ -8,7 +8,7 @@ use axum::extract::{FromRequestParts, Path, Query, Request, State};
 use axum::response::{IntoResponse, Response};
 use http::request::Parts;
 use http::{HeaderMap, Method, StatusCode};
-use kernel::queue::{QueueRef, Shelf};
+use kernel::queue::{QueueRef, SubQueue};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -75,7 +75,7 @@ fn look(asked: AskedLook) -> Result<Look, ApiError> {
     if !(1..=Look::LIMIT_MAX).contains(&limit) {
         return Err(ApiError::BadRequest(format!("limit: {limit} is not 1 to {}", Look::LIMIT_MAX)));
     }
-    let shelf = asked.shelf.as_deref().map_or(Ok(Shelf::Main), shelf)?;
+    let shelf = asked.shelf.as_deref().map_or(Ok(SubQueue::Main), shelf)?;
     Ok(Look { shelf, from: asked.from.unwrap_or(0), limit })
 }
 

@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use journal::codec;
-use kernel::job::{Collection, Job, JobDefinition, Standing};
+use kernel::job::{Collection, Job, JobDefinition, JobProgress};
 use kernel::{Event, JobFact};
 use types::{JobRef, PartitionId, Timestamp};
 use view::{Error, JobRows, View};
@@ -54,7 +54,7 @@ impl JobTable<'_> {
         }
     }
 
-    fn write_standing(&self, at: &JobRef, standing: &Standing) -> Result<(), Error> {
+    fn write_standing(&self, at: &JobRef, standing: &JobProgress) -> Result<(), Error> {
         let bytes = codec::encode(standing);
         self.view.put_standing(self.partition, at, self.due_before, standing.due, &bytes)
     }

@@ -4,7 +4,7 @@ use std::sync::atomic::Ordering;
 
 use journal::{AppendError, Journal};
 use kernel::job::Occurrence;
-use kernel::{DropReason, Event, Fact, Fired, Owed, Run, RunNo, Try};
+use kernel::{DropReason, Event, Fact, Fired, PendingCall, Run, RunNo, Try};
 use types::{Outcome, Timestamp, Work};
 
 use super::{Batch, Partition};
@@ -40,9 +40,9 @@ impl<J: Journal> Partition<J> {
     /// Starts every call that is owed and not under way, again with the same key. Those of a run that has turned back
     /// meanwhile are not made: nobody knows whether they left in an earlier life, and their undo covers them.
     pub(super) fn start_pending_calls(&mut self) {
-        let is_under_way = |owed: &Owed| self.calls.contains_key(&(owed.run, owed.attempt.work));
-        let owed: Vec<Owed> = self.state.owed().filter(|owed| !is_under_way(owed)).collect();
-        let orphans: Vec<Owed> = self.state.orphans().filter(|orphan| !is_under_way(orphan)).collect();
+        let is_under_way = |owed: &PendingCall| self.calls.contains_key(&(owed.run, owed.attempt.work));
+        let owed: Vec<PendingCall> = self.state.pending_calls().filter(|owed| !is_under_way(owed)).collect();
+        let orphans: Vec<PendingCall> = self.state.orphans().filter(|orphan| !is_under_way(orphan)).collect();
         for owed in owed {
             self.start(owed.run, owed.attempt);
         }
@@ -101,7 +101,7 @@ impl<J: Journal> Partition<J> {
 
     fn start(&mut self, no: RunNo, attempt: Try) {
         // A later event of the same batch may have settled the attempt already.
-        let Some(run) = self.state.run(no).filter(|run| run.under_way().any(|now| now == attempt)) else {
+        let Some(run) = self.state.run(no).filter(|run| run.in_flight().any(|now| now == attempt)) else {
             return;
         };
         // What is owed when the process drains is made after its next start; what is held back, when it may leave.

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use journal::{AppendError, Journal};
 use kernel::JobFact;
-use kernel::job::{self, Collection, Draft, Expect, Job, JobRejection, Manner};
+use kernel::job::{self, Collection, Draft, Expect, Job, JobRejection, PutMode};
 use types::{JobRef, Timestamp};
 
 use super::jobs::{JobDecision, job_ref, push};
@@ -15,7 +15,7 @@ use crate::limits::{IMPORT_BYTES_MAX, JOB_BYTES};
 /// What an import makes of a collection.
 struct Imported {
     collection: Collection,
-    moved: Vec<(JobRef, job::Standing)>,
+    moved: Vec<(JobRef, job::JobProgress)>,
     deleted: Vec<Job>,
     put: Vec<Job>,
 }
@@ -77,7 +77,7 @@ fn decide_import(
     let mut put = Vec::new();
     for draft in drafts {
         let before = by_place.get(&job_ref(&collection, &draft.name)).copied();
-        let job = job::put(&collection, before, draft, Expect::Anything, Manner::Replace, wall);
+        let job = job::put(&collection, before, draft, Expect::Anything, PutMode::Replace, wall);
         let name = || draft.name.clone();
         put.push(
             job.map_err(|reason| JobRejection::JobDoesNotFit { job: name(), reason: reason.to_string() })?,

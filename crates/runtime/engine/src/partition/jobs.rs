@@ -69,7 +69,7 @@ impl<J: Journal> Partition<J> {
                 self.apply(batch, &Input::Fire(firing)).expect("an occurrence is never rejected");
             }
             Due::Stand(standing) => {
-                let left_out = |standing: &job::Standing| standing.skipped + standing.missed;
+                let left_out = |standing: &job::JobProgress| standing.skipped + standing.missed;
                 let more = left_out(&standing) - left_out(&found.standing);
                 self.shared.metrics.job_left_out.inc_by(more);
                 self.stand(batch, found, standing);
@@ -226,7 +226,7 @@ impl<J: Journal> Partition<J> {
         push(batch, JobFact::Deleted { job: at });
     }
 
-    pub(super) fn stand(&mut self, batch: &mut Batch, mut job: Job, standing: job::Standing) {
+    pub(super) fn stand(&mut self, batch: &mut Batch, mut job: Job, standing: job::JobProgress) {
         let at = job.definition.at.clone();
         job.standing = standing.clone();
         batch.jobs.jobs.insert(at.clone(), Some(job));

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use journal::{AppendError, Journal, codec};
 use kernel::Event;
 use kernel::queue::{
-    Changes, Entity, MessageNo, QueueFact, QueueNo, QueueRejection, Queues, Settle, Shelf, Take, Taken,
+    Changes, Entity, MessageNo, QueueFact, QueueNo, QueueRejection, Queues, Settle, SubQueue, Take, Taken,
 };
 use tokio::sync::oneshot;
 use types::{Message, PartitionId, QueueName, QueueSpec, Timestamp, Uid};
@@ -37,7 +37,7 @@ pub(crate) struct Deliveries {
 enum Pending {
     Ready(QueueReply),
     Received { queue: QueueNo, taken: Vec<Taken> },
-    Peeked { queue: QueueNo, shelf: Shelf, from: MessageNo, max: usize },
+    Peeked { queue: QueueNo, shelf: SubQueue, from: MessageNo, max: usize },
 }
 
 impl<J: Journal> Partition<J> {
@@ -175,7 +175,7 @@ impl<J: Journal> Partition<J> {
         })
     }
 
-    fn serve_line(&mut self, batch: &mut Batch, queue: QueueNo, shelf: Shelf) {
+    fn serve_line(&mut self, batch: &mut Batch, queue: QueueNo, shelf: SubQueue) {
         if self.queues.queue(queue).is_none() {
             for waiting in self.lines.leave_all(queue, shelf) {
                 let gone = QueueRejection::NotFound(waiting.receive.at.name.clone());
@@ -277,7 +277,7 @@ impl<J: Journal> Partition<J> {
     fn peek(
         &self,
         queue: QueueNo,
-        shelf: Shelf,
+        shelf: SubQueue,
         from: MessageNo,
         max: usize,
         sent: &BTreeMap<MessageNo, &Message>,

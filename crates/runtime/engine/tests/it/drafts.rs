@@ -1,7 +1,7 @@
 //! A collection, and jobs in it.
 
 use engine::jobs::JobCommand;
-use kernel::job::{CollectionDraft, Draft, Expect, Manner};
+use kernel::job::{CollectionDraft, Draft, Expect, PutMode};
 use types::{
     CollectionSpec, Gap, JobSpec, Missed, Overlap, Recurrence, Repeat, Retry, Span, Ticks, Timing, Uid,
 };
@@ -55,6 +55,6 @@ pub fn job(n: u8, start: Ticks, recurrence: Option<Recurrence>) -> JobCommand {
         collection: COLLECTION.to_owned(),
         draft: Box::new(draft),
         expect: Expect::Anything,
-        manner: Manner::Replace,
+        manner: PutMode::Replace,
     }
 }

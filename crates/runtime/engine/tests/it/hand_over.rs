@@ -9,7 +9,7 @@ use engine::{
 };
 use host::Clock;
 use journal::memory::MemoryJournal;
-use kernel::queue::{QueueRef, Shelf};
+use kernel::queue::{QueueRef, SubQueue};
 use prometheus_client::registry::Registry;
 use types::{Message, PartitionId, QueueName, QueueSpec};
 use view::{Ids, PartitionState, View};
@@ -72,7 +72,7 @@ impl Instance {
 
     async fn ids_waiting(&self) -> Vec<String> {
         let at = QueueRef::queue(name());
-        let peek = QueueCommand::Peek { at, shelf: Shelf::Main, from: Default::default(), max: 100 };
+        let peek = QueueCommand::Peek { at, shelf: SubQueue::Main, from: Default::default(), max: 100 };
         match self.engine.queue(home(), peek).await.unwrap() {
             QueueAnswer::Peeked(peeked) => peeked.into_iter().map(|one| one.message.id).collect(),
             other => panic!("{other:?}"),

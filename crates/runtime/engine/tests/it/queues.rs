@@ -13,7 +13,7 @@ use engine::queues::{
 use engine::{CallOrder, Control, Effects, Engine, EngineMetrics, Settings};
 use host::Clock;
 use journal::memory::MemoryJournal;
-use kernel::queue::{QueueRef, QueueRejection, Settle, Shelf};
+use kernel::queue::{QueueRef, QueueRejection, Settle, SubQueue};
 use prometheus_client::registry::Registry;
 use tokio::sync::Mutex;
 use tokio::task::JoinHandle;
@@ -115,7 +115,7 @@ impl Life {
     async fn receive(&self, max: usize, patience: Span) -> Result<Vec<Received>, QueueError> {
         let receive = Receive {
             at: at(),
-            shelf: Shelf::Main,
+            shelf: SubQueue::Main,
             session: None,
             mode: ReceiveMode::Lock { lock: None },
             max,
@@ -231,7 +231,7 @@ async fn a_lock_that_expires_gives_the_message_to_another_and_poison_is_set_asid
     }
     let dead = Receive {
         at: at(),
-        shelf: Shelf::Dead,
+        shelf: SubQueue::Dead,
         session: None,
         mode: ReceiveMode::Lock { lock: Some(Span::from_secs(60)) },
         max: 1,

@@ -20,7 +20,7 @@ use host::Clock;
 use journal::memory::MemoryJournal;
 use journal::{AppendError, Journal, Snapshot};
 use kernel::Request;
-use kernel::queue::{QueueRef, Settle, Shelf};
+use kernel::queue::{QueueRef, Settle, SubQueue};
 use prometheus_client::registry::Registry;
 use types::{BodyHash, Epoch, Message, Outcome, PartitionId, QueueName, QueueSpec, RunId, Seq, Span, Ticks};
 use view::{EndedRun, Ids, View};
@@ -115,7 +115,7 @@ impl Machine {
     async fn receive(&self, max: usize) -> Vec<Received> {
         let receive = Receive {
             at: QueueRef::queue(queue()),
-            shelf: Shelf::Main,
+            shelf: SubQueue::Main,
             session: None,
             mode: ReceiveMode::Lock { lock: None },
             max,

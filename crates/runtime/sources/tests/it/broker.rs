@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use brokers::{Anywhere, Brokers, Destination, Login};
 use engine::queues::{QueueAnswer, QueueCommand, partition_of};
-use kernel::queue::Shelf;
+use kernel::queue::SubQueue;
 use sources::{ForwardedRequest, Forwarding, PartitionOwners, Sources};
 use test_brokers::{NatsServer, RabbitMq};
 use types::{Message, PartitionId, Property, QueueName, QueueSpec};
@@ -92,7 +92,7 @@ async fn parked(life: &Life) -> Vec<Message> {
     // It is made with the first message that is parked.
     let put = QueueCommand::PutQueue { name: name("orders.poison"), spec: QueueSpec::default() };
     let QueueAnswer::Put { .. } = life.ask("orders.poison", put).await else { panic!("made or there") };
-    life.peek("orders.poison", Shelf::Main).await.into_iter().map(|one| one.message).collect()
+    life.peek("orders.poison", SubQueue::Main).await.into_iter().map(|one| one.message).collect()
 }
 
 fn guest() -> Option<Login> {

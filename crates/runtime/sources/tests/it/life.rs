@@ -10,7 +10,7 @@ use engine::{CallOrder, Control, Effects, Engine, Settings};
 use host::Clock;
 use ingest::{Admission, Ingest};
 use journal::memory::MemoryJournal;
-use kernel::queue::{MessageNo, QueueRef, Shelf};
+use kernel::queue::{MessageNo, QueueRef, SubQueue};
 use prometheus_client::registry::Registry;
 use sources::{SourceMetrics, SourceParts};
 use types::{Message, Outcome, QueueName, QueueSpec};
@@ -123,11 +123,11 @@ impl Life {
         self.ask(queue, QueueCommand::PutQueue { name: name(queue), spec }).await;
     }
 
-    pub async fn peek(&self, queue: &str, shelf: Shelf) -> Vec<Peeked> {
+    pub async fn peek(&self, queue: &str, shelf: SubQueue) -> Vec<Peeked> {
         self.peek_at(QueueRef::queue(name(queue)), shelf).await
     }
 
-    pub async fn peek_at(&self, at: QueueRef, shelf: Shelf) -> Vec<Peeked> {
+    pub async fn peek_at(&self, at: QueueRef, shelf: SubQueue) -> Vec<Peeked> {
         let topic = at.name.to_string();
         match self.ask(&topic, QueueCommand::Peek { at, shelf, from: MessageNo(0), max: 100 }).await {
             QueueAnswer::Peeked(peeked) => peeked,

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use engine::queues::{Peeked, QueueCommand};
-use kernel::queue::{QueueRef, Shelf, Standing};
+use kernel::queue::{MessageState, QueueRef, SubQueue};
 use sources::Sources;
 use types::{Filter, QueueSpec, Span, TopicSpec};
 
@@ -39,9 +39,9 @@ async fn every_message_starts_its_run_and_poison_is_parked_with_its_bytes() {
     let mut expected: Vec<String> = (0..40).map(|n| format!("order-{n}")).collect();
     expected.sort();
     until("every message starts a run", async || life.called.messages() == expected).await;
-    until("the queue is empty", async || life.peek("orders", Shelf::Main).await.is_empty()).await;
-    until("both are parked", async || life.peek("orders", Shelf::Dead).await.len() == 2).await;
-    let mut parked: Vec<_> = life.peek("orders", Shelf::Dead).await;
+    until("the queue is empty", async || life.peek("orders", SubQueue::Main).await.is_empty()).await;
+    until("both are parked", async || life.peek("orders", SubQueue::Dead).await.len() == 2).await;
+    let mut parked: Vec<_> = life.peek("orders", SubQueue::Dead).await;
     parked.sort_by(|a, b| a.message.id.cmp(&b.message.id));
     assert_eq!(parked[0].message.body, "{item");
     let why = parked[1].dead.as_ref().unwrap();
@@ -50,7 +50,7 @@ async fn every_message_starts_its_run_and_poison_is_parked_with_its_bytes() {
     sources.stop().await;
     life.send("orders", "late", "{\"item\": 1}").await;
     tokio::time::sleep(Duration::from_millis(100)).await;
-    assert_eq!(life.peek("orders", Shelf::Main).await.len(), 1, "nothing is taken after the stop");
+    assert_eq!(life.peek("orders", SubQueue::Main).await.len(), 1, "nothing is taken after the stop");
 }
 
 // guards: 29
@@ -63,13 +63,13 @@ async fn a_message_whose_request_is_not_durable_stays_and_comes_again() {
     let sources = Sources::start(life.parts.take().unwrap());
     life.control.apply(WORKFLOW, "test", None).await.unwrap();
     life.inbox.asked.subscribe().wait_for(|asked| *asked == 2).await.unwrap();
-    let there = life.peek("orders", Shelf::Main).await;
+    let there = life.peek("orders", SubQueue::Main).await;
     assert_eq!(there.len(), 1, "it is not settled before its run is durable, and its tries do not count");
     assert_eq!(life.called.runs(), [""; 0]);
     life.inbox.manner.send_replace(Manner::Usual);
     until("it starts its run", async || life.called.messages() == ["order-1"]).await;
-    until("the queue is empty", async || life.peek("orders", Shelf::Main).await.is_empty()).await;
-    assert!(life.peek("orders", Shelf::Dead).await.is_empty());
+    until("the queue is empty", async || life.peek("orders", SubQueue::Main).await.is_empty()).await;
+    assert!(life.peek("orders", SubQueue::Dead).await.is_empty());
     sources.stop().await;
 }
 
@@ -83,11 +83,11 @@ async fn a_message_that_comes_again_finds_its_run() {
     let sources = Sources::start(life.parts.take().unwrap());
     life.control.apply(WORKFLOW, "test", None).await.unwrap();
     until("it starts its run", async || life.called.messages() == ["order-1"]).await;
-    let ready = |peeked: &[Peeked]| peeked.iter().any(|one| one.slot.standing == Standing::Ready);
-    until("its lock is lost", async || ready(&life.peek("orders", Shelf::Main).await)).await;
-    assert_eq!(life.peek("orders", Shelf::Main).await[0].slot.deliveries, 1);
+    let ready = |peeked: &[Peeked]| peeked.iter().any(|one| one.slot.standing == MessageState::Ready);
+    until("its lock is lost", async || ready(&life.peek("orders", SubQueue::Main).await)).await;
+    assert_eq!(life.peek("orders", SubQueue::Main).await[0].slot.deliveries, 1);
     life.inbox.manner.send_replace(Manner::Usual);
-    until("it is completed", async || life.peek("orders", Shelf::Main).await.is_empty()).await;
+    until("it is completed", async || life.peek("orders", SubQueue::Main).await.is_empty()).await;
     assert_eq!(life.called.messages(), ["order-1"], "the second delivery started nothing");
     sources.stop().await;
 }
@@ -116,8 +116,8 @@ async fn two_workflows_on_one_topic_have_a_run_each_of_every_message() {
     assert_eq!(runs.len(), 20, "no two share a run");
     for own in ["billing", "shipping"] {
         let at = QueueRef::subscription(name("news"), name(own));
-        until("it is empty", async || life.peek_at(at.clone(), Shelf::Main).await.is_empty()).await;
-        assert!(life.peek_at(at, Shelf::Dead).await.is_empty());
+        until("it is empty", async || life.peek_at(at.clone(), SubQueue::Main).await.is_empty()).await;
+        assert!(life.peek_at(at, SubQueue::Dead).await.is_empty());
     }
     sources.stop().await;
 }
@@ -133,7 +133,7 @@ async fn an_id_that_is_used_again_is_another_message() {
         life.send("orders", "order-1", &format!("{{\"item\": {item}}}")).await;
     }
     until("each starts a run", async || life.called.messages() == ["order-1"; 3]).await;
-    assert!(life.peek("orders", Shelf::Dead).await.is_empty());
+    assert!(life.peek("orders", SubQueue::Dead).await.is_empty());
     sources.stop().await;
 }
 
@@ -151,7 +151,7 @@ async fn a_workflow_that_is_deleted_takes_no_more() {
         sent += 1;
         life.send("orders", &format!("late-{sent}"), "{\"item\": 1}").await;
         tokio::time::sleep(Duration::from_millis(300)).await;
-        !life.peek("orders", Shelf::Main).await.is_empty()
+        !life.peek("orders", SubQueue::Main).await.is_empty()
     })
     .await;
     sources.stop().await;

@@ -36,7 +36,7 @@ fn spec(sessions: bool) -> QueueSpec {
 fn play(seed: u64) {
     let mut dice = Dice(seed);
     let sessions = seed.is_multiple_of(2);
-    let mut desk = Desk::new(spec(sessions));
+    let mut desk = Harness::new(spec(sessions));
     let mut known = Known::default();
     for step in 0..300 {
         match dice.roll(10) {
@@ -57,7 +57,7 @@ fn play(seed: u64) {
     replay(&desk);
 }
 
-fn send(desk: &mut Desk, dice: &mut Dice, known: &mut Known, step: u64) {
+fn send(desk: &mut Harness, dice: &mut Dice, known: &mut Known, step: u64) {
     let session = format!("s{}", dice.roll(3));
     let mut message = Message::new(format!("m{step}"), "body");
     message.session = Some(session.clone());
@@ -69,7 +69,7 @@ fn send(desk: &mut Desk, dice: &mut Dice, known: &mut Known, step: u64) {
     known.session.insert(no, session);
 }
 
-fn receive(desk: &mut Desk, known: &mut Known) {
+fn receive(desk: &mut Harness, known: &mut Known) {
     let Some(taken) = desk.lock() else { return };
     let (_, until) = taken.lock.unwrap();
     assert!(!known.gone.contains(&taken.no), "{:?} was completed and came back", taken.no);
@@ -83,7 +83,7 @@ fn receive(desk: &mut Desk, known: &mut Known) {
     known.held.insert(taken.no, (taken, until));
 }
 
-fn settle(desk: &mut Desk, dice: &mut Dice, known: &mut Known) {
+fn settle(desk: &mut Harness, dice: &mut Dice, known: &mut Known) {
     let count = known.held.len() as u64;
     if count == 0 {
         return;
@@ -113,11 +113,11 @@ fn settle(desk: &mut Desk, dice: &mut Dice, known: &mut Known) {
 }
 
 fn dead(queues: &Queues, queue: QueueNo) -> Vec<MessageNo> {
-    queues.queue(queue).unwrap().slots(Shelf::Dead, MessageNo(0)).map(|(no, _)| no).collect()
+    queues.queue(queue).unwrap().slots(SubQueue::Dead, MessageNo(0)).map(|(no, _)| no).collect()
 }
 
 /// What must be true at every moment.
-fn check(desk: &Desk, known: &Known) {
+fn check(desk: &Harness, known: &Known) {
     let queue = desk.queues.find(&QueueRef::queue(name("q"))).unwrap();
     let held = desk.queues.queue(queue).unwrap();
     let there: BTreeSet<MessageNo> = held.slots.keys().copied().collect();
@@ -126,8 +126,8 @@ fn check(desk: &Desk, known: &Known) {
     assert_eq!(desk.changes.freed.iter().copied().collect::<BTreeSet<_>>(), known.gone);
     if held.spec.sessions {
         let mut busy = BTreeSet::new();
-        for (no, slot) in held.slots(Shelf::Main, MessageNo(0)) {
-            if matches!(slot.standing, super::super::Standing::Locked { .. }) {
+        for (no, slot) in held.slots(SubQueue::Main, MessageNo(0)) {
+            if matches!(slot.standing, super::super::MessageState::Locked { .. }) {
                 assert!(busy.insert(slot.session.clone()), "session of {no:?} is with two consumers");
             }
         }
@@ -137,7 +137,7 @@ fn check(desk: &Desk, known: &Known) {
 }
 
 /// The same facts make the same queues, from the beginning and from a snapshot in between.
-fn replay(desk: &Desk) {
+fn replay(desk: &Harness) {
     let mut replayed = Queues::default();
     let mut freed = Vec::new();
     let middle = desk.changes.facts.len() / 2;
@@ -167,7 +167,7 @@ fn no_mix_of_consumers_breaks_a_promise() {
 fn a_session_is_completed_in_order_when_nothing_is_set_aside() {
     for seed in 0..50 {
         let mut dice = Dice(seed);
-        let mut desk = Desk::new(spec(true));
+        let mut desk = Harness::new(spec(true));
         let mut order: BTreeMap<String, Vec<MessageNo>> = BTreeMap::new();
         let mut done: BTreeMap<String, Vec<MessageNo>> = BTreeMap::new();
         for step in 0..60 {
@@ -193,7 +193,7 @@ fn a_session_is_completed_in_order_when_nothing_is_set_aside() {
 
 #[test]
 fn a_replay_notices_a_fact_of_a_message_that_has_left() {
-    let mut desk = Desk::new(QueueSpec::default());
+    let mut desk = Harness::new(QueueSpec::default());
     let no = desk.send("a");
     let queue = desk.queues.find(&QueueRef::queue(name("q"))).unwrap();
     let left = MessageFact::Left { how: Left::Completed };

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use kernel::queue::{QueueNo, Shelf};
+use kernel::queue::{QueueNo, SubQueue};
 use types::Timestamp;
 
 use super::Replier;
@@ -13,7 +13,7 @@ use crate::queues::Receive;
 pub(crate) struct WaitingConsumers {
     next: u64,
     waiting: BTreeMap<u64, WaitingConsumer>,
-    lines: BTreeMap<(QueueNo, Shelf), VecDeque<u64>>,
+    lines: BTreeMap<(QueueNo, SubQueue), VecDeque<u64>>,
     ends: BTreeSet<(Timestamp, u64)>,
 }
 
@@ -43,13 +43,13 @@ impl WaitingConsumers {
     }
 
     /// Whether somebody waits for any message of a shelf, whatever its session.
-    pub(crate) fn has(&self, queue: QueueNo, shelf: Shelf) -> bool {
+    pub(crate) fn has(&self, queue: QueueNo, shelf: SubQueue) -> bool {
         let line = self.lines.get(&(queue, shelf));
         line.is_some_and(|line| line.iter().any(|ticket| self.waiting[ticket].receive.session.is_none()))
     }
 
     /// The shelves that somebody waits at.
-    pub(crate) fn queues(&self) -> Vec<(QueueNo, Shelf)> {
+    pub(crate) fn queues(&self) -> Vec<(QueueNo, SubQueue)> {
         self.lines.keys().copied().collect()
     }
 
@@ -57,7 +57,7 @@ impl WaitingConsumers {
     pub(crate) fn first(
         &mut self,
         queue: QueueNo,
-        shelf: Shelf,
+        shelf: SubQueue,
         is_ready: impl Fn(Option<&str>) -> bool,
     ) -> Option<WaitingConsumer> {
         let ticket = self.first_ticket(queue, shelf, is_ready)?;
@@ -65,8 +65,8 @@ impl WaitingConsumers {
     }
 
     /// Whether there is something for anybody who waits.
-    pub(crate) fn can_serve(&self, is_ready: impl Fn(QueueNo, Shelf, Option<&str>) -> bool) -> bool {
-        let ready = |(queue, shelf): &(QueueNo, Shelf)| {
+    pub(crate) fn can_serve(&self, is_ready: impl Fn(QueueNo, SubQueue, Option<&str>) -> bool) -> bool {
+        let ready = |(queue, shelf): &(QueueNo, SubQueue)| {
             self.first_ticket(*queue, *shelf, |session| is_ready(*queue, *shelf, session)).is_some()
         };
         self.lines.keys().any(ready)
@@ -75,7 +75,7 @@ impl WaitingConsumers {
     fn first_ticket(
         &self,
         queue: QueueNo,
-        shelf: Shelf,
+        shelf: SubQueue,
         is_ready: impl Fn(Option<&str>) -> bool,
     ) -> Option<u64> {
         let line = self.lines.get(&(queue, shelf))?;
@@ -88,7 +88,7 @@ impl WaitingConsumers {
         line.iter().find(served).copied()
     }
 
-    pub(crate) fn leave_all(&mut self, queue: QueueNo, shelf: Shelf) -> Vec<WaitingConsumer> {
+    pub(crate) fn leave_all(&mut self, queue: QueueNo, shelf: SubQueue) -> Vec<WaitingConsumer> {
         let tickets: Vec<u64> = self.lines.get(&(queue, shelf)).into_iter().flatten().copied().collect();
         tickets.into_iter().map(|ticket| self.leave(ticket)).collect()
     }

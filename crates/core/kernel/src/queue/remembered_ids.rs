@@ -8,13 +8,13 @@ use types::{Span, Timestamp};
 
 /// Ids in the order in which they came, and by themselves.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Seen {
+pub(super) struct RememberedIds {
     order: VecDeque<(Timestamp, Arc<str>)>,
     #[serde(skip)]
     ids: BTreeMap<Arc<str>, Timestamp>,
 }
 
-impl Seen {
+impl RememberedIds {
     pub(super) fn restore(&mut self) {
         self.ids = self.order.iter().map(|(at, id)| (id.clone(), *at)).collect();
     }

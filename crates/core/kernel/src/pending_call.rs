@@ -6,27 +6,27 @@ use crate::{Phase, Run, RunNo, State, Try};
 
 /// One attempt that is owed to the outside.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Owed {
+pub struct PendingCall {
     pub run: RunNo,
     pub attempt: Try,
 }
 
 impl State {
     /// Every attempt that must be called, or called again after a crash, with the same key.
-    pub fn owed(&self) -> impl Iterator<Item = Owed> {
-        self.under_way(|run, attempt| !is_orphan(run, attempt))
+    pub fn pending_calls(&self) -> impl Iterator<Item = PendingCall> {
+        self.in_flight(|run, attempt| !is_orphan(run, attempt))
     }
 
     /// Attempts that were under way when the run turned back. They are not sent again: after a crash their
     /// outcome is simply unknown, and their undo covers them.
-    pub fn orphans(&self) -> impl Iterator<Item = Owed> {
-        self.under_way(is_orphan)
+    pub fn orphans(&self) -> impl Iterator<Item = PendingCall> {
+        self.in_flight(is_orphan)
     }
 
-    fn under_way(&self, chosen: fn(&Run, Try) -> bool) -> impl Iterator<Item = Owed> {
+    fn in_flight(&self, chosen: fn(&Run, Try) -> bool) -> impl Iterator<Item = PendingCall> {
         self.runs().flat_map(move |run| {
-            let attempts = run.under_way().filter(move |attempt| chosen(run, *attempt));
-            attempts.map(|attempt| Owed { run: run.no, attempt })
+            let attempts = run.in_flight().filter(move |attempt| chosen(run, *attempt));
+            attempts.map(|attempt| PendingCall { run: run.no, attempt })
         })
     }
 }

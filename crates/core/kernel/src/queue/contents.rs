@@ -6,8 +6,8 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use types::{QueueSpec, Timestamp, Uid};
 
-use super::seen::Seen;
-use super::{MessageNo, Shelf};
+use super::remembered_ids::RememberedIds;
+use super::{MessageNo, SubQueue};
 
 /// A queue or a subscription.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -18,7 +18,7 @@ pub struct Queue {
     pub changed_at: Timestamp,
     pub(super) slots: BTreeMap<MessageNo, Slot>,
     pub(super) dead: BTreeMap<MessageNo, Dead>,
-    pub(super) seen: Seen,
+    pub(super) seen: RememberedIds,
     #[serde(skip)]
     pub(super) index: Index,
 }
@@ -26,8 +26,8 @@ pub struct Queue {
 /// A message in a queue; its body is a row of the view.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Slot {
-    pub shelf: Shelf,
-    pub standing: Standing,
+    pub shelf: SubQueue,
+    pub standing: MessageState,
     /// How often it was delivered.
     pub deliveries: u32,
     pub enqueued_at: Timestamp,
@@ -38,7 +38,7 @@ pub struct Slot {
 
 /// Where a message stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Standing {
+pub enum MessageState {
     Scheduled { at: Timestamp },
     Ready,
     Locked { token: Uid, until: Timestamp },
@@ -85,9 +85,9 @@ impl Slot {
     /// When it wants attention, if nothing comes in.
     pub(super) fn wake_at(&self) -> Option<Timestamp> {
         match self.standing {
-            Standing::Scheduled { at } => Some(at),
-            Standing::Locked { until, .. } => Some(until),
-            Standing::Ready => self.expires_at.filter(|_| self.shelf == Shelf::Main),
+            MessageState::Scheduled { at } => Some(at),
+            MessageState::Locked { until, .. } => Some(until),
+            MessageState::Ready => self.expires_at.filter(|_| self.shelf == SubQueue::Main),
         }
     }
 }
@@ -101,7 +101,7 @@ impl Queue {
             changed_at: at,
             slots: BTreeMap::new(),
             dead: BTreeMap::new(),
-            seen: Seen::default(),
+            seen: RememberedIds::default(),
             index: Index::default(),
         }
     }
@@ -124,12 +124,12 @@ impl Queue {
     }
 
     /// The messages of a shelf from a number on, oldest first.
-    pub fn slots(&self, shelf: Shelf, from: MessageNo) -> impl Iterator<Item = (MessageNo, &Slot)> {
+    pub fn slots(&self, shelf: SubQueue, from: MessageNo) -> impl Iterator<Item = (MessageNo, &Slot)> {
         // Dead letters are few among many, and have a list of their own.
         let dead =
-            (shelf == Shelf::Dead).then(|| self.dead.range(from..).map(|(no, _)| (no, &self.slots[no])));
-        let main = (shelf == Shelf::Main).then(|| self.slots.range(from..));
-        let main = main.into_iter().flatten().filter(|(_, slot)| slot.shelf == Shelf::Main);
+            (shelf == SubQueue::Dead).then(|| self.dead.range(from..).map(|(no, _)| (no, &self.slots[no])));
+        let main = (shelf == SubQueue::Main).then(|| self.slots.range(from..));
+        let main = main.into_iter().flatten().filter(|(_, slot)| slot.shelf == SubQueue::Main);
         dead.into_iter().flatten().chain(main).map(|(no, slot)| (*no, slot))
     }
 
@@ -138,12 +138,12 @@ impl Queue {
     }
 
     /// What a consumer gets next: of one session, if it names one.
-    pub fn next(&self, shelf: Shelf, session: Option<&str>) -> Option<MessageNo> {
+    pub fn next(&self, shelf: SubQueue, session: Option<&str>) -> Option<MessageNo> {
         match (shelf, session) {
-            (Shelf::Dead, None) => self.index.dead_heads.first().copied(),
-            (Shelf::Dead, Some(session)) => self.index.dead_head_of(session),
-            (Shelf::Main, None) => self.index.heads.first().copied(),
-            (Shelf::Main, Some(session)) => self.index.head_of(session),
+            (SubQueue::Dead, None) => self.index.dead_heads.first().copied(),
+            (SubQueue::Dead, Some(session)) => self.index.dead_head_of(session),
+            (SubQueue::Main, None) => self.index.heads.first().copied(),
+            (SubQueue::Main, Some(session)) => self.index.head_of(session),
         }
     }
 
@@ -189,21 +189,21 @@ impl Index {
     fn note(&mut self, no: MessageNo, slot: &Slot, sessions: bool) {
         *self.counts.of(slot) += 1;
         self.counts.bytes += u64::from(slot.bytes);
-        if let Standing::Locked { token, .. } = slot.standing {
+        if let MessageState::Locked { token, .. } = slot.standing {
             self.locks.insert(token, no);
         }
         match (slot.shelf, &slot.session) {
-            (Shelf::Dead, session) => {
-                if slot.standing == Standing::Ready {
+            (SubQueue::Dead, session) => {
+                if slot.standing == MessageState::Ready {
                     self.dead_heads.insert(no);
                     self.dead_in_session.extend(session.clone().map(|session| (session, no)));
                 }
             }
-            (Shelf::Main, Some(session)) if sessions => {
+            (SubQueue::Main, Some(session)) if sessions => {
                 self.note_in_session(session, no, slot.standing, true)
             }
-            (Shelf::Main, _) => {
-                if slot.standing == Standing::Ready {
+            (SubQueue::Main, _) => {
+                if slot.standing == MessageState::Ready {
                     self.heads.insert(no);
                 }
             }
@@ -214,36 +214,36 @@ impl Index {
     fn forget(&mut self, no: MessageNo, slot: &Slot, sessions: bool) {
         *self.counts.of(slot) -= 1;
         self.counts.bytes -= u64::from(slot.bytes);
-        if let Standing::Locked { token, .. } = slot.standing {
+        if let MessageState::Locked { token, .. } = slot.standing {
             self.locks.remove(&token);
         }
         match (slot.shelf, &slot.session) {
-            (Shelf::Dead, session) => {
+            (SubQueue::Dead, session) => {
                 self.dead_heads.remove(&no);
                 if let Some(session) = session {
                     self.dead_in_session.remove(&(session.clone(), no));
                 }
             }
-            (Shelf::Main, Some(session)) if sessions => {
+            (SubQueue::Main, Some(session)) if sessions => {
                 self.note_in_session(session, no, slot.standing, false)
             }
-            (Shelf::Main, _) => {
+            (SubQueue::Main, _) => {
                 self.heads.remove(&no);
             }
         }
     }
 
-    fn note_in_session(&mut self, name: &Arc<str>, no: MessageNo, standing: Standing, enters: bool) {
+    fn note_in_session(&mut self, name: &Arc<str>, no: MessageNo, standing: MessageState, enters: bool) {
         if let Some(head) = self.head_of(name) {
             self.heads.remove(&head);
         }
         let session = self.sessions.entry(name.clone()).or_default();
         match (standing, enters) {
-            (Standing::Ready, true) => drop(session.ready.insert(no)),
-            (Standing::Ready, false) => drop(session.ready.remove(&no)),
-            (Standing::Locked { .. }, true) => session.locked += 1,
-            (Standing::Locked { .. }, false) => session.locked -= 1,
-            (Standing::Scheduled { .. }, _) => {}
+            (MessageState::Ready, true) => drop(session.ready.insert(no)),
+            (MessageState::Ready, false) => drop(session.ready.remove(&no)),
+            (MessageState::Locked { .. }, true) => session.locked += 1,
+            (MessageState::Locked { .. }, false) => session.locked -= 1,
+            (MessageState::Scheduled { .. }, _) => {}
         }
         if session.ready.is_empty() && session.locked == 0 {
             self.sessions.remove(name);
@@ -255,10 +255,10 @@ impl Index {
 impl Counts {
     fn of(&mut self, slot: &Slot) -> &mut usize {
         match (slot.shelf, slot.standing) {
-            (Shelf::Dead, _) => &mut self.dead,
-            (Shelf::Main, Standing::Ready) => &mut self.ready,
-            (Shelf::Main, Standing::Locked { .. }) => &mut self.locked,
-            (Shelf::Main, Standing::Scheduled { .. }) => &mut self.scheduled,
+            (SubQueue::Dead, _) => &mut self.dead,
+            (SubQueue::Main, MessageState::Ready) => &mut self.ready,
+            (SubQueue::Main, MessageState::Locked { .. }) => &mut self.locked,
+            (SubQueue::Main, MessageState::Scheduled { .. }) => &mut self.scheduled,
         }
     }
 
