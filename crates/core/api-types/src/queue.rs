@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use types::Span;
 
-use crate::schema::{ApiObject, Components, ObjectSchema, PropertyValue};
+use crate::schema::{ApiObject, Components, FilterProperties, ObjectSchema, PropertyValue};
 use crate::{ApiSchema, Time};
 
 /// Some of something, in the order of their names.
@@ -108,7 +108,7 @@ pub struct FilterView {
     pub to: Option<String>,
     /// The sender's own properties; names in any case.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    #[schema(like = BTreeMap<String, PropertyValue>)]
+    #[schema(like = FilterProperties)]
     pub properties: BTreeMap<String, Value>,
 }
 

@@ -154,6 +154,7 @@ pub struct DecisionRequest {
     pub output: Option<Box<RawValue>>,
     /// With `instead`: the action to try.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(type = "object")]
     pub action: Option<Box<RawValue>>,
     /// Why; kept in the run's timeline. Needed for all but `retry`.
     #[serde(default)]

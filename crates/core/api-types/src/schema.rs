@@ -214,6 +214,9 @@ pub(crate) enum InstanceRole {}
 /// The id of a run, where it is a text.
 pub(crate) enum RunIdText {}
 
+/// The properties that a filter asks for, by their names.
+pub(crate) enum FilterProperties {}
+
 /// The value of a property of a message.
 pub(crate) enum PropertyValue {}
 
@@ -240,6 +243,11 @@ plain! {
     Span => { "type": "string" },
     InstanceRole => { "type": "string", "enum": ["ingest", "engine", "rest"] },
     RunIdText => { "type": "string", "minLength": 1, "maxLength": 128, "pattern": "^[A-Za-z0-9._~:-]+$" },
+    FilterProperties => {
+        "type": "object",
+        "propertyNames": { "pattern": "^[A-Za-z0-9_.-]{1,128}$" },
+        "additionalProperties": { "type": ["string", "number", "boolean"] },
+    },
     PropertyValue => { "type": ["string", "number", "boolean"] },
     // Any JSON.
     Value => {},

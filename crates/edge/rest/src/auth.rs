@@ -2,3 +2,4 @@
 
 pub mod access;
 pub(crate) mod peer;
+mod route;

@@ -16,9 +16,8 @@ use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use serde::de::DeserializeOwned;
 use types::RunId;
 
-use crate::auth::access::Permission;
 use crate::auth::peer::{ON_BEHALF, PEER};
-use crate::body::{self, Payload};
+use crate::body;
 use crate::error::ApiError;
 use crate::forward::buffered_request::BufferedRequest;
 use crate::forward::scope::ResolvedScope;
@@ -40,16 +39,14 @@ impl From<BulkError> for ApiError {
 }
 
 impl Router {
-    /// Whether a request begins a bulk.
-    pub(crate) fn is_bulk(request: &Request<Payload>) -> bool {
-        request.method() == Method::POST && request.uri().path() == "/v1/bulk"
-    }
-
     /// Begins a bulk, or says what it would do.
-    pub(crate) async fn take_bulk(&self, request: Request<Payload>) -> Result<Response<Body>, ApiError> {
-        let by = self.api.auth.allow(request.headers(), Permission::Operate)?.to_owned();
+    pub(crate) async fn take_bulk(
+        &self,
+        by: &str,
+        request: Request<Body>,
+    ) -> Result<Response<Body>, ApiError> {
         let bytes = body::read(request, BULK_BYTES_MAX).await?;
-        let order = BulkOrder::read(&bytes, &by, self.api.auth.clock.now())?;
+        let order = BulkOrder::read(&bytes, by, self.api.auth.clock.now())?;
         if order.is_dry_run() {
             return Ok(axum::Json(order.preview(self).await?).into_response());
         }
@@ -82,8 +79,7 @@ impl Router {
             if self.api.cluster.directory.is_alone() {
                 return Ok(self.answer_here(buffered.request()).await);
             }
-            let (catalog, partitions) = (self.api.workflows.catalog(), self.api.cluster.partitions);
-            match ResolvedScope::of(&buffered.method, buffered.uri.path(), &catalog, partitions) {
+            match self.scope_of(&buffered.method, buffered.uri.path()) {
                 ResolvedScope::Run(id) => self.look_up(&id, buffered).await,
                 ResolvedScope::Merged(list) => self.gather(list, buffered).await,
                 ResolvedScope::Here | ResolvedScope::Ingest | ResolvedScope::Partition(_) => {

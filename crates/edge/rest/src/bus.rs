@@ -33,7 +33,9 @@ use crate::limits::{
 };
 use crate::queues::Queues;
 
-pub(crate) use place::{Place, free_name, queue_ref, resource};
+#[cfg(test)]
+pub(crate) use place::resource;
+pub(crate) use place::{Place, free_name, queue_ref};
 
 const BROKER_PROPERTIES: HeaderName = HeaderName::from_static("brokerproperties");
 const FORWARDED_PROTO: HeaderName = HeaderName::from_static("x-forwarded-proto");

@@ -7,7 +7,7 @@ mod batch;
 
 use std::sync::Arc;
 
-use api_types::{AcceptedRun, Time};
+use api_types::{AcceptedRun, BatchAnswer, RunDetail, RunSummary, Time};
 use axum::body::Body;
 use bytes::Bytes;
 use engine::CatalogEntry;
@@ -22,13 +22,144 @@ use crate::body::{self, Payload};
 use crate::error::ApiError;
 use crate::runs::Runs;
 
+use crate::forward::scope::RouteScope;
+use crate::openapi::operation::{Media, Operation, Parameter, Reply, RequestBody, lines_of};
+use crate::openapi::shared::{BUSY, LOCATION_OF_RUN, NO_SUCH_WORKFLOW, RUN_ID, TRACEPARENT, WORKFLOW};
+use crate::routes::table::{OnStandby, Route, RouteAccess, RouteHandler};
 pub use accept::VERSION;
 pub(crate) use accept::{Accepted, Way};
+use serde_json::json;
+
+/// The routes, with their documentation.
+pub(crate) const ROUTES: &[Route; 3] = &[
+    Route {
+        method: Method::POST,
+        path: "/v1/workflows/{workflow}/runs",
+        access: RouteAccess::Token(Permission::Ingest),
+        scope: RouteScope::Ingest,
+        standby: OnStandby::Refuse,
+        handler: RouteHandler::Ingest,
+        doc: Operation {
+            id: "startRun",
+            summary: "Submit a request",
+            description: "",
+            parameters: &[
+                WORKFLOW,
+                Parameter::header("Idempotency-Key", "The run's id, when the body has none.", |_| {
+                    json!({
+                        "type": "string",
+                        "pattern": "^(\"[A-Za-z0-9._~:-]{1,128}\"|[A-Za-z0-9._~:-]{1,128})$",
+                    })
+                }),
+                TRACEPARENT,
+            ],
+            body: Some(RequestBody {
+                required: true,
+                content: &[Media::new("application/json", |_| json!({}))],
+            }),
+            replies: &[
+                Reply::json::<RunDetail>(
+                    200,
+                    "The same request was accepted before; `Idempotent-Replay: true`.",
+                )
+                .with(&[LOCATION_OF_RUN]),
+                Reply::json::<RunSummary>(202, "Accepted: durable. The body is the run.")
+                    .with(&[LOCATION_OF_RUN]),
+                Reply::problem(
+                    400,
+                    "The body is not valid JSON, does not match the schema, or its id is not valid.",
+                ),
+                NO_SUCH_WORKFLOW,
+                Reply::problem(409, "The id was used with another body."),
+                Reply::problem(413, "The body is larger than the limit."),
+                Reply::problem(415, "Not JSON."),
+                BUSY,
+                Reply::retry_later(503, "The disk or memory is used up, or the partition is stopped."),
+            ],
+        },
+    },
+    Route {
+        method: Method::PUT,
+        path: "/v1/workflows/{workflow}/runs/{id}",
+        access: RouteAccess::Token(Permission::Ingest),
+        scope: RouteScope::Ingest,
+        standby: OnStandby::Refuse,
+        handler: RouteHandler::Ingest,
+        doc: Operation {
+            id: "putRun",
+            summary: "Submit a request under an id",
+            description: "",
+            parameters: &[WORKFLOW, RUN_ID, TRACEPARENT],
+            body: Some(RequestBody {
+                required: true,
+                content: &[Media::new("application/json", |_| json!({}))],
+            }),
+            replies: &[
+                Reply::json::<RunDetail>(
+                    200,
+                    "The same request was accepted before; `Idempotent-Replay: true`.",
+                )
+                .with(&[LOCATION_OF_RUN]),
+                Reply::json::<RunSummary>(202, "Accepted: durable. The body is the run.")
+                    .with(&[LOCATION_OF_RUN]),
+                Reply::problem(
+                    400,
+                    "The body is not valid JSON, does not match the schema, or its id is not valid.",
+                ),
+                NO_SUCH_WORKFLOW,
+                Reply::problem(409, "The id was used with another body."),
+                Reply::problem(413, "The body is larger than the limit."),
+                Reply::problem(415, "Not JSON."),
+                BUSY,
+                Reply::retry_later(503, "The disk or memory is used up, or the partition is stopped."),
+            ],
+        },
+    },
+    Route {
+        method: Method::POST,
+        path: "/v1/workflows/{workflow}/runs:batch",
+        access: RouteAccess::Token(Permission::Ingest),
+        scope: RouteScope::Ingest,
+        standby: OnStandby::Refuse,
+        handler: RouteHandler::Ingest,
+        doc: Operation {
+            id: "startRuns",
+            summary: "Submit many requests, one per line",
+            description: "",
+            parameters: &[WORKFLOW],
+            body: Some(RequestBody {
+                required: false,
+                content: &[Media::new("application/x-ndjson", |_| {
+                    json!({
+                        "type": "string",
+                        "format": "binary",
+                        "description": "One JSON value per line.",
+                    })
+                })],
+            }),
+            replies: &[
+                Reply::media(
+                    200,
+                    "One BatchAnswer per line, in order.",
+                    &[Media::new("application/x-ndjson", |c| {
+                        lines_of::<BatchAnswer>(c, "One `BatchAnswer` per line.")
+                    })],
+                ),
+                Reply::problem(400, "Too many lines."),
+                NO_SUCH_WORKFLOW,
+                Reply::problem(413, "Too many bytes."),
+                Reply::problem(415, "Not NDJSON."),
+                BUSY,
+                Reply::retry_later(503, "The disk or memory is used up."),
+            ],
+        },
+    },
+];
 
 /// Names the run that a request becomes, when neither its path nor its body does.
 pub const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
 const IDEMPOTENT_REPLAY: HeaderName = HeaderName::from_static("idempotent-replay");
-const TRACEPARENT: HeaderName = HeaderName::from_static("traceparent");
+const TRACE_HEADER: HeaderName = HeaderName::from_static("traceparent");
 
 /// What a path asks for, when it is for the entrance.
 #[derive(Debug, PartialEq, Eq)]
@@ -41,8 +172,8 @@ pub(crate) enum IngestRoute<'a> {
     Batch { workflow: &'a str },
 }
 
-/// Matches the entrance's own paths.
-pub(crate) fn door<'a>(method: &Method, path: &'a str) -> Option<IngestRoute<'a>> {
+/// The ingest route at a path.
+pub(crate) fn find<'a>(method: &Method, path: &'a str) -> Option<IngestRoute<'a>> {
     let rest = path.strip_prefix("/v1/workflows/")?;
     let (workflow, rest) = rest.split_once('/')?;
     match (method, rest) {
@@ -53,6 +184,18 @@ pub(crate) fn door<'a>(method: &Method, path: &'a str) -> Option<IngestRoute<'a>
             Some(IngestRoute::Put { workflow, id })
         }
         _ => None,
+    }
+}
+
+impl IngestRoute<'_> {
+    /// Its entry in the table of routes.
+    pub(crate) fn route(&self) -> &'static Route {
+        let [post, put, batch] = ROUTES;
+        match self {
+            IngestRoute::Post { .. } => post,
+            IngestRoute::Put { .. } => put,
+            IngestRoute::Batch { .. } => batch,
+        }
     }
 }
 
@@ -72,7 +215,6 @@ impl Submissions {
         door: IngestRoute<'_>,
         request: Request<Payload>,
     ) -> Result<Response<Body>, ApiError> {
-        self.auth.allow(request.headers(), Permission::Ingest)?;
         match door {
             IngestRoute::Post { workflow } => {
                 let entry = self.door_of(workflow, request.headers())?;
@@ -145,7 +287,7 @@ pub(crate) fn offer(headers: &HeaderMap, path_id: Option<RunId>) -> Result<Offer
             )
         }
     };
-    let trace = headers.get(TRACEPARENT).and_then(|value| value.to_str().ok()).map(str::to_owned);
+    let trace = headers.get(TRACE_HEADER).and_then(|value| value.to_str().ok()).map(str::to_owned);
     Ok(Offer { body: Bytes::new(), path_id, header_id, trace, elsewhere: Elsewhere::Refuse })
 }
 
@@ -206,16 +348,16 @@ mod tests {
 
     #[test]
     fn the_entrance_knows_its_own_paths_and_no_others() {
-        let post = |path| door(&Method::POST, path);
+        let post = |path| find(&Method::POST, path);
         assert_eq!(post("/v1/workflows/a/runs"), Some(IngestRoute::Post { workflow: "a" }));
         assert_eq!(post("/v1/workflows/a/runs:batch"), Some(IngestRoute::Batch { workflow: "a" }));
-        let put = door(&Method::PUT, "/v1/workflows/a/runs/x-1");
+        let put = find(&Method::PUT, "/v1/workflows/a/runs/x-1");
         assert_eq!(put, Some(IngestRoute::Put { workflow: "a", id: "x-1" }));
         for path in ["/v1/workflows/a/runs/", "/v1/workflows/a/runs/x/y", "/v1/workflows", "/v1/workflows/a"]
         {
-            assert_eq!(door(&Method::PUT, path), None, "{path}");
+            assert_eq!(find(&Method::PUT, path), None, "{path}");
             assert_eq!(post(path), None, "{path}");
         }
-        assert_eq!(door(&Method::GET, "/v1/workflows/a/runs"), None);
+        assert_eq!(find(&Method::GET, "/v1/workflows/a/runs"), None);
     }
 }

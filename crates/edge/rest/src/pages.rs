@@ -27,7 +27,7 @@ pub type Ask = Arc<dyn Fn(Request<Bytes>) -> Asking + Send + Sync>;
 pub type Asking = Pin<Box<dyn Future<Output = Response<Bytes>> + Send>>;
 
 /// Whether a path is one of people.
-pub(crate) fn is_of_people(path: &str) -> bool {
+pub(crate) fn is_page(path: &str) -> bool {
     let under =
         |root: &str| path.strip_prefix(root).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
     path == "/" || under("/ui") || under("/docs")
@@ -49,10 +49,10 @@ mod tests {
     #[test]
     fn paths_of_people_and_of_programs_are_told_apart() {
         for path in ["/", "/ui", "/ui/runs/a", "/docs", "/docs/start"] {
-            assert!(is_of_people(path), "{path}");
+            assert!(is_page(path), "{path}");
         }
         for path in ["/v1/runs", "/uid/messages", "/docsy/messages", "/metrics", ""] {
-            assert!(!is_of_people(path), "{path}");
+            assert!(!is_page(path), "{path}");
         }
     }
 }

@@ -9,7 +9,6 @@ use api_types::{MessagePage, NamePage, QueueView, TopicView};
 use engine::Engine;
 use engine::limits::{RECEIVED_BYTES_MAX, RECEIVED_MAX, REDRIVEN_MAX};
 use engine::queues::{QueueAnswer, QueueCommand, QueueError, partition_of};
-use http::Method;
 use kernel::job::Expect;
 use kernel::queue::{Entity, MessageNo, QueueRef, QueueRejection, Queues as QueueState, SubQueue};
 use serde_json::Value;
@@ -320,9 +319,4 @@ fn page<T>(mut all: Vec<T>, limit: usize, name: impl Fn(&T) -> &String) -> NameP
     all.truncate(limit);
     let next = all.last().filter(|_| more).map(|last| name(last).clone());
     NamePage { items: all, next }
-}
-
-/// Whether a request only looks.
-pub(crate) fn only_looks(method: &Method) -> bool {
-    matches!(*method, Method::GET | Method::HEAD)
 }

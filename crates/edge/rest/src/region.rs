@@ -6,6 +6,7 @@ use api_types::{DrillView, PromotedView, RegionView, TailRequestView};
 use tokio::sync::mpsc;
 
 use crate::error::ApiError;
+use crate::routes::OnStandby;
 
 /// An answer that takes a while.
 pub type RegionReply<'a, T> = Pin<Box<dyn Future<Output = Result<T, RegionRefusal>> + Send + 'a>>;
@@ -50,28 +51,22 @@ pub struct StandingBy {
     pub active: Option<String>,
 }
 
-/// What is answered here while another region is active: what is about this region itself.
-const OWN_PATHS: [&str; 8] = [
-    "/livez",
-    "/readyz",
-    "/metrics",
-    "/openapi.json",
-    "/v1/cluster",
-    "/v1/overview",
-    "/v1/region",
-    "/v1/settings",
-];
-
 /// Why a call is not answered here, if another region is active.
-pub(crate) fn refusal(regions: Option<&dyn RegionControl>, path: &str) -> Option<ApiError> {
+pub(crate) fn refusal(regions: Option<&dyn RegionControl>, route: OnStandby) -> Option<ApiError> {
     let standing_by = regions?.standing_by()?;
-    let own = OWN_PATHS.contains(&path) || path.starts_with("/v1/region:");
-    (!own).then_some(ApiError::Standby(standing_by))
+    match route {
+        OnStandby::Answer => None,
+        OnStandby::Refuse => Some(ApiError::Standby(standing_by)),
+    }
 }
 
 #[cfg(test)]
 mod tests {
+    use engine::Catalog;
+    use http::Method;
+
     use super::*;
+    use crate::router::Endpoint;
 
     struct Standby;
 
@@ -96,16 +91,21 @@ mod tests {
         }
     }
 
+    fn on_standby(path: &str) -> OnStandby {
+        let method = if path.contains(':') { Method::POST } else { Method::GET };
+        Endpoint::find(&method, path, &Catalog::default()).on_standby()
+    }
+
     #[test]
     fn a_standby_names_the_active_region_and_answers_for_itself_alone() {
         for path in ["/livez", "/metrics", "/v1/region", "/v1/region:promote"] {
-            assert!(refusal(Some(&Standby), path).is_none(), "{path}");
+            assert!(refusal(Some(&Standby), on_standby(path)).is_none(), "{path}");
         }
         for path in ["/v1/runs", "/v1/workflows/a/runs", "/v1/regional", "/hook"] {
-            let problem = refusal(Some(&Standby), path).unwrap().problem();
+            let problem = refusal(Some(&Standby), on_standby(path)).unwrap().problem();
             assert_eq!((problem.status, problem.code.as_str()), (503, "standby"));
             assert!(problem.detail.contains("east"), "{}", problem.detail);
         }
-        assert!(refusal(None, "/v1/runs").is_none());
+        assert!(refusal(None, on_standby("/v1/runs")).is_none());
     }
 }

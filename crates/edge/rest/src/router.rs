@@ -1,59 +1,65 @@
-//! Where every request arrives: answered here, passed on to who can, or gathered from all.
+//! Where every request arrives: answered here, forwarded to the owner of what it is about, or merged from all instances.
+
+mod endpoint;
 
 use std::sync::Arc;
 
-use axum::Router as AxumRouter;
 use axum::body::Body;
+use axum::extract::FromRef;
 use axum::response::IntoResponse;
 use bytes::Bytes;
 use http::header::AUTHORIZATION;
 use http::{HeaderMap, Method, Request, Response};
 use tokio::sync::watch;
-use tower_service::Service;
 use types::PartitionId;
 
 use crate::api::Api;
-use crate::azure;
 use crate::body::{self, Payload};
 use crate::bus;
 use crate::error::ApiError;
 use crate::forward::buffered_request::{BufferedRequest, is_not_held};
 use crate::forward::partition_set::{HOLDS, PartitionSet};
 use crate::forward::peer_client::FORWARDED;
-use crate::forward::scope::ResolvedScope;
+use crate::forward::scope::{ResolvedScope, RouteScope};
 use crate::ingest_routes;
 use crate::limits::{PASSED_BYTES_MAX, SIGN_IN_BYTES_MAX};
-use crate::own_route;
 use crate::pages::{self, Ask, Pages};
 use crate::region;
-use crate::routes;
+use crate::routes::{Caller, PathParams};
+
+pub(crate) use endpoint::Endpoint;
 
 /// What answers requests, per connection.
 #[derive(Clone)]
 pub(crate) struct Router {
     pub api: Api,
-    routes: AxumRouter,
-    /// Told when the server stops: whoever waits for a message is let go.
+    /// Becomes true when the server stops: clients that wait for a message get a reply.
     stopping: watch::Receiver<bool>,
+}
+
+impl FromRef<Router> for Api {
+    fn from_ref(router: &Router) -> Api {
+        router.api.clone()
+    }
 }
 
 impl Router {
     pub(crate) fn new(api: Api, stopping: watch::Receiver<bool>) -> Router {
-        Router { routes: routes::router(api.clone()), api, stopping }
+        Router { api, stopping }
     }
 
     pub(crate) async fn answer(&self, request: Request<Payload>) -> Response<Body> {
-        if let Some(pages) = self.api.pages.as_ref().filter(|_| pages::is_of_people(request.uri().path())) {
+        if let Some(pages) = self.api.pages.as_ref().filter(|_| pages::is_page(request.uri().path())) {
             return self.show(pages.as_ref(), request).await.unwrap_or_else(IntoResponse::into_response);
         }
         self.answer_call(request).await
     }
 
-    /// A page, which asks this same router for what it shows.
+    /// A page, which calls this same router for what it shows.
     async fn show(&self, pages: &dyn Pages, request: Request<Payload>) -> Result<Response<Body>, ApiError> {
         let (mut head, body) = request.into_parts();
         head.headers.remove(FORWARDED);
-        // Only forms have bodies, and of strangers nothing larger than a sign-in is kept in memory.
+        // Only forms have bodies, and of an unknown caller nothing larger than a sign-in is kept in memory.
         let body = if head.method == Method::POST {
             let bytes_max =
                 if self.is_known(pages, &head.headers) { PASSED_BYTES_MAX } else { SIGN_IN_BYTES_MAX };
@@ -79,80 +85,115 @@ impl Router {
     }
 
     /// Answers a call of the API.
-    async fn answer_call(&self, request: Request<Payload>) -> Response<Body> {
-        if let Some(refusal) = region::refusal(self.api.region.as_deref(), request.uri().path()) {
+    async fn answer_call(&self, mut request: Request<Payload>) -> Response<Body> {
+        let uri = request.uri().clone();
+        let endpoint = Endpoint::find(request.method(), uri.path(), &self.api.workflows.catalog());
+        if let Some(refusal) = region::refusal(self.api.region.as_deref(), endpoint.on_standby()) {
             return refusal.into_response();
         }
-        if self.api.cluster.directory.is_alone() {
-            return self.answer_here(request).await;
+        // The connection omits the body of the reply to HEAD.
+        if request.method() == Method::HEAD && endpoint.route().is_some() {
+            *request.method_mut() = Method::GET;
         }
-        let answered = self.route(request).await;
+        if self.api.cluster.directory.is_alone() {
+            return self.dispatch(endpoint, request).await;
+        }
+        self.route(endpoint, request).await.unwrap_or_else(IntoResponse::into_response)
+    }
+
+    /// Answers from what this instance owns.
+    pub(crate) async fn answer_here(&self, request: Request<Payload>) -> Response<Body> {
+        let uri = request.uri().clone();
+        let endpoint = Endpoint::find(request.method(), uri.path(), &self.api.workflows.catalog());
+        self.dispatch(endpoint, request).await
+    }
+
+    /// Who answers a request.
+    pub(crate) fn scope_of(&self, method: &Method, path: &str) -> ResolvedScope {
+        Endpoint::find(method, path, &self.api.workflows.catalog()).scope(method, self.api.cluster.partitions)
+    }
+
+    async fn dispatch(&self, endpoint: Endpoint<'_>, request: Request<Payload>) -> Response<Body> {
+        let api = &self.api;
+        let answered = match endpoint {
+            Endpoint::Ingest(route) => {
+                match api.auth.authorize(
+                    route.route(),
+                    &PathParams::default(),
+                    request.uri(),
+                    request.headers(),
+                ) {
+                    Ok(_) => api.submissions.enter(route, request).await,
+                    Err(error) => Err(error),
+                }
+            }
+            Endpoint::Route { route, handler, params } => {
+                match api.auth.authorize(route, &params, request.uri(), request.headers()) {
+                    Ok(caller) => {
+                        let caller = Caller(caller.into_owned());
+                        let mut request = request.map(Body::new);
+                        request.extensions_mut().insert(params);
+                        request.extensions_mut().insert(caller);
+                        Ok(handler(request, self.clone()).await)
+                    }
+                    Err(error) => Err(error),
+                }
+            }
+            Endpoint::WrongMethod { allow } => {
+                Err(ApiError::Method { method: request.into_parts().0.method, allow })
+            }
+            Endpoint::Azure(place) => Ok(api.azure.answer(place, request).await),
+            Endpoint::Classic(place) => Ok(api.azure.answer_classic(place, request).await),
+            Endpoint::OwnRoute(entry, id) => api.submissions.own_route(&entry, id, request).await,
+            Endpoint::ServiceBus(Ok(place)) => api.bus.answer(place, request, self.stopping.clone()).await,
+            Endpoint::ServiceBus(Err(error)) => Err(error),
+            Endpoint::Nothing => {
+                let path = request.uri().path();
+                Err(ApiError::NotFound(format!("nothing is at {path}; /openapi.json lists what is")))
+            }
+        };
         answered.unwrap_or_else(IntoResponse::into_response)
     }
 
-    /// Answers from what is held here.
-    pub(crate) async fn answer_here(&self, request: Request<Payload>) -> Response<Body> {
-        let path = request.uri().path().to_owned();
-        if let Some(door) = ingest_routes::door(request.method(), &path) {
-            return self
-                .api
-                .submissions
-                .enter(door, request)
-                .await
-                .unwrap_or_else(IntoResponse::into_response);
-        }
-        if let Some(place) = azure::Place::of(&path) {
-            return self.api.azure.answer(place, request).await;
-        }
-        if let Some(place) = azure::ClassicPlace::of(&path) {
-            return self.api.azure.answer_classic(place, request).await;
-        }
-        if let Some((entry, id)) = own_route::find(&self.api.workflows.catalog(), &path) {
-            let answered = self.api.submissions.own_route(&entry, id, request).await;
-            return answered.unwrap_or_else(IntoResponse::into_response);
-        }
-        if let Some(place) = bus::Place::of(&path) {
-            let answered = match place {
-                Ok(place) => self.api.bus.answer(place, request, self.stopping.clone()).await,
-                Err(error) => Err(error),
-            };
-            return answered.unwrap_or_else(IntoResponse::into_response);
-        }
-        if Self::is_bulk(&request) {
-            return self.take_bulk(request).await.unwrap_or_else(IntoResponse::into_response);
-        }
-        let mut router = self.routes.clone();
-        match router.call(request.map(Body::new)).await {
-            Ok(response) => response,
-            Err(never) => match never {},
-        }
-    }
-
-    async fn route(&self, request: Request<Payload>) -> Result<Response<Body>, ApiError> {
-        let (api, path) = (&self.api, request.uri().path());
-        let scope =
-            ResolvedScope::of(request.method(), path, &api.workflows.catalog(), api.cluster.partitions);
+    async fn route(
+        &self,
+        endpoint: Endpoint<'_>,
+        request: Request<Payload>,
+    ) -> Result<Response<Body>, ApiError> {
+        let api = &self.api;
+        let scope = endpoint.scope(request.method(), api.cluster.partitions);
         if request.headers().contains_key(FORWARDED) {
-            return self.answer_peer(scope, request).await;
+            return self.answer_peer(endpoint, scope, request).await;
         }
-        api.cluster.check_roles(&scope, path)?;
+        let is_probe = endpoint.route().is_some_and(|route| route.scope == RouteScope::Probe);
+        api.cluster.check_roles(&scope, is_probe)?;
+        if matches!(scope, ResolvedScope::Here | ResolvedScope::Ingest) {
+            return Ok(self.dispatch(endpoint, request).await);
+        }
+        // Of a caller who may not, nothing is kept in memory or forwarded.
+        match &endpoint {
+            Endpoint::Route { route, params, .. } => {
+                api.auth.authorize(route, params, request.uri(), request.headers())?;
+            }
+            _ if api.auth.recognises(request.headers()) => {}
+            _ => return Ok(self.dispatch(endpoint, request).await),
+        }
         match scope {
-            ResolvedScope::Here | ResolvedScope::Ingest => Ok(self.answer_here(request).await),
-            // Whoever is not known gets a refusal, and nothing of theirs is kept in memory or passed on.
-            _ if !api.auth.recognises(request.headers()) => Ok(self.answer_here(request).await),
+            ResolvedScope::Here | ResolvedScope::Ingest => unreachable!("answered above"),
             ResolvedScope::Partition(partition) => {
                 let mut buffered = BufferedRequest::read(request).await?;
                 self.set_patience(&mut buffered);
                 self.answer_for(partition, buffered).await
             }
             ResolvedScope::Run(id) => self.look_up(&id, BufferedRequest::read(request).await?).await,
-            ResolvedScope::Merged(list) => self.gather(list, BufferedRequest::read(request).await?).await,
+            ResolvedScope::Merged(merge) => self.gather(merge, BufferedRequest::read(request).await?).await,
         }
     }
 
-    /// Answers what another instance has passed on: from what is held here, and never by passing it on again.
+    /// Answers what another instance has forwarded: from what this one owns, and never by forwarding it again.
     async fn answer_peer(
         &self,
+        endpoint: Endpoint<'_>,
         scope: ResolvedScope,
         request: Request<Payload>,
     ) -> Result<Response<Body>, ApiError> {
@@ -165,17 +206,17 @@ impl Router {
         if request.headers().contains_key(ingest_routes::VERSION) && scope != ResolvedScope::Ingest {
             return Err(ApiError::NotHeld { partition: PartitionId::CONTROL });
         }
-        let speaks = matches!(scope, ResolvedScope::Run(_) | ResolvedScope::Merged(_));
-        let before = speaks.then(|| PartitionSet::now(&self.api.cluster.engine));
-        let mut response = self.answer_here(request).await;
+        let covers_partitions = matches!(scope, ResolvedScope::Run(_) | ResolvedScope::Merged(_));
+        let before = covers_partitions.then(|| PartitionSet::now(&self.api.cluster.engine));
+        let mut response = self.dispatch(endpoint, request).await;
         if let Some(before) = before {
-            let holds = before.still(&PartitionSet::now(&self.api.cluster.engine));
-            response.headers_mut().insert(HOLDS, holds.header());
+            let covered = before.still(&PartitionSet::now(&self.api.cluster.engine));
+            response.headers_mut().insert(HOLDS, covered.header());
         }
         Ok(response)
     }
 
-    /// Answers a request about one partition, by whoever holds it.
+    /// Answers a request about one partition, by its owner.
     async fn answer_for(
         &self,
         partition: PartitionId,
@@ -189,22 +230,22 @@ impl Router {
                 }
             }
             let mut stopping = self.stopping.clone();
-            let carried = tokio::select! {
-                // The answer first, as everywhere.
+            let forwarded = tokio::select! {
+                // The reply first, as everywhere.
                 biased;
-                carried = self.api.cluster.forward(&mut buffered, partition) => carried?,
-                // Whoever waits for a message elsewhere is told like those who wait here: there was none.
+                forwarded = self.api.cluster.forward(&mut buffered, partition) => forwarded?,
+                // A client that waits for a message of another instance gets the same reply as one that waits here: none came.
                 _ = stopping.wait_for(|stopping| *stopping), if bus::is_receive(&buffered) => {
                     Some(bus::nothing_received())
                 }
             };
-            if let Some(response) = carried {
+            if let Some(response) = forwarded {
                 return Ok(response);
             }
         }
     }
 
-    /// Who waits for a message says for how long; and a receive is nothing that may be tried twice.
+    /// A receive says how long it waits, and must not be sent twice.
     fn set_patience(&self, buffered: &mut BufferedRequest) {
         let Some(Ok(_)) = bus::Place::of(buffered.uri.path()) else { return };
         buffered.repeatable = false;

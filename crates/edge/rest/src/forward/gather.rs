@@ -76,7 +76,7 @@ impl Router {
                 // What is wrong with the question is wrong everywhere.
                 Err(response) => return Ok(*response),
             };
-            if parts.missing.is_empty() || list.tells_what_is_missing() {
+            if parts.missing.is_empty() || list.allows_missing_partitions() {
                 return merge::pages(list, &buffered, &parts.pages, &parts.missing);
             }
             missing = parts.missing;

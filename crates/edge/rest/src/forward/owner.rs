@@ -86,13 +86,12 @@ impl Cluster {
         self.directory.me().cloned().unwrap_or_else(|| InstanceId("alone".to_owned()))
     }
 
-    /// An instance answers what its roles are for. Probes and metrics are everybody's.
-    pub(crate) fn check_roles(&self, scope: &ResolvedScope, path: &str) -> Result<(), ApiError> {
-        let probe = matches!(path, "/livez" | "/readyz" | "/metrics");
+    /// An instance answers what its roles are for. Probes are for every instance.
+    pub(crate) fn check_roles(&self, scope: &ResolvedScope, is_probe: bool) -> Result<(), ApiError> {
         match scope {
             ResolvedScope::Ingest if !self.roles.ingest => Err(ApiError::WrongRole { role: "ingest" }),
             ResolvedScope::Ingest => Ok(()),
-            _ if probe || self.roles.rest => Ok(()),
+            _ if is_probe || self.roles.rest => Ok(()),
             _ => Err(ApiError::WrongRole { role: "rest" }),
         }
     }

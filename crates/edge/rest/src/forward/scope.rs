@@ -1,32 +1,36 @@
-//! What a request concerns, told from its method and path before anybody answers it.
+//! Who answers a request in a cluster.
 
-use engine::{Catalog, jobs, queues};
-use http::Method;
-use percent_encoding::percent_decode_str;
+use engine::{jobs, queues};
 use types::{Key, PartitionId, RunId};
 
-use crate::azure::{self, CollectionPath};
+use crate::azure::CollectionPath;
 use crate::bus;
-use crate::ingest_routes;
-use crate::own_route;
-use crate::routes::collection_path;
+use crate::routes::{PathParams, collection_path};
 
-/// What a request is about, and with it who can answer.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum ResolvedScope {
-    /// Nothing that is held: whoever is asked answers.
-    Here,
-    /// Requests for workflows; their bodies say where they belong.
-    Ingest,
-    /// One partition, or the control partition.
-    Partition(PartitionId),
-    /// A run, which is in the partition of its id unless its workflow gave it a key.
-    Run(RunId),
-    /// Everything there is of a kind.
+/// Who answers a route in a cluster, as the table of routes declares it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum RouteScope {
+    /// Every instance, whatever its roles: it is about this process.
+    Probe,
+    /// The instance that receives the request: it is about that instance.
+    Instance,
+    /// The instance that receives the request: every instance knows the same.
+    Replicated,
+    /// The owner of the control partition.
+    Control,
+    /// The owner of the partition of the collection that this parameter of the path names.
+    Collection(&'static str),
+    /// The owner of the partition of the queue or topic that this parameter of the path names.
+    Queue(&'static str),
+    /// The owner of the run that this parameter of the path names.
+    Run(&'static str),
+    /// All instances; their replies are merged.
     Merged(Merge),
+    /// The owner of the partition that the body of the request leads to.
+    Ingest,
 }
 
-/// What there are lists of.
+/// How the replies of all instances become one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Merge {
     Runs,
@@ -43,151 +47,62 @@ pub(crate) enum Merge {
 }
 
 impl Merge {
-    /// Whether what some instances know is worth telling when a partition is nowhere: how things are, then, is itself the
-    /// answer.
-    pub(crate) fn tells_what_is_missing(self) -> bool {
+    /// Whether an incomplete reply is better than none when a partition has no owner: the state of the installation is
+    /// asked for most when it is not well.
+    pub(crate) fn allows_missing_partitions(self) -> bool {
         matches!(self, Merge::Overview | Merge::Partitions | Merge::Services | Merge::Service)
     }
 }
 
+/// Who answers one request.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum ResolvedScope {
+    /// The instance that receives it.
+    Here,
+    /// The owner of the partition that the body leads to.
+    Ingest,
+    /// The owner of this partition.
+    Partition(PartitionId),
+    /// The owner of this run, which is in the partition of its id unless its workflow gave it a key.
+    Run(RunId),
+    /// All instances.
+    Merged(Merge),
+}
+
+impl RouteScope {
+    /// A name in the path that is not valid has no owner: the instance that receives the request says what is wrong with it.
+    pub(crate) fn resolve(self, params: &PathParams, partitions: u16) -> ResolvedScope {
+        let or_here = |scope: Option<ResolvedScope>| scope.unwrap_or(ResolvedScope::Here);
+        match self {
+            RouteScope::Probe | RouteScope::Instance | RouteScope::Replicated => ResolvedScope::Here,
+            RouteScope::Control => ResolvedScope::Partition(PartitionId::CONTROL),
+            RouteScope::Collection(name) => {
+                let at = params.get(name).and_then(|name| collection_path(name).ok());
+                or_here(at.map(|at| ResolvedScope::of_collection(&at, partitions)))
+            }
+            RouteScope::Queue(name) => {
+                let at = params.get(name).and_then(|name| bus::queue_ref(name, None).ok());
+                or_here(at.map(|at| ResolvedScope::Partition(queues::partition_of(&at.name, partitions))))
+            }
+            RouteScope::Run(name) => or_here(params.get(name).and_then(ResolvedScope::of_run)),
+            RouteScope::Merged(merge) => ResolvedScope::Merged(merge),
+            RouteScope::Ingest => ResolvedScope::Ingest,
+        }
+    }
+}
+
 impl ResolvedScope {
-    /// What cannot be read concerns whoever is asked: the answer says what is wrong with it.
-    pub(crate) fn of(method: &Method, path: &str, catalog: &Catalog, partitions: u16) -> ResolvedScope {
-        if ingest_routes::door(method, path).is_some() {
-            return ResolvedScope::Ingest;
-        }
-        let collection =
-            |at: &CollectionPath| ResolvedScope::Partition(jobs::partition_of(&at.id(), partitions));
-        if let Some(place) = azure::Place::of(path) {
-            return match (&place, place.collection()) {
-                (azure::Place::Collections { .. }, _) => ResolvedScope::Merged(Merge::AzureCollections),
-                (_, Some(at)) => collection(at),
-                (_, None) => ResolvedScope::Here,
-            };
-        }
-        if let Some(place) = azure::ClassicPlace::of(path) {
-            return collection(place.collection());
-        }
-        if let Some((_, id)) = own_route::find(catalog, path) {
-            return match (method, id) {
-                (&Method::POST, None) | (&Method::PUT, Some(_)) => ResolvedScope::Ingest,
-                (&Method::GET | &Method::DELETE | &Method::PATCH, Some(id)) => run(id),
-                _ => ResolvedScope::Here,
-            };
-        }
-        match bus::Place::of(path) {
-            Some(Ok(place)) => ResolvedScope::Partition(queues::partition_of(&place.at.name, partitions)),
-            Some(Err(_)) => ResolvedScope::Here,
-            None => routed(method, path, partitions),
-        }
+    pub(crate) fn of_collection(at: &CollectionPath, partitions: u16) -> ResolvedScope {
+        ResolvedScope::Partition(jobs::partition_of(&at.id(), partitions))
     }
-}
 
-/// What a path of the router concerns.
-fn routed(method: &Method, path: &str, partitions: u16) -> ResolvedScope {
-    let Some(rest) = path.strip_prefix("/v1/") else { return ResolvedScope::Here };
-    let parts: Vec<&str> = rest.split('/').collect();
-    let decoded = |part: &str| percent_decode_str(part).decode_utf8().ok().map(|text| text.into_owned());
-    match (method, parts.as_slice()) {
-        (&Method::GET, ["runs"]) => ResolvedScope::Merged(Merge::Runs),
-        (&Method::GET, ["parked"]) => ResolvedScope::Merged(Merge::Parked),
-        (&Method::GET, ["collections"]) => ResolvedScope::Merged(Merge::Collections),
-        (&Method::GET, ["queues"]) => ResolvedScope::Merged(Merge::Queues),
-        (&Method::GET, ["topics"]) => ResolvedScope::Merged(Merge::Topics),
-        (&Method::GET, ["overview"]) => ResolvedScope::Merged(Merge::Overview),
-        (&Method::GET, ["partitions"]) => ResolvedScope::Merged(Merge::Partitions),
-        (_, ["bulk", ..]) => ResolvedScope::Partition(PartitionId::CONTROL),
-        (&Method::GET, ["services"]) => ResolvedScope::Merged(Merge::Services),
-        (&Method::GET, ["services", _]) => ResolvedScope::Merged(Merge::Service),
-        (&Method::PUT, ["services", _]) => ResolvedScope::Partition(PartitionId::CONTROL),
-        (&Method::POST, ["workflows"]) | (&Method::DELETE, ["workflows", _]) => {
-            ResolvedScope::Partition(PartitionId::CONTROL)
-        }
-        (_, ["runs", id, ..]) => run(id),
-        (_, ["collections", name, ..]) => {
-            let at = decoded(name).and_then(|name| collection_path(&name).ok());
-            let partition = at.map(|at| jobs::partition_of(&at.id(), partitions));
-            partition.map_or(ResolvedScope::Here, ResolvedScope::Partition)
-        }
-        (_, ["queues" | "topics", name, ..]) => {
-            let at = decoded(name).and_then(|name| bus::queue_ref(&name, None).ok());
-            let partition = at.map(|at| queues::partition_of(&at.name, partitions));
-            partition.map_or(ResolvedScope::Here, ResolvedScope::Partition)
-        }
-        _ => ResolvedScope::Here,
+    /// None when it is not a valid id.
+    pub(crate) fn of_run(id: &str) -> Option<ResolvedScope> {
+        RunId::new(id).ok().map(ResolvedScope::Run)
     }
-}
-
-fn run(id: &str) -> ResolvedScope {
-    let id = percent_decode_str(id).decode_utf8().ok().and_then(|id| RunId::new(&id).ok());
-    id.map_or(ResolvedScope::Here, ResolvedScope::Run)
 }
 
 /// The partition that the id of a run leads to.
 pub(crate) fn likeliest(id: &RunId, partitions: u16) -> PartitionId {
     PartitionId::of(&Key::from(id.clone()), partitions)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn scope(method: Method, path: &str) -> ResolvedScope {
-        ResolvedScope::of(&method, path, &Catalog::default(), 64)
-    }
-
-    #[test]
-    fn every_way_to_a_collection_leads_to_its_partition() {
-        let at = |id: &str| ResolvedScope::Partition(jobs::partition_of(id, 64));
-        let native = at("00000000-0000-0000-0000-000000000000/default/nightly");
-        for path in
-            ["/v1/collections/nightly", "/v1/collections/Nightly/jobs/x/run", "/v1/collections/%4Eightly"]
-        {
-            assert_eq!(scope(Method::GET, path), native, "{path}");
-        }
-        let azure = at("s/g/c");
-        for path in [
-            "/v1/collections/s~g~c/jobs",
-            "/subscriptions/S/resourceGroups/g/providers/Microsoft.Scheduler/jobCollections/c/jobs/j/history",
-            "/s/cloudservices/g/resources/scheduler/~/jobCollections/C/jobs/j",
-        ] {
-            assert_eq!(scope(Method::PUT, path), azure, "{path}");
-        }
-    }
-
-    #[test]
-    fn every_way_to_a_queue_leads_to_its_partition() {
-        let name = types::QueueName::new("orders").unwrap();
-        let orders = ResolvedScope::Partition(queues::partition_of(&name, 64));
-        for path in [
-            "/v1/queues/Orders",
-            "/v1/queues/orders/messages",
-            "/v1/topics/orders/subscriptions/s/redrive",
-            "/ORDERS/messages/head",
-            "/orders/subscriptions/s/messages",
-        ] {
-            assert_eq!(scope(Method::POST, path), orders, "{path}");
-        }
-    }
-
-    #[test]
-    fn what_is_of_no_partition_is_told_apart() {
-        let id = RunId::new("r-1").unwrap();
-        assert_eq!(scope(Method::GET, "/v1/runs/r-1"), ResolvedScope::Run(id.clone()));
-        assert_eq!(scope(Method::POST, "/v1/runs/r-1/cancel"), ResolvedScope::Run(id.clone()));
-        assert_eq!(scope(Method::GET, "/v1/runs/r-1/steps/s/call"), ResolvedScope::Run(id));
-        assert_eq!(scope(Method::GET, "/v1/runs"), ResolvedScope::Merged(Merge::Runs));
-        assert_eq!(scope(Method::POST, "/v1/workflows"), ResolvedScope::Partition(PartitionId::CONTROL));
-        assert_eq!(scope(Method::POST, "/v1/bulk/b-1/stop"), ResolvedScope::Partition(PartitionId::CONTROL));
-        let service = "/v1/services/http%3A%2F%2Fa.test";
-        assert_eq!(scope(Method::PUT, service), ResolvedScope::Partition(PartitionId::CONTROL));
-        assert_eq!(scope(Method::GET, service), ResolvedScope::Merged(Merge::Service));
-        assert_eq!(scope(Method::POST, "/v1/workflows/w/runs:batch"), ResolvedScope::Ingest);
-        let all = "/subscriptions/s/providers/Microsoft.Scheduler/jobCollections";
-        assert_eq!(scope(Method::GET, all), ResolvedScope::Merged(Merge::AzureCollections));
-        for path in ["/v1/workflows", "/metrics", "/livez", "/v1/preview", "/v1/cluster", "/", "/v1/runs/%ff"]
-        {
-            assert_eq!(scope(Method::GET, path), ResolvedScope::Here, "{path}");
-        }
-    }
 }

@@ -468,7 +468,7 @@ fn requests_of_a_tail_are_as_described() {
 }
 
 /// Of the types of the API, those without an example above, each with its reason.
-const WITHOUT: [&str; 5] = [
+const WITHOUT: [&str; 9] = [
     // A summary that is written without a copy, a word, a text.
     "AcceptedRun",
     "DecisionKind",
@@ -476,6 +476,11 @@ const WITHOUT: [&str; 5] = [
     // One of several members is there, never all.
     "CallView",
     "SentView",
+    // How types are described.
+    "ApiObject",
+    "ApiSchema",
+    "Components",
+    "ObjectSchema",
 ];
 
 #[test]
@@ -490,6 +495,6 @@ fn every_type_of_the_api_has_an_example() {
     let words = |text: &'static str| text.split(|c: char| !c.is_alphanumeric());
     let used: BTreeSet<&str> = examples.into_iter().flat_map(words).collect();
     let missing: Vec<&str> = exported.filter(|name| !used.contains(name)).collect();
-    assert_eq!(missing, [""; 0], "add an example here and a schema in crates/edge/rest/openapi");
+    assert_eq!(missing, [""; 0], "add an example here");
     assert!(WITHOUT.iter().all(|name| doors.contains(name)));
 }

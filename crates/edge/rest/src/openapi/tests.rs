@@ -5,29 +5,7 @@ use std::collections::BTreeSet;
 use serde_json::{Map, Value};
 
 use super::compose;
-use crate::bus::Place;
-
-/// The routes as the code has them: those of the router, and those that the entrance matches by hand.
-fn routes() -> BTreeSet<String> {
-    let router = include_str!("../routes.rs").lines().filter_map(|line| {
-        let path = line.trim().strip_prefix(".route(\"")?;
-        path.split('"').next().map(unnamed)
-    });
-    let entrance = include_str!("../ingest_routes.rs").lines().filter_map(|line| {
-        let path = line.trim().strip_prefix("/// `")?.strip_suffix('`')?.split_once(' ')?.1;
-        Some(unnamed(path))
-    });
-    router.chain(entrance).collect()
-}
-
-/// A path without the names of its parameters, which are longer in the document than in the code.
-fn unnamed(path: &str) -> String {
-    let part = |part: &str| match (part.find('{'), part.find('}')) {
-        (Some(from), Some(to)) => format!("{}{{}}{}", &part[..from], &part[to + 1..]),
-        _ => part.to_owned(),
-    };
-    path.split('/').map(part).collect::<Vec<_>>().join("/")
-}
+use crate::routes::table;
 
 /// Every operation, with its path and method.
 fn operations(document: &Value) -> Vec<(String, Value)> {
@@ -63,17 +41,15 @@ fn references(value: &Value, found: &mut BTreeSet<String>) {
 // guards: 59
 #[test]
 fn the_document_names_every_route_and_no_other() {
-    let document = compose();
-    let described: BTreeSet<String> = document["paths"].as_object().unwrap().keys().cloned().collect();
-    let (bus, others): (Vec<_>, Vec<_>) = described.iter().partition(|path| path.starts_with("/{"));
-    assert_eq!(others.into_iter().map(|path| unnamed(path)).collect::<BTreeSet<_>>(), routes());
-    assert!(described.len() > 15, "the routes were found in the source");
-    for path in &bus {
-        let path = path.replace("{number}", "7").replace("{lock}", "0192f0c1-2d3e-7a4b-8c5d-6e7f80910a1b");
-        let path = path.replace(['{', '}'], "");
-        assert!(Place::of(&path).is_some_and(|place| place.is_ok()), "{path} is one of the bus");
-    }
-    assert_eq!(bus.len(), 7);
+    let described: BTreeSet<String> = operations(&compose())
+        .into_iter()
+        .map(|(place, operation)| format!("{place} {}", operation["operationId"]))
+        .collect();
+    let declared = table::all().map(|route| {
+        format!("{} {} {:?}", route.method.as_str().to_ascii_lowercase(), route.path, route.doc.id)
+    });
+    assert_eq!(declared.collect::<BTreeSet<_>>(), described);
+    assert!(described.len() > 80, "the table has all areas");
 }
 
 #[test]
@@ -95,7 +71,7 @@ fn every_reference_leads_somewhere_and_nothing_is_described_in_vain() {
 }
 
 #[test]
-fn every_operation_has_a_name_of_its_own_and_is_told_apart() {
+fn every_operation_has_a_name_of_its_own() {
     let mut names = BTreeSet::new();
     for (place, operation) in operations(&compose()) {
         let name = operation["operationId"].as_str().unwrap_or_else(|| panic!("{place} has no operationId"));

@@ -1,34 +1,175 @@
-//! Bulks: shown and stopped. They begin at the router, which reaches runs wherever they are.
+//! Bulks: one action on many runs.
 
-use api_types::BulkList;
-use axum::extract::State;
+use api_types::{BulkList, BulkPreview, BulkRequest, BulkView};
+use axum::extract::{Request, State};
 use axum::response::Response;
-use http::HeaderMap;
 
-use super::{Named, json};
+use super::json;
+use super::params::{Caller, Named};
+use super::table::{OnStandby, Route, RouteAccess, RouteHandler, handle};
 use crate::api::Api;
 use crate::auth::access::Permission;
 use crate::error::ApiError;
+use crate::forward::scope::RouteScope;
+use crate::openapi::operation::{Media, Operation, Parameter, Reply, ReplyHeader, RequestBody};
+use crate::router::Router;
+use http::Method;
+use serde_json::json;
 
-pub(super) async fn list(State(api): State<Api>, headers: HeaderMap) -> Result<Response, ApiError> {
-    api.auth.allow(&headers, Permission::Read)?;
+/// The routes, with their documentation.
+pub(super) const ROUTES: &[Route] = &[
+    Route {
+        method: Method::GET,
+        path: "/v1/bulk",
+        access: RouteAccess::Token(Permission::Read),
+        scope: RouteScope::Control,
+        standby: OnStandby::Refuse,
+        handler: RouteHandler::Call(|| handle(list)),
+        doc: Operation {
+            id: "listBulks",
+            summary: "What was done to many runs, newest first",
+            description: "",
+            parameters: &[],
+            body: None,
+            replies: &[
+                Reply::json::<BulkList>(
+                    200,
+                    "The bulks: all running ones, and the last hundred that have ended.",
+                ),
+                Reply::retry_later(
+                    503,
+                    "The control partition changes its owner, or the view cannot be read.",
+                ),
+            ],
+        },
+    },
+    Route {
+        method: Method::POST,
+        path: "/v1/bulk",
+        access: RouteAccess::Token(Permission::Operate),
+        scope: RouteScope::Control,
+        standby: OnStandby::Refuse,
+        handler: RouteHandler::Call(|| handle(start)),
+        doc: Operation {
+            id: "startBulk",
+            summary: "Do one thing to many runs, or say what it would do",
+            description: "",
+            parameters: &[],
+            body: Some(RequestBody {
+                required: true,
+                content: &[Media::json::<BulkRequest>().example(|| {
+                    json!({
+                        "action": "retry",
+                        "select": { "status": "parked" },
+                        "note": "the service is well again",
+                        "dry_run": true,
+                    })
+                })],
+            }),
+            replies: &[
+                Reply::json::<BulkPreview>(200, "A dry run: nothing was changed."),
+                Reply::json::<BulkView>(202, "It is running, and durable.").with(&[ReplyHeader {
+                    name: "Location",
+                    description: "Where it can be followed.",
+                    schema: |_| json!({ "type": "string" }),
+                }]),
+                Reply::problem(400, "A field is wrong; the detail names it."),
+                Reply::problem(409, "Too many are running."),
+                Reply::problem(413, "Too large."),
+                Reply::problem(502, "The owner did not answer: look at the list before you try again."),
+                Reply::retry_later(
+                    503,
+                    "The control partition changes its owner, or the view cannot be read.",
+                ),
+            ],
+        },
+    },
+    Route {
+        method: Method::GET,
+        path: "/v1/bulk/{id}",
+        access: RouteAccess::Token(Permission::Read),
+        scope: RouteScope::Control,
+        standby: OnStandby::Refuse,
+        handler: RouteHandler::Call(|| handle(show)),
+        doc: Operation {
+            id: "showBulk",
+            summary: "How far a bulk has come",
+            description: "",
+            parameters: &[Parameter::path("id", "The bulk's id.", |_| {
+                json!({
+                    "type": "string",
+                    "minLength": 1,
+                    "maxLength": 128,
+                    "pattern": "^[A-Za-z0-9._~:-]+$",
+                })
+            })],
+            body: None,
+            replies: &[
+                Reply::json::<BulkView>(200, "The bulk."),
+                Reply::problem(400, "The id is none."),
+                Reply::problem(404, "No such bulk."),
+                Reply::retry_later(
+                    503,
+                    "The control partition changes its owner, or the view cannot be read.",
+                ),
+            ],
+        },
+    },
+    Route {
+        method: Method::POST,
+        path: "/v1/bulk/{id}/stop",
+        access: RouteAccess::Token(Permission::Operate),
+        scope: RouteScope::Control,
+        standby: OnStandby::Refuse,
+        handler: RouteHandler::Call(|| handle(stop)),
+        doc: Operation {
+            id: "stopBulk",
+            summary: "End a bulk before it is through",
+            description: "",
+            parameters: &[Parameter::path("id", "The bulk's id.", |_| {
+                json!({
+                    "type": "string",
+                    "minLength": 1,
+                    "maxLength": 128,
+                    "pattern": "^[A-Za-z0-9._~:-]+$",
+                })
+            })],
+            body: None,
+            replies: &[
+                Reply::json::<BulkView>(200, "It is stopped, or had ended before."),
+                Reply::problem(400, "The id is none."),
+                Reply::problem(404, "No such bulk."),
+                Reply::problem(502, "The owner did not answer: look at the list before you try again."),
+                Reply::retry_later(
+                    503,
+                    "The control partition changes its owner, or the view cannot be read.",
+                ),
+            ],
+        },
+    },
+];
+
+pub(super) async fn list(State(api): State<Api>) -> Result<Response, ApiError> {
     Ok(json(&BulkList { items: api.bulks.all() }))
 }
 
-pub(super) async fn show(
-    State(api): State<Api>,
-    headers: HeaderMap,
-    Named(id): Named,
+/// Begins a bulk, or says what it would do. The router reaches runs wherever they are.
+pub(super) async fn start(
+    State(router): State<Router>,
+    Caller(by): Caller,
+    request: Request,
 ) -> Result<Response, ApiError> {
-    api.auth.allow(&headers, Permission::Read)?;
+    router.take_bulk(&by, request).await
+}
+
+pub(super) async fn show(State(api): State<Api>, Named(id): Named) -> Result<Response, ApiError> {
     Ok(json(&api.bulks.get(&id)?))
 }
 
 pub(super) async fn stop(
     State(api): State<Api>,
-    headers: HeaderMap,
+    Caller(by): Caller,
     Named(id): Named,
 ) -> Result<Response, ApiError> {
-    let by = api.auth.allow(&headers, Permission::Operate)?;
-    Ok(json(&api.bulks.stop(&id, by).await?))
+    Ok(json(&api.bulks.stop(&id, &by).await?))
 }

@@ -1,21 +1,75 @@
 //! What a step sends, for people to see.
 
 use api_types::CallView;
-use axum::extract::{Path, Query, State};
+use axum::extract::{Query, State};
 use axum::response::Response;
 use engine::{CallContext, CallSubject, idempotency_key};
-use http::HeaderMap;
 use kernel::job::Occurrence;
 use kernel::{Fact, Run};
 use serde::Deserialize;
 use types::{StepIndex, Work, WorkKind};
 
 use super::json;
+use super::params::PathParams;
+use super::table::{OnStandby, Route, RouteAccess, RouteHandler, handle};
 use crate::api::Api;
 use crate::auth::access::Permission;
 use crate::error::ApiError;
+use crate::forward::scope::RouteScope;
 use crate::ingest_routes::run_id;
+use crate::openapi::operation::{Operation, Parameter, Reply};
 use crate::runs::FoundRun;
+use http::Method;
+use serde_json::json;
+
+/// The routes, with their documentation.
+pub(super) const ROUTES: &[Route] = &[Route {
+    method: Method::GET,
+    path: "/v1/runs/{id}/steps/{step}/call",
+    access: RouteAccess::Token(Permission::Read),
+    scope: RouteScope::Run("id"),
+    standby: OnStandby::Refuse,
+    handler: RouteHandler::Call(|| handle(show)),
+    doc: Operation {
+        id: "showCall",
+        summary: "What a step sends: the call as it is rendered for sending, with secrets masked",
+        description: "",
+        parameters: &[
+            Parameter::path("id", "The run's id.", |_| {
+                json!({
+                    "type": "string",
+                    "minLength": 1,
+                    "maxLength": 128,
+                    "pattern": "^[A-Za-z0-9._~:-]+$",
+                })
+            }),
+            Parameter::path("step", "The step's name.", |_| json!({ "type": "string" })),
+            Parameter::query(
+                "work",
+                "Which of the step's works; the last two are actions that a person named in a decision.",
+                |_| {
+                    json!({
+                        "type": "string",
+                        "enum": ["do", "alternative", "undo", "do_instead", "undo_instead"],
+                        "default": "do",
+                    })
+                },
+            ),
+            Parameter::query(
+                "attempt",
+                "Which attempt; they differ in their traceparent. The newest when absent.",
+                |_| json!({ "type": "integer", "minimum": 1 }),
+            ),
+        ],
+        body: None,
+        replies: &[
+            Reply::json::<CallView>(200, "What is sent."),
+            Reply::problem(400, "No valid id."),
+            Reply::problem(404, "No such run or step, or no such work of it."),
+            Reply::retry_later(503, "The partition is stopped."),
+        ],
+    },
+}];
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -27,14 +81,12 @@ pub(super) struct CallQuery {
 
 pub(super) async fn show(
     State(api): State<Api>,
-    headers: HeaderMap,
-    Path((id, step)): Path<(String, String)>,
+    params: PathParams,
     asked: Result<Query<CallQuery>, axum::extract::rejection::QueryRejection>,
 ) -> Result<Response, ApiError> {
-    api.auth.allow(&headers, Permission::Read)?;
     let Query(CallQuery { work: kind, attempt }) =
         asked.map_err(|error| ApiError::BadRequest(error.body_text()))?;
-    let id = run_id(&id)?;
+    let (id, step) = (run_id(params.require("id")?)?, params.require("step")?.to_owned());
     let (run, reason) = match api.runs.find(&id).await? {
         Some(FoundRun::Live(_, run)) => {
             let reason = run.reason();

@@ -4,15 +4,35 @@ use api_types::{ClusterView, HoldingView, InstanceView};
 use axum::extract::State;
 use axum::response::Response;
 use cluster::{Member, Roles};
-use http::HeaderMap;
 
 use super::json;
+use super::table::{OnStandby, Route, RouteAccess, RouteHandler, handle};
 use crate::api::Api;
 use crate::auth::access::Permission;
 use crate::error::ApiError;
+use crate::forward::scope::RouteScope;
+use crate::openapi::operation::{Operation, Reply};
+use http::Method;
 
-pub(super) async fn show(State(api): State<Api>, headers: HeaderMap) -> Result<Response, ApiError> {
-    api.auth.allow(&headers, Permission::Read)?;
+/// The routes, with their documentation.
+pub(super) const ROUTES: &[Route] = &[Route {
+    method: Method::GET,
+    path: "/v1/cluster",
+    access: RouteAccess::Token(Permission::Read),
+    scope: RouteScope::Instance,
+    standby: OnStandby::Answer,
+    handler: RouteHandler::Call(|| handle(show)),
+    doc: Operation {
+        id: "showCluster",
+        summary: "The instances, and which partition each owns",
+        description: "",
+        parameters: &[],
+        body: None,
+        replies: &[Reply::json::<ClusterView>(200, "The instances as this one sees them.")],
+    },
+}];
+
+pub(super) async fn show(State(api): State<Api>) -> Result<Response, ApiError> {
     Ok(json(&match api.cluster.directory.view() {
         Some(view) => seen(api.cluster.me().0, &view),
         None => alone(&api),

@@ -4,21 +4,256 @@
 
 use axum::extract::{Query, Request, State};
 use axum::response::{IntoResponse, Response};
-use http::{HeaderMap, Method, StatusCode};
+use http::{Method, StatusCode};
 use kernel::job::Collection;
 use schedule::FrontEnd;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{Items, Named, json as answer};
+use super::params::Named;
+use super::table::{OnStandby, Route, RouteAccess, RouteHandler, handle};
+use super::{Items, json as answer};
 use crate::api::Api;
 use crate::auth::access::Permission;
 use crate::azure::{CollectionPath, scope};
 use crate::body;
 use crate::error::ApiError;
 use crate::etag::{expect, with_etag};
+use crate::forward::scope::{Merge, RouteScope};
 use crate::jobs::{JobsError, Manner, stored_collection};
 use crate::limits::{IMPORT_BYTES_MAX, JOB_BYTES_MAX};
+use crate::openapi::jobs::{
+    CollectionDocument, CollectionDraft, CollectionExport, CollectionList, CollectionPatch, ImportChanges,
+};
+use crate::openapi::operation::{Media, Operation, Parameter, Reply, RequestBody};
+use crate::openapi::shared::{
+    ANOTHER_VERSION, COLLECTION, ETAG, IF_MATCH, IF_NONE_MATCH, NO_SUCH_COLLECTION, OVER_128_KIB, UNREADABLE,
+};
+
+/// The routes, with their documentation.
+pub(super) const ROUTES: &[Route] = &[
+    Route {
+        method: Method::GET,
+        path: "/v1/collections",
+        access: RouteAccess::Token(Permission::Read),
+        scope: RouteScope::Merged(Merge::Collections),
+        standby: OnStandby::Refuse,
+        handler: RouteHandler::Call(|| handle(list)),
+        doc: Operation {
+            id: "listCollections",
+            summary: "The collections, in the order of their names",
+            description: "",
+            parameters: &[],
+            body: None,
+            replies: &[Reply::json::<CollectionList>(200, "The collections."), UNREADABLE],
+        },
+    },
+    Route {
+        method: Method::GET,
+        path: "/v1/collections/{collection}",
+        access: RouteAccess::Token(Permission::Read),
+        scope: RouteScope::Collection("collection"),
+        standby: OnStandby::Refuse,
+        handler: RouteHandler::Call(|| handle(show)),
+        doc: Operation {
+            id: "showCollection",
+            summary: "A collection",
+            description: "",
+            parameters: &[COLLECTION],
+            body: None,
+            replies: &[
+                Reply::json::<CollectionDocument>(200, "The collection.").with(&[ETAG]),
+                Reply::problem(400, "Not the name of a collection."),
+                NO_SUCH_COLLECTION,
+                UNREADABLE,
+            ],
+        },
+    },
+    Route {
+        method: Method::PUT,
+        path: "/v1/collections/{collection}",
+        access: RouteAccess::Token(Permission::Edit),
+        scope: RouteScope::Collection("collection"),
+        standby: OnStandby::Refuse,
+        handler: RouteHandler::Call(|| handle(put)),
+        doc: Operation {
+            id: "putCollection",
+            summary: "Create or replace a collection; its jobs stay",
+            description: "",
+            parameters: &[COLLECTION, IF_MATCH, IF_NONE_MATCH],
+            body: Some(RequestBody { required: false, content: &[Media::json::<CollectionDraft>()] }),
+            replies: &[
+                Reply::json::<CollectionDocument>(200, "Replaced.").with(&[ETAG]),
+                Reply::json::<CollectionDocument>(201, "Created.").with(&[ETAG]),
+                Reply::problem(400, "The collection is wrong: see `errors`."),
+                Reply::problem(
+                    409,
+                    "A job does not fit the new quota, or the subscription has a free collection already.",
+                ),
+                ANOTHER_VERSION,
+                OVER_128_KIB,
+                UNREADABLE,
+            ],
+        },
+    },
+    Route {
+        method: Method::PATCH,
+        path: "/v1/collections/{collection}",
+        access: RouteAccess::Token(Permission::Edit),
+        scope: RouteScope::Collection("collection"),
+        standby: OnStandby::Refuse,
+        handler: RouteHandler::Call(|| handle(patch)),
+        doc: Operation {
+            id: "patchCollection",
+            summary: "Merge a change into a collection; null removes a member",
+            description: "",
+            parameters: &[COLLECTION, IF_MATCH],
+            body: Some(RequestBody {
+                required: true,
+                content: &[Media::json::<CollectionPatch>().example(|| json!({ "tags": { "team": "shop" } }))],
+            }),
+            replies: &[
+                Reply::json::<CollectionDocument>(200, "Changed.").with(&[ETAG]),
+                Reply::problem(400, "The collection is wrong: see `errors`."),
+                NO_SUCH_COLLECTION,
+                Reply::problem(409, "A job does not fit the new quota."),
+                ANOTHER_VERSION,
+                OVER_128_KIB,
+                UNREADABLE,
+            ],
+        },
+    },
+    Route {
+        method: Method::DELETE,
+        path: "/v1/collections/{collection}",
+        access: RouteAccess::Token(Permission::Edit),
+        scope: RouteScope::Collection("collection"),
+        standby: OnStandby::Refuse,
+        handler: RouteHandler::Call(|| handle(delete)),
+        doc: Operation {
+            id: "deleteCollection",
+            summary: "Delete a collection with its jobs",
+            description: "",
+            parameters: &[COLLECTION, IF_MATCH],
+            body: None,
+            replies: &[
+                Reply::empty(204, "Done."),
+                Reply::problem(400, "`If-Match` is not a version."),
+                NO_SUCH_COLLECTION,
+                ANOTHER_VERSION,
+                UNREADABLE,
+            ],
+        },
+    },
+    Route {
+        method: Method::POST,
+        path: "/v1/collections/{collection}/enable",
+        access: RouteAccess::Token(Permission::Edit),
+        scope: RouteScope::Collection("collection"),
+        standby: OnStandby::Refuse,
+        handler: RouteHandler::Call(|| handle(enable)),
+        doc: Operation {
+            id: "enableCollection",
+            summary: "Enable a collection, and the jobs that were enabled before",
+            description: "",
+            parameters: &[COLLECTION],
+            body: None,
+            replies: &[Reply::empty(204, "Done."), NO_SUCH_COLLECTION, UNREADABLE],
+        },
+    },
+    Route {
+        method: Method::POST,
+        path: "/v1/collections/{collection}/disable",
+        access: RouteAccess::Token(Permission::Edit),
+        scope: RouteScope::Collection("collection"),
+        standby: OnStandby::Refuse,
+        handler: RouteHandler::Call(|| handle(disable)),
+        doc: Operation {
+            id: "disableCollection",
+            summary: "Disable a collection and its jobs",
+            description: "",
+            parameters: &[COLLECTION],
+            body: None,
+            replies: &[Reply::empty(204, "Done."), NO_SUCH_COLLECTION, UNREADABLE],
+        },
+    },
+    Route {
+        method: Method::GET,
+        path: "/v1/collections/{collection}/export",
+        access: RouteAccess::Token(Permission::Read),
+        scope: RouteScope::Collection("collection"),
+        standby: OnStandby::Refuse,
+        handler: RouteHandler::Call(|| handle(export)),
+        doc: Operation {
+            id: "exportCollection",
+            summary: "A collection with all its jobs, without secrets",
+            description: "",
+            parameters: &[COLLECTION],
+            body: None,
+            replies: &[Reply::json::<CollectionExport>(200, "The document."), NO_SUCH_COLLECTION, UNREADABLE],
+        },
+    },
+    Route {
+        method: Method::POST,
+        path: "/v1/collections/{collection}/import",
+        access: RouteAccess::EditUnlessDryRun,
+        scope: RouteScope::Collection("collection"),
+        standby: OnStandby::Refuse,
+        handler: RouteHandler::Call(|| handle(import)),
+        doc: Operation {
+            id: "importCollection",
+            summary: "Write a collection and its jobs: all of it or nothing",
+            description: "",
+            parameters: &[
+                COLLECTION,
+                Parameter::query(
+                    "dry_run",
+                    "Only say what would change.",
+                    |_| json!({ "type": "boolean", "default": false }),
+                ),
+                Parameter::query(
+                    "prune",
+                    "Delete the jobs that the document does not name.",
+                    |_| json!({ "type": "boolean", "default": false }),
+                ),
+            ],
+            body: Some(RequestBody {
+                required: true,
+                content: &[Media::json::<CollectionExport>().example(|| {
+                    json!({
+                        "collection": {},
+                        "jobs": [
+                            {
+                                "name": "nightly",
+                                "properties": {
+                                    "action": {
+                                        "type": "Http",
+                                        "request": {
+                                            "uri": "https://shop.example/nightly",
+                                            "method": "POST",
+                                        },
+                                    },
+                                    "recurrence": {
+                                        "frequency": "day",
+                                        "schedule": { "hours": [3], "minutes": [0] },
+                                    },
+                                    "timeZone": "Europe/Berlin",
+                                },
+                            },
+                        ],
+                    })
+                })],
+            }),
+            replies: &[
+                Reply::json::<ImportChanges>(200, "What has changed, or would."),
+                Reply::problem(400, "The document is wrong; the detail names the job and the member."),
+                Reply::problem(409, "It does not fit the quota of the collection."),
+                Reply::problem(413, "The body is larger than 1.5 MiB."),
+                UNREADABLE,
+            ],
+        },
+    },
+];
 
 /// The subscription and the group of collections that were made natively.
 const SUBSCRIPTION: &str = "00000000-0000-0000-0000-000000000000";
@@ -69,73 +304,66 @@ fn shown(collection: &Collection) -> Result<Value, JobsError> {
     Ok(value)
 }
 
-pub(super) async fn list(State(api): State<Api>, headers: HeaderMap) -> Result<Response, ApiError> {
-    api.auth.allow(&headers, Permission::Read)?;
+pub(super) async fn list(State(api): State<Api>) -> Result<Response, ApiError> {
     let all = api.jobs.reader.collections_in(api.cluster.owned_partitions(), "").map_err(JobsError::from)?;
     let items = all.iter().map(shown).collect::<Result<Vec<_>, _>>()?;
     Ok(answer(&Items { items }))
 }
 
-pub(super) async fn one(
+pub(super) async fn show(State(api): State<Api>, Named(name): Named) -> Result<Response, ApiError> {
+    reply(&api.jobs.collection(&path_of(&name)?)?, StatusCode::OK)
+}
+
+pub(super) async fn put(
     State(api): State<Api>,
     Named(name): Named,
     request: Request,
 ) -> Result<Response, ApiError> {
-    let method = request.method().clone();
-    let needs =
-        if matches!(method, Method::GET | Method::HEAD) { Permission::Read } else { Permission::Edit };
-    api.auth.allow(request.headers(), needs)?;
-    let (at, expect) = (path_of(&name)?, expect(&method, request.headers())?);
-    let (collection, status) = match method {
-        Method::GET | Method::HEAD => (api.jobs.collection(&at)?, StatusCode::OK),
-        Method::PUT => {
-            // Everything in a collection has a default, and so has all of it.
-            let bytes = body::read(request, JOB_BYTES_MAX).await?;
-            let body = if bytes.is_empty() { json!({}) } else { parse(&bytes)? };
-            let (collection, created) = api.jobs.put_collection(&at, &body, FrontEnd::Native, expect).await?;
-            (collection, if created { StatusCode::CREATED } else { StatusCode::OK })
-        }
-        Method::PATCH => {
-            let body = read(request, JOB_BYTES_MAX).await?;
-            (api.jobs.patch_collection(&at, &body, expect).await?, StatusCode::OK)
-        }
-        Method::DELETE => {
-            api.jobs.delete_collection(&at, expect).await?;
-            return Ok(StatusCode::NO_CONTENT.into_response());
-        }
-        method => return Err(ApiError::Method { method, allow: "" }),
-    };
-    let mut response = answer(&shown(&collection)?);
+    let (at, expect) = (path_of(&name)?, expect(request.method(), request.headers())?);
+    // Everything in a collection has a default, and so has all of it.
+    let bytes = body::read(request, JOB_BYTES_MAX).await?;
+    let body = if bytes.is_empty() { json!({}) } else { parse(&bytes)? };
+    let (collection, created) = api.jobs.put_collection(&at, &body, FrontEnd::Native, expect).await?;
+    reply(&collection, if created { StatusCode::CREATED } else { StatusCode::OK })
+}
+
+pub(super) async fn patch(
+    State(api): State<Api>,
+    Named(name): Named,
+    request: Request,
+) -> Result<Response, ApiError> {
+    let (at, expect) = (path_of(&name)?, expect(request.method(), request.headers())?);
+    let body = read(request, JOB_BYTES_MAX).await?;
+    reply(&api.jobs.patch_collection(&at, &body, expect).await?, StatusCode::OK)
+}
+
+pub(super) async fn delete(
+    State(api): State<Api>,
+    Named(name): Named,
+    request: Request,
+) -> Result<Response, ApiError> {
+    let expect = expect(request.method(), request.headers())?;
+    api.jobs.delete_collection(&path_of(&name)?, expect).await?;
+    Ok(StatusCode::NO_CONTENT.into_response())
+}
+
+fn reply(collection: &Collection, status: StatusCode) -> Result<Response, ApiError> {
+    let mut response = answer(&shown(collection)?);
     *response.status_mut() = status;
     Ok(with_etag(response, collection.version))
 }
 
-pub(super) async fn enable(
-    State(api): State<Api>,
-    headers: HeaderMap,
-    Named(name): Named,
-) -> Result<Response, ApiError> {
-    api.auth.allow(&headers, Permission::Edit)?;
+pub(super) async fn enable(State(api): State<Api>, Named(name): Named) -> Result<Response, ApiError> {
     api.jobs.switch_collection(&path_of(&name)?, true).await?;
     Ok(StatusCode::NO_CONTENT.into_response())
 }
 
-pub(super) async fn disable(
-    State(api): State<Api>,
-    headers: HeaderMap,
-    Named(name): Named,
-) -> Result<Response, ApiError> {
-    api.auth.allow(&headers, Permission::Edit)?;
+pub(super) async fn disable(State(api): State<Api>, Named(name): Named) -> Result<Response, ApiError> {
     api.jobs.switch_collection(&path_of(&name)?, false).await?;
     Ok(StatusCode::NO_CONTENT.into_response())
 }
 
-pub(super) async fn export(
-    State(api): State<Api>,
-    headers: HeaderMap,
-    Named(name): Named,
-) -> Result<Response, ApiError> {
-    api.auth.allow(&headers, Permission::Read)?;
+pub(super) async fn export(State(api): State<Api>, Named(name): Named) -> Result<Response, ApiError> {
     Ok(answer(&api.jobs.export(&path_of(&name)?)?))
 }
 
@@ -146,7 +374,6 @@ pub(super) async fn import(
     request: Request,
 ) -> Result<Response, ApiError> {
     let Query(asked) = asked.map_err(|error| ApiError::BadRequest(error.body_text()))?;
-    api.auth.allow(request.headers(), if asked.dry_run { Permission::Read } else { Permission::Edit })?;
     let body = read(request, IMPORT_BYTES_MAX).await?;
     let manner = Manner { dry_run: asked.dry_run, prune: asked.prune };
     Ok(answer(&api.jobs.import(&path_of(&name)?, &body, manner).await?))

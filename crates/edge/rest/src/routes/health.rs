@@ -1,6 +1,6 @@
 //! How the process is doing: the overview, partitions, limits, probes, metrics.
 
-use api_types::PartitionView;
+use api_types::{Limits, OverviewView, PartitionView, SettingsView};
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use engine::PartitionInfo;
@@ -9,13 +9,166 @@ use http::{HeaderMap, StatusCode};
 use journal::Journal;
 use serde_json::json as object;
 
+use super::table::{OnStandby, Route, RouteAccess, RouteHandler, handle};
 use super::{Items, json};
 use crate::api::Api;
 use crate::auth::access::Permission;
 use crate::error::ApiError;
+use crate::forward::scope::{Merge, RouteScope};
+use crate::openapi;
+use crate::openapi::drafts::{PartitionList, Readiness};
+use crate::openapi::operation::{Media, Operation, Reply};
+use http::Method;
+use serde_json::json;
 
-pub(super) async fn partitions(State(api): State<Api>, headers: HeaderMap) -> Result<Response, ApiError> {
-    api.auth.allow(&headers, Permission::Read)?;
+/// The routes, with their documentation.
+pub(super) const PARTITION_ROUTES: &[Route] = &[Route {
+    method: Method::GET,
+    path: "/v1/partitions",
+    access: RouteAccess::Token(Permission::Read),
+    scope: RouteScope::Merged(Merge::Partitions),
+    standby: OnStandby::Refuse,
+    handler: RouteHandler::Call(|| handle(partitions)),
+    doc: Operation {
+        id: "listPartitions",
+        summary: "The state of each partition",
+        description: "",
+        parameters: &[],
+        body: None,
+        replies: &[Reply::json::<PartitionList>(200, "The partitions.")],
+    },
+}];
+
+pub(super) const OVERVIEW_ROUTES: &[Route] = &[
+    Route {
+        method: Method::GET,
+        path: "/v1/overview",
+        access: RouteAccess::Token(Permission::Read),
+        scope: RouteScope::Merged(Merge::Overview),
+        standby: OnStandby::Answer,
+        handler: RouteHandler::Call(|| handle(overview)),
+        doc: Operation {
+            id: "showOverview",
+            summary: "How everything is doing, and how it was in the last fifteen minutes",
+            description: "Among several instances, of all of them together: rates, counts and series add up; of latencies, the slowest instance's.",
+            parameters: &[],
+            body: None,
+            replies: &[Reply::json::<OverviewView>(200, "How it is.")],
+        },
+    },
+    Route {
+        method: Method::GET,
+        path: "/v1/settings",
+        access: RouteAccess::Token(Permission::Read),
+        scope: RouteScope::Instance,
+        standby: OnStandby::Answer,
+        handler: RouteHandler::Call(|| handle(settings)),
+        doc: Operation {
+            id: "showSettings",
+            summary: "The settings of the instance that answers",
+            description: "Secrets are never shown, and the names of tokens only to administrators.",
+            parameters: &[],
+            body: None,
+            replies: &[Reply::json::<SettingsView>(200, "The settings.")],
+        },
+    },
+];
+
+pub(super) const SERVER_ROUTES: &[Route] = &[
+    Route {
+        method: Method::GET,
+        path: "/v1/limits",
+        access: RouteAccess::Token(Permission::Read),
+        scope: RouteScope::Replicated,
+        standby: OnStandby::Refuse,
+        handler: RouteHandler::Call(|| handle(limits)),
+        doc: Operation {
+            id: "showLimits",
+            summary: "The active limits",
+            description: "",
+            parameters: &[],
+            body: None,
+            replies: &[Reply::json::<Limits>(200, "The limits.")],
+        },
+    },
+    Route {
+        method: Method::GET,
+        path: "/livez",
+        access: RouteAccess::Open,
+        scope: RouteScope::Probe,
+        standby: OnStandby::Answer,
+        handler: RouteHandler::Call(|| handle(livez)),
+        doc: Operation {
+            id: "livez",
+            summary: "The process answers",
+            description: "",
+            parameters: &[],
+            body: None,
+            replies: &[Reply::media(200, "ok", &[Media::new("text/plain", |_| json!({ "type": "string" }))])],
+        },
+    },
+    Route {
+        method: Method::GET,
+        path: "/readyz",
+        access: RouteAccess::Open,
+        scope: RouteScope::Probe,
+        standby: OnStandby::Answer,
+        handler: RouteHandler::Call(|| handle(readyz)),
+        doc: Operation {
+            id: "readyz",
+            summary: "The process can answer clients",
+            description: "",
+            parameters: &[],
+            body: None,
+            replies: &[
+                Reply::json::<Readiness>(200, "Ready."),
+                Reply::json::<Readiness>(503, "Not ready, and why."),
+            ],
+        },
+    },
+    Route {
+        method: Method::GET,
+        path: "/metrics",
+        access: RouteAccess::Token(Permission::Read),
+        scope: RouteScope::Probe,
+        standby: OnStandby::Answer,
+        handler: RouteHandler::Call(|| handle(metrics)),
+        doc: Operation {
+            id: "metrics",
+            summary: "Metrics for Prometheus",
+            description: "",
+            parameters: &[],
+            body: None,
+            replies: &[Reply::media(
+                200,
+                "The metrics.",
+                &[Media::new("application/openmetrics-text", |_| json!({ "type": "string" }))],
+            )],
+        },
+    },
+    Route {
+        method: Method::GET,
+        path: "/openapi.json",
+        access: RouteAccess::Open,
+        scope: RouteScope::Replicated,
+        standby: OnStandby::Answer,
+        handler: RouteHandler::Call(|| handle(openapi::document)),
+        doc: Operation {
+            id: "openapi",
+            summary: "This document",
+            description: "",
+            parameters: &[],
+            body: None,
+            replies: &[Reply::media(
+                200,
+                "This document.",
+                &[Media::new("application/json", |_| json!({ "type": "object" }))],
+            )],
+        },
+    },
+];
+
+pub(super) async fn partitions(State(api): State<Api>) -> Result<Response, ApiError> {
     let mut items = Vec::new();
     for info in api.cluster.engine.partitions() {
         items.push(partition(&api, info).await);
@@ -41,20 +194,17 @@ async fn partition(api: &Api, info: PartitionInfo) -> PartitionView {
     }
 }
 
-pub(super) async fn overview(State(api): State<Api>, headers: HeaderMap) -> Result<Response, ApiError> {
-    api.auth.allow(&headers, Permission::Read)?;
+pub(super) async fn overview(State(api): State<Api>) -> Result<Response, ApiError> {
     Ok(json(&api.overview.read().await))
 }
 
-pub(super) async fn limits(State(api): State<Api>, headers: HeaderMap) -> Result<Response, ApiError> {
-    api.auth.allow(&headers, Permission::Read)?;
+pub(super) async fn limits(State(api): State<Api>) -> Result<Response, ApiError> {
     Ok(json(&api.instance.limits))
 }
 
 /// The settings of this instance. Whoever may see the limits may see what else is set; the names of those who may come in
 /// are for those alone who let them in.
 pub(super) async fn settings(State(api): State<Api>, headers: HeaderMap) -> Result<Response, ApiError> {
-    api.auth.allow(&headers, Permission::Read)?;
     let mut settings = api.instance.settings.clone();
     if api.auth.allow(&headers, Permission::Administer).is_err() {
         settings.tokens = None;
@@ -83,8 +233,7 @@ pub(super) async fn readyz(State(api): State<Api>) -> Response {
     (StatusCode::SERVICE_UNAVAILABLE, axum::Json(body)).into_response()
 }
 
-pub(super) async fn metrics(State(api): State<Api>, headers: HeaderMap) -> Result<Response, ApiError> {
-    api.auth.allow(&headers, Permission::Read)?;
+pub(super) async fn metrics(State(api): State<Api>) -> Result<Response, ApiError> {
     let mut text = String::new();
     prometheus_client::encoding::text::encode(&mut text, &api.instance.metrics)
         .expect("writing to a string succeeds");

@@ -1,10 +1,11 @@
 //! Jobs for people: `/v1/collections/{c}/jobs/{j}`, with the bodies of the Azure API and further fields.
 
-use axum::extract::rejection::{PathRejection, QueryRejection};
-use axum::extract::{FromRequestParts, Path, Query, Request, State};
+use api_types::ApiSchema;
+use axum::extract::rejection::QueryRejection;
+use axum::extract::{FromRequestParts, Query, Request, State};
 use axum::response::{IntoResponse, Response};
 use http::request::Parts;
-use http::{HeaderMap, Method, StatusCode};
+use http::{Method, StatusCode};
 use kernel::job::Collection;
 use schedule::Dialect;
 use serde::{Deserialize, Serialize};
@@ -12,31 +13,294 @@ use serde_json::{Value, json};
 use types::Span;
 
 use super::collections::{path_of, read, short_name};
-use super::{Named, json as answer};
+use super::json as answer;
+use super::params::{Named, PathParams};
+use super::table::{OnStandby, Route, RouteAccess, RouteHandler, handle};
 use crate::api::Api;
 use crate::auth::access::Permission;
 use crate::azure::{CollectionPath, record, scope};
 use crate::error::ApiError;
 use crate::etag::{expect, with_etag};
+use crate::forward::scope::RouteScope;
 use crate::jobs::{JobsError, Shown, Wanted, Writing, status, stored};
 use crate::limits::{JOB_BYTES_MAX, PAGE_ITEMS_DEFAULT, PAGE_ITEMS_MAX};
+use crate::openapi::jobs::{
+    Fired, JobDocument, JobDraft, JobHistory, JobPage, JobPatch, JobState, Preview, PreviewDraft,
+};
+use crate::openapi::operation::{Media, Operation, Parameter, Reply, RequestBody};
+use crate::openapi::shared::{
+    ANOTHER_VERSION, COLLECTION, CURSOR, ETAG, IF_MATCH, IF_NONE_MATCH, JOB, LIMIT, NO_SUCH_COLLECTION,
+    NO_SUCH_JOB, OVER_128_KIB, UNREADABLE, WRONG_PARAMETER,
+};
+
+/// The routes, with their documentation.
+pub(super) const ROUTES: &[Route] = &[
+    Route {
+        method: Method::GET,
+        path: "/v1/collections/{collection}/jobs",
+        access: RouteAccess::Token(Permission::Read),
+        scope: RouteScope::Collection("collection"),
+        standby: OnStandby::Refuse,
+        handler: RouteHandler::Call(|| handle(list)),
+        doc: Operation {
+            id: "listJobs",
+            summary: "The jobs of a collection, in the order of their names",
+            description: "",
+            parameters: &[
+                COLLECTION,
+                Parameter::query("state", "Only jobs in this state.", JobState::schema),
+                Parameter::query(
+                    "name",
+                    "Only jobs whose name has this in it, in any casing.",
+                    |_| json!({ "type": "string" }),
+                ),
+                LIMIT,
+                CURSOR,
+            ],
+            body: None,
+            replies: &[
+                Reply::json::<JobPage>(200, "A page."),
+                WRONG_PARAMETER,
+                NO_SUCH_COLLECTION,
+                UNREADABLE,
+            ],
+        },
+    },
+    Route {
+        method: Method::GET,
+        path: "/v1/collections/{collection}/jobs/{job}",
+        access: RouteAccess::Token(Permission::Read),
+        scope: RouteScope::Collection("collection"),
+        standby: OnStandby::Refuse,
+        handler: RouteHandler::Call(|| handle(show)),
+        doc: Operation {
+            id: "showJob",
+            summary: "A job and its state",
+            description: "",
+            parameters: &[COLLECTION, JOB],
+            body: None,
+            replies: &[Reply::json::<JobDocument>(200, "The job.").with(&[ETAG]), NO_SUCH_JOB, UNREADABLE],
+        },
+    },
+    Route {
+        method: Method::PUT,
+        path: "/v1/collections/{collection}/jobs/{job}",
+        access: RouteAccess::Token(Permission::Edit),
+        scope: RouteScope::Collection("collection"),
+        standby: OnStandby::Refuse,
+        handler: RouteHandler::Call(|| handle(put)),
+        doc: Operation {
+            id: "putJob",
+            summary: "Create or replace a job",
+            description: "",
+            parameters: &[COLLECTION, JOB, IF_MATCH, IF_NONE_MATCH],
+            body: Some(RequestBody {
+                required: true,
+                content: &[Media::json::<JobDraft>().example(|| {
+                    json!({
+                        "properties": {
+                            "action": {
+                                "type": "Http",
+                                "request": {
+                                    "uri": "https://shop.example/nightly",
+                                    "method": "POST",
+                                },
+                            },
+                            "recurrence": {
+                                "frequency": "day",
+                                "schedule": { "hours": [3], "minutes": [0] },
+                            },
+                            "timeZone": "Europe/Berlin",
+                        },
+                    })
+                })],
+            }),
+            replies: &[
+                Reply::json::<JobDocument>(200, "Replaced.").with(&[ETAG]),
+                Reply::json::<JobDocument>(201, "Created.").with(&[ETAG]),
+                Reply::problem(400, "The job is wrong: see `errors`."),
+                NO_SUCH_COLLECTION,
+                Reply::problem(409, "It does not fit the quota of the collection."),
+                ANOTHER_VERSION,
+                OVER_128_KIB,
+                UNREADABLE,
+            ],
+        },
+    },
+    Route {
+        method: Method::PATCH,
+        path: "/v1/collections/{collection}/jobs/{job}",
+        access: RouteAccess::Token(Permission::Edit),
+        scope: RouteScope::Collection("collection"),
+        standby: OnStandby::Refuse,
+        handler: RouteHandler::Call(|| handle(patch)),
+        doc: Operation {
+            id: "patchJob",
+            summary: "Merge a change into a job; null removes a member, secrets that are not written are kept",
+            description: "",
+            parameters: &[COLLECTION, JOB, IF_MATCH],
+            body: Some(RequestBody {
+                required: true,
+                content: &[
+                    Media::json::<JobPatch>().example(|| json!({ "properties": { "state": "disabled" } }))
+                ],
+            }),
+            replies: &[
+                Reply::json::<JobDocument>(200, "Changed.").with(&[ETAG]),
+                Reply::problem(400, "The job is wrong: see `errors`."),
+                NO_SUCH_JOB,
+                Reply::problem(409, "The job is finished, or does not fit the quota of the collection."),
+                ANOTHER_VERSION,
+                OVER_128_KIB,
+                UNREADABLE,
+            ],
+        },
+    },
+    Route {
+        method: Method::DELETE,
+        path: "/v1/collections/{collection}/jobs/{job}",
+        access: RouteAccess::Token(Permission::Edit),
+        scope: RouteScope::Collection("collection"),
+        standby: OnStandby::Refuse,
+        handler: RouteHandler::Call(|| handle(delete)),
+        doc: Operation {
+            id: "deleteJob",
+            summary: "Delete a job; its running occurrences go on",
+            description: "",
+            parameters: &[COLLECTION, JOB, IF_MATCH],
+            body: None,
+            replies: &[
+                Reply::empty(204, "Done."),
+                Reply::problem(400, "`If-Match` is not a version."),
+                NO_SUCH_JOB,
+                ANOTHER_VERSION,
+                UNREADABLE,
+            ],
+        },
+    },
+    Route {
+        method: Method::POST,
+        path: "/v1/collections/{collection}/jobs/{job}/run",
+        access: RouteAccess::Token(Permission::Operate),
+        scope: RouteScope::Collection("collection"),
+        standby: OnStandby::Refuse,
+        handler: RouteHandler::Call(|| handle(run)),
+        doc: Operation {
+            id: "runJob",
+            summary: "Fire a job now; what is planned stays planned",
+            description: "",
+            parameters: &[COLLECTION, JOB],
+            body: None,
+            replies: &[
+                Reply::json::<Fired>(202, "Fired: durable."),
+                NO_SUCH_JOB,
+                Reply::problem(409, "The job is finished, or running and its occurrences do not overlap."),
+                UNREADABLE,
+            ],
+        },
+    },
+    Route {
+        method: Method::GET,
+        path: "/v1/collections/{collection}/jobs/{job}/history",
+        access: RouteAccess::Token(Permission::Read),
+        scope: RouteScope::Collection("collection"),
+        standby: OnStandby::Refuse,
+        handler: RouteHandler::Call(|| handle(history)),
+        doc: Operation {
+            id: "listJobHistory",
+            summary: "The attempts of a job, newest first",
+            description: "",
+            parameters: &[
+                COLLECTION,
+                JOB,
+                Parameter::query(
+                    "status",
+                    "Only attempts that ended so.",
+                    |_| json!({ "type": "string", "enum": ["completed", "failed"] }),
+                ),
+                LIMIT,
+                CURSOR,
+            ],
+            body: None,
+            replies: &[Reply::json::<JobHistory>(200, "A page."), WRONG_PARAMETER, NO_SUCH_JOB, UNREADABLE],
+        },
+    },
+    Route {
+        method: Method::GET,
+        path: "/v1/collections/{collection}/jobs/{job}/preview",
+        access: RouteAccess::Token(Permission::Read),
+        scope: RouteScope::Collection("collection"),
+        standby: OnStandby::Refuse,
+        handler: RouteHandler::Call(|| handle(preview)),
+        doc: Operation {
+            id: "previewJob",
+            summary: "When a job will fire next",
+            description: "",
+            parameters: &[
+                COLLECTION,
+                JOB,
+                Parameter::query(
+                    "count",
+                    "How many.",
+                    |_| json!({ "type": "integer", "minimum": 1, "maximum": 1000, "default": 10 }),
+                ),
+            ],
+            body: None,
+            replies: &[
+                Reply::json::<Preview>(200, "The next firings."),
+                WRONG_PARAMETER,
+                NO_SUCH_JOB,
+                UNREADABLE,
+            ],
+        },
+    },
+    Route {
+        method: Method::POST,
+        path: "/v1/preview",
+        access: RouteAccess::Token(Permission::Read),
+        scope: RouteScope::Replicated,
+        standby: OnStandby::Refuse,
+        handler: RouteHandler::Call(|| handle(preview_of)),
+        doc: Operation {
+            id: "preview",
+            summary: "When a job that does not exist would fire",
+            description: "",
+            parameters: &[],
+            body: Some(RequestBody {
+                required: true,
+                content: &[Media::json::<PreviewDraft>().example(|| {
+                    json!({
+                        "recurrence": { "cron": "30 2 * * *" },
+                        "timeZone": "Europe/Berlin",
+                        "count": 3,
+                    })
+                })],
+            }),
+            replies: &[
+                Reply::json::<Preview>(200, "The first firings."),
+                Reply::problem(400, "The job is wrong: see `errors`."),
+                OVER_128_KIB,
+                UNREADABLE,
+            ],
+        },
+    },
+];
 
 const DIALECT: Dialect = Dialect { sdk_spellings: false, native: true };
 
 /// A job in a path.
-pub(super) struct Place {
+pub(super) struct JobPath {
     at: CollectionPath,
     job: String,
 }
 
-impl<S: Send + Sync> FromRequestParts<S> for Place {
+impl<S: Send + Sync> FromRequestParts<S> for JobPath {
     type Rejection = ApiError;
 
-    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Place, ApiError> {
-        let Path((collection, job)) = Path::<(String, String)>::from_request_parts(parts, state)
-            .await
-            .map_err(|error: PathRejection| ApiError::BadRequest(error.body_text()))?;
-        Ok(Place { at: path_of(&collection)?, job })
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<JobPath, ApiError> {
+        let params = PathParams::from_request_parts(parts, state).await?;
+        let (at, job) = (path_of(params.require("collection")?)?, params.require("job")?.to_owned());
+        Ok(JobPath { at, job })
     }
 }
 
@@ -102,11 +366,9 @@ fn shown(collection: &Collection, shown: &Shown) -> Result<Value, JobsError> {
 
 pub(super) async fn list(
     State(api): State<Api>,
-    headers: HeaderMap,
     Named(collection): Named,
     asked: Asked,
 ) -> Result<Response, ApiError> {
-    api.auth.allow(&headers, Permission::Read)?;
     let asked = query(asked)?;
     let rows = asked.rows()?;
     let state = asked.state.map(|state| schedule::parse_job_filter(&format!("state eq {state}")));
@@ -117,48 +379,49 @@ pub(super) async fn list(
     Ok(answer(&rows.page(items, page.more)))
 }
 
-pub(super) async fn one(
+pub(super) async fn show(State(api): State<Api>, JobPath { at, job }: JobPath) -> Result<Response, ApiError> {
+    let (collection, found) = api.jobs.show_job(&at, &job).await?;
+    reply(&collection, &found, StatusCode::OK)
+}
+
+pub(super) async fn put(
     State(api): State<Api>,
-    Place { at, job }: Place,
+    JobPath { at, job }: JobPath,
     request: Request,
 ) -> Result<Response, ApiError> {
-    let method = request.method().clone();
-    let needs =
-        if matches!(method, Method::GET | Method::HEAD) { Permission::Read } else { Permission::Edit };
-    api.auth.allow(request.headers(), needs)?;
-    let writing = Writing { expect: expect(&method, request.headers())?, delay: Span::ZERO };
-    let (collection, found, status) = match method {
-        Method::GET | Method::HEAD => {
-            let (collection, found) = api.jobs.show_job(&at, &job).await?;
-            (collection, found, StatusCode::OK)
-        }
-        Method::PUT => {
-            let body = read(request, JOB_BYTES_MAX).await?;
-            let (collection, found, created) = api.jobs.put_job(&at, &job, &body, writing).await?;
-            (collection, found, if created { StatusCode::CREATED } else { StatusCode::OK })
-        }
-        Method::PATCH => {
-            let body = read(request, JOB_BYTES_MAX).await?;
-            let (collection, found) = api.jobs.patch_job(&at, &job, &body, writing).await?;
-            (collection, found, StatusCode::OK)
-        }
-        Method::DELETE => {
-            api.jobs.delete_job(&at, &job, writing.expect).await?;
-            return Ok(StatusCode::NO_CONTENT.into_response());
-        }
-        method => return Err(ApiError::Method { method, allow: "" }),
-    };
-    let mut response = answer(&shown(&collection, &found)?);
+    let writing = Writing { expect: expect(request.method(), request.headers())?, delay: Span::ZERO };
+    let body = read(request, JOB_BYTES_MAX).await?;
+    let (collection, found, created) = api.jobs.put_job(&at, &job, &body, writing).await?;
+    reply(&collection, &found, if created { StatusCode::CREATED } else { StatusCode::OK })
+}
+
+pub(super) async fn patch(
+    State(api): State<Api>,
+    JobPath { at, job }: JobPath,
+    request: Request,
+) -> Result<Response, ApiError> {
+    let writing = Writing { expect: expect(request.method(), request.headers())?, delay: Span::ZERO };
+    let body = read(request, JOB_BYTES_MAX).await?;
+    let (collection, found) = api.jobs.patch_job(&at, &job, &body, writing).await?;
+    reply(&collection, &found, StatusCode::OK)
+}
+
+pub(super) async fn delete(
+    State(api): State<Api>,
+    JobPath { at, job }: JobPath,
+    request: Request,
+) -> Result<Response, ApiError> {
+    api.jobs.delete_job(&at, &job, expect(request.method(), request.headers())?).await?;
+    Ok(StatusCode::NO_CONTENT.into_response())
+}
+
+fn reply(collection: &Collection, found: &Shown, status: StatusCode) -> Result<Response, ApiError> {
+    let mut response = answer(&shown(collection, found)?);
     *response.status_mut() = status;
     Ok(with_etag(response, found.job.definition.version))
 }
 
-pub(super) async fn run(
-    State(api): State<Api>,
-    headers: HeaderMap,
-    Place { at, job }: Place,
-) -> Result<Response, ApiError> {
-    api.auth.allow(&headers, Permission::Operate)?;
+pub(super) async fn run(State(api): State<Api>, JobPath { at, job }: JobPath) -> Result<Response, ApiError> {
     let run = api.jobs.run_job(&at, &job).await?;
     let mut response = answer(&json!({ "run": run }));
     *response.status_mut() = StatusCode::ACCEPTED;
@@ -167,11 +430,9 @@ pub(super) async fn run(
 
 pub(super) async fn history(
     State(api): State<Api>,
-    headers: HeaderMap,
-    Place { at, job }: Place,
+    JobPath { at, job }: JobPath,
     asked: Asked,
 ) -> Result<Response, ApiError> {
-    api.auth.allow(&headers, Permission::Read)?;
     let asked = query(asked)?;
     let rows = asked.rows()?;
     let status = asked.status.map(|status| schedule::parse_history_filter(&format!("status eq {status}")));
@@ -191,11 +452,9 @@ pub(super) async fn history(
 
 pub(super) async fn preview(
     State(api): State<Api>,
-    headers: HeaderMap,
-    Place { at, job }: Place,
+    JobPath { at, job }: JobPath,
     asked: Asked,
 ) -> Result<Response, ApiError> {
-    api.auth.allow(&headers, Permission::Read)?;
     let count = query(asked)?.count.unwrap_or(10);
     if !(1..=PAGE_ITEMS_MAX).contains(&count) {
         return Err(ApiError::BadRequest(format!("count: {count} is not 1 to {PAGE_ITEMS_MAX}")));
@@ -204,7 +463,6 @@ pub(super) async fn preview(
 }
 
 pub(super) async fn preview_of(State(api): State<Api>, request: Request) -> Result<Response, ApiError> {
-    api.auth.allow(request.headers(), Permission::Read)?;
     let body = read(request, JOB_BYTES_MAX).await?;
     Ok(answer(&api.jobs.preview(&body)?))
 }

@@ -1,26 +1,209 @@
 //! Queues and the subscriptions of topics: made, shown, changed, deleted, looked into, redriven and emptied.
 
-use std::collections::BTreeMap;
-
-use api_types::Moved;
-use axum::extract::rejection::{PathRejection, QueryRejection};
-use axum::extract::{FromRequestParts, Path, Query, Request, State};
+use api_types::{MessagePage, Moved, NamePage, QueueView};
+use axum::extract::rejection::QueryRejection;
+use axum::extract::{FromRequestParts, Query, Request, State};
 use axum::response::{IntoResponse, Response};
 use http::request::Parts;
-use http::{HeaderMap, Method, StatusCode};
+use http::{Method, StatusCode};
 use kernel::queue::{QueueRef, SubQueue};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::json as answer;
+use super::params::PathParams;
+use super::table::{OnStandby, Route, RouteAccess, RouteHandler, handle};
 use crate::api::Api;
 use crate::auth::access::Permission;
 use crate::body;
-use crate::bus::{queue_ref, resource};
+use crate::bus::queue_ref;
 use crate::error::ApiError;
 use crate::etag::{expect, with_etag};
+use crate::forward::scope::{Merge, RouteScope};
 use crate::limits::{PAGE_ITEMS_DEFAULT, PAGE_ITEMS_MAX, QUEUE_BYTES_MAX};
-use crate::queues::{Look, Part, only_looks, shelf};
+use crate::openapi::drafts::{PurgeDraft, QueueDraft, RedriveDraft};
+use crate::openapi::operation::{Media, Operation, Reply, RequestBody};
+use crate::openapi::shared::{
+    AFTER, ANOTHER_KIND, ANOTHER_VERSION, ETAG, FROM_NUMBER, IF_MATCH, IF_NONE_MATCH, MESSAGE_LIMIT,
+    NAME_LIMIT, NO_SUCH_QUEUE, NO_SUCH_TOPIC, OVER_64_KIB, QUEUE, SHELF, STOPPED, WRONG_FIELD,
+};
+use crate::queues::{Look, Part, shelf};
+
+/// The routes, with their documentation.
+pub(super) const ROUTES: &[Route] = &[
+    Route {
+        method: Method::GET,
+        path: "/v1/queues",
+        access: RouteAccess::Queue(Permission::Read),
+        scope: RouteScope::Merged(Merge::Queues),
+        standby: OnStandby::Refuse,
+        handler: RouteHandler::Call(|| handle(list)),
+        doc: Operation {
+            id: "listQueues",
+            summary: "The queues with their counts, in the order of their names",
+            description: "",
+            parameters: &[AFTER, NAME_LIMIT],
+            body: None,
+            replies: &[
+                Reply::json::<NamePage<QueueView>>(200, "A page."),
+                WRONG_FIELD,
+                Reply::retry_later(503, "A partition is stopped: its part cannot be listed."),
+            ],
+        },
+    },
+    Route {
+        method: Method::GET,
+        path: "/v1/queues/{queue}",
+        access: RouteAccess::Queue(Permission::Read),
+        scope: RouteScope::Queue("queue"),
+        standby: OnStandby::Refuse,
+        handler: RouteHandler::Call(|| handle(show)),
+        doc: Operation {
+            id: "showQueue",
+            summary: "A queue with its counts",
+            description: "",
+            parameters: &[QUEUE],
+            body: None,
+            replies: &[
+                Reply::json::<QueueView>(200, "The queue.").with(&[ETAG]),
+                WRONG_FIELD,
+                NO_SUCH_QUEUE,
+                ANOTHER_KIND,
+                STOPPED,
+            ],
+        },
+    },
+    Route {
+        method: Method::PUT,
+        path: "/v1/queues/{queue}",
+        access: RouteAccess::Queue(Permission::Edit),
+        scope: RouteScope::Queue("queue"),
+        standby: OnStandby::Refuse,
+        handler: RouteHandler::Call(|| handle(put)),
+        doc: Operation {
+            id: "putQueue",
+            summary: "Create or replace a queue; its messages stay",
+            description: "",
+            parameters: &[QUEUE, IF_MATCH, IF_NONE_MATCH],
+            body: Some(RequestBody {
+                required: false,
+                content: &[
+                    Media::json::<QueueDraft>().example(|| json!({ "lock": "30s", "deliveries_max": 5 }))
+                ],
+            }),
+            replies: &[
+                Reply::json::<QueueView>(200, "Replaced.").with(&[ETAG]),
+                Reply::json::<QueueView>(201, "Created.").with(&[ETAG]),
+                Reply::problem(400, "The name or a setting is wrong; the detail names it."),
+                NO_SUCH_TOPIC,
+                Reply::problem(
+                    409,
+                    "Sessions cannot be switched on or off, the name is taken, or the partition is full of queues.",
+                ),
+                ANOTHER_VERSION,
+                OVER_64_KIB,
+                STOPPED,
+            ],
+        },
+    },
+    Route {
+        method: Method::DELETE,
+        path: "/v1/queues/{queue}",
+        access: RouteAccess::Queue(Permission::Edit),
+        scope: RouteScope::Queue("queue"),
+        standby: OnStandby::Refuse,
+        handler: RouteHandler::Call(|| handle(delete)),
+        doc: Operation {
+            id: "deleteQueue",
+            summary: "Delete a queue with all its messages",
+            description: "",
+            parameters: &[QUEUE, IF_MATCH],
+            body: None,
+            replies: &[
+                Reply::empty(204, "Deleted."),
+                WRONG_FIELD,
+                NO_SUCH_QUEUE,
+                ANOTHER_KIND,
+                ANOTHER_VERSION,
+                STOPPED,
+            ],
+        },
+    },
+    Route {
+        method: Method::GET,
+        path: "/v1/queues/{queue}/messages",
+        access: RouteAccess::Queue(Permission::Read),
+        scope: RouteScope::Queue("queue"),
+        standby: OnStandby::Refuse,
+        handler: RouteHandler::Call(|| handle(messages)),
+        doc: Operation {
+            id: "peekQueue",
+            summary: "Look at messages, oldest first, without receiving them",
+            description: "",
+            parameters: &[QUEUE, SHELF, FROM_NUMBER, MESSAGE_LIMIT],
+            body: None,
+            replies: &[
+                Reply::json::<MessagePage>(200, "A page."),
+                WRONG_FIELD,
+                NO_SUCH_QUEUE,
+                ANOTHER_KIND,
+                STOPPED,
+            ],
+        },
+    },
+    Route {
+        method: Method::POST,
+        path: "/v1/queues/{queue}/redrive",
+        access: RouteAccess::Queue(Permission::Operate),
+        scope: RouteScope::Queue("queue"),
+        standby: OnStandby::Refuse,
+        handler: RouteHandler::Call(|| handle(redrive)),
+        doc: Operation {
+            id: "redriveQueue",
+            summary: "Bring dead letters back, oldest first",
+            description: "",
+            parameters: &[QUEUE],
+            body: Some(RequestBody {
+                required: false,
+                content: &[Media::json::<RedriveDraft>().example(|| json!({ "max": 100 }))],
+            }),
+            replies: &[
+                Reply::json::<Moved>(200, "How many."),
+                WRONG_FIELD,
+                NO_SUCH_QUEUE,
+                ANOTHER_KIND,
+                OVER_64_KIB,
+                STOPPED,
+            ],
+        },
+    },
+    Route {
+        method: Method::POST,
+        path: "/v1/queues/{queue}/purge",
+        access: RouteAccess::Queue(Permission::Operate),
+        scope: RouteScope::Queue("queue"),
+        standby: OnStandby::Refuse,
+        handler: RouteHandler::Call(|| handle(purge)),
+        doc: Operation {
+            id: "purgeQueue",
+            summary: "Delete messages that no consumer has locked",
+            description: "",
+            parameters: &[QUEUE],
+            body: Some(RequestBody {
+                required: false,
+                content: &[Media::json::<PurgeDraft>().example(|| json!({ "shelf": "dead" }))],
+            }),
+            replies: &[
+                Reply::json::<Moved>(200, "How many."),
+                WRONG_FIELD,
+                NO_SUCH_QUEUE,
+                ANOTHER_KIND,
+                OVER_64_KIB,
+                STOPPED,
+            ],
+        },
+    },
+];
 
 /// The queue, topic or subscription that a path names.
 pub(super) struct At(pub QueueRef);
@@ -29,11 +212,9 @@ impl<S: Send + Sync> FromRequestParts<S> for At {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<At, ApiError> {
-        let Path(names) = Path::<BTreeMap<String, String>>::from_request_parts(parts, state)
-            .await
-            .map_err(|error: PathRejection| ApiError::BadRequest(error.body_text()))?;
-        let name = names.get("q").or_else(|| names.get("t")).map(String::as_str).unwrap_or_default();
-        Ok(At(queue_ref(name, names.get("s").map(String::as_str))?))
+        let params = PathParams::from_request_parts(parts, state).await?;
+        let name = params.get("queue").map_or_else(|| params.require("topic"), Ok)?;
+        Ok(At(queue_ref(name, params.get("subscription"))?))
     }
 }
 
@@ -79,50 +260,41 @@ fn look(asked: AskedLook) -> Result<Look, ApiError> {
     Ok(Look { shelf, from: asked.from.unwrap_or(0), limit })
 }
 
-pub(super) async fn list(
-    State(api): State<Api>,
-    headers: HeaderMap,
-    asked: AskedPart,
-) -> Result<Response, ApiError> {
-    api.auth.allow_queue(&headers, Permission::Read, "/")?;
+pub(super) async fn list(State(api): State<Api>, asked: AskedPart) -> Result<Response, ApiError> {
     Ok(answer(&api.queues.list_queues(part(asked)?).await?))
 }
 
 /// A queue or a subscription.
-pub(super) async fn one(State(api): State<Api>, At(at): At, request: Request) -> Result<Response, ApiError> {
-    let method = request.method().clone();
-    allow(&api, &request, &at)?;
-    let expect = expect(&method, request.headers())?;
-    let (queue, status) = match method {
-        Method::PUT => {
-            let (queue, created) = api.queues.put_queue(&at, &read(request).await?, expect).await?;
-            (queue, if created { StatusCode::CREATED } else { StatusCode::OK })
-        }
-        Method::DELETE => {
-            api.queues.delete_queue(&at, expect).await?;
-            return Ok(StatusCode::NO_CONTENT.into_response());
-        }
-        // The router lets only these through.
-        _ => (api.queues.show_queue(&at).await?, StatusCode::OK),
-    };
-    let mut response = answer(&queue);
-    *response.status_mut() = status;
-    Ok(with_etag(response, queue.version))
+pub(super) async fn show(State(api): State<Api>, At(at): At) -> Result<Response, ApiError> {
+    Ok(reply(&api.queues.show_queue(&at).await?, StatusCode::OK))
 }
 
-/// Looking needs less than changing.
-pub(super) fn allow(api: &Api, request: &Request, at: &QueueRef) -> Result<(), ApiError> {
-    let needs = if only_looks(request.method()) { Permission::Read } else { Permission::Edit };
-    api.auth.allow_queue(request.headers(), needs, &resource(at)).map(drop)
+pub(super) async fn put(State(api): State<Api>, At(at): At, request: Request) -> Result<Response, ApiError> {
+    let expect = expect(request.method(), request.headers())?;
+    let (queue, created) = api.queues.put_queue(&at, &read(request).await?, expect).await?;
+    Ok(reply(&queue, if created { StatusCode::CREATED } else { StatusCode::OK }))
+}
+
+pub(super) async fn delete(
+    State(api): State<Api>,
+    At(at): At,
+    request: Request,
+) -> Result<Response, ApiError> {
+    api.queues.delete_queue(&at, expect(request.method(), request.headers())?).await?;
+    Ok(StatusCode::NO_CONTENT.into_response())
+}
+
+fn reply(queue: &QueueView, status: StatusCode) -> Response {
+    let mut response = answer(queue);
+    *response.status_mut() = status;
+    with_etag(response, queue.version)
 }
 
 pub(super) async fn messages(
     State(api): State<Api>,
-    headers: HeaderMap,
     At(at): At,
     asked: AskedLook,
 ) -> Result<Response, ApiError> {
-    api.auth.allow_queue(&headers, Permission::Read, &resource(&at))?;
     Ok(answer(&api.queues.peek(&at, look(asked)?).await?))
 }
 
@@ -131,7 +303,6 @@ pub(super) async fn redrive(
     At(at): At,
     request: Request,
 ) -> Result<Response, ApiError> {
-    api.auth.allow_queue(request.headers(), Permission::Operate, &resource(&at))?;
     let messages = api.queues.redrive(&at, &read(request).await?).await?;
     Ok(answer(&Moved { messages }))
 }
@@ -141,7 +312,6 @@ pub(super) async fn purge(
     At(at): At,
     request: Request,
 ) -> Result<Response, ApiError> {
-    api.auth.allow_queue(request.headers(), Permission::Operate, &resource(&at))?;
     let messages = api.queues.purge(&at, &read(request).await?).await?;
     Ok(answer(&Moved { messages }))
 }

@@ -1,33 +1,164 @@
 //! The region that answers, and how it changes places with its pair.
 
-use api_types::{DrillRequest, PromoteRequest};
+use api_types::{DrillRequest, DrillView, PromoteRequest, PromotedView, RegionView, TailRequestView};
 use axum::body::{Body, Bytes};
 use axum::extract::rejection::QueryRejection;
 use axum::extract::{Query, State};
 use axum::response::Response;
 use futures_util::stream;
+use http::HeaderValue;
 use http::header::CONTENT_TYPE;
-use http::{HeaderMap, HeaderValue};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
 use super::json;
+use super::params::Caller;
+use super::table::{OnStandby, Route, RouteAccess, RouteHandler, handle};
 use crate::api::Api;
 use crate::auth::access::Permission;
 use crate::error::ApiError;
+use crate::forward::scope::RouteScope;
+use crate::openapi::operation::{Media, Operation, Parameter, Reply, RequestBody, lines_of};
+use crate::openapi::shared::{NO_ANSWER, NO_REGIONS};
 use crate::region::{Force, RegionControl};
+use http::Method;
+use serde_json::json;
 
-pub(super) async fn show(State(api): State<Api>, headers: HeaderMap) -> Result<Response, ApiError> {
-    api.auth.allow(&headers, Permission::Read)?;
+/// The routes, with their documentation.
+pub(super) const ROUTES: &[Route] = &[
+    Route {
+        method: Method::GET,
+        path: "/v1/region",
+        access: RouteAccess::Token(Permission::Read),
+        scope: RouteScope::Replicated,
+        standby: OnStandby::Answer,
+        handler: RouteHandler::Call(|| handle(show)),
+        doc: Operation {
+            id: "showRegion",
+            summary: "This region, its pair, and how far the mirrors are",
+            description: "",
+            parameters: &[],
+            body: None,
+            replies: &[Reply::json::<RegionView>(200, "Where they stand."), NO_REGIONS, NO_ANSWER],
+        },
+    },
+    Route {
+        method: Method::POST,
+        path: "/v1/region:promote",
+        access: RouteAccess::Token(Permission::Administer),
+        scope: RouteScope::Replicated,
+        standby: OnStandby::Answer,
+        handler: RouteHandler::Call(|| handle(promote)),
+        doc: Operation {
+            id: "promoteRegion",
+            summary: "Make this region the active one",
+            description: "",
+            parameters: &[],
+            body: Some(RequestBody {
+                required: false,
+                content: &[Media::json::<PromoteRequest>().example(|| json!({ "force": false }))],
+            }),
+            replies: &[
+                Reply::json::<PromotedView>(200, "It is active."),
+                Reply::problem(400, "A field is wrong; the detail names it."),
+                NO_REGIONS,
+                Reply::problem(409, "The current state does not allow it; the detail says why."),
+                NO_ANSWER,
+            ],
+        },
+    },
+    Route {
+        method: Method::POST,
+        path: "/v1/region:demote",
+        access: RouteAccess::Token(Permission::Administer),
+        scope: RouteScope::Replicated,
+        standby: OnStandby::Answer,
+        handler: RouteHandler::Call(|| handle(demote)),
+        doc: Operation {
+            id: "demoteRegion",
+            summary: "Make this region let go of everything",
+            description: "",
+            parameters: &[],
+            body: None,
+            replies: &[
+                Reply::json::<RegionView>(
+                    200,
+                    "No region is active until one of the two is promoted. With a witness the pair promotes itself when the lease has expired.",
+                ),
+                NO_REGIONS,
+                Reply::problem(409, "The current state does not allow it; the detail says why."),
+                NO_ANSWER,
+            ],
+        },
+    },
+    Route {
+        method: Method::GET,
+        path: "/v1/region:requests",
+        access: RouteAccess::Token(Permission::Administer),
+        scope: RouteScope::Replicated,
+        standby: OnStandby::Answer,
+        handler: RouteHandler::Call(|| handle(tail_requests)),
+        doc: Operation {
+            id: "listTailRequests",
+            summary: "The requests of one inbox in the newest divergent tail",
+            description: "",
+            parameters: &[Parameter::query(
+                "stream",
+                "A stream of the tail that is an inbox, like `sortie_ING_00003`.",
+                |_| json!({ "type": "string" }),
+            )
+            .required()],
+            body: None,
+            replies: &[
+                Reply::media(
+                    200,
+                    "One TailRequest per line, in order. A line with a `problem` could not be read; the last may say that the rest is missing.",
+                    &[Media::new("application/x-ndjson", |c| {
+                        lines_of::<TailRequestView>(c, "One `TailRequest` per line.")
+                    })],
+                ),
+                Reply::problem(400, "No stream is named."),
+                NO_REGIONS,
+                NO_ANSWER,
+            ],
+        },
+    },
+    Route {
+        method: Method::POST,
+        path: "/v1/region:drill",
+        access: RouteAccess::Token(Permission::Administer),
+        scope: RouteScope::Replicated,
+        standby: OnStandby::Answer,
+        handler: RouteHandler::Call(|| handle(drill)),
+        doc: Operation {
+            id: "drillRegion",
+            summary: "Check that a switch would work, and on request make one and switch back",
+            description: "",
+            parameters: &[],
+            body: Some(RequestBody {
+                required: false,
+                content: &[Media::json::<DrillRequest>().example(|| json!({ "switch": false }))],
+            }),
+            replies: &[
+                Reply::json::<DrillView>(200, "What was seen."),
+                Reply::problem(400, "A field is wrong; the detail names it."),
+                NO_REGIONS,
+                Reply::problem(409, "The current state does not allow it; the detail says why."),
+                NO_ANSWER,
+            ],
+        },
+    },
+];
+
+pub(super) async fn show(State(api): State<Api>) -> Result<Response, ApiError> {
     Ok(json(&regions(&api)?.status().await?))
 }
 
 pub(super) async fn promote(
     State(api): State<Api>,
-    headers: HeaderMap,
+    Caller(by): Caller,
     body: Bytes,
 ) -> Result<Response, ApiError> {
-    let by = api.auth.allow(&headers, Permission::Administer)?;
     let PromoteRequest { force, incomplete } = read(&body)?;
     tracing::warn!(by, force, incomplete, "a promotion was asked for");
     let force = match (force, incomplete) {
@@ -41,18 +172,12 @@ pub(super) async fn promote(
     Ok(json(&regions(&api)?.promote(force).await?))
 }
 
-pub(super) async fn demote(State(api): State<Api>, headers: HeaderMap) -> Result<Response, ApiError> {
-    let by = api.auth.allow(&headers, Permission::Administer)?;
+pub(super) async fn demote(State(api): State<Api>, Caller(by): Caller) -> Result<Response, ApiError> {
     tracing::warn!(by, "a demotion was asked for");
     Ok(json(&regions(&api)?.demote().await?))
 }
 
-pub(super) async fn drill(
-    State(api): State<Api>,
-    headers: HeaderMap,
-    body: Bytes,
-) -> Result<Response, ApiError> {
-    api.auth.allow(&headers, Permission::Administer)?;
+pub(super) async fn drill(State(api): State<Api>, body: Bytes) -> Result<Response, ApiError> {
     let DrillRequest { switch } = read(&body)?;
     Ok(json(&regions(&api)?.drill(switch).await?))
 }
@@ -66,10 +191,8 @@ pub(super) struct TailQuery {
 /// Bodies may be secret to those who only look on: whoever may hand them in again sees them.
 pub(super) async fn tail_requests(
     State(api): State<Api>,
-    headers: HeaderMap,
     asked: Result<Query<TailQuery>, QueryRejection>,
 ) -> Result<Response, ApiError> {
-    api.auth.allow(&headers, Permission::Administer)?;
     let Query(TailQuery { stream }) = asked.map_err(|error| ApiError::BadRequest(error.body_text()))?;
     let missing = || ApiError::NotFound(format!("the newest divergent tail holds no inbox {stream}"));
     let requests = regions(&api)?.tail_requests(stream.clone()).await?.ok_or_else(missing)?;

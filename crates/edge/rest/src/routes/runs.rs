@@ -1,23 +1,163 @@
 //! Runs and what can be asked of them.
 
-use api_types::{DecisionKind, DecisionRequest, Time};
+use api_types::{DecisionKind, DecisionRequest, RunDetail, RunPage, Time};
 use axum::extract::{Query, Request, State};
 use axum::response::Response;
-use http::{HeaderMap, StatusCode, Uri};
+use http::{StatusCode, Uri};
 use kernel::{Command, Decision};
 use serde::Deserialize;
 use types::{Key, RunStatus, StepIndex, WorkflowName};
 use view::RunQuery;
 
-use super::{Named, json};
+use super::json;
+use super::params::{Caller, Named};
+use super::table::{OnStandby, Route, RouteAccess, RouteHandler, handle};
 use crate::api::Api;
 use crate::auth::access::Permission;
 use crate::body;
 use crate::error::ApiError;
+use crate::forward::scope::{Merge, RouteScope};
 use crate::ingest_routes::run_id;
 use crate::limits::{DECISION_BYTES_MAX, PAGE_ITEMS_DEFAULT, PAGE_ITEMS_MAX};
+use crate::openapi::operation::{Media, Operation, Parameter, Reply, RequestBody};
+use crate::openapi::shared::{
+    CURSOR, FROM_TIME, LIMIT, NO_SUCH_RUN, OF_KEY, OF_WORKFLOW, RUN_ID, TO_TIME, WRONG_PARAMETER,
+};
 use crate::own_route;
 use crate::runs::{self, FoundRun};
+use http::Method;
+use serde_json::json;
+
+/// The routes, with their documentation.
+pub(super) const ROUTES: &[Route] = &[
+    Route {
+        method: Method::GET,
+        path: "/v1/runs",
+        access: RouteAccess::Token(Permission::Read),
+        scope: RouteScope::Merged(Merge::Runs),
+        standby: OnStandby::Refuse,
+        handler: RouteHandler::Call(|| handle(list)),
+        doc: Operation {
+            id: "listRuns",
+            summary: "List runs: those in memory first, then the ended ones, newest first",
+            description: "",
+            parameters: &[
+                OF_WORKFLOW,
+                Parameter::query("status", "Only runs with this status.", |_| {
+                    json!({
+                        "type": "string",
+                        "enum": [
+                            "queued",
+                            "running",
+                            "undoing",
+                            "parked",
+                            "completed",
+                            "undone",
+                            "given_up",
+                        ],
+                    })
+                }),
+                OF_KEY,
+                FROM_TIME,
+                TO_TIME,
+                LIMIT,
+                CURSOR,
+            ],
+            body: None,
+            replies: &[
+                Reply::json::<RunPage>(200, "A page."),
+                WRONG_PARAMETER,
+                Reply::retry_later(503, "The view cannot be read."),
+            ],
+        },
+    },
+    Route {
+        method: Method::GET,
+        path: "/v1/runs/{id}",
+        access: RouteAccess::Token(Permission::Read),
+        scope: RouteScope::Run("id"),
+        standby: OnStandby::Refuse,
+        handler: RouteHandler::Call(|| handle(show)),
+        doc: Operation {
+            id: "showRun",
+            summary: "A run with its steps and its timeline",
+            description: "",
+            parameters: &[RUN_ID],
+            body: None,
+            replies: &[
+                Reply::json::<RunDetail>(200, "The run."),
+                Reply::problem(400, "No valid id."),
+                NO_SUCH_RUN,
+                Reply::retry_later(503, "The partition is stopped."),
+            ],
+        },
+    },
+    Route {
+        method: Method::POST,
+        path: "/v1/runs/{id}/cancel",
+        access: RouteAccess::Operator,
+        scope: RouteScope::Run("id"),
+        standby: OnStandby::Refuse,
+        handler: RouteHandler::Call(|| handle(cancel)),
+        doc: Operation {
+            id: "cancelRun",
+            summary: "Cancel a run, as long as its pivot has not begun",
+            description: "",
+            parameters: &[RUN_ID],
+            body: None,
+            replies: &[
+                Reply::json::<RunDetail>(202, "It is being undone."),
+                Reply::problem(400, "No valid id."),
+                NO_SUCH_RUN,
+                Reply::problem(409, "Past its pivot, parked, or ended."),
+                Reply::retry_later(503, "The partition is stopped."),
+            ],
+        },
+    },
+    Route {
+        method: Method::POST,
+        path: "/v1/runs/{id}/decide",
+        access: RouteAccess::Operator,
+        scope: RouteScope::Run("id"),
+        standby: OnStandby::Refuse,
+        handler: RouteHandler::Call(|| handle(decide)),
+        doc: Operation {
+            id: "decideRun",
+            summary: "Decide on a parked run",
+            description: "",
+            parameters: &[RUN_ID],
+            body: Some(RequestBody { required: true, content: &[Media::json::<DecisionRequest>()] }),
+            replies: &[
+                Reply::json::<RunDetail>(200, "The run goes on, or has been given up."),
+                Reply::problem(400, "The decision is malformed."),
+                NO_SUCH_RUN,
+                Reply::problem(409, "The run is not parked, or the step does not wait for a decision."),
+                Reply::problem(413, "Too large."),
+                Reply::retry_later(503, "The partition is stopped."),
+            ],
+        },
+    },
+    Route {
+        method: Method::GET,
+        path: "/v1/parked",
+        access: RouteAccess::Token(Permission::Read),
+        scope: RouteScope::Merged(Merge::Parked),
+        standby: OnStandby::Refuse,
+        handler: RouteHandler::Call(|| handle(parked)),
+        doc: Operation {
+            id: "listParked",
+            summary: "Parked runs: they wait for a decision",
+            description: "",
+            parameters: &[OF_WORKFLOW, OF_KEY, FROM_TIME, TO_TIME, LIMIT, CURSOR],
+            body: None,
+            replies: &[
+                Reply::json::<RunPage>(200, "A page."),
+                WRONG_PARAMETER,
+                Reply::retry_later(503, "The view cannot be read."),
+            ],
+        },
+    },
+];
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -64,40 +204,24 @@ pub(crate) fn run_query(uri: &Uri, parked: bool) -> Result<RunQuery, ApiError> {
     Ok(if parked { RunQuery { status: Some(RunStatus::Parked), ..query } } else { query })
 }
 
-pub(super) async fn list(
-    State(api): State<Api>,
-    headers: HeaderMap,
-    asked: Asked,
-) -> Result<Response, ApiError> {
-    api.auth.allow(&headers, Permission::Read)?;
+pub(super) async fn list(State(api): State<Api>, asked: Asked) -> Result<Response, ApiError> {
     Ok(json(&runs::page(&api.runs, query(asked)?).await?))
 }
 
-pub(super) async fn parked(
-    State(api): State<Api>,
-    headers: HeaderMap,
-    asked: Asked,
-) -> Result<Response, ApiError> {
-    api.auth.allow(&headers, Permission::Read)?;
+pub(super) async fn parked(State(api): State<Api>, asked: Asked) -> Result<Response, ApiError> {
     let query = RunQuery { status: Some(RunStatus::Parked), ..query(asked)? };
     Ok(json(&runs::page(&api.runs, query).await?))
 }
 
-pub(super) async fn show(
-    State(api): State<Api>,
-    headers: HeaderMap,
-    Named(id): Named,
-) -> Result<Response, ApiError> {
-    api.auth.allow(&headers, Permission::Read)?;
+pub(super) async fn show(State(api): State<Api>, Named(id): Named) -> Result<Response, ApiError> {
     Ok(own_route::json(StatusCode::OK, api.runs.show(&run_id(&id)?).await?))
 }
 
 pub(super) async fn cancel(
     State(api): State<Api>,
-    headers: HeaderMap,
+    Caller(by): Caller,
     Named(id): Named,
 ) -> Result<Response, ApiError> {
-    let by = api.auth.allow_operator(&headers)?;
     let id = run_id(&id)?;
     api.runs.cancel(&id, &by).await?;
     Ok(own_route::json(StatusCode::ACCEPTED, api.runs.show(&id).await?))
@@ -105,10 +229,10 @@ pub(super) async fn cancel(
 
 pub(super) async fn decide(
     State(api): State<Api>,
+    Caller(by): Caller,
     Named(id): Named,
     request: Request,
 ) -> Result<Response, ApiError> {
-    let by = api.auth.allow_operator(request.headers())?;
     let id = run_id(&id)?;
     let bytes = body::read(request, DECISION_BYTES_MAX).await?;
     let asked: DecisionRequest = serde_json::from_slice(&bytes)

@@ -1,53 +1,333 @@
 //! Topics: made, shown, changed, deleted. What is received from them is their subscriptions'.
 
+use api_types::{MessagePage, Moved, NamePage, QueueView, TopicView};
 use axum::extract::{Request, State};
 use axum::response::{IntoResponse, Response};
-use http::{HeaderMap, Method, StatusCode};
+use http::{Method, StatusCode};
 
 use super::json as answer;
-use super::queues::{AskedPart, At, allow, part, read};
+use super::queues::{self, AskedPart, At, part, read};
+use super::table::{OnStandby, Route, RouteAccess, RouteHandler, handle};
 use crate::api::Api;
 use crate::auth::access::Permission;
-use crate::bus::resource;
 use crate::error::ApiError;
 use crate::etag::{expect, with_etag};
+use crate::forward::scope::{Merge, RouteScope};
+use crate::openapi::drafts::{PurgeDraft, RedriveDraft, SubscriptionDraft, TopicDraft};
+use crate::openapi::operation::{Media, Operation, Reply, RequestBody};
+use crate::openapi::shared::{
+    AFTER, ANOTHER_KIND, ANOTHER_VERSION, ETAG, FROM_NUMBER, IF_MATCH, IF_NONE_MATCH, MESSAGE_LIMIT,
+    NAME_LIMIT, NO_SUCH_SUBSCRIPTION, NO_SUCH_TOPIC, OVER_64_KIB, SHELF, STOPPED, SUBSCRIPTION, TOPIC,
+    WRONG_FIELD,
+};
+use serde_json::json;
 
-pub(super) async fn list(
-    State(api): State<Api>,
-    headers: HeaderMap,
-    asked: AskedPart,
-) -> Result<Response, ApiError> {
-    api.auth.allow_queue(&headers, Permission::Read, "/")?;
+/// The routes, with their documentation.
+pub(super) const ROUTES: &[Route] = &[
+    Route {
+        method: Method::GET,
+        path: "/v1/topics",
+        access: RouteAccess::Queue(Permission::Read),
+        scope: RouteScope::Merged(Merge::Topics),
+        standby: OnStandby::Refuse,
+        handler: RouteHandler::Call(|| handle(list)),
+        doc: Operation {
+            id: "listTopics",
+            summary: "The topics, in the order of their names",
+            description: "",
+            parameters: &[AFTER, NAME_LIMIT],
+            body: None,
+            replies: &[
+                Reply::json::<NamePage<TopicView>>(200, "A page."),
+                WRONG_FIELD,
+                Reply::retry_later(503, "A partition is stopped: its part cannot be listed."),
+            ],
+        },
+    },
+    Route {
+        method: Method::GET,
+        path: "/v1/topics/{topic}",
+        access: RouteAccess::Queue(Permission::Read),
+        scope: RouteScope::Queue("topic"),
+        standby: OnStandby::Refuse,
+        handler: RouteHandler::Call(|| handle(show)),
+        doc: Operation {
+            id: "showTopic",
+            summary: "A topic",
+            description: "",
+            parameters: &[TOPIC],
+            body: None,
+            replies: &[
+                Reply::json::<TopicView>(200, "The topic.").with(&[ETAG]),
+                WRONG_FIELD,
+                NO_SUCH_TOPIC,
+                ANOTHER_KIND,
+                STOPPED,
+            ],
+        },
+    },
+    Route {
+        method: Method::PUT,
+        path: "/v1/topics/{topic}",
+        access: RouteAccess::Queue(Permission::Edit),
+        scope: RouteScope::Queue("topic"),
+        standby: OnStandby::Refuse,
+        handler: RouteHandler::Call(|| handle(put)),
+        doc: Operation {
+            id: "putTopic",
+            summary: "Create or replace a topic; its messages stay",
+            description: "",
+            parameters: &[TOPIC, IF_MATCH, IF_NONE_MATCH],
+            body: Some(RequestBody {
+                required: false,
+                content: &[Media::json::<TopicDraft>().example(|| json!({ "duplicate_window": "1h" }))],
+            }),
+            replies: &[
+                Reply::json::<TopicView>(200, "Replaced.").with(&[ETAG]),
+                Reply::json::<TopicView>(201, "Created.").with(&[ETAG]),
+                Reply::problem(400, "The name or a setting is wrong; the detail names it."),
+                NO_SUCH_TOPIC,
+                Reply::problem(
+                    409,
+                    "Sessions cannot be switched on or off, the name is taken, or the partition is full of queues.",
+                ),
+                ANOTHER_VERSION,
+                OVER_64_KIB,
+                STOPPED,
+            ],
+        },
+    },
+    Route {
+        method: Method::DELETE,
+        path: "/v1/topics/{topic}",
+        access: RouteAccess::Queue(Permission::Edit),
+        scope: RouteScope::Queue("topic"),
+        standby: OnStandby::Refuse,
+        handler: RouteHandler::Call(|| handle(delete)),
+        doc: Operation {
+            id: "deleteTopic",
+            summary: "Delete a topic with all its messages",
+            description: "",
+            parameters: &[TOPIC, IF_MATCH],
+            body: None,
+            replies: &[
+                Reply::empty(204, "Deleted."),
+                WRONG_FIELD,
+                NO_SUCH_TOPIC,
+                ANOTHER_KIND,
+                ANOTHER_VERSION,
+                STOPPED,
+            ],
+        },
+    },
+    Route {
+        method: Method::GET,
+        path: "/v1/topics/{topic}/subscriptions",
+        access: RouteAccess::Queue(Permission::Read),
+        scope: RouteScope::Queue("topic"),
+        standby: OnStandby::Refuse,
+        handler: RouteHandler::Call(|| handle(subscriptions)),
+        doc: Operation {
+            id: "listSubscriptions",
+            summary: "The subscriptions of a topic with their counts",
+            description: "",
+            parameters: &[TOPIC, AFTER, NAME_LIMIT],
+            body: None,
+            replies: &[
+                Reply::json::<NamePage<QueueView>>(200, "A page."),
+                WRONG_FIELD,
+                NO_SUCH_TOPIC,
+                Reply::problem(409, "The name belongs to a queue."),
+                STOPPED,
+            ],
+        },
+    },
+    Route {
+        method: Method::GET,
+        path: "/v1/topics/{topic}/subscriptions/{subscription}",
+        access: RouteAccess::Queue(Permission::Read),
+        scope: RouteScope::Queue("topic"),
+        standby: OnStandby::Refuse,
+        handler: RouteHandler::Call(|| handle(queues::show)),
+        doc: Operation {
+            id: "showSubscription",
+            summary: "A subscription with its counts",
+            description: "",
+            parameters: &[TOPIC, SUBSCRIPTION],
+            body: None,
+            replies: &[
+                Reply::json::<QueueView>(200, "The subscription.").with(&[ETAG]),
+                WRONG_FIELD,
+                NO_SUCH_SUBSCRIPTION,
+                ANOTHER_KIND,
+                STOPPED,
+            ],
+        },
+    },
+    Route {
+        method: Method::PUT,
+        path: "/v1/topics/{topic}/subscriptions/{subscription}",
+        access: RouteAccess::Queue(Permission::Edit),
+        scope: RouteScope::Queue("topic"),
+        standby: OnStandby::Refuse,
+        handler: RouteHandler::Call(|| handle(queues::put)),
+        doc: Operation {
+            id: "putSubscription",
+            summary: "Create or replace a subscription; its messages stay",
+            description: "",
+            parameters: &[TOPIC, SUBSCRIPTION, IF_MATCH, IF_NONE_MATCH],
+            body: Some(RequestBody {
+                required: false,
+                content: &[Media::json::<SubscriptionDraft>()
+                    .example(|| json!({ "filter": { "label": "paid", "properties": { "country": "NO" } } }))],
+            }),
+            replies: &[
+                Reply::json::<QueueView>(200, "Replaced.").with(&[ETAG]),
+                Reply::json::<QueueView>(201, "Created.").with(&[ETAG]),
+                Reply::problem(400, "The name or a setting is wrong; the detail names it."),
+                NO_SUCH_TOPIC,
+                Reply::problem(
+                    409,
+                    "Sessions cannot be switched on or off, the name is taken, or the partition is full of queues.",
+                ),
+                ANOTHER_VERSION,
+                OVER_64_KIB,
+                STOPPED,
+            ],
+        },
+    },
+    Route {
+        method: Method::DELETE,
+        path: "/v1/topics/{topic}/subscriptions/{subscription}",
+        access: RouteAccess::Queue(Permission::Edit),
+        scope: RouteScope::Queue("topic"),
+        standby: OnStandby::Refuse,
+        handler: RouteHandler::Call(|| handle(queues::delete)),
+        doc: Operation {
+            id: "deleteSubscription",
+            summary: "Delete a subscription with all its messages",
+            description: "",
+            parameters: &[TOPIC, SUBSCRIPTION, IF_MATCH],
+            body: None,
+            replies: &[
+                Reply::empty(204, "Deleted."),
+                WRONG_FIELD,
+                NO_SUCH_SUBSCRIPTION,
+                ANOTHER_KIND,
+                ANOTHER_VERSION,
+                STOPPED,
+            ],
+        },
+    },
+    Route {
+        method: Method::GET,
+        path: "/v1/topics/{topic}/subscriptions/{subscription}/messages",
+        access: RouteAccess::Queue(Permission::Read),
+        scope: RouteScope::Queue("topic"),
+        standby: OnStandby::Refuse,
+        handler: RouteHandler::Call(|| handle(queues::messages)),
+        doc: Operation {
+            id: "peekSubscription",
+            summary: "Look at messages, oldest first, without receiving them",
+            description: "",
+            parameters: &[TOPIC, SUBSCRIPTION, SHELF, FROM_NUMBER, MESSAGE_LIMIT],
+            body: None,
+            replies: &[
+                Reply::json::<MessagePage>(200, "A page."),
+                WRONG_FIELD,
+                NO_SUCH_SUBSCRIPTION,
+                ANOTHER_KIND,
+                STOPPED,
+            ],
+        },
+    },
+    Route {
+        method: Method::POST,
+        path: "/v1/topics/{topic}/subscriptions/{subscription}/redrive",
+        access: RouteAccess::Queue(Permission::Operate),
+        scope: RouteScope::Queue("topic"),
+        standby: OnStandby::Refuse,
+        handler: RouteHandler::Call(|| handle(queues::redrive)),
+        doc: Operation {
+            id: "redriveSubscription",
+            summary: "Bring dead letters back, oldest first",
+            description: "",
+            parameters: &[TOPIC, SUBSCRIPTION],
+            body: Some(RequestBody {
+                required: false,
+                content: &[Media::json::<RedriveDraft>().example(|| json!({ "max": 100 }))],
+            }),
+            replies: &[
+                Reply::json::<Moved>(200, "How many."),
+                WRONG_FIELD,
+                NO_SUCH_SUBSCRIPTION,
+                ANOTHER_KIND,
+                OVER_64_KIB,
+                STOPPED,
+            ],
+        },
+    },
+    Route {
+        method: Method::POST,
+        path: "/v1/topics/{topic}/subscriptions/{subscription}/purge",
+        access: RouteAccess::Queue(Permission::Operate),
+        scope: RouteScope::Queue("topic"),
+        standby: OnStandby::Refuse,
+        handler: RouteHandler::Call(|| handle(queues::purge)),
+        doc: Operation {
+            id: "purgeSubscription",
+            summary: "Delete messages that no consumer has locked",
+            description: "",
+            parameters: &[TOPIC, SUBSCRIPTION],
+            body: Some(RequestBody {
+                required: false,
+                content: &[Media::json::<PurgeDraft>().example(|| json!({ "shelf": "dead" }))],
+            }),
+            replies: &[
+                Reply::json::<Moved>(200, "How many."),
+                WRONG_FIELD,
+                NO_SUCH_SUBSCRIPTION,
+                ANOTHER_KIND,
+                OVER_64_KIB,
+                STOPPED,
+            ],
+        },
+    },
+];
+
+pub(super) async fn list(State(api): State<Api>, asked: AskedPart) -> Result<Response, ApiError> {
     Ok(answer(&api.queues.list_topics(part(asked)?).await?))
 }
 
-pub(super) async fn one(State(api): State<Api>, At(at): At, request: Request) -> Result<Response, ApiError> {
-    let method = request.method().clone();
-    allow(&api, &request, &at)?;
-    let expect = expect(&method, request.headers())?;
-    let (topic, status) = match method {
-        Method::PUT => {
-            let (topic, created) = api.queues.put_topic(&at.name, &read(request).await?, expect).await?;
-            (topic, if created { StatusCode::CREATED } else { StatusCode::OK })
-        }
-        Method::DELETE => {
-            api.queues.delete_topic(&at.name, expect).await?;
-            return Ok(StatusCode::NO_CONTENT.into_response());
-        }
-        // The router lets only these through.
-        _ => (api.queues.show_topic(&at.name).await?, StatusCode::OK),
-    };
-    let mut response = answer(&topic);
+pub(super) async fn show(State(api): State<Api>, At(at): At) -> Result<Response, ApiError> {
+    Ok(reply(&api.queues.show_topic(&at.name).await?, StatusCode::OK))
+}
+
+pub(super) async fn put(State(api): State<Api>, At(at): At, request: Request) -> Result<Response, ApiError> {
+    let expect = expect(request.method(), request.headers())?;
+    let (topic, created) = api.queues.put_topic(&at.name, &read(request).await?, expect).await?;
+    Ok(reply(&topic, if created { StatusCode::CREATED } else { StatusCode::OK }))
+}
+
+pub(super) async fn delete(
+    State(api): State<Api>,
+    At(at): At,
+    request: Request,
+) -> Result<Response, ApiError> {
+    api.queues.delete_topic(&at.name, expect(request.method(), request.headers())?).await?;
+    Ok(StatusCode::NO_CONTENT.into_response())
+}
+
+fn reply(topic: &TopicView, status: StatusCode) -> Response {
+    let mut response = answer(topic);
     *response.status_mut() = status;
-    Ok(with_etag(response, topic.version))
+    with_etag(response, topic.version)
 }
 
 pub(super) async fn subscriptions(
     State(api): State<Api>,
-    headers: HeaderMap,
     At(at): At,
     asked: AskedPart,
 ) -> Result<Response, ApiError> {
-    api.auth.allow_queue(&headers, Permission::Read, &resource(&at))?;
     Ok(answer(&api.queues.list_subscriptions(&at.name, part(asked)?).await?))
 }

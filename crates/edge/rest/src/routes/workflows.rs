@@ -4,18 +4,182 @@ use api_types::{AppliedView, StepOutline, Time, WorkflowList, WorkflowView};
 use axum::extract::{Query, Request, State};
 use axum::response::{IntoResponse, Response};
 use engine::CatalogEntry;
-use http::{HeaderMap, StatusCode};
+use http::StatusCode;
 use serde::Deserialize;
 use types::WorkflowName;
 use workflow::Definition;
 
-use super::{Named, json};
+use super::json;
+use super::params::{Caller, Named};
+use super::table::{OnStandby, Route, RouteAccess, RouteHandler, handle};
 use crate::api::Api;
 use crate::auth::access::Permission;
 use crate::body;
 use crate::error::ApiError;
 use crate::etag::{if_match, with_etag};
+use crate::forward::scope::RouteScope;
 use crate::limits::DEFINITION_BYTES_MAX;
+use crate::openapi::drafts::{Checked, DefinitionDocument};
+use crate::openapi::operation::{Media, Operation, Parameter, Reply, RequestBody};
+use crate::openapi::shared::{NO_SUCH_WORKFLOW, WORKFLOW, WRONG_PARAMETER};
+use http::Method;
+use serde_json::json;
+
+/// A definition, as YAML or as JSON.
+const DEFINITION: RequestBody = RequestBody {
+    required: true,
+    content: &[
+        Media::new("application/yaml", |_| json!({ "type": "string", "format": "binary" })),
+        Media::json::<DefinitionDocument>().example(|| {
+            json!({
+                "name": "notify",
+                "services": { "mail": { "url": "https://mail.example" } },
+                "steps": {
+                    "send": {
+                        "call": { "service": "mail", "method": "POST", "path": "/messages", "body": ".request" },
+                    },
+                },
+            })
+        }),
+    ],
+};
+
+/// The routes, with their documentation.
+pub(super) const ROUTES: &[Route] = &[
+    Route {
+        method: Method::GET,
+        path: "/v1/workflows",
+        access: RouteAccess::Token(Permission::Read),
+        scope: RouteScope::Replicated,
+        standby: OnStandby::Refuse,
+        handler: RouteHandler::Call(|| handle(list)),
+        doc: Operation {
+            id: "listWorkflows",
+            summary: "All active workflows",
+            description: "",
+            parameters: &[],
+            body: None,
+            replies: &[Reply::json::<WorkflowList>(200, "The workflows.")],
+        },
+    },
+    Route {
+        method: Method::POST,
+        path: "/v1/workflows",
+        access: RouteAccess::Token(Permission::Edit),
+        scope: RouteScope::Control,
+        standby: OnStandby::Refuse,
+        handler: RouteHandler::Call(|| handle(apply)),
+        doc: Operation {
+            id: "applyWorkflow",
+            summary: "Apply a definition (YAML or JSON)",
+            description: "",
+            parameters: &[Parameter::header(
+                "If-Match",
+                r#"The version that must be active, like "3"."#,
+                |_| json!({ "type": "string", "pattern": "^(\\*|(W/)?(\"[0-9]{1,9}\"|[0-9]{1,9}))$" }),
+            )],
+            body: Some(DEFINITION),
+            replies: &[
+                Reply::json::<AppliedView>(200, "The same text was active already."),
+                Reply::json::<AppliedView>(201, "A new version is active."),
+                Reply::problem(400, "The definition is wrong; `errors` says where."),
+                Reply::problem(409, "Its route belongs to another workflow."),
+                Reply::problem(412, "Another version is active."),
+                Reply::problem(413, "Too large."),
+                Reply::retry_later(503, "It could not be made durable."),
+            ],
+        },
+    },
+    Route {
+        method: Method::POST,
+        path: "/v1/workflows:check",
+        access: RouteAccess::Token(Permission::Read),
+        scope: RouteScope::Replicated,
+        standby: OnStandby::Refuse,
+        handler: RouteHandler::Call(|| handle(check)),
+        doc: Operation {
+            id: "checkWorkflow",
+            summary: "Check a definition without applying it",
+            description: "",
+            parameters: &[],
+            body: Some(DEFINITION),
+            replies: &[
+                Reply::json::<Checked>(200, "It is fine."),
+                Reply::problem(400, "The definition is wrong; `errors` says where."),
+                Reply::problem(413, "Too large."),
+            ],
+        },
+    },
+    Route {
+        method: Method::GET,
+        path: "/v1/workflows/{workflow}",
+        access: RouteAccess::Token(Permission::Read),
+        scope: RouteScope::Replicated,
+        standby: OnStandby::Refuse,
+        handler: RouteHandler::Call(|| handle(show)),
+        doc: Operation {
+            id: "showWorkflow",
+            summary: "A workflow with its source",
+            description: "",
+            parameters: &[
+                WORKFLOW,
+                Parameter::query(
+                    "version",
+                    "Another version than the active one.",
+                    |_| json!({ "type": "integer", "minimum": 1, "maximum": u32::MAX }),
+                ),
+            ],
+            body: None,
+            replies: &[Reply::json::<WorkflowView>(200, "The workflow."), WRONG_PARAMETER, NO_SUCH_WORKFLOW],
+        },
+    },
+    Route {
+        method: Method::DELETE,
+        path: "/v1/workflows/{workflow}",
+        access: RouteAccess::Token(Permission::Edit),
+        scope: RouteScope::Control,
+        standby: OnStandby::Refuse,
+        handler: RouteHandler::Call(|| handle(delete)),
+        doc: Operation {
+            id: "deleteWorkflow",
+            summary: "Take no more requests for a workflow; its runs go on",
+            description: "",
+            parameters: &[WORKFLOW],
+            body: None,
+            replies: &[
+                Reply::empty(204, "Done."),
+                NO_SUCH_WORKFLOW,
+                Reply::retry_later(503, "It could not be made durable."),
+            ],
+        },
+    },
+    Route {
+        method: Method::GET,
+        path: "/v1/workflows/{name}/versions",
+        access: RouteAccess::Token(Permission::Read),
+        scope: RouteScope::Replicated,
+        standby: OnStandby::Refuse,
+        handler: RouteHandler::Call(|| handle(versions)),
+        doc: Operation {
+            id: "listWorkflowVersions",
+            summary: "Every version of a workflow, newest first; also of a deleted one",
+            description: "",
+            parameters: &[Parameter::path("name", "The workflow's name.", |_| {
+                json!({
+                    "type": "string",
+                    "minLength": 1,
+                    "maxLength": 64,
+                    "pattern": "^[A-Za-z0-9._-]+$",
+                })
+            })],
+            body: None,
+            replies: &[
+                Reply::json::<WorkflowList>(200, "The versions, without their sources."),
+                Reply::problem(404, "No such workflow."),
+            ],
+        },
+    },
+];
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -23,20 +187,14 @@ pub(super) struct ShowQuery {
     version: Option<u32>,
 }
 
-pub(super) async fn list(State(api): State<Api>, headers: HeaderMap) -> Result<Response, ApiError> {
-    api.auth.allow(&headers, Permission::Read)?;
+pub(super) async fn list(State(api): State<Api>) -> Result<Response, ApiError> {
     let catalog = api.workflows.catalog();
     let items = catalog.all().map(outline).collect();
     Ok(json(&WorkflowList { items }))
 }
 
 /// Every version, newest first; also of a workflow that was deleted.
-pub(super) async fn versions(
-    State(api): State<Api>,
-    headers: HeaderMap,
-    Named(name): Named,
-) -> Result<Response, ApiError> {
-    api.auth.allow(&headers, Permission::Read)?;
+pub(super) async fn versions(State(api): State<Api>, Named(name): Named) -> Result<Response, ApiError> {
     let catalog = api.workflows.catalog();
     let named = WorkflowName::new(&name).ok();
     let mut items: Vec<_> = named.iter().flat_map(|name| catalog.versions(name)).map(outline).collect();
@@ -49,11 +207,9 @@ pub(super) async fn versions(
 
 pub(super) async fn show(
     State(api): State<Api>,
-    headers: HeaderMap,
     Named(name): Named,
     asked: Result<Query<ShowQuery>, axum::extract::rejection::QueryRejection>,
 ) -> Result<Response, ApiError> {
-    api.auth.allow(&headers, Permission::Read)?;
     let Query(asked) = asked.map_err(|error| ApiError::BadRequest(error.body_text()))?;
     let catalog = api.workflows.catalog();
     let entry = match asked.version {
@@ -69,11 +225,14 @@ pub(super) async fn show(
     Ok(with_etag(json(&view(&entry)), entry.version))
 }
 
-pub(super) async fn apply(State(api): State<Api>, request: Request) -> Result<Response, ApiError> {
-    let by = api.auth.allow(request.headers(), Permission::Edit)?;
+pub(super) async fn apply(
+    State(api): State<Api>,
+    Caller(by): Caller,
+    request: Request,
+) -> Result<Response, ApiError> {
     let if_version = if_match(request.headers())?;
     let source = source(request).await?;
-    let applied = api.workflows.apply(&source, by, if_version).await?;
+    let applied = api.workflows.apply(&source, &by, if_version).await?;
     let view =
         AppliedView { name: applied.name.to_string(), version: applied.version, changed: applied.changed };
     let mut response = json(&view);
@@ -83,8 +242,7 @@ pub(super) async fn apply(State(api): State<Api>, request: Request) -> Result<Re
     Ok(with_etag(response, applied.version))
 }
 
-pub(super) async fn check(State(api): State<Api>, request: Request) -> Result<Response, ApiError> {
-    api.auth.allow(request.headers(), Permission::Read)?;
+pub(super) async fn check(request: Request) -> Result<Response, ApiError> {
     let source = source(request).await?;
     let definition = Definition::parse(&source).map_err(ApiError::Invalid)?;
     Ok(json(&serde_json::json!({ "name": definition.name(), "valid": true })))
@@ -92,12 +250,11 @@ pub(super) async fn check(State(api): State<Api>, request: Request) -> Result<Re
 
 pub(super) async fn delete(
     State(api): State<Api>,
-    headers: HeaderMap,
+    Caller(by): Caller,
     Named(name): Named,
 ) -> Result<Response, ApiError> {
-    let by = api.auth.allow(&headers, Permission::Edit)?;
     let entry = api.workflows.current(&name)?;
-    api.workflows.delete(entry.definition.name(), by).await?;
+    api.workflows.delete(entry.definition.name(), &by).await?;
     Ok(StatusCode::NO_CONTENT.into_response())
 }
 
