@@ -17,7 +17,8 @@ fn main() -> anyhow::Result<()> {
             Ok(())
         }
         [name, rounds] => {
-            let rounds: u32 = rounds.parse().with_context(|| format!("{rounds:?} is no number of rounds"))?;
+            let rounds: u32 =
+                rounds.parse().with_context(|| format!("{rounds:?} is not a number of rounds"))?;
             let Some((_, path)) = paths::ALL.iter().find(|(known, _)| known == name) else {
                 bail!("no path {name:?}; --list has them");
             };

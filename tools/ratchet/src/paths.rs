@@ -79,7 +79,7 @@ fn decide(rounds: u32) -> anyhow::Result<()> {
 fn write_group(rounds: u32) -> anyhow::Result<()> {
     let directory = tempfile::tempdir().context("making a directory")?;
     let disk = Arc::new(RealDisk::open(directory.path()).context("opening it")?);
-    let (journal, mut hands) = DiskJournal::open_manual(disk, &Settings::new(1))?;
+    let (journal, mut writer) = DiskJournal::open_manual(disk, &Settings::new(1))?;
     let definition = delivery::definition();
     let record = codec::encode(&delivery::request(&definition, 1));
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build()?;
@@ -88,7 +88,7 @@ fn write_group(rounds: u32) -> anyhow::Result<()> {
             let appends =
                 join_all((0..16).map(|_| journal.inbox_append(PartitionId(0), vec![record.clone()])));
             // First they all wait, then one turn of the writer carries them.
-            let (appended, ()) = tokio::join!(biased; appends, async { hands.turn() });
+            let (appended, ()) = tokio::join!(biased; appends, async { writer.turn() });
             for answer in appended {
                 answer.context("appending")?;
             }

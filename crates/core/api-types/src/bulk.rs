@@ -48,7 +48,7 @@ pub struct BulkSelect {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(min_length = 1, max_length = 64, pattern = "^[A-Za-z0-9._-]+$")]
     pub workflow: Option<String>,
-    /// `retry` and `resolve` are for parked runs, `cancel` for queued and running ones; `rerun` needs to be told which ended ones.
+    /// `retry` and `resolve` are for parked runs, `cancel` for queued and running ones; `rerun` needs a selection of ended ones.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(like = String, one_of("queued", "running", "undoing", "parked", "completed", "undone", "given_up"))]
     pub status: Option<RunStatus>,

@@ -27,7 +27,7 @@ pub struct SentMessage {
     pub user_properties: BTreeMap<String, Value>,
 }
 
-/// What the broker is told of a message.
+/// The properties of a message that the broker uses.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, ApiSchema)]
 #[serde(rename_all = "PascalCase", default)]
 #[schema(name = "SentProperties", input)]

@@ -33,7 +33,7 @@ impl Time {
         let found = text.parse::<jiff::Timestamp>().ok().or_else(http);
         let found = found.or_else(|| Some(civil()?.timestamp()));
         let found = found.ok_or_else(|| {
-            format!("{text:?} is no point in time; write it like 2026-03-01T12:00:00Z or Sun, 01 Mar 2026 12:00:00 GMT")
+            format!("{text:?} is not a point in time; write it like 2026-03-01T12:00:00Z or Sun, 01 Mar 2026 12:00:00 GMT")
         })?;
         Ok(Time(Timestamp(found.as_millisecond())))
     }
@@ -53,7 +53,7 @@ impl std::str::FromStr for Time {
     fn from_str(text: &str) -> Result<Time, String> {
         let at: jiff::Timestamp = text
             .parse()
-            .map_err(|_| format!("{text:?} is no point in time; write it like 2026-03-01T12:00:00Z"))?;
+            .map_err(|_| format!("{text:?} is not a point in time; write it like 2026-03-01T12:00:00Z"))?;
         Ok(Time(Timestamp(at.as_millisecond())))
     }
 }

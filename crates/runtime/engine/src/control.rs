@@ -152,7 +152,7 @@ impl Control {
         self.0.owned.subscribe()
     }
 
-    /// Lets the next look begin anew. What is owned here stays as it is until then: it was read from the beginning.
+    /// Makes the next read start over. Owned state stays as it is until then: it was read from the beginning.
     pub async fn forget(&self) {
         self.0.book.lock().await.outlived = true;
     }
@@ -333,7 +333,7 @@ impl ControlInner {
         Ok(())
     }
 
-    /// Reads everything behind the book, from a newer snapshot when the journal has forgotten what comes next.
+    /// Reads all events after the known state, from a newer snapshot if the journal has trimmed the next event.
     async fn catch_up(&self, book: &mut ControlState) -> Result<(), ControlError> {
         loop {
             match self.journal.read(PartitionId::CONTROL, book.tail.next(), RECOVERY_READ_BYTES).await {
@@ -373,7 +373,7 @@ impl ControlInner {
     }
 
     /// Keeps the book in a snapshot and lets the journal forget its frames: one log holds all partitions, and
-    /// the oldest frame that anybody needs keeps everything behind it.
+    /// the oldest frame that is still needed keeps all later ones.
     async fn snapshot(&self, book: &ControlState, epoch: Epoch) {
         if book.tail == Seq::ZERO {
             return;

@@ -1,4 +1,4 @@
-//! The engine: all partitions of the process, behind one handle.
+//! The engine: one handle for all partitions of the process.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! The bounds of the engine, each with its unit and the sum behind it.
+//! The bounds of the engine, each with its unit and how it was computed.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ pub const ROOM_LOOK: Duration = Duration::from_millis(200);
 /// Calls that may be owed or under way at once, over all partitions. About 600 saturate two cores.
 pub const CALLS_MAX: usize = 1024;
 
-/// Calls that may be owed or under way when another job fires, over all partitions: what is behind waits in the view,
+/// Calls that may be pending or in flight when another job fires, over all partitions: further jobs wait in the view,
 /// not in memory, where a call that waits takes some 12 KB. More than `CALLS_MAX`, so that jobs whose targets are slow
 /// leave room for others.
 pub const FIRING_CALLS_MAX: usize = 16 * CALLS_MAX;

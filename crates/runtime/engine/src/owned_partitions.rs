@@ -166,7 +166,7 @@ impl OwnedPartitions {
     /// The partition ran, and cannot go on.
     fn lose(&self, id: PartitionId, tx: UnboundedSender<PartitionMessage>, epoch: Epoch, error: AppendError) {
         if self.read().get(&id).is_some_and(|handle| handle.epoch != epoch) {
-            return; // It was taken anew, and that is another one.
+            return; // It was taken again in the meantime: this handle is stale.
         }
         match error {
             AppendError::Fenced { .. } if self.ids.is_shared() => self.note_fenced(id),
@@ -210,7 +210,7 @@ impl OwnedPartitions {
         self.clear_caches(id);
     }
 
-    /// What was known of a partition that is about to be taken anew. One that stopped is a stopped one until it runs:
+    /// What was known of a partition that is about to be taken again. One that stopped is a stopped one until it runs:
     /// whoever waits five minutes before an alarm would never hear of one that is tried every minute.
     fn clear(&self, id: PartitionId) {
         self.write().retain(|held, handle| *held != id || handle.stopped.is_some());

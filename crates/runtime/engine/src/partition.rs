@@ -281,7 +281,7 @@ impl<J: Journal> Partition<J> {
             && (live == 0 || self.live_bytes < settings.live_bytes_max_per_partition)
     }
 
-    /// Whether so many clients wait for a yes that they go first: what has its yes can wait on disk.
+    /// Whether so many clients wait for an acknowledgement that they go first: acknowledged requests can wait on disk.
     fn should_yield_to_ingest(&self) -> bool {
         let EngineParts { ids, settings, .. } = &*self.shared;
         ids.entering() > ENTERING_MAX && ids.len() < settings.spike_unfinished_max
@@ -329,7 +329,7 @@ impl<J: Journal> Partition<J> {
         }
     }
 
-    /// Whoever asked for something that was not begun is told so, and may ask the next owner.
+    /// Refuses commands that were not started, so that their callers can ask the next owner.
     fn refuse_rest(&mut self) {
         self.rx.close();
         let left = || CommandError::of_end(self.id, self.shared.journal.is_shared());

@@ -70,7 +70,7 @@ pub(crate) async fn recover<J: Journal>(
     }
     let claimed = in_time(journal, claim(journal, partition)).await;
     let claim = claimed.map_err(|_| RecoveryError::Unanswered { partition })??;
-    // Only now: a claim that is waited for is no work, and keeps nobody else from coming back.
+    // Only now: waiting for a claim is not work, and must not delay the recovery of other partitions.
     let _turn = turns.acquire().await.expect("the semaphore is never closed");
     let catalog = catalogs.load();
     let mut lost = None;
@@ -267,7 +267,7 @@ async fn restore_waiting<J: Journal>(
     }
 }
 
-/// Whether another owner has written behind a claim.
+/// Whether another owner has written after a claim.
 async fn goes_on<J: Journal>(journal: &J, partition: PartitionId, claim: Claim) -> Result<bool, ReadError> {
     match journal.read(partition, claim.events_tail.next(), 1).await {
         Ok(records) => Ok(!records.is_empty()),

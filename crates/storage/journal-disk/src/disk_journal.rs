@@ -1,4 +1,4 @@
-//! The journal that others use: the log with its two threads, behind the seam.
+//! The journal on disk: the log and its two threads, as an implementation of the trait.
 
 #[cfg(test)]
 mod tests;
@@ -58,8 +58,8 @@ impl DiskJournal {
         settings: &Settings,
     ) -> Result<(DiskJournal, ManualWriter), OpenError> {
         let (journal, log) = DiskJournal::open_log(disk, settings)?;
-        let hands = ManualWriter::new(log, Arc::clone(&journal.queue), settings);
-        Ok((journal, hands))
+        let writer = ManualWriter::new(log, Arc::clone(&journal.queue), settings);
+        Ok((journal, writer))
     }
 
     fn open_log(disk: Arc<dyn Disk>, settings: &Settings) -> Result<(DiskJournal, Log), OpenError> {

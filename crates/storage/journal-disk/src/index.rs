@@ -64,7 +64,7 @@ pub enum Stream {
 
 /// How a range can be read.
 pub enum Lookup {
-    /// In memory; empty behind the tail.
+    /// In memory; empty past the tail.
     Records(Vec<Record>),
     /// From these frames, in order; more may follow.
     Frames(Vec<Position>),

@@ -1,4 +1,4 @@
-//! The bounds and sizes of the journal on disk, each with the sum behind it.
+//! The bounds and sizes of the journal on disk, each with how it was computed.
 
 use std::time::Duration;
 
@@ -20,7 +20,7 @@ pub const WAITING_BYTES_MAX: usize = 64 << 20;
 /// What a waiting request costs besides its bytes.
 pub const WAITING_COST_BYTES: usize = 256;
 
-/// The first segment after opening is no larger than this, so that opening does not wait for zeros.
+/// The first segment after opening has at most this size, so that opening does not wait for zeros.
 pub const OPENING_SEGMENT_BYTES: u64 = 8 << 20;
 
 /// A group waits for more only when the last one had this many requests.

@@ -149,8 +149,8 @@ impl Log {
         Ok(())
     }
 
-    /// Writes, without a sync, that everything so far is durable, so that damage to the last group can be told
-    /// from a torn write of it. Worth doing when nothing else is to be written.
+    /// Writes, without a sync, that everything so far is durable, so that damage to the last group can be
+    /// distinguished from a torn write of it. Worth doing when nothing else is to be written.
     pub fn mark(&mut self) -> Result<(), FatalError> {
         self.check_alive()?;
         if !self.wants_mark() {
@@ -235,7 +235,7 @@ impl Log {
         removable
     }
 
-    /// What the keeper does beside a running log, done at once: for those who run the log without threads.
+    /// What the segment preparer does beside a running log, done at once: for those who run the log without threads.
     pub fn tend(&mut self) -> io::Result<()> {
         if matches!(self.spare, SpareState::Overdue) {
             self.spare = SpareState::None;

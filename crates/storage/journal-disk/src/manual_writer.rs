@@ -1,4 +1,4 @@
-//! The journal without threads: what its writer and its keeper would do is done when somebody says so.
+//! The journal without threads: what its writer and its segment preparer would do is done when somebody says so.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,7 +9,7 @@ use crate::queue::{QueuedRequests, RequestQueue, Wakeup};
 use crate::settings::{FatalError, OnFatal, Settings};
 use crate::writer;
 
-/// The hands of a journal that was opened without threads. Between two moves anything else can happen.
+/// The writer of a journal that was opened without threads. Between two moves anything else can happen.
 pub struct ManualWriter {
     log: Log,
     queue: Arc<RequestQueue>,

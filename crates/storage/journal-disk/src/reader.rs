@@ -40,7 +40,7 @@ impl LogReader {
         }
     }
 
-    /// Records from `from` on, up to `bytes_max` and at least one, or none behind the tail.
+    /// Records from `from` on, up to `bytes_max` and at least one, or none past the tail.
     pub fn read(
         &self,
         slot: u16,
@@ -65,7 +65,7 @@ impl LogReader {
         self.index.look_up(slot, stream, from.max(Seq(1)), bytes_max)
     }
 
-    /// Reads from the frames that a look-up has found, and from those behind them.
+    /// Reads from the frames that a look-up has found, and from the frames after them.
     pub fn read_frames(
         &self,
         slot: u16,

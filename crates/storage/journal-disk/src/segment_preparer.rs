@@ -1,4 +1,4 @@
-//! The keeper thread: prepares segments ahead, removes old ones, looks after the space. Nothing waits for it
+//! The segment preparer's thread: prepares segments ahead, removes old ones, looks after the space. Nothing waits for it
 //! but a writer that has filled its segment.
 
 use std::io;
@@ -11,7 +11,7 @@ use crate::limits::SPACE_LOOK;
 use crate::segment::{self, Spare, SpareJob};
 use crate::space::Space;
 
-/// What the writer asks of the keeper.
+/// What the writer asks of the segment preparer.
 pub enum SegmentJob {
     Prepare(SpareJob),
     Remove(u32),
@@ -20,7 +20,7 @@ pub enum SegmentJob {
 /// The writer's side.
 pub struct SegmentPreparer {
     pub jobs: Sender<SegmentJob>,
-    /// One answer for each [`Job::Prepare`]; after a failure the spare follows when there is space.
+    /// One answer for each [`SegmentJob::Prepare`]; after a failure the spare follows when there is space.
     pub spares: Receiver<io::Result<Spare>>,
     pub thread: JoinHandle<()>,
 }
@@ -41,7 +41,7 @@ impl SegmentPreparer {
                 shift.restore();
             }
         };
-        let thread = std::thread::Builder::new().name("journal-keeper".to_owned()).spawn(work)?;
+        let thread = std::thread::Builder::new().name("journal-segments".to_owned()).spawn(work)?;
         Ok(SegmentPreparer { jobs, spares, thread })
     }
 }

@@ -12,7 +12,7 @@ use crate::limits::SPACE_LOOK;
 
 const RESERVE: &str = "reserve";
 
-/// What is known about the space, shared by the writer, the keeper and those who ask.
+/// What is known about the space, shared by the writer, the segment preparer and those who ask.
 pub struct Space {
     reserve_bytes: u64,
     full: AtomicBool,

@@ -15,10 +15,10 @@ use crate::settings::{FatalError, OnFatal, Settings};
 
 /// Starts the writer; it ends when the queue is closed and empty, or on a fatal error.
 pub fn start(log: Log, queue: Arc<RequestQueue>, settings: &Settings) -> io::Result<JoinHandle<()>> {
-    let keeper = SegmentPreparer::start(Arc::clone(log.disk()), Arc::clone(log.space()))?;
+    let preparer = SegmentPreparer::start(Arc::clone(log.disk()), Arc::clone(log.space()))?;
     let writer = Writer {
         log,
-        keeper,
+        preparer,
         linger_max: settings.linger_max,
         last_group: 0,
         on_fatal: settings.on_fatal.clone(),
@@ -42,7 +42,7 @@ impl Drop for Closing {
 
 struct Writer {
     log: Log,
-    keeper: SegmentPreparer,
+    preparer: SegmentPreparer,
     linger_max: Duration,
     /// The requests of the last group.
     last_group: usize,
@@ -57,9 +57,9 @@ impl Writer {
             queue.close();
             self.on_fatal.run(&error);
         }
-        drop(self.keeper.jobs);
-        if self.keeper.thread.join().is_err() {
-            tracing::error!("the keeper of the journal panicked");
+        drop(self.preparer.jobs);
+        if self.preparer.thread.join().is_err() {
+            tracing::error!("the preparer of the journal panicked");
         }
     }
 
@@ -93,21 +93,21 @@ impl Writer {
 
     fn serve(&mut self, waiting: &mut QueuedRequests) -> Result<(), FatalError> {
         serve(&mut self.log, waiting, &mut self.answers, |log| {
-            if let Ok(spare) = self.keeper.spares.recv() {
+            if let Ok(spare) = self.preparer.spares.recv() {
                 log.take_spare(spare);
             }
         })
     }
 
-    /// Keeps the keeper busy, and takes what it has made.
+    /// Keeps the preparer busy, and takes what it has made.
     fn tend(&mut self) {
-        while let Ok(spare) = self.keeper.spares.try_recv() {
+        while let Ok(spare) = self.preparer.spares.try_recv() {
             self.log.take_spare(spare);
         }
         let prepare = self.log.plan_spare().map(SegmentJob::Prepare);
         let remove = self.log.take_removable().into_iter().map(SegmentJob::Remove);
         for job in prepare.into_iter().chain(remove) {
-            self.keeper.jobs.send(job).expect("the keeper lives as long as the writer");
+            self.preparer.jobs.send(job).expect("the preparer lives as long as the writer");
         }
     }
 }

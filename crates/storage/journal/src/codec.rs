@@ -1,4 +1,4 @@
-//! The bytes of requests, frames and snapshots: a value behind the version of its format.
+//! The bytes of requests, frames and snapshots: the version of the format, then the value.
 
 use bytes::Bytes;
 use serde::Serialize;
@@ -19,7 +19,7 @@ pub fn encode<T: Serialize + ?Sized>(value: &T) -> Bytes {
     bytes.expect("a value in memory can always be encoded").into()
 }
 
-/// Two values, one behind the other.
+/// Two values, one after the other.
 pub fn encode_pair<A: Serialize, B: Serialize>(first: &A, second: &B) -> Bytes {
     let bytes = postcard::to_extend(first, vec![VERSION]);
     let bytes = bytes.and_then(|bytes| postcard::to_extend(second, bytes));

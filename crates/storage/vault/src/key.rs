@@ -12,7 +12,7 @@ use zeroize::Zeroizing;
 #[derive(Clone)]
 pub struct SealingKey(Zeroizing<[u8; SealingKey::BYTES]>);
 
-/// A text that is no key. It does not quote the text: most of it may be right.
+/// A text that is not a key. It does not quote the text: most of it may be right.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error(
     "not a key: write 32 random bytes as base64 or as 64 hexadecimal digits, as `openssl rand -hex 32` does"

@@ -9,7 +9,7 @@ use zeroize::Zeroizing;
 
 use crate::key::{InvalidKey, SealingKey};
 
-/// Larger files are no key files and not read to their end.
+/// Larger files are not key files, and are not read completely.
 const FILE_BYTES_MAX: u64 = 1024;
 
 /// Why the key file cannot be used.

@@ -105,7 +105,7 @@ impl<'t> SasToken<'t> {
     pub fn covers(&self, path: &str) -> bool {
         let granted = match self.resource.split_once("://") {
             Some((_, rest)) => rest.split_once('/').map_or("", |(_, path)| path),
-            // Without a scheme it is no URL: then it is a path, and grants that alone.
+            // Without a scheme it is not a URL: then it is a path, and grants that alone.
             None => self.resource.trim_start_matches('/'),
         };
         let granted = granted.trim_end_matches('/');

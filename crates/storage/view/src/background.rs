@@ -7,7 +7,7 @@ use std::thread::{self, JoinHandle};
 use crate::limits::{STALL_AT_BUDGETS, STALL_MAX};
 use crate::partition::{SharedResources, ViewPartition};
 
-/// How far the thread steps back behind those that answer: enough to leave them the processors, not so far that
+/// How far the thread lowers its priority below the threads that answer: enough to leave them the processors, not so far that
 /// writers would have to wait for room.
 const NICENESS: i32 = 5;
 
@@ -108,7 +108,7 @@ impl Background {
         let Some(partition) = largest.filter(|partition| partition.memtable_bytes() > 0) else {
             return false;
         };
-        // A failure has stopped the partition and is told to its owner by the next write; without room it is tried
+        // A failure has stopped the partition and is reported to its owner by the next write; without room it is tried
         // again after the next write.
         let flushed = partition.flush_memtables().is_ok();
         // The lock orders this after the check of a writer that is about to wait.
@@ -123,7 +123,7 @@ impl Background {
             match partition.compact_once() {
                 Ok(true) => {}
                 Ok(false) => return,
-                // A failure has stopped the partition and is told to its owner by the next write; without room it is tried
+                // A failure has stopped the partition and is reported to its owner by the next write; without room it is tried
                 // again after the next write.
                 Err(_) => return,
             }

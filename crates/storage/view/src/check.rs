@@ -75,7 +75,7 @@ pub(crate) fn read_manifest(partition: PartitionId, dir: &Path) -> Result<Option
     let head = match fs::read(&current) {
         Ok(bytes) => bytes,
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            // A crash while a tree is made leaves no tables behind; tables without a manifest are a loss.
+            // A crash while a tree is made leaves no tables; tables without a manifest are a loss.
             let tables = dir.join(TABLES);
             let any = fs::read_dir(&tables).is_ok_and(|mut entries| entries.next().is_some());
             return if any { Err(Error::damaged(partition, &current, "missing")) } else { Ok(None) };
@@ -178,7 +178,7 @@ fn check_directory(path: &Path) -> io::Result<()> {
     }
 }
 
-/// A name that is no table's would stop the tree, a directory would panic it.
+/// A name that is not a table's would stop the tree, a directory would panic it.
 fn check_table_names(partition: PartitionId, tables: &Path) -> Result<(), Error> {
     let entries = fs::read_dir(tables).map_err(|error| sorted(partition, tables, error))?;
     for entry in entries {

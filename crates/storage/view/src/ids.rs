@@ -19,7 +19,7 @@ use table::{Hash, IdTable};
 /// Enough that threads seldom meet in one, few enough that empty ones cost nothing.
 const SHARDS: usize = 64;
 
-/// The register of ids that are accepted or live. Share it behind an `Arc`.
+/// The register of ids that are accepted or live. Share it in an `Arc`.
 pub struct Ids {
     secret: [u8; 16],
     shards: Vec<Mutex<IdTable>>,

@@ -114,7 +114,7 @@ impl View {
         Ok(Some(JobRows { definition, standing }))
     }
 
-    /// Up to `limit` jobs of a collection behind `after`, in the order of their names.
+    /// Up to `limit` jobs of a collection after the name `after`, in the order of their names.
     pub fn jobs(
         &self,
         id: PartitionId,
@@ -125,7 +125,7 @@ impl View {
         let partition = self.partition(id)?;
         let all = keys::job_in(collection, "");
         let start = match after {
-            // No name holds a zero byte: this is the first key behind it.
+            // No name holds a zero byte: this is the first key after it.
             Some(name) => [keys::job_in(collection, name), vec![0]].concat(),
             None => all.clone(),
         };

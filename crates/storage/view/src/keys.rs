@@ -78,7 +78,7 @@ pub(crate) fn read_due(key: &[u8]) -> Option<(Timestamp, JobRef)> {
     Some((at, JobRef { collection: Uid(*collection), name: std::str::from_utf8(name).ok()?.into() }))
 }
 
-/// The first key behind all that begin with `prefix`.
+/// The first key after all keys with `prefix`.
 pub(crate) fn behind(mut prefix: Vec<u8>) -> Vec<u8> {
     while let Some(last) = prefix.last_mut() {
         if *last < u8::MAX {

@@ -1,4 +1,4 @@
-//! The bounds of the view, each with its unit and the sum behind it.
+//! The bounds of the view, each with its unit and how it was computed.
 
 use std::time::Duration;
 

@@ -45,12 +45,12 @@ impl ListPosition {
         ListPosition(keys::place(accepted_at, id))
     }
 
-    /// The place that a cursor of this query goes on behind.
+    /// The position after which a cursor of this query continues.
     pub fn of_cursor(query: &RunQuery, cursor: &str) -> Option<ListPosition> {
         Some(ListPosition(cursor::decode(cursor, &fingerprint(query))?.place))
     }
 
-    /// The cursor that goes on behind this place, in whichever partition it is.
+    /// The cursor that continues after this position, in whichever partition it is.
     pub fn cursor(&self, query: &RunQuery) -> String {
         let position = Position { place: self.0.clone(), partition: PartitionId(u16::MAX) };
         cursor::encode(&position, &fingerprint(query))
@@ -206,7 +206,7 @@ fn single(
     Scan { partition: partition.clone(), prefix_bytes, entries: Box::new(entry.into_iter()) }
 }
 
-/// The range of an index in which the query's times lie, behind the cursor.
+/// The range of an index that matches the query's times, after the cursor.
 fn bounds(
     prefix: &[u8],
     partition: PartitionId,

@@ -353,7 +353,7 @@ impl ViewPartition {
             .data_block_size_policy(BlockSizePolicy::all(BLOCK_BYTES))
             .open();
         let tree = self.read("opening its tree", tree)?;
-        // The tree does not carry its counter over; a lower number would hide new entries behind old ones.
+        // The tree does not carry its counter over; a lower number would make old entries hide new ones.
         seqno.set(tree.get_highest_persisted_seqno().map_or(1, |highest| highest + 1));
         Ok(Tree { tree, seqno })
     }

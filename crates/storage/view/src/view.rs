@@ -166,7 +166,7 @@ impl View {
         }
     }
 
-    /// Closes a partition and moves its directory aside, keeping every byte, so that opening it begins anew.
+    /// Closes a partition and moves its directory aside, keeping every byte, so that opening it starts empty.
     ///
     /// A person's decision: ended runs that the journal no longer holds are then only in the directory returned.
     pub fn set_aside(&self, id: PartitionId) -> Result<PathBuf, Error> {

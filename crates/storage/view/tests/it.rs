@@ -1,4 +1,4 @@
-//! The view from outside: what it holds through flushes, losses, damage and many hands.
+//! The view from outside: what it holds through flushes, losses, damage and concurrent use.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -6,8 +6,6 @@
 mod common;
 #[path = "it/damage.rs"]
 mod damage;
-#[path = "it/hands.rs"]
-mod hands;
 #[path = "it/jobs.rs"]
 mod jobs;
 #[path = "it/lists.rs"]
@@ -20,3 +18,5 @@ mod model;
 mod protocol;
 #[path = "it/tables.rs"]
 mod tables;
+#[path = "it/threads.rs"]
+mod threads;

@@ -24,12 +24,17 @@ pub(crate) fn check(files: &[File]) -> Vec<Finding> {
     findings
 }
 
-/// The line on which an example begins.
+/// The line on which the first example begins. A block of `text`, such as a drawing, is not one.
 fn example(file: &File) -> Option<usize> {
+    let mut in_text = false;
     let begins = |line: &str| {
         let line = line.trim_start();
         let comment = line.strip_prefix("///").or_else(|| line.strip_prefix("//!"));
-        comment.is_some_and(|text| text.trim_start().starts_with("```"))
+        let Some(fence) = comment.and_then(|text| text.trim_start().strip_prefix("```")) else {
+            return false;
+        };
+        let closes_text = std::mem::replace(&mut in_text, fence == "text");
+        !in_text && !closes_text
     };
     file.text.lines().position(begins).map(|index| index + 1)
 }
@@ -38,6 +43,13 @@ fn example(file: &File) -> Option<usize> {
 mod tests {
     use super::super::tests::file;
     use super::*;
+
+    #[test]
+    fn a_drawing_is_not_an_example() {
+        let drawing = "//! What it is for.\n//! ```text\n//! a -> b\n//! ```\n";
+        let manifest = file("crates/core/types/Cargo.toml", "[lib]\ndoctest = false\n");
+        assert_eq!(check(&[manifest, file("crates/core/types/src/lib.rs", drawing)]), []);
+    }
 
     #[test]
     fn an_example_is_refused_where_nobody_runs_it() {

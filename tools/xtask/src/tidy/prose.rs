@@ -93,7 +93,12 @@ fn says_is_no(line: &str) -> bool {
             let (before, after) = (&line[..at], &line[at + phrase.len()..]);
             let stands_alone = !before.chars().next_back().is_some_and(is_word);
             let there = before.trim_end().ends_with("there");
-            let english = ["longer", "more", "less", "such"].iter().any(|word| after.starts_with(word));
+            let english = [
+                "longer", "more", "less", "such", "larger", "smaller", "higher", "lower", "later", "earlier",
+                "newer", "older",
+            ]
+            .iter()
+            .any(|word| after.starts_with(word));
             stands_alone && !there && !english
         })
     })

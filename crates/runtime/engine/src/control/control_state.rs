@@ -49,7 +49,7 @@ pub(super) struct ControlState {
     pub shelves: DocumentSet,
     /// Whether the workflows have changed since somebody asked.
     workflows_changed: bool,
-    /// Whether it may be of a history that is no more: who follows reads it anew.
+    /// Whether the state may belong to a history that was replaced: then a follower reads it again from the start.
     pub outlived: bool,
 }
 

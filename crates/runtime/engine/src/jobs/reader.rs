@@ -72,7 +72,7 @@ impl JobReader {
         Ok(rows.map(|rows| record::read_job(&rows)).transpose()?)
     }
 
-    /// Up to `limit` jobs of a collection behind `after`, in the order of their names in lower case.
+    /// Up to `limit` jobs of a collection after the name `after`, in the order of their names in lower case.
     pub fn jobs(
         &self,
         collection: &Collection,

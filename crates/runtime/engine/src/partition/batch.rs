@@ -56,7 +56,7 @@ impl Batch {
         self.inputs >= BATCH_INPUTS_MAX || self.bytes >= BATCH_BYTES_MAX
     }
 
-    /// Counts an input, and the events that it added behind `from`.
+    /// Counts an input, and the events that it added from index `from`.
     pub fn count(&mut self, from: usize) {
         self.inputs += 1;
         self.bytes += self.events[from..].iter().map(weight).sum::<usize>();

@@ -31,7 +31,7 @@ enum InboxSource {
 }
 
 impl InboxReader {
-    /// Those behind `through`.
+    /// Reads the records after `through`.
     pub(super) fn open<J: Journal>(journal: &Arc<J>, id: PartitionId, through: Seq) -> InboxReader {
         let source = if journal.is_shared() {
             // One answer waits here and one at the reader: twice what is read at once, for each partition.
@@ -44,7 +44,7 @@ impl InboxReader {
         InboxReader { read: VecDeque::new(), source }
     }
 
-    /// Whether there are any behind `through`, up to which they were taken.
+    /// Whether there are records after `through`, the last one that was taken.
     fn has_more_after(&self, through: Seq) -> bool {
         match &self.source {
             InboxSource::Local { tail, empty_through } => *tail.borrow() > through.max(*empty_through),
@@ -56,7 +56,7 @@ impl InboxReader {
     pub(super) async fn wait_for_more(&mut self) -> Result<(), ReadError> {
         match &mut self.source {
             InboxSource::Local { tail, .. } => {
-                // Without a journal nothing comes any more, and the partition is told otherwise.
+                // A closed journal delivers nothing more; the partition learns of it from its next append.
                 let _ = tail.changed().await;
             }
             InboxSource::ReadAhead(ahead) => match ahead.recv().await {
@@ -67,7 +67,7 @@ impl InboxReader {
         Ok(())
     }
 
-    /// The next one behind `through`, if it is at hand.
+    /// The next record after `through`, if it was read already.
     async fn next<J: Journal>(
         &mut self,
         journal: &J,

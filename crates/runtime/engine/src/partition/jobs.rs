@@ -14,7 +14,7 @@ use crate::limits::FIRINGS_PER_BATCH_MAX;
 
 /// What a command about jobs came to.
 pub(crate) type JobDecision = Result<JobAnswer, JobRejection>;
-/// The same, as whoever asked is told.
+/// The same, as the caller receives it.
 type JobReply = Result<JobAnswer, JobError>;
 
 /// What this batch makes of jobs and collections; in the view only when it is durable.
@@ -86,7 +86,7 @@ impl<J: Journal> Partition<J> {
     pub(super) fn count_ended(&mut self, batch: &mut Batch) -> Result<(), AppendError> {
         let ended = batch.retired.iter().filter_map(|run| job::job_of(run).map(|at| (run.clone(), at)));
         for (run, at) in ended.collect::<Vec<_>>() {
-            // A job that was deleted meanwhile, or made anew under its name, has nothing to do with it.
+            // A job that was deleted meanwhile, or created again under its name, is not affected.
             let found = self.job(batch, &at)?.filter(|found| found.key() == run.request.key);
             if let Some(found) = found {
                 let live = self.state.occurrences(&run.request.key).len();

@@ -321,7 +321,7 @@ fn prepare(
         }
         (EntityKind::Topic, Some(Entity::Queue(_))) => Err(QueueRejection::IsQueue(to.clone())),
         (EntityKind::MadeQueue, None) => queues.put_queue(now, to, &QueueSpec::default(), changes).map(drop),
-        // What is not there is told by the send itself.
+        // The send itself reports a missing queue.
         (EntityKind::Queue | EntityKind::Topic, None)
         | (EntityKind::Queue | EntityKind::MadeQueue, Some(Entity::Queue(_)))
         | (EntityKind::Topic, Some(Entity::Topic(_))) => Ok(()),

@@ -14,7 +14,7 @@ pub fn mark_bytes_max(slots: usize) -> u64 {
 }
 
 impl Log {
-    /// Whether a group of so many bytes has its place in the active segment, with a mark behind it.
+    /// Whether a group of so many bytes has its place in the active segment, followed by a mark.
     pub(super) fn fits(&self, bytes: u64) -> bool {
         self.active.position + bytes + mark_bytes_max(self.standings.len()) <= self.active.size
     }

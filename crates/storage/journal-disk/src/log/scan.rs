@@ -14,7 +14,7 @@ pub struct Scan<'a> {
     pub marks: Vec<PartitionMark>,
     pub lsn: u64,
     pub chain: u32,
-    /// False behind damage, until the next frame gives a new hold.
+    /// False after damage, until the next readable frame.
     chain_known: bool,
     /// The highest number that somebody said was synced.
     pub durable: u64,

@@ -1,4 +1,4 @@
-//! The state behind a simulated disk.
+//! The state of a simulated disk.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;

@@ -84,7 +84,7 @@ impl IdTable {
             if self.slots[at].state == State::Empty {
                 break;
             }
-            // A slot may move back into the gap unless its home lies behind the gap.
+            // A slot may move back into the gap unless its home is after the gap.
             let home = self.home(&self.slots[at].hash);
             let from_home = (at + self.slots.len() - home) % self.slots.len();
             let from_gap = (at + self.slots.len() - gap) % self.slots.len();

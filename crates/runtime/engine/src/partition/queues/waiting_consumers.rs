@@ -110,7 +110,7 @@ impl WaitingConsumers {
         self.ends.remove(&(waiting.until, ticket));
         let place = (waiting.queue, waiting.receive.shelf);
         if let Some(line) = self.lines.get_mut(&place) {
-            // Nearly always the first: a search would cost all who wait behind.
+            // Nearly always the first: a search would pass all later consumers.
             if line.front() == Some(&ticket) {
                 line.pop_front();
             } else {

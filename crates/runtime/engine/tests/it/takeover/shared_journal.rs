@@ -21,7 +21,7 @@ pub struct SharedJournal {
     pub silent: watch::Sender<Silent>,
     /// Snapshots that are found before those that came meanwhile.
     pub older: Mutex<Vec<Snapshot>>,
-    /// Whether another owner comes right behind the next claim, and takes every request.
+    /// Whether another owner claims right after the next claim, and takes every request.
     pub overtaken: AtomicBool,
 }
 
