@@ -10,7 +10,6 @@ use engine::{CallContext, CallSubject};
 use outbound::{CallPreview, HttpPreview, MessagePreview, Performer};
 use serde_json::Value;
 use types::{Property, Work};
-use workflow::SendTo;
 
 pub(crate) fn show(
     performer: &Performer,
@@ -60,26 +59,13 @@ fn sent(shown: MessagePreview) -> SentMessageView {
         }
     }
     SentMessageView {
-        to: target(&shown.to),
+        to: shown.to.label(String::clone).replacen('_', " ", 1),
         at: shown.at,
         message_id: message.id,
         content_type: message.content_type,
         properties,
         body,
         body_base64,
-    }
-}
-
-fn target(to: &SendTo) -> String {
-    match to {
-        SendTo::Queue(name) => format!("queue {name}"),
-        SendTo::Topic(name) => format!("topic {name}"),
-        SendTo::StorageQueue { queue, .. } => format!("storage queue {queue}"),
-        SendTo::ServiceBus { entity, .. } => format!("service bus {entity}"),
-        SendTo::Amqp { address } => format!("amqp {address}"),
-        SendTo::RabbitMq { exchange, routing_key } => format!("rabbitmq {exchange}/{routing_key}"),
-        SendTo::Nats { subject, .. } => format!("nats {subject}"),
-        SendTo::Kafka { topic, .. } => format!("kafka {topic}"),
     }
 }
 

@@ -5,8 +5,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
+use action::{BrokerDestination, BrokerOrigin};
 use anyhow::Context;
-use brokers::{Anywhere, Brokers, Destination, Login, Origin, Receiver};
+use brokers::{Anywhere, Brokers, Endpoint, Login, MessageTarget, Receiver};
 use bytes::Bytes;
 use hyper::StatusCode;
 use hyper::header::{HeaderName, HeaderValue, LOCATION};
@@ -34,7 +35,7 @@ pub enum Broker {
 
 pub enum Sender {
     Sortie { client: ApiClient, ids: bool },
-    RabbitMq { brokers: Brokers, to: Destination },
+    RabbitMq { brokers: Brokers, to: MessageTarget },
 }
 
 pub enum Consumer {
@@ -61,12 +62,8 @@ impl Broker {
                 Sender::Sortie { client: client(*address, token)?, ids: *ids }
             }
             Broker::RabbitMq { brokers, url, login } => {
-                let to = Destination::RabbitMq {
-                    url: url.clone(),
-                    exchange: String::new(),
-                    routing_key: QUEUE.to_owned(),
-                    login: Some(login.clone()),
-                };
+                let to = BrokerDestination::RabbitMq { exchange: None, routing_key: QUEUE.to_owned() };
+                let to = Endpoint::new(url.clone(), Some(login.clone())).target(to);
                 Sender::RabbitMq { brokers: brokers.clone(), to }
             }
         })
@@ -76,9 +73,9 @@ impl Broker {
         Ok(match self {
             Broker::Sortie { address, token, .. } => Consumer::Sortie(client(*address, token)?),
             Broker::RabbitMq { brokers, url, login } => {
-                let (url, login) = (url.clone(), Some(login.clone()));
-                let origin = Origin::RabbitMq { url, queue: QUEUE.to_owned(), login };
-                Consumer::RabbitMq(brokers.open(&origin, CREDIT).await?)
+                let from = BrokerOrigin::RabbitMq { queue: QUEUE.to_owned() };
+                let source = Endpoint::new(url.clone(), Some(login.clone())).source(from, "bench");
+                Consumer::RabbitMq(brokers.open(&source, CREDIT).await?)
             }
         })
     }

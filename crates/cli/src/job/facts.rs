@@ -59,10 +59,6 @@ pub fn differences(before: &JobProperties, after: &JobProperties) -> Vec<String>
     changes.collect()
 }
 
-fn sent(to: String, message: &str) -> Vec<Fact> {
-    vec![("sends to", to), ("message", message.to_owned())]
-}
-
 fn target(call: &ActionCall) -> Vec<Fact> {
     match &call.target {
         ActionTarget::Request(request) => {
@@ -74,37 +70,18 @@ fn target(call: &ActionCall) -> Vec<Fact> {
             facts.extend(request.authentication.as_ref().map(|how| ("signs in", signs_in(how))));
             facts
         }
-        ActionTarget::QueueMessage(queue) => {
-            let to = format!("queue {} of storage account {}", queue.queue_name, queue.storage_account);
-            vec![("sends to", to), ("message", queue.message.clone())]
-        }
-        ActionTarget::ServiceBusQueueMessage(queue) => {
-            let to = format!("queue {} of service bus {}", queue.queue_name, queue.message.namespace);
-            vec![("sends to", to), ("message", queue.message.message.clone())]
-        }
-        ActionTarget::ServiceBusTopicMessage(topic) => {
-            let to = format!("topic {} of service bus {}", topic.topic_path, topic.message.namespace);
-            vec![("sends to", to), ("message", topic.message.message.clone())]
-        }
-        ActionTarget::Queue(queue) => sent(format!("queue {}", queue.name), &queue.content.message),
-        ActionTarget::Topic(topic) => sent(format!("topic {}", topic.name), &topic.content.message),
-        ActionTarget::Amqp(amqp) => sent(format!("{} at {}", amqp.address, amqp.url), &amqp.content.message),
-        ActionTarget::RabbitMq(rabbit) => {
-            let exchange = rabbit.exchange.as_deref().unwrap_or_default();
-            let to = format!("routing key {} of exchange '{exchange}' at {}", rabbit.routing_key, rabbit.url);
-            sent(to, &rabbit.content.message)
-        }
-        ActionTarget::Nats(nats) => {
-            sent(format!("subject {} at {}", nats.subject, nats.url), &nats.content.message)
-        }
-        ActionTarget::Kafka(kafka) => {
-            sent(format!("topic {} at {}", kafka.topic, kafka.servers), &kafka.content.message)
-        }
         ActionTarget::Workflow(start) => {
             let mut facts = vec![("starts", format!("workflow {}", start.name))];
             facts.extend(start.id.clone().map(|id| ("run id", id)));
             facts.extend(start.body.as_ref().map(|body| ("request", one_line(&body.to_string()))));
             facts
+        }
+        ActionTarget::QueueMessage(_)
+        | ActionTarget::ServiceBusQueueMessage(_)
+        | ActionTarget::ServiceBusTopicMessage(_)
+        | ActionTarget::Message(_) => {
+            let to = call.target.destination_words().unwrap_or_default();
+            vec![("sends to", to), ("message", call.target.message().unwrap_or_default().to_owned())]
         }
     }
 }

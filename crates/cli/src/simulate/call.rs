@@ -1,5 +1,6 @@
 //! A call that would leave: made from the definition by the shipped rules, and judged by them.
 
+use action::Destination;
 use bytes::Bytes;
 use engine::CallContext;
 use kernel::Run;
@@ -7,7 +8,7 @@ use outbound::outcome::{Judge, never_sent};
 use outbound::{Fault, ServiceResponse, limits, sort};
 use schedule::{ActionTarget, JobDocument};
 use types::{Outcome, Span, Timestamp, Work};
-use workflow::{Definition, RenderedAction, RenderedMessage, SendTo};
+use workflow::{Definition, RenderedAction};
 
 use super::script::ScriptReply;
 
@@ -117,7 +118,7 @@ fn workflow_call(
             timeout: request.timeout,
         }),
         Ok(RenderedAction::Send(sending)) => {
-            let (url, timeout) = (place_of(&sending), sending.timeout);
+            let (url, timeout) = (place_of(&sending.to), sending.timeout);
             let service = sending.service.map(|service| service.to_string());
             Ok(SimulatedCall { step, work, service, method: "SEND".to_owned(), url, timeout })
         }
@@ -125,17 +126,9 @@ fn workflow_call(
     }
 }
 
-fn place_of(sending: &RenderedMessage) -> String {
-    match &sending.to {
-        SendTo::Queue(name) => format!("queue:{name}"),
-        SendTo::Topic(name) => format!("topic:{name}"),
-        SendTo::StorageQueue { queue, .. } => format!("storage_queue:{queue}"),
-        SendTo::ServiceBus { entity, .. } => format!("service_bus:{entity}"),
-        SendTo::Amqp { address } => format!("amqp:{address}"),
-        SendTo::RabbitMq { exchange, routing_key } => format!("rabbitmq:{exchange}/{routing_key}"),
-        SendTo::Nats { subject, .. } => format!("nats:{subject}"),
-        SendTo::Kafka { topic, .. } => format!("kafka:{topic}"),
-    }
+/// `queue:orders`, `rabbitmq:EXCHANGE/KEY` and the like.
+fn place_of(to: &Destination<String>) -> String {
+    format!("{}:{}", to.destination_type().name(), to.path(String::clone))
 }
 
 fn job_call(document: &JobDocument, work: Work, step: String) -> SimulatedCall {
@@ -144,23 +137,11 @@ fn job_call(document: &JobDocument, work: Work, step: String) -> SimulatedCall {
         Work::Alternative(_) => action.error_action.as_ref().unwrap_or(&action.main),
         _ => &action.main,
     };
-    let send = |url: String| ("SEND".to_owned(), url);
-    let (method, url) = match &part.target {
-        ActionTarget::Request(request) => (request.method.to_uppercase(), request.uri.clone()),
-        ActionTarget::Workflow(start) => ("START".to_owned(), format!("workflow:{}", start.name)),
-        ActionTarget::Queue(post) => send(format!("queue:{}", post.name)),
-        ActionTarget::Topic(post) => send(format!("topic:{}", post.name)),
-        ActionTarget::QueueMessage(queue) => send(format!("storage_queue:{}", queue.queue_name)),
-        ActionTarget::ServiceBusQueueMessage(queue) => send(format!("service_bus:{}", queue.queue_name)),
-        ActionTarget::ServiceBusTopicMessage(topic) => send(format!("service_bus:{}", topic.topic_path)),
-        ActionTarget::Amqp(amqp) => send(format!("amqp:{}", amqp.address)),
-        ActionTarget::RabbitMq(rabbit) => send(format!(
-            "rabbitmq:{}/{}",
-            rabbit.exchange.as_deref().unwrap_or_default(),
-            rabbit.routing_key
-        )),
-        ActionTarget::Nats(nats) => send(format!("nats:{}", nats.subject)),
-        ActionTarget::Kafka(kafka) => send(format!("kafka:{}", kafka.topic)),
+    let (method, url) = match (&part.target, part.target.destination()) {
+        (_, Some(to)) => ("SEND".to_owned(), place_of(&to)),
+        (ActionTarget::Request(request), _) => (request.method.to_uppercase(), request.uri.clone()),
+        (ActionTarget::Workflow(start), _) => ("START".to_owned(), format!("workflow:{}", start.name)),
+        (_, None) => unreachable!("everything else has a destination"),
     };
     SimulatedCall { step, work, service: None, method, url, timeout: span(limits::JOB_TIMEOUT) }
 }

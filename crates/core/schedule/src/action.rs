@@ -4,18 +4,21 @@ mod message;
 
 use std::collections::BTreeMap;
 
-use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use action::{Destination, Transport};
+use serde::de::Error as _;
+use serde::ser::SerializeMap;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::{Map, Value};
 use types::{Retry, Span};
 
 use crate::authentication::{Authentication, Secret};
 use crate::duration::Duration;
 use crate::problem::below;
-use crate::spelling::{ActionType, RetryType};
+use crate::spelling::{ActionType, Envelope, RetryType, TransportType};
 
 pub use self::message::{
-    AmqpMessage, BrokeredProperties, BusAuthentication, BusMessage, BusQueueMessage, BusTopicMessage,
-    Content, KafkaMessage, Login, NatsMessage, QueueMessage, QueuePost, RabbitMqMessage,
+    BrokeredProperties, BusAuthentication, BusMessage, BusQueueMessage, BusTopicMessage, Content,
+    DeclaredMessage, QueueMessage, StoredEndpoint,
 };
 
 /// An action, and the one that runs when it has used up its retries.
@@ -29,32 +32,22 @@ pub struct Action {
 }
 
 /// One call to the outside and how it is tried again.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Debug, Clone, PartialEq)]
 pub struct ActionCall {
-    #[serde(flatten)]
     pub target: ActionTarget,
-    #[serde(rename = "type")]
     pub kind: ActionType,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub retry_policy: Option<RetryPolicy>,
 }
 
 /// Where a call goes and what it carries.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Debug, Clone, PartialEq)]
 pub enum ActionTarget {
     Request(HttpRequest),
     QueueMessage(QueueMessage),
     ServiceBusQueueMessage(BusQueueMessage),
     ServiceBusTopicMessage(BusTopicMessage),
     Workflow(WorkflowStart),
-    Queue(QueuePost),
-    Topic(QueuePost),
-    Amqp(AmqpMessage),
-    RabbitMq(RabbitMqMessage),
-    Nats(NatsMessage),
-    Kafka(KafkaMessage),
+    Message(DeclaredMessage),
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -193,12 +186,118 @@ impl ActionCall {
                 }
                 None => Ok(()),
             },
-            ActionTarget::Amqp(amqp) => show("amqp.password", &mut amqp.login.password),
-            ActionTarget::RabbitMq(rabbit) => show("rabbitMq.password", &mut rabbit.login.password),
-            ActionTarget::Nats(nats) => show("nats.password", &mut nats.login.password),
-            ActionTarget::Kafka(kafka) => show("kafka.password", &mut kafka.login.password),
-            ActionTarget::Workflow(_) | ActionTarget::Queue(_) | ActionTarget::Topic(_) => Ok(()),
+            ActionTarget::Message(DeclaredMessage { to, endpoint: Some(endpoint), .. }) => {
+                let member = ActionType::Message(to.destination_type()).target();
+                show(&below(member, "password"), &mut endpoint.password)
+            }
+            ActionTarget::Message(DeclaredMessage { endpoint: None, .. }) | ActionTarget::Workflow(_) => {
+                Ok(())
+            }
         }
+    }
+}
+
+impl ActionTarget {
+    /// The target of an action of this type, as it is stored in the member [`ActionType::target`].
+    pub fn from_stored(kind: ActionType, value: Value) -> Result<ActionTarget, serde_json::Error> {
+        Ok(match kind {
+            ActionType::Http | ActionType::Https => ActionTarget::Request(serde_json::from_value(value)?),
+            ActionType::StorageQueue => ActionTarget::QueueMessage(serde_json::from_value(value)?),
+            ActionType::ServiceBusQueue => {
+                ActionTarget::ServiceBusQueueMessage(serde_json::from_value(value)?)
+            }
+            ActionType::ServiceBusTopic => {
+                ActionTarget::ServiceBusTopicMessage(serde_json::from_value(value)?)
+            }
+            ActionType::Workflow => ActionTarget::Workflow(serde_json::from_value(value)?),
+            ActionType::Message(kind) => ActionTarget::Message(DeclaredMessage::from_members(kind, value)?),
+        })
+    }
+
+    /// Where its message goes; none when it sends none.
+    pub fn destination(&self) -> Option<Destination<String>> {
+        let on_bus = |entity: &str, message: &BusMessage| {
+            let transport = match message.transport_type {
+                TransportType::Amqp => Transport::Amqp,
+                TransportType::NetMessaging | TransportType::NotSpecified => Transport::Https,
+            };
+            Destination::ServiceBus { entity: entity.to_owned(), transport }
+        };
+        match self {
+            ActionTarget::Request(_) | ActionTarget::Workflow(_) => None,
+            ActionTarget::QueueMessage(message) => Some(Destination::StorageQueue {
+                queue: message.queue_name.clone(),
+                envelope: message.envelope != Some(Envelope::None),
+            }),
+            ActionTarget::ServiceBusQueueMessage(queue) => Some(on_bus(&queue.queue_name, &queue.message)),
+            ActionTarget::ServiceBusTopicMessage(topic) => Some(on_bus(&topic.topic_path, &topic.message)),
+            ActionTarget::Message(message) => Some(message.to.clone()),
+        }
+    }
+
+    /// Where its message goes, as people say it, like `queue orders of storage account acct`; none when it sends none.
+    pub fn destination_words(&self) -> Option<String> {
+        Some(match self {
+            ActionTarget::Request(_) | ActionTarget::Workflow(_) => return None,
+            ActionTarget::QueueMessage(message) => {
+                format!("queue {} of storage account {}", message.queue_name, message.storage_account)
+            }
+            ActionTarget::ServiceBusQueueMessage(queue) => {
+                format!("queue {} of service bus {}", queue.queue_name, queue.message.namespace)
+            }
+            ActionTarget::ServiceBusTopicMessage(topic) => {
+                format!("topic {} of service bus {}", topic.topic_path, topic.message.namespace)
+            }
+            ActionTarget::Message(DeclaredMessage { to, endpoint, .. }) => {
+                let at = endpoint.as_ref().map(|endpoint| format!(" at {}", endpoint.url));
+                to.words(String::clone) + &at.unwrap_or_default()
+            }
+        })
+    }
+
+    /// The text of its message; none when it sends none.
+    pub fn message(&self) -> Option<&str> {
+        match self {
+            ActionTarget::Request(_) | ActionTarget::Workflow(_) => None,
+            ActionTarget::QueueMessage(message) => Some(&message.message),
+            ActionTarget::ServiceBusQueueMessage(queue) => Some(&queue.message.message),
+            ActionTarget::ServiceBusTopicMessage(topic) => Some(&topic.message.message),
+            ActionTarget::Message(message) => Some(&message.content.message),
+        }
+    }
+}
+
+/// The target comes first, in the member of its type.
+impl Serialize for ActionCall {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        let member = self.kind.target();
+        match &self.target {
+            ActionTarget::Request(request) => map.serialize_entry(member, request)?,
+            ActionTarget::QueueMessage(message) => map.serialize_entry(member, message)?,
+            ActionTarget::ServiceBusQueueMessage(message) => map.serialize_entry(member, message)?,
+            ActionTarget::ServiceBusTopicMessage(message) => map.serialize_entry(member, message)?,
+            ActionTarget::Workflow(start) => map.serialize_entry(member, start)?,
+            ActionTarget::Message(message) => map.serialize_entry(member, message)?,
+        }
+        map.serialize_entry("type", &self.kind)?;
+        if let Some(policy) = &self.retry_policy {
+            map.serialize_entry("retryPolicy", policy)?;
+        }
+        map.end()
+    }
+}
+
+impl<'de> Deserialize<'de> for ActionCall {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<ActionCall, D::Error> {
+        let mut members = Map::deserialize(deserializer)?;
+        let mut member =
+            |name: &'static str| members.remove(name).ok_or_else(|| D::Error::missing_field(name));
+        let kind: ActionType = serde_json::from_value(member("type")?).map_err(D::Error::custom)?;
+        let target = ActionTarget::from_stored(kind, member(kind.target())?).map_err(D::Error::custom)?;
+        let retry_policy = members.remove("retryPolicy").unwrap_or_default();
+        let retry_policy = serde_json::from_value(retry_policy).map_err(D::Error::custom)?;
+        Ok(ActionCall { target, kind, retry_policy })
     }
 }
 

@@ -92,7 +92,7 @@ pub fn read_collection_patch(body: &Value) -> Result<CollectionPatch, Problems> 
             report.add(name, "cannot be removed");
         }
     }
-    report.finish(CollectionPatch { members })
+    report.finish(Some(CollectionPatch { members }))
 }
 
 fn finish(
@@ -122,7 +122,7 @@ fn finish(
         return Err(Problems::one("", "is not a collection that can be kept"));
     };
     document.check_quota(&mut report);
-    report.finish(document)
+    report.finish(Some(document))
 }
 
 fn check_tags(tags: &Map<String, Value>, report: &mut Report) {

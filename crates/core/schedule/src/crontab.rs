@@ -46,7 +46,7 @@ pub fn read_crontab(text: &str, options: CrontabOptions) -> Result<Vec<CronLine>
         }
         lines.extend(reader.line(n + 1, line.trim()));
     }
-    reader.report.finish(lines)
+    reader.report.finish(Some(lines))
 }
 
 struct CrontabReader<'a> {

@@ -13,7 +13,7 @@ use crate::{cron, zone};
 
 /// The members of an object.
 pub(crate) struct Shape {
-    pub(crate) members: &'static [ShapeMember],
+    pub(crate) members: Vec<ShapeMember>,
     /// Names that clients are known to write here, and what to do instead.
     pub(crate) hints: &'static [(&'static str, &'static str)],
 }
@@ -356,7 +356,7 @@ fn kind_of(value: &Value) -> &'static str {
 
 /// Reports the members that are missing in a canonical object, at every depth.
 pub(crate) fn require(shape: &Shape, members: &Map<String, Value>, path: &str, report: &mut Report) {
-    for member in shape.members {
+    for member in &shape.members {
         let path = below(path, member.name);
         match (members.get(member.name), &member.kind) {
             (None, _) if member.required && !report.mentions(&path) => report.add(&path, "required"),

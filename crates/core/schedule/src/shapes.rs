@@ -2,10 +2,14 @@
 
 mod action;
 
+use std::sync::LazyLock;
+
 use crate::shape::{MemberKind, Shape, optional, required};
 use crate::spelling::{
     CollectionState, Frequency, Gap, Missed, Overlap, Plan, QuotaFrequency, Repeat, Switch, WeekDay,
 };
+
+pub use self::action::secret_members;
 
 use self::action::ACTION;
 
@@ -14,8 +18,8 @@ const NOT_TO_CHOOSE: &str = "is told by the server: write enabled or disabled";
 const BELONGS_BELOW: &str = "unknown member; it belongs below properties";
 
 /// The body of a PUT or PATCH of a job.
-pub(crate) static JOB: Shape = Shape {
-    members: &[
+pub(crate) static JOB: LazyLock<Shape> = LazyLock::new(|| Shape {
+    members: vec![
         optional("id", MemberKind::ReadOnly),
         optional("type", MemberKind::ReadOnly),
         optional("name", MemberKind::ReadOnly),
@@ -31,10 +35,10 @@ pub(crate) static JOB: Shape = Shape {
         ("timeZone", BELONGS_BELOW),
         ("at", BELONGS_BELOW),
     ],
-};
+});
 
-pub(crate) static JOB_PROPERTIES: Shape = Shape {
-    members: &[
+pub(crate) static JOB_PROPERTIES: LazyLock<Shape> = LazyLock::new(|| Shape {
+    members: vec![
         optional("startTime", MemberKind::Date),
         required("action", MemberKind::Object(&ACTION)),
         optional("recurrence", MemberKind::Object(&RECURRENCE)),
@@ -60,11 +64,11 @@ pub(crate) static JOB_PROPERTIES: Shape = Shape {
         ("schedule", "unknown member; it belongs to the recurrence, as properties.recurrence.schedule"),
         ("endTime", "unknown member; it belongs to the recurrence, as properties.recurrence.endTime"),
     ],
-};
+});
 
 /// A job as far as its time goes; the rest is passed over.
-pub(crate) static PREVIEW: Shape = Shape {
-    members: &[
+pub(crate) static PREVIEW: LazyLock<Shape> = LazyLock::new(|| Shape {
+    members: vec![
         optional("startTime", MemberKind::Date),
         optional("recurrence", MemberKind::Object(&RECURRENCE)),
         optional("at", MemberKind::Moment),
@@ -81,10 +85,10 @@ pub(crate) static PREVIEW: Shape = Shape {
         optional("status", MemberKind::ReadOnly),
     ],
     hints: &[],
-};
+});
 
-static RECURRENCE: Shape = Shape {
-    members: &[
+static RECURRENCE: LazyLock<Shape> = LazyLock::new(|| Shape {
+    members: vec![
         optional("frequency", MemberKind::WordOf { allowed: Frequency::SPELLINGS, refused: NOT_A_FREQUENCY }),
         optional("count", MemberKind::Whole { min: 1, max: COUNT_MAX }),
         optional("endTime", MemberKind::Date),
@@ -94,15 +98,15 @@ static RECURRENCE: Shape = Shape {
         optional("timeZone", MemberKind::Zone),
     ],
     hints: &[("startTime", "unknown member; it belongs beside the recurrence, as properties.startTime")],
-};
+});
 
 const NOT_A_FREQUENCY: &[(&str, &str)] = &[
     ("second", "the shortest frequency is minute; for seconds use cron with six fields"),
     ("year", "the longest frequency is month; for years use an interval of 12 months, or cron"),
 ];
 
-static SCHEDULE: Shape = Shape {
-    members: &[
+static SCHEDULE: LazyLock<Shape> = LazyLock::new(|| Shape {
+    members: vec![
         optional("minutes", MemberKind::Wholes { min: 0, max: 59 }),
         optional("hours", MemberKind::Wholes { min: 0, max: 23 }),
         optional("weekDays", MemberKind::Words(WeekDay::SPELLINGS)),
@@ -113,27 +117,27 @@ static SCHEDULE: Shape = Shape {
         ("months", "'months' of the classic API is not known here; name the months in a cron expression"),
         ("days", "'days' of the classic API is not known here; use weekDays or monthDays"),
     ],
-};
+});
 
-static MONTHLY: Shape = Shape {
-    members: &[
+static MONTHLY: LazyLock<Shape> = LazyLock::new(|| Shape {
+    members: vec![
         required("day", MemberKind::Word(WeekDay::SPELLINGS)),
         optional("occurrence", MemberKind::FromEitherEnd { max: 5 }),
     ],
     hints: &[],
-};
+});
 
-static CLOCK_CHANGE: Shape = Shape {
-    members: &[
+static CLOCK_CHANGE: LazyLock<Shape> = LazyLock::new(|| Shape {
+    members: vec![
         optional("gap", MemberKind::Word(Gap::SPELLINGS)),
         optional("repeat", MemberKind::Word(Repeat::SPELLINGS)),
     ],
     hints: &[],
-};
+});
 
 /// The body of a PUT or PATCH of a collection.
-pub(crate) static COLLECTION: Shape = Shape {
-    members: &[
+pub(crate) static COLLECTION: LazyLock<Shape> = LazyLock::new(|| Shape {
+    members: vec![
         optional("id", MemberKind::ReadOnly),
         optional("type", MemberKind::ReadOnly),
         optional("name", MemberKind::ReadOnly),
@@ -143,10 +147,10 @@ pub(crate) static COLLECTION: Shape = Shape {
         optional("properties", MemberKind::Object(&COLLECTION_PROPERTIES)),
     ],
     hints: &[("sku", BELONGS_BELOW), ("quota", BELONGS_BELOW), ("state", BELONGS_BELOW)],
-};
+});
 
-static COLLECTION_PROPERTIES: Shape = Shape {
-    members: &[
+static COLLECTION_PROPERTIES: LazyLock<Shape> = LazyLock::new(|| Shape {
+    members: vec![
         optional("sku", MemberKind::Object(&SKU)),
         optional(
             "state",
@@ -158,23 +162,26 @@ static COLLECTION_PROPERTIES: Shape = Shape {
         optional("quota", MemberKind::Object(&QUOTA)),
     ],
     hints: &[],
-};
+});
 
-static SKU: Shape = Shape { members: &[required("name", MemberKind::Word(Plan::SPELLINGS))], hints: &[] };
+static SKU: LazyLock<Shape> = LazyLock::new(|| Shape {
+    members: vec![required("name", MemberKind::Word(Plan::SPELLINGS))],
+    hints: &[],
+});
 
-static QUOTA: Shape = Shape {
-    members: &[
+static QUOTA: LazyLock<Shape> = LazyLock::new(|| Shape {
+    members: vec![
         optional("maxJobCount", MemberKind::Whole { min: 1, max: COUNT_MAX }),
         optional("maxJobOccurrence", MemberKind::Whole { min: 0, max: COUNT_MAX }),
         optional("maxRecurrence", MemberKind::Object(&MAX_RECURRENCE)),
     ],
     hints: &[],
-};
+});
 
-static MAX_RECURRENCE: Shape = Shape {
-    members: &[
+static MAX_RECURRENCE: LazyLock<Shape> = LazyLock::new(|| Shape {
+    members: vec![
         required("frequency", MemberKind::Word(QuotaFrequency::SPELLINGS)),
         required("interval", MemberKind::Whole { min: 1, max: COUNT_MAX }),
     ],
     hints: &[],
-};
+});

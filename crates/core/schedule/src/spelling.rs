@@ -1,6 +1,7 @@
 //! The words of the documents in the one spelling that is stored and returned; every casing is read.
 
-use serde::{Deserialize, Serialize};
+use action::{DestinationType, JobSpelling};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 macro_rules! words {
     ($(#[$doc:meta])* $name:ident { $($variant:ident = $text:literal),+ $(,)? }) => {
@@ -35,24 +36,6 @@ macro_rules! words {
             }
         }
     };
-}
-
-words! {
-    /// What an action does.
-    ActionType {
-        Http = "Http",
-        Https = "Https",
-        StorageQueue = "StorageQueue",
-        ServiceBusQueue = "ServiceBusQueue",
-        ServiceBusTopic = "ServiceBusTopic",
-        Workflow = "Workflow",
-        Queue = "Queue",
-        Topic = "Topic",
-        Amqp = "Amqp",
-        RabbitMq = "RabbitMq",
-        Nats = "Nats",
-        Kafka = "Kafka",
-    }
 }
 
 words! {
@@ -237,21 +220,104 @@ same! {
     Overlap { Skip, Queue, Allow }
 }
 
+/// What an action does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum ActionType {
+    Http,
+    Https,
+    StorageQueue,
+    ServiceBusQueue,
+    ServiceBusTopic,
+    Workflow,
+    /// Sends a message to a destination that `action` declares.
+    Message(DestinationType),
+}
+
+/// The types that are not declared elsewhere, with the members that say where they go.
+const TYPES: [(ActionType, &str, &str); 6] = [
+    (ActionType::Http, "Http", "request"),
+    (ActionType::Https, "Https", "request"),
+    (ActionType::StorageQueue, "StorageQueue", "queueMessage"),
+    (ActionType::ServiceBusQueue, "ServiceBusQueue", "serviceBusQueueMessage"),
+    (ActionType::ServiceBusTopic, "ServiceBusTopic", "serviceBusTopicMessage"),
+    (ActionType::Workflow, "Workflow", "workflow"),
+];
+const DECLARED: [DestinationType; DestinationType::SPELLED_IN_JOBS.len()] = DestinationType::SPELLED_IN_JOBS;
+
+const fn action_spellings() -> [&'static str; TYPES.len() + DECLARED.len()] {
+    let mut spellings = [""; TYPES.len() + DECLARED.len()];
+    let mut n = 0;
+    while n < TYPES.len() {
+        spellings[n] = TYPES[n].1;
+        n += 1;
+    }
+    while n < spellings.len() {
+        spellings[n] = job_spelling(DECLARED[n - TYPES.len()]).action_type;
+        n += 1;
+    }
+    spellings
+}
+
+const fn job_spelling(kind: DestinationType) -> &'static JobSpelling {
+    match kind.job() {
+        Some(spelling) => spelling,
+        None => panic!("every declared type is spelled in jobs"),
+    }
+}
+
 impl ActionType {
+    /// Every spelling, in the order in which messages list them.
+    pub const SPELLINGS: &'static [&'static str] = &action_spellings();
+
+    /// Every type, in that order.
+    pub fn all() -> impl Iterator<Item = ActionType> {
+        TYPES.iter().map(|(kind, ..)| *kind).chain(DECLARED.map(ActionType::Message))
+    }
+
+    /// The type that a text says, in any casing.
+    pub fn read(text: &str) -> Option<ActionType> {
+        ActionType::all().find(|kind| kind.as_str().eq_ignore_ascii_case(text))
+    }
+
+    pub fn as_str(self) -> &'static str {
+        self.spelled().0
+    }
+
     /// The member of an action that says where it goes.
     pub fn target(self) -> &'static str {
+        self.spelled().1
+    }
+
+    fn spelled(self) -> (&'static str, &'static str) {
         match self {
-            ActionType::Http | ActionType::Https => "request",
-            ActionType::StorageQueue => "queueMessage",
-            ActionType::ServiceBusQueue => "serviceBusQueueMessage",
-            ActionType::ServiceBusTopic => "serviceBusTopicMessage",
-            ActionType::Workflow => "workflow",
-            ActionType::Queue => "queue",
-            ActionType::Topic => "topic",
-            ActionType::Amqp => "amqp",
-            ActionType::RabbitMq => "rabbitMq",
-            ActionType::Nats => "nats",
-            ActionType::Kafka => "kafka",
+            ActionType::Message(kind) => {
+                let spelling = job_spelling(kind);
+                (spelling.action_type, spelling.member)
+            }
+            _ => {
+                let known = TYPES.iter().find(|(kind, ..)| *kind == self);
+                known.map(|(_, spelling, member)| (*spelling, *member)).expect("every other type is listed")
+            }
         }
+    }
+}
+
+impl std::fmt::Display for ActionType {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl Serialize for ActionType {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.as_str())
+    }
+}
+
+impl<'de> Deserialize<'de> for ActionType {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<ActionType, D::Error> {
+        let text = std::borrow::Cow::<str>::deserialize(deserializer)?;
+        let known = ActionType::all().find(|kind| kind.as_str() == text);
+        known.ok_or_else(|| serde::de::Error::unknown_variant(&text, ActionType::SPELLINGS))
     }
 }

@@ -8,6 +8,9 @@ use serde::{Deserialize, Serialize};
 use crate::schedule::Timing;
 use crate::{Retry, Span};
 
+/// The workflow that every occurrence of a job is a run of.
+pub const JOB_WORKFLOW: &str = "job";
+
 /// An id that is never used twice: of a collection or of a job, as long as it lives.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Uid(pub [u8; 16]);

@@ -15,10 +15,10 @@ use crate::json::{self, InvalidJson, JsonDocument, Tree};
 use crate::judge::{self, ResponseVerdict};
 use crate::limits::OUTPUT_BYTES_MAX;
 use crate::parse;
-use crate::problem::{Problems, quote};
 use crate::render::{RenderError, RenderedAction};
 use crate::schema::{Schema, SchemaProblem};
 use crate::source::Source;
+use types::problem::{Problems, quote};
 
 /// A valid workflow definition, with everything compiled. Cheap to share behind an [`Arc`].
 #[derive(Debug)]

@@ -4,13 +4,13 @@ use crate::limits::SOURCE_BYTES_MAX;
 use crate::yaml;
 
 pub use crate::parse::fields::{Field, Fields};
-pub use crate::problem::{At, Report};
 pub use crate::yaml::{Node, YamlKind};
+pub use types::problem::{At, Report};
 
 /// The one document of `source`, or `None` with at least one problem reported.
 pub fn read(source: &str, report: &mut Report) -> Option<Node> {
     if source.len() > SOURCE_BYTES_MAX {
-        report.add_without_place(format!("larger than {SOURCE_BYTES_MAX} bytes"));
+        report.add("", format!("larger than {SOURCE_BYTES_MAX} bytes"));
         return None;
     }
     yaml::read(source, report)

@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use crate::limits::SOURCE_BYTES_MAX;
-use crate::problem::{Problems, Report};
 use crate::yaml::{self, Node, YamlKind};
+use types::problem::{Problems, Report};
 
 /// Why a definition's files cannot be put in.
 #[derive(Debug, thiserror::Error)]
@@ -43,7 +43,7 @@ pub fn inline_files(source: &str, base_dir: &Path) -> Result<String, InlineError
 fn read(source: &str) -> Result<Node, Problems> {
     let mut report = Report::default();
     let node = if source.len() > SOURCE_BYTES_MAX {
-        report.add_without_place(format!("larger than {SOURCE_BYTES_MAX} bytes"));
+        report.add("", format!("larger than {SOURCE_BYTES_MAX} bytes"));
         None
     } else {
         yaml::read(source, &mut report)

@@ -10,8 +10,8 @@ use crate::context::Frame;
 use crate::expression::{Expression, Input};
 use crate::json::{self, Segment};
 use crate::limits::{DEFAULT_OUTPUT_BYTES_MAX, OUTPUT_BYTES_MAX};
-use crate::problem::quote;
 use crate::render::RenderedAction;
+use types::problem::quote;
 
 const JSON: &str = "application/json";
 

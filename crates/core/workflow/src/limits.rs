@@ -14,8 +14,6 @@ pub const PAIRS_MAX: usize = 64;
 pub const SOURCE_DEPTH_MAX: usize = 48;
 /// Nesting of any JSON that a client or a service sends. serde_json itself stops at 128.
 pub const JSON_DEPTH_MAX: usize = 64;
-/// Problems reported for one definition; the rest is noise.
-pub const PROBLEMS_MAX: usize = 50;
 /// Schema problems reported for one body.
 pub const SCHEMA_PROBLEMS_MAX: usize = 10;
 /// Bytes of one expression. Each operator may nest, so this also bounds the interpreter's stack.

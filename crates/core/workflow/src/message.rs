@@ -1,5 +1,6 @@
 //! Actions that send a message, and the message that each makes of a run.
 
+use action::{Destination, FieldKind};
 use types::{Message, Property, ServiceName, Span, Timestamp};
 
 use crate::context::{Frame, StepSet};
@@ -11,7 +12,7 @@ use crate::template::{Body, Template, TemplatePart};
 #[derive(Debug)]
 pub struct MessageAction {
     pub(crate) service: Option<ServiceName>,
-    pub(crate) to: To,
+    pub(crate) to: Destination<Template>,
     pub(crate) body: Option<Body>,
     pub(crate) fields: MessageFields,
     pub(crate) properties: Vec<(String, PropertyTemplate)>,
@@ -20,20 +21,7 @@ pub struct MessageAction {
     pub(crate) visible: StepSet,
 }
 
-/// Where a message goes, as written.
-#[derive(Debug)]
-pub(crate) enum To {
-    Queue(Template),
-    Topic(Template),
-    StorageQueue { queue: Template, envelope: bool },
-    ServiceBus { entity: Template, transport: Transport },
-    Amqp { address: Template },
-    RabbitMq { exchange: Template, routing_key: Template },
-    Nats { subject: Template, stream: bool },
-    Kafka { topic: Template, key: Option<Template> },
-}
-
-/// What the broker is told of a message.
+/// What the broker learns of a message besides its body.
 #[derive(Debug, Default)]
 pub(crate) struct MessageFields {
     /// Their names and values; each name is one of [`MessageFields::TEXTS`] or of [`MessageFields::TIMES`].
@@ -65,74 +53,22 @@ pub(crate) enum PropertyTemplate {
     Rendered(Template),
 }
 
-/// How a message travels to a service bus.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Transport {
-    Https,
-    Amqp,
-}
-
 /// A message, ready to be sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RenderedMessage {
     /// The service that holds the address; built-in queues and topics have none.
     pub service: Option<ServiceName>,
-    pub to: SendTo,
+    pub to: Destination<String>,
     /// Its id is empty when the action names none.
     pub message: Message,
     pub timeout: Span,
 }
 
-/// Where a message goes.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum SendTo {
-    Queue(String),
-    Topic(String),
-    StorageQueue {
-        queue: String,
-        /// Whether it stands in the envelope of Azure Scheduler.
-        envelope: bool,
-    },
-    ServiceBus {
-        entity: String,
-        transport: Transport,
-    },
-    Amqp {
-        address: String,
-    },
-    RabbitMq {
-        exchange: String,
-        routing_key: String,
-    },
-    Nats {
-        subject: String,
-        stream: bool,
-    },
-    Kafka {
-        topic: String,
-        key: Option<String>,
-    },
-}
-
 impl MessageAction {
-    /// What it does, as written, like `queue orders`.
+    /// What it does, as written, like `queue orders` or `rabbitmq orders at broker`.
     pub(crate) fn target(&self) -> String {
         let service = self.service.as_ref().map_or(String::new(), |service| format!(" at {service}"));
-        match &self.to {
-            To::Queue(name) => format!("queue {}", name.source()),
-            To::Topic(name) => format!("topic {}", name.source()),
-            To::StorageQueue { queue, .. } => format!("storage_queue {}{service}", queue.source()),
-            To::ServiceBus { entity, .. } => format!("service_bus {}{service}", entity.source()),
-            To::Amqp { address } => format!("amqp {}{service}", address.source()),
-            To::RabbitMq { exchange, routing_key } if exchange.parts.is_empty() => {
-                format!("rabbitmq {}{service}", routing_key.source())
-            }
-            To::RabbitMq { exchange, routing_key } => {
-                format!("rabbitmq {}/{}{service}", exchange.source(), routing_key.source())
-            }
-            To::Nats { subject, .. } => format!("nats {}{service}", subject.source()),
-            To::Kafka { topic, .. } => format!("kafka {}{service}", topic.source()),
-        }
+        self.to.label(Template::source) + &service
     }
 }
 
@@ -154,29 +90,13 @@ pub(crate) fn render(action: &MessageAction, frame: &Frame<'_>) -> Result<Render
     Ok(RenderedMessage { service, to, message, timeout: action.timeout })
 }
 
-fn render_to(to: &To, frame: &Frame<'_>) -> Result<SendTo, RenderError> {
-    let name = |part: &'static str, template: &Template| match text(part, template, frame)? {
-        text if text.is_empty() => Err(RenderError::new(part, "is empty")),
-        text => Ok(text),
-    };
-    Ok(match to {
-        To::Queue(queue) => SendTo::Queue(name("queue", queue)?),
-        To::Topic(topic) => SendTo::Topic(name("topic", topic)?),
-        To::StorageQueue { queue, envelope } => {
-            SendTo::StorageQueue { queue: name("queue", queue)?, envelope: *envelope }
-        }
-        To::ServiceBus { entity, transport } => {
-            SendTo::ServiceBus { entity: name("entity", entity)?, transport: *transport }
-        }
-        To::Amqp { address } => SendTo::Amqp { address: name("address", address)? },
-        To::RabbitMq { exchange, routing_key } => SendTo::RabbitMq {
-            exchange: text("exchange", exchange, frame)?,
-            routing_key: name("routing_key", routing_key)?,
-        },
-        To::Nats { subject, stream } => SendTo::Nats { subject: name("subject", subject)?, stream: *stream },
-        To::Kafka { topic, key } => {
-            let key = key.as_ref().map(|key| text("key", key, frame)).transpose()?;
-            SendTo::Kafka { topic: name("topic", topic)?, key: key.filter(|key| !key.is_empty()) }
+fn render_to(to: &Destination<Template>, frame: &Frame<'_>) -> Result<Destination<String>, RenderError> {
+    let declared = to.destination_type().fields();
+    to.try_map(|name, template| {
+        let is_name = declared.iter().any(|field| field.name == name && field.kind == FieldKind::Name);
+        match text(name, template, frame)? {
+            text if text.is_empty() && is_name => Err(RenderError::new(name, "is empty")),
+            text => Ok(text),
         }
     })
 }
@@ -230,7 +150,7 @@ pub(crate) fn time_to_live(text: &str) -> Result<Span, String> {
 pub(crate) fn moment(text: &str) -> Result<Timestamp, String> {
     let moment: Result<jiff::Timestamp, _> = text.parse();
     let moment = moment.map_err(|_| {
-        let text = crate::problem::quote(text);
+        let text = types::problem::quote(text);
         format!("{text} is not a point in time; write it like 2026-03-01T12:00:00Z")
     })?;
     Ok(Timestamp(moment.as_millisecond()))

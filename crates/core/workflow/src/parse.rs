@@ -13,7 +13,7 @@ mod url;
 use std::sync::Arc;
 
 use types::plan::NoticeEvents;
-use types::{Plan, QueueName, Retry, Span, WorkflowName};
+use types::{JOB_WORKFLOW, Plan, QueueName, Retry, Span, WorkflowName};
 
 use self::fields::{Field, Fields};
 use self::retry::Of;
@@ -24,13 +24,10 @@ use crate::context::{NOTICE, StepSet};
 use crate::definition::{Accept, Definition, Notices};
 use crate::expression::Expression;
 use crate::limits::SOURCE_BYTES_MAX;
-use crate::problem::{Problems, Report, quote};
 use crate::schema::Schema;
 use crate::template;
 use crate::yaml::{self, Node, YamlKind};
-
-/// The workflow that occurrences of jobs are runs of.
-const JOBS: &str = "job";
+use types::problem::{Problems, Report, quote};
 
 const FIELDS: [&str; 14] = [
     "name",
@@ -74,7 +71,7 @@ pub(crate) fn parse_action(source: &str, definition: &Definition) -> Result<Acti
 
 fn root(source: &str, report: &mut Report) -> Option<Node> {
     if source.len() > SOURCE_BYTES_MAX {
-        report.add_without_place(format!("the definition is larger than {SOURCE_BYTES_MAX} bytes"));
+        report.add("", format!("the definition is larger than {SOURCE_BYTES_MAX} bytes"));
         return None;
     }
     yaml::read(source, report)
@@ -82,8 +79,10 @@ fn root(source: &str, report: &mut Report) -> Option<Node> {
 
 /// The name of a workflow; that of all occurrences of jobs is taken.
 fn own_name(text: &str) -> Result<WorkflowName, String> {
-    if text == JOBS {
-        return Err(format!("'{JOBS}' is what runs of scheduled jobs are listed under; choose another name"));
+    if text == JOB_WORKFLOW {
+        return Err(format!(
+            "'{JOB_WORKFLOW}' is what runs of scheduled jobs are listed under; choose another name"
+        ));
     }
     WorkflowName::new(text).map_err(|error| error.to_string())
 }

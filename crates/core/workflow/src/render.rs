@@ -14,8 +14,8 @@ use crate::expression::Expression;
 use crate::json;
 use crate::limits::{BODY_BYTES_MAX, URL_BYTES_MAX};
 use crate::message::RenderedMessage;
-use crate::problem::quote;
 use crate::template::{Body, Chunk, Template, TemplatePart};
+use types::problem::quote;
 
 /// What a work owes the outside.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -57,7 +57,7 @@ impl Template {
                 parts.push(TemplatePart::Text(std::mem::take(&mut literal)));
             }
             let source = inside[..end].trim();
-            let named = |message| format!("expression {}: {message}", crate::problem::quote(source));
+            let named = |message| format!("expression {}: {message}", types::problem::quote(source));
             parts.push(TemplatePart::Value(Expression::compile(source).map_err(named)?));
             rest = &inside[end + 1..];
         }
@@ -145,7 +145,7 @@ enum Text {
 fn read_text(text: &str) -> Result<Text, String> {
     if is_expression(text) {
         let hint = "text that begins with '.' is written '${\".…\"}'";
-        let named = |message| format!("expression {}: {message}; {hint}", crate::problem::quote(text));
+        let named = |message| format!("expression {}: {message}; {hint}", types::problem::quote(text));
         return Expression::compile(text).map(Text::Value).map_err(named);
     }
     let mut template = Template::parse(text)?;

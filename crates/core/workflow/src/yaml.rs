@@ -7,7 +7,7 @@ use granit_parser::{Event, Parser, ScalarStyle, Span, Tag};
 use serde_json::Number;
 
 use crate::limits::SOURCE_DEPTH_MAX;
-use crate::problem::{At, Report};
+use types::problem::{At, Report};
 
 /// A value of the source and where it stands.
 #[derive(Debug)]
@@ -79,14 +79,14 @@ pub fn read(source: &str, report: &mut Report) -> Option<Node> {
             Ok((event, span)) => builder.take(event, span),
             Err(error) => {
                 let marker = *error.marker();
-                builder.report.add(at(marker.line(), marker.col()), "", error.info());
+                builder.report.add_at(at(marker.line(), marker.col()), "", error.info());
                 return None;
             }
         }
     }
     let root = builder.root.take();
     if root.is_none() && report.is_empty() {
-        report.add_without_place("the definition is empty");
+        report.add("", "the definition is empty");
     }
     root.filter(|_| report.is_empty())
 }
@@ -111,7 +111,7 @@ impl Builder<'_> {
             Event::DocumentStart(..) => {
                 self.documents += 1;
                 if self.documents == 2 {
-                    self.report.add(here, "", "a definition is one document; remove what follows '---'");
+                    self.report.add_at(here, "", "a definition is one document; remove what follows '---'");
                 }
             }
             Event::Scalar(text, style, anchor, tag) => {
@@ -132,7 +132,7 @@ impl Builder<'_> {
             }
             Event::SequenceEnd | Event::MappingEnd => self.end(),
             Event::Alias(_) | Event::UnresolvedAlias(_) => {
-                self.report.add(here, "", "aliases (*name) are not supported; write the value out");
+                self.report.add_at(here, "", "aliases (*name) are not supported; write the value out");
                 self.put(Node { at: here, bytes: 0..0, kind: YamlKind::Null });
             }
             _ => {}
@@ -141,7 +141,7 @@ impl Builder<'_> {
 
     fn begin(&mut self, open: Open, here: At) {
         if self.open.len() == SOURCE_DEPTH_MAX {
-            self.report.add(here, "", format!("values nest deeper than {SOURCE_DEPTH_MAX} levels"));
+            self.report.add_at(here, "", format!("values nest deeper than {SOURCE_DEPTH_MAX} levels"));
         }
         self.open.push(open);
     }
@@ -164,7 +164,7 @@ impl Builder<'_> {
             if let Some(earlier) = first.insert(entry.key.as_str(), entry.at) {
                 let field = join(&self.path(), &entry.key);
                 let message = format!("the field is given twice, first on line {}", earlier.line);
-                self.report.add(entry.at, &field, message);
+                self.report.add_at(entry.at, &field, message);
             }
         }
     }
@@ -200,14 +200,14 @@ impl Builder<'_> {
 
     fn refuse_tag(&mut self, tag: Option<&Tag>, here: At) {
         if let Some(tag) = tag {
-            let message = format!("tag {} is not supported", crate::problem::quote(&tag.original()));
-            self.report.add(here, "", message);
+            let message = format!("tag {} is not supported", types::problem::quote(&tag.original()));
+            self.report.add_at(here, "", message);
         }
     }
 
     fn refuse_anchor(&mut self, anchor: usize, here: At) {
         if anchor != 0 {
-            self.report.add(here, "", "anchors (&name) are not supported; write the value out");
+            self.report.add_at(here, "", "anchors (&name) are not supported; write the value out");
         }
     }
 }
@@ -229,7 +229,7 @@ fn key_of(node: &Node, report: &mut Report) -> String {
         YamlKind::Bool(value) => value.to_string(),
         YamlKind::Number(number) => number.to_string(),
         YamlKind::Null | YamlKind::List(_) | YamlKind::Map(_) => {
-            report.add(node.at, "", format!("the name of a field must be text, not {}", node.what()));
+            report.add_at(node.at, "", format!("the name of a field must be text, not {}", node.what()));
             String::new()
         }
     }

@@ -1,22 +1,17 @@
-//! Other people's brokers: sends messages that the broker confirms, and takes messages from queues and streams.
+//! External brokers: sends messages that the broker confirms, and takes messages from queues and streams.
 
 mod address;
-mod amqp;
-mod destination;
 mod dial;
+mod endpoint;
 mod fields;
 mod guard;
-mod kafka;
 mod limits;
-mod nats;
-mod origin;
 mod pool;
-mod rabbit;
+mod protocol;
 mod receiver;
 mod sender;
 
-pub use destination::{Destination, Login};
+pub use endpoint::{Endpoint, Login, MessageSource, MessageTarget};
 pub use guard::{Anywhere, Guard};
-pub use origin::Origin;
 pub use receiver::{Delivery, ReceiveError, Receiver};
 pub use sender::{Brokers, SendError};

@@ -6,18 +6,12 @@ use tokio::time::timeout;
 use types::Message;
 
 use crate::dial::Dialer;
-use crate::nats::ConsumerSpec;
-use crate::{Origin, SendError, amqp, limits, nats, rabbit};
+use crate::protocol::{ProtocolReceiver, Ticket};
+use crate::{MessageSource, SendError, limits};
 
 /// Takes messages from one place, over a connection of its own. Dropped, it gives back what is not settled.
 pub struct Receiver {
-    kind: ReceiverKind,
-}
-
-enum ReceiverKind {
-    Amqp(amqp::AmqpReceiver),
-    RabbitMq(Box<rabbit::RabbitReceiver>),
-    Nats(Box<nats::NatsReceiver>),
+    receiver: ProtocolReceiver,
 }
 
 /// A message that is the broker's until it is settled, in any order. Dropped without, it stays unsettled until the
@@ -25,13 +19,6 @@ enum ReceiverKind {
 pub struct Delivery {
     pub message: Message,
     ticket: Ticket,
-}
-
-/// What a delivery is settled by.
-enum Ticket {
-    Amqp(amqp::AmqpTicket),
-    RabbitMq(rabbit::RabbitTicket),
-    Nats(Box<nats::NatsTicket>),
 }
 
 /// What becomes of a message that was received.
@@ -56,54 +43,24 @@ pub enum ReceiveError {
 impl Receiver {
     pub(crate) async fn open(
         dialer: Arc<Dialer>,
-        origin: &Origin,
+        source: &MessageSource,
         credit: u32,
     ) -> Result<Receiver, ReceiveError> {
         let credit = credit.clamp(1, limits::CREDIT_MAX);
-        let opening = async {
-            match origin {
-                Origin::Amqp { url, address, login } => {
-                    amqp::AmqpReceiver::open(&dialer, url, address, login.as_ref(), credit)
-                        .await
-                        .map(ReceiverKind::Amqp)
-                }
-                Origin::RabbitMq { url, queue, login } => {
-                    let credit = u16::try_from(credit).expect("the credit was cut to what fits");
-                    let opened =
-                        rabbit::RabbitReceiver::open(&dialer, url, queue, login.as_ref(), credit).await;
-                    opened.map(|receiver| ReceiverKind::RabbitMq(Box::new(receiver)))
-                }
-                Origin::Nats { url, stream, subject, durable, login } => {
-                    let wanted = ConsumerSpec { stream, subject: subject.as_deref(), durable };
-                    let opened = nats::NatsReceiver::open(&dialer, url, wanted, login.as_ref(), credit).await;
-                    opened.map(|receiver| ReceiverKind::Nats(Box::new(receiver)))
-                }
-            }
-        };
+        let opening = ProtocolReceiver::open(&dialer, source, credit);
         match timeout(limits::OPEN, opening).await {
-            Ok(Ok(kind)) => Ok(Receiver { kind }),
-            Ok(Err(SendError::Refused(told))) => Err(ReceiveError::Refused(told)),
-            Ok(Err(SendError::NotSent(told) | SendError::Unknown(told))) => Err(ReceiveError::Lost(told)),
+            Ok(Ok(receiver)) => Ok(Receiver { receiver }),
+            Ok(Err(SendError::Refused(reason))) => Err(ReceiveError::Refused(reason)),
+            Ok(Err(SendError::NotSent(reason) | SendError::Unknown(reason))) => {
+                Err(ReceiveError::Lost(reason))
+            }
             Err(_) => Err(ReceiveError::Lost("opening the receiver: no answer in time".to_owned())),
         }
     }
 
     /// The next message, when there is one. Given up while it waits, nothing is lost.
     pub async fn next(&mut self) -> Result<Delivery, ReceiveError> {
-        let (message, ticket) = match &mut self.kind {
-            ReceiverKind::Amqp(receiver) => {
-                let (message, ticket) = receiver.next().await?;
-                (message, Ticket::Amqp(ticket))
-            }
-            ReceiverKind::RabbitMq(receiver) => {
-                let (message, ticket) = receiver.next().await?;
-                (message, Ticket::RabbitMq(ticket))
-            }
-            ReceiverKind::Nats(receiver) => {
-                let (message, ticket) = receiver.next().await?;
-                (message, Ticket::Nats(Box::new(ticket)))
-            }
-        };
+        let (message, ticket) = self.receiver.next().await?;
         Ok(Delivery { message, ticket })
     }
 }
@@ -124,15 +81,8 @@ impl Delivery {
         self.settle(Disposition::Reject).await
     }
 
-    async fn settle(self, verdict: Disposition) -> Result<(), ReceiveError> {
-        let settling = async {
-            match self.ticket {
-                Ticket::Amqp(ticket) => ticket.settle(verdict).await,
-                Ticket::RabbitMq(ticket) => ticket.settle(verdict).await,
-                Ticket::Nats(ticket) => ticket.settle(verdict).await,
-            }
-        };
-        match timeout(limits::SETTLE, settling).await {
+    async fn settle(self, disposition: Disposition) -> Result<(), ReceiveError> {
+        match timeout(limits::SETTLE, self.ticket.settle(disposition)).await {
             Ok(settled) => settled,
             Err(_) => Err(ReceiveError::Lost("settling a message: no answer in time".to_owned())),
         }

@@ -9,22 +9,22 @@ use tokio::time::{Instant, timeout_at};
 use types::Message;
 
 use crate::dial::Dialer;
-use crate::pool::Pool;
-use crate::{Destination, Guard, ReceiveError, Receiver, amqp, kafka, limits, nats, rabbit};
+use crate::protocol::BrokerPools;
+use crate::{Guard, MessageSource, MessageTarget, ReceiveError, Receiver, limits};
 
 /// Sends messages over connections that it keeps open. Cheap to clone.
 #[derive(Clone)]
 pub struct Brokers {
-    inner: Arc<BrokerPools>,
+    inner: Arc<BrokersInner>,
 }
 
 /// Why a message is not known to be with the broker.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SendError {
-    /// The broker said no; the same message will not be taken later either.
+    /// The broker refused the message and would refuse it again.
     #[error("{0}")]
     Refused(String),
-    /// It did not leave, or the broker said that it did not take it for now.
+    /// The message was not sent, or the broker does not take it at the moment.
     #[error("{0}")]
     NotSent(String),
     /// It may have arrived: the confirmation was lost or came too late.
@@ -32,12 +32,8 @@ pub enum SendError {
     Unknown(String),
 }
 
-pub(crate) struct BrokerPools {
-    pub dialer: Arc<Dialer>,
-    pub amqp: Pool<amqp::AmqpConnection>,
-    pub rabbit: Pool<rabbit::RabbitConnection>,
-    pub nats: Pool<nats::NatsConnection>,
-    pub kafka: Pool<kafka::KafkaConnection>,
+struct BrokersInner {
+    pools: BrokerPools,
     sweeper: Mutex<Option<JoinHandle<()>>>,
 }
 
@@ -49,55 +45,31 @@ impl Brokers {
 
     /// Like [`Brokers::new`], and trusts these authorities too.
     pub fn with_roots(guard: Arc<dyn Guard>, roots: Vec<CertificateDer<'static>>) -> Brokers {
-        let inner = BrokerPools {
-            dialer: Arc::new(Dialer::new(guard, roots)),
-            amqp: Pool::new(),
-            rabbit: Pool::new(),
-            nats: Pool::new(),
-            kafka: Pool::new(),
-            sweeper: Mutex::default(),
-        };
+        let pools = BrokerPools::new(Dialer::new(guard, roots));
+        let inner = BrokersInner { pools, sweeper: Mutex::default() };
         Brokers { inner: Arc::new(inner) }
     }
 
     /// Sends one message and waits until the broker has confirmed it, for at most `patience`.
     pub async fn send(
         &self,
-        to: &Destination,
+        target: &MessageTarget,
         message: &Message,
         patience: Duration,
     ) -> Result<(), SendError> {
-        let inner = &self.inner;
-        inner.keep_sweeping();
-        let deadline = Instant::now() + patience;
-        match to {
-            Destination::Amqp { url, address, login } => {
-                amqp::send(inner, url, address, login.as_ref(), message, deadline).await
-            }
-            Destination::RabbitMq { url, exchange, routing_key, login } => {
-                let place = rabbit::RabbitTarget { exchange, routing_key };
-                rabbit::send(inner, url, place, login.as_ref(), message, deadline).await
-            }
-            Destination::Nats { url, subject, stream, login } => {
-                let place = nats::NatsTarget { subject, stream: *stream };
-                nats::send(inner, url, place, login.as_ref(), message, deadline).await
-            }
-            Destination::Kafka { servers, topic, key, login } => {
-                let place = kafka::KafkaTarget { topic, key: key.as_deref() };
-                kafka::send(inner, servers, place, login.as_ref(), message, deadline).await
-            }
-        }
+        self.inner.keep_sweeping();
+        self.inner.pools.send(target, message, Instant::now() + patience).await
     }
 
     /// Takes messages from there; at most `credit` are unsettled at a time.
-    pub async fn open(&self, origin: &crate::Origin, credit: u32) -> Result<Receiver, ReceiveError> {
-        Receiver::open(self.inner.dialer.clone(), origin, credit).await
+    pub async fn open(&self, source: &MessageSource, credit: u32) -> Result<Receiver, ReceiveError> {
+        Receiver::open(self.inner.pools.dialer.clone(), source, credit).await
     }
 }
 
-impl BrokerPools {
+impl BrokersInner {
     /// Starts the task that closes idle connections, or starts it again should it have ended.
-    fn keep_sweeping(self: &Arc<BrokerPools>) {
+    fn keep_sweeping(self: &Arc<BrokersInner>) {
         let mut sweeper = self.sweeper.lock().unwrap_or_else(PoisonError::into_inner);
         if sweeper.as_ref().is_some_and(|task| !task.is_finished()) {
             return;
@@ -107,11 +79,7 @@ impl BrokerPools {
             loop {
                 tokio::time::sleep(limits::SWEEP).await;
                 let Some(inner) = pools.upgrade() else { return };
-                let now = Instant::now();
-                inner.amqp.sweep(now);
-                inner.rabbit.sweep(now);
-                inner.nats.sweep(now);
-                inner.kafka.sweep(now);
+                inner.pools.sweep(Instant::now());
             }
         }));
     }

@@ -9,7 +9,8 @@ mod storage;
 use std::sync::Arc;
 use std::time::Duration;
 
-use brokers::{Brokers, Destination, SendError};
+use action::Destination;
+use brokers::{Brokers, MessageTarget, SendError};
 use host::Clock;
 use serde_json::json;
 use sha2::{Digest, Sha256};
@@ -46,7 +47,7 @@ pub(crate) enum SendTarget {
     BuiltIn(PostTarget),
     Storage(StorageQueue),
     Bus(BusEntity),
-    Broker(Destination),
+    Broker(MessageTarget),
 }
 
 /// What a send came to, for the sender and for the limits of its service.
@@ -75,7 +76,7 @@ impl Sender {
                 let request = entity.request(&message, now, &mut mask);
                 self.over_http(request, &mask, patience, bus::is_full).await
             }
-            SendTarget::Broker(destination) => self.through_broker(destination, &message, patience).await,
+            SendTarget::Broker(target) => self.through_broker(target, &message, patience).await,
         };
         let Sorted::Done { .. } = sent.sorted else { return sent };
         let body = json!({ "messageId": id }).to_string().into();
@@ -98,9 +99,9 @@ impl Sender {
         SendResult { sorted, verdict }
     }
 
-    async fn through_broker(&self, to: &Destination, message: &Message, patience: Duration) -> SendResult {
+    async fn through_broker(&self, to: &MessageTarget, message: &Message, patience: Duration) -> SendResult {
         let mut mask = Mask::default();
-        if let Some(login) = login_of(to) {
+        if let Some(login) = &to.endpoint.login {
             mask.hide(&login.password);
         }
         let told = |reason: String| escape(&mask.apply(&reason));
@@ -165,18 +166,9 @@ impl SendTarget {
                 format!("queue '{queue}' at '{}'", host_of(account))
             }
             SendTarget::Bus(BusEntity { base, entity, .. }) => format!("'{entity}' at '{}'", host_of(base)),
-            SendTarget::Broker(Destination::Amqp { url, address, .. }) => {
-                format!("'{address}' at '{}'", host_of(url))
-            }
-            SendTarget::Broker(Destination::RabbitMq { url, exchange, routing_key, .. }) => {
-                let host = host_of(url);
-                format!("routing key '{routing_key}' of exchange '{exchange}' at '{host}'")
-            }
-            SendTarget::Broker(Destination::Nats { url, subject, .. }) => {
-                format!("subject '{subject}' at '{}'", host_of(url))
-            }
-            SendTarget::Broker(Destination::Kafka { servers, topic, .. }) => {
-                format!("topic '{topic}' at '{servers}'")
+            SendTarget::Broker(MessageTarget { endpoint, to }) => {
+                let words = Destination::Broker(to.clone()).words(|text| format!("'{text}'"));
+                format!("{words} at '{}'", host_of(&endpoint.url))
             }
         }
     }
@@ -188,12 +180,7 @@ impl SendTarget {
             SendTarget::BuiltIn(_) => "queues",
             SendTarget::Storage(queue) => &queue.account,
             SendTarget::Bus(entity) => &entity.base,
-            SendTarget::Broker(
-                Destination::Amqp { url, .. }
-                | Destination::RabbitMq { url, .. }
-                | Destination::Nats { url, .. },
-            ) => url,
-            SendTarget::Broker(Destination::Kafka { servers, .. }) => servers,
+            SendTarget::Broker(target) => &target.endpoint.url,
         }
     }
 }
@@ -217,15 +204,6 @@ pub(crate) fn default_id(idempotency_key: &str) -> String {
         return idempotency_key.to_owned();
     }
     Sha256::digest(idempotency_key).iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
-fn login_of(destination: &Destination) -> Option<&brokers::Login> {
-    match destination {
-        Destination::Amqp { login, .. }
-        | Destination::RabbitMq { login, .. }
-        | Destination::Nats { login, .. }
-        | Destination::Kafka { login, .. } => login.as_ref(),
-    }
 }
 
 fn done() -> Sorted {

@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
+use action::Destination;
 use bytes::Bytes;
 use http::HeaderValue;
 use types::Message;
-use workflow::SendTo;
 
 use crate::client::OutboundRequest;
 use crate::headers::mark_region;
@@ -37,10 +37,10 @@ pub struct HttpPreview {
     pub certificate: bool,
 }
 
-/// A message, and where it goes. Who signs in there is no part of it.
+/// A message, and where it goes. It holds no credentials.
 #[derive(Debug, Clone, PartialEq)]
 pub struct MessagePreview {
-    pub to: SendTo,
+    pub to: Destination<String>,
     /// The address of the broker; none for queues and topics of our own.
     pub at: Option<String>,
     pub message: Message,

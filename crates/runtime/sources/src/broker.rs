@@ -1,16 +1,16 @@
-//! A queue or stream of somebody else's broker as a source.
+//! A queue or stream of an external broker as a source.
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use brokers::{Delivery, Origin, ReceiveError, Receiver};
+use action::BrokerOrigin;
+use brokers::{Delivery, Endpoint, MessageSource, ReceiveError, Receiver};
 use engine::CatalogEntry;
 use engine::queues::{EntityKind, QueueCommand, QueueError, partition_of};
 use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
 use tokio::sync::watch;
 use types::{Message, Property, QueueName, ServiceName, WorkflowName};
-use workflow::Stream;
 
 use crate::SourceParts;
 use crate::holders::OwnerError;
@@ -36,7 +36,8 @@ const PART_BYTES_MAX: usize = 128 << 10;
 pub(crate) struct Intake {
     pub parts: Arc<SourceParts>,
     pub entry: CatalogEntry,
-    pub from: Stream,
+    pub service: ServiceName,
+    pub from: BrokerOrigin,
     /// What the source is called, in logs and in ids.
     pub name: String,
     pub park: QueueName,
@@ -142,35 +143,17 @@ async fn take(intake: &Intake, delivery: Delivery) {
 impl Intake {
     /// Signs in with what the environment has now, so that a new secret is used without a restart of the source.
     async fn open(&self) -> Result<Receiver, ReceiveError> {
-        let origin = self.origin().map_err(ReceiveError::Refused)?;
-        self.parts.brokers.open(&origin, self.concurrency).await
+        let source = self.source().map_err(ReceiveError::Refused)?;
+        self.parts.brokers.open(&source, self.concurrency).await
     }
 
-    fn origin(&self) -> Result<Origin, String> {
+    fn source(&self) -> Result<MessageSource, String> {
         let definition = &self.entry.definition;
-        let place = |name: &ServiceName| {
-            let service = definition.services().iter().find(|service| service.name == *name);
-            let service = service.ok_or_else(|| format!("the workflow has no service '{name}'"))?;
-            Ok::<_, String>((service.url.clone(), (self.parts.login)(service)?))
-        };
-        Ok(match &self.from {
-            Stream::RabbitMq { service, queue } => {
-                let (url, login) = place(service)?;
-                Origin::RabbitMq { url, queue: queue.clone(), login }
-            }
-            Stream::Nats { service, stream, subject } => {
-                let (url, login) = place(service)?;
-                let durable = durable(definition.name(), stream, subject.as_deref());
-                Origin::Nats { url, stream: stream.clone(), subject: subject.clone(), durable, login }
-            }
-            Stream::Amqp { service, address } => {
-                let (url, login) = place(service)?;
-                Origin::Amqp { url, address: address.clone(), login }
-            }
-            Stream::Queue { .. } | Stream::Subscription { .. } => {
-                unreachable!("built-in queues have a source of their own")
-            }
-        })
+        let name = &self.service;
+        let service = definition.services().iter().find(|service| service.name == *name);
+        let service = service.ok_or_else(|| format!("the workflow has no service '{name}'"))?;
+        let endpoint = Endpoint::new(service.url.clone(), (self.parts.login)(service)?);
+        Ok(endpoint.source(self.from.clone(), consumer_name(definition.name(), &self.from)))
     }
 
     /// Keeps what can never become a run, with all its bytes, in a built-in queue: in parts, when it is larger than a
@@ -216,14 +199,15 @@ impl Intake {
     }
 }
 
-/// The name under which the server remembers what a source has done: one for each workflow, stream and subject.
-fn durable(workflow: &WorkflowName, stream: &str, subject: Option<&str>) -> String {
-    let parts = [workflow.as_str(), stream, subject.unwrap_or("")].map(str::as_bytes);
+/// The name under which a broker remembers what a source has settled: one for each workflow and origin.
+fn consumer_name(workflow: &WorkflowName, origin: &BrokerOrigin) -> String {
+    let mut parts = vec![workflow.as_str().as_bytes()];
+    parts.extend(origin.identity().into_iter().map(str::as_bytes));
     // JetStream allows no dots in it.
     format!("sortie-{}-{:08x}", workflow.as_str().replace('.', "_"), hash(&parts) as u32)
 }
 
-/// The beginning of a text that a stranger has written.
+/// The beginning of a text from outside.
 fn cut(text: &str) -> String {
     text.chars().take(TEXT_CHARS_MAX).collect()
 }

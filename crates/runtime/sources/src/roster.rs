@@ -4,13 +4,14 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use action::Origin;
 use engine::CatalogEntry;
 use futures_util::future::join_all;
 use kernel::queue::QueueRef;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use types::WorkflowName;
-use workflow::{Source, Stream};
+use workflow::Source;
 
 use crate::broker::{self, Intake};
 use crate::{SourceParts, own_queue};
@@ -99,15 +100,13 @@ fn start_one(
     tracing::info!(workflow = %entry.definition.name(), source = %source.from, "taking messages");
     let (parts, entry) = (parts.clone(), entry.clone());
     host::spawn("source", async move {
-        let at = match &source.from {
-            Stream::Queue { queue } => QueueRef::queue(queue.clone()),
-            Stream::Subscription { topic, subscription } => {
-                QueueRef::subscription(topic.clone(), subscription.clone())
-            }
-            Stream::RabbitMq { .. } | Stream::Nats { .. } | Stream::Amqp { .. } => {
-                let Source { from, concurrency, park } = source;
-                let name = from.to_string();
-                let intake = Intake { parts, entry, from, name, park, concurrency };
+        let name = source.from.to_string();
+        let at = match source.from {
+            Origin::Queue { queue } => QueueRef::queue(queue),
+            Origin::Subscription { topic, subscription } => QueueRef::subscription(topic, subscription),
+            Origin::Broker { service, from } => {
+                let Source { concurrency, park, .. } = source;
+                let intake = Intake { parts, entry, service, from, name, park, concurrency };
                 return broker::take_all(&intake, stopped).await;
             }
         };

@@ -5,9 +5,10 @@ use std::net::{SocketAddr, TcpStream};
 use std::sync::Arc;
 use std::time::Duration;
 
+use action::BrokerOrigin;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use brokers::{Anywhere, Brokers, Login, Origin};
+use brokers::{Anywhere, Brokers, Endpoint, Login};
 use http::Method;
 use serde_json::{Value, json};
 use test_brokers::{Azurite, NatsServer, RabbitMq};
@@ -136,14 +137,13 @@ async fn rabbitmq_has_the_message_by_either_protocol() {
     let login = Some(Login { username: "guest".to_owned(), password: "guest".to_owned() });
     let brokers = Brokers::new(Arc::new(Anywhere));
     // A queue of this form is made when it is first asked for.
-    let by_amqp = |queue: &str| Origin::Amqp {
-        url: peer.url(),
-        address: format!("/queue/{queue}"),
-        login: login.clone(),
+    let broker = Endpoint::new(peer.url(), login.clone());
+    let by_amqp = |queue: &str| {
+        broker.clone().source(BrokerOrigin::Amqp { address: format!("/queue/{queue}") }, "test")
     };
     let mut receiver = brokers.open(&by_amqp("errors"), 1).await.unwrap();
     drop(brokers.open(&by_amqp("plain"), 1).await.unwrap());
-    let plain = Origin::RabbitMq { url: peer.url(), queue: "plain".to_owned(), login: login.clone() };
+    let plain = broker.clone().source(BrokerOrigin::RabbitMq { queue: "plain".to_owned() }, "test");
     let mut plain = brokers.open(&plain, 1).await.unwrap();
     let guest = json!({ "type": "SharedAccessKey", "sasKeyName": "guest", "sasKey": "guest" });
     let cases = [

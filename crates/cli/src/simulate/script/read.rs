@@ -64,7 +64,7 @@ impl ScriptReader<'_> {
         let mut rules = Vec::new();
         for (name, at, field) in services.iter() {
             if let Err(message) = self.pattern(name) {
-                self.report.add(at, &field.path, message);
+                self.report.add_at(at, &field.path, message);
             }
             for item in one_or_many(&field) {
                 rules.extend(self.rule(name, &item));
@@ -232,7 +232,7 @@ impl ScriptReader<'_> {
                 (Ok(name), Ok(value)) => {
                     headers.append(name, value);
                 }
-                _ => self.report.add(at, &value.path, "not a header that HTTP can carry"),
+                _ => self.report.add_at(at, &value.path, "not a header that HTTP can carry"),
             }
         }
         Some(headers)

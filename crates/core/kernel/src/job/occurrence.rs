@@ -31,7 +31,7 @@ pub struct Occurrence {
 pub const STEP: &str = "action";
 
 /// What the workflow of every occurrence is called.
-pub const WORKFLOW: &str = "job";
+pub const WORKFLOW: &str = types::JOB_WORKFLOW;
 
 pub(super) fn workflow() -> WorkflowName {
     WorkflowName::new(WORKFLOW).expect("three letters make a name")

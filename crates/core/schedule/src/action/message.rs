@@ -2,7 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use serde::{Deserialize, Serialize};
+use action::{Destination, DestinationType, FieldKind, FieldValue, FieldValues};
+use serde::de::Error as _;
+use serde::ser::SerializeMap;
+use serde::{Deserialize, Serialize, Serializer};
+use serde_json::{Error, Map, Value};
 
 use crate::authentication::Secret;
 use crate::date::Date;
@@ -93,76 +97,20 @@ pub struct BrokeredProperties {
     pub via_partition_key: Option<String>,
 }
 
-/// A message for a queue or a topic of Sortie's own.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct QueuePost {
-    pub name: String,
-    #[serde(flatten)]
+/// A message for a destination that `action` declares: a built-in queue or topic, or an external broker.
+#[derive(Debug, Clone, PartialEq)]
+pub struct DeclaredMessage {
+    pub to: Destination<String>,
+    /// None for built-in queues and topics.
+    pub endpoint: Option<StoredEndpoint>,
     pub content: Content,
 }
 
-/// A message for any broker that speaks AMQP 1.0.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct AmqpMessage {
+/// Where a broker is, and who signs in there.
+#[derive(Debug, Clone, PartialEq)]
+pub struct StoredEndpoint {
     pub url: String,
-    pub address: String,
-    #[serde(flatten)]
-    pub login: Login,
-    #[serde(flatten)]
-    pub content: Content,
-}
-
-/// A message for RabbitMQ.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct RabbitMqMessage {
-    pub url: String,
-    /// None is the exchange without a name, whose routing keys are queues.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub exchange: Option<String>,
-    pub routing_key: String,
-    #[serde(flatten)]
-    pub login: Login,
-    #[serde(flatten)]
-    pub content: Content,
-}
-
-/// A message for NATS.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct NatsMessage {
-    pub url: String,
-    pub subject: String,
-    /// Whether a stream must confirm it; yes unless it says no.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub stream: Option<bool>,
-    #[serde(flatten)]
-    pub login: Login,
-    #[serde(flatten)]
-    pub content: Content,
-}
-
-/// A message for Kafka.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct KafkaMessage {
-    pub servers: String,
-    pub topic: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub key: Option<String>,
-    #[serde(flatten)]
-    pub login: Login,
-    #[serde(flatten)]
-    pub content: Content,
-}
-
-/// How a broker knows the sender.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Login {
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub username: Option<String>,
-    #[serde(default, skip_serializing_if = "Secret::is_absent")]
     pub password: Secret,
 }
 
@@ -175,4 +123,85 @@ pub struct Content {
     pub brokered_message_properties: Option<BrokeredProperties>,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub custom_message_properties: BTreeMap<String, String>,
+}
+
+impl DeclaredMessage {
+    /// The message that the members of a stored action describe.
+    pub(super) fn from_members(kind: DestinationType, value: Value) -> Result<DeclaredMessage, Error> {
+        let Value::Object(mut members) = value else { return Err(Error::custom("a target is an object")) };
+        let address = kind.job().and_then(|spelling| spelling.endpoint);
+        let endpoint = match address {
+            None => None,
+            Some((address, _)) => Some(StoredEndpoint {
+                url: member(&mut members, address)?,
+                username: member(&mut members, "username")?,
+                password: members.remove("password").map_or(Ok(Secret::default()), serde_json::from_value)?,
+            }),
+        };
+        let mut fields = FieldValues::default();
+        for field in kind.fields() {
+            let value = match field.kind {
+                FieldKind::Name | FieldKind::Text => {
+                    member::<Option<_>>(&mut members, field.member)?.map(FieldValue::Text)
+                }
+                FieldKind::Flag => member::<Option<_>>(&mut members, field.member)?.map(FieldValue::Flag),
+                FieldKind::Choice(words) => {
+                    let word: Option<String> = member(&mut members, field.member)?;
+                    words
+                        .iter()
+                        .find(|known| word.as_deref() == Some(**known))
+                        .copied()
+                        .map(FieldValue::Choice)
+                }
+            };
+            value.into_iter().for_each(|value| fields.push(field, value));
+        }
+        let to = kind.destination(fields, None);
+        let to =
+            to.ok_or_else(|| Error::custom(format!("a member that {} requires is missing", kind.name())))?;
+        Ok(DeclaredMessage { to, endpoint, content: serde_json::from_value(Value::Object(members))? })
+    }
+}
+
+/// A member of its type; what is absent is null.
+fn member<T: serde::de::DeserializeOwned>(members: &mut Map<String, Value>, name: &str) -> Result<T, Error> {
+    serde_json::from_value(members.remove(name).unwrap_or_default())
+}
+
+/// The members in the order of their declaration: the address, the fields, who signs in, the message.
+impl Serialize for DeclaredMessage {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        let kind = self.to.destination_type();
+        let address = kind.job().and_then(|spelling| spelling.endpoint);
+        if let (Some((address, _)), Some(endpoint)) = (address, &self.endpoint) {
+            map.serialize_entry(address, &endpoint.url)?;
+        }
+        for (name, value) in self.to.fields().iter() {
+            let field = kind.fields().iter().find(|field| field.name == name);
+            let member = field.expect("a destination gives back declared fields").member;
+            match value {
+                FieldValue::Text(text) => map.serialize_entry(member, text)?,
+                FieldValue::Flag(flag) => map.serialize_entry(member, flag)?,
+                FieldValue::Choice(word) => map.serialize_entry(member, word)?,
+            }
+        }
+        if let Some(StoredEndpoint { username, password, .. }) = &self.endpoint {
+            if let Some(username) = username {
+                map.serialize_entry("username", username)?;
+            }
+            if !password.is_absent() {
+                map.serialize_entry("password", password)?;
+            }
+        }
+        let Content { message, brokered_message_properties, custom_message_properties } = &self.content;
+        map.serialize_entry("message", message)?;
+        if let Some(properties) = brokered_message_properties {
+            map.serialize_entry("brokeredMessageProperties", properties)?;
+        }
+        if !custom_message_properties.is_empty() {
+            map.serialize_entry("customMessageProperties", custom_message_properties)?;
+        }
+        map.end()
+    }
 }

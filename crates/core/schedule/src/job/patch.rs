@@ -8,7 +8,7 @@ use super::{JobDocument, settle};
 use crate::merge::merge;
 use crate::problem::{Problems, Report, below};
 use crate::shape::{Mode, ShapeReader};
-use crate::shapes::JOB;
+use crate::shapes::{JOB, secret_members};
 use crate::spelling::{ActionType, AuthenticationType};
 
 /// What a PATCH changes of a job.
@@ -16,18 +16,6 @@ use crate::spelling::{ActionType, AuthenticationType};
 pub struct JobPatch {
     pub(super) properties: Map<String, Value>,
 }
-
-/// Where a call keeps its secrets.
-const SECRETS: [(&str, &[&str]); 8] = [
-    ("request.authentication", &["pfx", "password", "secret"]),
-    ("queueMessage", &["sasToken"]),
-    ("serviceBusQueueMessage.authentication", &["sasKey"]),
-    ("serviceBusTopicMessage.authentication", &["sasKey"]),
-    ("amqp", &["password"]),
-    ("rabbitMq", &["password"]),
-    ("nats", &["password"]),
-    ("kafka", &["password"]),
-];
 
 /// What is known of a certificate, which a new certificate makes untrue.
 const FACTS: [&str; 3] = ["certificateThumbprint", "certificateExpiration", "certificateSubjectName"];
@@ -53,7 +41,7 @@ pub(super) fn read(body: &Value) -> Result<JobPatch, Problems> {
             members.extend(FACTS.map(|name| (name.to_owned(), Value::Null)));
         }
     });
-    report.finish(JobPatch { properties })
+    report.finish(Some(JobPatch { properties }))
 }
 
 impl JobPatch {
@@ -65,7 +53,7 @@ impl JobPatch {
     ) -> Result<(), E> {
         let mut result = Ok(());
         settle::each_call(&mut self.properties, |path, call| {
-            for (place, names) in SECRETS {
+            for (place, names) in secret_members() {
                 for name in names {
                     if let Some(Value::String(secret)) = at_mut(call, place).and_then(|it| it.get_mut(*name))
                         && result.is_ok()

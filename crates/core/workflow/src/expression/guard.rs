@@ -11,7 +11,7 @@ use super::functions::{ALLOWED, ALLOWED_FORMATS};
 use super::plain::segment;
 use crate::json::Segment;
 use crate::limits::{EXPRESSION_BYTES_MAX, EXPRESSION_DEPTH_MAX};
-use crate::problem::did_you_mean;
+use types::problem::did_you_mean;
 
 /// The syntax tree of `source`, or why it cannot be one, with the column where it goes wrong.
 pub(super) fn parse(source: &str) -> Result<Term<&str>, String> {

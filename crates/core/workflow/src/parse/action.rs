@@ -8,8 +8,8 @@ use super::scope::Scope;
 use super::{message, url};
 use crate::action::{Action, HeaderTemplate, HttpAction, Service};
 use crate::limits::PAIRS_MAX;
-use crate::problem::{Report, did_you_mean, quote};
 use crate::template::{Body, Template};
+use types::problem::{Report, did_you_mean, quote};
 
 /// How long an action with a URL of its own may take.
 pub(super) const ACTION_TIMEOUT: Span = Span::from_secs(30);
@@ -41,12 +41,12 @@ pub(super) fn read(
     report: &mut Report,
 ) -> Option<Action> {
     let any = Fields::read_any(field, report)?;
-    if let Some(kind) = message::Kind::of(&any) {
+    if let Some(kind) = message::destination_type(&any) {
         return message::read(kind, field, more, services, scope, report);
     }
     if let Some(kind) = any.get("type") {
         // Of an action whose type is not known nothing else can be said.
-        kind.one_of(&message::TYPES, report)?;
+        kind.one_of(&message::types(), report)?;
     }
     let is_action = any.has("type") || (any.has("url") && !any.has("service"));
     let own: &[&str] = if is_action { &ACTION_FIELDS } else { &CALL_FIELDS };
@@ -240,8 +240,8 @@ pub(super) fn read_body(
     }
     Body::read(field.node, &field.path, &mut |path, node, expression| match expression {
         Ok(expression) => {
-            scope.problems(expression).into_iter().for_each(|message| report.add(node.at, path, message));
+            scope.problems(expression).into_iter().for_each(|message| report.add_at(node.at, path, message));
         }
-        Err(message) => report.add(node.at, path, message),
+        Err(message) => report.add_at(node.at, path, message),
     })
 }

@@ -2,8 +2,8 @@
 
 use types::Span;
 
-use crate::problem::{At, Report, did_you_mean, quote};
 use crate::yaml::{Node, YamlEntry, YamlKind, join};
+use types::problem::{At, Report, did_you_mean, quote};
 
 /// The fields of one map, all of them known.
 pub struct Fields<'n> {
@@ -28,7 +28,7 @@ impl<'n> Fields<'n> {
             if !allowed.contains(&entry.key.as_str()) {
                 let hint = did_you_mean(&entry.key, allowed.iter().copied());
                 let message = format!("unknown field; allowed here: {}{hint}", allowed.join(", "));
-                report.add(entry.at, &join(&field.path, &entry.key), message);
+                report.add_at(entry.at, &join(&field.path, &entry.key), message);
             }
         }
         Some(fields)
@@ -66,7 +66,7 @@ impl<'n> Fields<'n> {
     pub fn require(&self, name: &str, report: &mut Report) -> Option<Field<'n>> {
         let field = self.get(name);
         if field.is_none() {
-            report.add(self.at, &join(&self.path, name), "the field is missing");
+            report.add_at(self.at, &join(&self.path, name), "the field is missing");
         }
         field
     }
@@ -103,7 +103,7 @@ impl<'n> Fields<'n> {
 
 impl<'n> Field<'n> {
     pub fn wrong(&self, message: impl Into<String>, report: &mut Report) {
-        report.add(self.node.at, &self.path, message);
+        report.add_at(self.node.at, &self.path, message);
     }
 
     pub fn wrong_type(&self, expected: &str, report: &mut Report) {

@@ -1,105 +1,48 @@
 //! Reads actions that send a message: where it goes and what it carries.
 
+use action::{Destination, DestinationType, FieldKind, FieldValue, FieldValues, Transport};
 use types::Property;
+use types::problem::Report;
 
 use super::action::{ACTION_TIMEOUT, find_service, read_body, read_pairs, read_template};
 use super::fields::{Field, Fields};
 use super::scope::Scope;
 use crate::action::{Action, Service};
-use crate::message::{self, MessageAction, MessageFields, PropertyTemplate, To, Transport};
-use crate::problem::Report;
+use crate::message::{self, MessageAction, MessageFields, PropertyTemplate};
 use crate::template::Template;
 use crate::yaml::YamlKind as Yaml;
 
 /// What an action can be; `http` is not a message.
-pub(super) const TYPES: [&str; 9] =
-    ["http", "queue", "topic", "storage_queue", "service_bus", "amqp", "rabbitmq", "nats", "kafka"];
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
-    Queue,
-    Topic,
-    StorageQueue,
-    ServiceBus,
-    Amqp,
-    RabbitMq,
-    Nats,
-    Kafka,
+pub(super) fn types() -> Vec<&'static str> {
+    std::iter::once("http").chain(DestinationType::all().map(DestinationType::name)).collect()
 }
 
-impl Kind {
-    /// The kind of message that an action says it sends.
-    pub(super) fn of(fields: &Fields<'_>) -> Option<Kind> {
-        let field = fields.get("type")?;
-        let Yaml::Text(text) = &field.node.kind else { return None };
-        Some(match text.as_str() {
-            "queue" => Kind::Queue,
-            "topic" => Kind::Topic,
-            "storage_queue" => Kind::StorageQueue,
-            "service_bus" => Kind::ServiceBus,
-            "amqp" => Kind::Amqp,
-            "rabbitmq" => Kind::RabbitMq,
-            "nats" => Kind::Nats,
-            "kafka" => Kind::Kafka,
-            _ => return None,
-        })
-    }
-
-    fn word(self) -> &'static str {
-        match self {
-            Kind::Queue => "queue",
-            Kind::Topic => "topic",
-            Kind::StorageQueue => "storage_queue",
-            Kind::ServiceBus => "service_bus",
-            Kind::Amqp => "amqp",
-            Kind::RabbitMq => "rabbitmq",
-            Kind::Nats => "nats",
-            Kind::Kafka => "kafka",
-        }
-    }
-
-    /// The fields besides `type`, `body` and `message`.
-    fn fields(self) -> &'static [&'static str] {
-        match self {
-            Kind::Queue => &["queue", "properties"],
-            Kind::Topic => &["topic", "properties"],
-            Kind::StorageQueue => &["service", "queue", "envelope"],
-            Kind::ServiceBus => &["service", "queue", "topic", "transport", "properties"],
-            Kind::Amqp => &["service", "address", "properties"],
-            Kind::RabbitMq => &["service", "exchange", "routing_key", "properties"],
-            Kind::Nats => &["service", "subject", "stream", "properties"],
-            Kind::Kafka => &["service", "topic", "key", "properties"],
-        }
-    }
-
-    /// The schemes of the services that it can use; none when it needs no service.
-    fn schemes(self) -> &'static [&'static str] {
-        match self {
-            Kind::Queue | Kind::Topic => &[],
-            Kind::StorageQueue => &["http", "https"],
-            Kind::ServiceBus => &["http", "https", "amqp", "amqps"],
-            Kind::Amqp | Kind::RabbitMq => &["amqp", "amqps"],
-            Kind::Nats => &["nats", "tls"],
-            Kind::Kafka => &["kafka"],
-        }
+/// The kind of destination that the field `type` names.
+pub(super) fn destination_type(fields: &Fields<'_>) -> Option<DestinationType> {
+    match &fields.get("type")?.node.kind {
+        Yaml::Text(text) => DestinationType::named(text),
+        _ => None,
     }
 }
 
 /// Reads `{ type: queue, queue, body, message, properties }` and its like; `more` names fields that the same map may
 /// hold besides.
 pub(super) fn read(
-    kind: Kind,
+    kind: DestinationType,
     field: &Field<'_>,
     more: &[&str],
     services: &[Service],
     scope: &Scope<'_>,
     report: &mut Report,
 ) -> Option<Action> {
-    let common = ["type", "body", "message"];
-    let allowed: Vec<&str> = common.iter().chain(kind.fields()).chain(more).copied().collect();
+    let mut allowed = vec!["type", "body", "message"];
+    allowed.extend((!kind.schemes().is_empty()).then_some("service"));
+    allowed.extend(kind.fields().iter().map(|field| field.name));
+    allowed.extend(kind.has_properties().then_some("properties"));
+    allowed.extend(more);
     let fields = Fields::read(field, &allowed, report)?;
     let service = read_service(kind, &fields, services, report);
-    let to = read_to(kind, &fields, service.flatten(), scope, report);
+    let to = read_destination(kind, &fields, service.flatten(), scope, report);
     let message = read_fields(kind, &fields, scope, report);
     let properties = read_pairs(&fields, "properties", report, |name, field, report| {
         Some((name.to_owned(), read_property(field, scope, report)?))
@@ -119,7 +62,7 @@ pub(super) fn read(
 
 /// The service of an action, which fits it; none for those that need none.
 fn read_service<'s>(
-    kind: Kind,
+    kind: DestinationType,
     fields: &Fields<'_>,
     services: &'s [Service],
     report: &mut Report,
@@ -129,100 +72,92 @@ fn read_service<'s>(
     }
     let service = find_service(fields, services, report)?;
     let field = fields.get("service")?;
-    let (name, scheme, word) = (&service.name, service.scheme(), kind.word());
-    // A service whose URL is wrong has been told so.
+    let (name, scheme, word) = (&service.name, service.scheme(), kind.name());
+    // A service whose URL is wrong was reported where it is declared.
     if !scheme.is_empty() && !kind.schemes().contains(&scheme) {
         let needed = kind.schemes().join("://, ");
         field.wrong(format!("service '{name}' is at {scheme}://; {word} needs {needed}://"), report);
     }
     match (kind, &service.username, &service.secret) {
-        (Kind::StorageQueue, Some(_), _) => {
+        (DestinationType::StorageQueue, Some(_), _) => {
             let rule = "a storage_queue signs in by its secret alone, a SAS token";
             field.wrong(format!("service '{name}' has a username; {rule}"), report);
         }
-        (Kind::StorageQueue, None, _) | (_, None, None) | (_, Some(_), Some(_)) => {}
+        (DestinationType::StorageQueue, None, _) | (_, None, None) | (_, Some(_), Some(_)) => {}
         (_, Some(_), None) => field.wrong(format!("service '{name}' has a username but no secret"), report),
         (_, None, Some(_)) => field.wrong(format!("service '{name}' has a secret but no username"), report),
     }
     Some(Some(service))
 }
 
-fn read_to(
-    kind: Kind,
+fn read_destination(
+    kind: DestinationType,
     fields: &Fields<'_>,
     service: Option<&Service>,
     scope: &Scope<'_>,
     report: &mut Report,
-) -> Option<To> {
-    Some(match kind {
-        Kind::Queue => To::Queue(name(fields, "queue", scope, report)?),
-        Kind::Topic => To::Topic(name(fields, "topic", scope, report)?),
-        Kind::StorageQueue => {
-            let envelope = fields.get("envelope").and_then(|field| field.one_of(&["xml", "none"], report));
-            let queue = name(fields, "queue", scope, report)?;
-            To::StorageQueue { queue, envelope: envelope == Some("xml") }
-        }
-        Kind::ServiceBus => {
-            let transport = read_transport(fields, service, report);
-            let entity = match (fields.get("queue"), fields.get("topic")) {
-                (Some(_), None) => name(fields, "queue", scope, report)?,
-                (None, Some(_)) => name(fields, "topic", scope, report)?,
-                _ => {
-                    report.add(fields.at, &fields.path, "give 'queue' or 'topic'");
-                    return None;
-                }
-            };
-            To::ServiceBus { entity, transport: transport? }
-        }
-        Kind::Amqp => To::Amqp { address: name(fields, "address", scope, report)? },
-        Kind::RabbitMq => {
-            let routing_key = name(fields, "routing_key", scope, report);
-            let exchange = fields.get("exchange").map(|field| template(&field, scope, report));
-            To::RabbitMq { exchange: exchange.unwrap_or_else(nothing)?, routing_key: routing_key? }
-        }
-        Kind::Nats => {
-            let subject = name(fields, "subject", scope, report);
-            let stream = !fields.has("stream") || fields.flag("stream", report);
-            To::Nats { subject: subject?, stream }
-        }
-        Kind::Kafka => {
-            let topic = name(fields, "topic", scope, report);
-            let key = fields.get("key").map(|field| template(&field, scope, report));
-            To::Kafka { topic: topic?, key: key.map_or(Some(None), |key| key.map(Some))? }
-        }
-    })
+) -> Option<Destination<Template>> {
+    let values = read_values(kind, fields, scope, report);
+    if kind != DestinationType::ServiceBus {
+        return kind.destination(values?, None);
+    }
+    let transport = check_transport(fields, service, report);
+    if fields.has("queue") == fields.has("topic") {
+        report.add_at(fields.at, &fields.path, "give 'queue' or 'topic'");
+        return None;
+    }
+    kind.destination(values?, transport)
 }
 
-fn nothing() -> Option<Template> {
-    Some(Template { parts: Vec::new() })
+/// The values of the declared fields; none when one of them is wrong, after all have been read.
+fn read_values(
+    kind: DestinationType,
+    fields: &Fields<'_>,
+    scope: &Scope<'_>,
+    report: &mut Report,
+) -> Option<FieldValues<Template>> {
+    let (mut values, mut complete) = (FieldValues::default(), true);
+    for declared in kind.fields() {
+        if !declared.required && !fields.has(declared.name) {
+            continue;
+        }
+        let field = fields.require(declared.name, report);
+        let value = field.and_then(|field| match declared.kind {
+            FieldKind::Name => name(&field, scope, report).map(FieldValue::Text),
+            FieldKind::Text => template(&field, scope, report).map(FieldValue::Text),
+            FieldKind::Flag => Some(FieldValue::Flag(fields.flag(declared.name, report))),
+            FieldKind::Choice(words) => field.one_of(words, report).map(FieldValue::Choice),
+        });
+        match value {
+            Some(value) => values.push(declared, value),
+            None => complete = false,
+        }
+    }
+    complete.then_some(values)
 }
 
 /// Unless it says otherwise a message travels as the service's URL says.
-fn read_transport(fields: &Fields<'_>, service: Option<&Service>, report: &mut Report) -> Option<Transport> {
+fn check_transport(fields: &Fields<'_>, service: Option<&Service>, report: &mut Report) -> Option<Transport> {
     let of_url = service.map(Service::scheme).filter(|scheme| !scheme.is_empty());
     let of_url =
         of_url.map(|scheme| if scheme.starts_with("amqp") { Transport::Amqp } else { Transport::Https });
-    let Some(field) = fields.get("transport") else { return of_url };
-    let written = match field.one_of(&["https", "amqp"], report)? {
-        "https" => Transport::Https,
-        _ => Transport::Amqp,
-    };
-    match (of_url, written) {
-        (Some(Transport::Https), Transport::Amqp) => {
-            field.wrong("amqp needs a service at amqp:// or amqps://", report);
+    if let Some(field) = fields.get("transport") {
+        match (of_url, &field.node.kind) {
+            (Some(Transport::Https), Yaml::Text(text)) if text == "amqp" => {
+                field.wrong("amqp needs a service at amqp:// or amqps://", report);
+            }
+            (Some(Transport::Amqp), Yaml::Text(text)) if text == "https" => {
+                field.wrong("https needs a service at http:// or https://", report);
+            }
+            _ => {}
         }
-        (Some(Transport::Amqp), Transport::Https) => {
-            field.wrong("https needs a service at http:// or https://", report);
-        }
-        _ => {}
     }
-    Some(written)
+    of_url
 }
 
-/// A template that must be there and must not be empty.
-fn name(fields: &Fields<'_>, name: &str, scope: &Scope<'_>, report: &mut Report) -> Option<Template> {
-    let field = fields.require(name, report)?;
-    let template = template(&field, scope, report)?;
+/// A template that must not be empty.
+fn name(field: &Field<'_>, scope: &Scope<'_>, report: &mut Report) -> Option<Template> {
+    let template = template(field, scope, report)?;
     if template.parts.is_empty() {
         field.wrong("must not be empty", report);
     }
@@ -234,15 +169,20 @@ fn template(field: &Field<'_>, scope: &Scope<'_>, report: &mut Report) -> Option
     read_template(field, &text, scope, report)
 }
 
-fn read_fields(kind: Kind, fields: &Fields<'_>, scope: &Scope<'_>, report: &mut Report) -> MessageFields {
+fn read_fields(
+    kind: DestinationType,
+    fields: &Fields<'_>,
+    scope: &Scope<'_>,
+    report: &mut Report,
+) -> MessageFields {
     let mut read = MessageFields::default();
     let Some(field) = fields.get("message") else { return read };
     let times = MessageFields::TIMES;
     // A storage queue knows of a message how long it lives and when it shows, and nothing else.
-    let texts = MessageFields::TEXTS.into_iter().filter(|_| kind != Kind::StorageQueue);
+    let texts = MessageFields::TEXTS.into_iter().filter(|_| kind.has_properties());
     let names: Vec<&'static str> = texts.chain(times).collect();
     let mut allowed = names.clone();
-    allowed.extend((kind != Kind::StorageQueue).then_some("force_persistence"));
+    allowed.extend((kind.has_properties()).then_some("force_persistence"));
     let Some(fields) = Fields::read(&field, &allowed, report) else { return read };
     for name in names {
         let Some(field) = fields.get(name) else { continue };

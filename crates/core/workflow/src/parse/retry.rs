@@ -3,8 +3,8 @@
 use types::{Retry, Span};
 
 use super::fields::{Field, Fields};
-use crate::problem::Report;
 use crate::yaml::YamlKind;
+use types::problem::Report;
 
 /// Whose policy it is: only undos wait by patience.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -26,7 +26,7 @@ pub(super) fn read(field: &Field<'_>, of: Of, report: &mut Report) -> Option<Ret
     };
     for (name, at, value) in fields.iter() {
         if all.contains(&name) && !own.contains(&name) {
-            report.add(at, &value.path, format!("has no meaning for a retry of type {kind}"));
+            report.add_at(at, &value.path, format!("has no meaning for a retry of type {kind}"));
         }
     }
     match kind {

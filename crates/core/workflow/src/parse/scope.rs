@@ -5,8 +5,8 @@ use types::StepName;
 use super::fields::Field;
 use crate::context::{CALL, NOTICE, RESPONSE, RUN, StepSet};
 use crate::expression::Expression;
-use crate::problem::{Report, did_you_mean, quote};
 use crate::template::Template;
+use types::problem::{Report, did_you_mean, quote};
 
 /// What the expressions of one place can use.
 pub(super) struct Scope<'s> {

@@ -6,7 +6,7 @@ use super::fields::{Field, Fields};
 use super::{action, url};
 use crate::action::Service;
 use crate::limits::SERVICES_MAX;
-use crate::problem::Report;
+use types::problem::Report;
 
 const SERVICE_TIMEOUT: Span = Span::from_secs(30);
 const SERVICE_CONCURRENCY: u32 = 64;

@@ -1,5 +1,6 @@
 //! Reads the sources of a workflow.
 
+use action::{FieldKind, FieldValue, FieldValues, Origin, OriginType};
 use types::{QueueName, ServiceName, WorkflowName};
 
 use super::action::find_service;
@@ -7,15 +8,13 @@ use super::fields::{Field, Fields};
 use super::queue_name;
 use crate::action::Service;
 use crate::limits::SOURCES_MAX;
-use crate::problem::Report;
-use crate::source::{Source, Stream};
+use crate::source::Source;
+use types::problem::Report;
 
 /// Messages that are taken and not yet settled, unless the source says otherwise.
 const CONCURRENCY: u32 = 64;
 /// What one consumer is handed at once.
 const CONCURRENCY_MAX: u32 = 256;
-
-const TYPES: [&str; 5] = ["queue", "topic", "rabbitmq", "nats", "amqp"];
 
 pub(super) fn read(
     field: &Field<'_>,
@@ -38,15 +37,13 @@ fn read_one(
     report: &mut Report,
 ) -> Option<Source> {
     let any = Fields::read_any(field, report)?;
-    let kind = any.require("type", report)?.one_of(&TYPES, report)?;
-    let own: &[&str] = match kind {
-        "queue" => &["queue"],
-        "topic" => &["topic", "subscription"],
-        "rabbitmq" => &["service", "queue", "park"],
-        "nats" => &["service", "stream", "subject", "park"],
-        _ => &["service", "address", "park"],
-    };
-    let allowed: Vec<&str> = ["type", "concurrency"].iter().chain(own).copied().collect();
+    let types: Vec<&'static str> = OriginType::all().map(OriginType::name).collect();
+    let kind = OriginType::named(any.require("type", report)?.one_of(&types, report)?)?;
+    let is_external = !kind.schemes().is_empty();
+    let mut allowed = vec!["type", "concurrency"];
+    allowed.extend(is_external.then_some("service"));
+    allowed.extend(kind.fields().iter().map(|field| field.name));
+    allowed.extend(is_external.then_some("park"));
     let fields = Fields::read(field, &allowed, report)?;
     let concurrency = fields.count("concurrency", CONCURRENCY_MAX, report).unwrap_or(CONCURRENCY);
     let from = read_from(kind, &fields, services, report);
@@ -58,44 +55,54 @@ fn read_one(
     Some(Source { from: from?, concurrency, park: park? })
 }
 
-fn read_from(kind: &str, fields: &Fields<'_>, services: &[Service], report: &mut Report) -> Option<Stream> {
+fn read_from(
+    kind: OriginType,
+    fields: &Fields<'_>,
+    services: &[Service],
+    report: &mut Report,
+) -> Option<Origin> {
+    let queue = |name: &str, report: &mut Report| {
+        fields.require(name, report).and_then(|field| queue_name(&field, report))
+    };
     match kind {
-        "queue" => Some(Stream::Queue { queue: queue_name(&fields.require("queue", report)?, report)? }),
-        "topic" => {
-            let topic = fields.require("topic", report).and_then(|field| queue_name(&field, report));
-            let subscription =
-                fields.require("subscription", report).and_then(|field| queue_name(&field, report));
-            Some(Stream::Subscription { topic: topic?, subscription: subscription? })
+        OriginType::Queue => Some(Origin::Queue { queue: queue("queue", report)? }),
+        OriginType::Topic => {
+            let (topic, subscription) = (queue("topic", report), queue("subscription", report));
+            Some(Origin::Subscription { topic: topic?, subscription: subscription? })
         }
-        kind => {
-            let schemes: &[&str] = if kind == "nats" { &["nats", "tls"] } else { &["amqp", "amqps"] };
-            let service = read_service(fields, services, schemes, report);
-            let text = |name: &str, report: &mut Report| {
-                let field = fields.require(name, report)?;
-                let text = field.text(report)?;
-                if text.is_empty() {
-                    field.wrong("must not be empty", report);
-                }
-                Some(text.to_owned())
-            };
-            match kind {
-                "rabbitmq" => {
-                    let queue = text("queue", report);
-                    Some(Stream::RabbitMq { service: service?, queue: queue? })
-                }
-                "nats" => {
-                    let stream = text("stream", report);
-                    let subject = fields.get("subject").and_then(|field| field.text(report));
-                    let subject = subject.map(str::to_owned);
-                    Some(Stream::Nats { service: service?, stream: stream?, subject })
-                }
-                _ => {
-                    let address = text("address", report);
-                    Some(Stream::Amqp { service: service?, address: address? })
-                }
-            }
+        OriginType::Broker(_) => {
+            let service = read_service(fields, services, kind.schemes(), report);
+            let values = read_values(kind, fields, report);
+            Some(Origin::Broker { service: service?, from: kind.at_broker(values?)? })
         }
     }
+}
+
+/// The values of the declared fields; none when one of them is wrong, after all have been read.
+fn read_values(kind: OriginType, fields: &Fields<'_>, report: &mut Report) -> Option<FieldValues<String>> {
+    let (mut values, mut complete) = (FieldValues::default(), true);
+    for declared in kind.fields() {
+        if !declared.required && !fields.has(declared.name) {
+            continue;
+        }
+        let field = fields.require(declared.name, report);
+        let value = field.and_then(|field| match declared.kind {
+            FieldKind::Name | FieldKind::Text => {
+                let text = field.text(report)?;
+                if text.is_empty() && declared.kind == FieldKind::Name {
+                    field.wrong("must not be empty", report);
+                }
+                Some(FieldValue::Text(text.to_owned()))
+            }
+            FieldKind::Flag => Some(FieldValue::Flag(fields.flag(declared.name, report))),
+            FieldKind::Choice(words) => field.one_of(words, report).map(FieldValue::Choice),
+        });
+        match value {
+            Some(value) => values.push(declared, value),
+            None => complete = false,
+        }
+    }
+    complete.then_some(values)
 }
 
 fn read_service(
@@ -106,7 +113,7 @@ fn read_service(
 ) -> Option<ServiceName> {
     let found = find_service(fields, services, report)?;
     let (name, scheme) = (&found.name, found.scheme());
-    // A service whose URL is wrong has been told so.
+    // A service whose URL is wrong was reported where it is declared.
     if let Some(field) = fields.get("service").filter(|_| !scheme.is_empty() && !schemes.contains(&scheme)) {
         let needed = schemes.join("://, ");
         field.wrong(format!("service '{name}' is at {scheme}://; this source needs {needed}://"), report);

@@ -11,8 +11,8 @@ use crate::action::{Action, Service};
 use crate::context::{ANSWER, StepSet};
 use crate::definition::{Alternative, Judgement, StepDefinition};
 use crate::limits::STEPS_MAX;
-use crate::problem::{Report, did_you_mean, quote};
 use crate::yaml::join;
+use types::problem::{Report, did_you_mean, quote};
 
 const STEP_FIELDS: [&str; 9] =
     ["after", "call", "accept_if", "output", "retry", "alternative", "undo", "pivot", "complete_by"];
@@ -35,7 +35,7 @@ pub(super) fn read(field: &Field<'_>, defaults: &Defaults<'_>, report: &mut Repo
     let entries = Fields::read_any(field, report)?;
     let (mut names, mut maps, mut unread) = (Vec::new(), Vec::new(), Vec::new());
     for (name, at, step) in entries.iter() {
-        let valid = StepName::new(name).map_err(|error| report.add(at, &step.path, error.to_string()));
+        let valid = StepName::new(name).map_err(|error| report.add_at(at, &step.path, error.to_string()));
         match (valid, Fields::read(&step, &STEP_FIELDS, report)) {
             (Ok(name), Some(fields)) => {
                 names.push(name);
@@ -151,7 +151,7 @@ fn refuse_second_pivot(maps: &[Fields<'_>], report: &mut Report) {
     let pivots: Vec<_> = maps.iter().filter(|fields| is_pivot(fields)).collect();
     for second in pivots.iter().skip(1) {
         let first = &pivots[0].path;
-        report.add(
+        report.add_at(
             second.at,
             &join(&second.path, "pivot"),
             format!("a workflow has one pivot; {first} is it already"),

@@ -3,8 +3,8 @@
 use http::Uri;
 use http::uri::Authority;
 
-use crate::problem::quote;
 use crate::template::{Template, TemplatePart};
+use types::problem::quote;
 
 /// The URL of a service: scheme, host, optional path. Returned without a slash at the end.
 pub(super) fn check_base(text: &str) -> Result<String, String> {

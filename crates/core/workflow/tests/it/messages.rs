@@ -1,11 +1,12 @@
 //! Actions that send a message: what they are made of, and what they make of a run.
 
 use crate::common::{Run, sending};
+use action::{BrokerDestination, Destination, Transport};
 use bytes::Bytes;
 use expect_test::expect;
 use types::plan::{Notice, NoticeEvents};
 use types::{Property, RunStatus, Span, StepIndex, StepName, Timestamp, Work};
-use workflow::{Definition, Ending, RenderedMessage, SendTo, Transport};
+use workflow::{Definition, Ending, RenderedMessage};
 
 const SERVICES: &str = "
 services:
@@ -28,7 +29,7 @@ fn render(action: &str, request: &str) -> Result<RenderedMessage, String> {
     rendered.map(sending).map_err(|error| error.to_string())
 }
 
-fn to(action: &str) -> SendTo {
+fn to(action: &str) -> Destination {
     render(action, r#"{"id": "7", "eu": true}"#).unwrap().to
 }
 
@@ -36,47 +37,59 @@ fn to(action: &str) -> SendTo {
 fn every_type_goes_where_it_says() {
     let text = |text: &str| text.to_owned();
     for (action, expected) in [
-        ("{ type: queue, queue: 'orders-${.request.id}' }", SendTo::Queue(text("orders-7"))),
-        ("{ type: topic, topic: news }", SendTo::Topic(text("news"))),
+        ("{ type: queue, queue: 'orders-${.request.id}' }", Destination::Queue { queue: text("orders-7") }),
+        ("{ type: topic, topic: news }", Destination::Topic { topic: text("news") }),
         (
             "{ type: storage_queue, service: store, queue: q }",
-            SendTo::StorageQueue { queue: text("q"), envelope: false },
+            Destination::StorageQueue { queue: text("q"), envelope: false },
         ),
         (
             "{ type: storage_queue, service: store, queue: q, envelope: xml }",
-            SendTo::StorageQueue { queue: text("q"), envelope: true },
+            Destination::StorageQueue { queue: text("q"), envelope: true },
         ),
         (
             "{ type: service_bus, service: bus, queue: q }",
-            SendTo::ServiceBus { entity: text("q"), transport: Transport::Https },
+            Destination::ServiceBus { entity: text("q"), transport: Transport::Https },
         ),
         (
             "{ type: service_bus, service: busq, topic: t, transport: amqp }",
-            SendTo::ServiceBus { entity: text("t"), transport: Transport::Amqp },
+            Destination::ServiceBus { entity: text("t"), transport: Transport::Amqp },
         ),
         (
             "{ type: service_bus, service: busq, topic: t }",
-            SendTo::ServiceBus { entity: text("t"), transport: Transport::Amqp },
+            Destination::ServiceBus { entity: text("t"), transport: Transport::Amqp },
         ),
-        ("{ type: amqp, service: rabbit, address: /queues/q }", SendTo::Amqp { address: text("/queues/q") }),
+        (
+            "{ type: amqp, service: rabbit, address: /queues/q }",
+            Destination::Broker(BrokerDestination::Amqp { address: text("/queues/q") }),
+        ),
         (
             "{ type: rabbitmq, service: rabbit, routing_key: q }",
-            SendTo::RabbitMq { exchange: text(""), routing_key: text("q") },
+            Destination::Broker(BrokerDestination::RabbitMq { exchange: None, routing_key: text("q") }),
         ),
         (
             "{ type: rabbitmq, service: rabbit, exchange: x, routing_key: 'eu.${.request.eu}' }",
-            SendTo::RabbitMq { exchange: text("x"), routing_key: text("eu.true") },
+            Destination::Broker(BrokerDestination::RabbitMq {
+                exchange: Some(text("x")),
+                routing_key: text("eu.true"),
+            }),
         ),
-        ("{ type: nats, service: nats, subject: s.t }", SendTo::Nats { subject: text("s.t"), stream: true }),
+        (
+            "{ type: nats, service: nats, subject: s.t }",
+            Destination::Broker(BrokerDestination::Nats { subject: text("s.t"), stream: None }),
+        ),
         (
             "{ type: nats, service: nats, subject: s, stream: false }",
-            SendTo::Nats { subject: text("s"), stream: false },
+            Destination::Broker(BrokerDestination::Nats { subject: text("s"), stream: Some(false) }),
         ),
         (
             "{ type: kafka, service: kafka, topic: t, key: '${.request.id}' }",
-            SendTo::Kafka { topic: text("t"), key: Some(text("7")) },
+            Destination::Broker(BrokerDestination::Kafka { topic: text("t"), key: Some(text("7")) }),
         ),
-        ("{ type: kafka, service: kafka, topic: t }", SendTo::Kafka { topic: text("t"), key: None }),
+        (
+            "{ type: kafka, service: kafka, topic: t }",
+            Destination::Broker(BrokerDestination::Kafka { topic: text("t"), key: None }),
+        ),
     ] {
         assert_eq!(to(action), expected, "{action}");
     }
@@ -198,8 +211,9 @@ on_parked: {{ action: {{ type: nats, service: nats, subject: parked, body: .run.
     let run = Run::new("{}");
     let send = |work: Work| sending(definition.render(work, &run.context()).unwrap());
     let step = StepIndex(0);
-    assert_eq!(send(Work::Alternative(step)).to, SendTo::Queue("other".to_owned()));
-    let undo = SendTo::RabbitMq { exchange: String::new(), routing_key: "undo".to_owned() };
+    assert_eq!(send(Work::Alternative(step)).to, Destination::Queue { queue: "other".to_owned() });
+    let undo =
+        Destination::Broker(BrokerDestination::RabbitMq { exchange: None, routing_key: "undo".to_owned() });
     assert_eq!(send(Work::Undo(step)).to, undo);
 
     let done = [StepName::new("one").unwrap()];
@@ -215,7 +229,7 @@ on_parked: {{ action: {{ type: nats, service: nats, subject: parked, body: .run.
 
     let named = definition.parse_action(r#"{"type": "kafka", "service": "kafka", "topic": "t"}"#).unwrap();
     let named = sending(definition.render_action(&named, &run.context()).unwrap());
-    assert_eq!(named.to, SendTo::Kafka { topic: "t".to_owned(), key: None });
+    assert_eq!(named.to, Destination::Broker(BrokerDestination::Kafka { topic: "t".to_owned(), key: None }));
     let calls: Vec<String> = definition.describe().steps.into_iter().filter_map(|step| step.undo).collect();
     assert_eq!(calls, ["rabbitmq undo at rabbit"]);
 }

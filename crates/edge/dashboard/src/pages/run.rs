@@ -25,7 +25,7 @@ use crate::pages::FormOutcome;
 use decisions::DecisionForm;
 
 /// The workflow of every occurrence of a job.
-pub(super) const JOB: &str = "job";
+pub(super) const JOB: &str = types::JOB_WORKFLOW;
 
 /// The page of a run.
 pub(super) async fn show(ctx: &PageContext, id: &str) -> Result<Page, PageError> {

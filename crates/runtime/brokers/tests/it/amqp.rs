@@ -3,7 +3,8 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use brokers::{Destination, Login, Origin, SendError};
+use action::{BrokerDestination, BrokerOrigin};
+use brokers::{Endpoint, Login, MessageSource, MessageTarget, SendError};
 use serde_json::json;
 use test_brokers::RabbitMq;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -15,12 +16,12 @@ use crate::shared::{
     PATIENCE, brokers, counted, full, guest, once_each, rabbit, received_by_rhea, send_crowd,
 };
 
-pub fn to(peer: &RabbitMq, address: &str) -> Destination {
-    Destination::Amqp { url: peer.url(), address: address.to_owned(), login: guest() }
+pub fn to(peer: &RabbitMq, address: &str) -> MessageTarget {
+    Endpoint::new(peer.url(), guest()).target(BrokerDestination::Amqp { address: address.to_owned() })
 }
 
-pub fn from(peer: &RabbitMq, address: &str) -> Origin {
-    Origin::Amqp { url: peer.url(), address: address.to_owned(), login: guest() }
+pub fn from(peer: &RabbitMq, address: &str) -> MessageSource {
+    Endpoint::new(peer.url(), guest()).source(BrokerOrigin::Amqp { address: address.to_owned() }, "sortie")
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -126,7 +127,7 @@ async fn hundreds_are_unsettled_at_once_and_come_again_when_released_or_when_the
 async fn what_the_broker_will_never_take_is_refused_and_says_why() {
     let peer = rabbit();
     let brokers = brokers();
-    let check = async |to: Destination, told: &str| match brokers
+    let check = async |to: MessageTarget, told: &str| match brokers
         .send(&to, &Message::new("1", "x"), PATIENCE)
         .await
     {
@@ -135,10 +136,12 @@ async fn what_the_broker_will_never_take_is_refused_and_says_why() {
     };
     check(to(peer, "/exchange/missing-1-0/key"), "no exchange 'missing-1-0'").await;
     let stranger = Some(Login { username: "guest".to_owned(), password: "hush-hush".to_owned() });
-    let wrong = Destination::Amqp { url: peer.url(), address: "/queue/any".to_owned(), login: stranger };
+    let wrong = Endpoint::new(peer.url(), stranger)
+        .target(BrokerDestination::Amqp { address: "/queue/any".to_owned() });
     check(wrong, "refused the login").await;
     let with_secret = peer.url().replace("//", "//guest:hush@");
-    let inside = Destination::Amqp { url: with_secret, address: "/queue/any".to_owned(), login: None };
+    let inside =
+        Endpoint::new(with_secret, None).target(BrokerDestination::Amqp { address: "/queue/any".to_owned() });
     check(inside, "belong in the login").await;
     let opened = brokers.open(&from(peer, "/amq/queue/missing-1-0"), 1).await.map(|_| ()).unwrap_err();
     assert!(opened.to_string().contains("no queue 'missing-1-0'"), "{opened}");
@@ -189,11 +192,8 @@ async fn a_receiver_that_is_gone_leaves_nothing_with_a_broker_that_does_not_answ
     let brokers = brokers();
     send_crowd(&brokers, &to(peer, "/queue/silent-1-0"), 10).await;
     let relay = Relay::before(peer).await;
-    let origin = Origin::Amqp {
-        url: format!("amqp://127.0.0.1:{}", relay.port),
-        address: "/queue/silent-1-0".to_owned(),
-        login: guest(),
-    };
+    let origin = Endpoint::new(format!("amqp://127.0.0.1:{}", relay.port), guest())
+        .source(BrokerOrigin::Amqp { address: "/queue/silent-1-0".to_owned() }, "sortie");
     let mut receiver = brokers.open(&origin, 10).await.unwrap();
     let delivery = receiver.next().await.unwrap();
     relay.muted.store(true, Ordering::Relaxed);

@@ -1,17 +1,14 @@
 //! Kafka, at the stand-in of librdkafka; and what is said where it is left out.
 
-use brokers::{Destination, SendError};
+use action::BrokerDestination;
+use brokers::{Endpoint, MessageTarget, SendError};
 use types::Message;
 
 use crate::shared::{PATIENCE, brokers};
 
-fn to(servers: &str, topic: &str, key: Option<&str>) -> Destination {
-    Destination::Kafka {
-        servers: servers.to_owned(),
-        topic: topic.to_owned(),
-        key: key.map(str::to_owned),
-        login: None,
-    }
+fn to(servers: &str, topic: &str, key: Option<&str>) -> MessageTarget {
+    Endpoint::new(servers.to_owned(), None)
+        .target(BrokerDestination::Kafka { topic: topic.to_owned(), key: key.map(str::to_owned) })
 }
 
 #[cfg(not(feature = "kafka"))]

@@ -3,8 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use action::{BrokerDestination, BrokerOrigin};
 use async_nats::jetstream::{self, stream};
-use brokers::{Brokers, Destination, Login, Origin, ReceiveError, SendError};
+use brokers::{Brokers, Endpoint, Login, MessageSource, MessageTarget, ReceiveError, SendError};
 use futures_util::StreamExt;
 use serde_json::json;
 use test_brokers::NatsServer;
@@ -31,22 +32,21 @@ async fn stored(peer: &NatsServer, stream: &str) -> u64 {
     streams(peer).await.get_stream(stream).await.unwrap().cached_info().state.messages
 }
 
-fn to(peer: &NatsServer, subject: &str) -> Destination {
-    Destination::Nats { url: peer.url(), subject: subject.to_owned(), stream: true, login: None }
+fn to(peer: &NatsServer, subject: &str) -> MessageTarget {
+    Endpoint::new(peer.url(), None)
+        .target(BrokerDestination::Nats { subject: subject.to_owned(), stream: Some(true) })
 }
 
-fn plainly_to(peer: &NatsServer, subject: &str) -> Destination {
-    Destination::Nats { url: peer.url(), subject: subject.to_owned(), stream: false, login: None }
+fn plainly_to(peer: &NatsServer, subject: &str) -> MessageTarget {
+    Endpoint::new(peer.url(), None)
+        .target(BrokerDestination::Nats { subject: subject.to_owned(), stream: Some(false) })
 }
 
-fn from(peer: &NatsServer, stream: &str, subject: Option<&str>) -> Origin {
-    Origin::Nats {
-        url: peer.url(),
-        stream: stream.to_owned(),
-        subject: subject.map(str::to_owned),
-        durable: "sortie".to_owned(),
-        login: None,
-    }
+fn from(peer: &NatsServer, stream: &str, subject: Option<&str>) -> MessageSource {
+    Endpoint::new(peer.url(), None).source(
+        BrokerOrigin::Nats { stream: stream.to_owned(), subject: subject.map(str::to_owned) },
+        "sortie",
+    )
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -118,7 +118,7 @@ async fn what_cannot_be_sent_says_why() {
     let sent = brokers.send(&to(peer, "no.stream.here"), &message, PATIENCE).await;
     let told = "no stream of JetStream takes the subject \"no.stream.here\"";
     assert_eq!(sent, Err(SendError::NotSent(told.to_owned())));
-    let check = async |to: Destination, message: Message, told: &str| match brokers
+    let check = async |to: MessageTarget, message: Message, told: &str| match brokers
         .send(&to, &message, PATIENCE)
         .await
     {
@@ -145,7 +145,8 @@ async fn what_the_user_may_not_do_is_refused_and_the_secret_is_not_told() {
     let brokers = brokers();
     let check = async |subject: &str, stream: bool, password: &str| {
         let login = Some(Login { username: "shop".to_owned(), password: password.to_owned() });
-        let to = Destination::Nats { url: peer.url(), subject: subject.to_owned(), stream, login };
+        let to = Endpoint::new(peer.url(), login)
+            .target(BrokerDestination::Nats { subject: subject.to_owned(), stream: Some(stream) });
         assert!(!format!("{to:?}").contains(password));
         brokers.send(&to, &Message::new("1", "x"), PATIENCE).await
     };
@@ -213,7 +214,8 @@ async fn what_cannot_be_opened_says_why() {
     let peer = nats();
     declare(peer, "taken").await;
     let brokers = brokers();
-    let open = async |origin: Origin| brokers.open(&origin, 1).await.map(|_| ()).unwrap_err().to_string();
+    let open =
+        async |origin: MessageSource| brokers.open(&origin, 1).await.map(|_| ()).unwrap_err().to_string();
     let told = open(from(peer, "missing", None)).await;
     assert!(told.contains("the stream \"missing\" of JetStream"), "{told}");
     brokers.open(&from(peer, "taken", Some("taken.a")), 1).await.unwrap();
@@ -299,7 +301,8 @@ async fn without_a_stream_an_answer_over_another_connection_confirms_nothing() {
     let mut subscriber = client.subscribe("cut.new").await.unwrap();
     client.flush().await.unwrap();
     let (brokers, url) = (brokers(), lossy_way(peer).await);
-    let to = Destination::Nats { url, subject: "cut.new".to_owned(), stream: false, login: None };
+    let to = Endpoint::new(url, None)
+        .target(BrokerDestination::Nats { subject: "cut.new".to_owned(), stream: Some(false) });
     let first = brokers.send(&to, &Message::new("1", "first"), PATIENCE).await;
     assert!(matches!(first, Err(SendError::Unknown(_))), "{first:?}");
     brokers.send(&to, &Message::new("2", "second"), PATIENCE).await.unwrap();

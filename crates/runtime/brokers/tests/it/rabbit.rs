@@ -3,7 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use brokers::{Brokers, Destination, Login, Origin, ReceiveError, SendError};
+use action::{BrokerDestination, BrokerOrigin};
+use brokers::{Brokers, Endpoint, Login, MessageSource, MessageTarget, ReceiveError, SendError};
 use lapin::options::{ExchangeDeclareOptions, QueueDeclareOptions};
 use lapin::types::{AMQPValue, FieldTable};
 use lapin::{Channel, ConnectionProperties, ExchangeKind};
@@ -49,17 +50,13 @@ async fn waiting(peer: &RabbitMq, queue: &str) -> u32 {
     queue.unwrap().message_count()
 }
 
-fn to(peer: &RabbitMq, queue: &str) -> Destination {
-    Destination::RabbitMq {
-        url: peer.url(),
-        exchange: String::new(),
-        routing_key: queue.to_owned(),
-        login: guest(),
-    }
+fn to(peer: &RabbitMq, queue: &str) -> MessageTarget {
+    Endpoint::new(peer.url(), guest())
+        .target(BrokerDestination::RabbitMq { exchange: None, routing_key: queue.to_owned() })
 }
 
-fn from(peer: &RabbitMq, queue: &str) -> Origin {
-    Origin::RabbitMq { url: peer.url(), queue: queue.to_owned(), login: guest() }
+fn from(peer: &RabbitMq, queue: &str) -> MessageSource {
+    Endpoint::new(peer.url(), guest()).source(BrokerOrigin::RabbitMq { queue: queue.to_owned() }, "sortie")
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -137,12 +134,10 @@ async fn what_the_broker_will_never_take_is_refused_and_says_why() {
         .await
         .unwrap();
     let check = async |exchange: &str, message: Message, login: Option<Login>, told: &str| {
-        let to = Destination::RabbitMq {
-            url: peer.url(),
-            exchange: exchange.to_owned(),
+        let to = Endpoint::new(peer.url(), login).target(BrokerDestination::RabbitMq {
+            exchange: Some(exchange.to_owned()),
             routing_key: "key".to_owned(),
-            login,
-        };
+        });
         match brokers.send(&to, &message, PATIENCE).await {
             Err(SendError::Refused(text)) => assert!(text.contains(told), "{text}"),
             other => panic!("{told}: {other:?}"),

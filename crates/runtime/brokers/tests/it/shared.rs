@@ -7,7 +7,7 @@ use std::process::Command;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use brokers::{Anywhere, Brokers, Destination, Guard, Login, SendError};
+use brokers::{Anywhere, Brokers, Guard, Login, MessageTarget, SendError};
 use serde_json::Value;
 use test_brokers::{Authority, NatsServer, RabbitMq};
 use types::{Message, Property, Span, Timestamp};
@@ -96,7 +96,7 @@ async fn lines_of(mut client: Command) -> Vec<Value> {
 }
 
 /// Sends `count` messages at once, with the ids from 0 on.
-pub async fn send_crowd(brokers: &Brokers, to: &Destination, count: usize) {
+pub async fn send_crowd(brokers: &Brokers, to: &MessageTarget, count: usize) {
     let sends = (0..count).map(|number| {
         let (brokers, to) = (brokers.clone(), to.clone());
         tokio::spawn(async move {
@@ -110,7 +110,7 @@ pub async fn send_crowd(brokers: &Brokers, to: &Destination, count: usize) {
 }
 
 /// Waits until a send works again, as after a broker has come back.
-pub async fn send_until_done(brokers: &Brokers, to: &Destination, message: &Message) {
+pub async fn send_until_done(brokers: &Brokers, to: &MessageTarget, message: &Message) {
     for _ in 0..600 {
         match brokers.send(to, message, PATIENCE).await {
             Ok(()) => return,
@@ -123,7 +123,7 @@ pub async fn send_until_done(brokers: &Brokers, to: &Destination, message: &Mess
 }
 
 /// Sends until an answer fails to come: a process that is told to freeze may still do what it is at.
-pub async fn send_until_unanswered(brokers: &Brokers, to: &Destination, message: &Message) -> SendError {
+pub async fn send_until_unanswered(brokers: &Brokers, to: &MessageTarget, message: &Message) -> SendError {
     for _ in 0..100 {
         if let Err(error) = brokers.send(to, message, Duration::from_millis(500)).await {
             return error;

@@ -4,8 +4,9 @@ use std::env;
 use std::process::Command;
 use std::sync::Arc;
 
+use action::{BrokerDestination, BrokerOrigin};
 use async_nats::jetstream::{self, stream};
-use brokers::{Anywhere, Brokers, Destination, Origin, SendError};
+use brokers::{Anywhere, Brokers, Endpoint, MessageSource, MessageTarget, SendError};
 use test_brokers::{Authority, NatsServer};
 use types::Message;
 
@@ -29,32 +30,29 @@ fn by_tls(peer: &NatsServer) -> String {
     peer.url().replace("nats://", "tls://")
 }
 
-fn to_nats(url: &str) -> Destination {
-    Destination::Nats { url: url.to_owned(), subject: SUBJECT.to_owned(), stream: false, login: None }
+fn to_nats(url: &str) -> MessageTarget {
+    Endpoint::new(url.to_owned(), None)
+        .target(BrokerDestination::Nats { subject: SUBJECT.to_owned(), stream: Some(false) })
 }
 
-fn to_amqp(url: &str) -> Destination {
-    Destination::Amqp { url: url.to_owned(), address: QUEUE.to_owned(), login: guest() }
+fn to_amqp(url: &str) -> MessageTarget {
+    Endpoint::new(url.to_owned(), guest()).target(BrokerDestination::Amqp { address: QUEUE.to_owned() })
 }
 
-fn to_rabbit(url: &str) -> Destination {
-    Destination::RabbitMq {
-        url: url.to_owned(),
-        exchange: String::new(),
-        routing_key: "secured".to_owned(),
-        login: guest(),
-    }
+fn to_rabbit(url: &str) -> MessageTarget {
+    Endpoint::new(url.to_owned(), guest())
+        .target(BrokerDestination::RabbitMq { exchange: None, routing_key: "secured".to_owned() })
 }
 
 /// What is said of a message that did not leave.
-async fn unsent(brokers: &Brokers, to: &Destination) -> String {
+async fn unsent(brokers: &Brokers, to: &MessageTarget) -> String {
     match brokers.send(to, &Message::new("1", "secret"), PATIENCE).await {
         Err(SendError::NotSent(told)) => told,
         other => panic!("{other:?}"),
     }
 }
 
-async fn next_body(brokers: &Brokers, from: &Origin) -> String {
+async fn next_body(brokers: &Brokers, from: &MessageSource) -> String {
     let mut receiver = brokers.open(from, 1).await.unwrap();
     let delivery = receiver.next().await.unwrap();
     let body = String::from_utf8_lossy(&delivery.message.body).into_owned();
@@ -72,16 +70,12 @@ async fn a_nats_server_that_proves_its_name_is_sent_to_and_received_from() {
     let config = stream::Config { name: "secured".to_owned(), ..stream::Config::default() };
     streams.create_stream(stream::Config { subjects: vec![SUBJECT.to_owned()], ..config }).await.unwrap();
     for url in [by_tls(&peer), peer.url()] {
-        let to = Destination::Nats { url, subject: SUBJECT.to_owned(), stream: true, login: None };
+        let to = Endpoint::new(url, None)
+            .target(BrokerDestination::Nats { subject: SUBJECT.to_owned(), stream: Some(true) });
         brokers.send(&to, &Message::new("1", "over TLS"), PATIENCE).await.unwrap();
     }
-    let from = Origin::Nats {
-        url: by_tls(&peer),
-        stream: "secured".to_owned(),
-        subject: None,
-        durable: "sortie".to_owned(),
-        login: None,
-    };
+    let from = Endpoint::new(by_tls(&peer), None)
+        .source(BrokerOrigin::Nats { stream: "secured".to_owned(), subject: None }, "sortie");
     assert_eq!(next_body(&brokers, &from).await, "over TLS");
 }
 
@@ -91,9 +85,11 @@ async fn rabbitmq_by_both_protocols_is_used_when_it_proves_its_name_and_not_othe
     let trusting = trusting(authority());
     trusting.send(&to_amqp(&url), &Message::new("1", "by 1.0"), PATIENCE).await.unwrap();
     trusting.send(&to_rabbit(&url), &Message::new("2", "by 0-9-1"), PATIENCE).await.unwrap();
-    let from = Origin::RabbitMq { url: url.clone(), queue: "secured".to_owned(), login: guest() };
+    let from = Endpoint::new(url.clone(), guest())
+        .source(BrokerOrigin::RabbitMq { queue: "secured".to_owned() }, "sortie");
     assert_eq!(next_body(&trusting, &from).await, "by 1.0");
-    let from = Origin::Amqp { url: url.clone(), address: QUEUE.to_owned(), login: guest() };
+    let from = Endpoint::new(url.clone(), guest())
+        .source(BrokerOrigin::Amqp { address: QUEUE.to_owned() }, "sortie");
     assert_eq!(next_body(&trusting, &from).await, "by 0-9-1");
 
     for to in [to_amqp(&url), to_rabbit(&url)] {

@@ -1,10 +1,11 @@
 //! A job's action, from its stored JSON to what can be carried out. Secrets stay sealed here.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, Method};
-use schedule::{ActionTarget, ActionType, action as message};
+use schedule::{ActionTarget, ActionType};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
@@ -69,22 +70,12 @@ pub(super) enum ActionError {
     UnknownAuthentication,
 }
 
+/// The members of a stored action, each as its own text.
+type StoredMembers<'a> = BTreeMap<Cow<'a, str>, &'a RawValue>;
+
 #[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct StoredAction {
+struct StoredType {
     r#type: String,
-    request: Option<StoredRequest>,
-    workflow: Option<StoredWorkflow>,
-    queue_message: Option<message::QueueMessage>,
-    service_bus_queue_message: Option<message::BusQueueMessage>,
-    service_bus_topic_message: Option<message::BusTopicMessage>,
-    queue: Option<message::QueuePost>,
-    topic: Option<message::QueuePost>,
-    amqp: Option<message::AmqpMessage>,
-    rabbit_mq: Option<message::RabbitMqMessage>,
-    nats: Option<message::NatsMessage>,
-    kafka: Option<message::KafkaMessage>,
-    error_action: Option<Box<StoredAction>>,
 }
 
 #[derive(Deserialize)]
@@ -118,42 +109,43 @@ struct StoredWorkflow {
 
 impl Action {
     pub(super) fn parse(json: &str, part: ActionPart) -> Result<Action, ActionError> {
-        let stored: StoredAction = serde_json::from_str(json)
-            .map_err(|error| ActionError::Malformed { line: error.line(), column: error.column() })?;
-        let stored = match part {
-            ActionPart::Main => stored,
-            ActionPart::Error => *stored.error_action.ok_or(ActionError::NoErrorAction)?,
-        };
-        let kind = ActionType::read(&stored.r#type).ok_or(ActionError::UnknownType)?;
-        let missing = ActionError::Missing(kind.target());
-        let target = match kind {
-            ActionType::Http | ActionType::Https => {
-                return http_action(stored.request.ok_or(missing)?).map(Action::Http);
+        let mut members = json;
+        if part == ActionPart::Error {
+            let action: StoredMembers<'_> = read(json, json)?;
+            members = action.get("errorAction").ok_or(ActionError::NoErrorAction)?.get();
+        }
+        let StoredType { r#type } = read(json, members)?;
+        let kind = ActionType::read(&r#type).ok_or(ActionError::UnknownType)?;
+        let members: StoredMembers<'_> = read(json, members)?;
+        let target = members.get(kind.target()).ok_or(ActionError::Missing(kind.target()))?.get();
+        match kind {
+            ActionType::Http | ActionType::Https => http_action(read(json, target)?).map(Action::Http),
+            ActionType::Workflow => Ok(Action::Workflow(workflow_action(read(json, target)?))),
+            kind => {
+                let damaged = |error| damaged(json, target, &error);
+                let target = ActionTarget::from_stored(kind, read(json, target)?).map_err(damaged)?;
+                Ok(Action::Message(Box::new(MessageAction { kind, target })))
             }
-            ActionType::Workflow => {
-                return Ok(Action::Workflow(workflow_action(stored.workflow.ok_or(missing)?)));
-            }
-            ActionType::StorageQueue => stored.queue_message.map(ActionTarget::QueueMessage),
-            ActionType::ServiceBusQueue => {
-                stored.service_bus_queue_message.map(ActionTarget::ServiceBusQueueMessage)
-            }
-            ActionType::ServiceBusTopic => {
-                stored.service_bus_topic_message.map(ActionTarget::ServiceBusTopicMessage)
-            }
-            ActionType::Queue => stored.queue.map(ActionTarget::Queue),
-            ActionType::Topic => stored.topic.map(ActionTarget::Topic),
-            ActionType::Amqp => stored.amqp.map(ActionTarget::Amqp),
-            ActionType::RabbitMq => stored.rabbit_mq.map(ActionTarget::RabbitMq),
-            ActionType::Nats => stored.nats.map(ActionTarget::Nats),
-            ActionType::Kafka => stored.kafka.map(ActionTarget::Kafka),
-        };
-        let target = target.ok_or(missing)?;
-        Ok(Action::Message(Box::new(MessageAction { kind, target })))
+        }
     }
 }
 
+/// Reads a part of the stored text.
+fn read<'a, T: Deserialize<'a>>(json: &str, part: &'a str) -> Result<T, ActionError> {
+    serde_json::from_str(part).map_err(|error| damaged(json, part, &error))
+}
+
+/// Where the stored text is damaged: the position within `part`, moved by where the part begins on its line.
+fn damaged(json: &str, part: &str, error: &serde_json::Error) -> ActionError {
+    let before = &json[..(part.as_ptr() as usize).saturating_sub(json.as_ptr() as usize).min(json.len())];
+    let lines = before.matches('\n').count();
+    let columns = before.rsplit('\n').next().map_or(0, str::len);
+    let column = if error.line() == 1 { error.column() + columns } else { error.column() };
+    ActionError::Malformed { line: error.line() + lines, column }
+}
+
 fn http_action(stored: StoredRequest) -> Result<HttpAction, ActionError> {
-    // CONNECT asks a proxy for a tunnel; it is no call.
+    // CONNECT asks a proxy for a tunnel; it is not a call.
     let method = Method::from_bytes(stored.method.to_ascii_uppercase().as_bytes());
     let method = method.ok().filter(|method| *method != Method::CONNECT).ok_or(ActionError::BadMethod)?;
     let mut headers = HeaderMap::new();

@@ -3,9 +3,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use brokers::{Destination, Login};
+use action::{BrokerDestination, Destination};
+use brokers::{Endpoint, Login};
 use schedule::ActionTarget as Stored;
-use schedule::action::{BrokeredProperties, BusMessage, Content, Login as StoredLogin, QueueMessage};
+use schedule::action::{
+    BrokeredProperties, BusMessage, Content, DeclaredMessage, QueueMessage, StoredEndpoint,
+};
 use schedule::spelling::{Envelope, TransportType};
 use serde_json::json;
 use types::{Message, Outcome, Property};
@@ -66,40 +69,23 @@ impl MessageCaller {
             }
             Stored::ServiceBusQueueMessage(queue) => self.bus(queue.queue_name, queue.message, call)?,
             Stored::ServiceBusTopicMessage(topic) => self.bus(topic.topic_path, topic.message, call)?,
-            Stored::Queue(queue) => {
-                (SendTarget::BuiltIn(PostTarget::Queue(queue.name)), from_content(queue.content, call))
-            }
-            Stored::Topic(topic) => {
-                (SendTarget::BuiltIn(PostTarget::Topic(topic.name)), from_content(topic.content, call))
-            }
-            Stored::Amqp(amqp) => {
-                let login = self.login(amqp.login)?;
-                let to = Destination::Amqp { url: amqp.url, address: amqp.address, login };
-                (SendTarget::Broker(to), from_content(amqp.content, call))
-            }
-            Stored::RabbitMq(rabbit) => {
-                let to = Destination::RabbitMq {
-                    url: rabbit.url,
-                    exchange: rabbit.exchange.unwrap_or_default(),
-                    routing_key: rabbit.routing_key,
-                    login: self.login(rabbit.login)?,
-                };
-                (SendTarget::Broker(to), from_content(rabbit.content, call))
-            }
-            Stored::Nats(nats) => {
-                let stream = nats.stream.unwrap_or(true);
-                let login = self.login(nats.login)?;
-                let to = Destination::Nats { url: nats.url, subject: nats.subject, stream, login };
-                (SendTarget::Broker(to), from_content(nats.content, call))
-            }
-            Stored::Kafka(kafka) => {
-                let key = kafka.key.filter(|key| !key.is_empty());
-                let login = self.login(kafka.login)?;
-                let to = Destination::Kafka { servers: kafka.servers, topic: kafka.topic, key, login };
-                (SendTarget::Broker(to), from_content(kafka.content, call))
-            }
+            Stored::Message(message) => self.declared(message, call)?,
             Stored::Request(_) | Stored::Workflow(_) => unreachable!("no message is sent by these"),
         })
+    }
+
+    /// A message for a destination that `action` declares.
+    fn declared(&self, stored: DeclaredMessage, call: &JobCall<'_>) -> Result<(SendTarget, Message), Sealed> {
+        let DeclaredMessage { to, endpoint, content } = stored;
+        let target = match (to, endpoint) {
+            (Destination::Queue { queue }, _) => SendTarget::BuiltIn(PostTarget::Queue(queue)),
+            (Destination::Topic { topic }, _) => SendTarget::BuiltIn(PostTarget::Topic(topic)),
+            (Destination::Broker(to), Some(endpoint)) => {
+                SendTarget::Broker(self.endpoint(endpoint)?.target(to))
+            }
+            (to, _) => unreachable!("a job spells {} in a document of its own", to.destination_type().name()),
+        };
+        Ok((target, from_content(content, call)))
     }
 
     fn storage(&self, queue: QueueMessage, call: &JobCall<'_>) -> Result<StorageQueue, Sealed> {
@@ -138,16 +124,23 @@ impl MessageCaller {
             TransportType::Amqp => {
                 let url = BusEntity::namespace_url("amqps", &bus.namespace);
                 let login = key.map(|(username, key)| Login { username, password: key.expose().to_owned() });
-                SendTarget::Broker(Destination::Amqp { url, address: entity, login })
+                SendTarget::Broker(
+                    Endpoint::new(url, login).target(BrokerDestination::Amqp { address: entity }),
+                )
             }
         };
         Ok((target, message))
     }
 
-    fn login(&self, login: StoredLogin) -> Result<Option<Login>, Sealed> {
-        let Some(username) = login.username else { return Ok(None) };
-        let password = self.open(login.password.expose(), "the password")?;
-        Ok(Some(Login { username, password: password.expose().to_owned() }))
+    fn endpoint(&self, stored: StoredEndpoint) -> Result<Endpoint, Sealed> {
+        let login = match stored.username {
+            None => None,
+            Some(username) => {
+                let password = self.open(stored.password.expose(), "the password")?;
+                Some(Login { username, password: password.expose().to_owned() })
+            }
+        };
+        Ok(Endpoint::new(stored.url, login))
     }
 
     fn open(&self, sealed: &str, member: &'static str) -> Result<Secret, Sealed> {

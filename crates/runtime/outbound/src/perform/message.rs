@@ -1,10 +1,11 @@
 //! Messages of workflows: their services' addresses and secrets, put together with what was rendered.
 
-use brokers::{Destination, Login};
+use action::{BrokerDestination, Destination, Transport};
+use brokers::Endpoint;
 use sha2::{Digest, Sha256};
 use types::{Message, Ticks};
 use vault::Secret;
-use workflow::{RenderedMessage, SendTo, Service, Transport};
+use workflow::{RenderedMessage, Service};
 
 use super::{CallAttempt, NotSent, PerformerInner};
 use crate::post::PostTarget;
@@ -23,12 +24,13 @@ impl PerformerInner {
         }
         let named = |service: &&Service| Some(&service.name) == sending.service.as_ref();
         let service = errand.definition.services().iter().find(named);
-        let service = |what| service.ok_or_else(|| NotSent::Permanent(format!("{what} has no service")));
+        let kind = sending.to.destination_type().name();
+        let service = || service.ok_or_else(|| NotSent::Permanent(format!("{kind} has no service")));
         let target = match sending.to {
-            SendTo::Queue(name) => SendTarget::BuiltIn(PostTarget::Queue(name)),
-            SendTo::Topic(name) => SendTarget::BuiltIn(PostTarget::Topic(name)),
-            SendTo::StorageQueue { queue, envelope } => {
-                let service = service("storage_queue")?;
+            Destination::Queue { queue } => SendTarget::BuiltIn(PostTarget::Queue(queue)),
+            Destination::Topic { topic } => SendTarget::BuiltIn(PostTarget::Topic(topic)),
+            Destination::StorageQueue { queue, envelope } => {
+                let service = service()?;
                 SendTarget::Storage(StorageQueue {
                     account: service.url.clone(),
                     queue,
@@ -36,31 +38,15 @@ impl PerformerInner {
                     envelope: envelope.then(|| self.facts(errand)),
                 })
             }
-            SendTo::ServiceBus { entity, transport: Transport::Https } => {
-                let service = service("service_bus")?;
+            Destination::ServiceBus { entity, transport: Transport::Https } => {
+                let service = service()?;
                 let key = service.username.clone().zip(self.secret_of(service)?);
                 SendTarget::Bus(BusEntity { base: service.url.clone(), entity, key })
             }
-            SendTo::ServiceBus { entity: address, transport: Transport::Amqp } | SendTo::Amqp { address } => {
-                let service = service("amqp")?;
-                let (url, login) = (service.url.clone(), self.login_of(service)?);
-                SendTarget::Broker(Destination::Amqp { url, address, login })
+            Destination::ServiceBus { entity: address, transport: Transport::Amqp } => {
+                SendTarget::Broker(self.endpoint_of(service()?)?.target(BrokerDestination::Amqp { address }))
             }
-            SendTo::RabbitMq { exchange, routing_key } => {
-                let service = service("rabbitmq")?;
-                let (url, login) = (service.url.clone(), self.login_of(service)?);
-                SendTarget::Broker(Destination::RabbitMq { url, exchange, routing_key, login })
-            }
-            SendTo::Nats { subject, stream } => {
-                let service = service("nats")?;
-                let (url, login) = (service.url.clone(), self.login_of(service)?);
-                SendTarget::Broker(Destination::Nats { url, subject, stream, login })
-            }
-            SendTo::Kafka { topic, key } => {
-                let service = service("kafka")?;
-                let servers = service.url.trim_start_matches("kafka://").replace("kafka://", "");
-                SendTarget::Broker(Destination::Kafka { servers, topic, key, login: self.login_of(service)? })
-            }
+            Destination::Broker(to) => SendTarget::Broker(self.endpoint_of(service()?)?.target(to)),
         };
         Ok((target, message))
     }
@@ -69,8 +55,9 @@ impl PerformerInner {
         sign_in::secret_of(service, self.environment).map_err(NotSent::Retryable)
     }
 
-    fn login_of(&self, service: &Service) -> Result<Option<Login>, NotSent> {
-        sign_in::login_of(service, self.environment).map_err(NotSent::Retryable)
+    fn endpoint_of(&self, service: &Service) -> Result<Endpoint, NotSent> {
+        let login = sign_in::login_of(service, self.environment).map_err(NotSent::Retryable)?;
+        Ok(Endpoint::new(service.url.clone(), login))
     }
 
     /// What a step tells in the envelope of a scheduler: its workflow stands for the collection, its run for the job.

@@ -19,14 +19,12 @@ fn a_name_stays_in_its_place() {
 }
 
 #[test]
-fn a_place_is_told_without_secrets() {
+fn a_place_is_shown_without_secrets() {
     let login = Some(brokers::Login { username: "u".to_owned(), password: "hunter2".to_owned() });
-    let target = SendTarget::Broker(Destination::RabbitMq {
-        url: "amqp://mq.test:5672/vhost".to_owned(),
-        exchange: "x".to_owned(),
-        routing_key: "k".to_owned(),
-        login,
-    });
+    let to =
+        action::BrokerDestination::RabbitMq { exchange: Some("x".to_owned()), routing_key: "k".to_owned() };
+    let endpoint = brokers::Endpoint::new("amqp://mq.test:5672/vhost", login);
+    let target = SendTarget::Broker(endpoint.target(to));
     assert_eq!(target.place(), "routing key 'k' of exchange 'x' at 'mq.test:5672'");
     assert!(!format!("{target:?}").contains("hunter2"));
 }

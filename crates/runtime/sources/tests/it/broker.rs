@@ -5,7 +5,8 @@ use std::net::TcpStream;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use brokers::{Anywhere, Brokers, Destination, Login};
+use action::BrokerDestination;
+use brokers::{Anywhere, Brokers, Endpoint, Login, MessageTarget};
 use engine::queues::{QueueAnswer, QueueCommand, partition_of};
 use kernel::queue::SubQueue;
 use sources::{ForwardedRequest, Forwarding, PartitionOwners, Sources};
@@ -33,7 +34,7 @@ steps:
 }
 
 /// Sends good messages and two bad ones, and waits until the source has dealt with all of them.
-async fn drive(life: &Life, to: Destination) {
+async fn drive(life: &Life, to: MessageTarget) {
     let brokers = Brokers::new(Arc::new(Anywhere));
     let send = async |id: &str, body: &str| {
         let message = Message::new(id.to_owned(), body.to_owned());
@@ -104,10 +105,9 @@ async fn a_queue_of_rabbitmq_starts_runs_by_either_protocol() {
     let peer = tokio::task::spawn_blocking(|| RabbitMq::start().unwrap()).await.unwrap();
     let services = format!("{{ url: \"{}\" }}", peer.url());
     // RabbitMQ makes a queue of this form when it is first asked for.
-    let to = |queue: &str| Destination::Amqp {
-        url: peer.url(),
-        address: format!("/queue/{queue}"),
-        login: guest(),
+    let to = |queue: &str| {
+        Endpoint::new(peer.url(), guest())
+            .target(BrokerDestination::Amqp { address: format!("/queue/{queue}") })
     };
     for (queue, source) in [
         ("one", "{ type: amqp, service: b, address: /queue/one }"),
@@ -147,7 +147,8 @@ async fn a_stream_of_nats_starts_runs() {
     let services = format!("{{ url: \"{}\" }}", peer.url());
     let source = "{ type: nats, service: b, stream: src, subject: src.new }";
     life.control.apply(&workflow(&services, source), "test", None).await.unwrap();
-    let to = Destination::Nats { url: peer.url(), subject: "src.new".to_owned(), stream: true, login: None };
+    let to = Endpoint::new(peer.url(), None)
+        .target(BrokerDestination::Nats { subject: "src.new".to_owned(), stream: Some(true) });
     drive(&life, to).await;
     sources.stop().await;
 }
@@ -169,7 +170,8 @@ async fn poison_is_parked_where_its_queue_is_held() {
     let services = format!("{{ url: \"{}\" }}", peer.url());
     let source = "{ type: nats, service: b, stream: src, subject: src.new }";
     life.control.apply(&workflow(&services, source), "test", None).await.unwrap();
-    let to = Destination::Nats { url: peer.url(), subject: "src.new".to_owned(), stream: true, login: None };
+    let to = Endpoint::new(peer.url(), None)
+        .target(BrokerDestination::Nats { subject: "src.new".to_owned(), stream: Some(true) });
     let brokers = Brokers::new(Arc::new(Anywhere));
     brokers.send(&to, &Message::new("bad", "{item"), PATIENCE).await.unwrap();
     until("it is parked", async || !elsewhere.0.lock().unwrap().is_empty()).await;

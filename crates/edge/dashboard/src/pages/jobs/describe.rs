@@ -1,40 +1,18 @@
 //! Descriptions of jobs: action, schedule, and error handling.
 
-use schedule::When;
+use schedule::{ActionCall, ActionTarget, When};
 use serde_json::Value;
 
-/// `POST http://…`, `starts drone-delivery`, `sends to queue orders`.
+/// `calls POST http://…`, `starts a run of drone-delivery`, `sends to queue orders`.
 pub(super) fn call(call: &Value) -> String {
-    let text = |place: &str| call.pointer(place).and_then(Value::as_str).unwrap_or_default();
-    let kind = text("/type").to_ascii_lowercase();
-    match kind.as_str() {
-        "http" | "https" => format!("calls {} {}", text("/request/method"), text("/request/uri")),
-        "workflow" => format!("starts a run of {}", text("/workflow/name")),
-        "queue" => format!("sends to queue {}", text("/queue/name")),
-        "topic" => format!("sends to topic {}", text("/topic/name")),
-        "storagequeue" => {
-            let (queue, account) = (text("/queueMessage/queueName"), text("/queueMessage/storageAccount"));
-            format!("sends to queue {queue} of storage account {account}")
-        }
-        "servicebusqueue" => {
-            let place = "/serviceBusQueueMessage";
-            let (queue, namespace) =
-                (text(&format!("{place}/queueName")), text(&format!("{place}/namespace")));
-            format!("sends to queue {queue} of service bus {namespace}")
-        }
-        "servicebustopic" => {
-            let place = "/serviceBusTopicMessage";
-            let (topic, namespace) =
-                (text(&format!("{place}/topicPath")), text(&format!("{place}/namespace")));
-            format!("sends to topic {topic} of service bus {namespace}")
-        }
-        "amqp" => format!("sends to {} at {}", text("/amqp/address"), text("/amqp/url")),
-        "rabbitmq" => {
-            format!("sends with routing key {} to {}", text("/rabbitMq/routingKey"), text("/rabbitMq/url"))
-        }
-        "nats" => format!("sends to subject {} at {}", text("/nats/subject"), text("/nats/url")),
-        "kafka" => format!("sends to topic {} at {}", text("/kafka/topic"), text("/kafka/servers")),
-        _ => format!("{kind}"),
+    let Ok(call) = serde_json::from_value::<ActionCall>(call.clone()) else {
+        return call.get("type").and_then(Value::as_str).unwrap_or_default().to_owned();
+    };
+    match (&call.target, call.target.destination_words()) {
+        (_, Some(words)) => format!("sends to {words}"),
+        (ActionTarget::Request(request), _) => format!("calls {} {}", request.method, request.uri),
+        (ActionTarget::Workflow(start), _) => format!("starts a run of {}", start.name),
+        (_, None) => call.kind.to_string(),
     }
 }
 

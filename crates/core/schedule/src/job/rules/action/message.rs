@@ -1,34 +1,19 @@
 //! The rules of message actions: addresses without users in them, and names that stay in their place.
 
+use action::{DestinationType, JobSpelling};
 use serde_json::Value;
 
 use super::super::{Members, text};
 use super::check_uri;
 use crate::limits::Limits;
 use crate::problem::{Report, below};
+use crate::shapes::secret_members;
 use crate::spelling::TransportType;
 
 const USE_MEMBERS: &str = "must not carry a user or password; write username and password beside it";
 
-/// Where each target keeps what must not be empty once it is written.
-const SECRETS: [(&str, &str); 7] = [
-    ("queueMessage", "sasToken"),
-    ("serviceBusQueueMessage", "authentication.sasKey"),
-    ("serviceBusTopicMessage", "authentication.sasKey"),
-    ("amqp", "password"),
-    ("rabbitMq", "password"),
-    ("nats", "password"),
-    ("kafka", "password"),
-];
-
 pub(super) fn check(call: &Members, path: &str, limits: &Limits, report: &mut Report) {
-    for (target, secret) in SECRETS {
-        let Some(target_value) = call.get(target) else { continue };
-        let written = target_value.pointer(&format!("/{}", secret.replace('.', "/")));
-        if written == Some(&Value::from("")) {
-            report.add(&format!("{path}.{target}.{secret}"), "must not be empty");
-        }
-    }
+    check_secrets(call, path, report);
     if let Some(Value::Object(queue)) = call.get("queueMessage") {
         let path = below(path, "queueMessage");
         if let Some(Err(message)) = text(queue, "storageAccount").map(|name| check_account(name, limits)) {
@@ -46,18 +31,30 @@ pub(super) fn check(call: &Members, path: &str, limits: &Limits, report: &mut Re
         }
         check_segments(bus, entity, &path, report);
     }
-    for (target, address, schemes) in [
-        ("amqp", "url", &["amqp", "amqps"][..]),
-        ("rabbitMq", "url", &["amqp", "amqps"]),
-        ("nats", "url", &["nats", "tls"]),
-        ("kafka", "servers", &[]),
-    ] {
-        let Some(Value::Object(broker)) = call.get(target) else { continue };
-        let path = below(path, target);
+    for kind in DestinationType::SPELLED_IN_JOBS {
+        let Some(JobSpelling { member, endpoint: Some((address, schemes)), .. }) = kind.job() else {
+            continue;
+        };
+        let Some(Value::Object(broker)) = call.get(*member) else { continue };
+        let path = below(path, member);
         if let Some(Err(message)) = text(broker, address).map(|text| check_broker(text, schemes)) {
             report.add(&below(&path, address), message);
         }
         check_login(broker, &path, report);
+    }
+}
+
+/// The secret of a message must not be empty once it is written. What http requests sign in with has rules of its own.
+fn check_secrets(call: &Members, path: &str, report: &mut Report) {
+    for (object, names) in secret_members().iter().filter(|(object, _)| !object.starts_with("request.")) {
+        let (target, rest) = object.split_once('.').unwrap_or((object, ""));
+        let pointer = if rest.is_empty() { String::new() } else { format!("/{rest}") };
+        let Some(members) = call.get(target).and_then(|value| value.pointer(&pointer)) else { continue };
+        for name in names {
+            if members.get(*name) == Some(&Value::from("")) {
+                report.add(&format!("{path}.{object}.{name}"), "must not be empty");
+            }
+        }
     }
 }
 

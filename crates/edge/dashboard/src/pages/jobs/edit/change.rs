@@ -5,24 +5,12 @@
 
 use serde_json::{Map, Value};
 
-/// Where secrets are within an action, and which members are secret.
-const SECRETS: [(&str, &[&str]); 8] = [
-    ("/request/authentication", &["pfx", "password", "secret"]),
-    ("/queueMessage", &["sasToken"]),
-    ("/serviceBusQueueMessage/authentication", &["sasKey"]),
-    ("/serviceBusTopicMessage/authentication", &["sasKey"]),
-    ("/amqp", &["password"]),
-    ("/rabbitMq", &["password"]),
-    ("/nats", &["password"]),
-    ("/kafka", &["password"]),
-];
-
 /// JSON pointers to objects with secrets in a job, and their secret members.
 fn places() -> impl Iterator<Item = (String, &'static [&'static str])> {
-    let calls = ["/action", "/action/errorAction"];
-    calls
-        .into_iter()
-        .flat_map(|call| SECRETS.into_iter().map(move |(place, names)| (format!("{call}{place}"), names)))
+    ["/action", "/action/errorAction"].into_iter().flat_map(|call| {
+        let members = schedule::secret_members().iter();
+        members.map(move |(path, names)| (format!("{call}/{}", path.replace('.', "/")), names.as_slice()))
+    })
 }
 
 /// The document without its secrets, for display.

@@ -20,7 +20,8 @@ pub(crate) use receive::{RabbitReceiver, RabbitTicket};
 use crate::address::{AMQP, Address};
 use crate::dial::Dialer;
 use crate::pool::{ConnectionKey, PooledConnection};
-use crate::sender::{BrokerPools, before, unconfirmed};
+use crate::protocol::BrokerPools;
+use crate::sender::{before, unconfirmed};
 use crate::{Login, SendError, limits};
 
 /// Where at the broker a message goes.

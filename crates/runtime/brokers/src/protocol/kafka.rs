@@ -23,7 +23,7 @@ mod left_out {
 
     use super::KafkaTarget;
     use crate::pool::PooledConnection;
-    use crate::sender::BrokerPools;
+    use crate::protocol::BrokerPools;
     use crate::{Login, SendError};
 
     /// There is none.

@@ -17,7 +17,8 @@ use super::KafkaTarget;
 use crate::address::Address;
 use crate::dial::Dialer;
 use crate::pool::{ConnectionKey, PooledConnection};
-use crate::sender::{BrokerPools, before, unconfirmed};
+use crate::protocol::BrokerPools;
+use crate::sender::{before, unconfirmed};
 use crate::{Login, SendError, fields, limits};
 
 /// The port of a server that names none.
@@ -52,6 +53,7 @@ pub(crate) async fn send(
 ) -> Result<(), SendError> {
     let addresses: Vec<Address> = servers
         .split(',')
+        .map(|server| server.trim_start_matches("kafka://"))
         .map(|server| Address::parse_server(server, PORT).map_err(SendError::Refused))
         .collect::<Result<_, _>>()?;
     let key: ConnectionKey = (servers.to_owned(), login.cloned());

@@ -24,7 +24,8 @@ pub(crate) use receive::{AmqpReceiver, AmqpTicket};
 use crate::address::{AMQP, Address};
 use crate::dial::{Dialer, WireGuard};
 use crate::pool::{ConnectionKey, PooledConnection};
-use crate::sender::{BrokerPools, before, unconfirmed};
+use crate::protocol::BrokerPools;
+use crate::sender::{before, unconfirmed};
 use crate::{Login, SendError, limits};
 
 /// A connection, with a link per address that carries many unconfirmed messages.

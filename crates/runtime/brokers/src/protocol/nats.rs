@@ -24,7 +24,8 @@ use self::violations::Violations;
 use crate::address::{Address, NATS};
 use crate::dial::Dialer;
 use crate::pool::{ConnectionKey, PooledConnection};
-use crate::sender::{BrokerPools, before, unconfirmed};
+use crate::protocol::BrokerPools;
+use crate::sender::{before, unconfirmed};
 use crate::{Login, SendError, limits};
 
 /// Where at the broker a message goes.
