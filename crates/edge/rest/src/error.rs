@@ -21,10 +21,10 @@ use crate::auth::access::Denied;
 use crate::jobs::JobsError;
 use crate::region::{RegionRefusal, StandingBy};
 
-/// Tells instances that an answer says only that another is to be asked.
+/// Marks a reply that says only that another instance must be asked.
 pub(crate) const NOT_HELD: HeaderName = HeaderName::from_static("sortie-not-held");
 
-/// Anything that the API answers instead of what was asked for.
+/// Every error that the API replies with.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ApiError {
     #[error("{0}")]
@@ -38,7 +38,7 @@ pub(crate) enum ApiError {
     #[error("{method} is not supported here")]
     Method {
         method: http::Method,
-        /// The methods that are; empty where the router knows and says them itself.
+        /// The methods that are supported; empty where they are not known.
         allow: &'static str,
     },
     #[error("a body of more than {bytes_max} bytes is not taken here")]
@@ -93,7 +93,7 @@ pub(crate) enum ApiError {
         "instance {instance} did not answer: whether it was done is not known; look before you try again"
     )]
     OutcomeUnknown { instance: String },
-    /// Something may be where nobody can look.
+    /// Something may be in a partition without an owner.
     #[error("{0}; try again")]
     Unsure(String),
     #[error("this instance does not have the role {role}; ask one that does")]
@@ -186,7 +186,7 @@ impl ApiError {
         }
     }
 
-    /// Whether another instance is to be asked, now or in a moment.
+    /// Whether another instance must be asked, now or in a moment.
     pub(crate) fn is_not_held(&self) -> bool {
         self.status_and_code() == NOT_HELD_CODE
     }
@@ -253,7 +253,7 @@ impl ApiError {
     }
 }
 
-/// Another instance has the partition, or nobody at this moment: the same call finds it soon.
+/// Another instance owns the partition, or none at this moment: a retry finds it soon.
 const NOT_HELD_CODE: (StatusCode, &str) = (StatusCode::SERVICE_UNAVAILABLE, "not_held");
 const OUTCOME_UNKNOWN_CODE: (StatusCode, &str) = (StatusCode::BAD_GATEWAY, "outcome_unknown");
 

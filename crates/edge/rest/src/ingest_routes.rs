@@ -1,6 +1,6 @@
-//! The entrance: requests for workflows, at `/v1/workflows/{name}/runs` or at a workflow's own route.
+//! Ingest: requests for workflows, at `/v1/workflows/{name}/runs` or at a workflow's own route.
 //!
-//! These routes carry the load. They are matched by hand, before the router that serves everything else.
+//! These routes carry the load, so they are matched before the rest of the table.
 
 mod accept;
 mod batch;
@@ -161,7 +161,7 @@ pub const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key
 const IDEMPOTENT_REPLAY: HeaderName = HeaderName::from_static("idempotent-replay");
 const TRACE_HEADER: HeaderName = HeaderName::from_static("traceparent");
 
-/// What a path asks for, when it is for the entrance.
+/// A route of the ingest path.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum IngestRoute<'a> {
     /// `POST /v1/workflows/{name}/runs`

@@ -2,7 +2,7 @@
 //!
 //! `POST {route}` and `PUT {route}/{id}` hand in a request and answer with it, its id filled in;
 //! `GET {route}/{id}` shows the run, `DELETE {route}/{id}` cancels it, and `PATCH {route}/{id}` hands the body
-//! to the workflow that `accept.change` names, ordered behind the request by its key.
+//! to the workflow that `accept.change` names, ordered after the request by its key.
 
 use axum::body::Body;
 use bytes::Bytes;
@@ -18,7 +18,7 @@ use crate::body::{self, Payload};
 use crate::error::ApiError;
 use crate::ingest_routes::{Accepted, Submissions, Way, accepted, mark_replay, offer, run_id};
 
-/// The workflow whose route a path is at, and the id behind it.
+/// The workflow whose route a path is at, and the id after it.
 pub(crate) fn find<'a>(catalog: &Catalog, path: &'a str) -> Option<(CatalogEntry, Option<&'a str>)> {
     catalog.all().find_map(|entry| {
         let rest = path.strip_prefix(entry.definition.accept().route()?)?;

@@ -1,7 +1,7 @@
 //! Whether this process can answer clients usefully.
 //!
 //! A full disk and a stopped partition do not count: each call that they scope is refused with its reason, and metrics
-//! raise the alarm. If they counted, all instances would be taken out of service at once, and nobody would be told why.
+//! raise the alarm. If they counted, all instances would be taken out of service at once, and no caller would learn why.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -13,7 +13,7 @@ use crate::api::Cluster;
 pub(crate) enum Unready {
     /// The others do not know of it: it has just started, or it does not reach NATS.
     Unheard,
-    /// It hands over what it has.
+    /// It hands over its partitions.
     Ending,
 }
 

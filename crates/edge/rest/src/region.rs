@@ -11,7 +11,7 @@ use crate::routes::OnStandby;
 /// An answer that takes a while.
 pub type RegionReply<'a, T> = Pin<Box<dyn Future<Output = Result<T, RegionRefusal>> + Send + 'a>>;
 
-/// Why a region did not do what it was asked for.
+/// Why a region refused a request.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RegionRefusal {
     /// It cannot be done as things are.

@@ -134,10 +134,10 @@ pub enum Access {
     },
 }
 
-/// Why somebody may not.
+/// Why a caller may not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Denied {
-    /// No token, or one that nobody has.
+    /// No token, or one that is not known.
     Unknown,
     /// The token's role does not allow it.
     Forbidden,
@@ -145,7 +145,7 @@ pub(crate) enum Denied {
     Signature(SasError),
     /// A signature that is for another queue or topic.
     Elsewhere,
-    /// Without tokens, only this machine's own clients may come in: not a web page of somebody else.
+    /// Without tokens, only clients on this machine may call, not a web page of another site.
     Foreign,
 }
 
@@ -175,7 +175,7 @@ impl Access {
         if token.role.may(permission) { Ok(&token.name) } else { Err(Denied::Forbidden) }
     }
 
-    /// Whether somebody is known by what they show, whatever it is for.
+    /// Whether a caller is known by its token or signature, whatever it permits.
     pub(crate) fn recognises(&self, authorization: Option<&str>, now: Timestamp) -> bool {
         let Access::Known { keys, .. } = self else { return true };
         match authorization.map(SasToken::parse) {
@@ -206,7 +206,7 @@ impl Access {
         };
         let token = SasToken::parse(signed).map_err(Denied::Signature)?;
         let key = keys.iter().find(|key| key.name == token.key_name());
-        // Whether there is such a key is not told to those who do not have it.
+        // Callers without the key cannot find out whether it exists.
         let key = key.ok_or(Denied::Signature(SasError::WrongSignature))?;
         token.verify(&key.key, now).map_err(Denied::Signature)?;
         let name = path.trim_start_matches('/').split('/').next().unwrap_or_default();
@@ -311,7 +311,7 @@ mod tests {
         let forged = vault::sign_sas("http://h", "root", &Secret::new("x".to_owned()), Timestamp(end));
         let forged = access.check_queue(Some(forged.expose()), send, "/orders", now).map(str::to_owned);
         assert_eq!(forged, wrong);
-        // It is no token for anything else.
+        // It is not a token for anything else.
         let token =
             vault::sign_sas("http://h", "root", &Secret::new("key of root".to_owned()), Timestamp(end));
         assert_eq!(access.check(Some(token.expose()), send), Err(Denied::Unknown));

@@ -1,4 +1,4 @@
-//! What instances tell each other that no client may: a secret that they share.
+//! How instances authenticate each other: a secret that they share.
 
 use http::{HeaderMap, HeaderName, HeaderValue};
 use sha2::{Digest, Sha256};
@@ -39,7 +39,7 @@ impl PeerSecret {
         self.header.clone()
     }
 
-    /// One that nobody else knows, for what an instance asks of itself.
+    /// A random one, for requests of an instance to itself.
     pub(crate) fn fresh() -> PeerSecret {
         let text = format!("{}{}", uuid::Uuid::new_v4().simple(), uuid::Uuid::new_v4().simple());
         PeerSecret::new(&Secret::new(text)).expect("digits are a header")
@@ -50,7 +50,7 @@ impl PeerSecret {
         self.is_in(headers) && matches!(permission, Permission::Read | Permission::Ingest)
     }
 
-    /// Whom a call of another instance acts for, when it says so: somebody who may operate asked it to.
+    /// Whom a request of another instance acts for, if it says so: an operator started it.
     pub(crate) fn on_behalf(&self, headers: &HeaderMap) -> Option<String> {
         let name = headers.get(ON_BEHALF).filter(|_| self.is_in(headers))?;
         Some(String::from_utf8_lossy(name.as_bytes()).into_owned())

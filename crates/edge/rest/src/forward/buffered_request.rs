@@ -1,4 +1,4 @@
-//! A request that may have to travel: kept whole, so that it can be answered here, there, or there again.
+//! A request that may have to be forwarded: read whole, so that it can be answered here or sent several times.
 
 use std::time::Duration;
 
@@ -31,7 +31,7 @@ const HOP_BY_HOP: [HeaderName; 8] = [
     HeaderName::from_static("proxy-connection"),
 ];
 
-/// A request with its body, and how long there is patience with it.
+/// A request with its body, and the time that it may take.
 #[derive(Clone)]
 pub(crate) struct BufferedRequest {
     pub method: Method,
@@ -40,7 +40,7 @@ pub(crate) struct BufferedRequest {
     pub body: Bytes,
     /// How long another instance may take to answer.
     pub patience: Duration,
-    /// Whether it may be sent again when nobody knows what became of it.
+    /// Whether it may be sent again when its outcome is not known.
     pub repeatable: bool,
     until: Instant,
     looked: bool,
@@ -99,8 +99,7 @@ impl BufferedRequest {
         request
     }
 
-    /// Waits until it is worth looking for a holder again; false when there is no patience left. The first look is at
-    /// once.
+    /// Waits until it is worth looking for an owner again; false when the time is over. The first look is immediate.
     pub(crate) async fn look(&mut self, directory: &Directory) -> bool {
         if !std::mem::replace(&mut self.looked, true) {
             return true;
@@ -109,13 +108,13 @@ impl BufferedRequest {
             return false;
         }
         let mut directory = directory.clone();
-        // What has changed before is seen by the next look anyway.
+        // The next look sees earlier changes anyway.
         let _ = tokio::time::timeout(HOLDER_GLANCE, directory.changed()).await;
         true
     }
 }
 
-/// The answer of another instance as its client gets it.
+/// The reply of another instance as the client gets it.
 pub(crate) fn to_client(answer: Response<Bytes>) -> Response<Body> {
     let mut answer = answer.map(Body::from);
     strip(answer.headers_mut());
@@ -125,7 +124,7 @@ pub(crate) fn to_client(answer: Response<Bytes>) -> Response<Body> {
     answer
 }
 
-/// Whether an answer says only that somebody else is to be asked.
+/// Whether a reply says only that another instance must be asked.
 pub(crate) fn is_not_held<B>(answer: &Response<B>) -> bool {
     answer.headers().contains_key(NOT_HELD)
 }
@@ -134,7 +133,7 @@ fn strip(headers: &mut HeaderMap) {
     for name in HOP_BY_HOP {
         headers.remove(name);
     }
-    // Said anew by whoever sends it on.
+    // Set again when it is sent.
     headers.remove(CONTENT_LENGTH);
 }
 

@@ -1,4 +1,4 @@
-//! Lists, among instances: asked of all, and complete or not given.
+//! Lists in a cluster: collected from all instances, and refused if they would be incomplete.
 
 use axum::body::Body;
 use axum::response::IntoResponse;
@@ -18,14 +18,14 @@ use crate::forward::scope::Merge;
 use crate::router::Router;
 
 impl Cluster {
-    /// Whether a request was passed on by another instance, which puts the parts of a list together.
+    /// Whether another instance forwarded a request; that one merges the parts of a list.
     pub(crate) fn is_part(&self, headers: &HeaderMap) -> bool {
         !self.directory.is_alone() && headers.contains_key(FORWARDED)
     }
 }
 
 impl Cluster {
-    /// What all others have of a list, asked for by this instance itself. All of it or nothing.
+    /// The parts of a list that all other instances have, requested by this instance itself. All of them or none.
     pub(crate) async fn parts_of_others(&self, uri: &str) -> Result<Vec<Bytes>, ApiError> {
         if self.directory.is_alone() {
             return Ok(Vec::new());
@@ -50,16 +50,16 @@ impl Cluster {
     }
 }
 
-/// What all instances have answered.
+/// The replies of all instances.
 struct Parts {
     pages: Vec<Bytes>,
-    /// The partitions that nobody spoke for.
+    /// The partitions that no reply covers.
     missing: Vec<PartitionId>,
 }
 
 impl Router {
-    /// Answers with a list of everything there is. A part that nobody holds is waited for; then the list is refused
-    /// rather than given without it.
+    /// Answers with the whole list. It waits for a partition without an owner; then the list is refused rather than given
+    /// without that part.
     pub(crate) async fn gather(
         &self,
         list: Merge,
@@ -73,7 +73,7 @@ impl Router {
         while buffered.look(&self.api.cluster.directory).await {
             let parts = match self.ask_parts(list, &part).await {
                 Ok(parts) => parts,
-                // What is wrong with the question is wrong everywhere.
+                // A request that is wrong here is wrong everywhere.
                 Err(response) => return Ok(*response),
             };
             if parts.missing.is_empty() || list.allows_missing_partitions() {
@@ -94,7 +94,7 @@ impl Router {
         let asking = join_all(others.iter().map(|member| self.api.cluster.send_to(member, part)));
         let (here, others) = tokio::join!(self.answer_here(part.request()), asking);
         let mut covered = before.still(&PartitionSet::now(&self.api.cluster.engine));
-        // One instance may know nothing of what another calls.
+        // An instance may not know a service that another one calls.
         let is_unknown = |status| list == Merge::Service && status == StatusCode::NOT_FOUND;
         let (mut pages, mut unknown) = (Vec::new(), None);
         match here.status() {
@@ -119,9 +119,9 @@ impl Router {
                     return Err(Box::new(to_client(answer)));
                 }
                 Ok(answer) => {
-                    tracing::debug!(status = %answer.status(), "an instance gave no part of a list")
+                    tracing::debug!(status = %answer.status(), "an instance did not return its part of a list")
                 }
-                Err(error) => tracing::debug!(%error, "an instance was asked for its part of a list"),
+                Err(error) => tracing::debug!(%error, "requesting a part of a list failed"),
             }
         }
         if pages.is_empty()

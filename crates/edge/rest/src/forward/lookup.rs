@@ -1,4 +1,4 @@
-//! Runs by their ids, among instances: the partition of the id first, then all others.
+//! Runs by their ids in a cluster: the owner of the partition of the id first, then all others.
 
 use axum::body::Body;
 use cluster::{Member, PartitionLocation};
@@ -13,29 +13,29 @@ use crate::forward::peer_client::PeerError;
 use crate::forward::scope::likeliest;
 use crate::router::Router;
 
-/// What one instance says of a run.
+/// What one instance replied about a run.
 enum Said {
     /// It knows the run; this is its answer.
     Known(Response<Body>),
-    /// It has no such run in the partitions that it speaks for.
+    /// It has no such run in the partitions that its reply covers.
     Missing(Response<Body>, PartitionSet),
-    /// It cannot say: a partition that may have the run is stopped.
+    /// It does not know: a partition that may have the run is stopped.
     Troubled(Response<Body>),
-    /// It has said nothing, and done nothing.
+    /// It did not reply, and did nothing.
     Silent,
-    /// It has said nothing, and may have done what was asked.
+    /// It did not reply, and may have done what was requested.
     Lost(Member),
 }
 
-/// What a round of questions came to.
+/// The result of asking all instances once.
 enum Round {
     Answered(Response<Body>),
-    /// Some partition was spoken for by nobody.
+    /// No reply covers some partition.
     Unsure,
 }
 
 impl Router {
-    /// Answers a request about a run, by whoever has it. That there is none is said when every partition was asked.
+    /// Answers a request about a run by its owner. Not found is answered only when every partition was asked.
     pub(crate) async fn look_up(
         &self,
         id: &RunId,
@@ -77,7 +77,7 @@ impl Router {
         self.conclude(all)
     }
 
-    /// What all of them say together.
+    /// The result of all replies together.
     fn conclude(&self, all: Vec<Said>) -> Result<Round, ApiError> {
         let mut covered = PartitionSet::default();
         let (mut missing, mut troubled, mut lost) = (None, None, None);
@@ -111,7 +111,7 @@ impl Router {
             Ok(response) => Said::Known(to_client(response)),
             Err(PeerError::Unknown(_)) if !buffered.repeatable => Said::Lost(member),
             Err(error) => {
-                tracing::debug!(instance = %member.id, %error, "an instance was asked for a run");
+                tracing::debug!(instance = %member.id, %error, "asking an instance for a run failed");
                 Said::Silent
             }
         }

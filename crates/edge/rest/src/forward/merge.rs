@@ -1,4 +1,4 @@
-//! The parts of a list, each as one instance gave it, put together as if one had given all.
+//! Merges the parts of a list that the instances returned, as if one instance had returned it all.
 
 use std::collections::BTreeSet;
 
@@ -89,7 +89,7 @@ fn read<T: DeserializeOwned>(parts: &[Bytes]) -> Result<Vec<T>, ApiError> {
 fn runs(query: &RunQuery, parts: Vec<RunPage>) -> Result<RunPage, ApiError> {
     let limit = query.limit;
     let live_goes_on = parts.iter().any(|part| part.next.as_deref().is_some_and(listing::is_live));
-    // Behind the nearest end of a part there may be more of it, which must come first.
+    // After the nearest end of a part there may be more of it, which must come first.
     let mut ends = Vec::new();
     for cursor in parts.iter().filter_map(|part| listing::ended_cursor(part.next.as_deref()?)) {
         let place = ListPosition::of_cursor(query, cursor);
@@ -131,7 +131,7 @@ fn names<T>(limit: usize, parts: Vec<NamePage<T>>, name: impl Fn(&T) -> &String)
     let cut = parts.iter().any(|part| part.next.is_some());
     let mut all: Vec<T> = parts.into_iter().flat_map(|part| part.items).collect();
     all.sort_by(|a, b| name(a).cmp(name(b)));
-    // A queue whose partition has just changed hands may have been seen at both.
+    // A queue whose partition has just changed its owner may be in two parts.
     all.dedup_by(|a, b| name(a) == name(b));
     let more = cut || all.len() > limit;
     all.truncate(limit);
@@ -191,7 +191,7 @@ mod tests {
     fn rows_behind_the_end_of_a_short_page_wait_for_what_may_come_before_them() {
         let done = |id: &str, at| row(id, at, RunStatus::Completed);
         let query = query(10);
-        // The first has looked as far as 50 and found one row; the second has more behind that.
+        // The first has scanned to 50 and found one row; the second has more rows after that.
         let short = RunPage { items: vec![done("a", 70)], next: behind(&done("x", 50), &query) };
         let whole = RunPage { items: vec![done("b", 60), done("c", 40)], next: None };
         let page = runs(&query, vec![short, whole]).unwrap();

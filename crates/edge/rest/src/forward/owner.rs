@@ -1,4 +1,4 @@
-//! PeerReply requests on: to who holds a partition, with patience while nobody does.
+//! Forwarding to the owner of a partition, with patience while it has none.
 
 use axum::body::Body;
 use cluster::{InstanceId, Member, PartitionLocation};
@@ -14,7 +14,7 @@ use crate::forward::peer_client::PeerError;
 use crate::forward::scope::ResolvedScope;
 
 impl Cluster {
-    /// Whether a request about a partition is answered here. One that is being let go can still be looked at.
+    /// Whether a request about a partition is answered here. One that is being released can still be read.
     pub(crate) fn is_here(&self, partition: PartitionId, method: &Method) -> bool {
         if partition == PartitionId::CONTROL {
             return self.control.owned().borrow().is_some();
@@ -24,7 +24,7 @@ impl Cluster {
             || looks && self.engine.holds(partition)
     }
 
-    /// Hands a request to the instance that holds a partition, when it is found in time. None when it is this one.
+    /// Forwards a request to the owner of a partition, if one is found in time. None when it is this instance.
     pub(crate) async fn forward(
         &self,
         buffered: &mut BufferedRequest,
@@ -41,25 +41,25 @@ impl Cluster {
                 Ok(response) if is_not_held(&response) => {}
                 Ok(response) => return Ok(Some(to_client(response))),
                 Err(PeerError::Unknown(reason)) if !buffered.repeatable => {
-                    tracing::warn!(instance = %member.id, reason, "a call that was passed on has no answer");
+                    tracing::warn!(instance = %member.id, reason, "a forwarded request got no reply");
                     return Err(ApiError::OutcomeUnknown { instance: member.id.to_string() });
                 }
                 Err(error) => {
-                    tracing::debug!(instance = %member.id, %error, "a call is passed on again");
+                    tracing::debug!(instance = %member.id, %error, "forwarding a request again");
                 }
             }
         }
         Err(ApiError::NotHeld { partition })
     }
 
-    /// One try to hand a request to an instance.
+    /// Sends a request to an instance once.
     pub(crate) async fn send_to(
         &self,
         to: &Member,
         buffered: &BufferedRequest,
     ) -> Result<Response<bytes::Bytes>, PeerError> {
         let mut request = buffered.outgoing(&self.me());
-        // What this instance asks by itself, for somebody who may, it asks there as well.
+        // A request that this instance makes on behalf of an operator stays one.
         if self.inner.on_behalf(&buffered.headers).is_some() {
             for name in [PEER, ON_BEHALF] {
                 request.headers_mut().extend(buffered.headers.get(&name).cloned().map(|value| (name, value)));
@@ -68,7 +68,7 @@ impl Cluster {
         self.peers.send(to, request, buffered.patience).await
     }
 
-    /// One try to ask an instance something that no client has asked for.
+    /// Sends a request of this instance itself to an instance once.
     pub(crate) async fn send_own(
         &self,
         to: &Member,

@@ -1,5 +1,5 @@
-//! Which partitions an answer speaks for. A list, or that something is not there, is true only when the answers of all
-//! instances together speak for every partition.
+//! Which partitions a reply covers. A list, or a reply that something does not exist, is correct only when the replies of
+//! all instances together cover every partition.
 
 use std::collections::BTreeSet;
 
@@ -7,7 +7,7 @@ use engine::Engine;
 use http::{HeaderMap, HeaderName, HeaderValue};
 use types::PartitionId;
 
-/// Carries the partitions that an answer to another instance speaks for, like `0-7,12`.
+/// Carries the partitions that a reply to another instance covers, like `0-7,12`.
 pub(crate) const HOLDS: HeaderName = HeaderName::from_static("sortie-holds");
 
 /// A set of partitions.
@@ -15,12 +15,12 @@ pub(crate) const HOLDS: HeaderName = HeaderName::from_static("sortie-holds");
 pub(crate) struct PartitionSet(BTreeSet<PartitionId>);
 
 impl PartitionSet {
-    /// What an engine holds now and runs.
+    /// The partitions that an engine owns and runs now.
     pub(crate) fn now(engine: &Engine) -> PartitionSet {
         PartitionSet(engine.held().into_keys().collect())
     }
 
-    /// What was held before and still is: all that can be spoken for in between.
+    /// The partitions that were owned before and still are: a reply made in between covers them.
     pub(crate) fn still(self, now: &PartitionSet) -> PartitionSet {
         PartitionSet(self.0.intersection(&now.0).copied().collect())
     }
@@ -48,7 +48,7 @@ impl PartitionSet {
         HeaderValue::try_from(text).expect("digits are a header value")
     }
 
-    /// What another instance has said; nothing when it cannot be read.
+    /// What another instance reported; empty when it cannot be read.
     pub(crate) fn of(headers: &HeaderMap) -> PartitionSet {
         let text = headers.get(HOLDS).and_then(|value| value.to_str().ok()).unwrap_or_default();
         let range = |part: &str| {

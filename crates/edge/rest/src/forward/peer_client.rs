@@ -1,4 +1,4 @@
-//! The way to the other instances: what they hold is theirs to answer.
+//! The client that sends requests to other instances.
 
 use std::pin::Pin;
 use std::time::Duration;
@@ -7,25 +7,25 @@ use bytes::Bytes;
 use cluster::Member;
 use http::{HeaderName, Request, Response};
 
-/// Says that a request was passed on, and by whom. It is answered from what is held where it arrives.
+/// Marks a forwarded request and names the instance that forwarded it. The receiver answers from what it owns.
 pub const FORWARDED: HeaderName = HeaderName::from_static("sortie-forwarded");
 
-/// A way to hand requests to other instances.
+/// Sends requests to other instances.
 pub trait PeerClient: Send + Sync + 'static {
-    /// Hands over a request and waits for the answer, for a time.
+    /// Sends a request and waits for the reply, up to a time.
     fn send(&self, to: &Member, request: Request<Bytes>, patience: Duration) -> PeerReply<'_>;
 }
 
-/// The answer of another instance.
+/// The reply of another instance.
 pub type PeerReply<'a> = Pin<Box<dyn Future<Output = Result<Response<Bytes>, PeerError>> + Send + 'a>>;
 
-/// Why there is no answer.
+/// Why there is no reply.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PeerError {
     /// Nothing has reached the other instance.
     #[error("it was not reached: {0}")]
     NotSent(String),
-    /// It may have done what was asked.
+    /// It may have done what was requested.
     #[error("it did not answer: {0}")]
     Unknown(String),
 }

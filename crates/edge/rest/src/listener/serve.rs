@@ -50,7 +50,7 @@ impl Server {
         self.address
     }
 
-    /// Takes no more connections and waits, for a time, until those under way have been answered.
+    /// Accepts no more connections and waits, up to a time, until requests in flight have been answered.
     pub async fn stop(self, patience: Duration) {
         // Nobody listens when the accept loop has ended already.
         let _ = self.stop.send(true);
@@ -58,7 +58,7 @@ impl Server {
             // An error means that the accept loop was cancelled: it accepts nothing more either way.
             let _ = self.accepting.await;
             let _ = self.bulks.await;
-            // It holds on to the API, and with it to the journal.
+            // It keeps the API alive, and with it the journal.
             let _ = self.recording.await;
             let all = u32::try_from(self.connections_max).expect("a small number");
             drop(self.connections.acquire_many(all).await);

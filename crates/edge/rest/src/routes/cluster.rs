@@ -1,4 +1,4 @@
-//! The instances of the installation, and what they hold.
+//! The instances of the installation, and the partitions that they own.
 
 use api_types::{ClusterView, HoldingView, InstanceView};
 use axum::extract::State;

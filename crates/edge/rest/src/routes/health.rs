@@ -217,7 +217,7 @@ pub(super) async fn livez() -> &'static str {
     "ok\n"
 }
 
-/// The process can answer clients usefully; what it cannot take is told in any case.
+/// The process can answer clients usefully; what it cannot accept is reported in any case.
 pub(super) async fn readyz(State(api): State<Api>) -> Response {
     let stopped = api.cluster.engine.partitions().into_iter().filter(|info| info.stopped.is_some());
     let stopped = stopped.map(|info| object!({ "partition": info.id.0, "reason": info.stopped }));

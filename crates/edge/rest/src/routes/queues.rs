@@ -1,4 +1,4 @@
-//! Queues and the subscriptions of topics: made, shown, changed, deleted, looked into, redriven and emptied.
+//! Queues and the subscriptions of topics: created, shown, changed, deleted, peeked, redriven and purged.
 
 use api_types::{MessagePage, Moved, NamePage, QueueView};
 use axum::extract::rejection::QueryRejection;

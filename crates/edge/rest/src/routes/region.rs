@@ -160,7 +160,7 @@ pub(super) async fn promote(
     body: Bytes,
 ) -> Result<Response, ApiError> {
     let PromoteRequest { force, incomplete } = read(&body)?;
-    tracing::warn!(by, force, incomplete, "a promotion was asked for");
+    tracing::warn!(by, force, incomplete, "promotion requested");
     let force = match (force, incomplete) {
         (false, false) => Force::No,
         (true, false) => Force::Yes,
@@ -173,7 +173,7 @@ pub(super) async fn promote(
 }
 
 pub(super) async fn demote(State(api): State<Api>, Caller(by): Caller) -> Result<Response, ApiError> {
-    tracing::warn!(by, "a demotion was asked for");
+    tracing::warn!(by, "demotion requested");
     Ok(json(&regions(&api)?.demote().await?))
 }
 
@@ -182,13 +182,13 @@ pub(super) async fn drill(State(api): State<Api>, body: Bytes) -> Result<Respons
     Ok(json(&regions(&api)?.drill(switch).await?))
 }
 
-/// What requests of a tail are asked for with.
+/// The query for the requests of a tail.
 #[derive(Debug, Deserialize)]
 pub(super) struct TailQuery {
     stream: String,
 }
 
-/// Bodies may be secret to those who only look on: whoever may hand them in again sees them.
+/// Bodies may be secret: only callers who may submit them again see them.
 pub(super) async fn tail_requests(
     State(api): State<Api>,
     asked: Result<Query<TailQuery>, QueryRejection>,
