@@ -7,13 +7,13 @@ use super::{Finding, Weight};
 
 const LENGTH_MAX: usize = 72;
 
-/// Older commits stay as they are.
-const SINCE: &str = "--since=2026-11-17T00:00:00Z";
+/// Up to this commit subjects stay as they are.
+const RANGE: &str = "8f5cbbf32d9996029e3db11eec815bb883526850..HEAD";
 
 /// Without git, or outside of a checkout, there is nothing to check.
 pub(crate) fn check(root: &Path) -> Vec<Finding> {
     let log =
-        Command::new("git").args(["log", "--no-merges", "--format=%h %s", SINCE]).current_dir(root).output();
+        Command::new("git").args(["log", "--no-merges", "--format=%h %s", RANGE]).current_dir(root).output();
     let Ok(log) = log else { return Vec::new() };
     too_long(&String::from_utf8_lossy(&log.stdout))
 }
