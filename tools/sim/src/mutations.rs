@@ -75,7 +75,13 @@ pub fn all() -> anyhow::Result<Vec<Mutation>> {
 pub fn build(mutations: &[Mutation]) -> anyhow::Result<PathBuf> {
     let root = root();
     let program = std::env::current_exe()?;
-    let target = program.ancestors().nth(2).context("the simulator is not in a target directory")?;
+    let folder = program.parent().context("the simulator is not in a folder")?;
+    let target = folder.parent().context("the simulator is not in a target directory")?;
+    // The profile of this process, so that both builds share their dependencies.
+    let profile = match folder.file_name().and_then(|name| name.to_str()) {
+        Some("debug") | None => "dev",
+        Some(profile) => profile,
+    };
     let copy = target.join("mutants");
     copy_workspace(&root, &copy, &edited_files(&root, mutations)?)?;
     println!("sim: building the simulator with {} mutations in {}", mutations.len(), copy.display());
@@ -83,10 +89,10 @@ pub fn build(mutations: &[Mutation]) -> anyhow::Result<PathBuf> {
     let mut build = Command::new(cargo);
     build
         .current_dir(&copy)
-        .args(["build", "--profile", "sim", "--package", MUTATED, "--target-dir"])
+        .args(["build", "--profile", profile, "--package", MUTATED, "--target-dir"])
         .arg(target);
     ensure!(build.status().context("starting cargo")?.success(), "the mutated simulator does not build");
-    Ok(target.join("sim").join(MUTATED))
+    Ok(folder.join(MUTATED))
 }
 
 fn root() -> PathBuf {
