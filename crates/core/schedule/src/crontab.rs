@@ -28,7 +28,7 @@ pub struct CronLine {
     pub body: Value,
 }
 
-/// Where commands go that are no calls of a URL.
+/// Where commands go that are not calls of a URL.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct CrontabOptions<'a> {
     /// A URL that takes such a command as the body of a POST; `{line}` stands for the number of its line.

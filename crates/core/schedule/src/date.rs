@@ -19,7 +19,7 @@ pub enum Moment {
 
 const SECONDS_PER_DAY: i64 = 24 * 3600;
 
-/// A text that is no date.
+/// A text that is not a date.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("not a date; write it like 2026-03-01T12:00:00Z")]
 pub struct InvalidDate;

@@ -15,7 +15,7 @@ pub struct Duration {
     span: Span,
 }
 
-/// A text that is no length of time.
+/// A text that is not a length of time.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("not a length of time; write it like PT30S, 00:00:30 or 30s")]
 pub struct InvalidDuration;

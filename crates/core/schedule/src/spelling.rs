@@ -140,7 +140,7 @@ words! {
 }
 
 words! {
-    /// What becomes of an occurrence that is due while another is under way.
+    /// What becomes of an occurrence that is due while another is in flight.
     Overlap {
         Skip = "skip",
         Queue = "queue",

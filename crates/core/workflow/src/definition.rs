@@ -199,7 +199,7 @@ impl Definition {
         Ok(Taken { id, key })
     }
 
-    /// The built-in queue that is told of `work`, besides the action that the workflow may declare for it.
+    /// The built-in queue that is notified of `work`, besides the action that the workflow may declare for it.
     pub fn feed(&self, work: Work) -> Option<&str> {
         match work {
             Work::Notice(Notice::Undone | Notice::Parked) => self.feed.as_ref().map(QueueName::as_str),
@@ -214,7 +214,7 @@ impl Definition {
         self.action(work).is_some()
     }
 
-    /// What `work` owes. An action that a person named goes to [`Definition::render_action`].
+    /// What `work` comes to. An action that a person named goes to [`Definition::render_action`].
     pub fn render(&self, work: Work, context: &ExpressionContext<'_>) -> Result<RenderedAction, RenderError> {
         let action =
             self.action(work).ok_or_else(|| RenderError::new("call", "the workflow declares none"))?;

@@ -1,4 +1,4 @@
-//! A definition in words, for people and for JSON. Header values are left out: they may be secrets.
+//! A definition in words, for people and for JSON. Header values are omitted: they may be secrets.
 
 use serde::Serialize;
 use types::{QueueName, Retry, Span};
@@ -19,9 +19,9 @@ pub struct Description {
     pub deadline: Option<Span>,
     pub services: Vec<ServiceDescription>,
     pub steps: Vec<StepDescription>,
-    /// The endings that are told, and to where.
+    /// The endings that notices report, and where these go.
     pub notices: Vec<(&'static str, String)>,
-    /// The built-in queue that is told of parked and undone runs.
+    /// The built-in queue that receives parked and undone runs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub feed: Option<String>,
 }

@@ -37,7 +37,7 @@ enum Program {
 pub(crate) trait Input {
     /// The JSON text at a path; `null` where nothing is.
     fn find(&self, path: &[Segment]) -> Result<Cow<'_, str>, String>;
-    /// The names of the input's fields, or `None` when the input is no such object.
+    /// The names of the input's fields, or `None` when the input is not such an object.
     fn fields(&self) -> Option<&'static [&'static str]>;
 }
 

@@ -17,7 +17,7 @@ use crate::message::RenderedMessage;
 use crate::template::{Body, Chunk, Template, TemplatePart};
 use types::problem::quote;
 
-/// What a work owes the outside.
+/// What a work comes to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RenderedAction {
     Call(RenderedCall),

@@ -1,4 +1,4 @@
-//! The address of a broker, taken apart. What is wrong is told without the address: it may hold a secret.
+//! The address of a broker, taken apart. What is wrong is reported without the address: it may hold a secret.
 
 /// Where a broker listens.
 #[derive(Debug, Clone, PartialEq, Eq)]

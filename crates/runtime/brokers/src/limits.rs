@@ -12,7 +12,7 @@ pub const IDLE: Duration = Duration::from_secs(5 * 60);
 /// How often idle connections are looked for: one stays at most a minute longer than it should.
 pub const SWEEP: Duration = Duration::from_secs(60);
 
-/// Channels of one connection to RabbitMQ, and so its sends under way. The server allows 2,047 and keeps a few tens
+/// Channels of one connection to RabbitMQ, and so its sends in flight. The server allows 2,047 and keeps a few tens
 /// of kilobytes for each; 512 at a millisecond or two per confirmation are some 300,000 messages a second.
 pub const CHANNELS_MAX: usize = 512;
 

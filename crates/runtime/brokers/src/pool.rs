@@ -13,7 +13,7 @@ pub(crate) trait PooledConnection: Send + Sync + 'static {
     fn alive(&self) -> bool;
 }
 
-/// What tells connections apart: where to, and as whom.
+/// What distinguishes connections: where to, and as whom.
 pub(crate) type ConnectionKey = (String, Option<Login>);
 
 pub(crate) struct Pool<C> {
@@ -73,13 +73,13 @@ impl<C: PooledConnection> Pool<C> {
     pub(crate) fn retire(&self, key: &ConnectionKey, connection: &Arc<C>) {
         let slot = self.lock().get(key).cloned();
         let Some(slot) = slot else { return };
-        // A held lock means that somebody has seen it dead and connects anew.
+        // A held lock means that somebody has seen it dead and connects again.
         if let Ok(mut held) = slot.held.try_lock() {
             held.connection.take_if(|current| Arc::ptr_eq(current, connection));
         }
     }
 
-    /// Lets go of what nobody has used for a while.
+    /// Closes what nobody has used for a while.
     pub(crate) fn sweep(&self, now: Instant) {
         let Some(then) = now.checked_sub(limits::IDLE) else { return };
         self.lock().retain(|_, slot| !slot.idle_since(then));

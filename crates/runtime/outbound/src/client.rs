@@ -70,7 +70,7 @@ pub struct Settings {
     pub idle_timeout: Duration,
     /// For TCP per address, and for the TLS handshake.
     pub connect_timeout: Duration,
-    /// The epoch of the region that calls, as it is when a call leaves; 0 where there are no regions.
+    /// The epoch of the region that calls, as it is when a call leaves; 0 without regions.
     pub region_epoch: Arc<AtomicU64>,
 }
 

@@ -24,7 +24,7 @@ pub struct Cidr {
     prefix: u8,
 }
 
-/// A text that is no network.
+/// A text that is not a network.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0:?} is no network; write an address and a prefix length, like 10.1.0.0/16")]
 pub struct InvalidCidr(String);

@@ -65,7 +65,7 @@ pub fn call_headers(
     Ok(headers)
 }
 
-/// Says which epoch of its region a call is made in; nothing where there are no regions.
+/// Says which epoch of its region a call is made in; nothing without regions.
 pub(crate) fn mark_region(headers: &mut HeaderMap, epoch: u64) {
     if epoch > 0 {
         headers.insert(REGION_EPOCH, HeaderValue::from(epoch));
@@ -87,7 +87,7 @@ pub(crate) fn remove_framing(headers: &mut HeaderMap) {
 }
 
 impl TraceParent {
-    /// Reads a `traceparent` header; `None` when it is malformed, and the trace then starts anew.
+    /// Reads a `traceparent` header; `None` when it is malformed, and the trace then starts again.
     pub fn parse(text: &str) -> Option<TraceParent> {
         let lower_hex = |b: u8| b.is_ascii_digit() || (b'a'..=b'f').contains(&b);
         let mut fields = text.split('-');

@@ -34,7 +34,7 @@ pub(crate) use crate::job::message::is_credential;
 pub use crate::job::order::JobOrders;
 pub use crate::job::workflow::{StartError, StartRequest, Starter, Starting};
 
-/// Makes the calls that jobs owe. Cheap to clone.
+/// Makes the calls of jobs. Cheap to clone.
 ///
 /// A job says itself how often it tries, so no breaker pauses it and no retry budget delays it: an endpoint that is
 /// down sees each attempt. What stays is a bound on the calls in flight to one origin.
@@ -52,7 +52,7 @@ struct JobCallerInner {
 pub struct JobSettings {
     /// For one attempt, from the token to the last byte of the answer. Waiting for a turn does not count.
     pub timeout: Duration,
-    /// How much of an answer's body is told.
+    /// How much of an answer's body is reported.
     pub body_chars_max: usize,
     pub calls_per_origin: usize,
     /// Where tokens come from: `<authority>/<tenant>/oauth2/token`.

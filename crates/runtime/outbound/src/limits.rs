@@ -67,7 +67,7 @@ pub const JOB_CALLS_PER_ORIGIN: usize = 64;
 /// A message's id: the longest that Service Bus takes.
 pub const MESSAGE_ID_CHARS_MAX: usize = 128;
 
-/// How long a signature for a service bus counts. It is made anew for every attempt; the rest is for clocks that differ.
+/// How long a signature for a service bus counts. It is made again for every attempt; the rest is for clocks that differ.
 pub const SAS_LIFETIME: Duration = Duration::from_secs(3600);
 
 /// Tokens that are kept; each has a few kilobytes.
@@ -82,5 +82,5 @@ pub const CERTIFICATES_MAX: usize = 256;
 /// Notices that a feed or an endpoint has while the other has not; some 200 bytes each.
 pub const HALF_NOTICES_MAX: usize = 10_000;
 
-/// Bytes of what the feed is told of a run, of the 320 KiB that a message may have.
+/// Bytes of what the feed receives of a run, of the 320 KiB that a message may have.
 pub const FEED_BYTES_MAX: usize = 240 * 1024;

@@ -1,4 +1,4 @@
-//! Secrets that must not show up in what is told of a call.
+//! Secrets that must not show up in what is shown of a call.
 
 use serde_json::json;
 

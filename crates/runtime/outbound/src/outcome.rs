@@ -1,4 +1,4 @@
-//! What becomes of an attempt of a workflow's call, once its answer is sorted: the outcome that the run is told.
+//! What becomes of an attempt of a workflow's call, once its answer is sorted: the outcome for its run.
 
 use bytes::Bytes;
 use http::HeaderMap;

@@ -25,7 +25,7 @@ use crate::sign_in::{self, Environment};
 use crate::sort::{Sorted, sort};
 use crate::url::Url;
 
-/// Makes the calls that runs owe. Cheap to clone.
+/// Makes the calls of runs. Cheap to clone.
 #[derive(Clone)]
 pub struct Performer(Arc<PerformerInner>);
 
@@ -106,7 +106,7 @@ enum Prepared<'d> {
 enum NotSent {
     /// It would be the same each time.
     Permanent(String),
-    /// Somebody may mend it.
+    /// An operator may fix it.
     Retryable(String),
 }
 

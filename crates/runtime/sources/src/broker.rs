@@ -102,7 +102,7 @@ async fn take_from(
             },
         }
     };
-    // What is under way still settles, before its connection goes with the receiver.
+    // What is in flight still settles, before its connection goes with the receiver.
     while under_way.next().await.is_some() {}
     error
 }

@@ -20,7 +20,7 @@ pub(crate) enum IntakeResult {
     Started,
     /// It can never become a run; says why.
     Poison(String),
-    /// There is no room for it now.
+    /// There is no room for it at the moment.
     Later(Duration),
 }
 

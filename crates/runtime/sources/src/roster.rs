@@ -73,7 +73,7 @@ pub(crate) async fn keep(parts: Arc<SourceParts>, mut stopped: watch::Receiver<b
     join_all(running.into_values().map(Running::stop)).await;
 }
 
-/// The workflows whose sources must end: deleted, or applied anew.
+/// The workflows whose sources must end: deleted, or applied again.
 fn changed(
     running: &BTreeMap<WorkflowName, Running>,
     wanted: &BTreeMap<WorkflowName, CatalogEntry>,

@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 use super::shell;
 use crate::problem::quote;
 
-/// What to do with a command that is no call of a URL.
+/// What to do with a command that is not a call of a URL.
 const WHAT_TO_DO: &str =
     "let a small service run it, and give its address as the URI template, or write curl with a plain URL";
 

@@ -1,4 +1,4 @@
-//! What is told of client certificates, filled in while their files and passwords are still plain.
+//! What is shown of client certificates, filled in while their files and passwords are still plain.
 
 use serde_json::Value;
 

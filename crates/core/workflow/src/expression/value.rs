@@ -216,7 +216,7 @@ impl From<Range<Value>> for Value {
 }
 
 impl FromIterator<Value> for Value {
-    /// Collects while there are units. There is no way to fail here, but the emptied meter ends
+    /// Collects while there are units. Nothing can fail here, but the emptied meter ends
     /// the evaluation in [`metered`].
     fn from_iter<I: IntoIterator<Item = Value>>(values: I) -> Self {
         let paid = values.into_iter().map_while(|value| charge(1).ok().map(|()| value.0));

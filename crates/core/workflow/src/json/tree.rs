@@ -162,7 +162,7 @@ impl<'t> NodeRef<'t> {
                 let json = self.json();
                 Shape::Text(&json[1..json.len() - 1])
             }
-            // Names are no values: no place leads to one.
+            // Names are not values: no place leads to one.
             NodeKind::Name | NodeKind::Escaped(_) | NodeKind::Shadowed => {
                 Shape::Text(self.tree.name(self.index))
             }

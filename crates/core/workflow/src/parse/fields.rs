@@ -52,7 +52,7 @@ impl<'n> Fields<'n> {
         })
     }
 
-    /// A field's value; a field without one (`retry:`) counts as left out.
+    /// A field's value; a field without one (`retry:`) counts as absent.
     pub fn get(&self, name: &str) -> Option<Field<'n>> {
         let entry = self.entries.iter().find(|entry| entry.key == name)?;
         let present = !matches!(entry.value.kind, YamlKind::Null);

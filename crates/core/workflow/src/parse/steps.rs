@@ -68,7 +68,7 @@ pub(super) fn read(field: &Field<'_>, defaults: &Defaults<'_>, report: &mut Repo
     Some(steps)
 }
 
-/// The steps that a step waits for. Those in `unread` have problems of their own and are no problem here.
+/// The steps that a step waits for. Those in `unread` have problems of their own and are not reported here.
 fn read_after(
     fields: &Fields<'_>,
     names: &[StepName],

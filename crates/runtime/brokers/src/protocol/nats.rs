@@ -67,7 +67,7 @@ pub(crate) async fn send(
     let sent = async {
         tokio::select! {
             biased;
-            // What the server forbids is told before its other answers.
+            // What the server forbids is reported before its other answers.
             forbidden = connection.violations.of(place.subject) => Err(SendError::Refused(forbidden)),
             done = connection.send(place, headers, message) => done,
         }
@@ -174,7 +174,7 @@ impl NatsConnection {
         let question = self.client.new_inbox();
         let asked = self.client.send_request(question.clone(), Request::new().timeout(Some(NEVER)));
         tokio::select! {
-            // A user who may not ask is told so, which is an answer too.
+            // A user without the permission gets an error, which is an answer too.
             _ = self.violations.of(&question) => {}
             answer = asked => match answer {
                 Ok(_) => {}
@@ -233,7 +233,7 @@ async fn prepare(
         .tls_client_config(dialer.tls_for(servers)?)
         .ignore_discovered_servers()
         .retain_servers_order()
-        // Once each: whoever sends next connects anew.
+        // Once each: whoever sends next connects again.
         .max_reconnects(addresses.len())
         .connection_timeout(limits::CONNECT)
         .ping_interval(limits::SILENCE / 2)

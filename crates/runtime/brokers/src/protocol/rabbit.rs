@@ -144,7 +144,7 @@ async fn connect(
     address: &Address,
     login: Option<&Login>,
 ) -> Result<lapin::Connection, SendError> {
-    // Dialled first, so that what the guard says is told as it is.
+    // Dialled first, so that what the guard says is reported as it is.
     let wire = dialer.dial(address).await?;
     let connected = kit::connect(wire, uri(address, login)?, ConnectionProperties::default()).await;
     connected.map_err(|error| match error.kind() {

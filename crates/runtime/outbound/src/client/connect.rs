@@ -85,7 +85,7 @@ impl Dialer {
         Ok(addresses)
     }
 
-    /// Tries the addresses in order; the last failure is told.
+    /// Tries the addresses in order; the last failure is reported.
     async fn connect(&self, addresses: &[Checked], port: u16) -> Result<TcpStream, Fault> {
         let mut reason = "the name has no address".to_owned();
         for checked in addresses {

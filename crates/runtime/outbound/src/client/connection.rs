@@ -122,7 +122,7 @@ impl Live {
 }
 
 fn drive(connection: &mut Option<http1::Connection<TokioIo<Tally>, Full<Bytes>>>, cx: &mut Context<'_>) {
-    // The connection's own error adds nothing: whoever waits for an answer is told it.
+    // The connection's own error adds nothing: it is reported to whoever waits for an answer.
     if connection.as_mut().is_some_and(|connection| Pin::new(connection).poll(cx).is_ready()) {
         *connection = None;
     }

@@ -199,7 +199,7 @@ pub(super) fn outcome(
     body_chars_max: usize,
     mask: &Mask,
 ) -> Outcome {
-    // Of a large answer only the beginning is told, so its beginning is enough.
+    // Of a large answer only the beginning is reported, so its beginning is enough.
     let answer = match result {
         Ok(answer) => answer,
         Err(Fault::TooLarge { answer: Some(answer) }) => answer,

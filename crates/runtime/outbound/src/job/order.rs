@@ -10,11 +10,11 @@ use types::{Outcome, Work};
 use super::{ActionPart, JobCall, JobCaller};
 use crate::shown::CallPreview;
 
-/// Carries out what occurrences owe.
+/// Carries out the calls of occurrences.
 #[derive(Clone)]
 pub struct JobOrders {
     pub caller: JobCaller,
-    /// Where this process runs, as targets are told.
+    /// Where this process runs, as targets see it.
     pub region: String,
 }
 
@@ -62,7 +62,7 @@ impl JobOrders {
         self.caller.show(&JobCall { attempt, ..call })
     }
 
-    /// The first attempt of what an occurrence owes.
+    /// The first attempt of an occurrence.
     fn call_of<'a>(
         &'a self,
         occurrence: &'a Occurrence,

@@ -14,7 +14,7 @@ use crate::post::PostTarget;
 use crate::send::{SendTarget, default_id};
 use crate::sort::Sorted;
 
-/// What a supervisor is told.
+/// What a supervisor receives.
 #[derive(Serialize)]
 struct FeedMessage<'a> {
     run: FeedRun<'a>,
@@ -46,7 +46,7 @@ struct FeedStep<'a> {
 
 impl PerformerInner {
     /// Tells the feed and the workflow's own action. The notice is given when both have it: else whoever has not confirmed
-    /// it is told again, under the same id, and one that will never take it does not keep the other from it.
+    /// it is reported again, under the same id, and one that will never take it does not keep the other from it.
     pub(super) async fn tell(&self, errand: &CallAttempt<'_>, queue: &str) -> Option<Outcome> {
         if !errand.definition.declares(errand.work) {
             return self.feed(errand, queue).await;
@@ -93,7 +93,7 @@ pub(super) enum Half {
 }
 
 /// Notices that one of two has, by their keys, while the other is tried again: a feed forgets ids sooner than an endpoint
-/// that is down is given up. Lost with the process, and beyond its bound: then both are told again.
+/// that is down is given up. Lost with the process, and beyond its bound: then both are notified again.
 #[derive(Debug, Default)]
 pub(super) struct Halves(BTreeMap<String, Half>);
 

@@ -322,7 +322,7 @@ async fn what_one_of_both_has_confirmed_is_not_told_again_while_the_other_is_tri
             let outcome = attempt_of(&inner, &source(own, fed), undone, tried).await;
             assert!(!matches!(outcome, Outcome::Done { .. }), "{outcome:?}");
         }
-        // The other is well again; and the next notice under this key is told to both.
+        // The other is well again; and the next notice under this key is reported to both.
         for tried in 4..=5 {
             let outcome = attempt_of(&inner, &source("news", "failed"), undone, tried).await;
             assert!(matches!(outcome, Outcome::Done { .. }), "{outcome:?}");

@@ -74,7 +74,7 @@ impl BusEntity {
 }
 
 /// Whether an entity has no room. Service Bus and Sortie say 403 then; a wrong key is a 401, and a token of Sortie that may
-/// not send is told by its code.
+/// not send is identified by its code.
 pub(super) fn is_full(answer: &ServiceResponse) -> bool {
     let problem = || serde_json::from_slice::<Value>(&answer.body).unwrap_or_default();
     answer.status == 403 && problem()["code"] != "forbidden"

@@ -37,7 +37,7 @@ struct Topic {
 }
 
 impl PooledConnection for KafkaConnection {
-    /// The client connects anew by itself.
+    /// The client connects again by itself.
     fn alive(&self) -> bool {
         true
     }

@@ -40,7 +40,7 @@ impl Violations {
         }
     }
 
-    /// What is known to be forbidden. Each no is told once: rights may be given later.
+    /// What is known to be forbidden. Each refusal is reported once: rights may be given later.
     pub(super) fn take(&self, subject: &str) -> Option<String> {
         let known = self.subjects.lock().unwrap_or_else(PoisonError::into_inner).remove(subject);
         known.then(|| format!("NATS does not let this user publish to {subject:?}"))
