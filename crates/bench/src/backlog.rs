@@ -1,4 +1,4 @@
-//! How far a server is with what it was given, and waiting until it has done all of it.
+//! The backlog of a server, and waiting until it is empty.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use super::load::Measured;
 use crate::client::ApiClient;
 
 const POLL: Duration = Duration::from_millis(20);
-/// A server on which nothing moves for this long has a fault.
+/// A server that makes no progress for this long is stuck.
 pub const STALL_MAX: Duration = Duration::from_secs(60);
 
 /// How far a server is with what it was given.
@@ -22,7 +22,7 @@ pub struct Progress {
     pub unfinished: u64,
     /// Of those unfinished: what has become runs.
     pub live: u64,
-    /// Calls under way, or waiting for their service.
+    /// Calls in flight, or waiting for their service.
     pub calls: u64,
 }
 
@@ -50,7 +50,7 @@ impl Progress {
 }
 
 /// Waits until nothing is unfinished and `wanted` runs have ended since there were `before`; fewer are an error only
-/// when nothing moves any more. The bar moves along from where it is.
+/// when there is no progress. The bar moves along from where it is.
 pub async fn wait_until_ended(
     client: &mut ApiClient,
     before: u64,
@@ -74,23 +74,23 @@ pub async fn wait_until_ended(
         }
         ensure!(
             moved_at.elapsed() < STALL_MAX,
-            "{ended} of {wanted} runs have ended, {} have not, and nothing moves any more",
+            "{ended} of {wanted} runs have ended, {} have not, and there is no progress",
             progress.unfinished
         );
         tokio::time::sleep(POLL).await;
     }
 }
 
-/// What became of the requests that were answered with yes.
+/// What became of the acknowledged requests.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Account {
     /// Requests that were acknowledged, including those of the warm-up.
     pub accepted: u64,
-    /// Requests with neither yes nor no: they may be there or not.
+    /// Requests with neither an acknowledgement nor a rejection: they may have been accepted.
     pub unknown: u64,
     pub ended: u64,
     pub lost: u64,
-    /// Runs that nobody has asked for.
+    /// Runs that were not requested.
     pub surplus: u64,
 }
 
@@ -120,7 +120,7 @@ impl Account {
 
     pub fn describe(&self) -> String {
         let Account { accepted, unknown, ended, lost, surplus } = self;
-        let more = if *surplus > 0 { format!(", {surplus} that nobody asked for") } else { String::new() };
+        let more = if *surplus > 0 { format!(", {surplus} not requested") } else { String::new() };
         format!("{lost} of {accepted} accepted; {ended} runs ended, {unknown} answers unknown{more}")
     }
 }

@@ -1,4 +1,4 @@
-//! Charts as SVG, written by hand: lines over time, one panel below the other.
+//! Charts as SVG, without a library: lines over time, one panel below the other.
 
 mod axis;
 

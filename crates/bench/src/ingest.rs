@@ -1,4 +1,4 @@
-//! `sortie bench ingest`: how fast requests are taken in, each durable before its answer.
+//! `sortie bench ingest`: ingest throughput, each request durable before its acknowledgement.
 
 use std::time::Duration;
 
@@ -18,19 +18,19 @@ use super::{bare, progress};
 const CLOSED_CONNECTIONS: u32 = 64;
 const WARM_UP_MAX: Duration = Duration::from_secs(2);
 
-/// Measure how fast requests are taken in, each durable before its answer
+/// Measure ingest throughput, each request durable before its acknowledgement
 ///
-/// Requests go to a workflow whose only service never answers: they are accepted and wait on disk, so the
+/// Requests go to a workflow whose only service never responds: they are accepted and wait on disk, so the
 /// figures are about ingest. A bare hyper server is measured with the same load in the same run.
 #[derive(Debug, Args)]
 #[command(
     after_help = "Example:\n  sortie bench ingest\n  sortie bench ingest --rate 10000 --seconds 30 --json\n  sortie bench ingest --batch 1000 --connections 8"
 )]
 pub struct Ingest {
-    /// Send this many requests per second, answered or not; without it each connection waits for its answer
+    /// Send this many requests per second (open loop); without it each connection waits for its response
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
     rate: Option<u32>,
-    /// Hand in batches of this many requests; the figures stay in requests, and --rate does not go with it
+    /// Submit batches of this many requests; the figures count requests. Not with --rate
     #[arg(long, value_name = "N", conflicts_with = "rate", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     batch: Option<u32>,
     /// Connections that stay open; 64 by default, and 1024 with --rate
@@ -175,11 +175,14 @@ mod tests {
             request_bytes: 300,
             refused: 2,
             failed: 1,
-            trouble: Some("an answer with status 400".to_owned()),
+            trouble: Some("a response with status 400".to_owned()),
         };
         let text = rendered(setting);
         let first = "Ingest: 10,000 requests/s, latency from the time each was due, 64 connections, \
                      300 bytes each, 10 s; 2 refused, 1 failed\n";
-        assert!(text.starts_with(first) && text.contains("  trouble  an answer with status 400\n"), "{text}");
+        assert!(
+            text.starts_with(first) && text.contains("  trouble  a response with status 400\n"),
+            "{text}"
+        );
     }
 }

@@ -41,9 +41,9 @@ use std::process::ExitCode;
 
 use clap::Subcommand;
 
-/// Measure this machine: ingest, whole workflows, jobs on time, messages, and what happens when it is too much
+/// Benchmark this machine: ingest, workflows, scheduled jobs, messages, overload, recovery
 ///
-/// Each bench starts a server of its own on a temporary directory, and measures a bare loop beside it in the
+/// Each benchmark starts its own server on a temporary directory, and measures a bare loop next to it in the
 /// same run, so that the ratio means something on any machine.
 #[derive(Debug, Subcommand)]
 pub enum Bench {

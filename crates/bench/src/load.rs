@@ -2,7 +2,7 @@
 //!
 //! In a closed loop each connection sends its next request when it has the answer to the last. In an open loop
 //! requests have a time at which they are due, whatever became of those before them; a free connection takes the
-//! next, and the latency counts from the time it was due. Waiting is not left out of the figures, and what found
+//! next, and the latency counts from the time it was due. Waiting is part of the figures, and what found
 //! no connection until the end counts as failed.
 
 mod answer;
@@ -79,7 +79,7 @@ impl Load {
     }
 }
 
-/// Connections of an open loop, unless told otherwise: as many as a rate may keep waiting, because what finds no free
+/// Connections of an open loop, by default: as many as a rate may keep waiting, because what finds no free
 /// connection counts as failed.
 pub const OPEN_CONNECTIONS: u32 = 1024;
 

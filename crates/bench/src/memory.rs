@@ -12,17 +12,17 @@ use super::subject::Subject;
 use super::waiting::{Service, WORKFLOW};
 use super::{progress, submit, watch};
 
-/// Measure the memory that accepted requests take while they wait
+/// Measure the memory used by accepted requests that wait
 ///
-/// Hands in requests to a workflow whose only service never answers, so that they wait, and reads the resident memory
+/// Submits requests to a workflow whose only service never responds, so that they wait, and reads the resident memory
 /// of the server: empty, at its highest while they come, and with all of them waiting.
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  sortie bench memory --requests 1000000 --json")]
 pub struct Memory {
-    /// Requests that wait
+    /// The number of requests
     #[arg(long, value_name = "N", default_value_t = 1_000_000, value_parser = clap::value_parser!(u32).range(1..=20_000_000))]
     requests: u32,
-    /// Look at the memory for this long after the last was accepted, for the highest of it
+    /// Sample the memory for this long after the last request was accepted, for its maximum
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(0..=3600))]
     seconds: u32,
     #[command(flatten)]

@@ -22,11 +22,11 @@ const SECOND: Duration = Duration::from_secs(1);
 /// What is offered, in multiples of what can be done.
 const STEPS: [f64; 7] = [0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 4.0];
 
-/// Measure what more work than can be done does, up to four times as much
+/// Measure overload: up to four times the work that the server can do
 ///
 /// First measures how many whole deliveries per second can be done. Then deliveries come at half of that rate, and
 /// in steps at up to four times as much, answered or not. The backlog is bounded, so the server has to refuse: it
-/// must go on with what it has accepted, refuse the rest at once and say when to come again, and lose nothing.
+/// must continue with what it has accepted, reject the rest at once with a Retry-After, and lose nothing.
 #[derive(Debug, Args)]
 #[command(
     after_help = "Example:\n  sortie bench overload\n  sortie bench overload --seconds 20 --chart overload.svg"
@@ -35,7 +35,7 @@ pub struct Overload {
     /// Seconds of each step
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=3600))]
     seconds: u32,
-    /// Accepted requests that may wait; as many as can be done in two seconds, by default
+    /// Accepted requests that may wait; default: as many as can be done in two seconds
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(100..=10_000_000))]
     backlog: Option<u32>,
     /// Connections that stay open

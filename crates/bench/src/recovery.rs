@@ -1,4 +1,4 @@
-//! `sortie bench recovery`: how long a server that was killed takes until it is whole again.
+//! `sortie bench recovery`: how long a killed server takes to recover.
 
 use std::path::Path;
 use std::time::Duration;
@@ -21,7 +21,7 @@ use crate::client::{ApiClient, Call};
 const POLL: Duration = Duration::from_millis(50);
 const POLL_RESTART: Duration = Duration::from_millis(2);
 
-/// Measure how long a killed server takes until it is whole again
+/// Measure how long a killed server takes to recover
 ///
 /// Brings runs to their second round of calls, where each waits for an hour before its next attempt, and kills the
 /// server with all of them in memory. Times count from its start: to the first answer, to being ready, and until all
@@ -31,7 +31,7 @@ const POLL_RESTART: Duration = Duration::from_millis(2);
     after_help = "Example:\n  sortie bench recovery --runs 1000000\n  sortie bench recovery --runs 10000 --repeats 5 --json"
 )]
 pub struct Recovery {
-    /// Runs that are under way when the server is killed
+    /// The number of live runs when the server is killed
     #[arg(long, value_name = "N", default_value_t = 100_000, value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
     runs: u32,
     /// Kill it and start it again this many times; the figures are medians
@@ -74,7 +74,7 @@ impl Recovery {
         subject.apply(service.workflow_in_memory()).await?;
         let sync = subject.sync()?;
         let begun = Instant::now();
-        let bar = progress::bar("runs under way", u64::from(self.runs), json);
+        let bar = progress::bar("live runs", u64::from(self.runs), json);
         submit::all(&subject, WORKFLOW, self.runs, &indicatif::ProgressBar::hidden()).await?;
         self.wait_until_all_wait(&mut subject.client()?, &bar).await?;
         bar.finish_and_clear();
@@ -128,7 +128,7 @@ impl Recovery {
         Ok(restart(subject, 0).await?.1)
     }
 
-    /// Until every run is live, and no call is under way.
+    /// Until every run is live, and no call is in flight.
     async fn wait_until_all_wait(
         &self,
         client: &mut ApiClient,
@@ -147,7 +147,7 @@ impl Recovery {
             }
             ensure!(
                 moved_at.elapsed() < STALL_MAX,
-                "{} of {} runs are under way with {} calls, and nothing moves any more",
+                "{} of {} runs are live with {} calls, and there is no progress",
                 progress.live,
                 self.runs,
                 progress.calls
@@ -210,7 +210,7 @@ impl Setting for RecoverySetting {
         let RecoverySetting { load_seconds, .. } = self;
         let pace = thousands(f64::from(self.runs) / load_seconds);
         format!(
-            "Recovery: {} runs under way ({load_seconds:.1} s to get there, {pace}/s), killed and started {} times",
+            "Recovery: {} live runs ({load_seconds:.1} s to load, {pace}/s), killed and started {} times",
             count(self.runs),
             self.repeats
         )

@@ -40,10 +40,7 @@ pub async fn deliver(subject: &Subject, runs: u32, name: &str, bar: &ProgressBar
         if done != last {
             (last, moved_at) = (done, Instant::now());
         }
-        ensure!(
-            moved_at.elapsed() < STALL_MAX,
-            "{done} of {runs} runs have ended, and nothing moves any more"
-        );
+        ensure!(moved_at.elapsed() < STALL_MAX, "{done} of {runs} runs have ended, and there is no progress");
         tokio::time::sleep(POLL).await;
     }
 }

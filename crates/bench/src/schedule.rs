@@ -49,7 +49,7 @@ const REPEATS_WAIT: Duration = Duration::from_secs(3);
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  sortie bench schedule --jobs 1000000 --rate 10000 --seconds 20")]
 pub struct Schedule {
-    /// Jobs in all
+    /// The total number of jobs
     #[arg(long, value_name = "N", default_value_t = 250_000, value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
     jobs: u32,
     /// Jobs that are due in each measured second

@@ -13,7 +13,7 @@ use super::load::{Answers, Target};
 use super::options::{DataDirectory, Running};
 use crate::client::{ApiClient, Call};
 
-/// A server with syncs in force, its address and its token.
+/// A server with syncs enabled, its address and its token.
 pub struct Subject {
     // Dropped in this order: the process ends before its directory goes.
     child: Option<Child>,
@@ -107,7 +107,7 @@ impl Subject {
         Ok(ApiClient::new(&format!("http://{}", self.address), Some(&self.token))?)
     }
 
-    /// Puts a workflow in force.
+    /// Deploys a workflow.
     pub async fn apply(&self, source: String) -> anyhow::Result<()> {
         let call = Call::post("/v1/workflows", "application/yaml", source);
         self.client()?.send(call).await.context("applying the workflow")?;

@@ -21,19 +21,19 @@ use crate::client::{self, ApiClient};
 
 /// Deliveries made one at a time, for the latency at low load.
 const DELIVERIES_ALONE: u32 = 200;
-/// Latencies of more runs than this tell nothing new.
+/// Latencies of more runs than this add no information.
 const LATENCIES_MAX: usize = 100_000;
 
-/// Measure how fast whole deliveries are made, durable at each step
+/// Measure workflow throughput: whole deliveries, durable at each step
 ///
-/// Hands in deliveries by batches and waits until all have ended. The same five calls are then made by a bare
-/// client loop that writes nothing down, against the same services in the same run. Latencies are from
+/// Submits deliveries in batches and waits until all have ended. The same five calls are then made by a bare
+/// client loop without persistence, against the same services in the same run. Latencies are from
 /// acceptance to the end, with the time a run waits for its turn. Some are then made one at a time, on both sides: what
 /// a step costs when nothing waits.
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  sortie bench workflow --runs 50000 --json")]
 pub struct Workflow {
-    /// Deliveries to make
+    /// The number of deliveries
     #[arg(long, value_name = "N", default_value_t = 20_000, value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
     runs: u32,
     /// Deliveries that the bare loop makes at once

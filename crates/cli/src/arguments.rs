@@ -13,16 +13,16 @@ use crate::{
     roles, run, screen, serve, service, signals, simulate, top, topic, workflow,
 };
 
-/// Makes sure that work between services gets done.
+/// Runs work across services reliably.
 ///
-/// Sortie takes requests, writes them down, calls the services that the work needs, retries what can be
+/// Sortie accepts requests, persists them, calls the services that the work needs, retries what can be
 /// retried and undoes what must be undone.
 #[derive(Debug, Parser)]
 #[command(
     name = "sortie",
     version,
-    after_help = "Examples:\n  sortie dev          start everything on this machine\n  sortie run list     see what runs\n  \
-                  sortie top          see how everything is doing\n\n\
+    after_help = "Examples:\n  sortie dev          start everything on this machine\n  sortie run list     list runs\n  \
+                  sortie top          live overview of the server\n\n\
                   What the exit codes mean: sortie help exit-codes"
 )]
 pub struct Arguments {
@@ -69,14 +69,14 @@ enum Command {
 }
 
 impl Arguments {
-    /// What the command line says, and the words of its command.
+    /// The parsed command line, and the words of its command.
     pub fn read() -> Result<(Arguments, Vec<String>), clap::Error> {
         let matches = Arguments::command().try_get_matches()?;
         let arguments = Arguments::from_arg_matches(&matches)?;
         Ok((arguments, roles::words(&matches)))
     }
 
-    /// Runs the command to its end.
+    /// Runs the command.
     pub fn run(self) -> anyhow::Result<ExitCode> {
         let options = self.options;
         screen::choose(options.color);
@@ -107,7 +107,7 @@ impl Arguments {
     }
 }
 
-/// The help of a noun that was named without a verb, so that its verbs are seen.
+/// The help of a noun that was given without a verb, to show its verbs.
 pub fn help_of_noun(words: impl IntoIterator<Item = OsString>) -> Option<String> {
     let asked = words.into_iter().chain(["--help".into()]);
     let help = Arguments::command().try_get_matches_from(asked).err()?;
@@ -144,7 +144,7 @@ mod tests {
                 let help = command.clone().render_long_help().to_string();
                 let example = help.find("Example").map(|at| &help[at..]).unwrap_or_default();
                 let words: Vec<&str> = path.split_whitespace().collect();
-                // Those who print for others to read have examples of their own kind.
+                // Commands whose output other programs read have their own kind of examples.
                 let own = ["bench", "exit-codes", "reference"].iter().any(|word| words.contains(word));
                 assert!(own || example.contains(&words.join(" ")), "{path}: {help}");
             }

@@ -1,6 +1,6 @@
-//! `sortie bulk`: do one thing to many runs, and see how far it has come.
+//! `sortie bulk`: apply one action to many runs, and follow its progress.
 
-mod ask;
+mod confirm;
 mod follow;
 mod show;
 mod start;
@@ -13,9 +13,9 @@ use clap::{Args, Subcommand};
 use self::start::{BulkEnd, BulkStartArgs, Forward};
 use crate::session::Session;
 
-/// Do one thing to many runs: after an outage, or when a step is known to be done
+/// Apply one action to many runs, for example after an outage
 ///
-/// What would happen is shown first. A bulk goes on at the server when this command ends.
+/// Shows first what would happen. The bulk operation continues on the server when this command ends.
 #[derive(Debug, Subcommand)]
 pub enum BulkCommand {
     Retry(BulkRetry),
@@ -27,7 +27,7 @@ pub enum BulkCommand {
     Stop(show::Stop),
 }
 
-/// Let parked runs try again what failed
+/// Retry the failed steps of parked runs
 #[derive(Debug, Args)]
 #[command(
     after_help = "Example:\n  sortie bulk retry --workflow drone-delivery --from 2h --note \"the drone service is back\""
@@ -37,7 +37,7 @@ pub struct BulkRetry {
     start: BulkStartArgs,
 }
 
-/// Take runs back that are queued or running: what they have done is undone
+/// Cancel queued or running runs: their completed steps are undone
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  sortie bulk cancel --workflow drone-delivery --from 10m")]
 pub struct BulkCancel {
@@ -47,7 +47,7 @@ pub struct BulkCancel {
     start: BulkStartArgs,
 }
 
-/// Decide on parked runs
+/// Resolve parked runs
 #[derive(Debug, Args)]
 #[command(
     after_help = "Example:\n  sortie bulk resolve --step package --skip --note \"the packages stay where they are\""
@@ -55,7 +55,7 @@ pub struct BulkCancel {
 pub struct BulkResolve {
     #[command(flatten)]
     decision: BulkDecision,
-    /// The step that is decided on
+    /// The step to resolve
     #[arg(long, required_unless_present = "give_up", conflicts_with = "give_up")]
     step: Option<String>,
     #[command(flatten)]
@@ -65,18 +65,18 @@ pub struct BulkResolve {
 #[derive(Debug, Args)]
 #[group(required = true, multiple = false)]
 struct BulkDecision {
-    /// Go on without the step
+    /// Skip the step
     #[arg(long)]
     skip: bool,
-    /// The step was done by hand
+    /// The step was done manually
     #[arg(long)]
     by_hand: bool,
-    /// End the runs and leave everything as it is
+    /// End the runs in their current state, without undoing anything
     #[arg(long)]
     give_up: bool,
 }
 
-/// Hand in the requests of ended runs again, each once, as ID.again
+/// Submit the requests of ended runs again, each once, as ID.again
 #[derive(Debug, Args)]
 #[command(
     after_help = "Example:\n  sortie bulk rerun --status undone --workflow drone-delivery --from 2026-03-01T12:00:00Z"

@@ -1,4 +1,4 @@
-//! The client of the API as commands use it: each call once, and what goes wrong as a failure with its exit code.
+//! The API client of the commands: every call is made once, and errors become failures with an exit code.
 
 use ::client::{Error, Http};
 use serde::de::DeserializeOwned;
@@ -24,28 +24,28 @@ impl Client {
         Ok(Client { http: Box::new(http) })
     }
 
-    /// The address of the server, as it was given.
+    /// The address of the server, as given.
     pub fn url(&self) -> &str {
         self.http.url()
     }
 
-    /// What stands at `path`, as a value.
+    /// Fetches the document at `path`.
     pub async fn get<T: DeserializeOwned>(&mut self, path: &str) -> anyhow::Result<T> {
         Ok(self.send(Call::get(path)).await?.value()?)
     }
 
-    /// Sends a request and gives its answer if it is a success, else the problem that it tells.
+    /// Sends a request and returns the response; an error status becomes a problem.
     pub async fn send(&mut self, call: Call) -> anyhow::Result<Answer> {
         let answer = self.try_send(call).await?;
         self.check(answer)
     }
 
-    /// An answer if it is a success, else the problem that it tells.
+    /// The response if it is a success, otherwise its problem.
     pub fn check(&self, answer: Answer) -> anyhow::Result<Answer> {
         answer.success().map_err(failure)
     }
 
-    /// Sends a request and gives its answer, whatever its status.
+    /// Sends a request and returns the response, whatever its status.
     pub async fn try_send(&mut self, call: Call) -> anyhow::Result<Answer> {
         self.http.send(&call).await.map_err(failure)
     }

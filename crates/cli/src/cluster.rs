@@ -1,4 +1,4 @@
-//! `sortie cluster`: several instances with their NATS on this machine, to play with.
+//! `sortie cluster`: shows a cluster, or runs one with NATS on this machine for development.
 
 mod child;
 mod dev;
@@ -15,7 +15,7 @@ use clap::Subcommand;
 
 use crate::session::{Options, Session};
 
-/// See the instances of a cluster, or try one on this machine
+/// Show the instances of a cluster, or run a development cluster on this machine
 #[derive(Debug, Subcommand)]
 pub enum ClusterCommand {
     Dev(dev::Dev),

@@ -1,4 +1,4 @@
-//! `sortie completions`: what a shell needs to complete the command line.
+//! `sortie completions`: shell completion scripts.
 
 use std::process::ExitCode;
 
@@ -17,12 +17,12 @@ Examples:
 
 /// Print a completion script for your shell
 ///
-/// The script completes commands and options. Write it where your shell looks for such scripts, then start a new
-/// shell. It belongs to this version of the program: write it again after an update.
+/// The script completes commands and options. Save it where your shell looks for such scripts, then start a new
+/// shell. It belongs to this version of the program: generate it again after an update.
 #[derive(Debug, Args)]
 #[command(after_help = INSTALL)]
 pub struct Completions {
-    /// The shell to print it for
+    /// The shell
     shell: Shell,
 }
 

@@ -17,18 +17,18 @@ use crate::signals::Signals;
 
 /// Start everything on this machine: the server and the drone delivery example
 ///
-/// Five example services and a server without a token on 127.0.0.1, with the drone workflows in force. It runs
+/// Five example services and a server without tokens on 127.0.0.1, with the drone workflows deployed. It runs
 /// until Ctrl-C or SIGTERM.
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  sortie dev --data ./sortie-data")]
 pub struct Dev {
-    /// Keep the data in this directory; without it they are in a temporary one that goes with the process
+    /// Keep the data in this directory; by default it is temporary and deleted at the end
     #[arg(long, value_name = "DIR")]
     data: Option<PathBuf>,
-    /// The port of the server; 0 takes any free one
+    /// The port of the server; 0 picks a free one
     #[arg(long, default_value_t = 7070)]
     port: u16,
-    /// The first of five ports for the drone services; 0 takes any free ones
+    /// The first of five ports for the drone services; 0 picks free ones
     #[arg(long, value_name = "PORT", default_value_t = 7101)]
     drone_port_base: u16,
 }
@@ -44,7 +44,7 @@ impl Dev {
         let data = match (&self.data, &temporary) {
             (Some(data), _) => data.clone(),
             (None, Some(directory)) => directory.path().to_owned(),
-            (None, None) => unreachable!("without a named directory there is a temporary one"),
+            (None, None) => unreachable!("without --data there is a temporary directory"),
         };
         let fleet = Fleet::start(fleet_settings(&data, self.drone_port_base)?).await?;
         let running = serve::start(Config::dev(data.join("server"), self.port)).await?;
@@ -62,7 +62,7 @@ impl Dev {
         screen::print(if json {
             "{\"event\":\"stopping\"}\n"
         } else {
-            "\nFinishing what is under way; Ctrl-C again ends it at once.\n"
+            "\nShutting down; press Ctrl-C again to stop at once.\n"
         })?;
         serve::stop(running, &mut signals).await;
         fleet.stop().await;
@@ -77,7 +77,7 @@ fn fleet_settings(data: &Path, port_base: u16) -> anyhow::Result<Settings> {
     Ok(Settings { ports, data, durability: Durability::Flushed, ..Settings::default() })
 }
 
-/// The welcome as a line of JSON.
+/// The startup message as a line of JSON.
 fn ready(url: &str, fleet: &Fleet, data: &Path) -> anyhow::Result<String> {
     let services = Service::ALL.map(|service| (service.to_string(), fleet.url(service)));
     let services: BTreeMap<String, String> = services.into_iter().collect();
@@ -87,7 +87,7 @@ fn ready(url: &str, fleet: &Fleet, data: &Path) -> anyhow::Result<String> {
 
 fn welcome(url: &str, fleet: &Fleet, data: &Path, temporary: bool) -> String {
     let services = Service::ALL.map(|service| format!("{service:9} {}", fleet.url(service)));
-    let kept = if temporary { " (goes with this process; keep it with --data DIR)" } else { "" };
+    let kept = if temporary { " (temporary; keep it with --data DIR)" } else { "" };
     let program = program();
     let at = if url == "http://127.0.0.1:7070" { String::new() } else { format!(" --url {url}") };
     format!(
@@ -106,7 +106,7 @@ Try, in another terminal:
   {program}{at} run show delivery-1
   {program}{at} job create ops/account --create-collection --every 1m --uri {}/api/accounts/myowner
 
-Ctrl-C ends it.
+Press Ctrl-C to stop.
 ",
         services.join("\n             "),
         data.display(),
@@ -115,7 +115,7 @@ Ctrl-C ends it.
     )
 }
 
-/// How a reader in this directory runs this program: by its name where the shell finds it, else by its path.
+/// How to call this program from this directory: by its name if the shell finds it, otherwise by its path.
 pub fn program() -> String {
     let Ok(path) = std::env::current_exe() else { return "sortie".to_owned() };
     let search = std::env::var_os("PATH").unwrap_or_default();

@@ -1,4 +1,4 @@
-//! `sortie doctor`: whether this machine can keep the promises.
+//! `sortie doctor`: checks whether this machine can uphold Sortie's guarantees.
 
 mod checks;
 
@@ -11,19 +11,19 @@ use serde::Serialize;
 use crate::screen::{Screen, Tone};
 use crate::session::Session;
 
-/// Check whether this machine can keep the promises
+/// Check whether this machine can uphold Sortie's guarantees
 ///
-/// Looks at the disk, its sync latency, space, memory, limits, the clock and the server. The exit code is 1
+/// Checks the disk, its sync latency, space, memory, limits, the clock and the server. The exit code is 1
 /// if there are warnings.
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  sortie doctor --data /var/lib/sortie")]
 pub struct Doctor {
-    /// The data directory of the server; without it the one that `sortie serve` would use
+    /// The data directory of the server; by default the one that `sortie serve` would use
     #[arg(long, value_name = "DIR", env = "SORTIE_DATA")]
     data: Option<PathBuf>,
 }
 
-/// What was found in one respect.
+/// The result of one check.
 #[derive(Debug, Serialize)]
 struct Finding {
     what: &'static str,
@@ -35,7 +35,7 @@ struct Finding {
 #[serde(rename_all = "snake_case")]
 enum Severity {
     Ok,
-    /// Worth knowing, nothing to do about.
+    /// Worth knowing, no action needed.
     Note,
     Warning,
 }
@@ -64,7 +64,7 @@ fn render(findings: &[Finding], screen: &Screen) -> String {
     }
     let warnings = findings.iter().filter(|finding| finding.level == Severity::Warning).count();
     out += &match warnings {
-        0 => "\nThis machine can keep the promises.\n".to_owned(),
+        0 => "\nThis machine can uphold the guarantees.\n".to_owned(),
         1 => "\n1 warning.\n".to_owned(),
         count => format!("\n{count} warnings.\n"),
     };
@@ -82,13 +82,13 @@ mod tests {
         let finding = |what, level, text: &str| Finding { what, level, text: text.to_owned() };
         let findings = [
             finding("file system", Severity::Ok, "ext4 on /dev/vda"),
-            finding("sync", Severity::Warning, "p50 12 µs: too fast to be true"),
-            finding("server", Severity::Note, "none answers"),
+            finding("sync", Severity::Warning, "p50 12 µs: implausibly fast"),
+            finding("server", Severity::Note, "no response"),
         ];
         expect![[r#"
             ok       file system  ext4 on /dev/vda
-            warning  sync         p50 12 µs: too fast to be true
-            note     server       none answers
+            warning  sync         p50 12 µs: implausibly fast
+            note     server       no response
 
             1 warning.
         "#]]

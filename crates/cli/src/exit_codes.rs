@@ -1,4 +1,4 @@
-//! `sortie help exit-codes`: what the number with which a command ends means.
+//! `sortie help exit-codes`: the meaning of the exit codes.
 
 use std::process::ExitCode;
 
@@ -6,9 +6,9 @@ use clap::Args;
 
 use crate::screen;
 
-/// What a command's end means, for scripts.
+/// The exit codes, for scripts.
 ///
-/// The first numbers are our own, those from 64 on are of sysexits.h.
+/// The low codes are our own, those from 64 on come from sysexits.h.
 pub const TEXT: &str =
     "   0  it was done; also when --watch, `run tail` of many runs or `top` was ended by Ctrl-C
    1  the server said no, or what was asked for is not so: nothing has that name, `run wait` and

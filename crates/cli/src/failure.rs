@@ -1,4 +1,4 @@
-//! Why a command failed, in words for people and as an exit code for scripts.
+//! Why a command failed: a message for people and an exit code for scripts.
 
 use std::process::ExitCode;
 
@@ -9,13 +9,13 @@ use crate::arguments::help_of_noun;
 use crate::roles;
 use crate::table::clean;
 
-/// A failure whose kind a script can tell by the exit code. Every other error is 1, or 75 if it is of I/O.
+/// A failure with its own exit code. Every other error is 1, or 75 if it is an I/O error.
 #[derive(Debug, thiserror::Error)]
 pub enum Failure {
-    /// The server said no.
+    /// The server rejected the request.
     #[error("{}", clean(&.0.detail))]
     Refused(Box<Problem>),
-    /// Nothing was wrong with the command, but it did not come to what was asked.
+    /// The command was valid but did not achieve what was requested.
     #[error("{0}")]
     No(String),
     #[error("{0}")]
@@ -23,11 +23,13 @@ pub enum Failure {
     /// Definitions with problems, one line each: `file:line: field: message`.
     #[error("{}", .0.join("\n"))]
     Definition(Vec<String>),
-    #[error("no server answers at {url} ({cause}); start one with 'sortie dev', or name another with --url")]
+    #[error(
+        "no server responds at {url} ({cause}); start one with 'sortie dev', or choose another with --url"
+    )]
     Unreachable { url: String, cause: String },
     #[error("{0}")]
     Config(String),
-    /// The server cannot start; it names its own exit code.
+    /// The server cannot start; the error has its own exit code.
     #[error("{message}")]
     Start { message: String, code: u8 },
 }
@@ -46,7 +48,7 @@ impl Failure {
     }
 }
 
-/// The code by which the server tells its reasons apart.
+/// The stable error code of the API.
 pub fn code_of(error: &anyhow::Error) -> Option<&str> {
     match error.downcast_ref::<Failure>() {
         Some(Failure::Refused(problem)) => Some(problem.code.as_str()),
@@ -67,7 +69,7 @@ pub mod code {
     pub const INTERRUPTED: u8 = 130;
 }
 
-/// Prints what the command line's reader has to say: help, the version, or what was not understood.
+/// Prints the output of the argument parser: help, the version, or a usage error.
 pub fn usage(error: &clap::Error) -> ExitCode {
     if error.kind() == ErrorKind::MissingSubcommand
         && let Some(help) = help_of_noun(std::env::args_os())
@@ -75,25 +77,25 @@ pub fn usage(error: &clap::Error) -> ExitCode {
         eprint!("{help}");
         return ExitCode::from(code::USAGE);
     }
-    // Nobody is left to tell when stderr is closed.
+    // If stderr is closed, nobody can read the message.
     let _ = error.print();
     if error.use_stderr() { ExitCode::from(code::USAGE) } else { ExitCode::SUCCESS }
 }
 
-/// Says on stderr what went wrong with a command, and what helps, and gives the exit code for it.
+/// Reports an error and a hint on stderr, and returns the exit code.
 pub fn report(error: &anyhow::Error, words: &[String]) -> ExitCode {
     eprint!("{}{}", describe(error), advice(error, words));
     ExitCode::from(exit_code(error))
 }
 
-/// One line for the error, then one for each field of the request that it does not mention.
+/// One line for the error, then one for each invalid field that it does not mention.
 pub fn describe(error: &anyhow::Error) -> String {
     if let Some(Failure::Definition(lines)) = error.downcast_ref() {
         return lines.iter().map(|line| format!("{line}\n")).collect();
     }
     let mut text = format!("sortie: {error:#}\n");
     if let Some(Failure::Refused(problem)) = error.downcast_ref() {
-        // A detail that quotes its fields has said them already.
+        // A detail that quotes its fields needs no further lines.
         let unsaid = problem.errors.iter().filter(|error| !problem.detail.contains(&error.message));
         text.extend(unsaid.map(|error| format!("  {}\n", describe_field(error))));
     }
@@ -108,36 +110,36 @@ pub fn describe_field(error: &FieldError) -> String {
     clean(&format!("{}{}{}", line.unwrap_or_default(), place.unwrap_or_default(), error.message))
 }
 
-/// What to do about a refusal, where the server, which does not know of commands, has not said it.
+/// A hint in terms of commands, which the server does not know about.
 fn advice(error: &anyhow::Error, words: &[String]) -> String {
     let Some(Failure::Refused(problem)) = error.downcast_ref() else { return String::new() };
     let command = words.join(" ");
     let role = roles::needed(words);
     let text = match (problem.code.as_str(), problem.status) {
         (_, 401) => {
-            let role = role.map(|role| format!("; '{command}' needs the role {role}, or one that may more"));
-            format!("give a token with --token, or as SORTIE_TOKEN{}", role.unwrap_or_default())
+            let role = role.map(|role| format!("; '{command}' needs the role {role} or higher"));
+            format!("pass a token with --token or SORTIE_TOKEN{}", role.unwrap_or_default())
         }
         (_, 403) => match role {
-            Some(role) => format!("'{command}' needs a token with the role {role}, or one that may more"),
+            Some(role) => format!("'{command}' needs a token with the role {role} or higher"),
             None => return String::new(),
         },
         ("exists", _) if matches!(words.first().map(String::as_str), Some("queue" | "topic")) => {
-            "add --replace to change the settings of what is there".to_owned()
+            "add --replace to change the existing settings".to_owned()
         }
         ("changed", _) => {
-            "somebody changed it meanwhile; look at it again, then repeat the command".to_owned()
+            "it was changed concurrently; check the current version, then repeat the command".to_owned()
         }
         ("not_parked", _) => {
-            "only a parked run takes decisions; take a run back with: sortie run cancel ID".to_owned()
+            "only a parked run can be resolved; cancel a live run with: sortie run cancel ID".to_owned()
         }
-        ("run_parked", _) => "decide on it: sortie parked lists the ways out".to_owned(),
-        ("standby", _) => "ask a server of the active region, with --url".to_owned(),
+        ("run_parked", _) => "resolve it: sortie parked lists the commands".to_owned(),
+        ("standby", _) => "use a server of the active region, with --url".to_owned(),
         (
             "backlog_full" | "memory_full" | "disk_full" | "not_held" | "incomplete" | "journal_unavailable",
             _,
-        ) => "nothing was taken; try again in a while".to_owned(),
-        ("wrong_role", _) => "name another instance with --url; sortie cluster show lists them".to_owned(),
+        ) => "nothing was accepted; try again later".to_owned(),
+        ("wrong_role", _) => "choose another instance with --url; sortie cluster show lists them".to_owned(),
         _ => return String::new(),
     };
     format!("  {text}\n")
@@ -208,11 +210,11 @@ mod tests {
             (advice(&error, &words), exit_code(&error))
         };
         let (text, code) = advice(403, "forbidden", "run cancel");
-        assert_eq!(text, "  'run cancel' needs a token with the role operator, or one that may more\n");
+        assert_eq!(text, "  'run cancel' needs a token with the role operator or higher\n");
         assert_eq!(code, code::DENIED);
         assert!(advice(401, "unauthorized", "run list").0.contains("--token"));
         assert!(advice(412, "exists", "queue create").0.contains("--replace"));
-        assert!(advice(412, "changed", "workflow apply").0.contains("look at it again"));
+        assert!(advice(412, "changed", "workflow apply").0.contains("check the current version"));
         assert_eq!(advice(404, "not_found", "run show"), (String::new(), 1));
     }
 

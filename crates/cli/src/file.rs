@@ -1,4 +1,4 @@
-//! Files that a command reads, with `-` for standard input.
+//! Input files of commands; `-` is standard input.
 
 use std::io::Read;
 use std::path::Path;
@@ -27,7 +27,7 @@ pub fn read_text(file: &Path) -> anyhow::Result<String> {
 
 pub fn read_json(file: &Path) -> anyhow::Result<Value> {
     serde_json::from_slice(&read(file)?).map_err(|error| {
-        let line = format!("{}:{}: not JSON: {error}", file.display(), error.line());
+        let line = format!("{}:{}: not valid JSON: {error}", file.display(), error.line());
         Failure::Definition(vec![line]).into()
     })
 }

@@ -1,4 +1,4 @@
-//! `sortie job`: calls and workflows that start on time, and the collections that hold them.
+//! `sortie job`: scheduled calls and workflows, and the collections that contain them.
 
 mod action;
 mod collection;
@@ -10,7 +10,7 @@ mod facts;
 mod history;
 mod import;
 mod list;
-mod place;
+mod name;
 mod preview;
 mod recurrence;
 mod run;
@@ -28,9 +28,9 @@ use crate::session::Session;
 
 const JSON: &str = "application/json";
 
-/// Call a URL or start a workflow on time: once, or again and again
+/// Schedule calls and workflows: once, or repeatedly
 ///
-/// Jobs live in collections and are named COLLECTION/JOB. A collection that was made through the Azure paths is
+/// Jobs belong to collections and are named COLLECTION/JOB. A collection that was created through the Azure paths is
 /// named SUBSCRIPTION~GROUP~NAME.
 #[derive(Debug, Subcommand)]
 pub enum JobCommand {

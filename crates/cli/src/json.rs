@@ -1,6 +1,6 @@
 //! JSON on one line.
 
-/// JSON without the space that its writer put between its parts.
+/// JSON without whitespace between its parts.
 pub fn one_line(json: &str) -> String {
     let (mut in_text, mut escaped) = (false, false);
     let keep = |c: &char| {

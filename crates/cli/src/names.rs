@@ -1,4 +1,4 @@
-//! What there is on the server, for those who mistyped a name.
+//! Suggestions for mistyped names, from what exists on the server.
 
 use anyhow::Context;
 use serde::Deserialize;
@@ -10,12 +10,12 @@ use crate::failure::{Failure, code_of};
 use crate::session::Session;
 use crate::table::clean;
 
-/// How many names are looked at; a slip of the finger is near one of the newest.
+/// Names fetched at most; a typo is most likely in one of the newest.
 const LOOKED_AT: usize = 500;
-/// The start of a name is meant for the whole of it from this many letters on.
+/// A prefix of at least this many letters counts as similar.
 const START_CHARS_MIN: usize = 4;
 
-/// What a name is the name of.
+/// The kind of thing that a name refers to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NameKind<'a> {
     Run,
@@ -32,7 +32,7 @@ struct NameItem {
 }
 
 impl Session {
-    /// Sends a call that concerns something by its name. Where nothing has that name, the error says which is near.
+    /// Calls the API for a named thing; if it does not exist, the error suggests a similar name.
     pub async fn find(&mut self, call: Call, kind: NameKind<'_>, name: &str) -> anyhow::Result<Answer> {
         match self.client.send(call).await {
             Ok(answer) => Ok(answer),
@@ -40,7 +40,7 @@ impl Session {
         }
     }
 
-    /// The error with what is known about the name that it is about.
+    /// The error with a suggestion for the name.
     pub async fn explain(&mut self, error: anyhow::Error, kind: NameKind<'_>, name: &str) -> anyhow::Error {
         let program = self.program();
         let shown = clean(name);
@@ -69,7 +69,7 @@ impl Session {
         }
     }
 
-    /// `; did you mean '…'?`, or nothing where no name is near or the names cannot be had.
+    /// `; did you mean '…'?`, or nothing if no name is similar or the names cannot be fetched.
     async fn nearest(&mut self, kind: NameKind<'_>, name: &str) -> String {
         let names = self.names(kind, name).await.unwrap_or_default();
         nearest(name, &names)
@@ -90,7 +90,7 @@ impl Session {
                 None => self.listed("/v1/queues", "name").await,
                 Some((topic, _)) => {
                     let path = client::path("/v1/topics/{}/subscriptions", &[topic]);
-                    // Without the topic there are no subscriptions: its name is the wrong one.
+                    // Without the topic there are no subscriptions: the topic's name is wrong.
                     let Ok(own) = self.listed(&path, "name").await else {
                         return self.listed("/v1/topics", "name").await;
                     };
@@ -101,15 +101,15 @@ impl Session {
     }
 
     async fn listed(&mut self, path: &str, field: &str) -> anyhow::Result<Vec<String>> {
-        let listed: NameItem = self.client.get(path).await.context("asking for names")?;
+        let listed: NameItem = self.client.get(path).await.context("fetching names")?;
         let names = listed.items.iter().filter_map(|item| item[field].as_str());
         Ok(names.take(LOOKED_AT).map(str::to_owned).collect())
     }
 }
 
-/// The one of `names` that is most likely meant by `text`, as an ending of a message.
+/// The most similar of `names`, as the end of a message.
 pub fn nearest(text: &str, names: &[String]) -> String {
-    // What a narrow table has cut is copied with the sign for the rest.
+    // An id copied from a narrow table ends with an ellipsis.
     let start = text.trim_end_matches('…');
     let mut begun = names.iter().filter(|name| name.starts_with(start));
     match (begun.next(), begun.next()) {

@@ -1,4 +1,4 @@
-//! Lists of any length: how much of one is wanted, and getting it page by page.
+//! Lists of any length: the limit options, and fetching page by page.
 
 use clap::Args;
 use serde::{Deserialize, Serialize};
@@ -7,13 +7,13 @@ use serde_json::value::RawValue;
 use crate::client::Call;
 use crate::session::Session;
 
-/// A page of this many is asked for when more are wanted.
+/// The page size for long lists.
 const PAGE_ITEMS: usize = 500;
 
-/// How much of a list is wanted; `USUAL` is it when nobody says.
+/// The limit of a list; `USUAL` is the default.
 #[derive(Debug, Clone, Copy, Args)]
 pub struct Amount<const USUAL: u32> {
-    // The derived default is kept in a static, which all amounts would share.
+    // A derived default is stored in a static, which all limits would share.
     #[arg(
         long,
         value_name = "N",
@@ -21,30 +21,30 @@ pub struct Amount<const USUAL: u32> {
         value_parser = clap::value_parser!(u32).range(1..)
     )]
     limit: Option<u32>,
-    /// Show all, however many there are
+    /// Show all
     #[arg(long, conflicts_with = "limit")]
     all: bool,
 }
 
-/// Items as the API gave them.
+/// Items as the API returned them.
 #[derive(Debug, Default, Deserialize, Serialize)]
 pub struct RawPage {
     pub items: Vec<Box<RawValue>>,
-    /// Where the list goes on.
+    /// The cursor of the next page.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next: Option<String>,
-    /// Whether it goes on, also where the API hands out no way to go on.
+    /// Whether there are more items, even if the API returns no cursor.
     #[serde(skip)]
     pub more: bool,
 }
 
 impl<const USUAL: u32> Amount<USUAL> {
-    /// How many are wanted at most.
+    /// The limit.
     pub fn wanted(self) -> usize {
         if self.all { usize::MAX } else { self.limit.unwrap_or(USUAL) as usize }
     }
 
-    /// As many as are wanted. `path` gives where a page of so many items is, behind the one that ended with a cursor.
+    /// Fetches up to the limit. `path` returns the path of a page of that size after a cursor.
     pub async fn get(
         self,
         session: &mut Session,
@@ -57,7 +57,7 @@ impl<const USUAL: u32> Amount<USUAL> {
 }
 
 impl RawPage {
-    /// Adds items until there are as many as are wanted, or no more.
+    /// Adds items up to the limit.
     pub async fn fill(
         &mut self,
         session: &mut Session,
@@ -82,7 +82,7 @@ impl RawPage {
         self.items.iter().map(|item| serde_json::from_str(item.get())).collect()
     }
 
-    /// What is said below a list that goes on.
+    /// The note below a truncated list.
     pub fn hint(&self) -> &'static str {
         if self.more { "There are more; see them with --all or a larger --limit.\n" } else { "" }
     }

@@ -1,4 +1,4 @@
-//! `sortie parked`: what waits for a person, why, and how to decide.
+//! `sortie parked`: runs that wait for a decision, why, and the commands to resolve them.
 
 use std::process::ExitCode;
 
@@ -7,14 +7,14 @@ use clap::{Args, Subcommand};
 
 use crate::client;
 use crate::page::Amount;
-use crate::run::ways_out;
+use crate::run::decision_commands;
 use crate::screen::{Screen, Tone};
 use crate::session::Session;
 use crate::table::clean;
 use crate::watch::WatchArgs;
 use crate::when;
 
-/// List the runs that wait for a person, why, and the commands to decide
+/// List parked runs, why they are parked, and the commands to resolve them
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  sortie parked")]
 pub struct ParkedArgs {
@@ -59,7 +59,7 @@ impl ParkedList {
         let listed: Vec<RunSummary> = found.read()?;
         let mut runs = Vec::new();
         for run in &listed {
-            // A run that was decided on since the list was made has gone from it.
+            // A run that was resolved since the list was fetched is omitted.
             let detail: RunDetail = session.client.get(&client::path("/v1/runs/{}", &[&run.id])).await?;
             runs.extend((detail.summary.status == types::RunStatus::Parked).then_some(detail));
         }
@@ -75,11 +75,11 @@ impl ParkedList {
 
 fn render(runs: &[RunDetail], more: bool, program: &str, screen: &Screen) -> String {
     let mut out = match (runs.len(), more) {
-        (0, _) => return "Nothing waits for a person.\n".to_owned(),
-        (1, false) => "1 run waits for a person.\n".to_owned(),
-        (count, false) => format!("{count} runs wait for a person.\n"),
+        (0, _) => return "No parked runs.\n".to_owned(),
+        (1, false) => "1 run is parked.\n".to_owned(),
+        (count, false) => format!("{count} runs are parked.\n"),
         (count, true) => {
-            format!("More than {count} runs wait for a person; see more with --all or a larger --limit.\n")
+            format!("More than {count} runs are parked; see more with --all or a larger --limit.\n")
         }
     };
     for run in runs {
@@ -91,7 +91,7 @@ fn render(runs: &[RunDetail], more: bool, program: &str, screen: &Screen) -> Str
         if let Some(reason) = &summary.reason {
             out += &format!("  why     {}\n", clean(reason));
         }
-        let ways = ways_out(run, program);
+        let ways = decision_commands(run, program);
         let width = ways.iter().map(|(command, _)| command.chars().count()).max().unwrap_or(0);
         for (place, (command, meaning)) in ways.iter().enumerate() {
             let label = if place == 0 { "decide" } else { "" };
@@ -108,21 +108,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_parked_run_shows_why_and_the_ways_out() {
+    fn a_parked_run_shows_why_and_the_decision_commands() {
         let json = r#"{"id":"delivery-9","workflow":"drone-delivery","version":1,"status":"parked",
             "key":"delivery-9","accepted_at":"2026-03-01T12:00:00.000Z","partition":3,
             "reason":"undo of package failed: 500 disk full","steps":[],"open_steps":["package"],
             "timeline":[{"at":"2026-03-02T12:00:01.000Z","what":"parked"}]}"#;
         let run: RunDetail = serde_json::from_str(json).unwrap();
         expect![[r#"
-            1 run waits for a person.
+            1 run is parked.
 
             delivery-9  drone-delivery, since 2026-03-02 12:00:01 UTC
               why     undo of package failed: 500 disk full
-              decide  sortie run retry delivery-9                                        try again what failed
-                      sortie run resolve delivery-9 --step package --by-hand --note "…"  package was done by hand
-                      sortie run resolve delivery-9 --step package --skip --note "…"     go on without package
-                      sortie run give-up delivery-9 --note "…"                           end it, leave all as it is
+              decide  sortie run retry delivery-9                                        retry what failed
+                      sortie run resolve delivery-9 --step package --by-hand --note "…"  package was done manually
+                      sortie run resolve delivery-9 --step package --skip --note "…"     skip package
+                      sortie run give-up delivery-9 --note "…"                           end it in its current state
         "#]]
         .assert_eq(&render(&[run], false, "sortie", &Screen { colour: false, width: None }));
     }

@@ -1,4 +1,4 @@
-//! `sortie partition`: where each partition stands.
+//! `sortie partition`: the state of each partition.
 
 use std::process::ExitCode;
 
@@ -15,20 +15,20 @@ use crate::watch::WatchArgs;
 
 const PARTITIONS: &str = "/v1/partitions";
 
-/// The answer of `GET /v1/partitions`.
+/// The response of `GET /v1/partitions`.
 #[derive(Debug, Deserialize)]
 pub struct Partitions {
     pub items: Vec<PartitionView>,
 }
 
-/// See the partitions
+/// Show the partitions
 #[derive(Debug, Subcommand)]
 pub enum PartitionCommand {
     List(List),
     Show(Show),
 }
 
-/// List the partitions: what waits in each, what runs, and whether it is well
+/// List the partitions: backlog, live runs, and state
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  sortie partition list --watch")]
 pub struct List {
@@ -38,7 +38,7 @@ pub struct List {
     watch: WatchArgs,
 }
 
-/// Show a partition: what waits in it, what runs, and who holds it
+/// Show a partition: backlog, live runs, and owner
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  sortie partition show 7")]
 pub struct Show {
@@ -48,7 +48,7 @@ pub struct Show {
     watch: WatchArgs,
 }
 
-/// One partition with its holder.
+/// A partition with its owner.
 #[derive(Debug, Serialize)]
 struct PartitionDetail {
     #[serde(flatten)]
@@ -94,7 +94,11 @@ impl Show {
         let found = all.items.into_iter().find(|partition| partition.partition == self.partition);
         let Some(partition) = found else {
             let last = count.saturating_sub(1);
-            return Err(Failure::No(format!("no partition {}; there are 0 to {last}", self.partition)).into());
+            return Err(Failure::No(format!(
+                "no partition {}; valid numbers are 0 to {last}",
+                self.partition
+            ))
+            .into());
         };
         let cluster: ClusterView = session.client.get("/v1/cluster").await?;
         let number = self.partition.to_string();
@@ -113,14 +117,14 @@ fn render_one(whole: &PartitionDetail, screen: &Screen) -> String {
         facts.push(("why", reason.clone()));
     }
     if let Some(holder) = &holding.holder {
-        facts.push(("held by", holder.clone()));
+        facts.push(("owner", holder.clone()));
     }
     if let Some(epoch) = holding.epoch {
         facts.push(("epoch", epoch.to_string()));
     }
     facts.push(("requests", format!("{} accepted, {waiting} waiting", partition.inbox_tail)));
     facts.push(("runs", format!("{} live, {} parked", partition.live_runs, partition.parked_runs)));
-    facts.push(("calls", format!("{} under way", partition.calls)));
+    facts.push(("calls", format!("{} in flight", partition.calls)));
     let number = screen.paint(Tone::Strong, &partition.partition.to_string());
     let state = screen.paint(state_tone(&partition.state), &clean(&partition.state));
     let mut out = format!("Partition {number} is {state}\n");
@@ -176,11 +180,11 @@ mod tests {
         let whole = PartitionDetail { partition: serde_json::from_str(json).unwrap(), holding };
         expect![[r#"
             Partition 3 is running
-              held by   east-2
+              owner     east-2
               epoch     7
               requests  120 accepted, 20 waiting
               runs      12 live, 1 parked
-              calls     9 under way
+              calls     9 in flight
         "#]]
         .assert_eq(&render_one(&whole, &Screen { colour: false, width: Some(80) }));
         let json = serde_json::to_string(&whole).unwrap();

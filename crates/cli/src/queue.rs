@@ -1,10 +1,10 @@
-//! `sortie queue`: queues, and what is in them.
+//! `sortie queue`: queues and their messages.
 
 mod create;
 mod list;
 mod moved;
+mod name;
 mod peek;
-mod place;
 mod property;
 mod receive;
 mod send;
@@ -19,15 +19,15 @@ use crate::session::Session;
 
 pub use create::{DeletedQueue, delete, put};
 pub use list::{all, page_of, render as render_list};
-pub use place::{EntityName, SubscriptionName};
+pub use name::{EntityName, SubscriptionName};
 pub use property::Property;
 pub use send::Send;
 pub use settings::Settings;
 pub use show::render as render_one;
 
-/// Keep queues; send messages, receive them, bring dead letters back
+/// Manage queues; send and receive messages, redrive dead letters
 ///
-/// A subscription of a topic is a queue, too, and is named TOPIC/SUBSCRIPTION.
+/// A subscription of a topic is also a queue, named TOPIC/SUBSCRIPTION.
 #[derive(Debug, Subcommand)]
 pub enum QueueCommand {
     List(list::List),

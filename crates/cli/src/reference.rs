@@ -1,4 +1,4 @@
-//! `sortie reference`: the tables of docs/reference, made of the code itself. `cargo xtask reference` puts them there.
+//! `sortie reference`: the tables of docs/reference, generated from the code. `cargo xtask reference` inserts them.
 
 mod commands;
 mod limits;
@@ -25,13 +25,13 @@ enum ReferencePage {
     Config,
     /// Every metric of a server
     Metrics,
-    /// Those of one instance among several
+    /// Metrics of an instance in a cluster
     MetricsCluster,
-    /// Those of one in a region with a pair
+    /// Metrics of an instance in a region with a pair
     MetricsRegions,
-    /// Every code of a problem
+    /// Every error code
     Errors,
-    /// Bounds that people meet
+    /// Limits
     Limits,
 }
 
@@ -51,7 +51,7 @@ impl Reference {
     }
 }
 
-/// A table in Markdown. A bar inside a cell would end it.
+/// A table in Markdown; bars inside cells are escaped.
 fn table<const N: usize>(titles: [&str; N], rows: impl IntoIterator<Item = [String; N]>) -> String {
     let line = |cells: &[String]| {
         let cells: Vec<String> = cells.iter().map(|cell| cell.replace('|', "\\|")).collect();

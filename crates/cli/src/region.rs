@@ -1,4 +1,4 @@
-//! `sortie region`: which region is active, and how the two change places.
+//! `sortie region`: which region is active, and switching between the two.
 
 mod render;
 mod requests;
@@ -13,27 +13,27 @@ use crate::client::Call;
 use crate::session::Session;
 use crate::watch::WatchArgs;
 
-/// How long a promotion may take beyond an ordinary call: the pair's instances let go, then its mirrors catch up.
+/// How long a promotion may take beyond an ordinary call: the pair's instances release their partitions, then the mirrors catch up.
 const PROMOTION: Duration = Duration::from_secs(120);
-/// How long a drill with a switch and one back may take: everything is copied anew in between.
+/// How long a drill with a switch and a switch back may take: everything is copied again in between.
 const SWITCH_AND_BACK: Duration = Duration::from_secs(2 * 60 * 60);
 const JSON: &str = "application/json";
 
-/// See which region is active, and make the other one so
+/// Show which region is active, and switch to the other one
 ///
-/// Each command speaks to the region of the server that it asks: name one of its servers with --url.
+/// Each command applies to the region of the server it talks to: choose one with --url.
 #[derive(Debug, Subcommand)]
 pub enum RegionCommand {
     Status(RegionStatus),
     Promote(Promote),
-    /// Make this region let go of everything; without a witness nobody is active until one of the two is promoted
+    /// Demote this region; without a witness no region is active until one of the two is promoted
     #[command(after_help = "Example:\n  sortie region demote --url http://east-1:7070")]
     Demote,
     Drill(Drill),
     Tail(RegionTail),
 }
 
-/// Show this region and its pair, and how far the mirrors are
+/// Show this region and its pair, and the lag of the mirrors
 #[derive(Debug, Args)]
 #[command(visible_alias = "show", after_help = "Example:\n  sortie region status --url http://west-1:7070")]
 pub struct RegionStatus {
@@ -41,27 +41,27 @@ pub struct RegionStatus {
     watch: WatchArgs,
 }
 
-/// Make this region the active one; nothing is lost, unless it is forced
+/// Make this region active; without data loss, unless it is forced
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  sortie region promote --url http://west-1:7070\n  \
-                        sortie region promote --force     the other region is gone\n  \
-                        sortie region promote --force --incomplete     and this one was never level")]
+                        sortie region promote --force     the other region is lost\n  \
+                        sortie region promote --force --incomplete     and this one was never in sync")]
 pub struct Promote {
-    /// Go on without the other region: what it has not sent yet is lost
+    /// Continue without the other region: what it has not replicated yet is lost
     #[arg(long)]
     force: bool,
-    /// Even if this region has never had everything: what it does not have is lost
+    /// Even if this region was never in sync: what it lacks is lost
     #[arg(long, requires = "force")]
     incomplete: bool,
 }
 
-/// List what this region had when it was overtaken, and its pair never got
+/// List the records of this region that its pair never received before taking over
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  sortie region tail\n  \
                         sortie region tail --requests --url http://east-1:7070 > tail.jsonl\n  \
-                        sortie run start --lines tail.jsonl --url http://west-1:7070     hands them in again")]
+                        sortie run start --lines tail.jsonl --url http://west-1:7070     submits them again")]
 pub struct RegionTail {
-    /// Print its requests, one in a line, to be handed in again; needs the role admin
+    /// Print the requests, one per line, to be submitted again; needs the role admin
     #[arg(long)]
     requests: bool,
 }
@@ -70,7 +70,7 @@ pub struct RegionTail {
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  sortie region drill\n  sortie region drill --switch")]
 pub struct Drill {
-    /// Make a planned switch to the other region, and one back
+    /// Perform a planned switch to the other region and back
     #[arg(long)]
     switch: bool,
 }

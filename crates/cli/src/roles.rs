@@ -1,4 +1,4 @@
-//! Which role a command needs, for those whose token has another.
+//! The role that a command needs, for hints after a 401 or 403.
 
 use clap::ArgMatches;
 
@@ -13,7 +13,7 @@ pub fn words(matches: &ArgMatches) -> Vec<String> {
     words
 }
 
-/// The least role whose token the server lets do it; `None` for what needs no server.
+/// The lowest role that may run it; `None` for commands without a server.
 pub fn needed(words: &[String]) -> Option<&'static str> {
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     Some(match words.as_slice() {

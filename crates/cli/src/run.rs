@@ -1,4 +1,4 @@
-//! `sortie run`: start runs, see what they do, and decide where they need a person.
+//! `sortie run`: start, inspect, cancel and resolve runs.
 
 mod cancel;
 mod decide;
@@ -19,13 +19,13 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 use types::RunStatus;
 
-pub use decide::ways_out;
+pub use decide::decision_commands;
 pub use wait::until_ended;
 
 use crate::screen::Tone;
 use crate::session::Session;
 
-/// Start runs, see what they do, decide where they need a person
+/// Start, inspect, cancel and resolve runs
 #[derive(Debug, Subcommand)]
 pub enum RunCommand {
     Start(start::StartRun),
@@ -56,7 +56,7 @@ impl RunCommand {
     }
 }
 
-/// How a run stands: what every answer about one has, also of a request that still waits in the inbox.
+/// The state of a run, as in every response, including that of a request still waiting in the inbox.
 #[derive(Debug, Deserialize)]
 pub struct RunState {
     pub id: String,
@@ -68,13 +68,13 @@ pub struct RunState {
 }
 
 impl RunState {
-    /// Whether nothing but this is known yet.
+    /// Whether the request is still in the inbox.
     pub fn is_waiting(&self) -> bool {
         self.timeline.is_none()
     }
 }
 
-/// How a status looks.
+/// The colour of a status.
 pub fn tone_of(status: RunStatus) -> Tone {
     match status {
         RunStatus::Completed => Tone::Good,
@@ -84,7 +84,7 @@ pub fn tone_of(status: RunStatus) -> Tone {
     }
 }
 
-/// A status as a word of a sentence.
+/// A status as text.
 pub fn say(status: RunStatus) -> &'static str {
     match status {
         RunStatus::GivenUp => "given up",

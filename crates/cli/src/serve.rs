@@ -1,4 +1,4 @@
-//! `sortie serve`: the server, as one runs it for good.
+//! `sortie serve`: the server in production.
 
 use std::io::IsTerminal;
 use std::net::SocketAddr;
@@ -13,33 +13,33 @@ use crate::failure::Failure;
 use crate::signals::Signals;
 use crate::{machine, screen};
 
-/// Said when the ordinal is to be read from the host's name.
+/// The value for an ordinal that is taken from the host name.
 const OF_HOST: &str = "of-host";
 
-/// What libraries may say unless told otherwise: RabbitMQ's client shows the bodies of messages that come back.
+/// The default log filter for libraries: RabbitMQ's client logs the bodies of returned messages.
 const OTHERS: &str = "lapin=error";
 
 /// Start the server
 ///
-/// Settings come from a TOML file and from SORTIE_… variables; those given here go first. It runs until Ctrl-C
-/// or SIGTERM, then finishes what is under way; a second signal ends it at once.
+/// Settings come from a TOML file and SORTIE_… variables; options take precedence. It runs until Ctrl-C
+/// or SIGTERM, then shuts down gracefully; a second signal stops it at once.
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  sortie serve --config /etc/sortie.toml")]
 pub struct Serve {
     /// The settings, in TOML
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// Where the journal and the views are
+    /// The data directory, with the journal and the views
     #[arg(long, value_name = "DIR")]
     data: Option<PathBuf>,
-    /// Where to listen, like 127.0.0.1:7070; port 0 takes any free one
+    /// The listen address, for example 127.0.0.1:7070; port 0 picks a free one
     #[arg(long, value_name = "ADDR")]
     listen: Option<SocketAddr>,
-    /// The place of this instance among cluster.ordinals; without a number the one at the end of the host's name, as
-    /// pods of a StatefulSet have it
+    /// The ordinal of this instance among cluster.ordinals; without a number, the one at the end of the host name, as
+    /// in a StatefulSet
     #[arg(long, value_name = "N", num_args = 0..=1, default_missing_value = OF_HOST)]
     ordinal: Option<String>,
-    /// How logs look; by default text on a terminal and JSON elsewhere
+    /// The log format; default: text on a terminal, JSON elsewhere
     #[arg(long, value_name = "FORMAT", env = "SORTIE_LOG_FORMAT")]
     log_format: Option<LogFormat>,
 }
@@ -78,7 +78,7 @@ fn read_ordinal(text: &str) -> Result<u32, Failure> {
     let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
     ordinal_of(&host).ok_or_else(|| {
         Failure::Config(format!(
-            "--ordinal: the host's name, {host:?}, does not end in - and a number; give one"
+            "--ordinal: the host name {host:?} does not end in - and a number; pass a number"
         ))
     })
 }
@@ -88,7 +88,7 @@ fn ordinal_of(host: &str) -> Option<u32> {
     host.split('.').next()?.rsplit_once('-')?.1.parse().ok()
 }
 
-/// Starts a server, or says why not, with the exit code that the reason has.
+/// Starts a server; an error has the exit code of its reason.
 pub async fn start(config: Config) -> Result<Running, Failure> {
     machine::raise_files_limit();
     server::start(config).await.map_err(|error: StartError| {
@@ -97,16 +97,16 @@ pub async fn start(config: Config) -> Result<Running, Failure> {
     })
 }
 
-/// Lets what is under way finish; a signal meanwhile ends the process at once, and recovery does the rest.
+/// Shuts down gracefully; a signal meanwhile ends the process at once, and recovery does the rest.
 pub async fn stop(running: Running, signals: &mut Signals) {
     tokio::select! {
-        biased; // A drain that has ended counts, also if a signal came with its end.
+        biased; // A finished drain counts, even if a signal arrived at the same time.
         _ = running.stop() => {}
         () = signals.next() => {}
     }
 }
 
-/// Sends logs to stderr; SORTIE_LOG says which, like `warn` or `engine=debug`.
+/// Logs to stderr; SORTIE_LOG is the filter, for example `warn` or `engine=debug`.
 pub fn start_logs(format: LogFormat, level: &str) {
     let filter =
         EnvFilter::try_from_env("SORTIE_LOG").unwrap_or_else(|_| EnvFilter::new(format!("{level},{OTHERS}")));

@@ -1,6 +1,6 @@
-//! `sortie service`: how the services that runs call are doing.
+//! `sortie service`: the state of the services that runs call.
 
-mod by_hand;
+mod overrides;
 
 use std::process::ExitCode;
 
@@ -23,16 +23,16 @@ struct ServiceList {
     items: Vec<ServiceView>,
 }
 
-/// See the services that runs call, and hold them by hand
+/// Show the services that runs call, and override their breakers and limits
 #[derive(Debug, Subcommand)]
 pub enum Service {
     List(List),
     Show(Show),
     #[command(flatten)]
-    ByHand(by_hand::OverrideCommand),
+    ByHand(overrides::OverrideCommand),
 }
 
-/// List the services: calls under way, the limit in force, the breaker and the latency
+/// List the services: calls in flight, the current limit, the breaker and the latency
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  sortie service list --watch")]
 pub struct List {
@@ -46,7 +46,7 @@ pub struct List {
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  sortie service show http://127.0.0.1:7104")]
 pub struct Show {
-    /// The name of the service, as `sortie service list` has it
+    /// The name of the service, as in `sortie service list`
     service: String,
     #[command(flatten)]
     watch: WatchArgs,
@@ -95,7 +95,7 @@ fn render_one(service: &ServiceView, screen: &Screen) -> String {
     let breaker = screen.paint(breaker_tone(&service.breaker), &service.breaker.replace('_', " "));
     let ServiceView { in_flight, limit, waiting, .. } = service;
     format!(
-        "Service {name}\n  breaker  {breaker}\n  calls    {in_flight} in flight of {limit} at once, {waiting} waiting\n  \
+        "Service {name}\n  breaker  {breaker}\n  calls    {in_flight} in flight, limit {limit}, {waiting} waiting\n  \
          latency  p50 {}, p99 {}\n",
         latency(service.p50_ms),
         latency(service.p99_ms),

@@ -1,4 +1,4 @@
-//! What every command that talks to a server has: the client, the screen, and how output is wanted.
+//! What every command that talks to a server needs: the client, the screen, and the output format.
 
 use std::cell::RefCell;
 
@@ -17,10 +17,10 @@ pub struct Options {
     /// The server to talk to
     #[arg(long, global = true, env = "SORTIE_URL", default_value = DEFAULT_URL, help_heading = "Server")]
     pub url: String,
-    /// The API token to show it; not needed for `sortie dev`
+    /// The API token; not needed for `sortie dev`
     #[arg(long, global = true, env = "SORTIE_TOKEN", hide_env_values = true, help_heading = "Server")]
     pub token: Option<String>,
-    /// Print JSON, as the API gives it, instead of tables
+    /// Print JSON, as the API returns it, instead of tables
     #[arg(long, global = true, help_heading = "Output")]
     pub json: bool,
     /// Use colours; NO_COLOR and CLICOLOR_FORCE are honoured with auto
@@ -36,12 +36,12 @@ pub struct Options {
     pub color: Color,
 }
 
-/// A command's way to the server and to the reader.
+/// The connection of a command to the server and to its output.
 pub struct Session {
     pub client: Client,
     pub screen: Screen,
     json: bool,
-    /// What was shown since somebody began to gather it, to be drawn at once.
+    /// Output collected so far, while it is being captured.
     gathered: RefCell<Option<String>>,
 }
 
@@ -53,12 +53,12 @@ impl Session {
         Ok(Session { client, screen: Screen::of_stdout(), json: options.json, gathered })
     }
 
-    /// Whether JSON is wanted, and nothing beside it.
+    /// Whether to print only JSON.
     pub fn is_json(&self) -> bool {
         self.json
     }
 
-    /// Prints the API's own JSON if that is wanted, else what `human` makes of it.
+    /// Prints the API's JSON with --json, otherwise the result of `human`.
     pub fn show(
         &self,
         answer: &Answer,
@@ -68,13 +68,13 @@ impl Session {
         self.put(&text)
     }
 
-    /// Prints a value as JSON if that is wanted, else what `human` makes of it.
+    /// Prints a value as JSON with --json, otherwise the result of `human`.
     pub fn show_value(&self, value: &impl Serialize, human: impl FnOnce() -> String) -> anyhow::Result<()> {
         let text = if self.json { serde_json::to_string(value)? + "\n" } else { human() };
         self.put(&text)
     }
 
-    /// Does something and gives what it would have printed, for a screen as it is now.
+    /// Runs something and returns what it would have printed.
     pub async fn gather<T>(&mut self, show: impl AsyncFnOnce(&mut Session) -> T) -> (T, String) {
         self.screen = Screen::of_stdout();
         self.gathered.replace(Some(String::new()));
@@ -90,7 +90,7 @@ impl Session {
         Ok(())
     }
 
-    /// The words with which a reader runs this program on this server.
+    /// How to call this program for this server, for hints.
     pub fn program(&self) -> String {
         if self.client.url() == DEFAULT_URL || std::env::var_os("SORTIE_URL").is_some() {
             return "sortie".to_owned();

@@ -8,21 +8,21 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::failure::Failure;
 
-/// The signals that ask a process to end.
+/// The signals that request a shutdown.
 pub struct Signals {
     interrupt: Signal,
     terminate: Signal,
 }
 
 impl Signals {
-    /// From here on the signals no longer end the process by themselves.
+    /// From now on the signals no longer end the process by default.
     pub fn listen() -> anyhow::Result<Signals> {
         let interrupt = signal(SignalKind::interrupt()).context("waiting for an interrupt")?;
         let terminate = signal(SignalKind::terminate()).context("waiting for a termination")?;
         Ok(Signals { interrupt, terminate })
     }
 
-    /// Returns at the next one of them.
+    /// Waits for the next signal.
     pub async fn next(&mut self) {
         tokio::select! {
             _ = self.interrupt.recv() => {}
@@ -37,7 +37,7 @@ pub async fn unless_interrupted(
 ) -> anyhow::Result<ExitCode> {
     let mut signals = Signals::listen()?;
     tokio::select! {
-        biased; // A command that has ended counts, also if a signal came with its end.
+        biased; // A finished command counts, even if a signal arrived at the same time.
         ended = command => ended,
         () = signals.next() => Err(Failure::No("interrupted".to_owned()).into()),
     }

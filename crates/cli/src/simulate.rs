@@ -35,7 +35,7 @@ Example:
   sortie simulate --job weekly.yaml --from 2026-03-01 --to 2026-03-15 --services outage.yaml --quiet
   sortie simulate --job nightly.yaml --from 2026-03-28 --to +3d --json";
 
-/// Show what a workflow or a job would do, without a server and without a single call
+/// Show what a workflow or a job would do, without a server and without real calls
 ///
 /// Runs a definition by the rules of the server against scripted services, through virtual time: firings, attempts,
 /// delays, alternatives, undos, what would be parked, and how it would end.
@@ -51,10 +51,10 @@ pub struct Simulate {
     /// The request, as JSON or as a file; `-` is standard input
     #[arg(long, value_name = "F|JSON", default_value = "{}")]
     request: String,
-    /// What the services answer: a script in YAML; without it everything goes well
+    /// The script of the services' responses, in YAML; by default every call succeeds
     #[arg(long, value_name = "F")]
     services: Option<PathBuf>,
-    /// When it begins; a job is created then
+    /// The start of the simulation; a job is created then
     #[arg(
         long,
         value_name = "TIME",
@@ -64,10 +64,10 @@ pub struct Simulate {
     /// Until when the job fires: a time, or a span after --from like +14d
     #[arg(long, value_name = "TIME", conflicts_with = "workflow")]
     to: Option<When>,
-    /// Other delays, where they are drawn, and for a job another jitter
+    /// The seed for random delays and jitter
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
-    /// Print how it ends and nothing else
+    /// Print only the result
     #[arg(long)]
     quiet: bool,
 }
@@ -76,7 +76,7 @@ impl Simulate {
     pub fn run(self, as_json: bool) -> anyhow::Result<ExitCode> {
         let begin = match self.from {
             Some(When::At(at)) => at,
-            _ => return Err(usage("--from is a point in time, like 2026-03-01T12:00:00Z")),
+            _ => return Err(usage("--from must be a point in time, like 2026-03-01T12:00:00Z")),
         };
         match (&self.workflow, &self.job) {
             (Some(file), _) => self.workflow(&input::read_workflow(file)?, begin, as_json),
@@ -109,7 +109,7 @@ impl Simulate {
         let until = match self.to {
             Some(When::At(at)) => at,
             Some(When::After(span)) => begin + span,
-            None => return Err(usage("--to says until when the job fires")),
+            None => return Err(usage("--to is required: the end of the simulation")),
         };
         if until < begin {
             return Err(usage("--to is before --from"));
@@ -123,7 +123,7 @@ impl Simulate {
         let mut world = World::new(begin, CallKind::Job(&document), self.script(&known)?);
         let job = world.run_job(WatchedJob { job: created, until, planned: &planned }).map_err(too_much)?;
         let notes = self.notes(&world);
-        let summary = summary::of_job(&name, &job, &world.entries, &planned.left_out, notes);
+        let summary = summary::of_job(&name, &job, &world.entries, &planned.omitted, notes);
         self.print(
             &summary,
             as_json,
@@ -141,13 +141,13 @@ impl Simulate {
         }
     }
 
-    /// What a reader may have overlooked.
+    /// Warnings.
     fn notes(&self, world: &World<'_>) -> Vec<String> {
         let assumed = world.assumed.iter().map(|step| {
-            format!("no rule answers step {step}, which does not take the usual {{}}: it was taken as done")
+            format!("no rule responds to step {step}, which does not accept the default {{}}: it was treated as done")
         });
         let file = self.services.as_ref().map(|file| file.display().to_string()).unwrap_or_default();
-        let unused = world.script.unused().map(|line| format!("{file}:{line}: this rule answered no call"));
+        let unused = world.script.unused().map(|line| format!("{file}:{line}: this rule matched no call"));
         assumed.chain(unused).collect()
     }
 

@@ -23,22 +23,22 @@ use keys::{KeyCommand, Keys};
 use page::{Panel, TopPage};
 use terminal::Terminal;
 
-/// Runs that wait for a person; more are not read off a screen.
+/// Parked runs on the screen at most.
 const ATTENTION: &str = "/v1/parked?limit=20";
 
-/// See how everything is doing, live: rates, latency, backlog, firings, services, what needs a person
+/// Show a live overview: rates, latency, backlog, firings, services, parked runs
 ///
-/// q ends it, p stops and goes on, tab and the arrows bring another panel to the front. Where the output is no
-/// terminal it is printed once; with --json as the API gives it.
+/// q quits, p pauses and resumes, tab and the arrow keys switch panels. If the output is not a
+/// terminal, it is printed once; with --json as the API returns it.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  sortie top\n  sortie top --every 5\n  sortie top --json | jq .backlog")]
 pub struct Top {
-    /// Look again after this many seconds
+    /// Refresh after this many seconds
     #[arg(long, value_name = "SECONDS", default_value = "1", value_parser = crate::watch::seconds)]
     every: Duration,
 }
 
-/// What is shown: the overview, and the newest runs that wait for a person.
+/// What is shown: the overview, and the newest parked runs.
 #[derive(Debug, Clone)]
 pub struct TopData {
     pub overview: OverviewView,
@@ -79,8 +79,8 @@ impl Top {
         loop {
             let note = match (&trouble, paused) {
                 (Some(trouble), _) => trouble.as_str(),
-                (None, true) => "paused; p goes on",
-                (None, false) => "q ends it, p pauses, tab changes the panel",
+                (None, true) => "paused; p resumes",
+                (None, false) => "q quits, p pauses, tab switches panels",
             };
             let page = TopPage { url: session.client.url(), picture: &picture, front, note };
             terminal.draw(&page)?;
@@ -121,7 +121,7 @@ async fn overview(session: &mut Session) -> anyhow::Result<Answer> {
     session.client.send(Call::get("/v1/overview")).await.map_err(|error| match code_of(&error) {
         Some("not_found") => {
             let url = session.client.url();
-            Failure::No(format!("the server at {url} has no overview: it is older than this command")).into()
+            Failure::No(format!("the server at {url} has no overview: it is older than this program")).into()
         }
         _ => error,
     })

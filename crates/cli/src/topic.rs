@@ -16,7 +16,7 @@ use crate::session::Session;
 use crate::table::{Cell, Column, TextTable, clean};
 use crate::watch::WatchArgs;
 
-/// Keep topics, which hand each message to all subscriptions that want it
+/// Manage topics, which copy each message to every matching subscription
 ///
 /// Messages are received from a subscription with `sortie queue receive TOPIC/SUBSCRIPTION`.
 #[derive(Debug, Subcommand)]
@@ -40,19 +40,19 @@ pub struct List {
     watch: WatchArgs,
 }
 
-/// Make a topic
+/// Create a topic
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  sortie topic create events")]
 pub struct CreateTopic {
     /// The name of the topic
     topic: EntityName,
-    /// How long a message waits at most, in every subscription
+    /// The time to live of messages, in every subscription
     #[arg(long, value_name = "SPAN")]
     ttl: Option<Span>,
-    /// How long ids are remembered, to drop a second message with one; 10m without it
+    /// How long message ids are remembered to drop duplicates; default 10m
     #[arg(long, value_name = "SPAN")]
     duplicate_window: Option<Span>,
-    /// Replace the settings of a topic that is there already; its subscriptions stay
+    /// Replace the settings of an existing topic; its subscriptions stay
     #[arg(long)]
     replace: bool,
 }
@@ -75,7 +75,7 @@ pub struct DeleteTopic {
     topic: EntityName,
 }
 
-/// Make a subscription: a queue that takes the messages that its filter names
+/// Create a subscription: a queue that receives the messages its filter matches
 #[derive(Debug, Args)]
 #[command(
     after_help = "Example:\n  sortie topic subscribe events/audit\n  sortie topic subscribe events/norway --label paid --property country=NO"
@@ -100,7 +100,7 @@ pub struct Subscribe {
     /// Only messages with this property
     #[arg(long = "property", value_name = "NAME=VALUE", help_heading = "Filter")]
     properties: Vec<Property>,
-    /// Replace the settings of a subscription that is there already; its messages stay
+    /// Replace the settings of an existing subscription; its messages stay
     #[arg(long)]
     replace: bool,
 }
@@ -140,7 +140,7 @@ impl List {
         let topics: Vec<TopicView> = found.read()?;
         session.show_value(&found, || {
             if topics.is_empty() {
-                return format!("No topics. Make one with: {} topic create NAME\n", session.program());
+                return format!("No topics. Create one with: {} topic create NAME\n", session.program());
             }
             render(&topics, &session.screen) + found.hint()
         })
@@ -206,7 +206,7 @@ impl DeleteTopic {
         let call = Call::delete(client::path("/v1/topics/{}", &[name]));
         session.find(call, NameKind::Topic, name).await?;
         let deleted = DeletedQueue { deleted: name.clone() };
-        session.show_value(&deleted, || format!("topic {name} is deleted\n"))
+        session.show_value(&deleted, || format!("deleted topic {name}\n"))
     }
 }
 

@@ -1,4 +1,4 @@
-//! `--watch`: a command that shows something shows it again and again, in place.
+//! `--watch`: refreshes the output of a command in place.
 
 #[cfg(test)]
 mod tests;
@@ -16,7 +16,7 @@ use crate::when;
 /// The option of every command that shows how something stands.
 #[derive(Debug, Clone, Copy, Args)]
 pub struct WatchArgs {
-    /// Show it again every 2 seconds, or as many as are named, until Ctrl-C
+    /// Refresh every 2 seconds, or at the given interval, until Ctrl-C
     #[arg(long, value_name = "SECONDS", num_args = 0..=1, default_missing_value = "2", value_parser = seconds, help_heading = "Output")]
     watch: Option<Duration>,
 }
@@ -76,9 +76,9 @@ impl Frame {
         let mut lines: Vec<&str> = std::iter::once(heading).chain(text.lines()).collect();
         // The cursor stands in the line below the last one.
         let room = size.rows.saturating_sub(1).max(1);
-        let left_out = lines.len().saturating_sub(room);
-        let more = format!("… and {} more lines", left_out + 1);
-        if left_out > 0 {
+        let omitted = lines.len().saturating_sub(room);
+        let more = format!("… and {} more lines", omitted + 1);
+        if omitted > 0 {
             lines.truncate(room - 1);
             lines.push(&more);
         }
@@ -97,12 +97,12 @@ impl Frame {
 
 fn heading(pause: Duration) -> String {
     let at = when::second(api_types::Time(when::now()));
-    format!("At {at} UTC, every {}s; Ctrl-C ends it", pause.as_secs_f64())
+    format!("At {at} UTC, every {}s; press Ctrl-C to stop", pause.as_secs_f64())
 }
 
 /// A pace that makes sense.
 pub fn seconds(text: &str) -> Result<Duration, String> {
     let seconds = text.parse::<f64>().ok().filter(|seconds| (0.1..=86_400.0).contains(seconds));
-    let hint = "no number of seconds from 0.1 to 86400; write a name before --watch, or --watch=2";
+    let hint = "not a number of seconds from 0.1 to 86400; put a name before --watch, or use --watch=2";
     seconds.map(Duration::from_secs_f64).ok_or_else(|| hint.to_owned())
 }

@@ -41,7 +41,7 @@ pub fn parse(text: &str, now: Timestamp) -> Result<Time, String> {
         return Ok(Time(Timestamp(now.0.saturating_sub(ms))));
     }
     let hint = "write it like 2026-03-01T12:00:00Z, or 90m for that long ago";
-    text.parse().map_err(|_| format!("{text:?} is no point in time; {hint}"))
+    text.parse().map_err(|_| format!("{text:?} is not a point in time; {hint}"))
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! `sortie workflow`: put definitions in force, see them, check them.
+//! `sortie workflow`: deploy, show and check workflow definitions.
 
 mod apply;
 pub mod check;
@@ -12,7 +12,7 @@ use clap::Subcommand;
 
 use crate::session::Session;
 
-/// Put workflows in force, see them, check them
+/// Deploy, show and check workflows
 #[derive(Debug, Subcommand)]
 pub enum WorkflowCommand {
     Apply(apply::ApplyWorkflow),

@@ -1,18 +1,18 @@
-//! Reading answers: as much of HTTP/1.1 as a load generator needs, without copying.
+//! Parses responses: as much of HTTP/1.1 as a load generator needs, without copying.
 
 use std::ops::Range;
 
-/// What the bytes that have come so far are.
+/// The result of parsing the bytes received so far.
 #[derive(Debug, PartialEq, Eq)]
 pub enum ParsedResponse {
-    /// Part of an answer.
+    /// Part of a response.
     Part,
     Whole(RawResponse),
-    /// Not an answer that can be followed; why not.
+    /// Not a response that this parser supports; why not.
     Broken(&'static str),
 }
 
-/// One answer at the start of the bytes that have come.
+/// One response at the start of the received bytes.
 #[derive(Debug, PartialEq, Eq)]
 pub struct RawResponse {
     pub status: u16,
@@ -23,14 +23,16 @@ pub struct RawResponse {
     pub close: bool,
 }
 
-/// More headers than this no server sends that is meant to be fast.
+/// A fast server does not send more headers than this.
 const HEAD_BYTES_MAX: usize = 16 << 10;
 
 /// Reads the answer that `bytes` begin with.
 pub fn read(bytes: &[u8]) -> ParsedResponse {
     let mut lines = Lines { bytes, at: 0 };
     let Some(first) = lines.next() else { return unfinished(bytes) };
-    let Some(status) = status(first) else { return ParsedResponse::Broken("an answer that is not HTTP/1.1") };
+    let Some(status) = status(first) else {
+        return ParsedResponse::Broken("a response that is not HTTP/1.1");
+    };
     let (mut length, mut retry_after, mut close) = (None, false, false);
     loop {
         let Some(line) = lines.next() else { return unfinished(bytes) };
@@ -49,7 +51,7 @@ pub fn read(bytes: &[u8]) -> ParsedResponse {
             }
             b't' if value(line, b"transfer-encoding").is_some() => {
                 return ParsedResponse::Broken(
-                    "an answer in chunks, which this load generator does not read",
+                    "a chunked response, which this load generator does not support",
                 );
             }
             b'r' if value(line, b"retry-after").is_some() => retry_after = true,
@@ -62,7 +64,7 @@ pub fn read(bytes: &[u8]) -> ParsedResponse {
             None => return ParsedResponse::Broken("an answer whose length is not a number"),
         },
         None if status == 204 => 0,
-        None => return ParsedResponse::Broken("an answer without a length"),
+        None => return ParsedResponse::Broken("a response without a length"),
     };
     let body = lines.at..lines.at + length;
     if bytes.len() < body.end {
@@ -73,7 +75,7 @@ pub fn read(bytes: &[u8]) -> ParsedResponse {
 
 fn unfinished(bytes: &[u8]) -> ParsedResponse {
     if bytes.len() > HEAD_BYTES_MAX {
-        ParsedResponse::Broken("an answer with endless headers")
+        ParsedResponse::Broken("a response with endless headers")
     } else {
         ParsedResponse::Part
     }

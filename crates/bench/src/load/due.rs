@@ -19,7 +19,7 @@ impl Stretch {
 #[derive(Debug, Clone)]
 pub struct Dues {
     stretches: std::vec::IntoIter<Stretch>,
-    /// The stretch under way, its beginning in seconds, and the next request in it.
+    /// The current stretch, its start in seconds, and the next request in it.
     current: Option<(Stretch, f64, u64)>,
 }
 

@@ -49,11 +49,11 @@ pub struct Measured {
     pub refused_without_time: u64,
     /// Everything accepted, in the warm-up and after the end, too.
     pub accepted_ever: u64,
-    /// Requests that were sent and have neither yes nor no, of the warm-up, too.
+    /// Requests that were sent and neither acknowledged nor rejected, including those of the warm-up.
     pub unknown_ever: u64,
     accepted_in_time: u64,
     pub intervals: Vec<Interval>,
-    /// What was wrong with the first answer that was neither yes nor no.
+    /// What was wrong with the first response that was neither an acknowledgement nor a rejection.
     pub trouble: Option<String>,
 }
 
@@ -159,11 +159,11 @@ impl Measured {
             interval.refused += refused;
             interval.refusals.saturating_record_n(answer_time, refused);
         } else if refused > 0 {
-            self.fail(times, refused, || format!("an answer with status {}", answer.status));
+            self.fail(times, refused, || format!("a response with status {}", answer.status));
         }
     }
 
-    /// Counts requests that no answer came to, or one that is neither yes nor no.
+    /// Counts requests without a usable response.
     pub fn broken(&mut self, requests: u64, times: Times, why: impl FnOnce() -> String) {
         self.unknown_ever += requests;
         if self.offer(times.due, requests) {
@@ -310,7 +310,7 @@ mod tests {
         measured.left_out(5, ms(2000));
         assert_eq!((measured.offered, measured.accepted, measured.refused, measured.failed), (19, 7, 5, 7));
         assert_eq!((measured.unsent, measured.refused_without_time, measured.unknown_ever), (5, 4, 2));
-        assert_eq!(measured.trouble.as_deref(), Some("an answer with status 400"));
+        assert_eq!(measured.trouble.as_deref(), Some("a response with status 400"));
         assert_eq!(measured.intervals[0].refusals.max() / 1000, 1, "refusals count from their sending");
     }
 

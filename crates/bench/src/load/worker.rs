@@ -72,7 +72,7 @@ struct Worker {
     free: VecDeque<usize>,
     /// Refused connections of a closed loop, by the time at which they go on.
     resting: VecDeque<(Duration, usize)>,
-    /// The next due time that nobody has taken.
+    /// The next due time that is not assigned yet.
     next_due: Option<Duration>,
     next_number: u64,
     buffer: Vec<u8>,
@@ -80,7 +80,7 @@ struct Worker {
 
 struct Connection {
     stream: TcpStream,
-    /// When the request under way was due and sent.
+    /// When the request in flight was due and sent.
     busy: Option<(Duration, Duration)>,
     /// What the socket did not take yet.
     unwritten: Vec<u8>,
@@ -229,7 +229,7 @@ impl Worker {
             }
             ParsedResponse::Broken(why) => self.lose(number, || why.to_owned()),
             ParsedResponse::Whole(answer) if answer.body.end < bytes.len() || connection.busy.is_none() => {
-                self.lose(number, || "bytes came that nobody has asked for".to_owned())
+                self.lose(number, || "received unexpected bytes".to_owned())
             }
             ParsedResponse::Whole(answer) => {
                 let requests = u64::from(self.work.template.requests());
@@ -264,7 +264,7 @@ impl Worker {
         self.send_due(now)
     }
 
-    /// Counts what was under way on a broken connection, and opens it again.
+    /// Counts what was in flight on a broken connection, and opens it again.
     fn lose(&mut self, number: usize, why: impl FnOnce() -> String) -> anyhow::Result<()> {
         let now = self.now();
         if let Some((due, sent)) = self.connections[number].busy.take() {

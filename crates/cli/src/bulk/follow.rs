@@ -1,4 +1,4 @@
-//! Following a bulk to its end: a bar for a person who waits, lines elsewhere.
+//! Follows a bulk operation to its end: a progress bar on a terminal, lines elsewhere.
 
 use std::io::IsTerminal;
 use std::time::{Duration, Instant};
@@ -12,16 +12,16 @@ use crate::failure::Failure;
 use crate::session::Session;
 use crate::signals::Signals;
 
-/// How often the server is asked.
+/// How often the server is polled.
 const LOOK: Duration = Duration::from_millis(500);
 
-/// How long a server may be away before it is no longer waited for: a restart, or a hand-over, takes less.
+/// How long a server may be unreachable before this command gives up: a restart or a failover takes less.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Looks between two lines at least, where there is no terminal.
+/// Polls between two lines at least, without a terminal.
 const LINE_LOOKS: u32 = 4;
 
-/// Waits until the bulk has ended. An interrupt ends the waiting, not the bulk, and neither does a look that is lost.
+/// Waits until the bulk operation has ended. An interrupt ends the waiting but not the operation; a failed poll ends neither.
 pub async fn to_the_end(mut session: Session, begun: BulkView) -> anyhow::Result<()> {
     let id = begun.id.clone();
     let mut told = Progress::new(&session, &begun);
@@ -31,7 +31,7 @@ pub async fn to_the_end(mut session: Session, begun: BulkView) -> anyhow::Result
     let mut heard = Instant::now();
     let answer = loop {
         tokio::select! {
-            biased; // A signal first: nobody waits for a look.
+            biased; // The signal first: it must not wait for a poll.
             () = signals.next() => {
                 told.finish();
                 return Err(Failure::No(goes_on).into());
@@ -60,9 +60,9 @@ pub async fn to_the_end(mut session: Session, begun: BulkView) -> anyhow::Result
     let bulk: BulkView = answer.value()?;
     session.show(&answer, || Ok(show::detail(&bulk, &session.screen)))?;
     match bulk.state {
-        BulkState::Stopped => Err(Failure::No(format!("bulk {id} was stopped")).into()),
+        BulkState::Stopped => Err(Failure::No(format!("bulk operation {id} was stopped")).into()),
         _ if bulk.failed.count > 0 => {
-            Err(Failure::No(format!("it failed for {} of them", bulk.failed.count)).into())
+            Err(Failure::No(format!("it failed for {} runs", bulk.failed.count)).into())
         }
         _ => Ok(()),
     }
@@ -71,11 +71,11 @@ pub async fn to_the_end(mut session: Session, begun: BulkView) -> anyhow::Result
 fn goes_on(session: &Session, id: &str) -> String {
     let program = session.program();
     format!(
-        "bulk {id} goes on; stop it with '{program} bulk stop {id}', see it with '{program} bulk show {id}'"
+        "bulk operation {id} continues; stop it with '{program} bulk stop {id}', see it with '{program} bulk show {id}'"
     )
 }
 
-/// Whether the server may answer another time: it is not there, or has too much to do.
+/// Whether a later poll may succeed: the server is unreachable or overloaded.
 fn is_passing(error: &anyhow::Error) -> bool {
     match error.downcast_ref::<Failure>() {
         Some(Failure::Unreachable { .. }) => true,
@@ -84,7 +84,7 @@ fn is_passing(error: &anyhow::Error) -> bool {
     }
 }
 
-/// How a person hears of it.
+/// How progress is reported.
 enum Progress {
     Bar(ProgressBar),
     Lines { looks: u32, last: String },
@@ -100,7 +100,7 @@ impl Progress {
             return Progress::Lines { looks: 0, last: String::new() };
         }
         let style = ProgressStyle::with_template("{msg:40} {bar:30} {pos:>6} of {len}  {elapsed}")
-            .expect("the template is well formed");
+            .expect("the template is valid");
         let length = bulk.matched.map(|matched| matched.count);
         let bar = ProgressBar::with_draw_target(length, ProgressDrawTarget::stderr()).with_style(style);
         bar.enable_steady_tick(Duration::from_millis(200));
@@ -133,10 +133,10 @@ impl Progress {
     }
 
     fn tell_of_silence(&mut self) {
-        let silence = "the server does not answer; the bulk goes on, and is looked at again";
+        let silence = "the server does not respond; the bulk operation continues, polling again";
         match self {
             Progress::Nothing => {}
-            Progress::Bar(bar) => bar.set_message("no answer, looking again"),
+            Progress::Bar(bar) => bar.set_message("no response, polling again"),
             Progress::Lines { last, .. } => {
                 if last != silence {
                     eprintln!("{silence}");

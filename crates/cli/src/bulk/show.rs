@@ -1,4 +1,4 @@
-//! `sortie bulk list`, `show` and `stop`: what bulks have come to.
+//! `sortie bulk list`, `show` and `stop`: the state of bulk operations.
 
 use api_types::{BulkCount, BulkList, BulkPreview, BulkState, BulkView};
 use clap::Args;
@@ -10,24 +10,24 @@ use crate::session::Session;
 use crate::table::{Cell, Column, TextTable, clean};
 use crate::when;
 
-/// List bulks, newest first
+/// List bulk operations, newest first
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  sortie bulk list")]
 pub struct List {}
 
-/// Show how far a bulk has come
+/// Show the progress of a bulk operation
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  sortie bulk show 0195f3a8-7c54-7d2e-b7b1-3f1a2c4d5e6f")]
 pub struct Show {
-    /// The id of the bulk
+    /// The id of the bulk operation
     id: String,
 }
 
-/// End a bulk before it is through; what it has done stays
+/// Stop a bulk operation; runs that it has already changed stay changed
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  sortie bulk stop 0195f3a8-7c54-7d2e-b7b1-3f1a2c4d5e6f")]
 pub struct Stop {
-    /// The id of the bulk
+    /// The id of the bulk operation
     id: String,
 }
 
@@ -58,7 +58,7 @@ impl Stop {
 
 fn list(bulks: &[BulkView], screen: &Screen) -> String {
     if bulks.is_empty() {
-        return "No bulks.\n".to_owned();
+        return "No bulk operations.\n".to_owned();
     }
     let mut table = TextTable::new([
         Column::whole("ID"),
@@ -87,15 +87,16 @@ fn list(bulks: &[BulkView], screen: &Screen) -> String {
     table.render(screen)
 }
 
-/// A bulk in full.
+/// A bulk operation in full.
 pub fn detail(bulk: &BulkView, screen: &Screen) -> String {
     let state = screen.paint(tone_of_state(bulk.state), word(bulk.state));
-    let mut out = format!("bulk {} ({}) is {state}: {}\n", bulk.id, bulk.action.as_str(), standing(bulk));
+    let mut out =
+        format!("Bulk operation {} ({}) is {state}: {}\n", bulk.id, bulk.action.as_str(), standing(bulk));
     let took = bulk.ended_at.map(|ended_at| when::between(bulk.started_at, ended_at));
     let took = took.map(|took| format!(", took {took}")).unwrap_or_default();
     out += &format!("  started  {} UTC by {}{took}\n", when::second(bulk.started_at), clean(&bulk.by));
     if let Some(matched) = bulk.matched {
-        out += &format!("  meant    {}\n", runs(matched));
+        out += &format!("  matched  {}\n", runs(matched));
     }
     for (reason, count) in &bulk.skipped.reasons {
         out += &format!("  skipped  {count} ({})\n", clean(reason));
@@ -125,12 +126,12 @@ pub fn preview(found: &BulkPreview, screen: &Screen) -> String {
             Cell::new(run.reason.as_deref().unwrap_or_default()),
         ]);
     }
-    let verb = if found.matched.count == 1 { "is" } else { "are" };
-    let said = format!("{} {verb} meant", runs(found.matched));
+    let verb = if found.matched.count == 1 { "matches" } else { "match" };
+    let summary = format!("{} {verb}", runs(found.matched));
     match (table.is_empty(), found.matched.count > found.sample.len() as u64) {
-        (true, _) => format!("{said}.\n"),
-        (false, true) => format!("{said}; the first of them:\n{}", table.render(screen)),
-        (false, false) => format!("{said}:\n{}", table.render(screen)),
+        (true, _) => format!("{summary}.\n"),
+        (false, true) => format!("{summary}; the first ones:\n{}", table.render(screen)),
+        (false, false) => format!("{summary}:\n{}", table.render(screen)),
     }
 }
 
@@ -143,7 +144,8 @@ pub fn runs(matched: BulkCount) -> String {
 
 /// `120 done, 3 skipped, 0 failed`
 pub fn standing(bulk: &BulkView) -> String {
-    let waiting = bulk.waiting.as_ref().map(|code| format!(", waits ({})", clean(code))).unwrap_or_default();
+    let waiting =
+        bulk.waiting.as_ref().map(|code| format!(", waiting ({})", clean(code))).unwrap_or_default();
     format!("{} done, {} skipped, {} failed{waiting}", bulk.done, bulk.skipped.count, bulk.failed.count)
 }
 
@@ -178,9 +180,9 @@ mod tests {
         let bulk: BulkView = serde_json::from_str(json).unwrap();
         let screen = Screen { colour: false, width: None };
         expect![[r#"
-            bulk b-1 (retry) is done: 3 done, 1 skipped, 1 failed
+            Bulk operation b-1 (retry) is done: 3 done, 1 skipped, 1 failed
               started  2026-03-01 12:00:00 UTC by ada, took 2.50s
-              meant    5 runs
+              matched  5 runs
               skipped  1 (not_parked)
               failed   r-9: the body does not fit
         "#]]
@@ -198,7 +200,7 @@ mod tests {
             "status":"parked","reason":"undo failed","then":"what failed is tried again"}]}"#;
         let found: BulkPreview = serde_json::from_str(json).unwrap();
         expect![[r#"
-            at least 10000 runs are meant; the first of them:
+            at least 10000 runs match; the first ones:
             ID   WORKFLOW  STATUS  THEN                        WHY
             r-1  w         parked  what failed is tried again  undo failed
         "#]]

@@ -1,17 +1,17 @@
-//! The beginning of a bulk: shown dry first, asked about, then followed to its end.
+//! Starts a bulk operation: dry run, confirmation, then progress.
 
 use api_types::{BulkAction, BulkPreview, BulkRequest, BulkSelect, BulkView, DecisionKind, Time};
 use clap::Args;
 use types::RunStatus;
 
-use super::ask::{self, Confirmation};
+use super::confirm::{self, Confirmation};
 use super::{follow, show};
 use crate::client::Call;
 use crate::failure::Failure;
 use crate::session::Session;
 use crate::when;
 
-/// Which runs are meant, and how it is done.
+/// The selection of runs and the options.
 #[derive(Debug, Args)]
 pub struct BulkStartArgs {
     /// Only runs of this workflow
@@ -26,30 +26,30 @@ pub struct BulkStartArgs {
     /// Accepted before this time, or this long ago
     #[arg(long, value_name = "TIME", value_parser = time)]
     to: Option<Time>,
-    /// Only runs with this text in their reason
+    /// Only runs whose failure reason contains this text
     #[arg(long, value_name = "TEXT")]
     reason: Option<String>,
-    /// This run, and no other than those named so; can be given often
+    /// Only this run; may be repeated
     #[arg(long = "id", value_name = "ID", conflicts_with_all = ["workflow", "key", "from", "to", "reason"])]
     ids: Vec<String>,
-    /// Runs per second at most
+    /// At most this many runs per second
     #[arg(long, value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..=1000))]
     rate: u32,
-    /// Why; kept in the runs' timelines. Needed for decisions
+    /// Why; stored in the timelines of the runs. Required for resolve
     #[arg(long, default_value = "")]
     note: String,
     /// Only show what would be done
     #[arg(long, conflicts_with_all = ["yes", "detach"])]
     dry_run: bool,
-    /// Do not ask
+    /// Do not ask for confirmation
     #[arg(long, short)]
     yes: bool,
-    /// Do not wait for its end
+    /// Do not wait until it has ended
     #[arg(long)]
     detach: bool,
 }
 
-/// Runs that can be taken back.
+/// Runs that can be cancelled.
 #[derive(Debug, Args)]
 pub struct Forward {
     /// Only runs with this status: queued or running
@@ -57,7 +57,7 @@ pub struct Forward {
     status: Option<RunStatus>,
 }
 
-/// Runs that can be run again.
+/// Runs that can be started again.
 #[derive(Debug, Args)]
 pub struct BulkEnd {
     /// Runs with this status: undone, given_up or completed
@@ -78,10 +78,12 @@ impl BulkEnd {
 }
 
 impl BulkStartArgs {
-    /// Refuses a decision that nobody gives a reason for.
+    /// Refuses a decision without a note.
     pub fn needs_note(&self) -> Result<(), Failure> {
         if self.note.trim().is_empty() && !self.dry_run {
-            return Err(Failure::Usage("--note: say why; it is kept in the runs' timelines".to_owned()));
+            return Err(Failure::Usage(
+                "--note is required: it is stored in the timelines of the runs".to_owned(),
+            ));
         }
         Ok(())
     }
@@ -103,10 +105,10 @@ impl BulkStartArgs {
             return session.show(&answer, || Ok(show::preview(&found, &session.screen)));
         }
         if found.matched.count == 0 && !found.matched.at_least {
-            return session.show(&answer, || Ok("No run is meant; nothing is done.\n".to_owned()));
+            return session.show(&answer, || Ok("No run matches; nothing was changed.\n".to_owned()));
         }
-        if !yes && ask::person(&session, &request, &found)? == Confirmation::No {
-            return session.show(&answer, || Ok("Nothing is done.\n".to_owned()));
+        if !yes && confirm::person(&session, &request, &found)? == Confirmation::No {
+            return session.show(&answer, || Ok("Nothing was changed.\n".to_owned()));
         }
         request.dry_run = false;
         let answer = session.client.send(call(&request)?).await?;
@@ -114,7 +116,7 @@ impl BulkStartArgs {
         if detach {
             let program = session.program();
             return session.show(&answer, || {
-                Ok(format!("bulk {} is under way\nfollow it with: {program} bulk show {0}\n", bulk.id))
+                Ok(format!("bulk operation {} started\nfollow it with: {program} bulk show {0}\n", bulk.id))
             });
         }
         follow::to_the_end(session, bulk).await

@@ -1,4 +1,4 @@
-//! A program that runs beside this one and never outlives it.
+//! A child process that never outlives this one.
 
 use std::fs::{self, File};
 use std::io::Write;
@@ -9,13 +9,13 @@ use std::process::{Child as Process, Command, ExitStatus, Stdio};
 use anyhow::Context;
 use rustix::process::{Pid, Signal, kill_process_group};
 
-/// What is shown of a log.
+/// Bytes of a log that are shown.
 const TOLD_LINES: usize = 15;
 
-/// A process as a group of its own: Ctrl-C in the terminal does not reach it, so that it is ended in order.
+/// A child in its own process group: Ctrl-C in the terminal does not reach it, so that it can be stopped in order.
 pub struct Child {
     pub name: String,
-    /// What starts it again, for a person.
+    /// The shell command that starts it again.
     pub command: String,
     process: Process,
     watch: ParentWatcher,
@@ -24,7 +24,7 @@ pub struct Child {
 }
 
 impl Child {
-    /// Starts it with its output in `log`. Settings in variables are for this process alone.
+    /// Starts it with its output in `log`. `SORTIE_…` variables of this process are not passed on.
     pub fn start(name: &str, mut command: Command, log: &Path) -> anyhow::Result<Child> {
         let output = File::options().create(true).append(true).open(log);
         let output = output.with_context(|| format!("opening {}", log.display()))?;
@@ -44,19 +44,19 @@ impl Child {
         self.process.id()
     }
 
-    /// How it ended, if it did.
+    /// Its exit status, if it has ended.
     pub fn ended(&mut self) -> anyhow::Result<Option<ExitStatus>> {
         if self.ended.is_none() {
-            self.ended = self.process.try_wait().with_context(|| format!("asking for {}", self.name))?;
+            self.ended = self.process.try_wait().with_context(|| format!("checking {}", self.name))?;
             if self.ended.is_some() {
-                // Its number may be given to others from now on.
+                // From now on the kernel may reuse its pid.
                 self.watch.forget();
             }
         }
         Ok(self.ended)
     }
 
-    /// Asks it to end.
+    /// Sends SIGTERM.
     pub fn terminate(&mut self) -> anyhow::Result<()> {
         if self.ended()?.is_none() {
             self.signal(Signal::TERM);
@@ -64,7 +64,7 @@ impl Child {
         Ok(())
     }
 
-    /// The last lines that it said.
+    /// The last lines of its log.
     pub fn said(&self) -> String {
         let log = fs::read_to_string(&self.log).unwrap_or_default();
         let lines: Vec<&str> = log.lines().collect();
@@ -73,15 +73,15 @@ impl Child {
 
     fn signal(&self, signal: Signal) {
         let group = i32::try_from(self.process.id()).ok().and_then(Pid::from_raw);
-        // It fails only for a group that has ended.
-        let _ = kill_process_group(group.expect("a process has a number above 0"), signal);
+        // Fails only if the group has already ended.
+        let _ = kill_process_group(group.expect("a pid is positive"), signal);
     }
 }
 
 impl Drop for Child {
     fn drop(&mut self) {
         if self.ended.is_none() {
-            // A process that was stopped ends by this, too.
+            // SIGKILL also ends a stopped process.
             self.signal(Signal::KILL);
             let _ = self.process.wait();
             self.watch.forget();
@@ -89,7 +89,7 @@ impl Drop for Child {
     }
 }
 
-/// A shell that waits for the end of this process, however it comes: the pipe between them closes then.
+/// A shell that kills the group when this process ends for any reason: the pipe between them closes then.
 struct ParentWatcher {
     shell: Process,
 }
@@ -110,7 +110,7 @@ impl ParentWatcher {
     }
 }
 
-/// The command as a line for a shell.
+/// The command as a line for a POSIX shell.
 fn words(command: &Command) -> String {
     let all = std::iter::once(command.get_program()).chain(command.get_args());
     all.map(|word| quoted(&word.to_string_lossy())).collect::<Vec<_>>().join(" ")
@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn a_child_ends_with_its_holder_and_says_what_it_said() {
+    fn a_child_ends_with_its_owner_and_its_log_is_shown() {
         let folder = tempfile::tempdir().unwrap();
         let log = folder.path().join("log");
         let mut command = Command::new("sh");
@@ -141,7 +141,7 @@ mod tests {
         let mut child = Child::start("sleeper", command, &log).unwrap();
         let began = std::time::Instant::now();
         while child.said() != "hello" {
-            assert!(began.elapsed().as_secs() < 30, "it says nothing");
+            assert!(began.elapsed().as_secs() < 30, "it prints nothing");
             std::thread::sleep(std::time::Duration::from_millis(5));
         }
         assert_eq!(child.ended().unwrap(), None);

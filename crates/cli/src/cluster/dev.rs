@@ -1,4 +1,4 @@
-//! `sortie cluster dev`: three nats-servers and three instances on this machine, and a second region if asked.
+//! `sortie cluster dev`: three nats-servers and three instances on this machine, and optionally a second region.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -18,38 +18,38 @@ use super::{nats, settings};
 use crate::client::{Call, Client};
 use crate::signals::Signals;
 
-/// Generous: twelve programs share this machine.
+/// Generous, because twelve processes share this machine.
 const START_MAX: Duration = Duration::from_secs(120);
-/// Longer than an instance takes to let go of what it has.
+/// Longer than an instance takes to release its partitions.
 const STOP_MAX: Duration = Duration::from_secs(45);
-/// Longer than the holder of a partition that is gone is waited for.
+/// Longer than the timeout after which a partition's owner counts as lost.
 const APPLY_MAX: Duration = Duration::from_secs(60);
 const ASK_MAX: Duration = Duration::from_secs(2);
 const POLL: Duration = Duration::from_millis(200);
 
 /// Start a cluster on this machine: three nats-servers and three instances
 ///
-/// With --regions there are two such regions, joined by leaf nodes. Every member is a process of its own, to be killed
-/// and frozen at will; none is started again by itself, and all end with this command.
+/// With --regions there are two such regions, connected by leaf nodes. Every member is a separate process that you can
+/// kill or freeze; none is restarted automatically, and all of them end with this command.
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  sortie cluster dev --regions --data ./cluster")]
 pub struct Dev {
-    /// Start a second region, which stands by for the first
+    /// Start a second region as the standby of the first
     #[arg(long)]
     regions: bool,
-    /// Keep the data in this directory; without it they are in a temporary one that goes with the process
+    /// Keep the data in this directory; by default it is temporary and deleted at the end
     #[arg(long, value_name = "DIR")]
     data: Option<PathBuf>,
-    /// The port of the first instance, the others follow; 0 takes any free ones
+    /// The port of the first instance; the others follow. 0 picks free ports
     #[arg(long, default_value_t = 7070)]
     port: u16,
-    /// The port of the first nats-server, the others follow; 0 takes any free ones
+    /// The port of the first nats-server; the others follow. 0 picks free ports
     #[arg(long, value_name = "PORT", default_value_t = 4222)]
     nats_port: u16,
-    /// Partitions of the installation, fixed when it is first started
+    /// The number of partitions, fixed at the first start
     #[arg(long, default_value_t = 8, value_parser = clap::value_parser!(u16).range(1..=64))]
     partitions: u16,
-    /// The nats-server to use, 2.15 or newer; without it the path and the build's folder are searched
+    /// The nats-server to use, 2.15 or newer; by default PATH and the build directory are searched
     #[arg(long, value_name = "PATH", env = "SORTIE_NATS_SERVER")]
     nats_server: Option<PathBuf>,
 }
@@ -65,7 +65,7 @@ impl Dev {
         let fleet = Fleet::start(fleet_settings(directory.path())).await?;
         let mut members = ClusterProcesses { all: Vec::new() };
         tokio::select! {
-            biased; // What was started is ended in order, also when the signal comes before all is up.
+            biased; // Processes are stopped in order, even if the signal arrives during startup.
             () = signals.next() => return Ok(ExitCode::SUCCESS),
             started = members.start(&plan, &server, self.partitions, &keys) => started?,
         }
@@ -77,7 +77,7 @@ impl Dev {
         members.watch_until(&mut signals, &report).await?;
         report.stopping()?;
         tokio::select! {
-            biased; // An orderly end counts, also if a signal came with it.
+            biased; // A clean shutdown counts, even if a signal arrived at the same time.
             ended = members.end() => ended?,
             () = signals.next() => {}
         }
@@ -86,7 +86,7 @@ impl Dev {
     }
 }
 
-/// Where everything is kept.
+/// The data directory.
 pub enum Directory {
     Named(PathBuf),
     Temporary(tempfile::TempDir),
@@ -96,10 +96,10 @@ impl Directory {
     fn open(named: Option<&Path>) -> anyhow::Result<Directory> {
         let Some(path) = named else {
             let made = tempfile::Builder::new().prefix("sortie-cluster-").tempdir();
-            return Ok(Directory::Temporary(made.context("making a directory")?));
+            return Ok(Directory::Temporary(made.context("creating a directory")?));
         };
-        fs::create_dir_all(path).with_context(|| format!("making {}", path.display()))?;
-        let path = path.canonicalize().with_context(|| format!("looking for {}", path.display()))?;
+        fs::create_dir_all(path).with_context(|| format!("creating {}", path.display()))?;
+        let path = path.canonicalize().with_context(|| format!("resolving {}", path.display()))?;
         Ok(Directory::Named(path))
     }
 
@@ -144,7 +144,7 @@ impl ClusterProcesses {
         for region in &plan.regions {
             let pair = plan.pair_of(region);
             for node in &region.nats {
-                fs::create_dir_all(&node.directory).context("making a directory")?;
+                fs::create_dir_all(&node.directory).context("creating a directory")?;
                 let file = node.directory.join("nats.conf");
                 write_private(&file, &nats::configuration(node, region, pair, keys))?;
                 let mut command = Command::new(server);
@@ -157,10 +157,10 @@ impl ClusterProcesses {
                 self.well(&format!("http://127.0.0.1:{}", node.monitor), "/healthz").await?;
             }
         }
-        let own = std::env::current_exe().context("asking for the place of this program")?;
+        let own = std::env::current_exe().context("finding this executable")?;
         for region in &plan.regions {
             for instance in &region.instances {
-                fs::create_dir_all(&instance.directory).context("making a directory")?;
+                fs::create_dir_all(&instance.directory).context("creating a directory")?;
                 let file = instance.directory.join("sortie.toml");
                 write_private(&file, &settings::text(instance, region, partitions, keys))?;
                 let mut command = Command::new(&own);
@@ -174,7 +174,7 @@ impl ClusterProcesses {
             }
         }
         for (place, region) in plan.regions.iter().enumerate() {
-            // A region that stands by holds nothing, and says so.
+            // A standby region owns no partitions, and its readiness check says so.
             let question = if place == 0 { "/readyz" } else { "/livez" };
             for instance in &region.instances {
                 self.well(&instance.url(), question).await?;
@@ -193,7 +193,7 @@ impl ClusterProcesses {
         Ok(())
     }
 
-    /// Waits until it answers with a success.
+    /// Waits until it responds with success.
     async fn well(&mut self, url: &str, question: &str) -> anyhow::Result<()> {
         let mut client = Client::new(url, None)?;
         let began = Instant::now();
@@ -215,18 +215,18 @@ impl ClusterProcesses {
             }
             ensure!(
                 began.elapsed() < START_MAX,
-                "{url}{question} is not well within {} s",
+                "{url}{question} did not succeed within {} s",
                 START_MAX.as_secs()
             );
             tokio::time::sleep(POLL).await;
         }
     }
 
-    /// Says who has ended, until a signal comes.
+    /// Reports processes that end, until a signal arrives.
     async fn watch_until(&mut self, signals: &mut Signals, report: &ClusterReport) -> anyhow::Result<()> {
         loop {
             tokio::select! {
-                biased; // The signal first: who ends by it is not worth a word.
+                biased; // The signal first: processes that it ends are not reported.
                 () = signals.next() => return Ok(()),
                 () = tokio::time::sleep(POLL) => {}
             }
@@ -241,7 +241,7 @@ impl ClusterProcesses {
         }
     }
 
-    /// The instances first, so that what they still have to write down finds its NATS.
+    /// Instances first, because they write to NATS until they have stopped.
     async fn end(&mut self) -> anyhow::Result<()> {
         for kind in [ProcessKind::Sortie, ProcessKind::Nats] {
             let began = Instant::now();
@@ -261,7 +261,7 @@ impl ClusterProcesses {
     }
 }
 
-/// Applies a workflow. Partitions may still change hands, above all after members were killed: then it is tried again.
+/// Applies a workflow. Retried, because partitions may still be moving, above all after members were killed.
 async fn apply(region: &Region, keys: &Keys, source: String) -> anyhow::Result<()> {
     let mut client = Client::new(&region.instances[0].url(), Some(&keys.token))?;
     let began = Instant::now();

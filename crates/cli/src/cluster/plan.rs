@@ -1,20 +1,20 @@
-//! Who is part of a cluster on this machine, and where each one listens and keeps its data.
+//! The members of a development cluster, with their ports and data directories.
 
 use std::net::{Ipv4Addr, TcpListener};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, ensure};
 
-/// Of everything in a region there are three: one may be missing.
+/// Three of each in a region, so that one may fail.
 pub const MEMBERS: usize = 3;
 /// From the ports of one region to those of the next.
 const REGION_STRIDE: u16 = 10;
-/// From the ports for clients of NATS to those of its other doors.
+/// From NATS's client ports to its other ports.
 const ROUTES: u16 = 2000;
 const LEAVES: u16 = 3200;
 const MONITORS: u16 = 4000;
 
-/// All members, region by region. The first region is the one at work.
+/// All members, region by region. The first region is the active one.
 pub struct ClusterLayout {
     pub regions: Vec<Region>,
 }
@@ -31,7 +31,7 @@ pub struct Region {
 pub struct NatsNode {
     pub name: String,
     pub directory: PathBuf,
-    /// Where clients, the other nodes, the leaf nodes of the other region and monitors come in.
+    /// The ports for clients, cluster routes, leaf nodes and monitoring.
     pub client: u16,
     pub routes: u16,
     pub leaves: u16,
@@ -45,7 +45,7 @@ pub struct Instance {
 }
 
 impl ClusterLayout {
-    /// Ports are counted up from these; 0 takes any that are free.
+    /// Ports are assigned upwards from these; 0 picks free ones.
     pub fn new(directory: &Path, regions: bool, port: u16, nats_port: u16) -> anyhow::Result<ClusterLayout> {
         let mut ports = Ports { taken: Vec::new() };
         let names: &[&str] = if regions { &["east", "west"] } else { &["local"] };
@@ -75,7 +75,7 @@ impl ClusterLayout {
         Ok(plan)
     }
 
-    /// The other region's, if there is one.
+    /// That of the other region, if there is one.
     pub fn pair_of(&self, region: &Region) -> Option<&Region> {
         self.regions.iter().find(|other| Some(other.name) == region.pair)
     }
@@ -98,7 +98,7 @@ impl Instance {
 }
 
 struct Ports {
-    /// Free ones that were found, held until all are found so that none is found twice.
+    /// Free ports found so far, kept bound until all are found, so that none is found twice.
     taken: Vec<TcpListener>,
 }
 
@@ -108,7 +108,10 @@ impl Ports {
             let port = base.checked_add(offset);
             let port = port.with_context(|| format!("there is no port {offset} above {base}"))?;
             let free = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).is_ok();
-            ensure!(free, "port {port} is taken; choose others with --port and --nats-port, or 0 for any");
+            ensure!(
+                free,
+                "port {port} is in use; choose others with --port and --nats-port, or 0 for free ones"
+            );
             return Ok(port);
         }
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).context("looking for a free port")?;
@@ -141,7 +144,7 @@ mod tests {
     #[test]
     fn ports_beyond_the_last_are_refused() {
         let error =
-            ClusterLayout::new(Path::new("/d"), false, 0, 65_000).err().expect("65000 + 2000 is no port");
+            ClusterLayout::new(Path::new("/d"), false, 0, 65_000).err().expect("65000 + 2000 is not a port");
         assert!(error.to_string().contains("above 65000"), "{error}");
     }
 }

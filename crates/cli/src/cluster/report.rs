@@ -1,4 +1,4 @@
-//! What `sortie cluster dev` says: for people, or as lines of JSON.
+//! The output of `sortie cluster dev`: text, or lines of JSON.
 
 use std::process::ExitStatus;
 
@@ -11,17 +11,17 @@ use super::plan::ClusterLayout;
 use crate::json::one_line;
 use crate::screen;
 
-/// How it is said.
+/// The output format.
 pub struct ClusterReport {
     pub json: bool,
 }
 
-/// A line of JSON.
+/// An event as a line of JSON.
 #[derive(Debug, Serialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
 enum ReportEvent<'a> {
     Ready {
-        /// For SORTIE_TOKEN: it opens this cluster alone, which ends with the command.
+        /// For SORTIE_TOKEN: valid only for this cluster, which ends with the command.
         token: &'a str,
         data: String,
         members: Vec<ReportedMember<'a>>,
@@ -66,19 +66,19 @@ impl ClusterReport {
         say(&ReportEvent::Ready { token: &keys.token, data: directory.path().display().to_string(), members })
     }
 
-    /// A member has ended by itself.
+    /// A member has ended on its own.
     pub fn ended(&self, member: &str, status: &ExitStatus, command: &str) -> anyhow::Result<()> {
         if self.json {
             return say(&ReportEvent::Ended { member, status: status.to_string(), command });
         }
-        Ok(screen::print(&format!("{member} has ended: {status}; start it again with\n  {command}\n"))?)
+        Ok(screen::print(&format!("{member} ended: {status}; start it again with\n  {command}\n"))?)
     }
 
     pub fn stopping(&self) -> anyhow::Result<()> {
         if self.json {
             return say(&ReportEvent::Stopping);
         }
-        Ok(screen::print("\nFinishing what is under way; Ctrl-C again ends it at once.\n")?)
+        Ok(screen::print("\nShutting down; press Ctrl-C again to stop at once.\n")?)
     }
 }
 
@@ -103,7 +103,7 @@ fn welcome(plan: &ClusterLayout, pid_of: impl Fn(&str) -> u32, keys: &Keys, dire
     }
     let kept = match directory {
         Directory::Named(_) => "",
-        Directory::Temporary(_) => " (goes with this process; keep it with --data DIR)",
+        Directory::Temporary(_) => " (temporary; keep it with --data DIR)",
     };
     let program = crate::dev::program();
     let home = &plan.regions[0];
@@ -135,7 +135,7 @@ Try, in another terminal:
             "  {program} --url {url} region status\n  {program} --url {url} region promote\n"
         ));
     }
-    text.push_str("\nCtrl-C ends it.\n");
+    text.push_str("\nPress Ctrl-C to stop.\n");
     text
 }
 

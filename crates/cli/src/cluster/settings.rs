@@ -1,4 +1,4 @@
-//! The settings of one instance of a cluster to play with, in TOML.
+//! The settings of one instance of a development cluster, in TOML.
 
 use super::keys::Keys;
 use super::nats::{INSTALLATION, SYSTEM_USER, USER};
@@ -57,7 +57,7 @@ fn list(texts: &[String]) -> String {
     format!("[{}]", texts.iter().map(|text| toml_text(text)).collect::<Vec<_>>().join(", "))
 }
 
-/// In single quotes nothing has a meaning of its own; a path with one in it goes into double quotes.
+/// A literal string in single quotes; a path that contains one goes into double quotes.
 fn toml_text(text: &str) -> String {
     if text.contains('\'') {
         return format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""));

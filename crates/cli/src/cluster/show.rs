@@ -1,4 +1,4 @@
-//! `sortie cluster show`: the instances that live, and what each of them holds.
+//! `sortie cluster show`: the live instances, and the partitions each of them owns.
 
 use std::process::ExitCode;
 
@@ -11,7 +11,7 @@ use crate::session::Session;
 use crate::table::{Cell, Column, TextTable, clean};
 use crate::watch::WatchArgs;
 
-/// Show the instances of a cluster, and which partitions each of them holds
+/// Show the instances of a cluster and the partitions each of them owns
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  sortie cluster show --watch")]
 pub struct Show {
@@ -33,7 +33,7 @@ async fn show(session: &mut Session) -> anyhow::Result<()> {
 
 fn render(cluster: &ClusterView, screen: &Screen) -> String {
     let Some(own) = &cluster.instance else {
-        return "This server is alone: it holds all partitions itself.\n".to_owned();
+        return "This is a single server: it owns all partitions.\n".to_owned();
     };
     let mut table = TextTable::new([
         Column::whole("INSTANCE"),
@@ -63,11 +63,11 @@ fn render(cluster: &ClusterView, screen: &Screen) -> String {
         .map(|held| held.partition.as_str())
         .collect();
     if !unheld.is_empty() && cluster.active {
-        let text = format!("Held by nobody: {}", clean(&unheld.join(" ")));
+        let text = format!("Without owner: {}", clean(&unheld.join(" ")));
         out += &format!("{}\n", screen.paint(Tone::Bad, &text));
     }
     if !cluster.active {
-        out += "This region is not active: its instances hold nothing.\n";
+        out += "This region is not active: its instances own no partitions.\n";
     }
     out + &format!("{} answers.\n", clean(own))
 }
@@ -90,11 +90,11 @@ mod tests {
             INSTANCE  ADDRESS         VERSION  ROLES               HOLDS  PARTITIONS
             east-1    127.0.0.1:7070  0.2.0    ingest engine rest      1  control
             east-2    127.0.0.1:7071  -        engine                  1  0
-            Held by nobody: 1
+            Without owner: 1
             east-1 answers.
         "#]]
         .assert_eq(&render(&cluster, &Screen { colour: false, width: Some(80) }));
         let alone = ClusterView { instance: None, ..cluster };
-        assert!(render(&alone, &Screen { colour: false, width: None }).contains("alone"));
+        assert!(render(&alone, &Screen { colour: false, width: None }).contains("single server"));
     }
 }

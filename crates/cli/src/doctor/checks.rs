@@ -1,4 +1,4 @@
-//! What the doctor looks at, one function for each.
+//! The checks of the doctor, one function each.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -8,7 +8,7 @@ use crate::client::{Call, Client};
 use crate::machine::{self, MachineMemory, Mount, StorageKind, SyncLatency, bytes};
 use crate::table::clean;
 
-/// Syncs faster than any disk: something below only says that it has written.
+/// Faster than any disk: some layer below acknowledges syncs without writing.
 const SYNC_SUSPICIOUS: Duration = Duration::from_micros(50);
 /// At this latency each step of a run takes noticeably longer.
 const SYNC_SLOW: Duration = Duration::from_millis(20);
@@ -16,10 +16,10 @@ const SPACE_BYTES_MIN: u64 = 2 << 30;
 const MEMORY_BYTES_MIN: u64 = 512 << 20;
 /// Thousands of client connections and some hundred for each service.
 const FILES_MIN: u64 = 8192;
-/// 2025-01-01 and 2100-01-01: a clock outside of this was never set.
+/// 2025-01-01 and 2100-01-01: a clock outside of this range was never set.
 const CLOCK_SECONDS: std::ops::Range<u64> = 1_735_689_600..4_102_444_800;
 
-/// All that can be seen from here, without a server.
+/// All local checks, without a server.
 pub fn machine(data: &Path) -> Vec<Finding> {
     let wall = SystemTime::now();
     let begun = Instant::now();
@@ -41,7 +41,7 @@ fn where_data_is(data: &Path, directory: &Path) -> Finding {
     if path == directory {
         return found("data", Severity::Ok, path.display().to_string());
     }
-    let text = format!("{} is not there yet; looked at {}", path.display(), directory.display());
+    let text = format!("{} does not exist yet; checked {}", path.display(), directory.display());
     found("data", Severity::Note, text)
 }
 
@@ -54,18 +54,16 @@ fn file_system(directory: &Path) -> Finding {
     let text = format!("{file_system} on {device}, mounted at {} ({options})", point.display());
     let (level, why) = match mount.storage() {
         StorageKind::Disk if options.split(',').any(|option| option == "ro") => {
-            (Severity::Warning, ": read-only, nothing can be accepted")
+            (Severity::Warning, ": read-only, no request can be accepted")
         }
         StorageKind::Disk => (Severity::Ok, ""),
-        StorageKind::Memory => {
-            (Severity::Warning, ": memory, not a disk; a restart of the machine loses everything")
-        }
+        StorageKind::Memory => (Severity::Warning, ": in memory, not on disk; a reboot loses everything"),
         StorageKind::Layers => {
-            (Severity::Warning, ": a container's layers; its data goes with the container, mount a volume")
+            (Severity::Warning, ": a container layer; data is lost with the container, mount a volume")
         }
         StorageKind::Network => (
             Severity::Warning,
-            ": not a local disk; what its syncs promise is up to others, and locks may not hold",
+            ": not a local disk; sync guarantees depend on the remote side, and locks may not work",
         ),
     };
     found("file system", level, format!("{text}{why}"))
@@ -83,7 +81,7 @@ fn sync(directory: &Path) -> Finding {
 
 fn judge_sync(p50: Duration) -> (Severity, &'static str) {
     if p50 < SYNC_SUSPICIOUS {
-        (Severity::Warning, ": too fast to be true; a cache below may lose what it has confirmed")
+        (Severity::Warning, ": implausibly fast; a cache may lose acknowledged writes")
     } else if p50 > SYNC_SLOW {
         (Severity::Warning, ": slow; every step of a run waits for it")
     } else {
@@ -106,7 +104,7 @@ fn space(directory: &Path) -> Finding {
 
 fn memory() -> Finding {
     let Some(MachineMemory { total, available }) = MachineMemory::read() else {
-        return found("memory", Severity::Note, "cannot be read here".to_owned());
+        return found("memory", Severity::Note, "cannot be read on this system".to_owned());
     };
     let text = format!("{} free of {}", bytes(available), bytes(total));
     if available < MEMORY_BYTES_MIN {
@@ -118,41 +116,41 @@ fn memory() -> Finding {
 fn files() -> Finding {
     let most = machine::files_max();
     if most < FILES_MIN {
-        let text = format!("{most} open files at most: fewer than {FILES_MIN}; raise it with ulimit -Hn");
+        let text = format!("limit of {most} open files: less than {FILES_MIN}; raise it with ulimit -Hn");
         return found("files", Severity::Warning, text);
     }
-    found("files", Severity::Ok, format!("{most} open files at most"))
+    found("files", Severity::Ok, format!("limit of {most} open files"))
 }
 
 fn clock(wall: SystemTime, begun: Instant) -> Finding {
     let seconds = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
     if !CLOCK_SECONDS.contains(&seconds) {
-        return found("clock", Severity::Warning, "stands at a year that cannot be; set it".to_owned());
+        return found("clock", Severity::Warning, "shows an impossible year; set it".to_owned());
     }
     let passed = SystemTime::now().duration_since(wall).unwrap_or_default();
     let drift = passed.abs_diff(begun.elapsed());
     if drift > Duration::from_millis(500) {
-        let text = format!("jumped by {} ms while we looked; timers follow it", drift.as_millis());
+        let text = format!("jumped by {} ms during the check; timers follow it", drift.as_millis());
         return found("clock", Severity::Warning, text);
     }
-    found("clock", Severity::Ok, "set, and steady while we looked".to_owned())
+    found("clock", Severity::Ok, "set, and steady during the check".to_owned())
 }
 
-/// Whether a server answers, and is ready.
+/// Whether a server responds and is ready.
 pub async fn server(client: &mut Client) -> Finding {
     let url = client.url().to_owned();
     let answer = match client.try_send(Call::get("/readyz")).await {
         Ok(answer) => answer,
-        Err(_) => return found("server", Severity::Note, format!("none answers at {url}")),
+        Err(_) => return found("server", Severity::Note, format!("no response from {url}")),
     };
     let (level, text) = judge_server(serde_json::from_slice(&answer.body).unwrap_or_default());
     found("server", level, format!("{url} {}", clean(&text)))
 }
 
-/// What `/readyz` says, which is ready also when it cannot take everything.
+/// The result of `/readyz`, which is ready even if the server cannot accept everything.
 fn judge_server(said: Readiness) -> (Severity, String) {
     if !said.ready {
-        let why = said.detail.unwrap_or_else(|| "it does not say why".to_owned());
+        let why = said.detail.unwrap_or_else(|| "no reason given".to_owned());
         return (Severity::Warning, format!("is not ready: {why}"));
     }
     if let [first, ..] = &said.stopped[..] {
@@ -160,7 +158,7 @@ fn judge_server(said: Readiness) -> (Severity, String) {
         return (Severity::Warning, format!("has {count} stopped partitions; {partition}: {reason}"));
     }
     if !said.disk_accepts {
-        return (Severity::Warning, "takes no requests: the disk is nearly used up".to_owned());
+        return (Severity::Warning, "rejects requests: the disk is nearly full".to_owned());
     }
     (Severity::Ok, "is ready".to_owned())
 }
@@ -205,7 +203,7 @@ mod tests {
         let (level, _) = judge(r#"{"ready":true,"disk_accepts":true,"stopped":[]}"#);
         assert_eq!(level, Severity::Ok);
         for (said, text) in [
-            (r#"{"ready":true,"disk_accepts":false,"stopped":[]}"#, "nearly used up"),
+            (r#"{"ready":true,"disk_accepts":false,"stopped":[]}"#, "nearly full"),
             (r#"{"ready":true,"disk_accepts":true,"stopped":[{"partition":7,"reason":"torn"}]}"#, "7: torn"),
             (
                 r#"{"ready":false,"reason":"ending","detail":"it ends","disk_accepts":true,"stopped":[]}"#,

@@ -1,4 +1,4 @@
-//! The options that say what a job does.
+//! The options for the action of a job.
 
 use clap::Args;
 use hyper::Method;
@@ -13,28 +13,28 @@ use crate::failure::Failure;
 #[derive(Debug, Default, Args)]
 pub struct ActionArgs {
     /// Call this URL
-    #[arg(long, value_name = "URL", help_heading = "What")]
+    #[arg(long, value_name = "URL", help_heading = "Action")]
     pub uri: Option<String>,
-    /// The method of the call; without it GET, or POST where there is a body
-    #[arg(long, value_parser = method, help_heading = "What")]
+    /// The HTTP method; default GET, or POST with a body
+    #[arg(long, value_parser = method, help_heading = "Action")]
     pub method: Option<String>,
-    /// A header of the call; more than one may be given
-    #[arg(long = "header", value_name = "NAME=VALUE", value_parser = header, help_heading = "What")]
+    /// A header of the call; may be repeated
+    #[arg(long = "header", value_name = "NAME=VALUE", value_parser = header, help_heading = "Action")]
     pub headers: Vec<(String, String)>,
     /// The body of the call, or the request for the workflow as JSON
-    #[arg(long, value_name = "TEXT", help_heading = "What")]
+    #[arg(long, value_name = "TEXT", help_heading = "Action")]
     pub body: Option<String>,
-    /// Start this workflow instead of a call
-    #[arg(long, value_name = "NAME", conflicts_with_all = ["uri", "method", "headers"], help_heading = "What")]
+    /// Start this workflow instead of calling a URL
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["uri", "method", "headers"], help_heading = "Action")]
     pub workflow: Option<String>,
-    /// Try again this often after a failure; 0 is never. Without it: 4 times
-    #[arg(long, value_name = "N", help_heading = "What")]
+    /// The number of retries after a failure; 0 for none. Default: 4
+    #[arg(long, value_name = "N", help_heading = "Action")]
     pub retry_count: Option<u32>,
-    /// Wait this long before each further attempt. Without it: 30s
-    #[arg(long, value_name = "SPAN", help_heading = "What")]
+    /// The delay before each retry. Default: 30s
+    #[arg(long, value_name = "SPAN", help_heading = "Action")]
     pub retry_interval: Option<Span>,
-    /// Call this URL with POST when all attempts have failed
-    #[arg(long, value_name = "URL", help_heading = "What")]
+    /// Call this URL with POST after the last failed attempt
+    #[arg(long, value_name = "URL", help_heading = "Action")]
     pub error_uri: Option<String>,
 }
 
@@ -47,7 +47,7 @@ impl ActionArgs {
         texts.iter().all(|text| text.is_none()) && headers.is_empty() && !retries
     }
 
-    /// Writes what is given into the properties of a job. `current` is the job that it changes, if there is one.
+    /// Writes the given options into the properties of a job. `current` is the job that is changed, if any.
     pub fn write(&self, properties: &mut Value, current: Option<&JobProperties>) -> Result<(), Failure> {
         let target = current.map(|current| &current.action.main.target);
         let to_workflow = match (&self.workflow, &self.uri) {
@@ -71,7 +71,7 @@ impl ActionArgs {
     fn write_workflow(&self, properties: &mut Value) -> Result<(), Failure> {
         if self.method.is_some() || !self.headers.is_empty() {
             let text =
-                "the job starts a workflow, which has no method and no headers; give it a --uri to call";
+                "the job starts a workflow, which has no method or headers; add --uri to call a URL instead";
             return Err(Failure::Usage(text.to_owned()));
         }
         if let Some(name) = &self.workflow {
@@ -79,8 +79,9 @@ impl ActionArgs {
             properties["action"]["workflow"]["name"] = name.as_str().into();
         }
         if let Some(body) = &self.body {
-            let body: Value = serde_json::from_str(body)
-                .map_err(|error| Failure::Usage(format!("--body of a workflow is no JSON: {error}")))?;
+            let body: Value = serde_json::from_str(body).map_err(|error| {
+                Failure::Usage(format!("--body of a workflow is not valid JSON: {error}"))
+            })?;
             properties["action"]["workflow"]["body"] = body;
         }
         Ok(())
@@ -109,8 +110,7 @@ impl ActionArgs {
             return Ok(());
         }
         if self.uri.is_none() && target.is_some() && !was_request {
-            let text =
-                "the job sends a message; change what it sends with --file, or give it a --uri to call";
+            let text = "the job sends a message; change it with --file, or add --uri to call a URL instead";
             return Err(Failure::Usage(text.to_owned()));
         }
         properties["action"]["request"] = Value::Object(request);
@@ -151,12 +151,12 @@ fn method(text: &str) -> Result<String, String> {
     method
         .parse::<Method>()
         .map(|_| method)
-        .map_err(|_| "no method of HTTP; write GET, POST, PUT …".to_owned())
+        .map_err(|_| "not an HTTP method; use GET, POST, PUT …".to_owned())
 }
 
-/// `Name=value`, or `Name: value` as other programs take it.
+/// `Name=value`, or `Name: value` as curl takes it.
 fn header(text: &str) -> Result<(String, String), String> {
-    let hint = "write a header as NAME=VALUE";
+    let hint = "the format of a header is NAME=VALUE";
     let (name, value) = text.split_at(text.find(['=', ':']).ok_or(hint)?);
     if name.trim().is_empty() {
         return Err(hint.to_owned());

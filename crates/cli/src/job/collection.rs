@@ -1,4 +1,4 @@
-//! `sortie job collections` and `sortie job collection`: what holds the jobs.
+//! `sortie job collections` and `sortie job collection`: the containers of jobs.
 
 use clap::{Args, Subcommand};
 use hyper::header::{HeaderValue, IF_NONE_MATCH};
@@ -26,7 +26,7 @@ pub struct Collections {
     watch: WatchArgs,
 }
 
-/// See collections, make them, change them, switch them, delete them
+/// List, create, change, enable, disable and delete collections
 #[derive(Debug, Subcommand)]
 pub enum CollectionCommand {
     List(Collections),
@@ -38,24 +38,24 @@ pub enum CollectionCommand {
     Disable(DisableCollection),
 }
 
-/// Make a collection
+/// Create a collection
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  sortie job collection create ops --max-jobs 100")]
 pub struct CreateCollection {
     /// The collection
     collection: String,
-    /// What its jobs may do: Sortie, or Free, Standard, P10Premium or P20Premium with the bounds of Azure
+    /// The plan: Sortie, or Free, Standard, P10Premium or P20Premium with the limits of Azure
     #[arg(long, value_parser = plan, default_value = "Sortie")]
     plan: Plan,
-    /// At most this many jobs; without it what the plan allows
+    /// At most this many jobs; default: the limit of the plan
     #[arg(long, value_name = "N")]
     max_jobs: Option<u32>,
-    /// Where it stands, for those who move it to or from Azure
+    /// The location, for moving it to or from Azure
     #[arg(long, value_name = "REGION")]
     location: Option<String>,
 }
 
-/// Show a collection: its plan, its quota and how many jobs it holds
+/// Show a collection: its plan, its quota and its number of jobs
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  sortie job collection show ops")]
 pub struct Show {
@@ -78,7 +78,7 @@ pub struct UpdateCollection {
 #[derive(Debug, Args)]
 #[group(required = true, multiple = true)]
 struct CollectionChanges {
-    /// What its jobs may do: Sortie, or Free, Standard, P10Premium or P20Premium with the bounds of Azure
+    /// The plan: Sortie, or Free, Standard, P10Premium or P20Premium with the limits of Azure
     #[arg(long, value_parser = plan)]
     plan: Option<Plan>,
     /// At most this many jobs
@@ -94,7 +94,7 @@ pub struct DeleteCollection {
     collection: String,
 }
 
-/// Let the jobs of a collection fire again
+/// Enable a collection: its jobs fire again
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  sortie job collection enable ops")]
 pub struct EnableCollection {
@@ -102,7 +102,7 @@ pub struct EnableCollection {
     collection: String,
 }
 
-/// Keep all jobs of a collection from firing until it is enabled again
+/// Disable a collection: none of its jobs fires until it is enabled again
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  sortie job collection disable ops")]
 pub struct DisableCollection {
@@ -119,7 +119,7 @@ struct CollectionItem {
     properties: schedule::CollectionProperties,
 }
 
-/// What became of a collection, for answers that the API gives without a body.
+/// The result, for responses of the API without a body.
 #[derive(Serialize)]
 struct CollectionResult<'a> {
     collection: &'a str,
@@ -176,10 +176,10 @@ impl CreateCollection {
         let call = Call::put(client::path("/v1/collections/{}", &[collection]), JSON, body.to_string());
         let made = session.client.send(call.header(IF_NONE_MATCH, HeaderValue::from_static("*"))).await;
         let answer = made.map_err(|error| match code_of(&error) {
-            Some("exists") => Failure::No(format!("collection {collection} exists already")).into(),
+            Some("exists") => Failure::No(format!("collection {collection} already exists")).into(),
             _ => error,
         })?;
-        session.show(&answer, || Ok(format!("collection {collection} is made, of plan {}\n", self.plan)))
+        session.show(&answer, || Ok(format!("created collection {collection} with plan {}\n", self.plan)))
     }
 }
 
@@ -213,7 +213,7 @@ async fn change(mut session: Session, call: Call, collection: &str, is: &'static
 }
 
 fn plan(text: &str) -> Result<Plan, String> {
-    Plan::read(text).ok_or_else(|| format!("no plan; there are {}", Plan::SPELLINGS.join(", ")))
+    Plan::read(text).ok_or_else(|| format!("unknown plan; choose one of {}", Plan::SPELLINGS.join(", ")))
 }
 
 fn render_one(item: &CollectionItem, screen: &Screen) -> String {
@@ -225,7 +225,7 @@ fn render_one(item: &CollectionItem, screen: &Screen) -> String {
     let max = asked.unwrap_or_else(|| plan.jobs_max());
     let location = item.location.as_ref().map(|location| format!("  location  {}\n", clean(location)));
     format!(
-        "Collection {name} is {state}\n  jobs      {} of {max} at most\n  plan      {}\n{}",
+        "Collection {name} is {state}\n  jobs      {} of max. {max}\n  plan      {}\n{}",
         item.jobs,
         plan.as_str(),
         location.unwrap_or_default()
@@ -238,13 +238,13 @@ fn state_tone(state: &str) -> Tone {
 
 fn render(collections: &[CollectionItem], program: &str, screen: &Screen) -> String {
     if collections.is_empty() {
-        return format!("No collections. Make one with: {program} job collection create NAME\n");
+        return format!("No collections. Create one with: {program} job collection create NAME\n");
     }
     let mut table = TextTable::new([
         Column::whole("NAME"),
         Column::whole("STATE").major(),
         Column::number("JOBS"),
-        Column::number("AT MOST"),
+        Column::number("MAX"),
         Column::whole("PLAN"),
         Column::text("LOCATION"),
     ]);

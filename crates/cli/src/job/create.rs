@@ -1,4 +1,4 @@
-//! `sortie job create`: makes a job.
+//! `sortie job create`: creates a job.
 
 use clap::Args;
 use hyper::header::{HeaderValue, IF_NONE_MATCH};
@@ -6,17 +6,17 @@ use serde_json::json;
 
 use super::JSON;
 use super::definition::Definition;
-use super::place::JobName;
+use super::name::JobName;
 use super::recurrence;
 use super::view::{JobItem, second};
 use crate::client::{self, Answer, Call};
 use crate::failure::{Failure, code_of};
 use crate::session::Session;
 
-/// Make a job
+/// Create a job
 ///
-/// It calls a URL or starts a workflow: once, at once or at a time, or by a rule with --every or --cron. A job
-/// that exists already is left as it is.
+/// It calls a URL or starts a workflow: once, immediately or at a given time, or repeatedly with --every or --cron. A job
+/// that already exists is not changed.
 #[derive(Debug, Args)]
 #[command(
     after_help = "Example:\n  sortie job create ops/ping --uri http://127.0.0.1:7101/healthz --every 5m --create-collection\n  sortie job create ops/report --workflow report --cron '0 3 * * 1-5' --time-zone Europe/Berlin\n  sortie job create ops/later --uri https://example.com/hook --body hello --at +10m"
@@ -26,7 +26,7 @@ pub struct CreateJob {
     job: JobName,
     #[command(flatten)]
     definition: Definition,
-    /// Make the collection too, if there is none of this name
+    /// Create the collection if it does not exist
     #[arg(long)]
     create_collection: bool,
 }
@@ -55,12 +55,12 @@ impl CreateJob {
         let JobName { collection, .. } = &self.job;
         match code_of(&error) {
             Some("exists") => Failure::No(format!(
-                "job {} exists already; change it with: {program} job update {}",
+                "job {} already exists; change it with: {program} job update {}",
                 self.job, self.job
             ))
             .into(),
             Some("unknown_collection") => Failure::No(format!(
-                "no collection is named '{collection}'; add --create-collection to make it too"
+                "no collection is named '{collection}'; add --create-collection to create it"
             ))
             .into(),
             _ => error,
@@ -68,7 +68,7 @@ impl CreateJob {
     }
 }
 
-/// Makes a collection of the usual plan, unless somebody else was quicker.
+/// Creates a collection with the default plan, unless it has been created concurrently.
 async fn create_collection(session: &mut Session, collection: &str) -> anyhow::Result<()> {
     let path = client::path("/v1/collections/{}", &[collection]);
     let call = Call::put(path, JSON, json!({}).to_string());
@@ -84,8 +84,8 @@ fn describe(job: &JobItem, program: &str) -> String {
     let when = recurrence::describe(&job.properties);
     let next = match (job.properties.status.next_execution_time, job.properties.state.as_str()) {
         (_, "disabled") => format!("it is disabled; enable it with: {program} job enable {name}"),
-        (Some(next), _) => format!("it runs next at {} UTC", second(next)),
-        (None, _) => "it never runs: no time is left for it".to_owned(),
+        (Some(next), _) => format!("next run at {} UTC", second(next)),
+        (None, _) => "it never runs: its schedule has no future time".to_owned(),
     };
-    format!("job {name} is made: {when}\n{next}\nsee it with: {program} job show {name}\n")
+    format!("created job {name}: {when}\n{next}\nsee it with: {program} job show {name}\n")
 }

@@ -1,4 +1,4 @@
-//! A job as options or as a file: whole for a new one, in part for a change.
+//! A job given as options or as a file: complete to create it, partial to change it.
 
 use std::path::PathBuf;
 
@@ -17,16 +17,16 @@ pub struct Definition {
     pub action: ActionArgs,
     #[command(flatten)]
     pub timing: Timing,
-    /// This many occurrences in all
-    #[arg(long, value_name = "N", conflicts_with = "at", help_heading = "When")]
+    /// Stop after this many occurrences
+    #[arg(long, value_name = "N", conflicts_with = "at", help_heading = "Schedule")]
     pub count: Option<u32>,
-    /// What becomes of occurrences whose time passed while the server was down: the latest runs, all, or none
-    #[arg(long, value_parser = ["latest", "all", "skip"], help_heading = "When")]
+    /// Which missed occurrences run after the server was down: the latest, all, or none
+    #[arg(long, value_parser = ["latest", "all", "skip"], help_heading = "Schedule")]
     pub missed: Option<String>,
-    /// What becomes of an occurrence that is due while the one before still runs
-    #[arg(long, value_parser = ["skip", "queue", "allow"], help_heading = "When")]
+    /// What happens to an occurrence that is due while the previous one is still running
+    #[arg(long, value_parser = ["skip", "queue", "allow"], help_heading = "Schedule")]
     pub overlap: Option<String>,
-    /// Leave it disabled
+    /// Create or leave it disabled
     #[arg(long)]
     pub disabled: bool,
     /// The job as JSON, like {"properties": {…}}; `-` is standard input
@@ -34,7 +34,7 @@ pub struct Definition {
     pub file: Option<PathBuf>,
 }
 
-/// What a change can take away.
+/// What an update can remove.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Clear {
     Schedule,
@@ -59,17 +59,17 @@ impl Definition {
         }
         let usage = |text: &str| Failure::Usage(text.to_owned());
         if self.action.uri.is_none() && self.action.workflow.is_none() {
-            return Err(usage("say what the job does: --uri URL, --workflow NAME or --file job.json").into());
+            return Err(usage("an action is required: --uri URL, --workflow NAME or --file job.json").into());
         }
         if !self.timing.recurs() && (self.timing.end.is_some() || self.count.is_some()) {
-            return Err(usage("--end and --count are of a rule; give one with --cron or --every").into());
+            return Err(usage("--end and --count need a recurrence; add --cron or --every").into());
         }
         let mut properties = json!({});
         self.write(&mut properties, None)?;
         Ok(json!({ "properties": properties }))
     }
 
-    /// The body that changes a job, without what is to stay as it is.
+    /// The body that changes a job, with only what changes.
     pub fn change(&self, current: &JobProperties, cleared: &[Clear]) -> anyhow::Result<Value> {
         if let Some(body) = self.read_file()? {
             return Ok(body);
@@ -77,7 +77,7 @@ impl Definition {
         let mut properties = json!({});
         self.write(&mut properties, Some(current))?;
         if matches!(self.timing.every, Some(Every::Units { .. })) {
-            // The hours and days of the rule before are no part of this one.
+            // The hours and days of the previous recurrence do not apply to the new one.
             properties["recurrence"]["schedule"] = Value::Null;
         }
         for clear in cleared {
@@ -85,7 +85,7 @@ impl Definition {
         }
         if properties == json!({}) {
             return Err(
-                Failure::Usage("nothing to change: name an option, --clear or --file".to_owned()).into()
+                Failure::Usage("nothing to change: add an option, --clear or --file".to_owned()).into()
             );
         }
         Ok(json!({ "properties": properties }))
@@ -95,7 +95,7 @@ impl Definition {
         let Some(file) = &self.file else { return Ok(None) };
         let others = [self.count.is_some(), self.missed.is_some(), self.overlap.is_some(), self.disabled];
         if !self.action.is_empty() || !self.timing.is_empty() || others.contains(&true) {
-            let text = "--file is the whole of it; write the other options into the file";
+            let text = "--file replaces all other options; put them into the file";
             return Err(Failure::Usage(text.to_owned()).into());
         }
         file::read_json(file).map(Some)

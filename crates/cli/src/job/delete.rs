@@ -1,15 +1,15 @@
-//! `sortie job delete`: takes a job away.
+//! `sortie job delete`: deletes a job.
 
 use clap::Args;
 use serde::Serialize;
 
-use super::place::JobName;
+use super::name::JobName;
 use crate::client::Call;
 use crate::session::Session;
 
 /// Delete a job
 ///
-/// It fires no more, and its history goes with it. What is under way comes to its end.
+/// Its history is deleted with it. Occurrences in progress continue to their end.
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  sortie job delete ops/report")]
 pub struct DeleteJob {
@@ -26,6 +26,6 @@ impl DeleteJob {
     pub async fn run(self, mut session: Session) -> anyhow::Result<()> {
         self.job.send(&mut session, Call::delete(self.job.path(""))).await?;
         let deleted = DeletedJob { deleted: self.job.to_string() };
-        session.show_value(&deleted, || format!("job {} is deleted\n", self.job))
+        session.show_value(&deleted, || format!("deleted job {}\n", self.job))
     }
 }

@@ -1,4 +1,4 @@
-//! `sortie job export`: a collection with all its jobs, as a file that can be imported.
+//! `sortie job export`: writes a collection with all its jobs to a file that can be imported.
 
 use std::path::PathBuf;
 
@@ -12,9 +12,9 @@ use crate::names::NameKind;
 use crate::screen;
 use crate::session::Session;
 
-/// Write out a collection with all its jobs
+/// Export a collection with all its jobs
 ///
-/// The file can be imported here or elsewhere, as it is or changed. Secrets are not in it.
+/// The file can be edited, and imported here or elsewhere. It does not contain secrets.
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  sortie job export ops -o ops.json")]
 pub struct Export {

@@ -1,4 +1,4 @@
-//! A job's definition as lines of a label and a fact: to be read, and to be compared.
+//! A job's definition as labelled lines, for display and comparison.
 
 use schedule::action::{ActionCall, RetryPolicy};
 use schedule::spelling::RetryType;
@@ -10,7 +10,7 @@ use crate::json::one_line;
 
 pub type Fact = (&'static str, String);
 
-/// What a person wrote of a job, without where it stands.
+/// The definition of a job, without its state.
 pub fn definition(job: &JobProperties) -> Vec<Fact> {
     let call = &job.action.main;
     let mut facts = target(call);
@@ -27,8 +27,8 @@ pub fn definition(job: &JobProperties) -> Vec<Fact> {
     facts.extend(words.into_iter().filter_map(|(label, word)| Some((label, word.clone()?))));
     facts.extend(job.jitter.as_ref().map(|jitter| ("jitter", format!("up to {}", jitter.span()))));
     let change = job.clock_change.as_ref();
-    let gap = change.and_then(|change| change.gap).map(|gap| format!("times left out: {gap}"));
-    let repeat = change.and_then(|change| change.repeat).map(|repeat| format!("times shown twice: {repeat}"));
+    let gap = change.and_then(|change| change.gap).map(|gap| format!("skipped times: {gap}"));
+    let repeat = change.and_then(|change| change.repeat).map(|repeat| format!("repeated times: {repeat}"));
     let clocks: Vec<_> = gap.into_iter().chain(repeat).collect();
     if !clocks.is_empty() {
         facts.push(("clocks", clocks.join(", ")));
@@ -36,7 +36,7 @@ pub fn definition(job: &JobProperties) -> Vec<Fact> {
     facts
 }
 
-/// What differs between two definitions, `label: before -> after`. Whether a job is enabled is part of it.
+/// The differences between two definitions, `label: before -> after`, including whether the job is enabled.
 pub fn differences(before: &JobProperties, after: &JobProperties) -> Vec<String> {
     let with_state = |job: &JobProperties| {
         let mut facts = definition(job);
@@ -67,7 +67,7 @@ fn target(call: &ActionCall) -> Vec<Fact> {
             let headers = headers.collect::<Vec<_>>().join(", ");
             facts.extend((!headers.is_empty()).then_some(("headers", headers)));
             facts.extend(request.body.clone().map(|body| ("body", body)));
-            facts.extend(request.authentication.as_ref().map(|how| ("signs in", signs_in(how))));
+            facts.extend(request.authentication.as_ref().map(|how| ("auth", signs_in(how))));
             facts
         }
         ActionTarget::Workflow(start) => {
@@ -88,13 +88,13 @@ fn target(call: &ActionCall) -> Vec<Fact> {
 
 fn signs_in(how: &Authentication) -> String {
     match how {
-        Authentication::Basic { username, .. } => format!("with a password, as {username}"),
+        Authentication::Basic { username, .. } => format!("Basic, user {username}"),
         Authentication::ClientCertificate { facts: Some(facts), .. } => {
-            format!("with the certificate {}, until {} UTC", facts.subject_name, second(facts.expiration))
+            format!("certificate {}, valid until {} UTC", facts.subject_name, second(facts.expiration))
         }
-        Authentication::ClientCertificate { facts: None, .. } => "with a certificate".to_owned(),
+        Authentication::ClientCertificate { facts: None, .. } => "client certificate".to_owned(),
         Authentication::ActiveDirectoryOAuth { client_id, tenant, .. } => {
-            format!("with a token, as {client_id} of {tenant}")
+            format!("OAuth token, client {client_id}, tenant {tenant}")
         }
     }
 }
@@ -103,19 +103,16 @@ fn retries(policy: Option<&RetryPolicy>) -> String {
     let none =
         RetryPolicy { retry_type: None, retry_interval: None, retry_count: None, max_retry_interval: None };
     let kind = policy.and_then(|policy| policy.retry_type).unwrap_or(RetryType::Fixed);
-    let usual = if policy.is_none() { ", as usual" } else { "" };
+    let usual = if policy.is_none() { " (default)" } else { "" };
     match policy.unwrap_or(&none).retry() {
         types::Retry::None => "none".to_owned(),
         types::Retry::Fixed { delay, attempts } => {
             let count = attempts.saturating_sub(1);
-            format!("{count} {}, each after {delay}{usual}", plural(count, "more time"))
+            format!("{count} {}, {delay} apart{usual}", plural(count, "more time"))
         }
         types::Retry::Exponential { first, max, attempts, .. } => {
             let count = attempts.saturating_sub(1);
-            format!(
-                "{count} {}, after {first} and then twice as long, up to {max}",
-                plural(count, "more time")
-            )
+            format!("{count} {}, exponential backoff from {first} to {max}", plural(count, "more time"))
         }
         types::Retry::Patient { .. } => format!("{kind}"),
     }

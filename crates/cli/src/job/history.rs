@@ -4,7 +4,7 @@ use clap::Args;
 use schedule::Date;
 use serde::Deserialize;
 
-use super::place::JobName;
+use super::name::JobName;
 use super::view::{second, time};
 use crate::client;
 use crate::page::Amount;
@@ -29,7 +29,7 @@ pub struct History {
     watch: WatchArgs,
 }
 
-/// One attempt that has ended.
+/// An ended attempt.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct HistoryAttempt {
@@ -63,8 +63,8 @@ impl History {
         };
         let attempts: Vec<HistoryAttempt> = found.read()?;
         session.show_value(&found, || match attempts.as_slice() {
-            [] if self.failed => "No attempt has failed.\n".to_owned(),
-            [] => "It has not run yet.\n".to_owned(),
+            [] if self.failed => "No failed attempts.\n".to_owned(),
+            [] => "No attempts yet.\n".to_owned(),
             attempts => render(attempts, &session.screen) + found.hint(),
         })
     }
@@ -85,7 +85,7 @@ pub fn render(attempts: &[HistoryAttempt], screen: &Screen) -> String {
         let status = attempt.status.as_deref().unwrap_or("completed");
         let tone = if status == "completed" { Tone::Good } else { Tone::Bad };
         let took = attempt.end_time.map(|end| when::between(time(attempt.start_time), time(end)));
-        // A retry is late by its interval, which says nothing.
+        // The lateness of a retry is its interval, which is not informative.
         let late = when::between(time(attempt.expected_execution_time), time(attempt.start_time));
         let late = if attempt.retry_count == 0 { late } else { String::new() };
         table.row([
@@ -104,7 +104,7 @@ pub fn render(attempts: &[HistoryAttempt], screen: &Screen) -> String {
 fn what(attempt: &HistoryAttempt) -> String {
     let error_action = (attempt.action_name != "MainAction").then(|| "error action".to_owned());
     let retry = (attempt.retry_count > 0).then(|| format!("retry {}", attempt.retry_count));
-    let by_hand = attempt.by_hand.then(|| "by hand".to_owned());
+    let by_hand = attempt.by_hand.then(|| "manual".to_owned());
     let words: Vec<_> = [error_action, retry, by_hand].into_iter().flatten().collect();
     words.join(", ")
 }

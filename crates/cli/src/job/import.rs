@@ -1,4 +1,4 @@
-//! `sortie job import`, `apply` and `diff`: a collection made as a file says, or held against it.
+//! `sortie job import`, `apply` and `diff`: bring a collection in line with a file, or compare them.
 
 mod changes;
 
@@ -16,9 +16,9 @@ use crate::failure::{Failure, code_of};
 use crate::file;
 use crate::session::Session;
 
-/// Write the jobs of a file into a collection, all of them or none
+/// Import the jobs of a file into a collection, all of them or none
 ///
-/// The file is one of `sortie job export`, or a crontab. The collection is made if there is none of this name.
+/// The file comes from `sortie job export`, or is a crontab. The collection is created if it does not exist.
 #[derive(Debug, Args)]
 #[command(
     after_help = "Example:\n  sortie job import ops ops.json --dry-run\n  sortie job import ops --crontab crontab.txt --uri-template https://runner.example.com/line/{line}"
@@ -29,19 +29,19 @@ pub struct Import {
     /// The file; `-` is standard input
     #[arg(required_unless_present = "crontab", conflicts_with = "crontab")]
     file: Option<PathBuf>,
-    /// A crontab instead: lines that call a URL with curl or wget become jobs
+    /// Import a crontab: lines that call a URL with curl or wget become jobs
     #[arg(long, value_name = "F")]
     crontab: Option<PathBuf>,
-    /// Post other commands of the crontab here; {line} stands for the number of the line
+    /// The URL for the crontab's other commands; {line} is replaced by the line number
     #[arg(long, value_name = "URL", requires = "crontab")]
     uri_template: Option<String>,
     #[command(flatten)]
     manner: ImportOptions,
 }
 
-/// Bring a collection to what a file says, and list what changed
+/// Make a collection match a file, and list the changes
 ///
-/// A job that is as the file says is left alone. With --prune nothing else is left.
+/// Unchanged jobs are not touched. With --prune, jobs that are not in the file are deleted.
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  sortie job apply ops ops.json --prune")]
 pub struct ApplyJobs {
@@ -53,9 +53,9 @@ pub struct ApplyJobs {
     manner: ImportOptions,
 }
 
-/// List what differs between a collection and a file
+/// List the differences between a collection and a file
 ///
-/// Jobs that the file does not name are listed too. The exit code is 0 if nothing differs, 1 if something does.
+/// Includes jobs that are not in the file. The exit code is 0 without differences, 1 with differences.
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  sortie job diff ops ops.json && echo as it should be")]
 pub struct Diff {
@@ -67,10 +67,10 @@ pub struct Diff {
 
 #[derive(Debug, Args)]
 struct ImportOptions {
-    /// Only say what would change
+    /// Only list what would change
     #[arg(long)]
     dry_run: bool,
-    /// Delete the jobs that the file does not name
+    /// Delete jobs that are not in the file
     #[arg(long)]
     prune: bool,
 }
@@ -106,7 +106,7 @@ async fn run(
     document: Value,
     manner: ImportOptions,
 ) -> anyhow::Result<Changes> {
-    // What is there now tells what an update changes; once it is written, it is too late to ask.
+    // Fetch the current collection before the import: it is needed to list the changes.
     let before = export(&mut session, collection).await?;
     let flag = |on: bool| on.then(|| "true".to_owned());
     let parameters = [("dry_run", flag(manner.dry_run)), ("prune", flag(manner.prune))];

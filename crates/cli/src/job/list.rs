@@ -1,4 +1,4 @@
-//! `sortie job list`: jobs with where they stand.
+//! `sortie job list`: jobs with their state.
 
 use clap::Args;
 use serde::Deserialize;
@@ -13,7 +13,7 @@ use crate::session::Session;
 use crate::table::{Cell, Column, TextTable, clean};
 use crate::watch::WatchArgs;
 
-/// List jobs: those of one collection, or all
+/// List the jobs of one collection, or all jobs
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  sortie job list\n  sortie job list ops --state faulted")]
 pub struct List {
@@ -33,7 +33,7 @@ struct CollectionNames {
     items: Vec<CollectionName>,
 }
 
-/// A collection, as far as a list of jobs needs it.
+/// The part of a collection that the list of jobs needs.
 #[derive(Deserialize)]
 struct CollectionName {
     collection: String,
@@ -79,7 +79,7 @@ impl List {
         })
     }
 
-    /// Adds the jobs of a collection until there are as many as are wanted.
+    /// Adds the jobs of a collection up to the limit.
     async fn fill(
         &self,
         session: &mut Session,
@@ -93,7 +93,7 @@ impl List {
             client::query(&path, &[("state", self.state.clone()), ("limit", limit), ("cursor", cursor)])
         };
         found.fill(session, wanted, page).await?;
-        // Behind this collection there may be another one, whose list has cursors of its own.
+        // Another collection may follow, whose list has its own cursors.
         found.next = None;
         Ok(())
     }
@@ -101,7 +101,9 @@ impl List {
 
 fn render(jobs: &[JobItem], program: &str, screen: &Screen) -> String {
     if jobs.is_empty() {
-        return format!("No jobs. Make one with: {program} job create COLLECTION/JOB --uri URL --every 5m\n");
+        return format!(
+            "No jobs. Create one with: {program} job create COLLECTION/JOB --uri URL --every 5m\n"
+        );
     }
     let mut table = TextTable::new([
         Column::whole("NAME"),
@@ -128,7 +130,7 @@ fn render(jobs: &[JobItem], program: &str, screen: &Screen) -> String {
     table.render(screen)
 }
 
-/// How the state of a job looks.
+/// The colour of a job's state.
 pub fn tone_of(state: &str) -> Tone {
     match state {
         "completed" => Tone::Good,

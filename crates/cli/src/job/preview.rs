@@ -1,4 +1,4 @@
-//! `sortie job preview`: when a job will fire, for one that exists and for one that does not yet.
+//! `sortie job preview`: the next firings of an existing job or of a schedule.
 
 use api_types::Time;
 use clap::Args;
@@ -8,7 +8,7 @@ use serde_json::json;
 use types::Timestamp;
 
 use super::JSON;
-use super::place::JobName;
+use super::name::JobName;
 use super::timing::{Timing, date};
 use super::view::{JobItem, local, second, time};
 use crate::client::{self, Call};
@@ -18,26 +18,26 @@ use crate::session::Session;
 use crate::table::{Cell, Column, TextTable};
 use crate::when;
 
-/// Show when a job will fire: one that exists, or one that you think about
+/// Show when a job will fire: an existing job, or one you describe
 #[derive(Debug, Args)]
 #[command(
     after_help = "Example:\n  sortie job preview ops/report\n  sortie job preview --cron '30 2 * * *' --time-zone Europe/Berlin --now 2027-03-27 --count 3"
 )]
 pub struct Preview {
-    /// The job, as COLLECTION/JOB; without it the options say when
+    /// The job, as COLLECTION/JOB; without it the options describe the schedule
     #[arg(conflicts_with_all = ["cron", "every", "at", "start", "end", "time_zone", "jitter", "now"])]
     job: Option<JobName>,
     #[command(flatten)]
     timing: Timing,
-    /// List this many
+    /// The number of firings to list
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=1000))]
     count: u32,
-    /// As if it were this time
+    /// Pretend that it is this time
     #[arg(long, value_name = "TIME", value_parser = date)]
     now: Option<String>,
 }
 
-/// The times of the firings, and which of them a clock change touches.
+/// The times of the firings, and those affected by a clock change.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Firings {
@@ -61,7 +61,7 @@ impl Preview {
                 (session.client.send(Call::get(path)).await?, shown.properties.time_zone, None)
             }
             None if !self.timing.recurs() && self.timing.at.is_none() && self.timing.start.is_none() => {
-                let text = "name a job, or say when with --cron, --every, --at or --start";
+                let text = "name a job, or describe a schedule with --cron, --every, --at or --start";
                 return Err(Failure::Usage(text.to_owned()).into());
             }
             None => {
@@ -78,7 +78,7 @@ impl Preview {
         session.show(&answer, || {
             let firings: Firings = answer.value()?;
             if firings.occurrences.is_empty() {
-                return Ok("It does not fire any more.\n".to_owned());
+                return Ok("No more firings.\n".to_owned());
             }
             let now = now.map_or_else(when::now, |now| now.0.floor());
             Ok(render(&firings, zone.as_deref(), now, &session.screen))

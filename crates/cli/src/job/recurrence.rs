@@ -1,4 +1,4 @@
-//! When a job runs, in words.
+//! A recurrence as text.
 
 use schedule::When;
 

@@ -6,24 +6,24 @@ use clap::Args;
 use serde::Deserialize;
 use types::Span;
 
-use super::place::JobName;
+use super::name::JobName;
 use crate::client::Call;
 use crate::run::until_ended;
 use crate::session::Session;
 
 /// Fire a job now
 ///
-/// Its rule and its counters of occurrences go on as if nothing had been. With --wait the exit code is 0 if it
-/// was done, 1 if not.
+/// Its schedule and its occurrence counters are not affected. With --wait the exit code is 0 if it
+/// succeeded, 1 if not.
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  sortie job run ops/report --wait")]
 pub struct RunJob {
     /// The job, as COLLECTION/JOB
     job: JobName,
-    /// Wait until it has ended, with its retries
+    /// Wait until it has ended, including retries
     #[arg(long)]
     wait: bool,
-    /// Wait no longer than this, like 30s or 5m
+    /// Wait no longer than this, for example 30s or 5m
     #[arg(long, value_name = "SPAN", requires = "wait")]
     timeout: Option<Span>,
 }
@@ -42,7 +42,7 @@ impl RunJob {
             return until_ended(&mut session, &run, self.timeout).await;
         }
         session.show(&answer, || {
-            Ok(format!("job {} is fired: run {run}\nsee it with: {program} run show {run}\n", self.job))
+            Ok(format!("fired job {}: run {run}\nsee it with: {program} run show {run}\n", self.job))
         })?;
         Ok(ExitCode::SUCCESS)
     }

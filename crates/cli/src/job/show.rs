@@ -6,7 +6,7 @@ use types::Timestamp;
 use super::facts;
 use super::history::{self, HistoryAttempt};
 use super::list::tone_of;
-use super::place::JobName;
+use super::name::JobName;
 use super::preview::{self, Firings};
 use super::recurrence::plural;
 use super::view::{JobItem, second};
@@ -64,7 +64,7 @@ fn render(
     let mut lines = facts::definition(properties);
     let status = &properties.status;
     if status.execution_count > 0 {
-        let last = status.last_execution_time.map(|last| format!(", the last at {} UTC", second(last)));
+        let last = status.last_execution_time.map(|last| format!(", last at {} UTC", second(last)));
         let counts = format!(
             "{} {}, {} failed{}",
             status.execution_count,
@@ -75,15 +75,15 @@ fn render(
         lines.push(("so far", counts));
     }
     let beside = [
-        (status.faulted_count, "failed for good"),
-        (status.skipped, "skipped: the one before still ran"),
+        (status.faulted_count, "failed"),
+        (status.skipped, "skipped: the previous one was still running"),
         (status.missed, "missed: the server was down"),
     ];
     for (count, what) in beside.into_iter().filter(|(count, _)| *count > 0) {
         lines.push(("", format!("{count} of {} occurrences {what}", status.occurrences)));
     }
     for (label, fact) in lines {
-        // What a person wrote may be long; the rest is never cut.
+        // User-written text may be long and is truncated; the rest never is.
         let long = matches!(label, "body" | "request" | "message" | "headers");
         let room = screen.width.filter(|_| long).map_or(usize::MAX, |width| width.max(40) - 12);
         out += &format!("  {label:8}  {}\n", cut(&clean(&fact), room));
@@ -110,7 +110,7 @@ mod tests {
         let job = r#"{"collection":"ops","name":"report","properties":{"action":{"type":"Https","request":
             {"uri":"https://example.com/report","method":"POST","body":"{\"a\":1}","headers":{"X-Day":"today"},
              "authentication":{"type":"Basic","username":"ann"}},
-            "errorAction":{"type":"Workflow","workflow":{"name":"tell-somebody","body":{"b":2}}}},
+            "errorAction":{"type":"Workflow","workflow":{"name":"notify-operator","body":{"b":2}}}},
             "recurrence":{"cron":"0 3 * * *"},"timeZone":"Europe/Berlin","overlap":"queue","jitter":"PT30S","state":"enabled",
             "status":{"executionCount":12,"failureCount":5,"faultedCount":1,"lastExecutionTime":"2026-03-28T02:00:00.123Z",
             "nextExecutionTime":"2026-03-29T01:00:00Z","occurrences":8,"skipped":0,"missed":0}}}"#;
@@ -132,14 +132,14 @@ mod tests {
               calls     POST https://example.com/report
               headers   X-Day: today
               body      {"a":1}
-              signs in  with a password, as ann
+              auth      Basic, user ann
               schedule  every day at 03:00, Europe/Berlin
-              retries   4 more times, each after 30s, as usual
-              on error  workflow tell-somebody, {"b":2}
+              retries   4 more times, 30s apart (default)
+              on error  workflow notify-operator, {"b":2}
               overlap   queue
               jitter    up to 30s
-              so far    12 executions, 5 failed, the last at 2026-03-28 02:00:00 UTC
-                        1 of 8 occurrences failed for good
+              so far    12 executions, 5 failed, last at 2026-03-28 02:00:00 UTC
+                        1 of 8 occurrences failed
 
             Next
               WHEN (UTC)           LOCAL                          IN  CLOCKS

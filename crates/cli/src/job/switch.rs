@@ -1,15 +1,15 @@
-//! `sortie job enable` and `sortie job disable`: lets a job fire, or keeps it from firing.
+//! `sortie job enable` and `sortie job disable`.
 
 use clap::Args;
 use serde_json::json;
 
 use super::JSON;
-use super::place::JobName;
+use super::name::JobName;
 use super::view::{JobItem, second};
 use crate::client::Call;
 use crate::session::Session;
 
-/// Let a job fire again
+/// Enable a job: it fires again
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  sortie job enable ops/report")]
 pub struct Enable {
@@ -17,7 +17,7 @@ pub struct Enable {
     job: JobName,
 }
 
-/// Keep a job from firing until it is enabled again
+/// Disable a job: it does not fire until it is enabled again
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  sortie job disable ops/report")]
 pub struct Disable {
@@ -43,7 +43,7 @@ async fn switch(mut session: Session, job: &JobName, state: &str) -> anyhow::Res
     session.show(&answer, || {
         let shown: JobItem = answer.value()?;
         let next = shown.properties.status.next_execution_time.filter(|_| state == "enabled");
-        let next = next.map(|next| format!("; it runs next at {} UTC", second(next)));
+        let next = next.map(|next| format!("; next run at {} UTC", second(next)));
         Ok(format!("job {job} is {}{}\n", shown.properties.state, next.unwrap_or_default()))
     })
 }

@@ -1,4 +1,4 @@
-//! The options that say when a job runs.
+//! The options for the schedule of a job.
 
 use std::str::FromStr;
 
@@ -11,33 +11,33 @@ use crate::when;
 
 #[derive(Debug, Default, Args)]
 pub struct Timing {
-    /// A cron expression of five fields, of six with seconds first, or one like @daily
-    #[arg(long, value_name = "EXPR", help_heading = "When")]
+    /// A cron expression with five fields, six with seconds first, or a shortcut like @daily
+    #[arg(long, value_name = "EXPR", help_heading = "Schedule")]
     pub cron: Option<String>,
-    /// Every so often: 30s, 5m, 2h, 1d, 1w or 1mo
-    #[arg(long, value_name = "SPAN", conflicts_with = "cron", help_heading = "When")]
+    /// At this interval: 30s, 5m, 2h, 1d, 1w or 1mo
+    #[arg(long, value_name = "SPAN", conflicts_with = "cron", help_heading = "Schedule")]
     pub every: Option<Every>,
-    /// Once, at this time: 2026-03-01T12:00:00Z, +10m from now, or without Z by the clocks of --time-zone
-    #[arg(long, value_name = "TIME", conflicts_with_all = ["cron", "every", "start", "end"], value_parser = moment, help_heading = "When")]
+    /// Once, at this time: 2026-03-01T12:00:00Z, +10m from now, or without Z in --time-zone
+    #[arg(long, value_name = "TIME", conflicts_with_all = ["cron", "every", "start", "end"], value_parser = moment, help_heading = "Schedule")]
     pub at: Option<String>,
-    /// Not before this time, or +10m from now; it is also where the grid of --every begins
-    #[arg(long, value_name = "TIME", value_parser = date, help_heading = "When")]
+    /// Not before this time, or +10m from now; the intervals of --every count from it
+    #[arg(long, value_name = "TIME", value_parser = date, help_heading = "Schedule")]
     pub start: Option<String>,
     /// Not after this time, or +2h from now
-    #[arg(long, value_name = "TIME", value_parser = date, help_heading = "When")]
+    #[arg(long, value_name = "TIME", value_parser = date, help_heading = "Schedule")]
     pub end: Option<String>,
-    /// The zone by whose clocks the rule is read, like Europe/Berlin; UTC without it
-    #[arg(long, value_name = "ZONE", help_heading = "When")]
+    /// The time zone of the schedule, for example Europe/Berlin; default UTC
+    #[arg(long, value_name = "ZONE", help_heading = "Schedule")]
     pub time_zone: Option<String>,
-    /// Put each occurrence off by up to this long, so that jobs do not start all at once
-    #[arg(long, value_name = "SPAN", help_heading = "When")]
+    /// Delay each occurrence by a random time up to this, to spread the load
+    #[arg(long, value_name = "SPAN", help_heading = "Schedule")]
     pub jitter: Option<Span>,
 }
 
-/// A rule in one word.
+/// A recurrence in one word.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Every {
-    /// So many seconds, as a cron expression: frequencies begin at the minute.
+    /// Seconds, as a cron expression: the smallest frequency is a minute.
     Cron(String),
     Units {
         frequency: &'static str,
@@ -52,12 +52,12 @@ impl Timing {
         texts.iter().all(|text| text.is_none()) && every.is_none() && jitter.is_none()
     }
 
-    /// Whether it names a rule with many occurrences.
+    /// Whether it is a recurrence.
     pub fn recurs(&self) -> bool {
         self.cron.is_some() || self.every.is_some()
     }
 
-    /// Writes what is given into the properties of a job.
+    /// Writes the given options into the properties of a job.
     pub fn write(&self, properties: &mut Value) {
         let texts = [("at", &self.at), ("startTime", &self.start), ("timeZone", &self.time_zone)];
         for (name, text) in texts {
@@ -88,7 +88,8 @@ impl FromStr for Every {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Every, String> {
-        let wrong = || format!("{text:?} is no rule; write a whole number and s, m, h, d, w or mo, like 5m");
+        let wrong =
+            || format!("{text:?} is not an interval; write a whole number and s, m, h, d, w or mo, like 5m");
         let digits = text.find(|c: char| !c.is_ascii_digit()).ok_or_else(wrong)?;
         let interval: u32 = text[..digits].parse().ok().filter(|n| *n > 0).ok_or_else(wrong)?;
         let frequency = match &text[digits..] {
@@ -118,7 +119,7 @@ pub fn date(text: &str) -> Result<String, String> {
     text.parse::<Date>().map(|date| date.to_string()).map_err(|error| error.to_string())
 }
 
-/// As [`date`], but a time without a zone is left for the server to read.
+/// As [`date`], but a time without an offset is passed on for the server to interpret.
 fn moment(text: &str) -> Result<String, String> {
     if let Some(ahead) = ahead(text)? {
         return Ok(ahead);

@@ -5,7 +5,7 @@ use clap::Args;
 use super::JSON;
 use super::definition::{Clear, Definition};
 use super::facts::differences;
-use super::place::JobName;
+use super::name::JobName;
 use super::view::{JobItem, JobProperties};
 use crate::client::Call;
 use crate::session::Session;
@@ -13,7 +13,7 @@ use crate::table::clean;
 
 /// Change parts of a job
 ///
-/// What no option names stays as it is. A rule replaces the one before it.
+/// Everything else stays as it is. A new recurrence replaces the previous one.
 #[derive(Debug, Args)]
 #[command(
     after_help = "Example:\n  sortie job update ops/ping --every 10m --clear time-zone\n  sortie job update ops/report --file change.json"
@@ -23,7 +23,7 @@ pub struct UpdateJob {
     job: JobName,
     #[command(flatten)]
     definition: Definition,
-    /// Take this away; more than one may be given. Without its schedule a job runs once
+    /// Remove this; may be repeated. Without a schedule a job runs once
     #[arg(long, value_enum, value_name = "WHAT", conflicts_with = "file")]
     clear: Vec<Clear>,
 }
@@ -42,8 +42,8 @@ impl UpdateJob {
 fn describe(job: &JobName, before: &JobProperties, after: &JobProperties) -> String {
     let changes = differences(before, after);
     if changes.is_empty() {
-        return format!("job {job} is written; it reads as before\n");
+        return format!("updated job {job}: no visible change\n");
     }
     let lines = changes.iter().map(|change| format!("  {}\n", clean(change)));
-    format!("job {job} is changed\n{}", lines.collect::<String>())
+    format!("updated job {job}\n{}", lines.collect::<String>())
 }

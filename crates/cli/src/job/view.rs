@@ -1,4 +1,4 @@
-//! Jobs as the API gives them.
+//! Jobs as the API returns them.
 
 use api_types::Time;
 use schedule::timing::{ClockChangeRule, Recurrence};
@@ -31,7 +31,7 @@ pub struct JobProperties {
     pub status: JobStatus,
 }
 
-/// What a job came to; a job that is disabled and never ran has nothing to tell.
+/// The execution status; empty for a disabled job that never ran.
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct JobStatus {
@@ -46,13 +46,13 @@ pub struct JobStatus {
 }
 
 impl JobItem {
-    /// The name that commands take.
+    /// The name as commands take it.
     pub fn full_name(&self) -> String {
         format!("{}/{}", self.collection, self.name)
     }
 }
 
-/// A date of the scheduler as a time of everything else.
+/// Converts a date of the scheduler.
 pub fn time(date: Date) -> Time {
     Time(date.0.floor())
 }
@@ -62,7 +62,7 @@ pub fn second(date: Date) -> String {
     when::second(time(date))
 }
 
-/// The same moment as the clocks of a zone show it.
+/// The same moment in a time zone.
 pub fn local(date: Date, zone: &str) -> Option<String> {
     let at = jiff::Timestamp::from_millisecond(date.0.floor().0).ok()?;
     let at = at.in_tz(zone).ok()?;

@@ -6,7 +6,7 @@ use serde::Serialize;
 use serde_json::Value;
 use types::Span;
 
-use super::place::{EntityName, QueueName};
+use super::name::{EntityName, QueueName};
 use super::settings::Settings;
 use super::show;
 use crate::client::{self, Call};
@@ -14,7 +14,7 @@ use crate::session::Session;
 
 pub const JSON: &str = "application/json";
 
-/// Make a queue
+/// Create a queue
 #[derive(Debug, Args)]
 #[command(
     after_help = "Example:\n  sortie queue create orders\n  sortie queue create orders --lock 5m --max-deliveries 3 --replace"
@@ -24,10 +24,10 @@ pub struct CreateQueue {
     name: EntityName,
     #[command(flatten)]
     settings: Settings,
-    /// How long ids are remembered, to drop a second message with one; 10m without it
+    /// How long message ids are remembered to drop duplicates; default 10m
     #[arg(long, value_name = "SPAN")]
     duplicate_window: Option<Span>,
-    /// Replace the settings of a queue that is there already; its messages stay
+    /// Replace the settings of an existing queue; its messages stay
     #[arg(long)]
     replace: bool,
 }
@@ -57,7 +57,7 @@ impl CreateQueue {
     }
 }
 
-/// Writes settings, unless something is there that is not to be replaced.
+/// Writes the settings; fails if it exists and is not to be replaced.
 pub fn put(path: String, settings: Value, replace: bool) -> Call {
     let call = Call::put(path, JSON, settings.to_string());
     if replace { call } else { call.header(IF_NONE_MATCH, HeaderValue::from_static("*")) }
@@ -72,5 +72,5 @@ impl DeleteQueue {
 pub async fn delete(mut session: Session, queue: &QueueName) -> anyhow::Result<()> {
     queue.send(&mut session, Call::delete(queue.path(""))).await?;
     let deleted = DeletedQueue { deleted: queue.to_string() };
-    session.show_value(&deleted, || format!("{queue} is deleted\n"))
+    session.show_value(&deleted, || format!("deleted {queue}\n"))
 }

@@ -30,19 +30,19 @@ impl List {
         let queues: Vec<QueueView> = found.read()?;
         session.show_value(&found, || {
             if queues.is_empty() {
-                return format!("No queues. Make one with: {} queue create NAME\n", session.program());
+                return format!("No queues. Create one with: {} queue create NAME\n", session.program());
             }
             render(&queues, "NAME", &session.screen) + found.hint()
         })
     }
 }
 
-/// Where a list by names goes on.
+/// The path of the next page of a list by name.
 pub fn page_of(path: &str, after: Option<String>) -> String {
     client::query(path, &[("after", after)])
 }
 
-/// All of a list, page by page.
+/// Fetches a whole list, page by page.
 pub async fn all<T: serde::de::DeserializeOwned>(
     session: &mut Session,
     path: &str,

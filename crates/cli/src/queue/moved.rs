@@ -5,31 +5,31 @@ use clap::Args;
 use serde_json::{Map, Value};
 
 use super::create::JSON;
-use super::place::QueueName;
+use super::name::QueueName;
 use crate::client::Call;
 use crate::session::Session;
 
-/// Bring dead letters back, oldest first
+/// Move dead letters back to the queue, oldest first
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  sortie queue redrive orders --max 100")]
 pub struct Redrive {
     /// The queue, or a subscription as TOPIC/SUBSCRIPTION
     queue: QueueName,
-    /// At most so many; all without it
+    /// At most this many; default all
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     max: Option<u32>,
 }
 
-/// Delete the messages that no consumer has locked
+/// Delete messages that no consumer has locked
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  sortie queue purge orders --dead")]
 pub struct Purge {
     /// The queue, or a subscription as TOPIC/SUBSCRIPTION
     queue: QueueName,
-    /// The dead letters, instead of the others
+    /// Purge the dead letters instead
     #[arg(long)]
     dead: bool,
-    /// At most so many; all without it
+    /// At most this many; default all
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     max: Option<u32>,
 }
@@ -37,7 +37,7 @@ pub struct Purge {
 impl Redrive {
     pub async fn run(self, session: Session) -> anyhow::Result<()> {
         let body = portion(self.max, None);
-        ask(session, &self.queue, "/redrive", body, "brought back").await
+        ask(session, &self.queue, "/redrive", body, "moved back").await
     }
 }
 

@@ -1,9 +1,9 @@
-//! `sortie queue peek`: messages that are looked at and stay where they are.
+//! `sortie queue peek`: shows messages without receiving them.
 
 use api_types::{MessagePage, MessageView};
 use clap::Args;
 
-use super::place::QueueName;
+use super::name::QueueName;
 use crate::client::{self, Call};
 use crate::screen::{Screen, Tone};
 use crate::session::Session;
@@ -11,16 +11,16 @@ use crate::table::{Cell, Column, TextTable};
 use crate::watch::WatchArgs;
 use crate::when;
 
-/// Look at messages without receiving them
+/// Show messages without receiving them
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  sortie queue peek orders\n  sortie queue peek events/audit --dead")]
 pub struct Peek {
     /// The queue, or a subscription as TOPIC/SUBSCRIPTION
     queue: QueueName,
-    /// Among the dead letters
+    /// Show dead letters
     #[arg(long)]
     dead: bool,
-    /// From this number on
+    /// Start at this sequence number
     #[arg(long, value_name = "N")]
     from: Option<u64>,
     /// Show at most this many
@@ -59,7 +59,7 @@ fn render(page: &MessagePage, screen: &Screen) -> String {
         Column::number("DELIVERIES").minor(),
         Column::text("LABEL"),
         Column::text("SESSION"),
-        Column::text("DEAD BECAUSE"),
+        Column::text("DEAD-LETTER REASON"),
         Column::text("BODY"),
     ]);
     for message in &page.items {

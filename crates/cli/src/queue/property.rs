@@ -1,10 +1,10 @@
-//! A property of the sender's own, as NAME=VALUE.
+//! A custom message property, as NAME=VALUE.
 
 use std::str::FromStr;
 
 use serde_json::{Number, Value};
 
-/// A property: what looks like a number or a truth is one, and quoted text is always text.
+/// A property: numbers and booleans keep their type, and quoted text is always text.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Property {
     pub name: String,
@@ -18,7 +18,7 @@ impl FromStr for Property {
         let (name, value) = text
             .split_once('=')
             .filter(|(name, _)| !name.is_empty())
-            .ok_or_else(|| "write a property as NAME=VALUE".to_owned())?;
+            .ok_or_else(|| "the format of a property is NAME=VALUE".to_owned())?;
         let quoted = value.starts_with('"').then(|| serde_json::from_str::<String>(value).ok()).flatten();
         let value = match (quoted, value) {
             (Some(text), _) => Value::from(text),

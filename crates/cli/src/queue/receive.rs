@@ -1,11 +1,11 @@
-//! `sortie queue receive`: takes messages, shows them and completes them.
+//! `sortie queue receive`: receives messages, prints and completes them.
 
 use clap::Args;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 use types::Span;
 
-use super::place::QueueName;
+use super::name::QueueName;
 use crate::client::{self, Call};
 use crate::failure::Failure;
 use crate::screen::{Screen, Tone};
@@ -14,8 +14,8 @@ use crate::table::clean;
 
 /// Receive messages, print them and complete them
 ///
-/// A message is completed when it has been printed. Without --wait there may be none, which is no error; with it
-/// the exit code is 1 when none came in time.
+/// A message is completed after it has been printed. Without --wait, no message is not an error; with it
+/// the exit code is 1 if none arrived in time.
 #[derive(Debug, Args)]
 #[command(
     after_help = "Example:\n  sortie queue receive orders --wait 30s\n  sortie queue receive events/audit --max 20 --keep"
@@ -23,25 +23,25 @@ use crate::table::clean;
 pub struct Receive {
     /// The queue, or a subscription as TOPIC/SUBSCRIPTION
     queue: QueueName,
-    /// At most so many
+    /// At most this many
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=256))]
     max: u32,
-    /// Wait this long for the first; at most 5m
+    /// Wait this long for the first message; at most 5m
     #[arg(long, value_name = "SPAN", value_parser = wait)]
     wait: Option<Span>,
     /// Only messages of this session
     #[arg(long, value_name = "ID")]
     session: Option<String>,
-    /// Keep them locked for this long, instead of as long as the queue says
+    /// Lock them for this long, instead of the queue's lock duration
     #[arg(long, value_name = "SPAN", conflicts_with = "delete")]
     lock: Option<Span>,
-    /// From among the dead letters
+    /// Receive dead letters
     #[arg(long)]
     dead: bool,
-    /// Give them back after they are printed: others may have them, and the delivery counts
+    /// Release them after printing: others can receive them, and the delivery counts
     #[arg(long)]
     keep: bool,
-    /// Have them deleted as they are received: one that gets lost on its way is lost
+    /// Delete them on receipt: a message lost in transit is lost
     #[arg(long, conflicts_with = "keep")]
     delete: bool,
 }
@@ -49,12 +49,12 @@ pub struct Receive {
 fn wait(text: &str) -> Result<Span, String> {
     let span: Span = text.parse().map_err(|error: types::time::InvalidSpan| error.to_string())?;
     if span > Span::from_secs(300) {
-        return Err("a server waits at most 5m".to_owned());
+        return Err("the server waits at most 5m".to_owned());
     }
     Ok(span)
 }
 
-/// A message as the API hands it out.
+/// A message as the API returns it.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "PascalCase")]
 struct ReceivedMessage {
@@ -68,7 +68,7 @@ struct ReceivedMessage {
 
 impl Receive {
     pub async fn run(self, mut session: Session) -> anyhow::Result<()> {
-        // Whole seconds are what the server knows; a shorter wait is rounded up.
+        // The server takes whole seconds; a fraction is rounded up.
         let wait = Span::from_secs(self.wait.unwrap_or(Span::ZERO).as_ms().div_ceil(1000));
         let parameters = [
             ("timeout", Some((wait.as_ms() / 1000).to_string())),
@@ -82,7 +82,7 @@ impl Receive {
         let items: Vec<ReceivedMessage> = if answer.body.is_empty() { Vec::new() } else { answer.value()? };
         if items.is_empty() {
             if self.wait.is_some() {
-                return Err(Failure::No(format!("no message came from {}", self.queue)).into());
+                return Err(Failure::No(format!("no message arrived from {}", self.queue)).into());
             }
             return session.show_value(&Vec::<Value>::new(), || "No messages.\n".to_owned());
         }
@@ -93,7 +93,7 @@ impl Receive {
         Ok(())
     }
 
-    /// After they are printed: one that is printed twice is better than one that nobody saw.
+    /// After printing: a message printed twice is better than one that nobody saw.
     async fn settle(&self, session: &mut Session, items: &[ReceivedMessage]) -> anyhow::Result<()> {
         for item in items {
             let [number, token] = ["SequenceNumber", "LockToken"].map(|name| text_of(item, name));

@@ -1,4 +1,4 @@
-//! `sortie queue send` and `sortie topic send`: hands in a message.
+//! `sortie queue send` and `sortie topic send`: sends a message.
 
 use std::io::{IsTerminal, Read};
 use std::path::Path;
@@ -11,7 +11,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 use types::Span;
 
-use super::place::EntityName;
+use super::name::EntityName;
 use super::property::Property;
 use crate::client::{self, Call};
 use crate::failure::Failure;
@@ -22,7 +22,7 @@ const BROKER_PROPERTIES: HeaderName = HeaderName::from_static("brokerproperties"
 
 /// Send a message
 ///
-/// The body is the argument, the file behind @, or standard input.
+/// The body is the argument, the file after @, or standard input.
 #[derive(Debug, Args)]
 #[command(
     after_help = "Example:\n  sortie queue send orders '{\"order\":7}' --id order-7 --label paid\n  sortie queue send orders @order.json --property country=NO --in 10m\n  sortie topic send events @order.json --label paid"
@@ -32,37 +32,37 @@ pub struct Send {
     to: EntityName,
     /// The body; @FILE reads a file, - standard input
     body: Option<String>,
-    /// The id; a second message with it is dropped
+    /// The message id; a duplicate is dropped
     #[arg(long)]
     id: Option<String>,
-    /// What it is about, in a word
+    /// The label (subject)
     #[arg(long, value_name = "WORD")]
     label: Option<String>,
     /// Messages of one session are handled in order
     #[arg(long, value_name = "ID")]
     session: Option<String>,
-    /// The id of what it belongs to
+    /// The correlation id
     #[arg(long, value_name = "ID")]
     correlation: Option<String>,
-    /// Where an answer is wanted
+    /// Where to send a reply
     #[arg(long, value_name = "NAME")]
     reply_to: Option<String>,
-    /// For whom it is
+    /// The receiver
     #[arg(long, value_name = "NAME")]
     to_whom: Option<String>,
-    /// What the body is, like application/json
+    /// The content type, for example application/json
     #[arg(long, value_name = "TYPE")]
     content_type: Option<String>,
-    /// A property of your own; a filter can ask for it
+    /// A custom property, which filters can use
     #[arg(long = "property", value_name = "NAME=VALUE")]
     properties: Vec<Property>,
-    /// How long it waits at most
+    /// The time to live
     #[arg(long, value_name = "SPAN")]
     ttl: Option<Span>,
-    /// Not to be received before this time
+    /// Schedule it for this time
     #[arg(long, value_name = "TIME", conflicts_with = "in_")]
     at: Option<Time>,
-    /// Not to be received before this long from now
+    /// Schedule it after this delay
     #[arg(long = "in", id = "in_", value_name = "SPAN")]
     in_: Option<Span>,
 }
@@ -84,7 +84,7 @@ impl Send {
             call = call.header(CONTENT_TYPE, header("--content-type", kind)?);
         }
         for Property { name, value } in &self.properties {
-            let refused = || Failure::Usage(format!("--property: {name:?} cannot be the name of a header"));
+            let refused = || Failure::Usage(format!("--property: {name:?} is not a valid header name"));
             let name = HeaderName::from_bytes(name.as_bytes()).map_err(|_| refused())?;
             call = call.header(name, header("--property", &value.to_string())?);
         }
@@ -116,7 +116,7 @@ impl Send {
                 None => Ok(text.as_bytes().to_vec()),
             },
             None if std::io::stdin().is_terminal() => {
-                let hint = "give the body as an argument, as @FILE, or on standard input";
+                let hint = "pass the body as an argument, as @FILE, or on standard input";
                 Err(Failure::Usage(hint.to_owned()).into())
             }
             None => {
@@ -130,5 +130,5 @@ impl Send {
 
 fn header(what: &str, text: &str) -> Result<HeaderValue, Failure> {
     HeaderValue::from_bytes(text.as_bytes())
-        .map_err(|_| Failure::Usage(format!("{what}: there are characters that no header can hold")))
+        .map_err(|_| Failure::Usage(format!("{what}: contains characters that are not allowed in a header")))
 }

@@ -1,4 +1,4 @@
-//! The options that say what a queue or a subscription promises.
+//! The options for the settings of a queue or subscription.
 
 use clap::Args;
 use serde_json::{Map, Value};
@@ -6,31 +6,31 @@ use types::Span;
 
 #[derive(Debug, Default, Args)]
 pub struct Settings {
-    /// How long a message stays with its consumer; 60s without it
+    /// The lock duration of a received message; default 60s
     #[arg(long, value_name = "SPAN")]
     lock: Option<Span>,
-    /// How long a message waits at most
+    /// The time to live of messages
     #[arg(long, value_name = "SPAN")]
     ttl: Option<Span>,
-    /// How often a message is delivered before it becomes a dead letter; 10 without it
+    /// Deliveries before a message is dead-lettered; default 10
     #[arg(long, value_name = "N")]
     max_deliveries: Option<u32>,
-    /// Keep messages that were not received in time as dead letters
+    /// Dead-letter expired messages
     #[arg(long)]
     dead_letter_expired: bool,
     /// Handle the messages of each session in order, one consumer at a time
     #[arg(long)]
     sessions: bool,
-    /// What it holds at most, dead letters included
+    /// At most this many messages, including dead letters
     #[arg(long, value_name = "N")]
     max_messages: Option<u32>,
-    /// Bytes that it holds at most
+    /// At most this many bytes
     #[arg(long, value_name = "N")]
     max_bytes: Option<u64>,
 }
 
 impl Settings {
-    /// What is said, as the API takes it.
+    /// The options as the API takes them.
     pub fn json(&self) -> Map<String, Value> {
         let span = |span: Option<Span>| span.map(|span| span.to_string().into());
         let fields = [

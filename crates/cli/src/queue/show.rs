@@ -1,9 +1,9 @@
-//! `sortie queue show`: a queue with its settings and its counts.
+//! `sortie queue show`: the settings and counts of a queue.
 
 use api_types::QueueView;
 use clap::Args;
 
-use super::place::QueueName;
+use super::name::QueueName;
 use crate::client::Call;
 use crate::screen::{Screen, Tone};
 use crate::session::Session;
@@ -46,19 +46,19 @@ pub fn render(queue: &QueueView, screen: &Screen) -> String {
                 counts.ready, counts.locked, counts.scheduled, counts.dead, counts.bytes
             ),
         ),
-        ("holds", format!("{} messages, {} bytes at most", queue.messages_max, queue.bytes_max)),
+        ("limits", format!("{} messages, {} bytes", queue.messages_max, queue.bytes_max)),
         ("lock", queue.lock.to_string()),
-        ("deliveries", format!("{} at most", queue.deliveries_max)),
+        ("deliveries", format!("max. {}", queue.deliveries_max)),
     ];
     if let Some(span) = queue.time_to_live {
-        let then = if queue.dead_letter_expired { "then a dead letter" } else { "then dropped" };
-        lines.push(("waits", format!("{span} at most, {then}")));
+        let then = if queue.dead_letter_expired { "then dead-lettered" } else { "then dropped" };
+        lines.push(("expires", format!("after {span}, {then}")));
     }
     if let Some(span) = queue.duplicate_window {
-        lines.push(("duplicates", format!("ids are remembered for {span}")));
+        lines.push(("duplicates", format!("dropped within {span}")));
     }
     if queue.sessions {
-        lines.push(("sessions", "each in order".to_owned()));
+        lines.push(("sessions", "in order".to_owned()));
     }
     if let Some(filter) = &queue.filter {
         lines.push(("takes", serde_json::to_string(filter).unwrap_or_default()));

@@ -1,4 +1,4 @@
-//! The bounds that people meet, with their values from where each is kept.
+//! The limits that users meet, with their values from the code.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use types::Span;
 use super::table;
 use crate::when;
 
-/// A bound, as people read it.
+/// A limit with its unit.
 enum Bound {
     Count(usize),
     Bytes(usize),
@@ -38,14 +38,14 @@ fn requests() -> Vec<(&'static str, Bound)> {
         ("nesting of its JSON", Bound::Count(workflow::limits::JSON_DEPTH_MAX)),
         ("requests of one batch", Bound::Count(of::BATCH_REQUESTS_MAX)),
         ("bytes of one batch", Bound::Bytes(of::BATCH_BYTES_MAX)),
-        ("problems told of one body", Bound::Count(workflow::limits::SCHEMA_PROBLEMS_MAX)),
+        ("problems reported for one body", Bound::Count(workflow::limits::SCHEMA_PROBLEMS_MAX)),
     ]
 }
 
 fn workflows() -> Vec<(&'static str, Bound)> {
     use workflow::limits as of;
     vec![
-        ("bytes of a definition, with the files that it names", Bound::Bytes(of::SOURCE_BYTES_MAX)),
+        ("bytes of a definition, including the files that it refers to", Bound::Bytes(of::SOURCE_BYTES_MAX)),
         ("steps", Bound::Count(of::STEPS_MAX)),
         ("services", Bound::Count(of::SERVICES_MAX)),
         ("sources", Bound::Count(of::SOURCES_MAX)),
@@ -54,7 +54,10 @@ fn workflows() -> Vec<(&'static str, Bound)> {
         ("bytes of an expression", Bound::Bytes(of::EXPRESSION_BYTES_MAX)),
         ("units of work of one evaluation", Bound::Count(of::EVALUATION_UNITS_MAX as usize)),
         ("bytes of a step's output", Bound::Bytes(of::OUTPUT_BYTES_MAX)),
-        ("bytes of an answer that is the output by itself", Bound::Bytes(of::DEFAULT_OUTPUT_BYTES_MAX)),
+        (
+            "bytes of a response that becomes the output by default",
+            Bound::Bytes(of::DEFAULT_OUTPUT_BYTES_MAX),
+        ),
         ("bytes of a rendered body", Bound::Bytes(of::BODY_BYTES_MAX)),
         ("bytes of a rendered URL", Bound::Bytes(of::URL_BYTES_MAX)),
         ("bytes of a decision", Bound::Bytes(rest::limits::DECISION_BYTES_MAX)),
@@ -64,22 +67,22 @@ fn workflows() -> Vec<(&'static str, Bound)> {
 fn calls() -> Vec<(&'static str, Bound)> {
     use outbound::limits as of;
     vec![
-        ("bytes of an answer that are read", Bound::Bytes(of::ANSWER_BYTES_MAX)),
+        ("bytes of a response that are read", Bound::Bytes(of::ANSWER_BYTES_MAX)),
         ("bytes of its status line and headers", Bound::Bytes(of::HEAD_BYTES_MAX)),
-        ("time for an attempt whose service sets none", Bound::Time(of::DEADLINE)),
+        ("time for an attempt if the service sets no timeout", Bound::Time(of::DEADLINE)),
         ("time to connect, and again for TLS", Bound::Time(of::CONNECT_TIMEOUT)),
         ("a `Retry-After` that is honoured", Bound::Time(of::RETRY_AFTER_MAX)),
-        ("calls under way to a service that says nothing else", Bound::Count(of::CONCURRENCY_MAX as usize)),
+        ("concurrent calls to a service, by default", Bound::Count(of::CONCURRENCY_MAX as usize)),
         ("connections to one origin", Bound::Count(of::CONNECTIONS_PER_ORIGIN)),
-        ("connections in all", Bound::Count(of::CONNECTIONS_TOTAL)),
-        ("characters of an answer that a reason quotes", Bound::Count(of::REASON_CHARS_MAX)),
+        ("connections in total", Bound::Count(of::CONNECTIONS_TOTAL)),
+        ("characters of a response that a reason quotes", Bound::Count(of::REASON_CHARS_MAX)),
     ]
 }
 
 fn jobs() -> Vec<(&'static str, Bound)> {
     let of = schedule::Limits::default();
     vec![
-        ("bytes of a job as it is kept, secrets apart", Bound::Bytes(of.job_bytes_max)),
+        ("bytes of a stored job, without secrets", Bound::Bytes(of.job_bytes_max)),
         ("bytes of a job as it is sent", Bound::Bytes(rest::limits::JOB_BYTES_MAX)),
         ("bytes of an import", Bound::Bytes(rest::limits::IMPORT_BYTES_MAX)),
         ("characters of its URI", Bound::Count(of.uri_chars_max)),
@@ -90,7 +93,7 @@ fn jobs() -> Vec<(&'static str, Bound)> {
         ("delay between two attempts", Bound::Time(of.retry_interval_max.as_std())),
         ("time until its start", Bound::Time(of.start_ahead_max.as_std())),
         ("jitter", Bound::Time(of.jitter_max.as_std())),
-        ("characters of an answer in the history", Bound::Count(outbound::limits::JOB_BODY_CHARS_MAX)),
+        ("characters of a response in the history", Bound::Count(outbound::limits::JOB_BODY_CHARS_MAX)),
     ]
 }
 
@@ -101,11 +104,11 @@ fn queues() -> Vec<(&'static str, Bound)> {
         ("messages of one batch", Bound::Count(of::MESSAGES_MAX)),
         ("bytes of one batch", Bound::Bytes(of::MESSAGES_BYTES_MAX)),
         ("bytes of an id of a message, a session or a key", Bound::Bytes(of::MESSAGE_ID_BYTES_MAX)),
-        ("bytes of all properties of a sender's own", Bound::Bytes(of::PROPERTIES_BYTES_MAX)),
+        ("bytes of all custom properties", Bound::Bytes(of::PROPERTIES_BYTES_MAX)),
         ("lock", Bound::Time(of::LOCK_MAX.as_std())),
         ("time that a consumer waits", Bound::Time(of::PATIENCE_MAX.as_std())),
-        ("messages that one consumer is handed at once", Bound::Count(engine::limits::RECEIVED_MAX)),
-        ("ids of messages that a queue or topic remembers at once", Bound::Count(kernel::queue::IDS_MAX)),
+        ("messages that a consumer receives at once", Bound::Count(engine::limits::RECEIVED_MAX)),
+        ("message ids that a queue or topic remembers", Bound::Count(kernel::queue::IDS_MAX)),
     ]
 }
 
@@ -113,7 +116,7 @@ fn api() -> Vec<(&'static str, Bound)> {
     use rest::limits as of;
     vec![
         ("rows of a page", Bound::Count(of::PAGE_ITEMS_MAX)),
-        ("rows of a page that does not say how many", Bound::Count(of::PAGE_ITEMS_DEFAULT)),
+        ("rows of a page by default", Bound::Count(of::PAGE_ITEMS_DEFAULT)),
         ("headers of a request", Bound::Count(of::HEADERS_MAX)),
         ("bytes of its head", Bound::Bytes(of::HEAD_BYTES_MAX)),
         ("time to send the head", Bound::Time(of::HEAD_TIMEOUT)),
@@ -137,7 +140,7 @@ impl Bound {
             Bound::Time(time) => {
                 let ms = u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
                 let span = Span::from_ms(ms).to_string();
-                // A span has one unit; what it does not say well is said in two.
+                // One unit where it is exact, otherwise two.
                 if span.ends_with("ms") && ms >= 1000 { when::length(ms as i64) } else { span }
             }
         }

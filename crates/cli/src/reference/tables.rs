@@ -1,4 +1,4 @@
-//! Settings, metrics and codes of problems as tables, from where each is defined.
+//! Settings, metrics and error codes as tables, generated from their definitions.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ pub fn config() -> String {
     table(["key", "default", "meaning"], rows)
 }
 
-/// Every code of a problem.
+/// Every error code.
 pub fn errors() -> String {
     let rows = rest::CODES.iter().map(|code| {
         [code.code.to_owned(), code.status.to_string(), code.means.to_owned(), code.remedy.to_owned()]
@@ -20,7 +20,7 @@ pub fn errors() -> String {
     table(["code", "status", "what it means", "what to do"], rows)
 }
 
-/// One metric, as its lines in the text of `/metrics` tell.
+/// One metric, parsed from the text of `/metrics`.
 #[derive(Default)]
 struct Metric {
     name: String,
@@ -57,7 +57,7 @@ impl Metric {
         let labels = series.split_once('{').and_then(|(_, rest)| rest.split_once('}'));
         let Some((labels, _)) = labels.filter(|_| !series.starts_with('#')) else { return };
         for (label, value) in labels.split(',').filter_map(|label| label.split_once('=')) {
-            // The bounds of a histogram are no label of ours.
+            // The buckets of a histogram are not a label of ours.
             if label != "le" {
                 self.labels.entry(label.to_owned()).or_default().push(value.trim_matches('"').to_owned());
             }

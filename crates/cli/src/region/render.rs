@@ -1,4 +1,4 @@
-//! Regions for people.
+//! Regions as text.
 
 use api_types::{DrillView, LeasesView, PromotedView, RegionView, SideView};
 
@@ -22,28 +22,28 @@ pub fn status(region: &RegionView, screen: &Screen) -> String {
     }
     let mut text = sides.render(screen);
     if !region.pair_reachable {
-        text.push_str(&format!("{} does not answer.\n", clean(&region.pair.region)));
+        text.push_str(&format!("{} does not respond.\n", clean(&region.pair.region)));
     }
     for side in [&region.here, &region.pair].into_iter().filter(|side| side.level == Some(false)) {
         let name = clean(&side.region);
-        text.push_str(&format!("{name} has not had everything yet: it is not promoted by itself.\n"));
+        text.push_str(&format!("{name} has never been in sync: it is not promoted automatically.\n"));
     }
     let (here, pair) = (clean(&region.here.region), clean(&region.pair.region));
     if region.follows == Some(false) {
         text.push_str(&format!(
-            "{here} has not followed {pair} closely of late: it does not take over by itself.\n"
+            "{here} has lagged behind {pair} recently: it does not take over automatically.\n"
         ));
     }
     match region.leases {
         Some(LeasesView { witness: false, pair: false }) => text.push_str(&format!(
-            "{here} does not work: neither the witness nor {pair} lets it. It goes on when one of them answers.\n"
+            "{here} is suspended: neither the witness nor {pair} confirms its lease. It resumes when one of them responds.\n"
         )),
         Some(LeasesView { witness: false, pair: true }) => text.push_str(&format!(
-            "The witness does not answer: {here} works by the consent of {pair}, and nothing takes over by itself.\n"
+            "The witness does not respond: {here} runs with the confirmation of {pair}, and there is no automatic failover.\n"
         )),
         Some(LeasesView { witness: true, .. }) => {}
         None if region.active.is_none() => {
-            text.push_str("Nobody is active. Make one so with: sortie region promote\n");
+            text.push_str("No region is active. Activate one with: sortie region promote\n");
         }
         None => {}
     }
@@ -54,7 +54,7 @@ pub fn status(region: &RegionView, screen: &Screen) -> String {
     if let Some(tail) = &region.tail {
         let messages: u64 = tail.streams.iter().map(|stream| stream.messages).sum();
         text.push_str(&format!(
-            "\nA divergent tail of {messages} messages was kept at {}. See it with: sortie region tail\n",
+            "\nA divergent tail of {messages} messages was saved at {}. See it with: sortie region tail\n",
             when::second(tail.kept_at)
         ));
     }
@@ -104,18 +104,20 @@ fn mirrors(region: &RegionView, screen: &Screen) -> String {
     table.render(screen)
 }
 
-/// What a promotion has come to, with the figures that people ask for.
+/// The result of a promotion, with RTO and RPO.
 pub fn promoted(promoted: &PromotedView) -> String {
     let took = when::length(i64::try_from(promoted.took_ms).unwrap_or(i64::MAX));
     let kind = if promoted.forced { "forced" } else { "planned" };
     let mut text = format!("{} is active under epoch {} ({kind})\n", clean(&promoted.region), promoted.epoch);
     text.push_str(&format!("  RTO {took} from the call until it was active\n"));
     if !promoted.forced {
-        text.push_str("  RPO 0: the mirrors had everything\n");
+        text.push_str("  RPO 0: the mirrors were complete\n");
     } else {
         let newest = promoted.mirrors.iter().filter_map(|mirror| mirror.newest.as_deref()).max();
-        text.push_str(&format!("  RPO {} messages as far as was known", promoted.lost_messages));
-        text.push_str(&newest.map(|at| format!("; the newest that is here is of {at}")).unwrap_or_default());
+        text.push_str(&format!("  RPO {} messages as far as known", promoted.lost_messages));
+        text.push_str(
+            &newest.map(|at| format!("; the newest message here is from {at}")).unwrap_or_default(),
+        );
         text.push('\n');
         for mirror in promoted.mirrors.iter().filter(|mirror| mirror.lag != Some(0)) {
             let lag = mirror.lag.map_or_else(|| "unknown".to_owned(), |lag| lag.to_string());
@@ -123,7 +125,7 @@ pub fn promoted(promoted: &PromotedView) -> String {
         }
     }
     if !promoted.pair_mirrors {
-        text.push_str("  the pair mirrors it as soon as it can\n");
+        text.push_str("  the pair mirrors it as soon as possible\n");
     }
     text
 }
@@ -145,7 +147,7 @@ pub fn drill(drill: &DrillView, screen: &Screen) -> String {
         (true, _) => text.push_str("A switch works.\n"),
         (false, None) => text.push_str("A switch would not work.\n"),
         (false, Some(made)) => text.push_str(&format!(
-            "The way back was not made: {} stays active. When the other region is level, ask one of its servers: \
+            "The switch back was not made: {} stays active. When the other region is in sync, run on one of its servers: \
              sortie region promote\n",
             clean(&made.region)
         )),
@@ -153,13 +155,13 @@ pub fn drill(drill: &DrillView, screen: &Screen) -> String {
     text
 }
 
-/// What was kept, stream by stream.
+/// The saved tail, stream by stream.
 pub fn tail(region: &RegionView, screen: &Screen) -> String {
     let Some(tail) = &region.tail else {
-        return format!("{} was never overtaken with a divergent tail.\n", clean(&region.here.region));
+        return format!("{} has no divergent tail.\n", clean(&region.here.region));
     };
     let mut text = format!(
-        "Written under epoch {}, overtaken by epoch {}, kept at {} by {} in {}\n",
+        "Written under epoch {}, superseded by epoch {}, saved at {} by {} in {}\n",
         tail.epoch,
         tail.overtaken_by,
         when::second(tail.kept_at),
@@ -218,7 +220,7 @@ mod tests {
             REGION       ROLE     EPOCH  SINCE (UTC)          BY            LEVEL
             westeurope   active       3  2026-03-01 12:00:00  westeurope/a
             northeurope  standby      3                                     not yet
-            northeurope has not had everything yet: it is not promoted by itself.
+            northeurope has never been in sync: it is not promoted automatically.
 
             MIRROR            LAST  ORIGIN  LAG
             sortie_JRN_00000     9      10    1
@@ -235,9 +237,9 @@ mod tests {
         expect![[r#"
             west is active under epoch 2 (forced)
               RTO 1.24s from the call until it was active
-              RPO 3 messages as far as was known; the newest that is here is of 2026-03-01T12:00:00Z
+              RPO 3 messages as far as known; the newest message here is from 2026-03-01T12:00:00Z
                 a: lag 3
-              the pair mirrors it as soon as it can
+              the pair mirrors it as soon as possible
         "#]]
         .assert_eq(&promoted(&view));
     }
@@ -251,7 +253,7 @@ mod tests {
             "contents":["run d-1"]}]}}"#;
         let region: RegionView = serde_json::from_str(json).unwrap();
         expect![[r#"
-            Written under epoch 1, overtaken by epoch 2, kept at 2026-03-01 12:00:00 by a in /data/divergent/epoch-1
+            Written under epoch 1, superseded by epoch 2, saved at 2026-03-01 12:00:00 by a in /data/divergent/epoch-1
             and in the region's NATS: nats object ls sortie_divergent, nats object get sortie_divergent NAME
 
             STREAM            FROM  THROUGH  MESSAGES  BYTES
@@ -287,8 +289,8 @@ mod tests {
             FAIL the standby has had everything: east was not level yet
             west is active under epoch 2 (planned)
               RTO 1.24s from the call until it was active
-              RPO 0: the mirrors had everything
-            The way back was not made: west stays active. When the other region is level, ask one of its servers: sortie region promote
+              RPO 0: the mirrors were complete
+            The switch back was not made: west stays active. When the other region is in sync, run on one of its servers: sortie region promote
         "#]]
         .assert_eq(&drill(&view, &PLAIN));
     }

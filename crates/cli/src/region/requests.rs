@@ -1,4 +1,4 @@
-//! `sortie region tail --requests`: what was acknowledged and lost, in lines that can be handed in again.
+//! `sortie region tail --requests`: acknowledged but lost requests, as lines that can be submitted again.
 
 use std::process::ExitCode;
 use std::time::Duration;
@@ -13,7 +13,7 @@ use crate::table::clean;
 /// How long the requests of one inbox may take beyond an ordinary call.
 const INBOX: Duration = Duration::from_secs(600);
 
-/// Prints the requests of all inboxes of the newest tail. What cannot be read is told beside them, and by the exit code.
+/// Prints the requests of all inboxes of the newest tail. Unreadable ones are reported on stderr and by the exit code.
 pub async fn print(session: &mut Session) -> anyhow::Result<ExitCode> {
     let region: RegionView = session.client.get("/v1/region").await?;
     let (mut read, mut lost) = (0, 0);

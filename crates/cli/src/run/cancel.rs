@@ -1,4 +1,4 @@
-//! `sortie run cancel`: takes a run back.
+//! `sortie run cancel`: cancels a run.
 
 use clap::Args;
 
@@ -7,9 +7,9 @@ use crate::names::NameKind;
 use crate::run::decide::describe;
 use crate::session::Session;
 
-/// Take a run back: what it has done is undone
+/// Cancel a run: its completed steps are undone
 ///
-/// Refused once the run is past its pivot; from there it only goes forward.
+/// Rejected once the run is past its pivot: from there it only goes forward.
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  sortie run cancel delivery-7")]
 pub struct Cancel {
@@ -21,6 +21,6 @@ impl Cancel {
     pub async fn run(self, mut session: Session) -> anyhow::Result<()> {
         let path = client::path("/v1/runs/{}/cancel", &[&self.id]);
         let answer = session.find(Call::post_nothing(path), NameKind::Run, &self.id).await?;
-        session.show(&answer, || Ok(describe("the cancel is noted", &answer.value()?, &session.program())))
+        session.show(&answer, || Ok(describe("cancel requested", &answer.value()?, &session.program())))
     }
 }

@@ -1,4 +1,4 @@
-//! `sortie run give-up`: ends a parked run as it is.
+//! `sortie run give-up`: ends a parked run in its current state.
 
 use api_types::{DecisionKind, DecisionRequest};
 use clap::Args;
@@ -6,13 +6,13 @@ use clap::Args;
 use crate::run::decide::send;
 use crate::session::Session;
 
-/// End a parked run and leave everything as it is
+/// End a parked run in its current state, without undoing anything
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  sortie run give-up delivery-7 --note \"the customer was called\"")]
 pub struct GiveUp {
     /// The id of the run
     id: String,
-    /// Why; kept in the run's timeline
+    /// Why; stored in the timeline of the run
     #[arg(long)]
     note: String,
 }

@@ -47,7 +47,7 @@ impl List {
         let found = self.amount.get(session, |limit, cursor| self.path(limit, cursor)).await?;
         if let Some(workflow) = self.workflow.as_ref().filter(|_| found.items.is_empty()) {
             let path = client::path("/v1/workflows/{}", &[workflow]);
-            // An unknown workflow is a slip of the finger, not an empty list.
+            // An unknown workflow is a typo, not an empty list.
             session.client.send(client::Call::get(path)).await?;
         }
         let runs: Vec<RunSummary> = found.read()?;

@@ -1,4 +1,4 @@
-//! `sortie run resolve`: says what became of a step that waits for a person.
+//! `sortie run resolve`: decides on a step of a parked run.
 
 use api_types::{DecisionKind, DecisionRequest};
 use clap::Args;
@@ -7,7 +7,7 @@ use serde_json::value::RawValue;
 use crate::run::decide::send;
 use crate::session::Session;
 
-/// Say what becomes of a step that waits for a person
+/// Resolve a failed step of a parked run
 #[derive(Debug, Args)]
 #[command(
     after_help = "Example:\n  sortie run resolve delivery-7 --step package --by-hand --note \"removed at the depot\""
@@ -15,15 +15,15 @@ use crate::session::Session;
 pub struct Resolve {
     /// The id of the run
     id: String,
-    /// The step; `sortie run show` says which ones wait
+    /// The step; `sortie run show` lists the unresolved ones
     #[arg(long, value_name = "S")]
     step: String,
     #[command(flatten)]
     way: DecisionArgs,
-    /// With --by-hand: what stands for the step's output
+    /// With --by-hand: the output of the step
     #[arg(long, value_name = "JSON", conflicts_with_all = ["skip", "instead"], value_parser = json)]
     output: Option<Box<RawValue>>,
-    /// Why; kept in the run's timeline
+    /// Why; stored in the timeline of the run
     #[arg(long)]
     note: String,
 }
@@ -31,13 +31,13 @@ pub struct Resolve {
 #[derive(Debug, Args)]
 #[group(required = true, multiple = false)]
 struct DecisionArgs {
-    /// Go on as if the step's call or undo had been done
+    /// Skip the step's call or undo
     #[arg(long)]
     skip: bool,
-    /// Somebody has done it by hand
+    /// The call or undo was done manually
     #[arg(long)]
     by_hand: bool,
-    /// Try this action in place of the step's call or undo
+    /// Run this action instead of the step's call or undo
     #[arg(long, value_name = "ACTION-JSON", value_parser = json)]
     instead: Option<Box<RawValue>>,
 }
@@ -61,5 +61,5 @@ impl Resolve {
 }
 
 fn json(text: &str) -> Result<Box<RawValue>, String> {
-    serde_json::from_str(text).map_err(|error| format!("not JSON: {error}"))
+    serde_json::from_str(text).map_err(|error| format!("not valid JSON: {error}"))
 }

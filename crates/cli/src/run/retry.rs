@@ -1,4 +1,4 @@
-//! `sortie run retry`: tries again what failed in a parked run.
+//! `sortie run retry`: retries the failed steps of a parked run.
 
 use api_types::{DecisionKind, DecisionRequest};
 use clap::Args;
@@ -6,19 +6,19 @@ use clap::Args;
 use crate::run::decide::send;
 use crate::session::Session;
 
-/// Try again what failed in a parked run
+/// Retry the failed steps of a parked run
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  sortie run retry delivery-7 --note \"the drone service is back\"")]
 pub struct Retry {
     /// The id of the run
     id: String,
-    /// Only this step; without it every step that failed
+    /// Only this step; default: every failed step
     #[arg(long, value_name = "S", conflicts_with = "from")]
     step: Option<String>,
-    /// Go forward again from this step: it and all that comes after it is called again
+    /// Restart from this step: it and all steps after it are called again
     #[arg(long, value_name = "S", requires = "note")]
     from: Option<String>,
-    /// Why; kept in the run's timeline. Needed with --from
+    /// Why; stored in the timeline of the run. Required with --from
     #[arg(long)]
     note: Option<String>,
 }

@@ -1,4 +1,4 @@
-//! `sortie run show`: everything about one run, and why it stands where it stands.
+//! `sortie run show`: everything about one run.
 
 #[cfg(test)]
 mod tests;
@@ -10,14 +10,14 @@ use types::Timestamp;
 use crate::client::{self, Call};
 use crate::json::one_line;
 use crate::names::NameKind;
-use crate::run::{RunState, say, timeline, tone_of, ways_out};
+use crate::run::{RunState, decision_commands, say, timeline, tone_of};
 use crate::screen::{Screen, Tone, cut};
 use crate::session::Session;
 use crate::table::{Cell, Column, TextTable, clean};
 use crate::watch::WatchArgs;
 use crate::when;
 
-/// Show a run: how it stands and why, its steps, its timeline
+/// Show a run: its status and reason, its steps, its timeline
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  sortie run show delivery-7")]
 pub struct Show {
@@ -48,7 +48,7 @@ impl Show {
 fn render_waiting(run: &RunState, screen: &Screen) -> String {
     let place = run.partition.map(|partition| format!(" of partition {partition}")).unwrap_or_default();
     let id = screen.paint(Tone::Strong, &clean(&run.id));
-    format!("Run {id} is {}\n  It is on disk and waits its turn in the inbox{place}.\n", say(run.status))
+    format!("Run {id} is {}\n  The request is persisted and waiting in the inbox{place}.\n", say(run.status))
 }
 
 fn render(run: &RunDetail, now: Timestamp, program: &str, screen: &Screen) -> String {
@@ -60,9 +60,10 @@ fn render(run: &RunDetail, now: Timestamp, program: &str, screen: &Screen) -> St
         let timeline = timeline::render(&run.timeline, run.summary.accepted_at, screen);
         out += &format!("\n{}\n{timeline}", screen.paint(Tone::Strong, "Timeline"));
     }
-    let ways = ways_out(run, program);
+    let ways = decision_commands(run, program);
     if !ways.is_empty() {
-        out += &format!("\n{}\n", screen.paint(Tone::Strong, "It waits for a person. Decide with one of"));
+        out +=
+            &format!("\n{}\n", screen.paint(Tone::Strong, "Waiting for a decision. Resolve it with one of"));
         for (command, meaning) in ways {
             out += &format!("  {command}\n    {}\n", screen.paint(Tone::Faint, &meaning));
         }
@@ -96,7 +97,7 @@ fn header(run: &RunDetail, now: Timestamp, screen: &Screen) -> String {
     }
     let mut out = format!("Run {} is {status}\n", screen.paint(Tone::Strong, &clean(&summary.id)));
     for (label, fact) in facts {
-        // The reason is never cut: it is what the page is read for.
+        // The reason is never truncated: it is the most important line.
         let room = screen.width.filter(|_| label == "request").map_or(usize::MAX, |width| width.max(40) - 13);
         out += &format!("  {label:9}  {}\n", cut(&clean(&fact), room));
     }
@@ -121,9 +122,9 @@ fn steps(steps: &[StepView], now: Timestamp, screen: &Screen) -> String {
     ])
     .indented(2);
     for step in steps {
-        let next = step.next_attempt_at.map(|at| format!("again in {}", when::between(Time(now), at)));
+        let next = step.next_attempt_at.map(|at| format!("retry in {}", when::between(Time(now), at)));
         let why: Vec<String> = step.reason.clone().into_iter().chain(next).collect();
-        // By its own call is what one expects: only another way is worth a word.
+        // A step is normally done by its own call: only other ways are shown.
         let by = step.by.as_deref().filter(|by| *by != "call").unwrap_or_default();
         table.row([
             Cell::new(&step.name),

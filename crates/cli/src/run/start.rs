@@ -1,4 +1,4 @@
-//! `sortie run start`: hands in a request, or many.
+//! `sortie run start`: submits one or many requests.
 
 mod lines;
 
@@ -14,12 +14,12 @@ use crate::failure::Failure;
 use crate::run::{RunState, say};
 use crate::session::Session;
 
-/// Hand in a request for a workflow
+/// Start a run of a workflow
 ///
-/// The request is JSON, from a file or from standard input. The same request under the same id starts nothing
-/// new: it shows the run that there is.
+/// The request is JSON, from a file or from standard input. Submitting the same request with the same id again does
+/// not start a new run: it shows the existing one.
 ///
-/// With --lines it hands in the requests of a file, each for the workflow and under the id that its line names.
+/// With --lines it submits the requests of a file; each line names its workflow and id.
 #[derive(Debug, Args)]
 #[command(
     after_help = "Example:\n  sortie run start drone-delivery --file delivery.json\n  echo '{…}' | sortie run start drone-delivery --id delivery-7 -\n  sortie run start --lines tail.jsonl"
@@ -28,7 +28,7 @@ pub struct StartRun {
     /// The name of the workflow
     #[arg(required_unless_present = "lines")]
     workflow: Option<String>,
-    /// The id of the run; without it the workflow takes it from the request or one is made
+    /// The id of the run; by default taken from the request, or generated
     #[arg(long)]
     id: Option<String>,
     /// The file with the request; `-` is standard input
@@ -37,7 +37,7 @@ pub struct StartRun {
     /// `-` reads the request from standard input
     #[arg(value_name = "-", value_parser = ["-"])]
     standard_input: Option<String>,
-    /// A file with one request in each line, as `sortie region tail --requests` prints them; `-` is standard input
+    /// A file with one request per line, as `sortie region tail --requests` prints them; `-` is standard input
     #[arg(long, value_name = "F", conflicts_with_all = ["workflow", "id", "file", "standard_input"])]
     lines: Option<PathBuf>,
 }
@@ -67,7 +67,7 @@ impl StartRun {
             named => {
                 let asked = named.is_some() || self.standard_input.is_some();
                 if !asked && std::io::stdin().is_terminal() {
-                    let hint = "give the request with --file F, or on standard input with -";
+                    let hint = "pass the request with --file F, or on standard input with -";
                     return Err(Failure::Usage(hint.to_owned()).into());
                 }
                 let mut body = Vec::new();
@@ -87,9 +87,9 @@ fn is_repeat(answer: &Answer) -> bool {
 fn describe(run: &RunState, repeat: bool, program: &str) -> String {
     let id = &run.id;
     let first = if repeat {
-        format!("run {id} was accepted before; it is {}", say(run.status))
+        format!("run {id} already exists; it is {}", say(run.status))
     } else {
-        format!("run {id} is accepted")
+        format!("accepted run {id}")
     };
     format!("{first}\nsee it with: {program} run show {id}\n")
 }

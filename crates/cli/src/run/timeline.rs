@@ -1,4 +1,4 @@
-//! A run's timeline as people read it: one line for each attempt, from its start to what it came to.
+//! A run's timeline as a table: one line per attempt, from its start to its outcome.
 
 use api_types::{MomentView, Time};
 use types::WorkKind;
@@ -27,7 +27,7 @@ pub fn render(moments: &[MomentView], accepted_at: Time, screen: &Screen) -> Str
         Column::number("AFTER"),
         Column::text("STEP").major(),
         Column::whole("WHAT").major(),
-        Column::text("CAME TO"),
+        Column::text("OUTCOME"),
         Column::number("TOOK").minor(),
     ])
     .indented(2);
@@ -67,7 +67,7 @@ fn lines(moments: &[MomentView]) -> Vec<TimelineLine<'_>> {
     lines
 }
 
-/// What a single moment is, what came of it, and how that looks.
+/// The text, outcome and colour of a single event.
 pub fn describe(moment: &MomentView) -> (String, String, Tone) {
     match moment.what.as_str() {
         "started" => (work(moment), "…".to_owned(), Tone::Faint),
@@ -100,7 +100,7 @@ fn started<'a>(moment: &'a MomentView, attempt: AttemptKey<'a>) -> TimelineLine<
         at: moment.at,
         step: moment.step.as_deref().unwrap_or_default(),
         what: work(moment),
-        came_to: "under way".to_owned(),
+        came_to: "in progress".to_owned(),
         tone: Tone::Attention,
         took: None,
         attempt: Some(attempt),
@@ -122,7 +122,7 @@ fn outcome(moment: &MomentView) -> (String, Tone) {
         came_to += &format!(": {detail}");
     }
     if let Some(retry_at) = moment.retry_at {
-        came_to += &format!("; again in {}", when::between(moment.at, retry_at));
+        came_to += &format!("; retry in {}", when::between(moment.at, retry_at));
     }
     let tone = match outcome {
         "done" => Tone::Good,

@@ -1,4 +1,4 @@
-//! `sortie run wait`: waits until a run has ended or needs a person.
+//! `sortie run wait`: waits until a run has ended or is parked.
 
 use std::process::ExitCode;
 use std::time::Duration;
@@ -19,13 +19,13 @@ const POLL_MAX: Duration = Duration::from_secs(1);
 
 /// Wait until a run has ended or is parked
 ///
-/// The exit code is 0 if it completed, 1 if it came to anything else.
+/// The exit code is 0 if it completed, 1 otherwise.
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  sortie run wait delivery-7 --timeout 30s && echo delivered")]
 pub struct Wait {
     /// The id of the run
     id: String,
-    /// Wait no longer than this, like 30s or 5m
+    /// Wait no longer than this, for example 30s or 5m
     #[arg(long, value_name = "SPAN")]
     timeout: Option<Span>,
 }
@@ -36,7 +36,7 @@ impl Wait {
     }
 }
 
-/// Waits for the end of a run and shows what it came to: the exit code tells a completed one from all others.
+/// Waits for the end of a run and prints its status; the exit code is 0 only for a completed run.
 pub async fn until_ended(session: &mut Session, id: &str, timeout: Option<Span>) -> anyhow::Result<ExitCode> {
     let give_up_at = timeout.map(|timeout| tokio::time::Instant::now() + timeout.as_std());
     let path = client::path("/v1/runs/{}", &[id]);

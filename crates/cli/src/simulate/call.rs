@@ -158,7 +158,7 @@ fn span(duration: std::time::Duration) -> Span {
     Span::from_ms(u64::try_from(duration.as_millis()).unwrap_or(u64::MAX))
 }
 
-/// What a step gives whose answer nobody has scripted, when its definition would not take the usual one.
+/// The output of a step without a scripted response, if its definition does not accept the default response.
 pub fn assumed_done() -> Outcome {
     Outcome::Done { status: 200, output: Bytes::from_static(b"null") }
 }

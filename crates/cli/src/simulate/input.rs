@@ -38,7 +38,7 @@ impl FromStr for When {
         }
         let at = window::moment(text, &TimeZone::UTC);
         at.map(When::At)
-            .ok_or_else(|| format!("{text:?} is no point in time; write it like 2026-03-01T12:00:00Z"))
+            .ok_or_else(|| format!("{text:?} is not a point in time, such as 2026-03-01T12:00:00Z"))
     }
 }
 
@@ -74,7 +74,7 @@ pub fn request(definition: &Definition, text: &str, seed: u64, now: Timestamp) -
         workflow: definition.name().clone(),
         version: 1,
         body: Bytes::from(body),
-        // There is no second request to tell it from.
+        // There is only one request, so no duplicates.
         body_hash: BodyHash([0; 16]),
         trace: None,
     })

@@ -17,8 +17,8 @@ const LEFT_OUT_MAX: usize = 20;
 #[derive(Debug)]
 pub struct PlannedJob {
     changes: BTreeMap<Ticks, String>,
-    /// The local times of the rule that are no occurrence.
-    pub left_out: Vec<String>,
+    /// The local times of the recurrence that the clocks skip.
+    pub omitted: Vec<String>,
 }
 
 impl PlannedJob {
@@ -27,11 +27,8 @@ impl PlannedJob {
         let planned = recurrence::preview(timing, from, from, PLANNED_MAX);
         let changes =
             planned.into_iter().filter_map(|planned| Some((planned.at, planned.change?.to_string())));
-        let left_out = recurrence::skipped_times(timing, from, from, to, LEFT_OUT_MAX);
-        PlannedJob {
-            changes: changes.collect(),
-            left_out: left_out.iter().map(ToString::to_string).collect(),
-        }
+        let omitted = recurrence::skipped_times(timing, from, from, to, LEFT_OUT_MAX);
+        PlannedJob { changes: changes.collect(), omitted: omitted.iter().map(ToString::to_string).collect() }
     }
 
     /// What a change of the clocks did to an occurrence.

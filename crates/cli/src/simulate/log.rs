@@ -1,4 +1,4 @@
-//! What would happen, in order: what a simulation writes down and its report reads.
+//! The log of a simulation, which its report reads.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use types::{Outcome, Span, Timestamp, Work};
 
 use super::call::SimulatedCall;
 
-/// One thing that would happen.
+/// One event.
 #[derive(Debug)]
 pub struct LogEntry {
     pub at: Timestamp,
@@ -43,7 +43,7 @@ pub enum LogEvent {
     OccurrenceEnded {
         failed: bool,
     },
-    /// Sortie is down; what is under way is begun again when it is up.
+    /// Sortie is down; calls in flight are repeated when it is up again.
     Down {
         until: Option<Timestamp>,
     },
@@ -71,9 +71,9 @@ pub struct SimulatedFiring {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SkipReason {
-    /// The one before was still under way.
+    /// The previous occurrence was still running.
     Overlap,
-    /// Its time passed while nobody could fire it.
+    /// Its time passed while Sortie was down.
     Missed,
 }
 
@@ -89,7 +89,7 @@ pub struct SimulatedAttempt {
     pub end: Option<AttemptEnd>,
 }
 
-/// What an attempt came to.
+/// The outcome of an attempt.
 #[derive(Debug)]
 pub struct AttemptEnd {
     pub at: Timestamp,

@@ -104,14 +104,14 @@ fn line(entry: &LogEntry) -> ReportLine {
         LogEvent::Fired(firing) => plain("fires", Tone::Plain, firing_means(firing)),
         LogEvent::LeftOut { expected, why } => {
             let why = match why {
-                SkipReason::Overlap => "the one before is still under way",
+                SkipReason::Overlap => "the previous one is still running",
                 SkipReason::Missed => "its time passed while Sortie was down",
             };
-            plain("left out", Tone::Attention, format!("of {}: {why}", shown(*expected)))
+            plain("skipped", Tone::Attention, format!("of {}: {why}", shown(*expected)))
         }
         LogEvent::Attempt(attempt) => attempt_line(entry.at, attempt),
         LogEvent::Overdue { step } => {
-            let line = plain("overdue", Tone::Attention, "not done by its time".to_owned());
+            let line = plain("overdue", Tone::Attention, "not done by its deadline".to_owned());
             ReportLine { place: step.clone(), ..line }
         }
         LogEvent::Undoing { reason } => plain("undoing", Tone::Attention, reason.clone()),
@@ -121,7 +121,7 @@ fn line(entry: &LogEntry) -> ReportLine {
         LogEvent::OccurrenceEnded { failed: false } => plain("done", Tone::Good, String::new()),
         LogEvent::OccurrenceEnded { failed: true } => plain("failed", Tone::Bad, String::new()),
         LogEvent::Down { until } => {
-            let until = until.map_or("for good".to_owned(), |until| format!("until {}", shown(until)));
+            let until = until.map_or("permanently".to_owned(), |until| format!("until {}", shown(until)));
             plain("down", Tone::Attention, format!("Sortie is down {until}"))
         }
     }
@@ -161,12 +161,12 @@ fn target(call: &SimulatedCall) -> String {
 }
 
 fn means(attempt: &SimulatedAttempt) -> (Tone, String) {
-    let Some(end) = &attempt.end else { return (Tone::Attention, "called again".to_owned()) };
+    let Some(end) = &attempt.end else { return (Tone::Attention, "repeated".to_owned()) };
     let follows = match end.then {
         Then::Done => String::new(),
-        Then::Retry { at } => format!("; again in {}", when::between(Time(end.at), Time(at))),
+        Then::Retry { at } => format!("; retry in {}", when::between(Time(end.at), Time(at))),
         Then::Alternative => "; the alternative is next".to_owned(),
-        Then::Failed => "; it has failed".to_owned(),
+        Then::Failed => "; failed".to_owned(),
     };
     match &end.outcome {
         Outcome::Done { .. } => (Tone::Good, "done".to_owned()),

@@ -20,7 +20,7 @@ const LATENCY: Span = Span::from_ms(20);
 pub struct Script {
     rules: Vec<Rule>,
     /// What calls get that no rule answers.
-    default: Option<Reply>,
+    default: Option<ScriptedReply>,
     /// When Sortie itself is down.
     down: Vec<TimeWindow>,
 }
@@ -35,7 +35,7 @@ struct Rule {
     method: Option<String>,
     path: Option<Glob>,
     during: Vec<TimeWindow>,
-    replies: Vec<Reply>,
+    replies: Vec<ScriptedReply>,
     rounds: Rounds,
     /// Calls that it has answered.
     given: usize,
@@ -65,7 +65,7 @@ struct Glob(String);
 
 /// What a service does with a call.
 #[derive(Debug, Clone)]
-struct Reply {
+struct ScriptedReply {
     what: ScriptedResponse,
     latency: Span,
 }
@@ -96,7 +96,7 @@ impl Script {
             None => self.default.clone(),
         };
         let scripted = reply.is_some();
-        let (result, after) = reply.unwrap_or_else(Reply::well).give(call.timeout);
+        let (result, after) = reply.unwrap_or_else(ScriptedReply::well).give(call.timeout);
         ScriptReply { result, after, scripted }
     }
 
@@ -138,7 +138,7 @@ impl Rule {
             && (self.during.is_empty() || self.during.iter().any(|window| window.contains(now)))
     }
 
-    fn next_reply(&mut self) -> Reply {
+    fn next_reply(&mut self) -> ScriptedReply {
         let place = match self.rounds {
             Rounds::LastStays => self.given.min(self.replies.len() - 1),
             Rounds::Times(_) | Rounds::Forever => self.given % self.replies.len(),
@@ -148,12 +148,12 @@ impl Rule {
     }
 }
 
-impl Reply {
+impl ScriptedReply {
     /// What a service that is well answers.
-    fn well() -> Reply {
+    fn well() -> ScriptedReply {
         let answer =
             ServiceResponse { status: 200, headers: HeaderMap::new(), body: Bytes::from_static(b"{}") };
-        Reply { what: ScriptedResponse::Answer(answer), latency: LATENCY }
+        ScriptedReply { what: ScriptedResponse::Answer(answer), latency: LATENCY }
     }
 
     /// What the caller sees of it, and when: whoever waits no longer than `timeout` sees no later answer.

@@ -8,7 +8,7 @@ use types::{Span, Timestamp};
 /// From a moment up to, and without, another.
 #[derive(Debug, Clone, PartialEq)]
 pub enum TimeWindow {
-    /// Once; an end that is left out is never reached.
+    /// Once; a missing end is never reached.
     Once { from: Option<Timestamp>, to: Option<Timestamp> },
     /// Every day, by the clocks of a zone; it may span midnight.
     Daily { from: civil::Time, to: civil::Time, zone: TimeZone },
@@ -27,7 +27,7 @@ enum WindowEnd {
 impl TimeWindow {
     /// Reads `from..to`. Times without an offset are those of `zone`; `+10m` is ten minutes after `begin`.
     pub fn parse(text: &str, begin: Timestamp, zone: &TimeZone) -> Result<TimeWindow, String> {
-        let (from, to) = text.split_once("..").ok_or_else(|| format!("{text:?} is no window; {HINT}"))?;
+        let (from, to) = text.split_once("..").ok_or_else(|| format!("{text:?} is not a window; {HINT}"))?;
         let end = |text: &str| end(text.trim(), begin, zone);
         match (end(from)?, end(to)?) {
             (WindowEnd::Clock(from), WindowEnd::Clock(to)) if from == to => {
@@ -100,7 +100,7 @@ fn end(text: &str, begin: Timestamp, zone: &TimeZone) -> Result<WindowEnd, Strin
     {
         return Ok(WindowEnd::Clock(time));
     }
-    moment(text, zone).map(WindowEnd::At).ok_or_else(|| format!("{text:?} is no time; {HINT}"))
+    moment(text, zone).map(WindowEnd::At).ok_or_else(|| format!("{text:?} is not a time; {HINT}"))
 }
 
 /// A point in time; one without an offset is read by the clocks of `zone`.

@@ -1,7 +1,7 @@
 //! The loop of a simulation: a virtual clock, the shipped rules, and scripted services.
 //!
 //! What comes next is the earliest of an answer, a timer of a run and a job that is due. Each turn does what a turn of
-//! a partition's loop does: outcomes first, then jobs that are due, then timers; then what is owed leaves.
+//! a partition's loop does: outcomes first, then jobs that are due, then timers; then pending calls are sent.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -32,7 +32,7 @@ pub struct World<'a> {
     state: State,
     plans: BTreeMap<(WorkflowName, u32), Arc<Plan>>,
     job: Option<WatchedJob<'a>>,
-    /// Calls under way, by the time of their answer and then by their order.
+    /// Calls in flight, by the time of their response and then by their order.
     calls: BTreeMap<(Timestamp, usize), Pending>,
     attempts: usize,
 }
@@ -44,7 +44,7 @@ pub struct WatchedJob<'a> {
     pub planned: &'a PlannedJob,
 }
 
-/// A call under way.
+/// A call in flight.
 struct Pending {
     run: RunNo,
     attempt: Try,
@@ -116,7 +116,7 @@ impl<'a> World<'a> {
     fn next_at(&self) -> Option<Timestamp> {
         let answer = self.calls.keys().next().map(|(at, _)| *at);
         let next = [answer, self.state.wake_at(), self.job_due_at()].into_iter().flatten().min()?;
-        // What is under way when Sortie goes down is lost; else it is enough to look when something is to be done.
+        // Calls in flight when Sortie goes down are lost; otherwise it is enough to check when something is due.
         let down = self.script.next_down(self.now).filter(|_| !self.calls.is_empty());
         Some(down.map_or(next, |down| down.min(next)))
     }
@@ -144,7 +144,7 @@ impl<'a> World<'a> {
         self.act(events);
     }
 
-    /// Nothing happens until `up`; then every call that is owed is made again, as after a crash.
+    /// Nothing happens until `up`; then every pending call is made again, as after a crash.
     fn sleep(&mut self, up: Timestamp) {
         self.log(None, LogEvent::Down { until: Some(up) });
         for pending in std::mem::take(&mut self.calls).into_values() {
@@ -156,7 +156,7 @@ impl<'a> World<'a> {
         let orphans: Vec<_> = self.state.orphans().collect();
         for orphan in orphans {
             let Try { work, attempt } = orphan.attempt;
-            let reason = "the process stopped while the call was under way".to_owned();
+            let reason = "the process stopped while the call was in flight".to_owned();
             let events = self.apply(&Input::Outcome {
                 run: orphan.run,
                 work,
@@ -233,7 +233,7 @@ impl<'a> World<'a> {
         self.log(Some(no), LogEvent::OccurrenceEnded { failed });
     }
 
-    /// Writes down what has happened, and lets leave what is owed.
+    /// Records what has happened, and sends pending calls.
     fn act(&mut self, events: Vec<Event>) {
         for event in events {
             match event {

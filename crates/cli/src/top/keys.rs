@@ -83,7 +83,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn arrows_and_letters_are_told_apart() {
+    fn arrows_and_letters_are_distinguished() {
         assert_eq!(
             parse(b"\x1b[C\x1b[Z\tp"),
             [KeyCommand::Next, KeyCommand::Previous, KeyCommand::Next, KeyCommand::Pause]

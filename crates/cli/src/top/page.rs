@@ -76,7 +76,7 @@ impl TopPage<'_> {
         match panel {
             Panel::Services => ("Services".to_owned(), indented(&services(&overview.services, screen))),
             Panel::Attention => {
-                ("Waiting for a person".to_owned(), parked(attention, overview.parked, overview.at, screen))
+                ("Parked".to_owned(), parked(attention, overview.parked, overview.at, screen))
             }
             Panel::Firings => {
                 ("Next firings".to_owned(), firings(&overview.firings.next, overview.at, screen))
@@ -106,14 +106,14 @@ fn facts(overview: &OverviewView, screen: &Screen) -> Vec<(&'static str, String)
     facts.push(("firings", format!("{late}{}", p99.unwrap_or_default())));
     let well = partitions.running == partitions.total;
     let mut text = format!("{} of {} running", partitions.running, partitions.total);
-    for (count, what) in [(partitions.stopped, "stopped"), (partitions.unheld, "held by nobody")] {
+    for (count, what) in [(partitions.stopped, "stopped"), (partitions.unheld, "without owner")] {
         if count > 0 {
             text += &format!(", {count} {what}");
         }
     }
     facts.push(("partitions", screen.paint(if well { Tone::Plain } else { Tone::Bad }, &text)));
     if let Some(region) = &overview.region {
-        let reached = if region.pair_reachable { "answers" } else { "does not answer" };
+        let reached = if region.pair_reachable { "responds" } else { "does not respond" };
         let text = format!("{} is {}; {} {reached}", region.region, region.role, region.pair);
         let well = region.pair_reachable && region.role == "active";
         facts.push(("region", screen.paint(if well { Tone::Plain } else { Tone::Attention }, &clean(&text))));
@@ -143,7 +143,7 @@ fn waiting(overview: &OverviewView) -> String {
             let ms = i64::try_from(seconds.saturating_mul(1000)).unwrap_or(i64::MAX);
             format!("; drained in {}", when::length(ms))
         }
-        None if backlog.waiting > 0 => "; it does not shrink".to_owned(),
+        None if backlog.waiting > 0 => "; not draining".to_owned(),
         None => String::new(),
     };
     let counts = format!("{} waiting, {} running", backlog.waiting, backlog.live);
@@ -167,7 +167,7 @@ fn indented(text: &str) -> String {
 
 fn parked(runs: &[RunSummary], count: u64, now: Time, screen: &Screen) -> String {
     if runs.is_empty() {
-        return "  Nothing waits for a person.\n".to_owned();
+        return "  No parked runs.\n".to_owned();
     }
     let mut table = TextTable::new([
         Column::whole("ID"),
@@ -191,7 +191,7 @@ fn parked(runs: &[RunSummary], count: u64, now: Time, screen: &Screen) -> String
 
 fn firings(next: &[FiringView], now: Time, screen: &Screen) -> String {
     if next.is_empty() {
-        return "  No job is to fire.\n".to_owned();
+        return "  No scheduled firings.\n".to_owned();
     }
     let mut table = TextTable::new([
         Column::whole("JOB"),

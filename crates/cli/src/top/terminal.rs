@@ -75,7 +75,7 @@ fn restore(before: Option<&Termios>) {
     }
 }
 
-/// The characters that show a text from the top left corner on; what does not fit is left out.
+/// The characters that show a text from the top left corner on; what does not fit is cut off.
 fn picture(text: &str, size: Size) -> String {
     let mut out = String::from("\u{1b}[?2026h\u{1b}[H");
     let lines: Vec<&str> = text.lines().take(size.rows).collect();

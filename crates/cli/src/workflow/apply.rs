@@ -1,4 +1,4 @@
-//! `sortie workflow apply`: puts definitions in force.
+//! `sortie workflow apply`: deploys definitions.
 
 use std::path::PathBuf;
 
@@ -11,17 +11,17 @@ use crate::failure::{Failure, describe_field};
 use crate::session::Session;
 use crate::workflow::check::{CheckResponse, check_all};
 
-/// Put definitions in force
+/// Deploy definitions
 ///
 /// All files are checked before the first is sent. Runs that have started keep the version they started with.
-/// A definition that is already in force changes nothing.
+/// Applying the active definition again changes nothing.
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  sortie workflow apply drone-delivery.yaml")]
 pub struct ApplyWorkflow {
     /// Definitions in YAML or JSON; `-` is standard input
     #[arg(required = true)]
     files: Vec<PathBuf>,
-    /// Only if this version is the one in force
+    /// Only if this version is the active one
     #[arg(long, value_name = "N")]
     if_version: Option<u32>,
 }
@@ -50,7 +50,7 @@ async fn send(
     session.client.send(call).await.map_err(|error| name_the_file(checked, error))
 }
 
-/// A definition that only the server finds wrong is reported like one that is found wrong here.
+/// Reports problems found by the server like those found locally.
 fn name_the_file(checked: &CheckResponse, error: anyhow::Error) -> anyhow::Error {
     match error.downcast_ref::<Failure>() {
         Some(Failure::Refused(problem)) if matches!(problem.status, 400 | 422) => {
@@ -66,8 +66,8 @@ fn name_the_file(checked: &CheckResponse, error: anyhow::Error) -> anyhow::Error
 fn describe(applied: &AppliedView) -> String {
     let AppliedView { name, version, changed } = applied;
     if *changed {
-        format!("{name}: version {version} is in force\n")
+        format!("{name}: version {version} is active\n")
     } else {
-        format!("{name}: version {version} was in force already, nothing changed\n")
+        format!("{name}: version {version} was already active, nothing changed\n")
     }
 }

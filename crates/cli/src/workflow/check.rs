@@ -1,4 +1,4 @@
-//! `sortie workflow check`: says what is wrong with definitions, without a server.
+//! `sortie workflow check`: validates definitions without a server.
 
 use std::path::{Path, PathBuf};
 
@@ -11,7 +11,7 @@ use crate::file;
 use crate::session::Session;
 use crate::table::clean;
 
-/// Check definitions here, without a server
+/// Check definitions without a server
 ///
 /// Prints `file:line: field: message` for each problem; the exit code is 65 if there are any.
 #[derive(Debug, Args)]
@@ -22,7 +22,7 @@ pub struct Check {
     files: Vec<PathBuf>,
 }
 
-/// A definition that is well, with the files that it names put in.
+/// A valid definition, with the files that it refers to included.
 pub struct CheckResponse {
     pub file: PathBuf,
     pub name: String,
@@ -41,7 +41,7 @@ impl Check {
         let well: Vec<_> =
             checked.iter().map(|checked| CheckReport { file: &checked.file, name: &checked.name }).collect();
         session.show_value(&well, || {
-            let line = |well: &CheckReport| format!("{}: {} is well\n", well.file.display(), well.name);
+            let line = |well: &CheckReport| format!("{}: {} is valid\n", well.file.display(), well.name);
             well.iter().map(line).collect()
         })
     }

@@ -1,4 +1,4 @@
-//! `sortie workflow delete`: takes a workflow out of force.
+//! `sortie workflow delete`: deletes a workflow.
 
 use clap::Args;
 use serde::Serialize;
@@ -6,9 +6,9 @@ use serde::Serialize;
 use crate::client::{self, Call};
 use crate::session::Session;
 
-/// Take a workflow out of force
+/// Delete a workflow
 ///
-/// It takes no more requests. Runs that have started go on to their end.
+/// It stops accepting requests. Runs in progress continue to their end.
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  sortie workflow delete drone-reschedule")]
 pub struct DeleteWorkflow {
@@ -25,8 +25,6 @@ impl DeleteWorkflow {
     pub async fn run(self, mut session: Session) -> anyhow::Result<()> {
         let path = client::path("/v1/workflows/{}", &[&self.name]);
         session.client.send(Call::delete(path)).await?;
-        session.show_value(&DeletedWorkflow { deleted: &self.name }, || {
-            format!("{} is out of force\n", self.name)
-        })
+        session.show_value(&DeletedWorkflow { deleted: &self.name }, || format!("deleted {}\n", self.name))
     }
 }

@@ -1,4 +1,4 @@
-//! `sortie workflow list`: the workflows in force.
+//! `sortie workflow list`: the deployed workflows.
 
 use api_types::WorkflowView;
 use clap::Args;
@@ -10,7 +10,7 @@ use crate::table::{Cell, Column, TextTable};
 use crate::watch::WatchArgs;
 use crate::when;
 
-/// List the workflows in force
+/// List the workflows
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  sortie workflow list")]
 pub struct List {
@@ -34,7 +34,7 @@ impl List {
 
 fn render(workflows: &[WorkflowView], screen: &Screen) -> String {
     if workflows.is_empty() {
-        return "No workflow is in force. Put one in force with: sortie workflow apply FILE\n".to_owned();
+        return "No workflows. Deploy one with: sortie workflow apply FILE\n".to_owned();
     }
     let mut table = TextTable::new([
         Column::whole("NAME"),

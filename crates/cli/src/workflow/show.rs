@@ -10,13 +10,13 @@ use crate::table::{Cell, Column, TextTable};
 use crate::watch::WatchArgs;
 use crate::when;
 
-/// Show a workflow: its steps in outline, or its source
+/// Show a workflow: an outline of its steps, or its source
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  sortie workflow show drone-delivery --source")]
 pub struct Show {
     /// The name of the workflow
     name: String,
-    /// This version instead of the one in force
+    /// This version instead of the active one
     #[arg(long, value_name = "N")]
     version: Option<u32>,
     /// Print the definition as it was applied
@@ -54,7 +54,7 @@ fn render(workflow: &WorkflowView, screen: &Screen) -> String {
         out += &format!("  route    {route}\n");
     }
     if workflow.serial {
-        out += "  order    runs with the same key go one after another\n";
+        out += "  order    runs with the same key are sequential\n";
     }
     let mut table =
         TextTable::new([Column::whole("STEP"), Column::text("AFTER"), Column::text("HAS")]).indented(2);
@@ -83,7 +83,7 @@ mod tests {
             drone-delivery, version 3
               applied  2026-03-01 12:00:00.000 UTC by sortie dev
               route    /api/deliveryrequests
-              order    runs with the same key go one after another
+              order    runs with the same key are sequential
 
               STEP      AFTER    HAS
               account

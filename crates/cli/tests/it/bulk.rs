@@ -32,7 +32,7 @@ impl Dev {
             .expect("the binary runs");
         let mut out = BufReader::new(child.stdout.take().expect("stdout is piped"));
         let mut text = String::new();
-        while !text.contains("Ctrl-C ends it.") {
+        while !text.contains("Press Ctrl-C to stop.") {
             assert!(out.read_line(&mut text).expect("stdout can be read") > 0, "it ended: {text}");
         }
         let after = |label: &str| {
@@ -179,12 +179,12 @@ fn who_follows_a_bulk_waits_for_a_server_that_comes_back() {
 fn the_commands_show_ask_follow_and_stop() {
     let directory = tempfile::tempdir().expect("a directory");
     let dev = Dev::start(&directory.path().join("data"));
-    dev.check("bulk list", 0, &["No bulks."]);
-    dev.check("bulk retry", 0, &["No run is meant"]);
+    dev.check("bulk list", 0, &["No bulk operations."]);
+    dev.check("bulk retry", 0, &["No run matches"]);
     park(&dev, 12);
-    dev.check("bulk retry --dry-run", 0, &["12 runs are meant:", "r-3", "what failed is tried again"]);
-    dev.check("bulk retry --workflow parks", 64, &["retry 12 runs at up to 50 a second", "--yes"]);
-    dev.check("bulk retry --workflow nobody --yes", 0, &["No run is meant"]);
+    dev.check("bulk retry --dry-run", 0, &["12 runs match:", "r-3", "what failed is tried again"]);
+    dev.check("bulk retry --workflow parks", 64, &["retry 12 runs at up to 50 per second", "--yes"]);
+    dev.check("bulk retry --workflow nobody --yes", 0, &["No run matches"]);
     let lines = dev.check("bulk retry --yes --note back", 0, &["is done: 12 done, 0 skipped, 0 failed"]);
     assert!(!lines.contains('\u{1b}'), "no terminal, no bar: {lines}");
     dev.check("bulk list", 0, &["retry", "done", "12", "back"]);
@@ -205,10 +205,10 @@ fn the_commands_show_ask_follow_and_stop() {
     dev.check(
         "bulk resolve --step nothing --skip --yes --note gone",
         1,
-        &["10 failed", "no step 'nothing'", "it failed for 10 of them"],
+        &["10 failed", "no step 'nothing'", "it failed for 10 runs"],
     );
-    dev.check("bulk resolve --step fail --skip --yes", 64, &["--note: say why"]);
-    dev.check("bulk resolve --step fail --skip --dry-run", 0, &["10 runs are meant"]);
+    dev.check("bulk resolve --step fail --skip --yes", 64, &["--note is required"]);
+    dev.check("bulk resolve --step fail --skip --dry-run", 0, &["10 runs match"]);
     dev.check("bulk rerun --status parked --yes", 1, &["select.status: say which ended runs"]);
     dev.check("bulk rerun --status completed --yes", 0, &["2 done"]);
     dev.wait_for("/v1/runs/r-0.again", |run| run["status"] == "parked");

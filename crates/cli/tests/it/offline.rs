@@ -33,7 +33,7 @@ fn nobody() -> String {
 #[test]
 fn well_definitions_pass_with_their_schema_files() {
     let (delivery, reschedule) = (example("drone-delivery.yaml"), example("drone-reschedule.yaml"));
-    check(&["workflow", "check", &delivery, &reschedule], 0, "drone-reschedule is well\n", "");
+    check(&["workflow", "check", &delivery, &reschedule], 0, "drone-reschedule is valid\n", "");
 }
 
 #[test]
@@ -95,7 +95,7 @@ fn usage_is_64_and_help_is_0() {
 fn a_job_that_says_too_little_or_too_much_is_64() {
     check(&["job", "create", "ops/a"], 64, "", "--uri URL, --workflow NAME or --file");
     check(&["job", "create", "ops/a", "--uri", "http://h/", "--count", "3"], 64, "", "--cron or --every");
-    check(&["job", "create", "ops/a", "--workflow", "w", "--body", "{"], 64, "", "no JSON");
+    check(&["job", "create", "ops/a", "--workflow", "w", "--body", "{"], 64, "", "not valid JSON");
     check(&["job", "create", "ops/a", "--file", "-", "--every", "5m"], 64, "", "into the file");
     check(&["job", "create", "ops", "--uri", "http://h/"], 64, "", "COLLECTION/JOB");
     check(&["job", "preview"], 64, "", "--cron, --every, --at or --start");
@@ -108,7 +108,7 @@ fn a_file_of_jobs_that_is_none_is_65_with_its_line() {
     let (json, crontab) = (path("jobs.json"), path("crontab"));
     std::fs::write(&json, "{\n  \"jobs\": [,]\n}\n").unwrap();
     std::fs::write(&crontab, "0 3 * * * curl http://h/a\n@daily make coffee\n").unwrap();
-    check(&["job", "apply", "ops", &json], 65, "", &format!("{json}:2: not JSON"));
+    check(&["job", "apply", "ops", &json], 65, "", &format!("{json}:2: not valid JSON"));
     check(&["job", "import", "ops", "--crontab", &crontab], 65, "", &format!("{crontab}: line 2: "));
 }
 

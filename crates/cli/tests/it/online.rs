@@ -19,14 +19,14 @@ fn stubborn(account: &str) -> [String; 2] {
 #[test]
 fn dev_delivers_and_shows_cancelled_parked_and_resolved_runs() {
     let mut dev = Process::start(&["dev", "--port", "0", "--drone-port-base", "0"]);
-    let welcome = dev.read_to("Ctrl-C ends it.");
+    let welcome = dev.read_to("Press Ctrl-C to stop.");
     let url = word_after(&welcome, "  API ").trim_end_matches("/v1").to_owned();
 
     let request = welcome.split('\'').nth(3).expect("curl has a body");
     let (code, text) = client(&url, "run start drone-delivery -", request);
-    assert!(code == 0 && text.contains("run delivery-1 is accepted"), "{text}");
+    assert!(code == 0 && text.contains("accepted run delivery-1"), "{text}");
     let (code, text) = client(&url, "run start drone-delivery", request);
-    assert!(code == 0 && text.contains("run delivery-1 was accepted before"), "{text}");
+    assert!(code == 0 && text.contains("run delivery-1 already exists"), "{text}");
     check(&url, "run wait delivery-1 --timeout 1m", 0, &["run delivery-1 is completed after"]);
     check(&url, "run list", 0, &["delivery-1", "drone-delivery", "completed"]);
     let shown = check(&url, "run show delivery-1", 0, &["Run delivery-1 is completed", "Timeline"]);
@@ -46,7 +46,7 @@ fn dev_delivers_and_shows_cancelled_parked_and_resolved_runs() {
         let file = directory.path().join(name);
         std::fs::write(&file, text).unwrap();
         let line = format!("workflow apply {}", file.display());
-        check(&url, &line, 0, &["version 1 is in force"]);
+        check(&url, &line, 0, &["version 1 is active"]);
         check(&url, &line, 0, &["nothing changed"]);
     }
 
@@ -59,27 +59,22 @@ fn dev_delivers_and_shows_cancelled_parked_and_resolved_runs() {
         0,
         &["Run p-1 is parked", "waits for  a decision on fail", "run give-up p-1"],
     );
-    check(&url, "parked", 0, &["1 run waits for a person.", "run resolve p-1 --step fail --skip"]);
+    check(&url, "parked", 0, &["1 run is parked.", "run resolve p-1 --step fail --skip"]);
     check(&url, "run resolve p-1 --step settle --skip --note no", 1, &["these do: fail"]);
-    check(
-        &url,
-        "run resolve p-1 --step fail --by-hand --output 7 --note seen",
-        0,
-        &["the decision is noted"],
-    );
+    check(&url, "run resolve p-1 --step fail --by-hand --output 7 --note seen", 0, &["decision recorded"]);
     check(&url, "run wait p-1 --timeout 1m", 0, &["run p-1 is completed"]);
     check(&url, "run show p-1", 0, &["by hand by", ": seen", "hand "]);
-    check(&url, "parked list", 0, &["Nothing waits for a person."]);
+    check(&url, "parked list", 0, &["No parked runs."]);
 
     let (code, text) = client(&url, "run start tries --id t-1", "{}");
     assert_eq!(code, 0, "{text}");
-    check(&url, "run cancel t-1", 0, &["the cancel is noted"]);
+    check(&url, "run cancel t-1", 0, &["cancel requested"]);
     check(&url, "run wait t-1 --timeout 1m", 1, &["run t-1 is undone"]);
     check(&url, "run show t-1", 0, &["Run t-1 is undone", "cancel"]);
-    check(&url, "workflow delete tries", 0, &["tries is out of force"]);
+    check(&url, "workflow delete tries", 0, &["deleted tries"]);
 
     let (code, rest) = dev.stop();
-    assert!(code == Some(0) && rest.contains("Finishing what is under way"), "{code:?} {rest}");
+    assert!(code == Some(0) && rest.contains("Shutting down"), "{code:?} {rest}");
     let data = word_after(&welcome, "  data ");
     assert!(!std::path::Path::new(data).exists(), "{data} is still there");
 }
@@ -97,7 +92,7 @@ fn dev_speaks_json_when_asked() {
 #[test]
 fn jobs_are_made_changed_fired_and_moved() {
     let mut dev = Process::start(&["dev", "--port", "0", "--drone-port-base", "0"]);
-    let welcome = dev.read_to("Ctrl-C ends it.");
+    let welcome = dev.read_to("Press Ctrl-C to stop.");
     let url = word_after(&welcome, "  API ").trim_end_matches("/v1").to_owned();
     let account = format!("{}/api/accounts/myowner", word_after(&welcome, "services   account"));
 
@@ -106,8 +101,8 @@ fn jobs_are_made_changed_fired_and_moved() {
     let create = &shown[shown.find("job create").expect("it was found there")..];
     let without = create.replace(" --create-collection", "");
     check(&url, &without, 1, &["no collection is named 'ops'; add --create-collection"]);
-    check(&url, create, 0, &["job ops/account is made: every minute", "it runs next at"]);
-    check(&url, create, 1, &["job ops/account exists already", "job update ops/account"]);
+    check(&url, create, 0, &["created job ops/account: every minute", "next run at"]);
+    check(&url, create, 1, &["job ops/account already exists", "job update ops/account"]);
     check(&url, "job list", 0, &["ops/account", "enabled", "every minute"]);
     check(&url, "job list nowhere", 1, &["no collection is named 'nowhere'"]);
     check(&url, "job show ops/nothing", 1, &["collection 'ops' has no job 'nothing'"]);
@@ -118,10 +113,10 @@ fn jobs_are_made_changed_fired_and_moved() {
     check(&url, &format!("job create ops/by-hand --disabled --every 1h --uri {account}"), 0, &["every hour"]);
     check(&url, "job run ops/by-hand --wait --timeout 1m", 0, &["is completed after"]);
     check(&url, "job run ops/failing --wait --timeout 1m", 1, &["is undone after", "see why with"]);
-    check(&url, "job run ops/by-hand", 0, &["job ops/by-hand is fired: run "]);
-    check(&url, "job history ops/by-hand", 0, &["by hand", "completed"]);
-    check(&url, "job history ops/failing --failed", 0, &["by hand", "failed", "127.0.0.1:1"]);
-    check(&url, "job history ops/by-hand --failed", 0, &["No attempt has failed."]);
+    check(&url, "job run ops/by-hand", 0, &["fired job ops/by-hand: run "]);
+    check(&url, "job history ops/by-hand", 0, &["manual", "completed"]);
+    check(&url, "job history ops/failing --failed", 0, &["manual", "failed", "127.0.0.1:1"]);
+    check(&url, "job history ops/by-hand --failed", 0, &["No failed attempts."]);
     let called = format!("calls     GET {account}");
     check(&url, "job show ops/account", 0, &["is enabled", &called, "Next"]);
     check(&url, "job show ops/by-hand", 0, &["is disabled", &called, ", 0 failed", "Last attempts"]);
@@ -133,7 +128,7 @@ fn jobs_are_made_changed_fired_and_moved() {
     check(&url, "job update ops/failing --clear time-zone --clear body", 0, &["body: hello -> nothing"]);
     check(&url, "job update ops/failing", 64, &["nothing to change"]);
     check(&url, "job update ops/failing --uri ftp://x/", 1, &["uri"]);
-    check(&url, "job enable ops/failing", 0, &["is enabled; it runs next at"]);
+    check(&url, "job enable ops/failing", 0, &["is enabled; next run at"]);
     check(&url, "job disable ops/failing", 0, &["job ops/failing is disabled\n"]);
     check(&url, "job list ops --state disabled", 0, &["ops/failing"]);
     check(&url, "job preview ops/account --count 2", 0, &["WHEN (UTC)"]);
@@ -147,7 +142,7 @@ fn jobs_are_made_changed_fired_and_moved() {
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("ops.json").display().to_string();
     check(&url, &format!("job export ops -o {file}"), 0, &["3 jobs of ops in "]);
-    check(&url, &format!("job diff ops {file}"), 0, &["Nothing differs: 3 jobs are as the file says."]);
+    check(&url, &format!("job diff ops {file}"), 0, &["No differences: 3 jobs match the file."]);
     let text = std::fs::read_to_string(&file).unwrap();
     std::fs::write(&file, text.replace("\"hour\"", "\"day\"").replace("\"account\"", "\"renamed\"")).unwrap();
     let differ = ["would be created", "would be deleted", "schedule: every 2 hours -> every 2 days"];
@@ -164,16 +159,16 @@ fn jobs_are_made_changed_fired_and_moved() {
     std::fs::write(&crontab, format!("*/5 * * * * curl -s {account}\n")).unwrap();
     let import = format!("job import cron --crontab {crontab}");
     check(&url, &import, 0, &["created  collection cron", "every 5 minutes"]);
-    check(&url, &import, 0, &["Nothing differs: 1 job is as the file says."]);
+    check(&url, &import, 0, &["No differences: 1 job matches the file."]);
 
-    check(&url, "job collection create small --max-jobs 1 --plan standard", 0, &["of plan Standard"]);
-    check(&url, "job collection create small", 1, &["collection small exists already"]);
+    check(&url, "job collection create small --max-jobs 1 --plan standard", 0, &["with plan Standard"]);
+    check(&url, "job collection create small", 1, &["collection small already exists"]);
     check(&url, "job collections", 0, &["small", "Standard", "cron", "Sortie"]);
     check(&url, "job list", 0, &["1 collection without jobs: small"]);
     check(&url, "job collection disable cron", 0, &["collection cron is disabled"]);
     check(&url, "job list cron --state disabled", 0, &["every 5 minutes"]);
     check(&url, "job collection enable cron", 0, &["collection cron is enabled"]);
-    check(&url, "job delete ops/renamed", 0, &["job ops/renamed is deleted"]);
+    check(&url, "job delete ops/renamed", 0, &["deleted job ops/renamed"]);
     check(&url, "job collection delete ops", 0, &["collection ops is deleted"]);
     check(&url, "job collection delete ops", 1, &["no collection is named 'ops'"]);
 
@@ -219,14 +214,14 @@ fn serve_asks_for_a_token_and_owns_its_directory() {
 #[test]
 fn queues_and_topics_are_made_filled_read_and_emptied() {
     let mut dev = Process::start(&["dev", "--port", "0", "--drone-port-base", "0"]);
-    let url = word_after(&dev.read_to("Ctrl-C ends it."), "  API ").trim_end_matches("/v1").to_owned();
+    let url = word_after(&dev.read_to("Press Ctrl-C to stop."), "  API ").trim_end_matches("/v1").to_owned();
     let url = url.as_str();
-    check(url, "queue list", 0, &["No queues. Make one with"]);
+    check(url, "queue list", 0, &["No queues. Create one with"]);
     check(
         url,
         "queue create Orders --lock 30s --max-deliveries 1",
         0,
-        &["orders", "lock        30s", "1 at most"],
+        &["orders", "lock        30s", "max. 1"],
     );
     check(url, "queue create orders", 1, &["it is there already"]);
     check(url, "queue create orders --lock 2h --replace", 1, &["lock: 2h is not 1s to 1h"]);
@@ -247,13 +242,13 @@ fn queues_and_topics_are_made_filled_read_and_emptied() {
         &["m-1", "country = NO", "amount = 5", "first", "from stdin"],
     );
     check(url, "queue receive orders", 0, &["No messages."]);
-    check(url, "queue receive orders --wait 1ms", 1, &["no message came from orders"]);
+    check(url, "queue receive orders --wait 1ms", 1, &["no message arrived from orders"]);
     check(url, "queue receive orders --json", 0, &["[]"]);
 
     check(url, "queue send orders poison", 0, &[]);
     check(url, "queue receive orders --keep", 0, &["poison"]);
     check(url, "queue peek orders --dead", 0, &["poison", "MaxDeliveryCountExceeded"]);
-    check(url, "queue redrive orders", 0, &["1 message brought back"]);
+    check(url, "queue redrive orders", 0, &["1 message moved back"]);
     check(url, "queue receive orders --delete --json", 0, &["\"Body\":\"poison\""]);
     check(url, "queue purge orders", 0, &["1 message deleted"]);
     check(url, "queue list", 0, &["orders", "READY"]);
@@ -268,17 +263,17 @@ fn queues_and_topics_are_made_filled_read_and_emptied() {
     let all = check(url, "queue receive events/all --max 9 --json", 0, &["\"one\"", "\"two\""]);
     assert_eq!(all.matches("\"LockToken\"").count(), 2, "{all}");
     check(url, "queue receive events/all", 0, &["No messages."]);
-    check(url, "topic unsubscribe events/all", 0, &["events/all is deleted"]);
+    check(url, "topic unsubscribe events/all", 0, &["deleted events/all"]);
     check(url, "topic list", 0, &["events"]);
     check(url, "topic delete orders", 1, &["orders is a queue, not a topic"]);
-    check(url, "topic delete events", 0, &["topic events is deleted"]);
-    check(url, "queue delete orders", 0, &["orders is deleted"]);
+    check(url, "topic delete events", 0, &["deleted topic events"]);
+    check(url, "queue delete orders", 0, &["deleted orders"]);
     check(url, "queue show orders", 1, &["no queue or topic is called orders"]);
     assert_eq!(dev.stop().0, Some(0));
 }
 
 #[test]
-fn lines_are_handed_in_once_and_what_is_refused_is_told() {
+fn lines_are_submitted_once_and_what_is_refused_is_reported() {
     let dev = Process::dev();
     let line = |id: &str, member: &str, body: &str| {
         format!(r#"{{"stream":"s","sequence":1,"workflow":"drone-delivery","id":"{id}","{member}":{body}}}"#)
@@ -290,11 +285,11 @@ fn lines_are_handed_in_once_and_what_is_refused_is_told() {
     let bad = line("delivery-3", "body", &dev.request("delivery-4"));
     let (code, text) = client(&dev.url, "run start --lines -", &format!("{good}\n\n{bad}\nno line\n"));
     assert_eq!(code, 1, "{text}");
-    for said in ["run delivery-1 is accepted", "run delivery-2 is accepted", "line 4: ", "line 5: "] {
+    for said in ["run delivery-1 accepted", "run delivery-2 accepted", "line 4: ", "line 5: "] {
         assert!(text.contains(said), "no {said:?} in {text}");
     }
-    assert!(text.contains("2 accepted, 0 accepted before, 2 refused"), "{text}");
+    assert!(text.contains("2 accepted, 0 already existed, 2 rejected"), "{text}");
     let (code, text) = client(&dev.url, "run start --lines -", &good);
-    assert!(code == 0 && text.contains("0 accepted, 2 accepted before, 0 refused"), "{text}");
+    assert!(code == 0 && text.contains("0 accepted, 2 already existed, 0 rejected"), "{text}");
     check(&dev.url, "run wait delivery-2 --timeout 1m", 0, &["run delivery-2 is completed"]);
 }

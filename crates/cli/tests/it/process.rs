@@ -100,7 +100,7 @@ impl Process {
     /// `sortie dev` on free ports.
     pub fn dev() -> Dev {
         let mut process = Process::start(&["dev", "--port", "0", "--drone-port-base", "0"]);
-        let welcome = process.read_to("Ctrl-C ends it.");
+        let welcome = process.read_to("Press Ctrl-C to stop.");
         let url = word_after(&welcome, "  API ").trim_end_matches("/v1").to_owned();
         Dev { _process: process, welcome, url }
     }

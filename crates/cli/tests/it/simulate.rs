@@ -68,7 +68,7 @@ fn a_job_across_the_changes_of_the_clocks_says_what_they_do_to_it() {
 }
 
 #[test]
-fn what_is_missed_while_sortie_is_down_and_what_overlaps_is_told() {
+fn what_is_missed_while_sortie_is_down_and_what_overlaps_is_reported() {
     let line = "simulate --job examples/simulate/hourly.yaml --from 2026-03-02 --to +5h \
                 --services examples/simulate/maintenance.yaml";
     check(line, 1, expect_file!["../simulate/hourly.txt"]);

@@ -32,14 +32,14 @@ fn one_run_is_followed_to_its_end_and_the_exit_code_says_which() {
 }
 
 #[test]
-fn a_run_is_told_while_it_goes_on_until_somebody_gives_up() {
+fn a_run_is_reported_while_it_goes_on_until_it_is_given_up() {
     let dev = Process::dev();
     dev.switch("drone", r#"{"refuse_rate": 1, "undo_refuse": ["delivery-1"]}"#);
     dev.deliver("delivery-1");
     let mut tail = Process::start(&["run", "tail", "delivery-1", "--url", &dev.url]);
     let text = tail.read_to("          sortie --url");
     assert!(text.contains("parked"), "{text}");
-    check(&dev.url, "run give-up delivery-1 --note enough", 0, &["the decision is noted"]);
+    check(&dev.url, "run give-up delivery-1 --note enough", 0, &["decision recorded"]);
     let mut rest = String::new();
     loop {
         let line = tail.line();
@@ -53,7 +53,7 @@ fn a_run_is_told_while_it_goes_on_until_somebody_gives_up() {
 }
 
 #[test]
-fn nothing_is_left_out_of_many_runs() {
+fn nothing_is_missed_of_many_runs() {
     const RUNS: usize = 600;
     let dev = Process::dev();
     let address = dev.url.trim_start_matches("http://").to_owned();
@@ -130,16 +130,16 @@ fn names_that_are_nearly_right_are_guessed() {
         ("job list opps", "did you mean 'ops'?"),
         ("job collection show opps", "did you mean 'ops'?"),
         ("job show ops/zzz", "see its jobs with"),
-        ("partition show 999", "no partition 999; there are 0 to"),
+        ("partition show 999", "no partition 999; valid numbers are 0 to"),
         ("service show http://127.0.0.1:", "no service 'http://127.0.0.1:' has been called"),
         ("queue create orders", "add --replace"),
     ] {
         check(url, line, 1, &[said]);
     }
     check(url, "partition show 0", 0, &["Partition 0 is running"]);
-    check(url, "cluster show", 0, &["This server is alone"]);
+    check(url, "cluster show", 0, &["This is a single server"]);
     check(url, "job collection show ops", 0, &["Collection ops is enabled", "1 of"]);
-    check(url, "job collection update ops --max-jobs 7", 0, &["1 of 7 at most"]);
+    check(url, "job collection update ops --max-jobs 7", 0, &["1 of max. 7"]);
     let (code, services) = client(url, "service list --json", "");
     let services: Value = serde_json::from_str(&services).unwrap();
     let name = services["items"][0]["service"].as_str().unwrap();

@@ -234,11 +234,11 @@ fn top_is_live_on_a_terminal_and_gives_it_back() {
     seen.wait_for("page", |text| text.contains("1240/s") && text.contains("5120 unfinished"));
     seen.wait_for("quiet keyboard", |_| !seen.echoes());
     (&seen.master).write_all(b"p").unwrap();
-    seen.wait_for("pause", |text| text.contains("paused; p goes on"));
+    seen.wait_for("pause", |text| text.contains("paused; p resumes"));
     (&seen.master).write_all(b"\t").unwrap();
     let front = |text: &str| {
         let last = text.rsplit("\u{1b}[H").next().unwrap_or_default();
-        let places = ["Waiting for a person", "Services"].map(|title| last.find(title));
+        let places = ["Parked", "Services"].map(|title| last.find(title));
         matches!(places, [Some(first), Some(second)] if first < second)
     };
     seen.wait_for("other panel", front);

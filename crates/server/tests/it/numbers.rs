@@ -238,9 +238,9 @@ async fn a_person_sees_the_overview_and_holds_a_service_by_its_page() {
     let done = fill_in(&world, &page, "breaker=open&limit=&note=new+firmware").await.expect(303);
     assert_eq!(done.headers["location"], "/ui/services");
     let list = world.get("/ui/services").await.expect(200).text;
-    assert!(list.contains("held open") && list.contains("new firmware"), "{list}");
+    assert!(list.contains("paused") && list.contains("new firmware"), "{list}");
     let overview = world.get("/").await.expect(200).text;
-    assert!(overview.contains("held open"), "{overview}");
+    assert!(overview.contains("paused"), "{overview}");
     let settings = world.get("/ui/settings").await.expect(200).text;
     assert!(settings.contains("SORTIE_LIMITS__CALLS_MAX"), "{settings}");
 }

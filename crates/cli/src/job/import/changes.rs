@@ -1,4 +1,4 @@
-//! What an import changes, as people read it.
+//! The changes of an import, as a table.
 
 use schedule::{Dialect, JobStatus, Limits, read_job};
 use serde::Deserialize;
@@ -33,7 +33,7 @@ enum ChangeKind {
 }
 
 impl Changes {
-    /// Whether everything is as it should be.
+    /// Whether nothing differs.
     pub fn is_empty(&self) -> bool {
         self.all().all(|change| change == ChangeKind::Unchanged)
     }
@@ -76,9 +76,9 @@ impl Changes {
             ]);
         }
         let same = self.jobs.iter().filter(|job| job.change == ChangeKind::Unchanged).count();
-        let are = if same == 1 { "job is" } else { "jobs are" };
-        let same = format!("{same} {are} as the file says.\n");
-        if table.is_empty() { format!("Nothing differs: {same}") } else { table.render(screen) + &same }
+        let are = if same == 1 { "job matches" } else { "jobs match" };
+        let same = format!("{same} {are} the file.\n");
+        if table.is_empty() { format!("No differences: {same}") } else { table.render(screen) + &same }
     }
 }
 
@@ -94,7 +94,7 @@ impl ChangeKind {
     }
 }
 
-/// A job of a document by its name, which may stand behind that of a collection.
+/// A job of a document by its name, which may be prefixed with that of its collection.
 fn find<'a>(document: &'a Value, name: &str) -> Option<&'a Value> {
     let is_named = |job: &&Value| {
         let written = job["name"].as_str().and_then(|written| written.rsplit('/').next());
@@ -103,7 +103,7 @@ fn find<'a>(document: &'a Value, name: &str) -> Option<&'a Value> {
     document["jobs"].as_array()?.iter().find(is_named)
 }
 
-/// A job as the server would show it. `None` for one that lacks the secrets that an export leaves out.
+/// A job as the server would show it. `None` if it lacks the secrets that an export omits.
 fn canonical(job: &Value) -> Option<JobProperties> {
     let document = read_job(job, &Limits::default(), when::now()).ok()?;
     let state = if document.spec().enabled { types::JobState::Enabled } else { types::JobState::Disabled };
@@ -138,7 +138,7 @@ mod tests {
             would be updated  job ops/A       schedule: every 5 minutes -> every 60 minutes
             would be created  job ops/new     every 2 minutes
             would be deleted  job ops/gone
-            1 job is as the file says.
+            1 job matches the file.
         "#]]
         .assert_eq(&changes.render("ops", Some(&before), &wanted, true, &screen));
         let same: Changes = serde_json::from_value(
@@ -147,7 +147,7 @@ mod tests {
         .unwrap();
         assert!(same.is_empty() && !changes.is_empty());
         expect![[r#"
-            Nothing differs: 1 job is as the file says.
+            No differences: 1 job matches the file.
         "#]]
         .assert_eq(&same.render("ops", Some(&before), &wanted, false, &screen));
     }

@@ -78,7 +78,7 @@ fn check(json: &str, width: Option<usize>, expected: Expect) {
 }
 
 #[test]
-fn an_undone_run_tells_what_failed_and_what_was_taken_back() {
+fn an_undone_run_shows_what_failed_and_what_was_undone() {
     check(
         UNDONE,
         Some(80),
@@ -99,11 +99,11 @@ fn an_undone_run_tells_what_failed_and_what_was_taken_back() {
               delivery  waiting         0
 
             Timeline
-              AFTER  STEP     WHAT      CAME TO                                        TOOK
+              AFTER  STEP     WHAT      OUTCOME                                        TOOK
                 0ms           accepted
                 2ms           begun
                 2ms  account  call      done 200                                        7ms
-                2ms  package  call      transient 503: try later; again in 500ms        6ms
+                2ms  package  call      transient 503: try later; retry in 500ms        6ms
               509ms  package  call #2   done 201                                        7ms
               517ms  drone    call      refused 409: no drone is free                 1.18s
               1.70s           undoing   step drone was refused: 409 no drone is free
@@ -121,66 +121,66 @@ fn a_request_in_the_inbox_says_that_it_waits() {
     assert!(standing.is_waiting());
     let expected = expect![[r#"
         Run delivery-1 is accepted
-          It is on disk and waits its turn in the inbox of partition 18.
+          The request is persisted and waiting in the inbox of partition 18.
     "#]];
     expected.assert_eq(&super::render_waiting(&standing, &Screen { colour: false, width: None }));
 }
 
 #[test]
-fn a_parked_run_shows_the_ways_out() {
+fn a_parked_run_shows_the_commands_to_resolve_it() {
     check(
         PARKED,
         Some(80),
         expect![[r#"
-        Run reschedule-1 is parked
-          workflow   drone-reschedule, version 1
-          accepted   2026-03-01 11:00:00.000 UTC, 1h 00m ago
-          key        delivery-7
-          partition  2
-          why        undo of change failed: 500 disk  [31mfull
-          waits for  a decision on change
+            Run reschedule-1 is parked
+              workflow   drone-reschedule, version 1
+              accepted   2026-03-01 11:00:00.000 UTC, 1h 00m ago
+              key        delivery-7
+              partition  2
+              why        undo of change failed: 500 disk  [31mfull
+              waits for  a decision on change
 
-        Steps
-          STEP    STATE        ATTEMPTS  WHY            OUTPUT
-          read    done                1                 {"pickup":"here"}
-          change  undo failed         4  500 disk full
+            Steps
+              STEP    STATE        ATTEMPTS  WHY            OUTPUT
+              read    done                1                 {"pickup":"here"}
+              change  undo failed         4  500 disk full
 
-        Timeline
-            AFTER  STEP    WHAT          CAME TO                               TOOK
-              0ms          accepted
-           30.00s          cancel asked  by token ops
-          30m 00s          parked        undo of change failed: 500 disk full
-          40m 00s          decided       retry by token ops: disk was cleared
-          40m 00s  change  undo          under way
+            Timeline
+                AFTER  STEP    WHAT          OUTCOME                               TOOK
+                  0ms          accepted
+               30.00s          cancel asked  by token ops
+              30m 00s          parked        undo of change failed: 500 disk full
+              40m 00s          decided       retry by token ops: disk was cleared
+              40m 00s  change  undo          in progress
 
-        It waits for a person. Decide with one of
-          sortie run retry reschedule-1
-            try again what failed
-          sortie run resolve reschedule-1 --step change --by-hand --note "…"
-            change was done by hand
-          sortie run resolve reschedule-1 --step change --skip --note "…"
-            go on without change
-          sortie run give-up reschedule-1 --note "…"
-            end it, leave all as it is
-    "#]],
+            Waiting for a decision. Resolve it with one of
+              sortie run retry reschedule-1
+                retry what failed
+              sortie run resolve reschedule-1 --step change --by-hand --note "…"
+                the undo of change was done manually
+              sortie run resolve reschedule-1 --step change --skip --note "…"
+                skip the undo of change
+              sortie run give-up reschedule-1 --note "…"
+                end it in its current state
+        "#]],
     );
 }
 
 #[test]
-fn a_run_under_way_says_when_it_tries_again() {
+fn a_running_run_shows_when_it_tries_again() {
     check(
         RETRYING,
         None,
         expect![[r#"
-        Run delivery-8 is running
-          workflow   drone-delivery, version 3
-          accepted   2026-03-01 11:59:50.000 UTC, 10.00s ago
-          partition  4
+            Run delivery-8 is running
+              workflow   drone-delivery, version 3
+              accepted   2026-03-01 11:59:50.000 UTC, 10.00s ago
+              partition  4
 
-        Steps
-          STEP     STATE     BY           ATTEMPTS  WHY
-          account  done      alternative         6
-          drone    retrying                      2  no answer within 5s; again in 2.50s
-    "#]],
+            Steps
+              STEP     STATE     BY           ATTEMPTS  WHY
+              account  done      alternative         6
+              drone    retrying                      2  no answer within 5s; retry in 2.50s
+        "#]],
     );
 }

@@ -1,4 +1,4 @@
-//! Requests one in a line, each under its own id: handing in the same file again starts nothing twice.
+//! One request per line, each with its id: submitting the same file again starts nothing twice.
 
 use std::io::{BufRead, BufReader};
 use std::path::Path;
@@ -15,11 +15,11 @@ use crate::failure::Failure;
 use crate::session::Session;
 use crate::table::clean;
 
-/// How often a server that is busy is asked again, and after how long.
+/// Retries while the server is busy, and the delay between them.
 const TRIES: u32 = 30;
 const PAUSE: Duration = Duration::from_secs(2);
 
-/// What of a line is needed; it may say more.
+/// The members of a line that are used; others are ignored.
 #[derive(Deserialize)]
 struct RequestLine {
     workflow: String,
@@ -29,13 +29,13 @@ struct RequestLine {
 }
 
 impl RequestLine {
-    /// The body as it was sent at first: only the same bytes are the same request.
+    /// The original body: only identical bytes are the same request.
     fn body(&self) -> Option<String> {
         self.body.as_ref().map(|body| body.get().to_owned()).or_else(|| self.text.clone())
     }
 }
 
-/// Hands in all lines of a file; goes on behind what is refused, and says so at the end.
+/// Submits all lines of a file; continues after a rejected one, and reports the counts at the end.
 pub(super) async fn hand_in(file: &Path, mut session: Session) -> anyhow::Result<ExitCode> {
     let reading = || format!("reading {}", file.display());
     let lines: Box<dyn BufRead> = if file == Path::new("-") {
@@ -51,11 +51,8 @@ pub(super) async fn hand_in(file: &Path, mut session: Session) -> anyhow::Result
         }
         match hand_in_one(&line, &mut session).await {
             Ok((id, answer)) => {
-                let (count, became) = if is_repeat(&answer) {
-                    (&mut known, "was accepted before")
-                } else {
-                    (&mut new, "is accepted")
-                };
+                let (count, became) =
+                    if is_repeat(&answer) { (&mut known, "already exists") } else { (&mut new, "accepted") };
                 *count += 1;
                 session.show(&answer, || Ok(format!("run {} {became}\n", clean(&id))))?;
             }
@@ -66,11 +63,11 @@ pub(super) async fn hand_in(file: &Path, mut session: Session) -> anyhow::Result
             }
         }
     }
-    eprintln!("{new} accepted, {known} accepted before, {refused} refused");
+    eprintln!("{new} accepted, {known} already existed, {refused} rejected");
     Ok(if refused == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// The id of a line's request, and the answer to it.
+/// The id of a line's request, and the response.
 async fn hand_in_one(line: &str, session: &mut Session) -> anyhow::Result<(String, Answer)> {
     let line: RequestLine = serde_json::from_str(line)?;
     let body = line.body().context("it has neither body nor text")?;
@@ -87,7 +84,7 @@ async fn hand_in_one(line: &str, session: &mut Session) -> anyhow::Result<(Strin
     }
 }
 
-/// Whether the next line would fare no better: nobody answers, not to this token, or it is the standby that was asked.
+/// Whether every further line would fail too: no server, no permission, or a standby region.
 fn concerns_all(error: &anyhow::Error) -> bool {
     match error.downcast_ref() {
         Some(Failure::Unreachable { .. }) => true,

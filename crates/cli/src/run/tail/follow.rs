@@ -1,4 +1,4 @@
-//! What happened to runs between two looks at their list, so that nothing is told twice and nothing is left out.
+//! Derives events from successive lists of runs, each event exactly once.
 
 #[cfg(test)]
 mod tests;
@@ -9,9 +9,9 @@ use api_types::{PartitionView, RunSummary, Time};
 use serde::Serialize;
 use types::{RunStatus, Timestamp};
 
-/// Requests get their time a little before they are in an inbox, and instances have clocks of their own.
+/// Requests get their timestamp shortly before they are in an inbox, and the clocks of instances differ.
 const MARGIN_MS: i64 = 5_000;
-/// At the start: how far back requests may have waited that became no run yet.
+/// At the start: how long requests may have waited without becoming a run.
 const BACKLOG_MS: i64 = 60_000;
 
 /// What happened to a run.
@@ -23,7 +23,7 @@ pub enum TailEventKind {
     Ended,
 }
 
-/// One thing that happened.
+/// One event.
 #[derive(Debug, Clone, Serialize)]
 pub struct RunEvent {
     pub at: Time,
@@ -31,29 +31,29 @@ pub struct RunEvent {
     pub run: RunSummary,
 }
 
-/// A look at the list of runs.
+/// One poll of the lists of runs.
 #[derive(Debug, Default)]
 pub struct PollResult {
     /// Runs that have not ended, all of them.
     pub live: Vec<RunSummary>,
     /// Runs that have ended and were accepted since [`Following::since`].
     pub ended: Vec<RunSummary>,
-    /// Whether it had to break off before it had all of them.
+    /// Whether it was truncated.
     pub broken_off: bool,
 }
 
-/// What is known of the runs that are followed.
+/// The state of the runs that are followed.
 #[derive(Debug, Default)]
 pub struct RunTracker {
     live: BTreeMap<String, RunSummary>,
-    /// Ended runs that are told, with when they were accepted; only those that a look may find again.
+    /// Ended runs already reported, with their time of acceptance; only those that a poll may find again.
     ended: BTreeMap<String, Time>,
     since: Time,
     newest: Time,
     marks: VecDeque<RunMark>,
 }
 
-/// How far requests had come when a look began. When as many have become runs, every request that was there then is
+/// The inbox positions when a poll began. When that many requests have become runs, every request of that time is
 /// in the lists.
 #[derive(Debug)]
 struct RunMark {
@@ -62,7 +62,7 @@ struct RunMark {
 }
 
 impl RunTracker {
-    /// Begins with what there is, of which nothing is told. `newest` is when the newest run was accepted.
+    /// Starts with the existing runs, which are not reported. `newest` is when the newest run was accepted.
     pub fn begin(newest: Option<Time>, partitions: &[PartitionView]) -> RunTracker {
         let waiting = partitions.iter().any(|partition| partition.inbox_tail > partition.inbox_through);
         let newest = newest.unwrap_or_default();
@@ -70,18 +70,18 @@ impl RunTracker {
         RunTracker { since, newest, ..RunTracker::default() }
     }
 
-    /// Ended runs that were accepted before this are told, or are old.
+    /// Ended runs accepted before this have been reported, or are old.
     pub fn since(&self) -> Time {
         self.since
     }
 
-    /// Remembers how far requests have come; to be called before a look.
+    /// Records the inbox positions; call it before a poll.
     pub fn mark(&mut self, partitions: &[PartitionView]) {
         let tails = partitions.iter().map(|partition| partition.inbox_tail).collect();
         self.marks.push_back(RunMark { tails, newest: self.newest });
     }
 
-    /// What a look tells that was not told before, and the ids of runs that it should have found and did not.
+    /// The new events of a poll, and the ids of runs that it should have found and did not.
     pub fn take(
         &mut self,
         look: PollResult,
@@ -112,12 +112,12 @@ impl RunTracker {
         (events, missing)
     }
 
-    /// How a run stands that a look did not find, or `None` if there is no such run any more.
+    /// Takes the state of a run that a poll did not find, or `None` if it no longer exists.
     pub fn resolve(&mut self, id: &str, run: Option<RunSummary>) -> Vec<RunEvent> {
         let mut events = Vec::new();
         match run {
             Some(run) if run.status.is_final() => self.see_ended(run, &mut events),
-            // It has moved on while the list was read; the next look finds it.
+            // It changed while the list was read; the next poll finds it.
             Some(_) => {}
             None => drop(self.live.remove(id)),
         }
@@ -149,7 +149,7 @@ impl RunTracker {
         });
     }
 
-    /// Looks need not go back further than to the newest mark that all requests have passed.
+    /// Polls need not go back further than the newest mark that all requests have passed.
     fn advance(&mut self, partitions: &[PartitionView]) {
         let passed = |mark: &RunMark| {
             mark.tails.len() == partitions.len()

@@ -20,10 +20,10 @@ use crate::when;
 
 const PAUSE: Duration = Duration::from_millis(500);
 const PAGE_ITEMS: usize = 1000;
-/// Of one look: 40,000 runs in half a second are more than anybody reads.
+/// Per poll: 40,000 runs in half a second are more than anybody reads.
 const PAGES_MAX: usize = 40;
 
-/// What is said instead of events that could not be had.
+/// Reported instead of events that could not be fetched.
 #[derive(Serialize)]
 struct SkippedRuns {
     what: &'static str,
@@ -47,7 +47,7 @@ pub async fn follow(
 ) -> anyhow::Result<ExitCode> {
     let mut signals = Signals::listen()?;
     if let Some(workflow) = &workflow {
-        // An unknown workflow is a slip of the finger, not one without runs.
+        // An unknown workflow is a typo, not one without runs.
         session.client.send(Call::get(client::path("/v1/workflows/{}", &[workflow]))).await?;
     }
     let mut tail =
@@ -90,7 +90,7 @@ impl RunsTail {
         let newest = first.items.iter().map(|run| run.accepted_at).max();
         self.following = RunTracker::begin(newest, &self.partitions);
         let look = self.look().await?;
-        // What there is already is not told.
+        // Existing runs are not reported.
         self.following.take(look, now(), &self.partitions);
         Ok(())
     }
@@ -102,7 +102,7 @@ impl RunsTail {
         let look = self.look().await?;
         let broken_off = look.broken_off;
         let (mut events, missing) = self.following.take(look, now(), &partitions);
-        // A list that broke off is no reason to ask for each run that it did not come to.
+        // A truncated list is not a reason to fetch each run that it does not include.
         for id in missing.iter().filter(|_| !broken_off) {
             let path = client::path("/v1/runs/{}", &[id]);
             let answer = self.session.client.try_send(Call::get(path)).await?;
@@ -119,13 +119,13 @@ impl RunsTail {
         self.partitions = partitions;
         let mut text = self.tell(&events)?;
         if broken_off {
-            // Of one workflow alone nobody counts.
+            // There are no counters for a single workflow.
             text += &self.skipped(self.workflow.is_none().then(|| fresh.saturating_sub(told)))?;
         }
         Ok(text)
     }
 
-    /// The live runs, then the ended ones back to where all of them are told.
+    /// The live runs, then the ended ones back to where all of them have been reported.
     async fn look(&mut self) -> anyhow::Result<PollResult> {
         let mut look = PollResult::default();
         let mut cursor = None;
@@ -180,8 +180,8 @@ impl RunsTail {
             return Ok(serde_json::to_string(&SkippedRuns { what: "skipped", runs })? + "\n");
         }
         Ok(match runs {
-            Some(runs) => format!("… {runs} runs were skipped: there were too many\n"),
-            None => "… runs were skipped: there were too many\n".to_owned(),
+            Some(runs) => format!("… skipped {runs} runs: too many at once\n"),
+            None => "… skipped runs: too many at once\n".to_owned(),
         })
     }
 }

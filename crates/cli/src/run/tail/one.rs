@@ -1,4 +1,4 @@
-//! One run: each moment of its timeline, as it happens.
+//! One run: the events of its timeline, live.
 
 use std::process::ExitCode;
 use std::time::Duration;
@@ -10,7 +10,7 @@ use types::RunStatus;
 use crate::client::{self, Call};
 use crate::failure::code;
 use crate::names::NameKind;
-use crate::run::{RunState, say, timeline, ways_out};
+use crate::run::{RunState, decision_commands, say, timeline};
 use crate::screen::{self, OutputState, Screen, Tone, cut_painted};
 use crate::session::Session;
 use crate::signals::Signals;
@@ -33,7 +33,7 @@ struct StepEvent<'a> {
 pub async fn follow(mut session: Session, id: &str) -> anyhow::Result<ExitCode> {
     let mut signals = Signals::listen()?;
     tokio::select! {
-        biased; // An end that is there counts, also if a signal came with it.
+        biased; // An end counts, even if a signal arrived at the same time.
         ended = until_ended(&mut session, id) => ended,
         () = signals.next() => Ok(ExitCode::from(code::INTERRUPTED)),
     }
@@ -67,14 +67,14 @@ async fn until_ended(session: &mut Session, id: &str) -> anyhow::Result<ExitCode
     }
 }
 
-/// What of a run has been told.
+/// The part of a run that has been printed.
 #[derive(Default)]
 struct PrintedMoments {
     moments: usize,
 }
 
 impl PrintedMoments {
-    /// What is new since the last look.
+    /// What is new since the last poll.
     fn news(&mut self, run: &RunDetail, session: &Session) -> anyhow::Result<String> {
         let screen = Screen::of_stdout();
         let first = self.moments == 0;
@@ -92,7 +92,7 @@ impl PrintedMoments {
             }
             out += &line(moment, run.summary.accepted_at, &screen);
             if moment.what == "parked" && run.summary.status == RunStatus::Parked {
-                for (command, meaning) in ways_out(run, &session.program()) {
+                for (command, meaning) in decision_commands(run, &session.program()) {
                     out += &format!("          {command}  {}\n", screen.paint(Tone::Faint, &meaning));
                 }
             }
@@ -101,7 +101,7 @@ impl PrintedMoments {
     }
 }
 
-/// `    12ms  drone      call #2  transient 503: no drone; again in 1.00s`
+/// `    12ms  drone      call #2  transient 503: no drone; retry in 1.00s`
 fn line(moment: &MomentView, accepted_at: Time, screen: &Screen) -> String {
     let after = screen.paint(Tone::Faint, &format!("{:>8}", when::between(accepted_at, moment.at)));
     let (what, came_to, tone) = timeline::describe(moment);

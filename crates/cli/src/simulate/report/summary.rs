@@ -126,7 +126,7 @@ pub fn of_job(
     name: &str,
     job: &Job,
     entries: &[LogEntry],
-    left_out: &[String],
+    omitted: &[String],
     notes: Vec<String>,
 ) -> Summary {
     let count = |wanted: fn(&LogEvent) -> bool| entries.iter().filter(|entry| wanted(&entry.what)).count();
@@ -140,11 +140,11 @@ pub fn of_job(
         LogEvent::Fired(firing) => Some(format!("{}: {}", shown(firing.expected), firing.clocks.as_ref()?)),
         _ => None,
     });
-    let clocks: Vec<String> = moved.chain(left_out.iter().map(|local| format!("none at {local}"))).collect();
+    let clocks: Vec<String> = moved.chain(omitted.iter().map(|local| format!("none at {local}"))).collect();
     let calls = CallCounts::of(entries);
     let mut facts = vec![
         ("fired", format!("{fired}: {done} done, {failed} failed, {late} late")),
-        ("left out", format!("{missed} missed, {overlapping} overlapping")),
+        ("skipped", format!("{missed} missed, {overlapping} overlapping")),
         ("calls", calls.describe()),
     ];
     facts.extend(clocks.iter().map(|change| ("clocks", change.clone())));

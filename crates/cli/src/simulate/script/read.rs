@@ -8,7 +8,9 @@ use types::{Timestamp, WorkKind};
 use workflow::document::{Field, Fields, Report, YamlKind, root};
 use workflow::{Problems, did_you_mean, document};
 
-use super::{FAULTS, Glob, LATENCY, Pattern, Reply, Rounds, Rule, Script, ScriptedResponse, TimeWindow};
+use super::{
+    FAULTS, Glob, LATENCY, Pattern, Rounds, Rule, Script, ScriptedReply, ScriptedResponse, TimeWindow,
+};
 
 /// What a script can speak of.
 #[derive(Debug, Default)]
@@ -48,7 +50,8 @@ pub fn read(source: &str, known: &KnownNames) -> Result<Script, Problems> {
 
 fn time_zone(field: &Field<'_>, report: &mut Report) -> Option<TimeZone> {
     let name = field.text(report)?;
-    let zone = TimeZone::get(name).map_err(|_| format!("no time zone '{name}'; write it like Europe/Berlin"));
+    let zone =
+        TimeZone::get(name).map_err(|_| format!("unknown time zone '{name}'; use a name like Europe/Berlin"));
     field.checked(zone, report)
 }
 
@@ -158,7 +161,7 @@ impl ScriptReader<'_> {
         }
     }
 
-    fn replies(&mut self, field: &Field<'_>) -> Vec<Reply> {
+    fn replies(&mut self, field: &Field<'_>) -> Vec<ScriptedReply> {
         let mut replies = Vec::new();
         for item in one_or_many(field) {
             let Some((reply, times)) = self.reply(&item) else { continue };
@@ -175,8 +178,8 @@ impl ScriptReader<'_> {
     }
 
     /// An answer and how many times it is given: a status, a fault in words, or a map of both and more.
-    fn reply(&mut self, field: &Field<'_>) -> Option<(Reply, usize)> {
-        let plain = |what| Some((Reply { what, latency: LATENCY }, 1));
+    fn reply(&mut self, field: &Field<'_>) -> Option<(ScriptedReply, usize)> {
+        let plain = |what| Some((ScriptedReply { what, latency: LATENCY }, 1));
         match &field.node.kind {
             YamlKind::Number(_) => {
                 plain(self.status(field).map(|status| answer(status, HeaderMap::new(), Bytes::new()))?)
@@ -186,7 +189,7 @@ impl ScriptReader<'_> {
         }
     }
 
-    fn reply_of_map(&mut self, field: &Field<'_>) -> Option<(Reply, usize)> {
+    fn reply_of_map(&mut self, field: &Field<'_>) -> Option<(ScriptedReply, usize)> {
         let fields = Fields::read(field, &ANSWER, self.report)?;
         let latency = fields.span("latency", self.report).unwrap_or(LATENCY);
         let times = fields.count("times", ANSWERS_MAX as u32, self.report).map_or(1, |times| times as usize);
@@ -203,7 +206,7 @@ impl ScriptReader<'_> {
                 answer(status, headers, fields.get("body").map(|body| body_of(&body)).unwrap_or_default())
             }
         };
-        Some((Reply { what, latency }, times))
+        Some((ScriptedReply { what, latency }, times))
     }
 
     fn status(&mut self, field: &Field<'_>) -> Option<u16> {
@@ -213,7 +216,7 @@ impl ScriptReader<'_> {
         };
         let status = status.filter(|status| (200..=599).contains(status));
         if status.is_none() {
-            field.wrong("must be a status of HTTP from 200 to 599", self.report);
+            field.wrong("must be an HTTP status from 200 to 599", self.report);
         }
         status
     }
@@ -232,7 +235,7 @@ impl ScriptReader<'_> {
                 (Ok(name), Ok(value)) => {
                     headers.append(name, value);
                 }
-                _ => self.report.add_at(at, &value.path, "not a header that HTTP can carry"),
+                _ => self.report.add_at(at, &value.path, "not a valid HTTP header"),
             }
         }
         Some(headers)

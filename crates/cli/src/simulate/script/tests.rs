@@ -86,7 +86,7 @@ fn what_is_slower_than_its_caller_waits_is_no_answer() {
 }
 
 #[test]
-fn rules_that_answered_nothing_are_told() {
+fn rules_that_answered_nothing_are_reported() {
     let mut script =
         read("services:\n  drone:\n    - answers: 500\n    - answers: 501\n", &known()).expect("a script");
     script.answer(&call("drone", "assign", DO), Timestamp(0));
@@ -114,15 +114,15 @@ services:
     - { answers: { stauts: 1, headers: { \"a b\": 1 }, times: 0 } }\n",
         &known(),
         expect![[r#"
-            line 1: time_zone: no time zone 'Mars/Olympus'; write it like Europe/Berlin
+            line 1: time_zone: unknown time zone 'Mars/Olympus'; use a name like Europe/Berlin
             line 2: service: unknown field; allowed here: time_zone, default, services, sortie_down; did you mean 'services'?
             line 4: services.dron: the workflow has no such service; it has drone, delivery; did you mean 'drone'?
             line 7: services.drone[0].step: no step 'asign'; there is assign, schedule; did you mean 'assign'?
             line 7: services.drone[0].work: 'redo' is not known; allowed: do, alternative, undo, notice
             line 7: services.drone[0].path: a path begins with '/'; '*' stands for anything
-            line 7: services.drone[0].during: "noon" is no window; write it like 02:00..05:10 for every day, +10m..+2h from the beginning, or 2026-03-01T02:00..2026-03-01T05:10
+            line 7: services.drone[0].during: "noon" is not a window; write it like 02:00..05:10 for every day, +10m..+2h from the beginning, or 2026-03-01T02:00..2026-03-01T05:10
             line 7: services.drone[0].answers: name at least one answer, like 503, timeout or { status: 200 }
-            line 7: services.drone[0].answers[0]: must be a status of HTTP from 200 to 599
+            line 7: services.drone[0].answers[0]: must be an HTTP status from 200 to 599
             line 7: services.drone[0].answers[1]: 'timeouts' is not known; allowed: timeout, refused connection, lost connection; did you mean 'timeout'?
             line 7: services.drone[0].answers[2].fault: an answer has a fault or a status, not both
             line 8: services.drone[1].when: unknown field; allowed here: step, work, method, path, during, answers, repeat
@@ -130,7 +130,7 @@ services:
             line 8: services.drone[1].answers: name at least one answer, like 503, timeout or { status: 200 }
             line 9: services.drone[2].answers: the field is missing
             line 10: services.drone[3].answers.stauts: unknown field; allowed here: status, body, headers, fault, latency, times; did you mean 'status'?
-            line 10: services.drone[3].answers.headers.a b: not a header that HTTP can carry
+            line 10: services.drone[3].answers.headers.a b: not a valid HTTP header
             line 10: services.drone[3].answers.times: must be a whole number from 1 to 10000
         "#]],
     );

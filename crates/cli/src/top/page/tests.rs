@@ -26,46 +26,7 @@ fn a_snapshot_says_everything() {
         "",
         None,
         expect![[r#"
-        Sortie at http://127.0.0.1:7070, 2026-03-01 12:00:00 UTC
-
-          in             1240/s  ▁▂▃▆█, 3.5/s refused
-          out            1180/s  ▁▂▃▇█
-          attempts       5902/s
-          latency     accept p50 1.2 ms, p99 9.8 ms; run p50 21.5 ms, p99 1.81s
-          backlog     5120 unfinished: 4800 waiting, 320 running; drained in 3m 05s
-          parked      23: see them with sortie parked
-          firings     2 late, p99 412 ms late
-          partitions  31 of 32 running, 1 stopped
-          region      east is active; west does not answer
-
-        Services
-          SERVICE                BREAKER    IN FLIGHT  LIMIT  WAITING     P50      P99
-          http://127.0.0.1:7104  closed             3    512        0  1.2 ms  40.0 ms
-          http://127.0.0.1:7102  half open          0      1       77       -        -
-
-        Waiting for a person
-          ID          WORKFLOW          ACCEPTED  WHY
-          delivery-9  drone-delivery  2m 00s ago  undo of package failed: 500 disk full
-          and 22 more
-
-        Next firings
-          JOB                                     NEXT (UTC)                IN
-          ops/report                              2026-03-01 12:03:05   3m 05s
-          ops/clean-up-of-everything-that-is-old  2026-03-02 03:00:00  15h 00m
-    "#]],
-    );
-}
-
-#[test]
-fn a_narrow_page_has_the_panel_in_front_first() {
-    check(
-        &recorded(),
-        Panel::Attention,
-        "paused; p goes on",
-        Some(40),
-        expect![[r#"
             Sortie at http://127.0.0.1:7070, 2026-03-01 12:00:00 UTC
-            paused; p goes on
 
               in             1240/s  ▁▂▃▆█, 3.5/s refused
               out            1180/s  ▁▂▃▇█
@@ -75,9 +36,48 @@ fn a_narrow_page_has_the_panel_in_front_first() {
               parked      23: see them with sortie parked
               firings     2 late, p99 412 ms late
               partitions  31 of 32 running, 1 stopped
-              region      east is active; west does not answer
+              region      east is active; west does not respond
 
-            Waiting for a person
+            Services
+              SERVICE                BREAKER    IN FLIGHT  LIMIT  WAITING     P50      P99
+              http://127.0.0.1:7104  closed             3    512        0  1.2 ms  40.0 ms
+              http://127.0.0.1:7102  half open          0      1       77       -        -
+
+            Parked
+              ID          WORKFLOW          ACCEPTED  WHY
+              delivery-9  drone-delivery  2m 00s ago  undo of package failed: 500 disk full
+              and 22 more
+
+            Next firings
+              JOB                                     NEXT (UTC)                IN
+              ops/report                              2026-03-01 12:03:05   3m 05s
+              ops/clean-up-of-everything-that-is-old  2026-03-02 03:00:00  15h 00m
+        "#]],
+    );
+}
+
+#[test]
+fn a_narrow_page_has_the_panel_in_front_first() {
+    check(
+        &recorded(),
+        Panel::Attention,
+        "paused; p resumes",
+        Some(40),
+        expect![[r#"
+            Sortie at http://127.0.0.1:7070, 2026-03-01 12:00:00 UTC
+            paused; p resumes
+
+              in             1240/s  ▁▂▃▆█, 3.5/s refused
+              out            1180/s  ▁▂▃▇█
+              attempts       5902/s
+              latency     accept p50 1.2 ms, p99 9.8 ms; run p50 21.5 ms, p99 1.81s
+              backlog     5120 unfinished: 4800 waiting, 320 running; drained in 3m 05s
+              parked      23: see them with sortie parked
+              firings     2 late, p99 412 ms late
+              partitions  31 of 32 running, 1 stopped
+              region      east is active; west does not respond
+
+            Parked
               ID          WORKFLOW  WHY
               delivery-9  drone-d…  undo of package…
               and 22 more
@@ -96,7 +96,7 @@ fn a_narrow_page_has_the_panel_in_front_first() {
 }
 
 #[test]
-fn a_quiet_server_is_said_to_be_quiet() {
+fn an_idle_server_is_shown_as_idle() {
     let json = r#"{"at":"2026-03-01T12:00:00.000Z","rates":{"accepted":0,"refused":0,"ended":0,"attempts":0},
         "latency":{"accept_p50_ms":null,"accept_p99_ms":null,"run_p50_ms":null,"run_p99_ms":null},
         "backlog":{"unfinished":0,"waiting":0,"live":0},"parked":0,"firings":{"next":[],"late":0},"services":[],
@@ -121,13 +121,13 @@ fn a_quiet_server_is_said_to_be_quiet() {
               partitions  4 of 4 running
 
             Next firings
-              No job is to fire.
+              No scheduled firings.
 
             Services
               No service has been called yet.
 
-            Waiting for a person
-              Nothing waits for a person.
+            Parked
+              No parked runs.
         "#]],
     );
 }

@@ -1,4 +1,4 @@
-//! Stories of lists that change between two looks.
+//! Lists that change between two polls.
 
 use super::*;
 
@@ -39,7 +39,7 @@ fn check(following: &mut RunTracker, look: PollResult, told: &str, missing: &[&s
 }
 
 #[test]
-fn a_run_is_told_at_each_turn_and_once() {
+fn a_run_is_reported_at_each_change_and_once() {
     use RunStatus::{Completed, Parked, Running};
     let mut all = RunTracker::begin(Some(at(100)), &partition(0, 0));
     check(&mut all, look(&[run("a", Running, 101)], &[]), "Accepted a", &[]);
@@ -52,7 +52,7 @@ fn a_run_is_told_at_each_turn_and_once() {
 }
 
 #[test]
-fn one_that_came_and_went_between_two_looks_is_told_in_full() {
+fn one_that_came_and_went_between_two_polls_is_reported_in_full() {
     let mut all = RunTracker::begin(Some(at(100)), &partition(0, 0));
     check(&mut all, look(&[], &[run("a", RunStatus::Undone, 101)]), "Accepted a, Ended a", &[]);
     check(&mut all, look(&[run("b", RunStatus::Parked, 102)], &[]), "Accepted b, Parked b", &[]);
@@ -82,13 +82,13 @@ fn looks_go_back_as_far_as_requests_may_still_wait() {
     let mut all = RunTracker::begin(Some(at(100)), &partition(9, 9));
     assert_eq!(all.since(), at(95));
     let done = |id: &str, accepted| look(&[], &[run(id, RunStatus::Completed, accepted)]);
-    // Ten requests are there, one of them is no run yet: it may be as old as it likes.
+    // Ten requests are there, one of them has not become a run yet: it may be as old as it likes.
     all.mark(&partition(10, 9));
     all.take(done("a", 200), at(201), &partition(10, 9));
     all.mark(&partition(10, 9));
     all.take(done("b", 300), at(301), &partition(10, 9));
     assert_eq!(all.since(), at(95));
-    // It became one: what was accepted before the mark behind it is all in the lists.
+    // It became one: everything accepted before the mark is in the lists.
     all.mark(&partition(10, 10));
     all.take(done("c", 101), at(302), &partition(10, 10));
     assert_eq!(all.since(), at(295));

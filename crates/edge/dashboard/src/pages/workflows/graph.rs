@@ -75,9 +75,9 @@ fn leads(edges: &[(usize, usize)], from: usize, to: usize) -> bool {
     let mut next = 0;
     while let Some(step) = reached.get(next).copied() {
         next += 1;
-        for (_, behind) in edges.iter().filter(|(before, _)| *before == step) {
-            if !reached.contains(behind) {
-                reached.push(*behind);
+        for (_, after) in edges.iter().filter(|(before, _)| *before == step) {
+            if !reached.contains(after) {
+                reached.push(*after);
             }
         }
     }

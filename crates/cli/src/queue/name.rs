@@ -1,4 +1,4 @@
-//! Which queue is meant: a queue by its name, or a subscription as TOPIC/SUBSCRIPTION.
+//! Names of queues, topics and subscriptions; a subscription is TOPIC/SUBSCRIPTION.
 
 use std::fmt;
 use std::str::FromStr;
@@ -23,7 +23,7 @@ pub struct EntityName(pub String);
 pub struct SubscriptionName(pub QueueName);
 
 impl QueueName {
-    /// Where it is looked after, and what follows.
+    /// Its management path with a suffix.
     pub fn path(&self, rest: &str) -> String {
         match &self.subscription {
             None => client::path("/v1/queues/{}", &[&self.name]) + rest,
@@ -31,19 +31,19 @@ impl QueueName {
         }
     }
 
-    /// Sends a call about it; if there is no such queue, the error says which is near.
+    /// Calls the API for it; if it does not exist, the error suggests a similar name.
     pub async fn send(&self, session: &mut Session, call: Call) -> anyhow::Result<Answer> {
         session.find(call, NameKind::Queue, &self.to_string()).await
     }
 
-    /// Where its messages are, or its dead letters, and what follows.
+    /// The path of its messages or dead letters, with a suffix.
     pub fn messages(&self, dead: bool, rest: &str) -> String {
         let place = match &self.subscription {
             None => client::path("/{}", &[&self.name]),
             Some(own) => client::path("/{}/subscriptions/{}", &[&self.name, own]),
         };
-        let shelf = if dead { "/$DeadLetterQueue" } else { "" };
-        format!("{place}{shelf}/messages{rest}")
+        let suffix = if dead { "/$DeadLetterQueue" } else { "" };
+        format!("{place}{suffix}/messages{rest}")
     }
 }
 
@@ -65,7 +65,7 @@ impl FromStr for QueueName {
         let well =
             !name.is_empty() && subscription.is_none_or(|own| !own.is_empty()) && parts.next().is_none();
         if !well {
-            return Err("write a queue as NAME, a subscription as TOPIC/SUBSCRIPTION".to_owned());
+            return Err("must be the NAME of a queue, or TOPIC/SUBSCRIPTION".to_owned());
         }
         Ok(QueueName { name: name.to_owned(), subscription: subscription.map(str::to_owned) })
     }
@@ -77,7 +77,7 @@ impl FromStr for EntityName {
     fn from_str(text: &str) -> Result<EntityName, String> {
         if text.is_empty() || text.contains('/') {
             return Err(
-                "write the name of a queue or a topic; a subscription cannot be meant here".to_owned()
+                "must be the name of a queue or topic; a subscription is not possible here".to_owned()
             );
         }
         Ok(EntityName(text.to_owned()))
@@ -90,7 +90,7 @@ impl FromStr for SubscriptionName {
     fn from_str(text: &str) -> Result<SubscriptionName, String> {
         let place: QueueName = text.parse()?;
         if place.subscription.is_none() {
-            return Err("write it as TOPIC/SUBSCRIPTION".to_owned());
+            return Err("must be TOPIC/SUBSCRIPTION".to_owned());
         }
         Ok(SubscriptionName(place))
     }

@@ -1,4 +1,4 @@
-//! `sortie service open|close|auto|limit`: what a person says about a service.
+//! `sortie service open|close|auto|limit`: manual overrides of a service.
 
 use std::num::NonZeroU32;
 use std::process::ExitCode;
@@ -10,24 +10,24 @@ use crate::client::{self, Call};
 use crate::session::Session;
 use crate::table::clean;
 
-/// Said until something else is said, on every instance and after restarts.
+/// Active until changed, on every instance and across restarts.
 #[derive(Debug, Subcommand)]
 pub enum OverrideCommand {
-    /// Let no call to a service go out: calls wait, and none fails
+    /// Pause calls to a service: they wait and do not fail
     #[command(after_help = "Example:\n  sortie service open drone --note 'new firmware until noon'")]
     Open(OverrideArgs),
-    /// Let calls to a service go out whatever their results
+    /// Force the breaker closed: calls go out even if they fail
     #[command(after_help = "Example:\n  sortie service close drone")]
     Close(OverrideArgs),
-    /// Let the breaker of a service decide again
+    /// Return to automatic control by the breaker
     #[command(after_help = "Example:\n  sortie service auto drone")]
     Auto(OverrideArgs),
-    /// Bound the calls to a service that are under way at once, or take the bound back
+    /// Limit the concurrent calls to a service, or remove the limit
     #[command(after_help = "Examples:\n  sortie service limit drone 5\n  sortie service limit drone auto")]
     Limit {
         #[command(flatten)]
         said: OverrideArgs,
-        /// How many, or `auto` for what the workflows say
+        /// The number, or `auto` for the limit in the workflows
         #[arg(value_name = "N|auto", value_parser = calls)]
         calls: CallLimitArgs,
     },
@@ -35,14 +35,14 @@ pub enum OverrideCommand {
 
 #[derive(Debug, Args)]
 pub struct OverrideArgs {
-    /// The name that workflows give the service, `workflow/service`, or its address
+    /// The name of the service in workflows, `workflow/service`, or its address
     service: String,
-    /// Why, for whoever looks at it later
+    /// Why, for other operators
     #[arg(long, value_name = "TEXT")]
     note: Option<String>,
 }
 
-/// A bound, or none.
+/// A limit, or none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CallLimitArgs(Option<NonZeroU32>);
 
@@ -52,7 +52,7 @@ fn calls(text: &str) -> Result<CallLimitArgs, String> {
         _ => text
             .parse()
             .map(|calls| CallLimitArgs(Some(calls)))
-            .map_err(|_| "give a number from 1 on, or auto".to_owned()),
+            .map_err(|_| "must be a number from 1, or auto".to_owned()),
     }
 }
 
@@ -75,7 +75,7 @@ impl OverrideCommand {
         }
     }
 
-    /// What is said now: the breaker or the limit, while the other one and the note stay as they are.
+    /// The new override: changes the breaker or the limit, and keeps the other one and the note.
     fn request(&self, before: Option<&ByHandView>) -> ServiceRequest {
         let breaker = match self {
             OverrideCommand::Open(_) => "open",
@@ -88,7 +88,7 @@ impl OverrideCommand {
             _ => before.and_then(|before| before.limit),
         };
         let note = self.said().note.clone().or_else(|| before.and_then(|before| before.note.clone()));
-        // An empty note takes back the one before.
+        // An empty note removes the previous one.
         let note = note.filter(|note| !note.is_empty());
         ServiceRequest { breaker: breaker.to_owned(), limit, note }
     }
@@ -97,12 +97,12 @@ impl OverrideCommand {
 fn render(service: &ServiceView) -> String {
     let name = clean(service.names.first().unwrap_or(&service.service));
     let what = match service.breaker.as_str() {
-        "held_open" => "is held open: its calls wait until `sortie service auto` or `close`",
-        "held_closed" => "is held closed: its calls go out whatever their results",
-        _ => "is left to its breaker",
+        "held_open" => "is paused: its calls wait until `sortie service auto` or `close`",
+        "held_closed" => "has its breaker forced closed: its calls go out even if they fail",
+        _ => "is controlled by its breaker",
     };
     let limit = service.by_hand.as_ref().and_then(|said| said.limit);
-    let limit = limit.map(|limit| format!(", with at most {limit} calls at once")).unwrap_or_default();
+    let limit = limit.map(|limit| format!(", with at most {limit} concurrent calls")).unwrap_or_default();
     format!("{name} {what}{limit}.\n")
 }
 
@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn the_breaker_and_the_limit_are_said_apart() {
+    fn the_breaker_and_the_limit_are_set_separately() {
         let json = r#"{"breaker":"open","limit":5,"at":"2026-01-01T00:00:00Z","by":"ops"}"#;
         let before: ByHandView = serde_json::from_str(json).unwrap();
         let request = |by_hand: OverrideCommand, before| {
@@ -147,13 +147,13 @@ mod tests {
     }
 
     #[test]
-    fn what_was_done_is_said_by_name() {
+    fn what_was_done_is_reported_by_name() {
         let json = r#"{"service":"http://d","names":["w/drone"],"limit":5,"in_flight":0,"waiting":0,"breaker":"held_open",
             "p50_ms":null,"p99_ms":null,"by_hand":{"breaker":"open","limit":5,"at":"2026-01-01T00:00:00Z","by":"ops"}}"#;
         let text = render(&serde_json::from_str(json).unwrap());
         assert_eq!(
             text,
-            "w/drone is held open: its calls wait until `sortie service auto` or `close`, with at most 5 calls at once.\n"
+            "w/drone is paused: its calls wait until `sortie service auto` or `close`, with at most 5 concurrent calls.\n"
         );
     }
 }

@@ -1,4 +1,4 @@
-//! Where a job is found, and what is said when it is not.
+//! The name of a job, and the error if there is no such job.
 
 use std::fmt;
 use std::str::FromStr;
@@ -15,17 +15,17 @@ pub struct JobName {
 }
 
 impl JobName {
-    /// The path of the job, and what follows it.
+    /// The API path of the job with a suffix.
     pub fn path(&self, rest: &str) -> String {
         client::path("/v1/collections/{}/jobs/{}", &[&self.collection, &self.job]) + rest
     }
 
-    /// Sends a call about this job; if there is none, the error says which is near.
+    /// Calls the API for this job; if it does not exist, the error suggests a similar name.
     pub async fn send(&self, session: &mut Session, call: Call) -> anyhow::Result<Answer> {
         session.find(call, NameKind::JobOf(&self.collection), &self.job).await
     }
 
-    /// An error of a call about this job, with the name that is near if there is no such job.
+    /// The error of a call for this job, with a similar name if it does not exist.
     pub async fn explain(&self, session: &mut Session, error: anyhow::Error) -> anyhow::Error {
         session.explain(error, NameKind::JobOf(&self.collection), &self.job).await
     }
@@ -39,7 +39,7 @@ impl FromStr for JobName {
             Some((collection, job)) if !collection.is_empty() && !job.is_empty() && !job.contains('/') => {
                 Ok(JobName { collection: collection.to_owned(), job: job.to_owned() })
             }
-            _ => Err("write it as COLLECTION/JOB, like ops/report".to_owned()),
+            _ => Err("must be COLLECTION/JOB, such as ops/report".to_owned()),
         }
     }
 }

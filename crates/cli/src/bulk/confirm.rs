@@ -1,4 +1,4 @@
-//! Asking the person at the terminal before many runs are changed.
+//! Asks for confirmation on the terminal before many runs are changed.
 
 use std::io::{BufRead, IsTerminal, Write};
 
@@ -14,12 +14,12 @@ pub enum Confirmation {
     No,
 }
 
-/// Shows what would happen and asks. Where nobody can answer, nothing is begun.
+/// Shows what would happen and asks. Without a terminal nothing is started.
 pub fn person(session: &Session, request: &BulkRequest, found: &BulkPreview) -> anyhow::Result<Confirmation> {
     let question = format!("{}? [y/N] ", sentence(request, found));
     let stdin = std::io::stdin();
     if session.is_json() || !stdin.is_terminal() || !std::io::stderr().is_terminal() {
-        let text = format!("{}: say --yes to do it, or --dry-run to see more", sentence(request, found));
+        let text = format!("{}: add --yes to start it, or --dry-run to see more", sentence(request, found));
         return Err(Failure::Usage(text).into());
     }
     let mut stderr = std::io::stderr().lock();
@@ -31,14 +31,14 @@ pub fn person(session: &Session, request: &BulkRequest, found: &BulkPreview) -> 
     Ok(if yes { Confirmation::Yes } else { Confirmation::No })
 }
 
-/// `retry 300 runs at up to 50 a second`
+/// `retry 300 runs at up to 50 per second`
 fn sentence(request: &BulkRequest, found: &BulkPreview) -> String {
     let verb = match request.action {
         BulkAction::Retry => "retry",
         BulkAction::Cancel => "cancel",
-        BulkAction::Resolve => "decide on",
-        BulkAction::Rerun => "run again",
+        BulkAction::Resolve => "resolve",
+        BulkAction::Rerun => "rerun",
     };
-    let rate = request.rate.map(|rate| format!(" at up to {rate} a second")).unwrap_or_default();
+    let rate = request.rate.map(|rate| format!(" at up to {rate} per second")).unwrap_or_default();
     format!("{verb} {}{rate}", show::runs(found.matched))
 }
