@@ -13,7 +13,7 @@ use bytes::Bytes;
 use engine::CatalogEntry;
 use http::header::{CONTENT_TYPE, LOCATION};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, StatusCode};
-use ingest::{Elsewhere, Ingest, Offer, Submitted, Target};
+use ingest::{Admitted, Elsewhere, Ingest, Offer, Submitted, Target};
 use types::{RunId, RunStatus};
 
 use crate::api::{Auth, Cluster, Workflows};
@@ -244,22 +244,29 @@ impl Submissions {
         }
     }
 
-    /// The body, unless there is too much already: it would take the memory that there is too little of.
+    /// Admits a request and reads its body: the body of one that is refused would take memory that is short.
     pub(crate) async fn read_body(
         &self,
         request: Request<Payload>,
         bytes_max: usize,
-    ) -> Result<Bytes, ApiError> {
-        if let Err(refusal) = self.ingest.admit() {
-            body::discard(request, bytes_max).await;
-            return Err(refusal.into());
+    ) -> Result<(Admitted, Bytes), ApiError> {
+        match self.ingest.admit() {
+            Ok(admitted) => Ok((admitted, body::read(request, bytes_max).await?)),
+            Err(refusal) => {
+                body::discard(request, bytes_max).await;
+                Err(refusal.into())
+            }
         }
-        body::read(request, bytes_max).await
     }
 
-    pub(crate) async fn take(&self, entry: &CatalogEntry, offer: Offer) -> Result<Submitted, ApiError> {
+    pub(crate) async fn take(
+        &self,
+        admitted: Admitted,
+        entry: &CatalogEntry,
+        offer: Offer,
+    ) -> Result<Submitted, ApiError> {
         let target = Target { definition: &entry.definition, version: entry.version };
-        Ok(self.ingest.submit(target, offer).await?)
+        Ok(self.ingest.submit_admitted(admitted, target, offer).await?)
     }
 
     async fn answer(&self, entry: &CatalogEntry, submitted: &Submitted) -> Result<Response<Body>, ApiError> {

@@ -14,7 +14,7 @@ use serde_json::{Map, Value};
 use types::RunId;
 
 use crate::auth::access::Permission;
-use crate::body::{self, Payload};
+use crate::body::Payload;
 use crate::error::ApiError;
 use crate::ingest_routes::{Accepted, Submissions, Way, accepted, mark_replay, offer, run_id};
 
@@ -71,7 +71,7 @@ impl Submissions {
         request: Request<Payload>,
     ) -> Result<Response<Body>, ApiError> {
         self.auth.allow(request.headers(), Permission::Ingest)?;
-        let entry = &self.door_of(entry.definition.name().as_str(), request.headers())?;
+        self.check_version(entry, request.headers())?;
         let (submitted, sent) = match self.accept(entry, path_id, request).await? {
             Accepted::Here(submitted, sent) => (submitted, sent),
             Accepted::There(response) => return Ok(response),
@@ -107,9 +107,9 @@ impl Submissions {
             headers: request.headers().clone(),
             ends: false,
         });
-        let sent = body::read(request, BODY_BYTES_MAX).await?;
+        let (admitted, sent) = self.read_body(request, BODY_BYTES_MAX).await?;
         offer.body = with_field(&sent, entry.definition.accept().key_field(), &id);
-        if let Accepted::There(response) = self.take_anywhere(&entry, offer, way).await?
+        if let Accepted::There(response) = self.take_anywhere(admitted, &entry, offer, way).await?
             && !response.status().is_success()
         {
             return Ok(response);

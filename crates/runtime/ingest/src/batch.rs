@@ -1,4 +1,4 @@
-//! Taking many requests at once: each line is checked on its own, each partition gets one append.
+//! Accepting many requests at once: each line is checked on its own, each partition gets one append.
 
 use std::collections::BTreeMap;
 
@@ -6,23 +6,22 @@ use bytes::Bytes;
 use journal::Journal;
 use types::PartitionId;
 
-use crate::admission::Refusal;
-use crate::submit::{Checked, Elsewhere, Ingest, Offer, Ready, SubmitError, Submitted, Target};
+use crate::submit::{Admitted, Checked, Elsewhere, Ingest, Offer, Ready, SubmitError, Submitted, Target};
 
 /// The answer to one line of a batch.
-pub type Line = Result<Submitted, SubmitError>;
+pub type BatchLine = Result<Submitted, SubmitError>;
 
 impl Ingest {
     /// Accepts the bodies one by one; the answers are in their order. When this returns, every `Ok` is durable.
     pub async fn submit_batch(
         &self,
+        _: Admitted,
         target: Target<'_>,
         bodies: Vec<Bytes>,
         elsewhere: Elsewhere,
-    ) -> Result<Vec<Line>, Refusal> {
-        self.admit()?;
+    ) -> Vec<BatchLine> {
         let _entering = self.ids.count_client();
-        let mut lines: Vec<Option<Line>> = Vec::new();
+        let mut lines: Vec<Option<BatchLine>> = Vec::new();
         let mut groups: BTreeMap<PartitionId, Vec<(usize, Ready)>> = BTreeMap::new();
         for (place, body) in bodies.into_iter().enumerate() {
             let offer = Offer { body, elsewhere, ..Offer::default() };
@@ -39,13 +38,13 @@ impl Ingest {
             }
         }
         self.append_groups(groups, &mut lines).await;
-        Ok(lines.into_iter().map(|line| line.expect("every line was checked or appended")).collect())
+        lines.into_iter().map(|line| line.expect("every line was checked or appended")).collect()
     }
 
     async fn append_groups(
         &self,
         groups: BTreeMap<PartitionId, Vec<(usize, Ready)>>,
-        lines: &mut [Option<Line>],
+        lines: &mut [Option<BatchLine>],
     ) {
         let appends = groups.into_iter().map(|(partition, group)| async move {
             let records = group.iter().map(|(_, ready)| ready.record.clone()).collect();

@@ -1,6 +1,6 @@
-//! Ingest: says yes to a request only when it is on stable storage, and no before it would be too much.
+//! Ingest: acknowledges a request only when it is on stable storage, and refuses it when there is too much.
 //!
-//! It knows the journal and nothing of the engine: accepting goes on while the engine stalls.
+//! It knows the journal and nothing of the engine: it accepts requests also while the engine stalls.
 
 mod admission;
 mod batch;
@@ -10,6 +10,6 @@ mod metrics;
 mod submit;
 
 pub use admission::{Admission, Refusal, RefusalReason};
-pub use batch::Line;
-pub use metrics::{Metrics, Reading};
-pub use submit::{Elsewhere, Ingest, Offer, SubmitError, Submitted, Target};
+pub use batch::BatchLine;
+pub use metrics::{IngestReading, Metrics};
+pub use submit::{Admitted, Elsewhere, Ingest, Offer, SubmitError, Submitted, Target};

@@ -1,4 +1,4 @@
-//! The bounds of ingest, each with its unit and the sum behind it.
+//! The bounds of ingest, each with its unit and the calculation that it comes from.
 
 /// Bytes of one request body.
 pub const BODY_BYTES_MAX: usize = 256 << 10;

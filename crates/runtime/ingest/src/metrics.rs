@@ -15,7 +15,7 @@ const REASONS: [&str; 3] = ["backlog", "disk", "memory"];
 
 /// What has been accepted and refused since the start.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Reading {
+pub struct IngestReading {
     pub accepted: u64,
     /// Because there was too much.
     pub refused: u64,
@@ -34,9 +34,9 @@ pub struct Metrics {
 
 impl Metrics {
     /// Reads the counts. Takes no part in what is counted.
-    pub(crate) fn read(&self) -> Reading {
+    pub(crate) fn read(&self) -> IngestReading {
         let refused = REASONS.map(|reason| self.shed.get(&Reason { reason }).map_or(0, |count| count.get()));
-        Reading {
+        IngestReading {
             accepted: self.accepted.get(),
             refused: refused.into_iter().sum(),
             accept_times: self.ack_seconds.read(),

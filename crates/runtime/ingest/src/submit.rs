@@ -1,4 +1,4 @@
-//! Taking one request: check it, know its id, make it durable, say yes.
+//! Accepting one request: check it, reserve its id, make it durable, acknowledge it.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -14,7 +14,7 @@ use workflow::{BodyProblem, Definition, SchemaProblem};
 use crate::admission::{Admission, Refusal, RefusalReason};
 use crate::identity::{Identity, fingerprint, identify};
 use crate::limits::{BODY_BYTES_MAX, DRAWS_MAX};
-use crate::metrics::{Metrics, Reading, Reason};
+use crate::metrics::{IngestReading, Metrics, Reason};
 
 /// The workflow version that a request is for.
 #[derive(Clone, Copy)]
@@ -23,7 +23,7 @@ pub struct Target<'a> {
     pub version: u32,
 }
 
-/// A request as a client hands it in.
+/// A request as a client sends it.
 #[derive(Debug, Clone, Default)]
 pub struct Offer {
     pub body: Bytes,
@@ -34,15 +34,15 @@ pub struct Offer {
     pub elsewhere: Elsewhere,
 }
 
-/// What becomes of a request whose partition another instance holds.
+/// What becomes of a request whose partition another instance owns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Elsewhere {
-    /// It is written to the inbox from here, and the partition drops it when it knows its id: for requests from inside,
-    /// which are handed in again until they are durable, and whose ids nobody else gives. An id that the body names may
-    /// be anybody's: such a request is refused all the same.
+    /// It is appended to the inbox from here, and the partition drops it when it knows its id: for requests from inside,
+    /// which are submitted again until they are durable, and whose ids only the sender assigns. An id that the body
+    /// names may have been used by anyone: such a request is refused all the same.
     #[default]
     Append,
-    /// It is refused, and goes to the holder: only the holder can say whether its id is taken.
+    /// It is refused, and goes to the owner: only the owner can say whether its id is taken.
     Refuse,
 }
 
@@ -63,7 +63,7 @@ pub struct Submitted {
 pub enum SubmitError {
     #[error("a body of {bytes} bytes is larger than {BODY_BYTES_MAX}")]
     TooLarge { bytes: usize },
-    #[error("the body is no JSON: {0}")]
+    #[error("the body is not valid JSON: {0}")]
     NotJson(String),
     #[error("the body does not fit the workflow's schema")]
     Schema(Vec<SchemaProblem>),
@@ -80,10 +80,10 @@ pub enum SubmitError {
     Journal(#[from] AppendError),
     #[error("the view cannot be read: {0}")]
     View(String),
-    /// Nobody would carry it out, and whether its id is taken cannot be told.
+    /// No instance would carry it out, and whether its id is taken cannot be checked.
     #[error("partition {partition} is stopped; see /readyz")]
     Stopped { partition: PartitionId },
-    /// The partition is held by another instance, which is to be asked; `fresh` is the id that was made for it here.
+    /// Another instance owns the partition and must accept it; `fresh` is the id that was generated for it here.
     #[error("partition {partition} is not held here")]
     Elsewhere { partition: PartitionId, fresh: Option<RunId> },
 }
@@ -98,7 +98,11 @@ impl From<BodyProblem> for SubmitError {
     }
 }
 
-/// The door of Sortie.
+/// Proof that there was room when a request arrived, so that it is checked once.
+#[derive(Debug, Clone, Copy)]
+pub struct Admitted(());
+
+/// Accepts requests: checks them, makes them durable, acknowledges them. Refuses them when there is too much.
 pub struct Ingest {
     pub(crate) journal: DynJournal,
     pub(crate) view: View,
@@ -109,7 +113,7 @@ pub struct Ingest {
     pub(crate) metrics: Metrics,
 }
 
-/// A request that passed every check and holds its id.
+/// A request that passed every check and has reserved its id.
 pub(crate) struct Ready {
     pub id: RunId,
     pub key: Key,
@@ -117,17 +121,20 @@ pub(crate) struct Ready {
     pub at: Timestamp,
     pub body_hash: BodyHash,
     pub record: Bytes,
-    pub reserved: Reserved,
+    pub reservation: Reservation,
 }
 
-/// How a request stands to its id.
+/// How the id of a request is reserved.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Reserved {
+pub(crate) enum Reservation {
+    /// By this request.
     First,
-    /// An equal request is on its way to the journal at this moment.
-    Again,
-    /// The partition is held elsewhere, and will see whether the id is known.
-    Not,
+    /// By an equal request that is being appended to the journal at this moment.
+    InFlight,
+    /// Not at all: another instance owns the partition, and checks the id when it takes the request.
+    Remote,
+    /// An equal request is durable, or has ended.
+    Exists { partition: PartitionId },
 }
 
 /// What checking a request came to.
@@ -152,7 +159,17 @@ impl Ingest {
 
     /// Accepts one request: when this returns, it is on stable storage.
     pub async fn submit(&self, target: Target<'_>, offer: Offer) -> Result<Submitted, SubmitError> {
-        self.admit()?;
+        let admitted = self.admit()?;
+        self.submit_admitted(admitted, target, offer).await
+    }
+
+    /// The same for a request that was admitted before its body was read.
+    pub async fn submit_admitted(
+        &self,
+        _: Admitted,
+        target: Target<'_>,
+        offer: Offer,
+    ) -> Result<Submitted, SubmitError> {
         let _entering = self.ids.count_client();
         let ready = match self.check(target, offer)? {
             Checked::Exists(submitted) => {
@@ -162,8 +179,8 @@ impl Ingest {
             Checked::Ready(ready) => ready,
         };
         let began = Instant::now();
-        // When the client goes away here, the record may become durable or not. Its id stays held: the engine
-        // lets go of it when the run ends, and a repeat of the request is simply appended once more.
+        // When the client disconnects here, the record may become durable or not. Its id stays reserved: the engine
+        // releases it when the run ends, and a repeat of the request is appended once more.
         let appended = self.journal.inbox_append(ready.partition, vec![ready.record.clone()]).await;
         if let Err(error) = appended {
             self.give_back(&ready);
@@ -174,14 +191,14 @@ impl Ingest {
     }
 
     /// What has been accepted and refused, as the metrics count it.
-    pub fn reading(&self) -> Reading {
+    pub fn reading(&self) -> IngestReading {
         self.metrics.read()
     }
 
-    /// Whether anything can be taken on now.
-    pub fn admit(&self) -> Result<(), Refusal> {
+    /// Checks whether there is room for another request. Counts a refusal.
+    pub fn admit(&self) -> Result<Admitted, Refusal> {
         let checked = self.admission.check(self.clock.now(), self.ids.len(), self.journal.room());
-        checked.inspect_err(|refusal| {
+        checked.map(|()| Admitted(())).inspect_err(|refusal| {
             let reason = match refusal.reason {
                 RefusalReason::Backlog => "backlog",
                 RefusalReason::Disk => "disk",
@@ -191,7 +208,7 @@ impl Ingest {
         })
     }
 
-    /// Everything that can be said about a request without writing it. A ready request holds its id.
+    /// Checks a request without writing it. A ready request has reserved its id.
     pub(crate) fn check(&self, target: Target<'_>, offer: Offer) -> Result<Checked, SubmitError> {
         if offer.body.len() > BODY_BYTES_MAX {
             return Err(SubmitError::TooLarge { bytes: offer.body.len() });
@@ -201,28 +218,23 @@ impl Ingest {
         let (identity, partition, standing) = self.place(identity);
         let body_hash = fingerprint(target.definition, &offer.body);
         let at = self.clock.now();
-        let reserved = match standing {
+        let reservation = match standing {
             PartitionState::Stopped => return Err(SubmitError::Stopped { partition }),
             PartitionState::Held => self.reserve(&identity, body_hash, partition)?,
-            // Nobody else can have an id that was made here.
-            PartitionState::Elsewhere if identity.is_free() => Reservation::Unheld,
+            // No other request can have an id that was generated here.
+            PartitionState::Elsewhere if identity.is_free() => Reservation::Remote,
             PartitionState::Elsewhere if offer.elsewhere == Elsewhere::Append && !identity.from_body => {
-                Reservation::Unheld
+                Reservation::Remote
             }
             PartitionState::Elsewhere => {
                 let fresh = identity.fresh.then_some(identity.id);
                 return Err(SubmitError::Elsewhere { partition, fresh });
             }
         };
-        let reserved = match reserved {
-            Reservation::Held { new: true } => Reserved::First,
-            Reservation::Held { new: false } => Reserved::Again,
-            Reservation::Unheld => Reserved::Not,
-            Reservation::Exists { partition } => {
-                let Identity { id, key, .. } = identity;
-                return Ok(Checked::Exists(Submitted { id, key, partition, at, new: false }));
-            }
-        };
+        if let Reservation::Exists { partition } = reservation {
+            let Identity { id, key, .. } = identity;
+            return Ok(Checked::Exists(Submitted { id, key, partition, at, new: false }));
+        }
         let request = Request {
             accepted_at: at,
             id: identity.id.clone(),
@@ -241,12 +253,12 @@ impl Ingest {
             at,
             body_hash,
             record,
-            reserved,
+            reservation,
         }))
     }
 
-    /// The partition of a request. An id that is made here, and is the key as well, is made until it falls into a
-    /// partition that is held here.
+    /// The partition of a request. An id that is generated here, and is the key as well, is generated again until it
+    /// falls into a partition that this instance owns.
     fn place(&self, mut identity: Identity) -> (Identity, PartitionId, PartitionState) {
         let mut draws = 0;
         loop {
@@ -271,11 +283,11 @@ impl Ingest {
     ) -> Result<Reservation, SubmitError> {
         let id = &identity.id;
         match self.ids.reserve(id, body_hash, partition) {
-            IdReservation::New if identity.fresh => Ok(Reservation::Held { new: true }),
+            IdReservation::New if identity.fresh => Ok(Reservation::First),
             IdReservation::New => self.check_ended(identity, body_hash, partition),
             IdReservation::Same { durable: true, partition } => Ok(Reservation::Exists { partition }),
-            // Not yet durable, so not yet to be answered: it is appended again, and the partition takes one.
-            IdReservation::Same { durable: false, .. } => Ok(Reservation::Held { new: false }),
+            // Not yet durable, so it cannot be acknowledged: it is appended again, and the partition takes one.
+            IdReservation::Same { durable: false, .. } => Ok(Reservation::InFlight),
             IdReservation::Conflict { .. } => Err(SubmitError::Conflict { id: id.clone() }),
         }
     }
@@ -292,7 +304,7 @@ impl Ingest {
         let seen =
             if own_key { self.view.seen(id, Some(partition)) } else { self.view.seen_in(partition, id) };
         match seen {
-            Ok(None) => Ok(Reservation::Held { new: true }),
+            Ok(None) => Ok(Reservation::First),
             Ok(Some(ended)) => {
                 self.ids.release(id);
                 if ended == body_hash {
@@ -309,37 +321,27 @@ impl Ingest {
     }
 
     pub(crate) fn give_back(&self, ready: &Ready) {
-        if ready.reserved == Reserved::First {
+        if ready.reservation == Reservation::First {
             self.ids.release(&ready.id);
         }
     }
 
     pub(crate) fn settle(&self, ready: Ready) -> Submitted {
-        match ready.reserved {
-            Reserved::First => {
+        match ready.reservation {
+            Reservation::First => {
                 self.ids.confirm(&ready.id);
                 self.admission.note_accepted(1);
                 self.metrics.accepted.inc();
             }
-            Reserved::Again => {
-                // The equal request that came first may have failed meanwhile and given the id back.
+            Reservation::InFlight => {
+                // The equal request that came first may have failed meanwhile and released the id.
                 self.ids.restore(&ready.id, ready.body_hash, ready.partition);
                 self.metrics.replayed.inc();
             }
-            Reserved::Not => _ = self.metrics.accepted.inc(),
+            Reservation::Remote => _ = self.metrics.accepted.inc(),
+            Reservation::Exists { .. } => unreachable!("an existing request is not appended"),
         }
-        let new = ready.reserved != Reserved::Again;
+        let new = ready.reservation != Reservation::InFlight;
         Submitted { id: ready.id, key: ready.key, partition: ready.partition, at: ready.at, new }
     }
-}
-
-enum Reservation {
-    Held {
-        new: bool,
-    },
-    /// Nothing was reserved: the partition is elsewhere.
-    Unheld,
-    Exists {
-        partition: PartitionId,
-    },
 }

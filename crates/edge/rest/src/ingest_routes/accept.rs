@@ -6,7 +6,7 @@ use cluster::PartitionLocation;
 use engine::CatalogEntry;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, Uri};
 use ingest::limits::BODY_BYTES_MAX;
-use ingest::{Elsewhere, Offer, SubmitError, Submitted};
+use ingest::{Admitted, Elsewhere, Offer, SubmitError, Submitted};
 use types::{PartitionId, RunId};
 
 use super::{IDEMPOTENCY_KEY, Submissions, offer};
@@ -37,13 +37,28 @@ impl Submissions {
     /// The workflow that a request is for. What another instance has passed on is for one that it knows: when it is not
     /// known here, it will be in a moment.
     pub(crate) fn door_of(&self, name: &str, headers: &HeaderMap) -> Result<CatalogEntry, ApiError> {
-        let entry = self.workflows.current(name);
-        let version = headers.get(VERSION).filter(|_| self.cluster.is_part(headers));
-        let Some(version) = version.and_then(|value| value.to_str().ok()?.parse::<u32>().ok()) else {
-            return entry;
+        let unknown = |_| ApiError::NotHeld { partition: PartitionId::CONTROL };
+        let entry = match self.version_needed(headers) {
+            None => self.workflows.current(name)?,
+            Some(_) => self.workflows.current(name).map_err(unknown)?,
         };
-        let entry = entry.ok().filter(|entry| entry.version >= version);
-        entry.ok_or(ApiError::NotHeld { partition: PartitionId::CONTROL })
+        self.check_version(&entry, headers)?;
+        Ok(entry)
+    }
+
+    /// Refuses what another instance has passed on for a version that this instance does not have yet.
+    pub(crate) fn check_version(&self, entry: &CatalogEntry, headers: &HeaderMap) -> Result<(), ApiError> {
+        match self.version_needed(headers) {
+            Some(version) if entry.version < version => {
+                Err(ApiError::NotHeld { partition: PartitionId::CONTROL })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn version_needed(&self, headers: &HeaderMap) -> Option<u32> {
+        let version = headers.get(VERSION).filter(|_| self.cluster.is_part(headers))?;
+        version.to_str().ok()?.parse().ok()
     }
 
     /// Takes a request of a client.
@@ -60,26 +75,30 @@ impl Submissions {
             headers: request.headers().clone(),
             ends: self.cluster.is_part(request.headers()),
         });
-        offer.body = self.read_body(request, BODY_BYTES_MAX).await?;
-        self.take_anywhere(entry, offer, way).await
+        let (admitted, body) = self.read_body(request, BODY_BYTES_MAX).await?;
+        offer.body = body;
+        self.take_anywhere(admitted, entry, offer, way).await
     }
 
     /// Takes a request here, or hands it to the instance that holds its partition.
     pub(crate) async fn take_anywhere(
         &self,
+        admitted: Admitted,
         entry: &CatalogEntry,
         mut offer: Offer,
         way: Option<Way>,
     ) -> Result<Accepted, ApiError> {
         let body = offer.body.clone();
-        let Some(way) = way else { return Ok(Accepted::Here(self.take(entry, offer).await?, body)) };
+        let Some(way) = way else {
+            return Ok(Accepted::Here(self.take(admitted, entry, offer).await?, body));
+        };
         let ends = way.ends;
         let mut buffered = BufferedRequest::new(way.method, way.uri, way.headers, body.clone());
         buffered.headers.insert(VERSION, HeaderValue::from(entry.version));
         // It has an id, so that taking it twice is taking it once.
         buffered.repeatable = true;
         loop {
-            let (partition, fresh) = match self.take(entry, offer.clone()).await {
+            let (partition, fresh) = match self.take(admitted, entry, offer.clone()).await {
                 Err(ApiError::Submit(SubmitError::Elsewhere { partition, fresh })) if !ends => {
                     (partition, fresh)
                 }

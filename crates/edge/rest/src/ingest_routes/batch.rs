@@ -11,7 +11,7 @@ use futures_util::future::join_all;
 use http::header::CONTENT_TYPE;
 use http::{HeaderValue, Method, Request, Response, StatusCode};
 use ingest::limits::{BATCH_BYTES_MAX, BATCH_REQUESTS_MAX};
-use ingest::{Elsewhere, Line, SubmitError, Target};
+use ingest::{Admitted, BatchLine, Elsewhere, SubmitError, Target};
 use types::PartitionId;
 
 use super::accept::VERSION;
@@ -49,28 +49,29 @@ impl Submissions {
     ) -> Result<Response<Body>, ApiError> {
         check_media_type(request.headers(), &["application/x-ndjson", "application/jsonl"])?;
         let (uri, headers) = (request.uri().clone(), request.headers().clone());
-        let text = self.read_body(request, BATCH_BYTES_MAX).await?;
+        let (admitted, text) = self.read_body(request, BATCH_BYTES_MAX).await?;
         let mut batch = Batch::new(split_lines(&text)?);
         let target = Target { definition: &entry.definition, version: entry.version };
         let all = batch.lines.iter().map(|(_, body)| body.clone()).collect();
-        let taken = self.ingest.submit_batch(target, all, Elsewhere::Refuse).await?;
+        let taken = self.ingest.submit_batch(admitted, target, all, Elsewhere::Refuse).await;
         let mut away = batch.note(0..taken.len(), taken);
         let made = std::mem::take(&mut away.made);
-        self.take_lines(target, &mut batch, made, Elsewhere::Append).await;
+        self.take_lines(admitted, target, &mut batch, made, Elsewhere::Append).await;
         if self.cluster.is_part(&headers) {
             batch.leave(away.given);
         } else if !away.given.is_empty() {
             let mut buffered = BufferedRequest::new(Method::POST, uri, headers, Bytes::new());
             buffered.headers.insert(VERSION, HeaderValue::from(entry.version));
             buffered.headers.insert(CONTENT_TYPE, NDJSON);
-            self.see_to(target, &mut batch, buffered, away.given).await;
+            self.forward_lines(admitted, target, &mut batch, buffered, away.given).await;
         }
         Ok(batch.response())
     }
 
     /// Sees to lines whose partitions are held elsewhere, until all are answered or patience is at its end.
-    async fn see_to(
+    async fn forward_lines(
         &self,
+        admitted: Admitted,
         target: Target<'_>,
         batch: &mut Batch,
         mut buffered: BufferedRequest,
@@ -96,7 +97,7 @@ impl Submissions {
                     }
                 }
             }
-            open.extend(self.take_lines(target, batch, here, Elsewhere::Refuse).await);
+            open.extend(self.take_lines(admitted, target, batch, here, Elsewhere::Refuse).await);
         }
         batch.leave(open);
     }
@@ -104,6 +105,7 @@ impl Submissions {
     /// Takes lines here. Those that still belong elsewhere come back.
     async fn take_lines(
         &self,
+        admitted: Admitted,
         target: Target<'_>,
         batch: &mut Batch,
         lines: Lines,
@@ -112,14 +114,8 @@ impl Submissions {
         if lines.is_empty() {
             return lines;
         }
-        match self.ingest.submit_batch(target, batch.bodies(&lines), elsewhere).await {
-            Ok(taken) => batch.note(lines.iter().map(|(at, _)| *at), taken).given,
-            Err(refusal) => {
-                let problem = ApiError::from(refusal).problem();
-                lines.iter().for_each(|(at, _)| batch.refuse(*at, problem.clone()));
-                Lines::new()
-            }
-        }
+        let taken = self.ingest.submit_batch(admitted, target, batch.bodies(&lines), elsewhere).await;
+        batch.note(lines.iter().map(|(at, _)| *at), taken).given
     }
 
     /// Which lines go to which instance, and which are tried here, where their partition may have come meanwhile.
@@ -150,7 +146,7 @@ impl Batch {
     }
 
     /// Notes what became of lines; those that belong elsewhere are left open.
-    fn note(&mut self, places: impl Iterator<Item = usize>, taken: Vec<Line>) -> Away {
+    fn note(&mut self, places: impl Iterator<Item = usize>, taken: Vec<BatchLine>) -> Away {
         let mut away = Away::default();
         for (at, line) in places.zip(taken) {
             match line {
