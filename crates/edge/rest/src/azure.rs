@@ -27,14 +27,14 @@ use answer::{AzureError, empty, json};
 use query::Query;
 
 pub(crate) use body::{record, scope};
-pub(crate) use classic::ClassicPlace;
-pub(crate) use place::{CollectionPath, Place};
+pub(crate) use classic::ClassicPath;
+pub(crate) use place::{AzurePath, CollectionPath};
 
 /// How long after its creation a job without a start of its own began: clients that read a job back, or change it
 /// at once, count on it.
 pub(crate) const AT_ONCE: Span = Span::from_secs(20);
 
-type Answer = Result<Response<Body>, AzureError>;
+type AzureAnswer = Result<Response<Body>, AzureError>;
 
 /// What a request asks for, besides its place and its body.
 struct Ask {
@@ -52,46 +52,48 @@ pub(crate) struct Azure {
 }
 
 impl Azure {
-    pub(crate) async fn answer(&self, place: Place, request: Request<Payload>) -> Response<Body> {
+    pub(crate) async fn answer(&self, place: AzurePath, request: Request<Payload>) -> Response<Body> {
         self.try_answer(place, request).await.unwrap_or_else(AzureError::into_response)
     }
 
-    async fn try_answer(&self, place: Place, request: Request<Payload>) -> Answer {
+    async fn try_answer(&self, place: AzurePath, request: Request<Payload>) -> AzureAnswer {
         let (parts, body) = request.into_parts();
         let needs = match (&parts.method, &place) {
             (&Method::GET, _) => Permission::Read,
-            (_, Place::Run(..)) => Permission::Operate,
+            (_, AzurePath::Run(..)) => Permission::Operate,
             _ => Permission::Edit,
         };
         self.auth.allow(&parts.headers, needs)?;
         let query = Query::read(&parts.uri)?;
-        if !matches!(place, Place::Provider { .. }) {
+        if !matches!(place, AzurePath::Provider { .. }) {
             query.check_version()?;
         }
         let ask = Ask { dialect: dialect(&parts), query, parts };
         match place {
-            Place::Provider { subscription } if ask.parts.method == Method::GET => {
+            AzurePath::Provider { subscription } if ask.parts.method == Method::GET => {
                 Ok(json(StatusCode::OK, &provider::describe(&subscription)))
             }
-            Place::Collections { subscription, group } if ask.parts.method == Method::GET => {
+            AzurePath::Collections { subscription, group } if ask.parts.method == Method::GET => {
                 self.collections(&subscription, group.as_deref(), &ask)
             }
-            Place::Collection(at) => self.collection(&at, body, &ask).await,
-            Place::Enable(at) if ask.parts.method == Method::POST => self.switch(&at, true).await,
-            Place::Disable(at) if ask.parts.method == Method::POST => self.switch(&at, false).await,
-            Place::Jobs(at) if ask.parts.method == Method::GET => self.jobs(&at, &ask).await,
-            Place::Job(at, job) => self.job(&at, &job, body, &ask).await,
-            Place::Run(at, job) if ask.parts.method == Method::POST => {
+            AzurePath::Collection(at) => self.collection(&at, body, &ask).await,
+            AzurePath::Enable(at) if ask.parts.method == Method::POST => self.switch(&at, true).await,
+            AzurePath::Disable(at) if ask.parts.method == Method::POST => self.switch(&at, false).await,
+            AzurePath::Jobs(at) if ask.parts.method == Method::GET => self.jobs(&at, &ask).await,
+            AzurePath::Job(at, job) => self.job(&at, &job, body, &ask).await,
+            AzurePath::Run(at, job) if ask.parts.method == Method::POST => {
                 self.jobs.run_job(&at, &job).await.map_err(|error| AzureError::at(&at, &job, error))?;
                 Ok(empty(StatusCode::OK))
             }
-            Place::History(at, job) if ask.parts.method == Method::GET => self.history(&at, &job, &ask).await,
-            Place::Preview(at, job) if ask.parts.method == Method::GET => {
+            AzurePath::History(at, job) if ask.parts.method == Method::GET => {
+                self.history(&at, &job, &ask).await
+            }
+            AzurePath::Preview(at, job) if ask.parts.method == Method::GET => {
                 let count = ask.query.count.unwrap_or(10);
                 let preview = self.jobs.preview_job(&at, &job, count).await;
                 Ok(json(StatusCode::OK, &preview.map_err(|error| AzureError::at(&at, &job, error))?))
             }
-            Place::Unknown => {
+            AzurePath::Unknown => {
                 let text = format!("nothing is at {}", ask.parts.uri.path());
                 Err(AzureError::new(StatusCode::NOT_FOUND, "NotFound", text))
             }
@@ -99,7 +101,7 @@ impl Azure {
         }
     }
 
-    fn collections(&self, subscription: &str, group: Option<&str>, ask: &Ask) -> Answer {
+    fn collections(&self, subscription: &str, group: Option<&str>, ask: &Ask) -> AzureAnswer {
         let prefix = match group {
             Some(group) => format!("{subscription}/{group}/").to_lowercase(),
             None => format!("{subscription}/").to_lowercase(),
@@ -124,7 +126,7 @@ impl Azure {
         Ok(json(StatusCode::OK, &ResourcePage { value, next_link: ask.next_link(more) }))
     }
 
-    async fn collection(&self, at: &CollectionPath, body: Payload, ask: &Ask) -> Answer {
+    async fn collection(&self, at: &CollectionPath, body: Payload, ask: &Ask) -> AzureAnswer {
         let wrong = |error| AzureError::at(at, "", error);
         let expect = etag::expect(&ask.parts.method, &ask.parts.headers)?;
         let (collection, status) = match ask.parts.method {
@@ -151,12 +153,12 @@ impl Azure {
         Ok(with_etag(json(status, &shown), collection.version))
     }
 
-    async fn switch(&self, at: &CollectionPath, on: bool) -> Answer {
+    async fn switch(&self, at: &CollectionPath, on: bool) -> AzureAnswer {
         self.jobs.switch_collection(at, on).await.map_err(|error| AzureError::at(at, "", error))?;
         Ok(empty(StatusCode::OK))
     }
 
-    async fn jobs(&self, at: &CollectionPath, ask: &Ask) -> Answer {
+    async fn jobs(&self, at: &CollectionPath, ask: &Ask) -> AzureAnswer {
         let wrong = |error| AzureError::at(at, "", error);
         let filter = ask.query.filter.as_deref().map(schedule::parse_job_filter).transpose();
         let state = filter.map_err(|error| AzureError::bad_request(error.to_string()))?;
@@ -168,7 +170,7 @@ impl Azure {
         Ok(json(StatusCode::OK, &ResourcePage { value, next_link: ask.next_link(page.more) }))
     }
 
-    async fn job(&self, at: &CollectionPath, name: &str, body: Payload, ask: &Ask) -> Answer {
+    async fn job(&self, at: &CollectionPath, name: &str, body: Payload, ask: &Ask) -> AzureAnswer {
         let wrong = |error| AzureError::at(at, name, error);
         let expect = etag::expect(&ask.parts.method, &ask.parts.headers)?;
         let writing = Writing { expect, delay: AT_ONCE };
@@ -202,7 +204,7 @@ impl Azure {
         Ok(with_etag(json(status, &shown), version))
     }
 
-    async fn history(&self, at: &CollectionPath, name: &str, ask: &Ask) -> Answer {
+    async fn history(&self, at: &CollectionPath, name: &str, ask: &Ask) -> AzureAnswer {
         let wrong = |error| AzureError::at(at, name, error);
         let filter = ask.query.filter.as_deref().map(schedule::parse_history_filter).transpose();
         let status = filter.map_err(|error| AzureError::bad_request(error.to_string()))?;

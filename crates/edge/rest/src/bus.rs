@@ -1,6 +1,6 @@
 //! Messages over HTTP in the shape of Service Bus: send, receive, settle.
 //!
-//! These paths are matched by hand, before the router: they carry load, and their fixed parts have no case.
+//! These paths are matched before the router: they carry load, and their fixed parts have no case.
 
 mod batch;
 mod broker;
@@ -35,7 +35,7 @@ use crate::queues::Queues;
 
 #[cfg(test)]
 pub(crate) use place::resource;
-pub(crate) use place::{Place, free_name, queue_ref};
+pub(crate) use place::{BusPath, free_name, queue_ref};
 
 const BROKER_PROPERTIES: HeaderName = HeaderName::from_static("brokerproperties");
 const FORWARDED_PROTO: HeaderName = HeaderName::from_static("x-forwarded-proto");
@@ -60,8 +60,8 @@ pub fn kind_word(kind: EntityKind) -> &'static str {
 
 /// Whether a request waits for a message.
 pub(crate) fn is_receive(buffered: &BufferedRequest) -> bool {
-    let place = Place::of(buffered.uri.path());
-    matches!(place, Some(Ok(Place { spot: Spot::Head, .. })))
+    let place = BusPath::of(buffered.uri.path());
+    matches!(place, Some(Ok(BusPath { spot: Spot::Head, .. })))
         && matches!(buffered.method, Method::POST | Method::DELETE)
 }
 
@@ -84,10 +84,10 @@ pub(crate) struct Bus {
 }
 
 impl Bus {
-    /// Answers a request to the bus. Whoever waits for a message is told when the server stops.
+    /// Answers a request to Service Bus. A consumer that waits for a message gets an empty answer when the server stops.
     pub(crate) async fn answer(
         &self,
-        place: Place,
+        place: BusPath,
         request: Request<Payload>,
         stopped: watch::Receiver<bool>,
     ) -> Result<Response<Body>, ApiError> {
@@ -121,7 +121,7 @@ impl Bus {
         }
     }
 
-    async fn send(&self, place: &Place, request: Request<Payload>) -> Result<Response<Body>, ApiError> {
+    async fn send(&self, place: &BusPath, request: Request<Payload>) -> Result<Response<Body>, ApiError> {
         Query::none(request.uri())?;
         if place.shelf == SubQueue::Dead || place.at.subscription.is_some() {
             let text = "messages are sent to a queue or a topic, not to a subscription or to dead letters";
@@ -144,7 +144,7 @@ impl Bus {
     }
 
     /// Takes a message that another instance hands over.
-    async fn post(&self, place: &Place, request: Request<Payload>) -> Result<Response<Body>, ApiError> {
+    async fn post(&self, place: &BusPath, request: Request<Payload>) -> Result<Response<Body>, ApiError> {
         let bad = |text: String| ApiError::BadMessage(text);
         let said = request.headers().get(MESSAGE_KIND).and_then(|value| value.to_str().ok());
         let kinds = [EntityKind::Queue, EntityKind::Topic, EntityKind::MadeQueue];
@@ -165,7 +165,7 @@ impl Bus {
 
     async fn receive(
         &self,
-        place: &Place,
+        place: &BusPath,
         request: Request<Payload>,
         mut stopped: watch::Receiver<bool>,
     ) -> Result<Response<Body>, ApiError> {
@@ -202,7 +202,7 @@ impl Bus {
         })
     }
 
-    async fn settle(&self, place: &Place, token: Uid, how: Settle) -> Result<Response<Body>, ApiError> {
+    async fn settle(&self, place: &BusPath, token: Uid, how: Settle) -> Result<Response<Body>, ApiError> {
         let command = QueueCommand::Settle { at: place.at.clone(), token, how };
         let mut response = empty(StatusCode::OK);
         if let QueueAnswer::Settled { locked_until: Some(until) } =
@@ -299,7 +299,7 @@ fn base(headers: &HeaderMap) -> String {
 }
 
 /// Where a lock is: what its holder deletes, gives back or renews.
-fn location(base: &str, place: &Place, received: &Received) -> Option<String> {
+fn location(base: &str, place: &BusPath, received: &Received) -> Option<String> {
     let (token, _) = received.taken.lock?;
     let shelf = if place.shelf == SubQueue::Dead { "/$DeadLetterQueue" } else { "" };
     let token = Uuid::from_bytes(token.0);

@@ -28,7 +28,7 @@ pub(crate) use error::JobsError;
 pub(crate) use history::Attempt;
 pub(crate) use import::Manner;
 
-/// A job with what its occurrences under way add to its counters.
+/// A job with what its running occurrences add to its counters.
 pub(crate) struct Shown {
     pub job: Job,
     pub tally: Tally,
@@ -64,7 +64,7 @@ pub(crate) struct JobPage {
     pub more: bool,
 }
 
-/// How often a change is tried again when somebody else was quicker.
+/// How often a change is tried again when another change was faster.
 const RACES_MAX: usize = 8;
 
 /// How often jobs are read before their counters are shown as they are.
@@ -102,7 +102,7 @@ impl Jobs {
         self.write_job(at, name, &document, writing, job::PutMode::Replace).await
     }
 
-    /// Merges a change into a job. Somebody else's change in between is merged into, not overwritten.
+    /// Merges a change into a job. A concurrent change is merged into, not overwritten.
     pub(crate) async fn patch_job(
         &self,
         at: &CollectionPath,
@@ -211,7 +211,7 @@ impl Jobs {
         }
     }
 
-    /// What is under way of jobs in one collection, when all that ended before is in the view.
+    /// The running occurrences of jobs in one collection, when all that ended before is in the view.
     async fn live(&self, jobs: &[Job], at: &CollectionPath) -> Result<Vec<Live>, JobsError> {
         let keys: Vec<Key> = jobs.iter().map(Job::key).collect();
         let live = self.engine.query(self.reader.partition_of(&at.id()), move |state| {
@@ -233,13 +233,13 @@ impl Jobs {
     }
 }
 
-/// What is under way of a job.
+/// The running occurrences of a job.
 struct Live {
     runs: Vec<RunId>,
     tally: Tally,
 }
 
-/// Looks at what is under way before and after a job is read. What ends in between would be counted twice or not at
+/// Compares the running occurrences before and after a job is read. What ends in between would be counted twice or not at
 /// all, so that the job is read again then.
 #[derive(Default)]
 struct Glances {
@@ -259,7 +259,7 @@ impl Glances {
     }
 }
 
-/// Jobs with what is under way added to their counters.
+/// Jobs with their running occurrences added to their counters.
 fn show(jobs: Vec<Job>, live: Vec<Live>) -> Vec<Shown> {
     let shown = jobs.into_iter().zip(live).map(|(job, live)| {
         let (ended, live) = (job.standing.tally, live.tally);

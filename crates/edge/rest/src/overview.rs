@@ -23,7 +23,7 @@ use crate::region::RegionControl;
 use crate::routes::short_collection_name;
 use crate::services::Services;
 
-use self::recorder::{Reading, Recorded, Recorder};
+use self::recorder::{CounterReading, Recorded, Recorder};
 
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 /// Firings that an overview names.
@@ -119,9 +119,9 @@ pub(crate) struct Overview {
 }
 
 impl Overview {
-    fn reading(&self) -> Reading {
+    fn reading(&self) -> CounterReading {
         let (ingest, engine) = (self.ingest.reading(), self.engine.reading());
-        Reading {
+        CounterReading {
             // What goes in is what can come out: an occurrence of a job is a run, and ends as one.
             accepted: ingest.accepted + engine.fired,
             refused: ingest.refused,
@@ -234,7 +234,7 @@ mod tests {
     use super::*;
 
     #[tokio::test(start_paused = true)]
-    async fn a_pair_that_does_not_answer_is_told_of_and_not_waited_for_again_and_again() {
+    async fn a_pair_that_does_not_answer_is_reported_and_not_waited_for_again_and_again() {
         let region = KnownRegion::default();
         let silent = || std::future::pending::<Result<RegionView, Infallible>>();
         *region.known.lock().unwrap() = Some(RegionBrief {

@@ -65,7 +65,7 @@ impl Queues {
         Ok(page(all.await?, part.limit, |topic| &topic.name))
     }
 
-    /// What every partition has behind a name; one more than is wanted, to see whether there are more. That a queue is
+    /// What every partition has after a name; one more than is wanted, to see whether there are more. That a queue is
     /// not there can be said only when every partition runs.
     async fn gather<T: Send + 'static>(
         &self,
@@ -76,8 +76,8 @@ impl Queues {
         for partition in self.cluster.owned_partitions() {
             let (after, most) = (part.after.clone(), part.limit + 1);
             let found = self.engine.query_queues(partition, move |queues| {
-                let behind = |name: &QueueName| after.as_deref().is_none_or(|after| name.as_str() > after);
-                let wanted = queues.entities().filter(|(name, _)| behind(name));
+                let is_after = |name: &QueueName| after.as_deref().is_none_or(|after| name.as_str() > after);
+                let wanted = queues.entities().filter(|(name, _)| is_after(name));
                 let shown = wanted.filter_map(|(name, entity)| show(queues, name, entity));
                 shown.take(most).collect::<Vec<T>>()
             });
@@ -94,8 +94,8 @@ impl Queues {
         let (name, after, most) = (topic.clone(), part.after, part.limit + 1);
         let found = self.look(topic, move |queues| {
             let topic = find_topic(queues, &name)?;
-            let behind = |name: &&QueueName| after.as_deref().is_none_or(|after| name.as_str() > after);
-            let names = topic.subscriptions.keys().filter(behind).take(most);
+            let is_after = |name: &&QueueName| after.as_deref().is_none_or(|after| name.as_str() > after);
+            let names = topic.subscriptions.keys().filter(is_after).take(most);
             let at = |one: &QueueName| QueueRef::subscription(name.clone(), one.clone());
             names.map(|one| show::queue(queues, &at(one))).collect::<Result<Vec<_>, _>>()
         });

@@ -247,7 +247,7 @@ impl Router {
 
     /// A receive says how long it waits, and must not be sent twice.
     fn set_patience(&self, buffered: &mut BufferedRequest) {
-        let Some(Ok(_)) = bus::Place::of(buffered.uri.path()) else { return };
+        let Some(Ok(_)) = bus::BusPath::of(buffered.uri.path()) else { return };
         buffered.repeatable = false;
         if bus::is_receive(buffered) {
             buffered.patience += bus::patience(&buffered.uri);

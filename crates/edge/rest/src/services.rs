@@ -24,7 +24,7 @@ pub(crate) struct Services {
 }
 
 impl Services {
-    /// The services that were called from here, or that somebody has said something about.
+    /// The services that were called from here, or that an operator has set manually.
     pub(crate) fn all(&self) -> Vec<ServiceView> {
         let names = names(&self.workflows.catalog());
         let said = self.workflows.control.documents().load();
@@ -86,7 +86,7 @@ impl Services {
     }
 
     /// Keeps what a person says about a service, by any name of one that is known here, or by an address: another
-    /// instance may be the one that calls it. When this returns it is durable and in force here; other instances
+    /// instance may be the one that calls it. When this returns it is durable and active here; other instances
     /// follow within a second or so.
     pub(crate) async fn set_manually(
         &self,
@@ -102,7 +102,7 @@ impl Services {
         let nothing = said.breaker == "auto" && said.limit.is_none();
         let document = serde_json::to_string(&said).expect("plain data");
         let document = (!nothing).then_some(document);
-        tracing::info!(by, service, breaker = said.breaker, limit = said.limit, "a service was set by hand");
+        tracing::info!(by, service, breaker = said.breaker, limit = said.limit, "service set manually");
         self.workflows.control.keep(SHELF, &service, document, by, ExpectedVersion::Anything).await?;
         Ok(self.at(service))
     }
@@ -145,7 +145,7 @@ fn by_hand(said: &DocumentSet, service: &str) -> Option<ByHandView> {
     Some(ByHandView { breaker, limit, note, at: Time(document.at), by: document.by.to_string() })
 }
 
-/// What the workflows in force call each address.
+/// The names that active workflows give each address.
 fn names(catalog: &Catalog) -> BTreeMap<String, Vec<String>> {
     let mut names: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for entry in catalog.all() {

@@ -1,4 +1,4 @@
-//! Drives bulks where the control partition is held: page after page, at their pace, until they are through.
+//! Drives bulks on the owner of the control partition: page after page, at their pace, until they are through.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -23,7 +23,7 @@ const BEATS_PER_SEC: u32 = 10;
 /// How often a bulk that waits looks whether it is stopped.
 const GLANCE: Duration = Duration::from_millis(500);
 
-/// Drives every bulk that is under way, whenever the control partition is held here, until the server stops.
+/// Drives every running bulk, whenever this instance owns the control partition, until the server stops.
 pub async fn drive(bulks: Bulks, api: impl RunApi, mut stopping: watch::Receiver<bool>) {
     let mut owned = bulks.control.owned();
     let mut documents = bulks.control.documents().watch();
@@ -68,9 +68,9 @@ struct Driver<A> {
     version: u64,
 }
 
-/// Why a driver lets go.
+/// Why a driver stops.
 enum Over {
-    /// The control partition is elsewhere, or the server stops: it goes on in another life.
+    /// Another instance owns the control partition, or the server stops: the next owner continues.
     Left,
     /// A person has stopped it, or it cannot go on.
     Stopped,
@@ -80,8 +80,8 @@ impl<A: RunApi> Driver<A> {
     /// Ends with the id of the bulk.
     async fn run(mut self, mut bulk: Bulk) -> String {
         let id = bulk.view.id.clone();
-        tracing::info!(bulk = %id, action = bulk.view.action.as_str(), by = bulk.view.by, "a bulk is under way");
-        // However it ends, how far it has come is kept, unless that is for the next holder to find out.
+        tracing::info!(bulk = %id, action = bulk.view.action.as_str(), by = bulk.view.by, "bulk started or resumed");
+        // However it ends, its progress is stored, unless the next owner has to find it out.
         let _ = self.go(&mut bulk).await;
         let kept = self.keep(&mut bulk).await;
         if matches!(kept, Err(Over::Left)) {
@@ -90,7 +90,7 @@ impl<A: RunApi> Driver<A> {
             self.forget_ids(&bulk).await;
             let view = &bulk.view;
             let (done, skipped, failed) = (view.done, view.skipped.count, view.failed.count);
-            tracing::info!(bulk = %id, done, skipped, failed, "a bulk has ended");
+            tracing::info!(bulk = %id, done, skipped, failed, "bulk ended");
         }
         id
     }
@@ -104,7 +104,7 @@ impl<A: RunApi> Driver<A> {
             if bulk.page.is_empty() {
                 continue;
             }
-            // Kept before anything is done: whoever goes on knows whom to look at.
+            // Stored before anything is done: the next owner knows which runs to look at.
             self.keep(bulk).await?;
             self.work_off(bulk, false).await?;
         }
@@ -195,7 +195,7 @@ impl<A: RunApi> Driver<A> {
         bulk.page.retain(|one| one != id);
     }
 
-    /// Waits out what is in the way of one run, and tries again.
+    /// Waits until one run can be tried again, and tries again.
     async fn persist(
         &mut self,
         bulk: &mut Bulk,
@@ -216,7 +216,7 @@ impl<A: RunApi> Driver<A> {
                 Attempted::Later { code, wait, counts, .. } => {
                     tries += u32::from(counts);
                     self.wait(bulk, &code, wait).await?;
-                    // An answer that was lost may have been a yes.
+                    // A lost answer may have been an acknowledgement.
                     tried = act(&self.api, bulk, id, true).await;
                 }
             }
@@ -263,7 +263,7 @@ impl<A: RunApi> Driver<A> {
         }
     }
 
-    /// Keeps how far it has come; of what a person has changed meanwhile, that it is stopped.
+    /// Stores the progress; a stop that was requested meanwhile is respected.
     async fn keep(&mut self, bulk: &mut Bulk) -> Result<(), Over> {
         let bulks = self.bulks.clone();
         loop {
@@ -278,7 +278,7 @@ impl<A: RunApi> Driver<A> {
                 Err(KeepError::Changed { .. }) => {
                     let Ok((kept, version)) = bulks.stored(&bulk.view.id) else { return Err(Over::Left) };
                     if version == self.version {
-                        // Who keeps knows of another than is shown: it changes hands.
+                        // The stored version is not the one that is visible here: the partition changes owners.
                         return Err(Over::Left);
                     }
                     if !kept.is_running() {
@@ -290,12 +290,12 @@ impl<A: RunApi> Driver<A> {
                     self.version = version;
                 }
                 Err(error @ KeepError::TooLarge { .. }) if bulk.view.state != BulkState::Stopped => {
-                    tracing::warn!(bulk = %bulk.view.id, %error, "a bulk is broken off");
-                    let problem = format!("how far it has come cannot be kept: {error}");
+                    tracing::warn!(bulk = %bulk.view.id, %error, "bulk aborted: its progress is too large to store");
+                    let problem = format!("its progress cannot be stored: {error}");
                     bulk.break_off("too_large", &problem, bulks.clock.now());
                 }
                 Err(error) => {
-                    tracing::warn!(bulk = %bulk.view.id, %error, "how far a bulk has come could not be kept");
+                    tracing::warn!(bulk = %bulk.view.id, %error, "the progress of a bulk could not be stored");
                     return Err(Over::Left);
                 }
             }
@@ -309,7 +309,7 @@ impl<A: RunApi> Driver<A> {
             .keep(IDS_SHELF, &bulk.view.id, None, "sortie", ExpectedVersion::Anything)
             .await;
         if let Err(error) = forgotten {
-            tracing::debug!(%error, "the ids of a bulk are forgotten when the next one begins");
+            tracing::debug!(%error, "the ids of a bulk are deleted when the next one begins");
         }
     }
 }

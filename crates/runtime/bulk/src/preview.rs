@@ -77,7 +77,7 @@ fn resolved(view: &BulkView) -> String {
     let step = view.step.as_deref().unwrap_or_default();
     match view.decision {
         Some(DecisionKind::Skip) => format!("step {step} is skipped"),
-        Some(DecisionKind::ByHand) => format!("step {step} counts as done by hand"),
+        Some(DecisionKind::ByHand) => format!("step {step} counts as done manually"),
         _ => "it is given up and stays as it is".to_owned(),
     }
 }

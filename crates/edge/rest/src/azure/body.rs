@@ -48,7 +48,7 @@ pub(crate) fn scope(collection: &Collection) -> Scope<'_> {
     Scope { subscription: &collection.subscription, resource_group: &collection.group }
 }
 
-/// A body that names another collection than its path is somebody's mistake.
+/// A body that names another collection than its path is a mistake of the client.
 pub(super) fn check_collection_name(at: &CollectionPath, body: &Value) -> Result<(), JobsError> {
     let scope = Scope { subscription: &at.subscription, resource_group: &at.group };
     check(body, &scope.collection_id(&at.name), &[&at.name])

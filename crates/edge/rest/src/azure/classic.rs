@@ -9,7 +9,7 @@ use schedule::Dialect;
 use serde_json::{Map, Value, json};
 
 use super::answer::{self, AzureError};
-use super::{AT_ONCE, Answer, Azure, CollectionPath};
+use super::{AT_ONCE, Azure, AzureAnswer, CollectionPath};
 use crate::auth::access::Permission;
 use crate::body::Payload;
 use crate::error::ApiError;
@@ -18,19 +18,19 @@ use crate::limits::JOB_BYTES_MAX;
 
 /// The jobs of a collection, or one of them, or its history.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct ClassicPlace {
+pub(crate) struct ClassicPath {
     collection: CollectionPath,
     job: Option<String>,
     history: bool,
 }
 
-impl ClassicPlace {
+impl ClassicPath {
     pub fn collection(&self) -> &CollectionPath {
         &self.collection
     }
 
     /// `/{subscription}/cloudservices/{service}/resources/scheduler/~/jobCollections/{collection}/jobs[/{job}]`
-    pub fn of(path: &str) -> Option<ClassicPlace> {
+    pub fn of(path: &str) -> Option<ClassicPath> {
         let decode = |part: &str| percent_decode_str(part).decode_utf8().map(|text| text.into_owned());
         let parts = path.strip_prefix('/')?.trim_end_matches('/').split('/');
         let parts: Vec<String> = parts.map(decode).collect::<Result<_, _>>().ok()?;
@@ -64,20 +64,20 @@ impl ClassicPlace {
             _ => return None,
         };
         let [subscription, group, name] = [subscription, group, name].map(|part| (*part).to_owned());
-        Some(ClassicPlace { collection: CollectionPath { subscription, group, name }, job, history })
+        Some(ClassicPath { collection: CollectionPath { subscription, group, name }, job, history })
     }
 }
 
 impl Azure {
     pub(crate) async fn answer_classic(
         &self,
-        place: ClassicPlace,
+        place: ClassicPath,
         request: Request<Payload>,
     ) -> Response<Body> {
         self.try_classic(place, request).await.unwrap_or_else(AzureError::into_response)
     }
 
-    async fn try_classic(&self, place: ClassicPlace, request: Request<Payload>) -> Answer {
+    async fn try_classic(&self, place: ClassicPath, request: Request<Payload>) -> AzureAnswer {
         let needs = if request.method() == Method::GET { Permission::Read } else { Permission::Edit };
         self.auth.allow(request.headers(), needs)?;
         let at = &place.collection;
@@ -195,8 +195,8 @@ mod tests {
         let path = "/s/CloudServices/c%20s/resources/scheduler/~/jobCollections/jc/jobs/my%20job/History/";
         let collection =
             CollectionPath { subscription: "s".to_owned(), group: "c s".to_owned(), name: "jc".to_owned() };
-        let place = ClassicPlace { collection, job: Some("my job".to_owned()), history: true };
-        assert_eq!(ClassicPlace::of(path), Some(place));
-        assert_eq!(ClassicPlace::of("/s/cloudservices/c/resources/scheduler/~/jobCollections/jc"), None);
+        let place = ClassicPath { collection, job: Some("my job".to_owned()), history: true };
+        assert_eq!(ClassicPath::of(path), Some(place));
+        assert_eq!(ClassicPath::of("/s/cloudservices/c/resources/scheduler/~/jobCollections/jc"), None);
     }
 }

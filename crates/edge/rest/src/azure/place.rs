@@ -12,7 +12,7 @@ pub(crate) struct CollectionPath {
 
 /// What a path names.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Place {
+pub(crate) enum AzurePath {
     /// What the provider offers.
     Provider {
         subscription: String,
@@ -41,18 +41,24 @@ impl CollectionPath {
     }
 }
 
-impl Place {
+impl AzurePath {
     /// The collection that it is in.
     pub fn collection(&self) -> Option<&CollectionPath> {
         match self {
-            Place::Collection(at) | Place::Enable(at) | Place::Disable(at) | Place::Jobs(at) => Some(at),
-            Place::Job(at, _) | Place::Run(at, _) | Place::History(at, _) | Place::Preview(at, _) => Some(at),
-            Place::Provider { .. } | Place::Collections { .. } | Place::Unknown => None,
+            AzurePath::Collection(at)
+            | AzurePath::Enable(at)
+            | AzurePath::Disable(at)
+            | AzurePath::Jobs(at) => Some(at),
+            AzurePath::Job(at, _)
+            | AzurePath::Run(at, _)
+            | AzurePath::History(at, _)
+            | AzurePath::Preview(at, _) => Some(at),
+            AzurePath::Provider { .. } | AzurePath::Collections { .. } | AzurePath::Unknown => None,
         }
     }
 
     /// The place that a path names; none when it belongs to another API.
-    pub fn of(path: &str) -> Option<Place> {
+    pub fn of(path: &str) -> Option<AzurePath> {
         let decode = |part: &str| percent_decode_str(part).decode_utf8().map(|text| text.into_owned());
         let rest = path.strip_prefix('/')?;
         if !rest.get(..14)?.eq_ignore_ascii_case("subscriptions/") {
@@ -61,11 +67,11 @@ impl Place {
         let parts: Vec<String> = rest.split('/').map(decode).collect::<Result<_, _>>().ok()?;
         let mut parts: Vec<&str> = parts.iter().map(String::as_str).collect();
         parts.pop_if(|last| last.is_empty());
-        Some(named(&parts[1..]).unwrap_or(Place::Unknown))
+        Some(named(&parts[1..]).unwrap_or(AzurePath::Unknown))
     }
 }
 
-fn named(parts: &[&str]) -> Option<Place> {
+fn named(parts: &[&str]) -> Option<AzurePath> {
     let (subscription, rest) = parts.split_first().filter(|(name, _)| !name.is_empty())?;
     let (group, rest) = match rest {
         [fixed, group, rest @ ..] if is(fixed, "resourceGroups") => (Some((*group).to_owned()), rest),
@@ -77,9 +83,9 @@ fn named(parts: &[&str]) -> Option<Place> {
     };
     let subscription = (*subscription).to_owned();
     let rest = match (rest, &group) {
-        ([], None) => return Some(Place::Provider { subscription }),
+        ([], None) => return Some(AzurePath::Provider { subscription }),
         ([fixed], _) if is(fixed, "jobCollections") => {
-            return Some(Place::Collections { subscription, group });
+            return Some(AzurePath::Collections { subscription, group });
         }
         ([fixed, rest @ ..], Some(_)) if is(fixed, "jobCollections") => rest,
         _ => return None,
@@ -89,19 +95,21 @@ fn named(parts: &[&str]) -> Option<Place> {
     in_collection(collection, rest)
 }
 
-fn in_collection(collection: CollectionPath, rest: &[&str]) -> Option<Place> {
+fn in_collection(collection: CollectionPath, rest: &[&str]) -> Option<AzurePath> {
     Some(match rest {
-        [] => Place::Collection(collection),
-        [act] if is(act, "enable") => Place::Enable(collection),
-        [act] if is(act, "disable") => Place::Disable(collection),
-        [jobs] if is(jobs, "jobs") => Place::Jobs(collection),
-        [jobs, job] if is(jobs, "jobs") => Place::Job(collection, (*job).to_owned()),
-        [jobs, job, act] if is(jobs, "jobs") && is(act, "run") => Place::Run(collection, (*job).to_owned()),
+        [] => AzurePath::Collection(collection),
+        [act] if is(act, "enable") => AzurePath::Enable(collection),
+        [act] if is(act, "disable") => AzurePath::Disable(collection),
+        [jobs] if is(jobs, "jobs") => AzurePath::Jobs(collection),
+        [jobs, job] if is(jobs, "jobs") => AzurePath::Job(collection, (*job).to_owned()),
+        [jobs, job, act] if is(jobs, "jobs") && is(act, "run") => {
+            AzurePath::Run(collection, (*job).to_owned())
+        }
         [jobs, job, act] if is(jobs, "jobs") && is(act, "history") => {
-            Place::History(collection, (*job).to_owned())
+            AzurePath::History(collection, (*job).to_owned())
         }
         [jobs, job, act] if is(jobs, "jobs") && is(act, "preview") => {
-            Place::Preview(collection, (*job).to_owned())
+            AzurePath::Preview(collection, (*job).to_owned())
         }
         _ => return None,
     })
@@ -125,37 +133,40 @@ mod tests {
     fn every_operation_has_its_place() {
         let job = "j".to_owned();
         let cases = [
-            (C.to_owned(), Place::Collection(collection())),
-            (format!("{C}/enable"), Place::Enable(collection())),
-            (format!("{C}/disable"), Place::Disable(collection())),
-            (format!("{C}/jobs"), Place::Jobs(collection())),
-            (format!("{C}/jobs/j"), Place::Job(collection(), job.clone())),
-            (format!("{C}/jobs/j/run"), Place::Run(collection(), job.clone())),
-            (format!("{C}/jobs/j/history"), Place::History(collection(), job)),
-            (format!("{C}/jobs/j/elsewhere"), Place::Unknown),
+            (C.to_owned(), AzurePath::Collection(collection())),
+            (format!("{C}/enable"), AzurePath::Enable(collection())),
+            (format!("{C}/disable"), AzurePath::Disable(collection())),
+            (format!("{C}/jobs"), AzurePath::Jobs(collection())),
+            (format!("{C}/jobs/j"), AzurePath::Job(collection(), job.clone())),
+            (format!("{C}/jobs/j/run"), AzurePath::Run(collection(), job.clone())),
+            (format!("{C}/jobs/j/history"), AzurePath::History(collection(), job)),
+            (format!("{C}/jobs/j/elsewhere"), AzurePath::Unknown),
         ];
         for (path, place) in cases {
-            assert_eq!(Place::of(&path.replace(' ', "%20")), Some(place), "{path}");
+            assert_eq!(AzurePath::of(&path.replace(' ', "%20")), Some(place), "{path}");
         }
         let group = Some("g".to_owned());
-        let in_group = Place::Collections { subscription: "s".to_owned(), group };
+        let in_group = AzurePath::Collections { subscription: "s".to_owned(), group };
         let path = "/subscriptions/s/resourceGroups/g/providers/Microsoft.Scheduler/jobCollections";
-        assert_eq!(Place::of(path), Some(in_group));
-        let all = Place::Collections { subscription: "s".to_owned(), group: None };
-        assert_eq!(Place::of("/subscriptions/s/providers/Microsoft.Scheduler/jobCollections/"), Some(all));
+        assert_eq!(AzurePath::of(path), Some(in_group));
+        let all = AzurePath::Collections { subscription: "s".to_owned(), group: None };
+        assert_eq!(
+            AzurePath::of("/subscriptions/s/providers/Microsoft.Scheduler/jobCollections/"),
+            Some(all)
+        );
     }
 
     #[test]
     fn fixed_parts_are_taken_in_any_case_and_names_are_kept() {
         let path = "/SUBSCRIPTIONS/S/resourcegroups/RG/providers/microsoft.scheduler/JOBCOLLECTIONS/C/Jobs/J";
-        let Some(Place::Job(collection, job)) = Place::of(path) else { panic!("{path}") };
+        let Some(AzurePath::Job(collection, job)) = AzurePath::of(path) else { panic!("{path}") };
         assert_eq!((collection.name.as_str(), job.as_str()), ("C", "J"));
     }
 
     #[test]
     fn other_paths_belong_to_others() {
         for path in ["/v1/runs", "/", "/subscription/s", "", "/subscriptions"] {
-            assert_eq!(Place::of(path), None, "{path}");
+            assert_eq!(AzurePath::of(path), None, "{path}");
         }
     }
 }

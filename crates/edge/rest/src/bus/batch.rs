@@ -58,7 +58,7 @@ fn one(item: &Value) -> Result<Outgoing, ApiError> {
     message.body = match encoding {
         "" => Bytes::copy_from_slice(body.as_bytes()),
         "base64" => STANDARD.decode(body).map_err(|_| bad("Body: is not base64"))?.into(),
-        _ => return Err(bad("BodyEncoding: must be base64, or be left out for text")),
+        _ => return Err(bad("BodyEncoding: must be base64, or be omitted for text")),
     };
     if message.body.len() > MESSAGE_BYTES_MAX {
         return Err(ApiError::BodyTooLarge { bytes_max: MESSAGE_BYTES_MAX });

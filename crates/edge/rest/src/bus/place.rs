@@ -15,7 +15,7 @@ const RESERVED: [&str; 8] =
 
 /// What a path of the bus names.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Place {
+pub(crate) struct BusPath {
     pub at: QueueRef,
     pub shelf: SubQueue,
     pub spot: Spot,
@@ -34,9 +34,9 @@ pub(crate) enum Spot {
     DeadLetter(Uid),
 }
 
-impl Place {
+impl BusPath {
     /// The place that a path names; none when it belongs to another API.
-    pub(crate) fn of(path: &str) -> Option<Result<Place, ApiError>> {
+    pub(crate) fn of(path: &str) -> Option<Result<BusPath, ApiError>> {
         let rest = path.strip_prefix('/')?;
         // Most paths are not of the bus: look before anything is allocated.
         if !contains_messages(rest) {
@@ -67,7 +67,7 @@ impl Place {
             return None;
         }
         let spot = spot(rest)?;
-        Some(queue_ref(name, subscription).and_then(|at| Ok(Place { at, shelf, spot: spot? })))
+        Some(queue_ref(name, subscription).and_then(|at| Ok(BusPath { at, shelf, spot: spot? })))
     }
 
     /// What a signature must be for.
@@ -130,15 +130,15 @@ pub(crate) fn free_name(text: &str) -> Result<QueueName, ApiError> {
 mod tests {
     use super::*;
 
-    fn place(path: &str) -> Option<Place> {
-        Place::of(path).map(|place| place.unwrap())
+    fn place(path: &str) -> Option<BusPath> {
+        BusPath::of(path).map(|place| place.unwrap())
     }
 
     #[test]
     fn paths_are_taken_in_any_case() {
         let at = |name: &str, subscription| queue_ref(name, subscription).unwrap();
-        let messages = |at, shelf| Some(Place { at, shelf, spot: Spot::Messages });
-        let head = |at, shelf| Some(Place { at, shelf, spot: Spot::Head });
+        let messages = |at, shelf| Some(BusPath { at, shelf, spot: Spot::Messages });
+        let head = |at, shelf| Some(BusPath { at, shelf, spot: Spot::Head });
         assert_eq!(place("/Orders/messages"), messages(at("orders", None), SubQueue::Main));
         assert_eq!(place("/orders/Messages/HEAD"), head(at("orders", None), SubQueue::Main));
         assert_eq!(place("/orders/messages/head/"), head(at("orders", None), SubQueue::Main));
@@ -165,11 +165,11 @@ mod tests {
         for path in
             ["/", "/messages", "/v1/messages", "/v1/queues/q/messages", "/q/message", "/q", "/q/x/messages"]
         {
-            assert!(Place::of(path).is_none(), "{path}");
+            assert!(BusPath::of(path).is_none(), "{path}");
         }
-        assert!(Place::of("/q/messages/1/2/3").is_none());
-        assert!(Place::of("/a b/messages").is_some_and(|place| place.is_err()));
-        assert!(Place::of("/q/messages/7/nonsense").is_some_and(|place| place.is_err()));
+        assert!(BusPath::of("/q/messages/1/2/3").is_none());
+        assert!(BusPath::of("/a b/messages").is_some_and(|place| place.is_err()));
+        assert!(BusPath::of("/q/messages/7/nonsense").is_some_and(|place| place.is_err()));
         assert!(free_name("V1").is_err());
         assert_eq!(free_name("Orders").unwrap().as_str(), "orders");
     }

@@ -110,7 +110,7 @@ pub(crate) fn from_json(fields: &Map<String, Value>) -> Result<BTreeMap<String, 
     check_size(properties)
 }
 
-/// The properties as headers of an answer. Those of other senders that cannot be a header are left out.
+/// The properties as headers of an answer. Those of other senders that cannot be a header are skipped.
 pub(super) fn to_headers(properties: &BTreeMap<String, Property>, headers: &mut HeaderMap) {
     for (name, value) in properties {
         let Ok(name) = HeaderName::from_bytes(name.to_ascii_lowercase().as_bytes()) else { continue };

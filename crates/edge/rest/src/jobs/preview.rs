@@ -32,7 +32,7 @@ impl Jobs {
         Ok(shown(&planned))
     }
 
-    /// The firings of a job that somebody thinks about.
+    /// The firings of a job that does not exist yet.
     pub(crate) fn preview(&self, body: &Value) -> Result<Value, JobsError> {
         let asked = schedule::read_preview(body, &self.limits, self.clock.wall())?;
         let count = usize::try_from(asked.count).unwrap_or(usize::MAX);

@@ -1,4 +1,4 @@
-//! Sealing secrets before anything is stored, and telling what may be told of certificates.
+//! Sealing secrets before anything is stored, and describing certificates without their secrets.
 
 use std::sync::Arc;
 

@@ -19,7 +19,7 @@ const MARKS: usize = 7;
 
 /// What is counted, at one moment: since the start of the process, but for `unfinished`.
 #[derive(Debug, Clone)]
-pub(crate) struct Reading {
+pub(crate) struct CounterReading {
     /// Requests that were accepted, and occurrences of jobs that fired.
     pub accepted: u64,
     pub refused: u64,
@@ -48,7 +48,7 @@ struct Record {
 #[derive(Clone)]
 struct Look {
     at: Timestamp,
-    reading: Reading,
+    reading: CounterReading,
 }
 
 #[derive(Clone, Copy)]
@@ -69,7 +69,7 @@ pub(crate) struct Recorded {
 
 impl Recorder {
     /// Takes in a look. Times only go forward.
-    pub(crate) fn note(&self, at: Timestamp, reading: Reading) {
+    pub(crate) fn note(&self, at: Timestamp, reading: CounterReading) {
         self.0.lock().expect("nobody panics while holding it").note(Look { at, reading });
     }
 
@@ -107,7 +107,7 @@ impl Record {
             let (rates, latency) = (RatesView::default(), LatencyView::default());
             return Recorded { rates, latency, lateness_p99_ms: None, series };
         };
-        let rate = |count: fn(&Reading) -> u64| first.rate_until(now, count);
+        let rate = |count: fn(&CounterReading) -> u64| first.rate_until(now, count);
         let (before, reading) = (&mark.reading, &now.reading);
         let accept = |percent| ms(reading.accept_times.quantile_since(&before.accept_times, percent));
         let run = |percent| ms(reading.run_times.quantile_since(&before.run_times, percent));
@@ -158,7 +158,7 @@ impl Look {
         }
     }
 
-    fn rate_until(&self, later: &Look, count: fn(&Reading) -> u64) -> f64 {
+    fn rate_until(&self, later: &Look, count: fn(&CounterReading) -> u64) -> f64 {
         let passed_ms = later.at.since(self.at).as_ms();
         if passed_ms == 0 {
             return 0.0;

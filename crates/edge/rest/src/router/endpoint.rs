@@ -24,10 +24,10 @@ pub(crate) enum Endpoint<'p> {
     WrongMethod {
         allow: &'static str,
     },
-    Azure(azure::Place),
-    Classic(azure::ClassicPlace),
+    Azure(azure::AzurePath),
+    Classic(azure::ClassicPath),
     OwnRoute(CatalogEntry, Option<&'p str>),
-    ServiceBus(Result<bus::Place, ApiError>),
+    ServiceBus(Result<bus::BusPath, ApiError>),
     Nothing,
 }
 
@@ -45,16 +45,16 @@ impl<'p> Endpoint<'p> {
             FoundRoute::WrongMethod { allow } => return Endpoint::WrongMethod { allow },
             FoundRoute::Nothing => {}
         }
-        if let Some(place) = azure::Place::of(path) {
+        if let Some(place) = azure::AzurePath::of(path) {
             return Endpoint::Azure(place);
         }
-        if let Some(place) = azure::ClassicPlace::of(path) {
+        if let Some(place) = azure::ClassicPath::of(path) {
             return Endpoint::Classic(place);
         }
         if let Some((entry, id)) = own_route::find(catalog, path) {
             return Endpoint::OwnRoute(entry, id);
         }
-        bus::Place::of(path).map_or(Endpoint::Nothing, Endpoint::ServiceBus)
+        bus::BusPath::of(path).map_or(Endpoint::Nothing, Endpoint::ServiceBus)
     }
 
     /// The route of the table, if it is one.
@@ -81,7 +81,7 @@ impl<'p> Endpoint<'p> {
         match self {
             Endpoint::Ingest(_) => ResolvedScope::Ingest,
             Endpoint::Route { route, params, .. } => route.scope.resolve(params, partitions),
-            Endpoint::Azure(azure::Place::Collections { .. }) => {
+            Endpoint::Azure(azure::AzurePath::Collections { .. }) => {
                 ResolvedScope::Merged(Merge::AzureCollections)
             }
             Endpoint::Azure(place) => place

@@ -13,7 +13,7 @@ use crate::error::ApiError;
 
 /// Where a list goes on.
 enum Cursor {
-    /// Behind this live run.
+    /// After this live run.
     Live {
         accepted_at: Timestamp,
         id: String,
@@ -57,12 +57,12 @@ pub(crate) async fn page(runs: &Runs, query: RunQuery) -> Result<RunPage, ApiErr
 /// The cursor of a list that goes on with the first ended run.
 pub(crate) const ENDED_FIRST: &str = "e";
 
-/// The cursor that goes on behind a live run.
+/// The cursor of a list that continues after a live run.
 pub(crate) fn behind_live(row: &RunSummary) -> String {
     format!("l.{}.{}", row.accepted_at.0.0, row.id)
 }
 
-/// The cursor that goes on among ended runs where one of the view does.
+/// The cursor of a list that continues among ended runs, from a cursor of the view.
 pub(crate) fn behind_ended(cursor: &str) -> String {
     format!("e.{cursor}")
 }
@@ -103,7 +103,7 @@ async fn live(
         match runs.engine.query(partition, matching).await {
             Ok(rows) => found.extend(rows),
             // The runs of a stopped partition cannot be listed; /v1/partitions and readiness tell of it.
-            Err(error) => tracing::debug!(%error, "a partition was left out of a list"),
+            Err(error) => tracing::debug!(%error, "a partition was skipped in a list"),
         }
     }
     found.sort_by(|a, b| position(b).cmp(&position(a)));
@@ -126,7 +126,7 @@ fn select(state: &State, query: &RunQuery, after: Option<&(Timestamp, String)>) 
             && after.is_none_or(|(at, id)| place(run) < (*at, id.as_str()))
     };
     // Runs stand in the order in which they were taken from the inbox, which is not quite that of their times: what was
-    // left out by the one and passed over by the other would be in no page.
+    // skipped by the one and passed over by the other would be in no page.
     let placed = |run| (place(run), run);
     let found = last(state.runs().filter(wanted).map(placed), query.limit + 1);
     found.map(|run| RunSummary { reason: run.reason(), ..show::summary(run) }).collect()

@@ -7,7 +7,7 @@ use super::*;
 /// What a process counts, and its recorder.
 struct World {
     now: i64,
-    reading: Reading,
+    reading: CounterReading,
     runs: Histogram,
     recorder: Recorder,
 }
@@ -16,7 +16,7 @@ impl World {
     /// Begins in the middle of a stretch.
     fn start() -> World {
         let runs = Histogram::new(0.001, 22);
-        let reading = Reading {
+        let reading = CounterReading {
             accepted: 1000,
             refused: 0,
             ended: 1000,
@@ -32,7 +32,7 @@ impl World {
     }
 
     fn look(&self) {
-        let reading = Reading { run_times: self.runs.read(), ..self.reading.clone() };
+        let reading = CounterReading { run_times: self.runs.read(), ..self.reading.clone() };
         self.recorder.note(Timestamp(self.now), reading);
     }
 
