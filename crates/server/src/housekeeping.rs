@@ -39,7 +39,7 @@ impl Housekeeper {
     pub async fn run(self) {
         loop {
             let Some(journal) = self.journal.upgrade() else { return };
-            let (room, refused, is_shared) = (journal.room(), journal.fenced(), journal.is_shared());
+            let (room, refused, capabilities) = (journal.room(), journal.fenced(), journal.capabilities());
             let gaps = journal.inbox_gaps();
             drop(journal);
             self.gauges.frames_refused.inc_by(refused - self.gauges.frames_refused.get());
@@ -53,7 +53,7 @@ impl Housekeeper {
                 self.gauges.servers_silent.set(signed(survey.silent as u64));
             }
             self.gauges.unfinished.set(signed(self.ids.len() as u64));
-            if room.used_bytes > self.journal_bytes_max && !is_shared {
+            if room.used_bytes > self.journal_bytes_max && capabilities.has_one_log {
                 // All partitions share one log: an idle partition never reaches its own threshold and would keep the
                 // oldest segment for ever.
                 self.engine.ask_snapshots();

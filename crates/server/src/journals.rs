@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use bytes::Bytes;
-use journal::{AppendError, Claim, Journal, OpenError, ReadError, Record, Room, Snapshot};
+use journal::{AppendError, Capabilities, Claim, Journal, OpenError, ReadError, Record, Room, Snapshot};
 use journal_disk::{DiskJournal, Sync};
 use journal_nats::{Client, NatsJournal};
 use regions::Paired;
@@ -171,8 +171,8 @@ impl Journal for AnyJournal {
         ask!(self, journal => journal.trim(partition, epoch, events, inbox).await)
     }
 
-    fn is_shared(&self) -> bool {
-        ask!(self, journal => journal.is_shared())
+    fn capabilities(&self) -> Capabilities {
+        ask!(self, journal => journal.capabilities())
     }
 
     async fn tables_put(

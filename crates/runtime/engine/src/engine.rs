@@ -77,8 +77,8 @@ pub enum CommandError {
 
 impl CommandError {
     /// What is said of a partition that has ended in order, with nothing done.
-    pub(crate) fn of_end(partition: PartitionId, is_shared: bool) -> CommandError {
-        if is_shared {
+    pub(crate) fn of_end(partition: PartitionId, has_other_owners: bool) -> CommandError {
+        if has_other_owners {
             CommandError::NotHeld { partition }
         } else {
             CommandError::Stopped { partition, reason: "the process is stopping".to_owned() }

@@ -64,8 +64,8 @@ impl OwnedPartitions {
     pub fn new<J: Journal>(shared: EngineParts<J>) -> OwnedPartitions {
         let (ids, view, metrics) = (shared.ids.clone(), shared.view.clone(), shared.metrics.clone());
         let count = shared.settings.partitions;
-        let (calls_held, is_shared) = (shared.calls_held.clone(), shared.journal.is_shared());
-        if is_shared {
+        let (calls_held, capabilities) = (shared.calls_held.clone(), shared.journal.capabilities());
+        if capabilities.has_other_owners {
             ids.hold_none();
         }
         let shared = Arc::new(shared);
@@ -109,7 +109,7 @@ impl OwnedPartitions {
             Ok(back) => back,
             Err(error) => {
                 match &error {
-                    RecoveryError::Claim(AppendError::Fenced { .. }) if self.ids.is_shared() => {
+                    RecoveryError::Claim(AppendError::Fenced { .. }) if self.ids.partitions_move() => {
                         self.note_fenced(id);
                     }
                     // Nothing is wrong with it: whoever takes it tries again.
@@ -169,7 +169,7 @@ impl OwnedPartitions {
             return; // It was taken again in the meantime: this handle is stale.
         }
         match error {
-            AppendError::Fenced { .. } if self.ids.is_shared() => self.note_fenced(id),
+            AppendError::Fenced { .. } if self.ids.partitions_move() => self.note_fenced(id),
             error => self.note_stop(id, tx, epoch, error.to_string()),
         }
         self.lost.send_modify(|count| *count += 1);
@@ -190,7 +190,8 @@ impl OwnedPartitions {
     ) {
         tracing::error!(partition = %id, reason, "partition stopped; its data is kept as it is");
         // Among others, somebody else may bring it back: what is asked of it is not refused here.
-        let standing = if self.ids.is_shared() { PartitionState::Elsewhere } else { PartitionState::Stopped };
+        let standing =
+            if self.ids.partitions_move() { PartitionState::Elsewhere } else { PartitionState::Stopped };
         self.ids.set_partition_state(id, standing);
         self.put(id, PartitionHandle { tx, epoch, stopped: Some(reason), task: None });
     }
@@ -223,7 +224,7 @@ impl OwnedPartitions {
     }
 
     fn clear_caches(&self, id: PartitionId) {
-        if self.ids.is_shared() {
+        if self.ids.partitions_move() {
             self.ids.set_partition_state(id, PartitionState::Elsewhere);
             self.ids.forget(id);
             self.view.close_partition(id);
@@ -285,7 +286,7 @@ impl OwnedPartitions {
     /// The way into a partition. A stopped one takes messages and drops them, unless another instance may have it.
     pub fn sender(&self, id: PartitionId) -> Result<UnboundedSender<PartitionMessage>, CommandError> {
         match self.read().get(&id) {
-            Some(handle) if handle.stopped.is_none() || !self.ids.is_shared() => Ok(handle.tx.clone()),
+            Some(handle) if handle.stopped.is_none() || !self.ids.partitions_move() => Ok(handle.tx.clone()),
             Some(_) | None => Err(CommandError::NotHeld { partition: id }),
         }
     }
@@ -296,7 +297,7 @@ impl OwnedPartitions {
         let Some(handle) = held.get(&partition) else { return CommandError::NotHeld { partition } };
         match handle.stopped.clone() {
             Some(reason) => CommandError::Stopped { partition, reason },
-            None => CommandError::of_end(partition, self.ids.is_shared()),
+            None => CommandError::of_end(partition, self.ids.partitions_move()),
         }
     }
 

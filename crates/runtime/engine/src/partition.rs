@@ -332,7 +332,7 @@ impl<J: Journal> Partition<J> {
     /// Refuses commands that were not started, so that their callers can ask the next owner.
     fn refuse_rest(&mut self) {
         self.rx.close();
-        let left = || CommandError::of_end(self.id, self.shared.journal.is_shared());
+        let left = || CommandError::of_end(self.id, self.shared.journal.capabilities().has_other_owners);
         // Whoever has gone away needs no answer.
         while let Ok(message) = self.rx.try_recv() {
             match message {
@@ -442,7 +442,7 @@ impl<J: Journal> Partition<J> {
     /// taken only when the next one has.
     fn unread(&self, error: &ReadError) -> AppendError {
         match error {
-            ReadError::Trimmed { .. } if self.shared.journal.is_shared() => {
+            ReadError::Trimmed { .. } if self.shared.journal.capabilities().has_other_owners => {
                 AppendError::Fenced { partition: self.id }
             }
             error => self.damaged(&error.to_string()),

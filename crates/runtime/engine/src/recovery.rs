@@ -65,7 +65,7 @@ pub(crate) async fn recover<J: Journal>(
     turns: &Semaphore,
 ) -> Result<Recovered, RecoveryError> {
     // On one machine a view that cannot be opened is found before anybody's epoch ends.
-    if !journal.is_shared() {
+    if !journal.capabilities().snapshots_carry_tables {
         view.open_partition(partition)?;
     }
     let claimed = in_time(journal, claim(journal, partition)).await;
@@ -96,7 +96,7 @@ pub(crate) async fn in_time<J: Journal, T>(
     journal: &J,
     claim: impl Future<Output = T>,
 ) -> Result<T, Elapsed> {
-    if journal.is_shared() { timeout(CLAIM_PATIENCE, claim).await } else { Ok(claim.await) }
+    if journal.capabilities().is_remote { timeout(CLAIM_PATIENCE, claim).await } else { Ok(claim.await) }
 }
 
 /// Brings back what a snapshot holds, and every frame from there to the claim.
@@ -109,7 +109,7 @@ async fn replay<J: Journal>(
     claim: Claim,
     snapshot: Option<Snapshot>,
 ) -> Result<Recovered, RecoveryError> {
-    if journal.is_shared() {
+    if journal.capabilities().snapshots_carry_tables {
         let through = snapshot.as_ref().map(|snapshot| snapshot.through);
         // Snapshots are of the history that the events have: whoever went further has claimed since.
         if through.is_some_and(|through| through > claim.events_tail) {
@@ -218,7 +218,11 @@ pub enum SnapshotStore {
 
 impl SnapshotStore {
     pub(crate) fn by<J: Journal>(journal: &J) -> SnapshotStore {
-        if journal.is_shared() { SnapshotStore::Shared } else { SnapshotStore::Here }
+        if journal.capabilities().snapshots_carry_tables {
+            SnapshotStore::Shared
+        } else {
+            SnapshotStore::Here
+        }
     }
 
     fn fix(self) -> &'static str {

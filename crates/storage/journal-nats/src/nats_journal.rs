@@ -7,7 +7,7 @@ use std::sync::{Arc, Weak};
 
 use bytes::Bytes;
 use futures_util::future::try_join_all;
-use journal::{AppendError, Claim, Journal, ReadError, Record, Room, Snapshot};
+use journal::{AppendError, Capabilities, Claim, Journal, ReadError, Record, Room, Snapshot};
 use tokio::sync::watch;
 use types::{Epoch, PartitionId, Seq};
 
@@ -290,8 +290,8 @@ impl<W: Wire, S: Snapshots> Journal for NatsJournal<W, S> {
         Ok(())
     }
 
-    fn is_shared(&self) -> bool {
-        true
+    fn capabilities(&self) -> Capabilities {
+        Capabilities::SHARED
     }
 
     async fn tables_put(

@@ -8,7 +8,7 @@ use bytes::Bytes;
 use tokio::sync::watch;
 use types::{Epoch, PartitionId, Seq};
 
-use crate::{AppendError, Claim, Journal, ReadError, Record, Room, Snapshot};
+use crate::{AppendError, Capabilities, Claim, Journal, ReadError, Record, Room, Snapshot};
 
 /// Any journal. Cheap to clone. An asynchronous method costs one virtual call and one boxed future.
 #[derive(Clone)]
@@ -68,6 +68,6 @@ erase! {
     async fn tables_get(partition: PartitionId, through: Seq, dir: PathBuf) -> Result<(), ReadError>;
     fn inbox_tail(partition: PartitionId) -> watch::Receiver<Seq>;
     fn inbox_step() -> u64;
-    fn is_shared() -> bool;
+    fn capabilities() -> Capabilities;
     fn room() -> Room;
 }

@@ -23,6 +23,7 @@
 //!
 //! Frames are numbered 1, 2, 3 … without gaps. Numbers of the inbox rise, start at 1 or higher, and may have gaps.
 
+mod capabilities;
 pub mod codec;
 pub mod conformance;
 mod erased;
@@ -35,6 +36,7 @@ use std::path::PathBuf;
 use bytes::Bytes;
 use types::{Epoch, PartitionId, Seq};
 
+pub use capabilities::Capabilities;
 pub use erased::DynJournal;
 pub use error::{AppendError, OpenError, ReadError};
 pub use limits::RECORD_BYTES_MAX;
@@ -152,10 +154,9 @@ pub trait Journal: Send + Sync + 'static {
         inbox: Seq,
     ) -> impl Future<Output = Result<(), AppendError>> + Send;
 
-    /// Whether a partition may have its next owner on another machine. Then the view's tables go with the snapshots
-    /// ([`Journal::tables_put`]), and what an owner finds of them on its own disk counts for nothing.
-    fn is_shared(&self) -> bool {
-        false
+    /// What the engine must know about where this journal keeps its records.
+    fn capabilities(&self) -> Capabilities {
+        Capabilities::LOCAL
     }
 
     /// Stores the files in `dir`, the tables of the partition's view as of frame `through`, for the snapshot that is

@@ -11,7 +11,7 @@ use tokio::sync::watch;
 use types::{Epoch, PartitionId, Seq};
 
 use crate::limits::RECORD_BYTES_MAX;
-use crate::{AppendError, Claim, Journal, ReadError, Record, Room, Snapshot};
+use crate::{AppendError, Capabilities, Claim, Journal, ReadError, Record, Room, Snapshot};
 
 /// A journal that lives in memory. Every partition exists.
 pub struct MemoryJournal {
@@ -24,8 +24,7 @@ struct State {
     /// Only the handle of the newest generation is open.
     generation: u64,
     accepts: bool,
-    /// Whether it plays a journal that several machines use.
-    is_shared: bool,
+    capabilities: Capabilities,
     partitions: BTreeMap<PartitionId, MemoryPartition>,
 }
 
@@ -48,14 +47,19 @@ struct Stream {
 
 impl MemoryJournal {
     pub fn new() -> MemoryJournal {
-        let state = State { generation: 0, accepts: true, is_shared: false, partitions: BTreeMap::new() };
+        let state = State {
+            generation: 0,
+            accepts: true,
+            capabilities: Capabilities::LOCAL,
+            partitions: BTreeMap::new(),
+        };
         MemoryJournal { state: Arc::new(Mutex::new(state)), generation: 0 }
     }
 
-    /// One that plays a journal of several machines: partitions change hands, and snapshots carry tables.
+    /// One that stands for a journal of several machines: other instances claim partitions, and snapshots carry tables.
     pub fn shared() -> MemoryJournal {
         let journal = MemoryJournal::new();
-        journal.lock().is_shared = true;
+        journal.lock().capabilities = Capabilities::SHARED;
         journal
     }
 
@@ -223,8 +227,8 @@ impl Journal for MemoryJournal {
         Ok(())
     }
 
-    fn is_shared(&self) -> bool {
-        self.lock().is_shared
+    fn capabilities(&self) -> Capabilities {
+        self.lock().capabilities
     }
 
     async fn tables_put(

@@ -150,8 +150,8 @@ impl Ids {
             PartitionStates { shared: true, by_partition: BTreeMap::new() };
     }
 
-    /// Whether partitions change hands.
-    pub fn is_shared(&self) -> bool {
+    /// Whether other instances may own partitions.
+    pub fn partitions_move(&self) -> bool {
         self.standings.read().expect("no panic under this lock").shared
     }
 

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use journal::{AppendError, Claim, Journal, ReadError, Record, Room, Snapshot};
+use journal::{AppendError, Capabilities, Claim, Journal, ReadError, Record, Room, Snapshot};
 use tokio::sync::watch;
 use types::{Epoch, PartitionId, Seq};
 
@@ -186,8 +186,8 @@ impl<J: Journal> Journal for Watched<J> {
         self.inner.trim(partition, epoch, events, inbox).await
     }
 
-    fn is_shared(&self) -> bool {
-        self.inner.is_shared()
+    fn capabilities(&self) -> Capabilities {
+        self.inner.capabilities()
     }
 
     async fn tables_put(

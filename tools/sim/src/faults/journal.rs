@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use journal::{AppendError, Claim, Journal, ReadError, Record, Room, Snapshot};
+use journal::{AppendError, Capabilities, Claim, Journal, ReadError, Record, Room, Snapshot};
 use kernel::State;
 use kernel::queue::Queues;
 use tokio::sync::watch;
@@ -109,8 +109,8 @@ impl<J: Journal> Journal for FaultyJournal<J> {
         self.0.trim(partition, epoch, events, inbox).await
     }
 
-    fn is_shared(&self) -> bool {
-        self.0.is_shared()
+    fn capabilities(&self) -> Capabilities {
+        self.0.capabilities()
     }
 
     async fn tables_put(

@@ -68,7 +68,7 @@ impl<J: Journal> Partition<J> {
                 }
                 Event::Job(_) => self.record(&mut batch.jobs, event)?,
                 // Written to the inbox by another instance, it is heard of here for the first time.
-                Event::Accepted(accepted) if self.shared.ids.is_shared() => {
+                Event::Accepted(accepted) if self.shared.ids.partitions_move() => {
                     let request = &accepted.request;
                     self.shared.ids.restore(&request.id, request.body_hash, self.id);
                 }

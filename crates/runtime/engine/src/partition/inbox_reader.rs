@@ -33,7 +33,7 @@ enum InboxSource {
 impl InboxReader {
     /// Reads the records after `through`.
     pub(super) fn open<J: Journal>(journal: &Arc<J>, id: PartitionId, through: Seq) -> InboxReader {
-        let source = if journal.is_shared() {
+        let source = if journal.capabilities().is_remote {
             // One answer waits here and one at the reader: twice what is read at once, for each partition.
             let (tx, rx) = mpsc::channel(1);
             host::spawn("requests", read_ahead(journal.clone(), id, through.next(), tx));

@@ -103,7 +103,7 @@ async fn keep_view<J: Journal>(
     through: Seq,
 ) -> Result<(), String> {
     let view = shared.view.clone();
-    if !shared.journal.is_shared() {
+    if !shared.journal.capabilities().snapshots_carry_tables {
         let flushed = host::run_blocking(move || view.flush(id, through)).await;
         return flushed.map_err(|error| error.to_string());
     }

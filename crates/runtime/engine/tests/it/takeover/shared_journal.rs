@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use bytes::Bytes;
 use journal::memory::MemoryJournal;
-use journal::{AppendError, Claim, Journal, ReadError, Record, Room, Snapshot};
+use journal::{AppendError, Capabilities, Claim, Journal, ReadError, Record, Room, Snapshot};
 use kernel::Event;
 use tokio::sync::watch;
 use types::{Epoch, PartitionId, Seq};
@@ -130,8 +130,8 @@ impl Journal for SharedJournal {
         self.memory.trim(partition, epoch, events, inbox).await
     }
 
-    fn is_shared(&self) -> bool {
-        true
+    fn capabilities(&self) -> Capabilities {
+        Capabilities::SHARED
     }
 
     async fn tables_put(
