@@ -8,7 +8,8 @@ use api_types::{
     TailRequestView, TailView, Time,
 };
 use regions::{
-    Drill, Held, MirrorStatus, Mode, Promoted, Record, RegionError, Regions, Role, Status, Step, Tail,
+    Drill, HeldLeases, MirrorStatus, Mode, Promoted, PromotionStep, Record, RegionError, Regions, Role,
+    Status, Tail,
 };
 use rest::{Force, RegionControl, RegionRefusal, RegionReply, StandingBy};
 use tokio::sync::mpsc;
@@ -122,7 +123,7 @@ fn region_view(status: Status) -> RegionView {
         pair: side_view(status.pair, status.pair_record),
         pair_reachable: status.pair_reachable,
         mirrors: status.mirrors.into_iter().map(mirror_view).collect(),
-        leases: status.leases.map(|Held { witness, pair }| LeasesView { witness, pair }),
+        leases: status.leases.map(|HeldLeases { witness, pair }| LeasesView { witness, pair }),
         follows: status.follows,
         tail: status.tail.map(tail_view),
     }
@@ -134,9 +135,9 @@ fn side_view(region: String, record: Option<Record>) -> SideView {
         return SideView { region, role, epoch: None, since: None, by: None, level: None, promotion: None };
     };
     let step = |step| match step {
-        Step::Fence => "fence",
-        Step::CatchUp => "catch_up",
-        Step::Open => "open",
+        PromotionStep::Fence => "fence",
+        PromotionStep::CatchUp => "catch_up",
+        PromotionStep::Open => "open",
     };
     SideView {
         region,

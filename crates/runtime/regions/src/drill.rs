@@ -8,13 +8,13 @@ use serde::{Deserialize, Serialize};
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep};
 
-use crate::attend::Leases;
+use crate::decide::role::Role;
+use crate::leases::Leases;
 use crate::mirrors::{self, MirrorStatus};
 use crate::promote::{Mode, Promoted};
-use crate::reach::Reach;
 use crate::record::Record;
-use crate::role::Role;
-use crate::{Inner, RegionError, Regions, Settings, Side, Status};
+use crate::semi_sync::Reach;
+use crate::{RegionAgent, RegionError, Regions, Settings, Side, Status};
 
 const LOOK_EVERY: Duration = Duration::from_millis(500);
 
@@ -76,9 +76,9 @@ impl Regions {
     }
 }
 
-impl Inner {
+impl RegionAgent {
     /// The same two regions with the other one as this one. It follows nothing, and is for one call.
-    fn turned(&self) -> Inner {
+    fn turned(&self) -> RegionAgent {
         let Settings { name, domain, pair, pair_domain, .. } = self.settings.clone();
         let settings = Settings {
             name: pair,
@@ -87,7 +87,7 @@ impl Inner {
             pair_domain: domain,
             ..self.settings.clone()
         };
-        Inner {
+        RegionAgent {
             side: Side::of(&settings.name, &settings.pair),
             client: self.client.clone(),
             here: self.there.clone(),
@@ -105,7 +105,7 @@ impl Inner {
     }
 
     /// Makes the planned switch to one of the two, once it would work.
-    async fn switch_to(&self, target: &Inner) -> Result<Promoted, Check> {
+    async fn switch_to(&self, target: &RegionAgent) -> Result<Promoted, Check> {
         self.wait_until_ready().await?;
         let promoted = target.promote(Mode::Planned).await;
         promoted.map_err(|error| {
@@ -208,9 +208,9 @@ impl Inner {
             if here_is_active { (&self.here, &self.there) } else { (&self.there, &self.here) };
         let mut changed = Vec::new();
         for stream in self.shared_streams(active).await? {
-            let info = active.domain.info(&stream).await.map_err(|error| self.seat_error(active, error))?;
+            let info = active.domain.info(&stream).await.map_err(|error| self.site_error(active, error))?;
             let noted =
-                standby.book.config(&stream).await.map_err(|error| self.seat_error(standby, error))?;
+                standby.records.config(&stream).await.map_err(|error| self.site_error(standby, error))?;
             let subjects = noted.map(|noted| mirrors::subjects_of(&noted));
             if subjects != Some(info.config_subjects()) {
                 changed.push(stream);

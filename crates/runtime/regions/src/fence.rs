@@ -4,47 +4,47 @@ use std::time::{Duration, Instant};
 
 use tokio::time::sleep;
 
-use crate::role::Role;
-use crate::{Inner, Next, RegionError, Seat, mirrors};
-use journal_nats::jetstream::DomainError;
+use crate::decide::role::Role;
+use crate::{NextRecord, RegionAgent, RegionError, RegionSite, mirrors};
+use journal_nats::jetstream::JetStreamError;
 use journal_nats::names;
 
 const POLL: Duration = Duration::from_millis(100);
 
-impl Inner {
+impl RegionAgent {
     /// Tells a region to let go, waits until its instances have, and moves its subjects away. Until then they can write
     /// down what became of their calls; without that the calls would be made again.
-    pub(super) async fn fence(&self, seat: &Seat) -> Result<(), RegionError> {
-        let record = seat.book.record().await;
-        let (record, revision) = record.map_err(|error| self.seat_error(seat, error))?;
+    pub(super) async fn fence(&self, site: &RegionSite) -> Result<(), RegionError> {
+        let record = site.records.record().await;
+        let (record, revision) = record.map_err(|error| self.site_error(site, error))?;
         let revision = match record.filter(|record| record.role == Role::Active) {
-            Some(record) => self.write(seat, Next::let_go(record.epoch), revision).await?,
+            Some(record) => self.write(site, NextRecord::released(record.epoch), revision).await?,
             None => revision,
         };
         let deadline = Instant::now() + self.settings.patience;
         while Instant::now() < deadline {
-            match self.held_at(seat).await {
+            match self.held_at(site).await {
                 // Without the bucket nobody holds anything.
-                Ok(0) | Err(DomainError::Missing) => break,
-                Ok(_) | Err(DomainError::Unreachable { .. }) => sleep(POLL).await,
-                Err(error) => return Err(self.seat_error(seat, error)),
+                Ok(0) | Err(JetStreamError::Missing) => break,
+                Ok(_) | Err(JetStreamError::Unreachable { .. }) => sleep(POLL).await,
+                Err(error) => return Err(self.site_error(site, error)),
             }
         }
         // Somebody may have promoted it meanwhile, and then its streams are open for good reason.
-        let (_, now) = seat.book.record().await.map_err(|error| self.seat_error(seat, error))?;
+        let (_, now) = site.records.record().await.map_err(|error| self.site_error(site, error))?;
         if now != revision {
-            return Err(RegionError::Overruled { region: seat.name.clone() });
+            return Err(RegionError::Overruled { region: site.name.clone() });
         }
-        self.fence_streams(seat).await
+        self.fence_streams(site).await
     }
 
     /// How many partitions the instances of a region hold, dead ones not counted.
-    async fn held_at(&self, seat: &Seat) -> Result<usize, DomainError> {
-        let domain = &seat.domain;
+    async fn held_at(&self, site: &RegionSite) -> Result<usize, JetStreamError> {
+        let domain = &site.domain;
         let bucket = names::partition_bucket(&self.settings.installation);
         let held = domain.info_of_subjects(&format!("KV_{bucket}"), &format!("$KV.{bucket}.>")).await?;
         let members = names::instance_bucket(&self.settings.installation);
-        let living = self.living_at(seat, &members).await?;
+        let living = self.living_at(site, &members).await?;
         let mut count = 0;
         for subject in held.subjects.keys() {
             let Some(key) = subject.strip_prefix(&format!("$KV.{bucket}.")) else { continue };
@@ -58,16 +58,16 @@ impl Inner {
     }
 
     /// The keys of the instances that live. One that has ended leaves a marker for a while, which says nothing.
-    async fn living_at(&self, seat: &Seat, bucket: &str) -> Result<Vec<String>, DomainError> {
+    async fn living_at(&self, site: &RegionSite, bucket: &str) -> Result<Vec<String>, JetStreamError> {
         let prefix = format!("$KV.{bucket}.");
-        let noted = seat.domain.info_of_subjects(&format!("KV_{bucket}"), &format!("{prefix}>")).await;
+        let noted = site.domain.info_of_subjects(&format!("KV_{bucket}"), &format!("{prefix}>")).await;
         let noted = match noted {
-            Err(DomainError::Missing) => return Ok(Vec::new()),
+            Err(JetStreamError::Missing) => return Ok(Vec::new()),
             noted => noted?.subjects,
         };
         let mut living = Vec::new();
         for key in noted.keys().filter_map(|subject| subject.strip_prefix(&prefix)) {
-            let value = seat.domain.value(bucket, key).await?;
+            let value = site.domain.value(bucket, key).await?;
             if value.is_some_and(|value| !value.data.is_empty()) {
                 living.push(key.to_owned());
             }
@@ -76,9 +76,9 @@ impl Inner {
     }
 
     /// Moves the subjects of all streams of a region away.
-    pub(super) async fn fence_streams(&self, seat: &Seat) -> Result<(), RegionError> {
-        let streams = self.shared_streams(seat).await?;
-        let domain = &seat.domain;
-        self.each(seat, &streams, |stream| async move { mirrors::fence(domain, &stream).await }).await
+    pub(super) async fn fence_streams(&self, site: &RegionSite) -> Result<(), RegionError> {
+        let streams = self.shared_streams(site).await?;
+        let domain = &site.domain;
+        self.each(site, &streams, |stream| async move { mirrors::fence(domain, &stream).await }).await
     }
 }

@@ -3,12 +3,12 @@
 //! Mirrors lag each for itself. When the events have come further than the inbox, new requests would get numbers that
 //! the events know as taken, and would be passed over. Messages without requests use those numbers up.
 
-use crate::{Inner, RegionError};
+use crate::{RegionAgent, RegionError};
 use journal_nats::frame::Message;
-use journal_nats::jetstream::DomainError;
+use journal_nats::jetstream::JetStreamError;
 use journal_nats::{batch, names};
 
-impl Inner {
+impl RegionAgent {
     pub(super) async fn fill_inboxes(&self, epoch: u64, streams: &[String]) -> Result<(), RegionError> {
         let installation = &self.settings.installation;
         let inboxes: Vec<String> = streams
@@ -19,14 +19,15 @@ impl Inner {
         self.each(&self.here, &inboxes, |inbox| async move { self.fill(epoch, &inbox).await }).await
     }
 
-    async fn fill(&self, epoch: u64, inbox: &str) -> Result<(), DomainError> {
+    async fn fill(&self, epoch: u64, inbox: &str) -> Result<(), JetStreamError> {
         let (installation, domain) = (&self.settings.installation, &self.here.domain);
         let partition = names::inbox_of(installation, inbox).expect("only inboxes are filled");
         let events = names::events_stream(installation, partition);
         let taken_up = match domain.info(&events).await?.last {
             0 => 0,
             last => {
-                let unclear = |why: &str| DomainError::Unclear(format!("message {last} of {events}: {why}"));
+                let unclear =
+                    |why: &str| JetStreamError::Unclear(format!("message {last} of {events}: {why}"));
                 let stored =
                     domain.message(&events, last).await?.ok_or_else(|| unclear("it is not there"))?;
                 let (message, _) = Message::decode(&stored.data).map_err(|bad| unclear(&bad.to_string()))?;

@@ -3,29 +3,26 @@
 //! Each region is a NATS domain of its own, joined to the other by leaf nodes. What a region is stands in its bucket
 //! `<i>_region`; every instance of it follows that, and one at a time does the work that it asks for.
 
-mod attend;
-mod consent;
+mod caught_up;
+mod decide;
+mod divergent_tail;
 mod drill;
 mod fence;
 mod fill;
-mod follow;
-mod lease;
-mod level;
-mod mend;
+mod leases;
 mod meter;
 mod mirrors;
 mod probe;
 mod promote;
-mod reach;
 mod record;
 mod rejoin;
-mod requests;
-mod role;
+mod repair;
 mod secrets;
+mod semi_sync;
 mod status;
-mod tail;
+mod tail_requests;
 mod trim;
-mod witness;
+mod watch_roles;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -36,23 +33,23 @@ use futures_util::{StreamExt, stream};
 use tokio::sync::{OwnedMutexGuard, watch};
 use tokio::time::{Instant, sleep, timeout_at};
 
-pub use attend::Held;
+pub use decide::role::{RegionState, Role, RoleChange, Side, may_promote, must_be_level, on_pair};
+pub use divergent_tail::{StreamTail, Tail};
 pub use drill::{Check, Drill};
-pub use journal_nats::jetstream::DomainError;
-pub use meter::{Meter, Reading};
+pub use journal_nats::jetstream::JetStreamError;
+pub use leases::HeldLeases;
+pub use meter::{Meter, RegionReading};
 pub use mirrors::MirrorStatus;
 pub use promote::{Mode, Promoted};
-pub use reach::Paired;
-pub use record::{Promotion, Record, Step};
-pub use requests::{TailRequest, TailRequests};
-pub use role::{Move, Role, Side, Standing, may_promote, must_be_level, on_pair};
+pub use record::{Promotion, PromotionStep, Record};
+pub use semi_sync::Paired;
 pub use status::Status;
-pub use tail::{StreamTail, Tail};
+pub use tail_requests::{TailRequest, TailRequests};
 
-use attend::Leases;
-use journal_nats::jetstream::Domain;
-use reach::Reach;
-use record::{Book, WorkClaim, WorkError};
+use journal_nats::jetstream::JetStream;
+use leases::Leases;
+use record::{RecordStore, WorkClaim, WorkError};
+use semi_sync::Reach;
 use snapshots::store::StoreError;
 use trim::Trim;
 
@@ -119,9 +116,9 @@ impl Settings {
 #[derive(Debug, thiserror::Error)]
 pub enum RegionError {
     #[error("this region: {0}")]
-    Here(#[source] DomainError),
+    Here(#[source] JetStreamError),
     #[error("the pair {pair}: {source}")]
-    Pair { pair: String, source: DomainError },
+    Pair { pair: String, source: JetStreamError },
     /// The pair must be reached for this.
     #[error("the pair {pair} cannot be reached ({cause}); promote with --force to go on without it")]
     PairUnreachable { pair: String, cause: String },
@@ -148,7 +145,7 @@ pub enum RegionError {
     )]
     LinkCarries { subject: String, pair: String },
     #[error("the witness: {0}")]
-    Witness(#[source] DomainError),
+    Witness(#[source] JetStreamError),
     #[error("the witness does not let it: {0}")]
     WitnessRefuses(String),
     #[error("keeping the divergent tail: {0}")]
@@ -159,10 +156,10 @@ pub enum RegionError {
 
 /// One of the two, as it is reached from here.
 #[derive(Debug, Clone)]
-struct Seat {
+struct RegionSite {
     name: String,
-    domain: Domain,
-    book: Book,
+    domain: JetStream,
+    records: RecordStore,
     /// The prefix of its API for the other one: `$JS.<domain>.API`.
     api: String,
 }
@@ -170,21 +167,21 @@ struct Seat {
 /// A region and its pair, seen from an instance of the region. Cheap to clone.
 #[derive(Clone)]
 pub struct Regions {
-    inner: Arc<Inner>,
+    inner: Arc<RegionAgent>,
 }
 
-struct Inner {
+struct RegionAgent {
     settings: Settings,
     side: Side,
     client: Client,
-    here: Seat,
-    there: Seat,
+    here: RegionSite,
+    there: RegionSite,
     active: watch::Sender<bool>,
     epoch: watch::Sender<u64>,
-    seen: watch::Sender<Seen>,
-    /// Held from reading the records until what they say is told.
+    seen: watch::Sender<Observed>,
+    /// HeldLeases from reading the records until what they say is told.
     looking: tokio::sync::Mutex<()>,
-    /// Held by whichever task of this instance does the region's work.
+    /// HeldLeases by whichever task of this instance does the region's work.
     working: Arc<tokio::sync::Mutex<()>>,
     reach: Arc<Reach>,
     leases: Option<Leases>,
@@ -193,43 +190,43 @@ struct Inner {
 }
 
 /// What a region becomes: its record without since when and by whom.
-struct Next {
+struct NextRecord {
     role: Role,
     epoch: u64,
     level: bool,
     promotion: Option<Promotion>,
 }
 
-impl Next {
-    fn of(record: &Record) -> Next {
+impl NextRecord {
+    fn of(record: &Record) -> NextRecord {
         let Record { role, epoch, level, promotion, .. } = record.clone();
-        Next { role, epoch, level, promotion }
+        NextRecord { role, epoch, level, promotion }
     }
 
     /// It has everything of its own: nothing was written elsewhere under this epoch.
-    fn active(epoch: u64) -> Next {
-        Next { role: Role::Active, epoch, level: true, promotion: None }
+    fn active(epoch: u64) -> NextRecord {
+        NextRecord { role: Role::Active, epoch, level: true, promotion: None }
     }
 
     /// It was active and lets go; it goes on having everything until its pair goes on.
-    fn let_go(epoch: u64) -> Next {
-        Next { role: Role::Fenced, ..Next::active(epoch) }
+    fn released(epoch: u64) -> NextRecord {
+        NextRecord { role: Role::Fenced, ..NextRecord::active(epoch) }
     }
 
     /// It was overtaken, so that its pair has what it has not.
-    fn overtaken(epoch: u64) -> Next {
-        Next { role: Role::Fenced, epoch, level: false, promotion: None }
+    fn overtaken(epoch: u64) -> NextRecord {
+        NextRecord { role: Role::Fenced, epoch, level: false, promotion: None }
     }
 
     /// It begins to mirror under an epoch.
-    fn standby(epoch: u64) -> Next {
-        Next { role: Role::Standby, epoch, level: false, promotion: None }
+    fn standby(epoch: u64) -> NextRecord {
+        NextRecord { role: Role::Standby, epoch, level: false, promotion: None }
     }
 }
 
 /// What was read last.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-struct Seen {
+struct Observed {
     here: Option<Record>,
     pair: Option<Record>,
     pair_reachable: bool,
@@ -240,21 +237,21 @@ struct Seen {
 impl Regions {
     /// Joins the region: makes its bucket, checks the link, and follows both sides from now on.
     pub async fn join(client: Client, settings: Settings) -> Result<Regions, RegionError> {
-        let seat = |name: &str, domain: &str, reached: Domain| Seat {
+        let site = |name: &str, domain: &str, reached: JetStream| RegionSite {
             name: name.to_owned(),
-            book: Book::new(reached.clone(), &settings.installation),
+            records: RecordStore::new(reached.clone(), &settings.installation),
             domain: reached,
             api: format!("$JS.{domain}.API"),
         };
-        let here = Domain::here(client.clone(), settings.answer);
-        let there = Domain::there(client.clone(), &settings.pair_domain, settings.answer);
-        let inner = Inner {
+        let here = JetStream::here(client.clone(), settings.answer);
+        let there = JetStream::there(client.clone(), &settings.pair_domain, settings.answer);
+        let inner = RegionAgent {
             reach: Reach::new(there.clone(), settings.reach),
             leases: Leases::of(&settings, &here, &there),
             side: Side::of(&settings.name, &settings.pair),
             client,
-            here: seat(&settings.name, &settings.domain, here),
-            there: seat(&settings.pair, &settings.pair_domain, there),
+            here: site(&settings.name, &settings.domain, here),
+            there: site(&settings.pair, &settings.pair_domain, there),
             active: watch::Sender::new(false),
             epoch: watch::Sender::new(0),
             seen: watch::Sender::default(),
@@ -263,7 +260,7 @@ impl Regions {
             trim: std::sync::Mutex::default(),
             settings,
         };
-        inner.here.book.make(inner.settings.replicas).await.map_err(RegionError::Here)?;
+        inner.here.records.make(inner.settings.replicas).await.map_err(RegionError::Here)?;
         if let Some(leases) = &inner.leases {
             leases.make(inner.settings.replicas).await.map_err(RegionError::Here)?;
         }
@@ -272,8 +269,8 @@ impl Regions {
         let regions = Regions { inner: Arc::new(inner) };
         // The first look comes before anybody is told anything: an active region that was overtaken never acts.
         regions.inner.look().await?;
-        host::spawn("region", follow::follow(Arc::downgrade(&regions.inner)));
-        host::spawn("region's lease", attend::attend(Arc::downgrade(&regions.inner)));
+        host::spawn("region", watch_roles::run(Arc::downgrade(&regions.inner)));
+        host::spawn("region's lease", leases::run(Arc::downgrade(&regions.inner)));
         Ok(regions)
     }
 
@@ -329,8 +326,8 @@ impl Regions {
     }
 }
 
-impl Inner {
-    fn pair_error(&self, source: DomainError) -> RegionError {
+impl RegionAgent {
+    fn pair_error(&self, source: JetStreamError) -> RegionError {
         RegionError::Pair { pair: self.settings.pair.clone(), source }
     }
 
@@ -339,13 +336,13 @@ impl Inner {
     }
 
     /// Takes the work of a region, and waits for whoever is at it: what is done all the time is soon done.
-    async fn wait_for_work(&self, seat: &Seat) -> Result<WorkClaim, RegionError> {
+    async fn wait_for_work(&self, site: &RegionSite) -> Result<WorkClaim, RegionError> {
         let deadline = Instant::now() + self.settings.patience;
         loop {
             let turn = timeout_at(deadline, self.working.clone().lock_owned()).await;
             let taken = match turn {
-                Ok(turn) => self.take_work_in(turn, seat).await,
-                Err(_) => Err(RegionError::Busy { region: seat.name.clone(), by: self.by() }),
+                Ok(turn) => self.take_work_in(turn, site).await,
+                Err(_) => Err(RegionError::Busy { region: site.name.clone(), by: self.by() }),
             };
             match taken {
                 Err(RegionError::Busy { .. }) if Instant::now() < deadline => sleep(WORK_EVERY).await,
@@ -355,16 +352,20 @@ impl Inner {
     }
 
     /// Takes the work of a region, unless somebody is at it.
-    async fn take_work(&self, seat: &Seat) -> Result<WorkClaim, RegionError> {
+    async fn take_work(&self, site: &RegionSite) -> Result<WorkClaim, RegionError> {
         match self.working.clone().try_lock_owned() {
-            Ok(turn) => self.take_work_in(turn, seat).await,
-            Err(_) => Err(RegionError::Busy { region: seat.name.clone(), by: self.by() }),
+            Ok(turn) => self.take_work_in(turn, site).await,
+            Err(_) => Err(RegionError::Busy { region: site.name.clone(), by: self.by() }),
         }
     }
 
-    async fn take_work_in(&self, turn: OwnedMutexGuard<()>, seat: &Seat) -> Result<WorkClaim, RegionError> {
-        let claim = seat.book.take_work(&self.by(), self.settings.work, Some(turn)).await;
-        claim.map_err(|error| self.work_error(seat, error))
+    async fn take_work_in(
+        &self,
+        turn: OwnedMutexGuard<()>,
+        site: &RegionSite,
+    ) -> Result<WorkClaim, RegionError> {
+        let claim = site.records.take_work(&self.by(), self.settings.work, Some(turn)).await;
+        claim.map_err(|error| self.work_error(site, error))
     }
 
     /// Takes the work of the pair beside that of this region, which only a promotion does: nobody can promote the pair
@@ -372,24 +373,24 @@ impl Inner {
     async fn take_pairs_work(&self) -> Result<WorkClaim, RegionError> {
         let deadline = Instant::now() + self.settings.patience;
         loop {
-            match self.there.book.take_work(&self.by(), self.settings.work, None).await {
+            match self.there.records.take_work(&self.by(), self.settings.work, None).await {
                 Err(WorkError::Taken(_)) if Instant::now() < deadline => sleep(WORK_EVERY).await,
                 taken => return taken.map_err(|error| self.work_error(&self.there, error)),
             }
         }
     }
 
-    fn work_error(&self, seat: &Seat, error: WorkError) -> RegionError {
+    fn work_error(&self, site: &RegionSite, error: WorkError) -> RegionError {
         match error {
-            WorkError::Taken(by) => RegionError::Busy { region: seat.name.clone(), by },
-            WorkError::Domain(error) => self.seat_error(seat, error),
+            WorkError::Taken(by) => RegionError::Busy { region: site.name.clone(), by },
+            WorkError::JetStream(error) => self.site_error(site, error),
         }
     }
 
-    fn seat_error(&self, seat: &Seat, error: DomainError) -> RegionError {
+    fn site_error(&self, site: &RegionSite, error: JetStreamError) -> RegionError {
         match error {
-            DomainError::Changed => RegionError::Changed,
-            error if seat.name == self.settings.name => RegionError::Here(error),
+            JetStreamError::Changed => RegionError::Changed,
+            error if site.name == self.settings.name => RegionError::Here(error),
             error => self.pair_error(error),
         }
     }
@@ -397,41 +398,41 @@ impl Inner {
     async fn demote(&self) -> Result<(), RegionError> {
         let claim = self.wait_for_work(&self.here).await?;
         let fenced = self.fence(&self.here).await;
-        claim.let_go().await;
+        claim.release().await;
         fenced?;
         self.look().await
     }
 
     /// Writes the record of a region, if nobody has since that revision.
-    async fn write(&self, seat: &Seat, next: Next, revision: u64) -> Result<u64, RegionError> {
-        let Next { role, epoch, level, promotion } = next;
+    async fn write(&self, site: &RegionSite, next: NextRecord, revision: u64) -> Result<u64, RegionError> {
+        let NextRecord { role, epoch, level, promotion } = next;
         let record = Record { role, epoch, since_ms: now_ms(), by: self.by(), level, promotion };
-        let written = seat.book.set_record(&record, revision).await;
-        let revision = written.map_err(|error| self.seat_error(seat, error))?;
-        tracing::info!(region = seat.name, %role, epoch, "region changed");
+        let written = site.records.set_record(&record, revision).await;
+        let revision = written.map_err(|error| self.site_error(site, error))?;
+        tracing::info!(region = site.name, %role, epoch, "region changed");
         Ok(revision)
     }
 
-    async fn shared_streams(&self, seat: &Seat) -> Result<Vec<String>, RegionError> {
-        let streams = mirrors::shared_streams(&seat.domain, &self.settings.installation).await;
-        streams.map_err(|error| self.seat_error(seat, error))
+    async fn shared_streams(&self, site: &RegionSite) -> Result<Vec<String>, RegionError> {
+        let streams = mirrors::shared_streams(&site.domain, &self.settings.installation).await;
+        streams.map_err(|error| self.site_error(site, error))
     }
 
     /// Does something to each stream, several at once.
     async fn each<F, T>(
         &self,
-        seat: &Seat,
+        site: &RegionSite,
         streams: &[String],
         work: impl Fn(String) -> F,
     ) -> Result<T, RegionError>
     where
         F: Future,
-        Result<T, DomainError>: FromIterator<F::Output>,
+        Result<T, JetStreamError>: FromIterator<F::Output>,
     {
         let works: Vec<F> = streams.iter().cloned().map(work).collect();
         let done = stream::iter(works).buffered(mirrors::SIDE_BY_SIDE);
         let done: Vec<F::Output> = done.collect().await;
-        done.into_iter().collect::<Result<T, DomainError>>().map_err(|error| self.seat_error(seat, error))
+        done.into_iter().collect::<Result<T, JetStreamError>>().map_err(|error| self.site_error(site, error))
     }
 }
 

@@ -2,20 +2,20 @@
 
 use std::sync::{Arc, Weak};
 
-use crate::attend::Leases;
+use crate::decide::role::Role;
+use crate::leases::Leases;
 use crate::mirrors;
-use crate::role::Role;
-use crate::{Inner, RegionError, Regions};
+use crate::{RegionAgent, RegionError, Regions};
 
 /// Reads off the regions, and does not keep them.
 #[derive(Clone)]
 pub struct Meter {
-    regions: Weak<Inner>,
+    regions: Weak<RegionAgent>,
 }
 
 /// What was seen last; nobody is asked for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Reading {
+pub struct RegionReading {
     /// Whether the instances here hold partitions.
     pub active: bool,
     pub level: bool,
@@ -33,10 +33,10 @@ impl Regions {
 
 impl Meter {
     /// None when the regions are gone.
-    pub fn read(&self) -> Option<Reading> {
+    pub fn read(&self) -> Option<RegionReading> {
         let inner = self.regions.upgrade()?;
         let seen = inner.seen.borrow();
-        Some(Reading {
+        Some(RegionReading {
             active: *inner.active.borrow(),
             level: seen.here.as_ref().is_some_and(|here| here.level),
             epoch: *inner.epoch.borrow(),

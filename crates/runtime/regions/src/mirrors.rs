@@ -5,8 +5,8 @@ use futures_util::stream;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use crate::record::{Book, Point};
-use journal_nats::jetstream::{Domain, DomainError, Info, name_of};
+use crate::record::{Point, RecordStore};
+use journal_nats::jetstream::{JetStream, JetStreamError, StreamInfo, name_of};
 use journal_nats::names::{self, FENCED};
 
 /// Streams that are asked about or changed at once.
@@ -43,7 +43,10 @@ pub(crate) fn is_shared(installation: &str, stream: &str) -> bool {
 }
 
 /// The streams that a domain has of what a pair shares, in order.
-pub(crate) async fn shared_streams(domain: &Domain, installation: &str) -> Result<Vec<String>, DomainError> {
+pub(crate) async fn shared_streams(
+    domain: &JetStream,
+    installation: &str,
+) -> Result<Vec<String>, JetStreamError> {
     let mut streams = domain.names().await?;
     streams.retain(|stream| is_shared(installation, stream));
     streams.sort_unstable();
@@ -53,10 +56,10 @@ pub(crate) async fn shared_streams(domain: &Domain, installation: &str) -> Resul
 /// How far each mirror is, of all streams that either side has. An origin that was silent a moment ago is none: each
 /// question to it would take as long as an answer may.
 pub(crate) async fn status(
-    here: &Domain,
-    origin: Option<&Domain>,
+    here: &JetStream,
+    origin: Option<&JetStream>,
     streams: Vec<String>,
-) -> Result<Vec<MirrorStatus>, DomainError> {
+) -> Result<Vec<MirrorStatus>, JetStreamError> {
     let asked = stream::iter(streams).map(|stream| async move {
         let at_origin = async {
             let origin = origin?;
@@ -68,7 +71,7 @@ pub(crate) async fn status(
         // What was a mirror, and is a stream by now, has what it had.
         let had = stream_here.as_ref().map(|info| info.last).unwrap_or_default();
         let counted = origin_last.map(|origin| origin.saturating_sub(had));
-        let mirror = stream_here.filter(Info::is_mirror);
+        let mirror = stream_here.filter(StreamInfo::is_mirror);
         let last = mirror.as_ref().map(|info| info.last);
         let lag = counted.or_else(|| mirror.as_ref().and_then(|info| info.mirror_lag));
         let newest = mirror.filter(|info| info.last > 0).map(|info| info.newest);
@@ -80,15 +83,15 @@ pub(crate) async fn status(
 
 /// Notes how a stream of the active region is configured, and makes its mirror here unless it is there.
 pub(crate) async fn keep_mirror(
-    here: &Domain,
-    book: &Book,
-    origin: &Domain,
+    here: &JetStream,
+    records: &RecordStore,
+    origin: &JetStream,
     origin_api: &str,
     stream: &str,
     replicas: usize,
-) -> Result<(), DomainError> {
+) -> Result<(), JetStreamError> {
     let config = open_config(&origin.info(stream).await?, replicas);
-    book.set_config(stream, &config).await?;
+    records.set_config(stream, &config).await?;
     match here.info_if_there(stream).await? {
         Some(info) if info.is_mirror() || info.last > 0 => return Ok(()),
         // Somebody made a stream here before it was mirrored, and nothing was ever in it.
@@ -99,7 +102,7 @@ pub(crate) async fn keep_mirror(
 }
 
 /// The configuration of a stream as it is when its region is active, whether it is fenced now or not.
-pub(crate) fn open_config(info: &Info, replicas: usize) -> Map<String, Value> {
+pub(crate) fn open_config(info: &StreamInfo, replicas: usize) -> Map<String, Value> {
     let mut config = info.config.clone();
     config.insert("subjects".to_owned(), open_subjects(info));
     config.insert("num_replicas".to_owned(), json!(replicas));
@@ -116,7 +119,7 @@ pub(crate) fn open_config(info: &Info, replicas: usize) -> Map<String, Value> {
 }
 
 /// The subjects of a stream as they are when it is not fenced.
-pub(crate) fn open_subjects(info: &Info) -> Value {
+pub(crate) fn open_subjects(info: &StreamInfo) -> Value {
     let subjects = info.config_subjects().into_iter();
     subjects.map(|subject| subject.strip_prefix(FENCED).unwrap_or(&subject).to_owned()).collect()
 }
@@ -147,7 +150,7 @@ fn mirror_config(config: &Map<String, Value>, origin_api: &str) -> Map<String, V
 }
 
 /// Moves the subjects of a stream away, so that whoever writes gets an error. A mirror has none.
-pub(crate) async fn fence(domain: &Domain, stream: &str) -> Result<(), DomainError> {
+pub(crate) async fn fence(domain: &JetStream, stream: &str) -> Result<(), JetStreamError> {
     let Some(info) = domain.info_if_there(stream).await? else { return Ok(()) };
     let fenced = fenced_config(&info.config);
     if info.is_mirror() || info.config == fenced {
@@ -157,17 +160,21 @@ pub(crate) async fn fence(domain: &Domain, stream: &str) -> Result<(), DomainErr
 }
 
 /// Makes a mirror a stream that nobody writes to yet, and says where it ends.
-pub(crate) async fn detach(here: &Domain, book: &Book, stream: &str) -> Result<Point, DomainError> {
+pub(crate) async fn detach(
+    here: &JetStream,
+    records: &RecordStore,
+    stream: &str,
+) -> Result<Point, JetStreamError> {
     let info = here.info(stream).await?;
     if info.is_mirror() {
-        let config = book.config(stream).await?.ok_or(DomainError::Missing)?;
+        let config = records.config(stream).await?.ok_or(JetStreamError::Missing)?;
         here.update(&fenced_config(&config)).await?;
     }
     let last = here.info(stream).await?.last;
     point_at(here, stream, last).await
 }
 
-pub(crate) async fn point_at(domain: &Domain, stream: &str, last: u64) -> Result<Point, DomainError> {
+pub(crate) async fn point_at(domain: &JetStream, stream: &str, last: u64) -> Result<Point, JetStreamError> {
     let message = if last == 0 { None } else { domain.message(stream, last).await? };
     Ok(Point { last, check: message.map(|message| check_of(&message.data, &message.time)) })
 }
@@ -179,13 +186,13 @@ pub(crate) fn check_of(data: &[u8], time: &str) -> u32 {
 
 /// Gives a stream its subjects: those of a partition are this epoch's, where nothing arrives that was sent before.
 pub(crate) async fn open(
-    here: &Domain,
-    book: &Book,
+    here: &JetStream,
+    records: &RecordStore,
     (installation, epoch): (&str, u64),
     stream: &str,
-) -> Result<(), DomainError> {
+) -> Result<(), JetStreamError> {
     let info = here.info(stream).await?;
-    let config = book.config(stream).await?;
+    let config = records.config(stream).await?;
     let mut config = config.unwrap_or_else(|| open_config(&info, replicas_of(&info)));
     if let Some(subject) = names::subject_of(installation, stream) {
         config.insert("subjects".to_owned(), json!([names::subject_in(&subject, epoch)]));
@@ -201,7 +208,7 @@ pub(crate) fn subjects_of(config: &Map<String, Value>) -> Vec<String> {
     subjects.filter_map(|subject| subject.as_str().map(str::to_owned)).collect()
 }
 
-fn replicas_of(info: &Info) -> usize {
+fn replicas_of(info: &StreamInfo) -> usize {
     let replicas = info.config.get("num_replicas").and_then(Value::as_u64).unwrap_or(1);
     usize::try_from(replicas).unwrap_or(1)
 }

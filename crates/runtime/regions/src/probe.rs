@@ -6,14 +6,14 @@ use async_nats::Request;
 use serde_json::json;
 use tokio::time::sleep;
 
-use crate::{Inner, RegionError};
-use journal_nats::jetstream::DomainError;
+use crate::{RegionAgent, RegionError};
+use journal_nats::jetstream::JetStreamError;
 
 /// Word of a new subject takes a moment to get through the link.
 const TRIES: u32 = 6;
 const BETWEEN: Duration = Duration::from_millis(150);
 
-impl Inner {
+impl RegionAgent {
     /// Sends a message on a reserved subject of each kind while the pair stores it, if it gets there.
     pub(super) async fn check_link(&self) -> Result<(), RegionError> {
         let (i, name) = (&self.settings.installation, &self.settings.name);
@@ -40,7 +40,7 @@ impl Inner {
         match self.there.domain.create(&config).await {
             Ok(()) => {}
             // Looked at again at the next start: a link that is down carries nothing.
-            Err(DomainError::Unreachable { .. }) => return Ok(()),
+            Err(JetStreamError::Unreachable { .. }) => return Ok(()),
             Err(error) => return Err(self.pair_error(error)),
         }
         let carried = self.carried(&probes).await;

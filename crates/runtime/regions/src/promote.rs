@@ -6,10 +6,10 @@ use std::time::{Duration, Instant};
 use serde::{Deserialize, Serialize};
 use tokio::time::sleep;
 
+use crate::decide::role::{self, RegionState, Role};
 use crate::mirrors::{self, MirrorStatus};
-use crate::record::{Points, Promotion, Record, Step, WorkClaim};
-use crate::role::{self, Role, Standing};
-use crate::{Inner, Next, RegionError, now_ms};
+use crate::record::{Points, Promotion, PromotionStep, Record, WorkClaim};
+use crate::{NextRecord, RegionAgent, RegionError, now_ms};
 
 /// How a promotion treats the pair.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -51,7 +51,7 @@ impl Promoted {
 const AGAIN_MAX: u32 = 3;
 const POLL: Duration = Duration::from_millis(100);
 
-impl Inner {
+impl RegionAgent {
     pub(super) async fn promote(&self, mode: Mode) -> Result<Promoted, RegionError> {
         let begun = Instant::now();
         let claim = self.wait_for_work(&self.here).await?;
@@ -62,7 +62,7 @@ impl Inner {
                 promoted = self.promote_claimed(&claim, mode, begun).await;
             }
         }
-        claim.let_go().await;
+        claim.release().await;
         let mut promoted = promoted?;
         // It was made, whatever comes of looking; everybody looks again soon.
         if let Err(error) = self.look().await {
@@ -80,15 +80,15 @@ impl Inner {
         mode: Mode,
         begun: Instant,
     ) -> Result<Promoted, RegionError> {
-        let (here, revision) = self.here.book.record().await.map_err(RegionError::Here)?;
+        let (here, revision) = self.here.records.record().await.map_err(RegionError::Here)?;
         let here = here.ok_or(RegionError::Changed)?;
         if here.role == Role::Active {
             // Nothing is left to do here, but perhaps the pair was not told yet. Whoever asks again is told what it cost.
-            let before = self.here.book.promoted().await.map_err(RegionError::Here)?;
+            let before = self.here.records.promoted().await.map_err(RegionError::Here)?;
             let before = before.filter(|before: &Promoted| before.epoch == here.epoch);
             return Ok(before.unwrap_or_else(|| promoted(here.epoch, false, begun, Vec::new())));
         }
-        let pair = self.pair_standing(mode).await?;
+        let pair = self.pair_state(mode).await?;
         self.require_promotable(&here, pair, mode)?;
         self.require_level(&here, pair, mode, claim).await?;
         self.require_witness().await?;
@@ -97,17 +97,17 @@ impl Inner {
         }
         let claim = self.take_pairs_work().await?;
         let promoted = self.change_places(&here, revision, pair, mode, begun).await;
-        claim.let_go().await;
+        claim.release().await;
         promoted
     }
 
     fn require_promotable(
         &self,
         here: &Record,
-        pair: Option<Standing>,
+        pair: Option<RegionState>,
         mode: Mode,
     ) -> Result<(), RegionError> {
-        let reason = match role::may_promote(here.standing(), pair) {
+        let reason = match role::may_promote(here.state(), pair) {
             Err(reason) => reason,
             // Some mirrors are streams by now, which would never become level, while the pair has let go for them.
             Ok(()) if mode == Mode::Planned && here.role == Role::Standby && here.opens_by_force() => {
@@ -123,7 +123,7 @@ impl Inner {
         &self,
         here: &Record,
         mut revision: u64,
-        pair: Option<Standing>,
+        pair: Option<RegionState>,
         mode: Mode,
         begun: Instant,
     ) -> Result<Promoted, RegionError> {
@@ -133,41 +133,41 @@ impl Inner {
         let epoch = begun_epoch.filter(|epoch| *epoch > known).unwrap_or(self.side.epoch_above(known));
         // The mirrors had everything already, and some are mirrors no more: there is nothing to wait for.
         let caught_up = here.promotion.as_ref().is_some_and(|promotion| {
-            promotion.epoch == epoch && promotion.step == Step::Open && !promotion.forced
+            promotion.epoch == epoch && promotion.step == PromotionStep::Open && !promotion.forced
         });
         let mut promotion =
-            Promotion { epoch, forced: mode.is_forced(), step: Step::Fence, begun_ms: now_ms() };
-        let standing = here.standing();
-        let streams = self.streams_to_open(standing, mode, caught_up).await?;
+            Promotion { epoch, forced: mode.is_forced(), step: PromotionStep::Fence, begun_ms: now_ms() };
+        let state = here.state();
+        let streams = self.streams_to_open(state, mode, caught_up).await?;
         let origin = pair.is_some().then_some(&self.there.domain);
         let mirrors = mirrors::status(&self.here.domain, origin, streams.clone()).await;
         let mut lag = mirrors.map_err(RegionError::Here)?;
         if mode == Mode::Planned && !caught_up {
             revision = self.step(here, &promotion, revision).await?;
             self.fence(&self.there).await?;
-            promotion.step = Step::CatchUp;
+            promotion.step = PromotionStep::CatchUp;
             revision = self.step(here, &promotion, revision).await?;
-            if standing.role == Role::Standby {
+            if state.role == Role::Standby {
                 lag = self.catch_up(&streams).await?;
             }
         }
         self.lease_for(epoch, mode).await?;
         // One by force is noted only here: a region to which it is refused goes on mirroring as if nobody had asked.
-        promotion.step = Step::Open;
+        promotion.step = PromotionStep::Open;
         let revision = self.step(here, &promotion, revision).await?;
         self.take_back_consent(epoch, mode).await?;
         self.open(epoch, &streams).await?;
         self.fill_inboxes(epoch, &streams).await?;
         let promoted = promoted(epoch, promotion.forced, begun, lag);
-        self.here.book.set_promoted(&promoted).await.map_err(RegionError::Here)?;
-        self.write(&self.here, Next::active(epoch), revision).await?;
+        self.here.records.set_promoted(&promoted).await.map_err(RegionError::Here)?;
+        self.write(&self.here, NextRecord::active(epoch), revision).await?;
         Ok(promoted)
     }
 
-    /// The pair's standing. It must be known for a planned promotion; a forced one takes it if it is there.
-    async fn pair_standing(&self, mode: Mode) -> Result<Option<Standing>, RegionError> {
-        match self.there.book.record().await {
-            Ok((record, _)) => Ok(record.map(|record| record.standing())),
+    /// The pair's state. It must be known for a planned promotion; a forced one takes it if it is there.
+    async fn pair_state(&self, mode: Mode) -> Result<Option<RegionState>, RegionError> {
+        match self.there.records.record().await {
+            Ok((record, _)) => Ok(record.map(|record| record.state())),
             Err(_) if mode.is_forced() => Ok(None),
             Err(error) => Err(RegionError::PairUnreachable {
                 pair: self.settings.pair.clone(),
@@ -177,26 +177,26 @@ impl Inner {
     }
 
     async fn step(&self, here: &Record, promotion: &Promotion, revision: u64) -> Result<u64, RegionError> {
-        let next = Next { promotion: Some(promotion.clone()), ..Next::of(here) };
+        let next = NextRecord { promotion: Some(promotion.clone()), ..NextRecord::of(here) };
         self.write(&self.here, next, revision).await
     }
 
     /// All streams that the active region had, as it was last seen. One that is not here would be a hole.
     async fn streams_to_open(
         &self,
-        standing: Standing,
+        state: RegionState,
         mode: Mode,
         caught_up: bool,
     ) -> Result<Vec<String>, RegionError> {
-        if mode == Mode::Planned && standing.role == Role::Standby && !caught_up {
+        if mode == Mode::Planned && state.role == Role::Standby && !caught_up {
             self.keep_mirrors().await?;
         }
         let here = self.shared_streams(&self.here).await?;
-        if standing.role == Role::Fenced {
+        if state.role == Role::Fenced {
             return Ok(here);
         }
         let here: BTreeSet<_> = here.into_iter().collect();
-        let known = self.here.book.streams().await.map_err(RegionError::Here)?;
+        let known = self.here.records.streams().await.map_err(RegionError::Here)?;
         let missing: Vec<_> = known.iter().filter(|stream| !here.contains(*stream)).cloned().collect();
         let reason = if known.is_empty() {
             "it has never mirrored its pair".to_owned()
@@ -230,21 +230,19 @@ impl Inner {
 
     /// Turns mirrors into streams: first cut off from their origin, then noted where they end, then open.
     async fn open(&self, epoch: u64, streams: &[String]) -> Result<(), RegionError> {
-        let (domain, book) = (&self.here.domain, &self.here.book);
+        let (domain, records) = (&self.here.domain, &self.here.records);
         let ends: Vec<_> = self
             .each(&self.here, streams, |stream| async move {
-                let point = mirrors::detach(domain, book, &stream).await?;
+                let point = mirrors::detach(domain, records, &stream).await?;
                 Ok((stream, point))
             })
             .await?;
         let points = Points { streams: ends.into_iter().collect() };
-        book.set_points(epoch, &points).await.map_err(RegionError::Here)?;
+        records.set_points(epoch, &points).await.map_err(RegionError::Here)?;
         let opened = (self.settings.installation.as_str(), epoch);
-        self.each(
-            &self.here,
-            streams,
-            |stream| async move { mirrors::open(domain, book, opened, &stream).await },
-        )
+        self.each(&self.here, streams, |stream| async move {
+            mirrors::open(domain, records, opened, &stream).await
+        })
         .await
     }
 }

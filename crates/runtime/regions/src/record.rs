@@ -10,10 +10,10 @@ use serde_json::{Map, Value, json};
 use tokio::sync::{Mutex, OwnedMutexGuard};
 use tokio::task::AbortHandle;
 
+use crate::decide::role::{RegionState, Role};
 use crate::now_ms;
-use crate::role::{Role, Standing};
 use journal_nats::ask_again;
-use journal_nats::jetstream::{Domain, DomainError};
+use journal_nats::jetstream::{JetStream, JetStreamError};
 use journal_nats::names;
 
 const MAKE_TRIES: u32 = 3;
@@ -44,14 +44,14 @@ pub struct Record {
 }
 
 impl Record {
-    pub fn standing(&self) -> Standing {
-        Standing { role: self.role, epoch: self.epoch }
+    pub fn state(&self) -> RegionState {
+        RegionState { role: self.role, epoch: self.epoch }
     }
 
     /// Whether a promotion has begun to turn mirrors into streams. One that has not got so far changes nothing here, and
     /// may have been given up.
     pub(crate) fn opens(&self) -> bool {
-        self.promotion.as_ref().is_some_and(|promotion| promotion.step == Step::Open)
+        self.promotion.as_ref().is_some_and(|promotion| promotion.step == PromotionStep::Open)
     }
 
     /// Whether a promotion that opens streams here goes on without the pair.
@@ -65,14 +65,14 @@ pub struct Promotion {
     /// The epoch that it will have.
     pub epoch: u64,
     pub forced: bool,
-    pub step: Step,
+    pub step: PromotionStep,
     pub begun_ms: u64,
 }
 
 /// What a promotion does at this moment. Each step can be done again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Step {
+pub enum PromotionStep {
     /// The pair is told to let go, and its subjects move away.
     Fence,
     /// The mirrors get what they have not yet.
@@ -111,54 +111,54 @@ struct Work {
 
 /// The bucket `<i>_region` of one domain.
 #[derive(Debug, Clone)]
-pub(crate) struct Book {
-    domain: Domain,
+pub(crate) struct RecordStore {
+    domain: JetStream,
     bucket: String,
 }
 
-impl Book {
-    pub(crate) fn new(domain: Domain, installation: &str) -> Book {
-        Book { domain, bucket: names::region_bucket(installation) }
+impl RecordStore {
+    pub(crate) fn new(domain: JetStream, installation: &str) -> RecordStore {
+        RecordStore { domain, bucket: names::region_bucket(installation) }
     }
 
     /// Makes the bucket, unless it is there. Of several who make it at once, one is answered.
-    pub(crate) async fn make(&self, replicas: usize) -> Result<(), DomainError> {
+    pub(crate) async fn make(&self, replicas: usize) -> Result<(), JetStreamError> {
         ask_again(MAKE_TRIES, || self.make_once(replicas)).await
     }
 
-    async fn make_once(&self, replicas: usize) -> Result<(), DomainError> {
+    async fn make_once(&self, replicas: usize) -> Result<(), JetStreamError> {
         let config = bucket_config(&self.bucket, replicas);
         match self.domain.info(&format!("KV_{}", self.bucket)).await {
             Ok(_) => Ok(()),
-            Err(DomainError::Missing) => self.domain.create(&config).await,
+            Err(JetStreamError::Missing) => self.domain.create(&config).await,
             Err(error) => Err(error),
         }
     }
 
     /// The record with its revision; revision 0 when there is none.
-    pub(crate) async fn record(&self) -> Result<(Option<Record>, u64), DomainError> {
+    pub(crate) async fn record(&self) -> Result<(Option<Record>, u64), JetStreamError> {
         self.read(ROLE).await
     }
 
     /// Writes the record if nobody has since that revision.
-    pub(crate) async fn set_record(&self, record: &Record, revision: u64) -> Result<u64, DomainError> {
+    pub(crate) async fn set_record(&self, record: &Record, revision: u64) -> Result<u64, JetStreamError> {
         self.write(ROLE, record, Some(revision)).await
     }
 
-    pub(crate) async fn points(&self, epoch: u64) -> Result<Option<Points>, DomainError> {
+    pub(crate) async fn points(&self, epoch: u64) -> Result<Option<Points>, JetStreamError> {
         Ok(self.read(&format!("points.{epoch}")).await?.0)
     }
 
     /// Writes down where the streams end under an epoch; what was written first stays.
-    pub(crate) async fn set_points(&self, epoch: u64, points: &Points) -> Result<(), DomainError> {
+    pub(crate) async fn set_points(&self, epoch: u64, points: &Points) -> Result<(), JetStreamError> {
         match self.write(&format!("points.{epoch}"), points, Some(0)).await {
-            Ok(_) | Err(DomainError::Changed) => Ok(()),
+            Ok(_) | Err(JetStreamError::Changed) => Ok(()),
             Err(error) => Err(error),
         }
     }
 
     /// How a stream is configured while it is active.
-    pub(crate) async fn config(&self, stream: &str) -> Result<Option<Map<String, Value>>, DomainError> {
+    pub(crate) async fn config(&self, stream: &str) -> Result<Option<Map<String, Value>>, JetStreamError> {
         Ok(self.read(&format!("stream.{stream}")).await?.0)
     }
 
@@ -167,7 +167,7 @@ impl Book {
         &self,
         stream: &str,
         config: &Map<String, Value>,
-    ) -> Result<(), DomainError> {
+    ) -> Result<(), JetStreamError> {
         if self.config(stream).await?.as_ref() == Some(config) {
             return Ok(());
         }
@@ -175,7 +175,7 @@ impl Book {
     }
 
     /// The streams whose configuration is known: all that the region has or mirrors.
-    pub(crate) async fn streams(&self) -> Result<Vec<String>, DomainError> {
+    pub(crate) async fn streams(&self) -> Result<Vec<String>, JetStreamError> {
         let prefix = format!("$KV.{}.stream.", self.bucket);
         let found =
             self.domain.info_of_subjects(&format!("KV_{}", self.bucket), &format!("{prefix}>")).await?;
@@ -183,46 +183,46 @@ impl Book {
         Ok(names.map(str::to_owned).collect())
     }
 
-    pub(crate) async fn tail<T: DeserializeOwned>(&self) -> Result<Option<T>, DomainError> {
+    pub(crate) async fn tail<T: DeserializeOwned>(&self) -> Result<Option<T>, JetStreamError> {
         Ok(self.read(TAIL).await?.0)
     }
 
-    pub(crate) async fn set_tail<T: Serialize>(&self, tail: &T) -> Result<(), DomainError> {
+    pub(crate) async fn set_tail<T: Serialize>(&self, tail: &T) -> Result<(), JetStreamError> {
         self.write(TAIL, tail, None).await.map(drop)
     }
 
     /// What the last promotion of this region came to.
-    pub(crate) async fn promoted<T: DeserializeOwned>(&self) -> Result<Option<T>, DomainError> {
+    pub(crate) async fn promoted<T: DeserializeOwned>(&self) -> Result<Option<T>, JetStreamError> {
         Ok(self.read(PROMOTED).await?.0)
     }
 
-    pub(crate) async fn set_promoted<T: Serialize>(&self, promoted: &T) -> Result<(), DomainError> {
+    pub(crate) async fn set_promoted<T: Serialize>(&self, promoted: &T) -> Result<(), JetStreamError> {
         self.write(PROMOTED, promoted, None).await.map(drop)
     }
 
     /// The last epoch of this region under which its pair has stood by.
-    pub(crate) async fn followed(&self) -> Result<Option<u64>, DomainError> {
+    pub(crate) async fn followed(&self) -> Result<Option<u64>, JetStreamError> {
         Ok(self.read(FOLLOWED).await?.0)
     }
 
-    pub(crate) async fn set_followed(&self, epoch: u64) -> Result<(), DomainError> {
+    pub(crate) async fn set_followed(&self, epoch: u64) -> Result<(), JetStreamError> {
         self.write(FOLLOWED, &epoch, None).await.map(drop)
     }
 
-    pub(crate) async fn goal(&self) -> Result<Option<Goal>, DomainError> {
+    pub(crate) async fn goal(&self) -> Result<Option<Goal>, JetStreamError> {
         Ok(self.read(GOAL).await?.0)
     }
 
-    pub(crate) async fn set_goal(&self, goal: &Goal) -> Result<(), DomainError> {
+    pub(crate) async fn set_goal(&self, goal: &Goal) -> Result<(), JetStreamError> {
         self.write(GOAL, goal, None).await.map(drop)
     }
 
     /// The names of the keys that the region opens secrets with.
-    pub(crate) async fn keys(&self) -> Result<Option<Vec<String>>, DomainError> {
+    pub(crate) async fn keys(&self) -> Result<Option<Vec<String>>, JetStreamError> {
         Ok(self.read(KEYS).await?.0)
     }
 
-    pub(crate) async fn set_keys(&self, keys: &[String]) -> Result<(), DomainError> {
+    pub(crate) async fn set_keys(&self, keys: &[String]) -> Result<(), JetStreamError> {
         self.write(KEYS, &keys, None).await.map(drop)
     }
 
@@ -241,17 +241,17 @@ impl Book {
         {
             return Err(WorkError::Taken(other));
         }
-        let (book, by, revision) = (self.clone(), by.to_owned(), Mutex::new(revision));
-        let held = Arc::new(Held { book, by, lives, revision });
+        let (records, by, revision) = (self.clone(), by.to_owned(), Mutex::new(revision));
+        let held = Arc::new(WorkLease { records, by, lives, revision });
         held.again().await?;
         let renewing = host::spawn("region's work", renew(held.clone())).abort_handle();
         Ok(WorkClaim { held, renewing, _turn: turn })
     }
 
-    async fn read<T: DeserializeOwned>(&self, key: &str) -> Result<(Option<T>, u64), DomainError> {
+    async fn read<T: DeserializeOwned>(&self, key: &str) -> Result<(Option<T>, u64), JetStreamError> {
         let Some(stored) = self.domain.value(&self.bucket, key).await? else { return Ok((None, 0)) };
         let value = serde_json::from_slice(&stored.data)
-            .map_err(|error| DomainError::Unclear(format!("key {key} of {}: {error}", self.bucket)))?;
+            .map_err(|error| JetStreamError::Unclear(format!("key {key} of {}: {error}", self.bucket)))?;
         Ok((Some(value), stored.sequence))
     }
 
@@ -260,8 +260,8 @@ impl Book {
         key: &str,
         value: &T,
         expected: Option<u64>,
-    ) -> Result<u64, DomainError> {
-        let value = serde_json::to_vec(value).map_err(|error| DomainError::Unclear(error.to_string()))?;
+    ) -> Result<u64, JetStreamError> {
+        let value = serde_json::to_vec(value).map_err(|error| JetStreamError::Unclear(error.to_string()))?;
         self.domain.put(&self.bucket, key, value, expected).await
     }
 }
@@ -270,18 +270,18 @@ impl Book {
 /// longer than a worker is believed in.
 #[derive(Debug)]
 pub(crate) struct WorkClaim {
-    held: Arc<Held>,
+    held: Arc<WorkLease>,
     renewing: AbortHandle,
     _turn: Option<OwnedMutexGuard<()>>,
 }
 
 #[derive(Debug)]
-struct Held {
-    book: Book,
+struct WorkLease {
+    records: RecordStore,
     by: String,
     /// How long a worker is believed in without a word of it.
     lives: Duration,
-    // Held while it is written: one renewal after the other.
+    // WorkLease while it is written: one renewal after the other.
     revision: Mutex<u64>,
 }
 
@@ -290,7 +290,7 @@ pub(crate) enum WorkError {
     #[error("{0} is at it")]
     Taken(String),
     #[error(transparent)]
-    Domain(#[from] DomainError),
+    JetStream(#[from] JetStreamError),
 }
 
 impl WorkClaim {
@@ -299,12 +299,12 @@ impl WorkClaim {
         self.held.again().await
     }
 
-    pub(crate) async fn let_go(self) {
+    pub(crate) async fn release(self) {
         // A renewal that is under way ends first: whoever breaks it off does not know the revision.
         let revision = self.held.revision.lock().await;
         let work = Work { by: None, until_ms: 0 };
         // It ends by itself when this fails.
-        let _ = self.held.book.write(WORK, &work, Some(*revision)).await;
+        let _ = self.held.records.write(WORK, &work, Some(*revision)).await;
     }
 }
 
@@ -314,14 +314,14 @@ impl Drop for WorkClaim {
     }
 }
 
-impl Held {
+impl WorkLease {
     async fn again(&self) -> Result<(), WorkError> {
         let mut revision = self.revision.lock().await;
         let lives_ms = u64::try_from(self.lives.as_millis()).unwrap_or(u64::MAX);
         let work = Work { by: Some(self.by.clone()), until_ms: now_ms().saturating_add(lives_ms) };
-        match self.book.write(WORK, &work, Some(*revision)).await {
+        match self.records.write(WORK, &work, Some(*revision)).await {
             Ok(written) => *revision = written,
-            Err(DomainError::Changed) => return Err(WorkError::Taken("another instance".to_owned())),
+            Err(JetStreamError::Changed) => return Err(WorkError::Taken("another instance".to_owned())),
             Err(error) => return Err(error.into()),
         }
         Ok(())
@@ -329,13 +329,13 @@ impl Held {
 }
 
 /// Says that the worker is at it, until somebody else is.
-async fn renew(held: Arc<Held>) {
+async fn renew(held: Arc<WorkLease>) {
     loop {
         tokio::time::sleep(held.lives / 3).await;
         match held.again().await {
             // The worker finds out by itself, before it does what cannot be taken back.
             Err(WorkError::Taken(_)) => return,
-            Ok(()) | Err(WorkError::Domain(_)) => {}
+            Ok(()) | Err(WorkError::JetStream(_)) => {}
         }
     }
 }

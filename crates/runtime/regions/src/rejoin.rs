@@ -1,11 +1,11 @@
 //! How a region that was overtaken becomes a mirror: what only it has is kept first.
 
+use crate::decide::role::{RoleChange, on_pair};
+use crate::divergent_tail::{StreamTail, Tail, file_of, keep, store};
 use crate::mirrors;
 use crate::record::{Point, Points, WorkClaim};
-use crate::role::{Move, on_pair};
-use crate::tail::{StreamTail, Tail, file_of, keep, store};
-use crate::{Inner, Next, RegionError, Seat, now_ms};
-use journal_nats::jetstream::DomainError;
+use crate::{NextRecord, RegionAgent, RegionError, RegionSite, now_ms};
+use journal_nats::jetstream::JetStreamError;
 use journal_nats::names;
 
 /// What of a stream the pair never got.
@@ -18,13 +18,13 @@ struct Divergent {
     whole: Option<&'static str>,
 }
 
-impl Inner {
+impl RegionAgent {
     /// This region was overtaken: its streams become mirrors of the pair's.
     pub(super) async fn rejoin_here(&self, epoch: u64) -> Result<(), RegionError> {
         let claim = self.take_work(&self.here).await?;
-        let rejoined = self.rejoin(&self.here, &self.there, &claim, epoch, Keep::Here).await;
+        let rejoined = self.rejoin(&self.here, &self.there, &claim, epoch, TailPolicy::Keep).await;
         // Also when it was cut short: another instance need not wait until this one is believed in no more.
-        claim.let_go().await;
+        claim.release().await;
         rejoined
     }
 
@@ -33,8 +33,8 @@ impl Inner {
     pub(super) async fn rejoin_pair(&self) -> bool {
         let Ok(claim) = self.take_work(&self.there).await else { return false };
         let epoch = *self.epoch.borrow();
-        let rejoined = self.rejoin(&self.there, &self.here, &claim, epoch, Keep::Nothing).await;
-        claim.let_go().await;
+        let rejoined = self.rejoin(&self.there, &self.here, &claim, epoch, TailPolicy::Refuse).await;
+        claim.release().await;
         match rejoined {
             Ok(()) => true,
             Err(error) => {
@@ -46,52 +46,57 @@ impl Inner {
 
     async fn rejoin(
         &self,
-        seat: &Seat,
-        origin: &Seat,
+        site: &RegionSite,
+        origin: &RegionSite,
         claim: &WorkClaim,
         epoch: u64,
-        place: Keep,
+        place: TailPolicy,
     ) -> Result<(), RegionError> {
         let (record, mut revision) =
-            seat.book.record().await.map_err(|error| self.seat_error(seat, error))?;
-        let (active, _) = origin.book.record().await.map_err(|error| self.seat_error(origin, error))?;
+            site.records.record().await.map_err(|error| self.site_error(site, error))?;
+        let (active, _) = origin.records.record().await.map_err(|error| self.site_error(origin, error))?;
         let (Some(record), Some(active)) = (record, active) else { return Err(RegionError::Changed) };
-        if on_pair(record.standing(), active.standing()) != (Move::Rejoin { epoch }) {
+        if on_pair(record.state(), active.state()) != (RoleChange::Rejoin { epoch }) {
             return Ok(());
         }
-        self.fence_streams(seat).await?;
+        self.fence_streams(site).await?;
         let points = self.points_above(origin, record.epoch, active.epoch).await?;
-        let divergent = self.divergent(seat, origin, &points).await?;
-        if place == Keep::Nothing && !divergent.is_empty() {
+        let divergent = self.divergent(site, origin, &points).await?;
+        if place == TailPolicy::Refuse && !divergent.is_empty() {
             return Err(RegionError::NotPromotable {
-                region: seat.name.clone(),
+                region: site.name.clone(),
                 reason: "it has a divergent tail".to_owned(),
             });
         }
         if !divergent.is_empty() {
-            self.keep_tail(seat, record.epoch, epoch, divergent).await?;
+            self.keep_tail(site, record.epoch, epoch, divergent).await?;
         }
         // From the first stream that goes until the mirrors are level this is a copy of some of it.
         if record.level {
-            claim.again().await.map_err(|error| self.work_error(seat, error))?;
-            revision = self.write(seat, Next::overtaken(record.epoch), revision).await?;
+            claim.again().await.map_err(|error| self.work_error(site, error))?;
+            revision = self.write(site, NextRecord::overtaken(record.epoch), revision).await?;
         }
-        for stream in self.shared_streams(seat).await? {
-            let info = seat.domain.info(&stream).await.map_err(|error| self.seat_error(seat, error))?;
+        for stream in self.shared_streams(site).await? {
+            let info = site.domain.info(&stream).await.map_err(|error| self.site_error(site, error))?;
             if !info.is_mirror() {
-                claim.again().await.map_err(|error| self.work_error(seat, error))?;
-                seat.domain.delete(&stream).await.map_err(|error| self.seat_error(seat, error))?;
+                claim.again().await.map_err(|error| self.work_error(site, error))?;
+                site.domain.delete(&stream).await.map_err(|error| self.site_error(site, error))?;
             }
         }
-        self.mirror_all(seat, origin).await?;
-        self.write(seat, Next::standby(epoch), revision).await.map(drop)
+        self.mirror_all(site, origin).await?;
+        self.write(site, NextRecord::standby(epoch), revision).await.map(drop)
     }
 
     /// Where the streams ended when the pair was first promoted past this epoch.
-    async fn points_above(&self, origin: &Seat, epoch: u64, through: u64) -> Result<Points, RegionError> {
+    async fn points_above(
+        &self,
+        origin: &RegionSite,
+        epoch: u64,
+        through: u64,
+    ) -> Result<Points, RegionError> {
         for later in epoch + 1..=through {
-            let points = origin.book.points(later).await;
-            if let Some(points) = points.map_err(|error| self.seat_error(origin, error))? {
+            let points = origin.records.points(later).await;
+            if let Some(points) = points.map_err(|error| self.site_error(origin, error))? {
                 return Ok(points);
             }
         }
@@ -100,14 +105,14 @@ impl Inner {
 
     async fn divergent(
         &self,
-        seat: &Seat,
-        origin: &Seat,
+        site: &RegionSite,
+        origin: &RegionSite,
         points: &Points,
     ) -> Result<Vec<Divergent>, RegionError> {
         let mut found = Vec::new();
-        for stream in self.shared_streams(seat).await? {
-            let divergent = self.divergent_of(seat, origin, &stream, points).await;
-            found.extend(divergent.map_err(|error| self.seat_error(seat, error))?);
+        for stream in self.shared_streams(site).await? {
+            let divergent = self.divergent_of(site, origin, &stream, points).await;
+            found.extend(divergent.map_err(|error| self.site_error(site, error))?);
         }
         Ok(found)
     }
@@ -115,12 +120,12 @@ impl Inner {
     /// What of one stream is behind the point up to which both have the same.
     async fn divergent_of(
         &self,
-        seat: &Seat,
-        origin: &Seat,
+        site: &RegionSite,
+        origin: &RegionSite,
         stream: &str,
         points: &Points,
-    ) -> Result<Option<Divergent>, DomainError> {
-        let info = seat.domain.info(stream).await?;
+    ) -> Result<Option<Divergent>, JetStreamError> {
+        let info = site.domain.info(stream).await?;
         // A mirror has nothing of its own, and an empty stream nothing at all.
         if info.is_mirror() || info.last == 0 || info.first > info.last {
             return Ok(None);
@@ -134,7 +139,7 @@ impl Inner {
         let Some(point) = points.streams.get(stream) else {
             return Ok(Some(whole("the pair never had this stream")));
         };
-        if !self.same_until(seat, origin, stream, *point, info.last).await? {
+        if !self.same_until(site, origin, stream, *point, info.last).await? {
             return Ok(Some(whole("the pair has another message where it was promoted")));
         }
         if info.last <= point.last {
@@ -148,17 +153,17 @@ impl Inner {
     /// Whether both have the same message at the last sequence that both should have.
     async fn same_until(
         &self,
-        seat: &Seat,
-        origin: &Seat,
+        site: &RegionSite,
+        origin: &RegionSite,
         stream: &str,
         point: Point,
         last: u64,
-    ) -> Result<bool, DomainError> {
+    ) -> Result<bool, JetStreamError> {
         let shared = point.last.min(last);
         if shared == 0 {
             return Ok(true);
         }
-        let ours = mirrors::point_at(&seat.domain, stream, shared).await?.check;
+        let ours = mirrors::point_at(&site.domain, stream, shared).await?.check;
         let theirs = if shared == point.last {
             point.check
         } else {
@@ -170,7 +175,7 @@ impl Inner {
 
     async fn keep_tail(
         &self,
-        seat: &Seat,
+        site: &RegionSite,
         epoch: u64,
         overtaken_by: u64,
         divergent: Vec<Divergent>,
@@ -179,15 +184,15 @@ impl Inner {
         let folder = self.settings.data.join("divergent").join(format!("epoch-{epoch}"));
         let mut streams: Vec<StreamTail> = Vec::new();
         for part in divergent {
-            let kept = keep(&seat.domain, &folder, &part.stream, part.from, part.through).await?;
-            let kept = kept.map_err(|error| self.seat_error(seat, error))?;
+            let kept = keep(&site.domain, &folder, &part.stream, part.from, part.through).await?;
+            let kept = kept.map_err(|error| self.site_error(site, error))?;
             streams.push(StreamTail { whole: part.whole.map(str::to_owned), ..kept });
         }
         let messages: u64 = streams.iter().map(|stream| stream.messages).sum();
-        tracing::warn!(region = seat.name, messages, folder = %folder.display(), "a divergent tail was kept");
+        tracing::warn!(region = site.name, messages, folder = %folder.display(), "a divergent tail was kept");
         let files: Vec<String> = streams.iter().map(|kept| file_of(&kept.stream)).collect();
         let bucket = names::divergent_bucket(&self.settings.installation);
-        let earlier = seat.book.tail().await.map_err(|error| self.seat_error(seat, error))?;
+        let earlier = site.records.tail().await.map_err(|error| self.site_error(site, error))?;
         let tail = Tail {
             kept_ms: now_ms(),
             epoch,
@@ -198,11 +203,11 @@ impl Inner {
             streams,
         }
         .with_earlier(earlier);
-        super::tail::finish(&folder, &tail).await?;
+        crate::divergent_tail::finish(&folder, &tail).await?;
         // The disk of an instance may go with it; what was acknowledged stays where the streams were.
         let context = async_nats::jetstream::new(self.client.clone());
         store(&context, &bucket, self.settings.replicas, &folder, &files).await?;
-        seat.book.set_tail(&tail).await.map_err(|error| self.seat_error(seat, error))
+        site.records.set_tail(&tail).await.map_err(|error| self.site_error(site, error))
     }
 
     /// Mirrors all streams of the pair that are not mirrored yet.
@@ -210,11 +215,11 @@ impl Inner {
         self.mirror_all(&self.here, &self.there).await
     }
 
-    async fn mirror_all(&self, seat: &Seat, origin: &Seat) -> Result<(), RegionError> {
+    async fn mirror_all(&self, site: &RegionSite, origin: &RegionSite) -> Result<(), RegionError> {
         let streams = self.shared_streams(origin).await?;
         let replicas = self.settings.replicas;
-        self.each(seat, &streams, |stream| async move {
-            mirrors::keep_mirror(&seat.domain, &seat.book, &origin.domain, &origin.api, &stream, replicas)
+        self.each(site, &streams, |stream| async move {
+            mirrors::keep_mirror(&site.domain, &site.records, &origin.domain, &origin.api, &stream, replicas)
                 .await
         })
         .await
@@ -222,9 +227,9 @@ impl Inner {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Keep {
+enum TailPolicy {
     /// In files of this instance and in the NATS of its region.
-    Here,
+    Keep,
     /// Whatever would have to be kept stops it.
-    Nothing,
+    Refuse,
 }

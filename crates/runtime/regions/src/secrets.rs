@@ -1,23 +1,23 @@
 //! Under which keys each region seals secrets: what one has sealed, the other must be able to open after a switch.
 
-use crate::{Inner, RegionError, Regions};
+use crate::{RegionAgent, RegionError, Regions};
 
 impl Regions {
     /// Notes the names of the keys that this region opens secrets with, first that of the one it seals with. Says what
     /// is wrong when its pair has others.
     pub async fn note_keys(&self, keys: &[String]) -> Result<Option<String>, RegionError> {
-        self.inner.here.book.set_keys(keys).await.map_err(RegionError::Here)?;
+        self.inner.here.records.set_keys(keys).await.map_err(RegionError::Here)?;
         // A pair that has noted none has never started: it compares them when it does.
-        let there = self.inner.there.book.keys().await.map_err(|error| self.inner.pair_error(error))?;
+        let there = self.inner.there.records.keys().await.map_err(|error| self.inner.pair_error(error))?;
         if there.is_some() { self.inner.keys_differ().await } else { Ok(None) }
     }
 }
 
-impl Inner {
+impl RegionAgent {
     /// Why secrets could not be opened after a switch, as far as both regions have noted their keys.
     pub(super) async fn keys_differ(&self) -> Result<Option<String>, RegionError> {
-        let here = self.here.book.keys().await.map_err(RegionError::Here)?;
-        let there = self.there.book.keys().await.map_err(|error| self.pair_error(error))?;
+        let here = self.here.records.keys().await.map_err(RegionError::Here)?;
+        let there = self.there.records.keys().await.map_err(|error| self.pair_error(error))?;
         Ok(differ((&self.settings.name, here.as_deref()), (&self.settings.pair, there.as_deref())))
     }
 }

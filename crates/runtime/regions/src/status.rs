@@ -2,12 +2,12 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::attend::{Held, Leases};
+use crate::decide::role::Role;
+use crate::divergent_tail::Tail;
+use crate::leases::{HeldLeases, Leases};
 use crate::mirrors::{self, MirrorStatus};
 use crate::record::Record;
-use crate::role::Role;
-use crate::tail::Tail;
-use crate::{Inner, RegionError};
+use crate::{RegionAgent, RegionError};
 
 /// Where a pair of regions stands.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -20,7 +20,7 @@ pub struct Status {
     /// The mirrors of whichever of the two is the standby.
     pub mirrors: Vec<MirrorStatus>,
     /// With a witness, and while its record says that this region is active: what it has to be so.
-    pub leases: Option<Held>,
+    pub leases: Option<HeldLeases>,
     /// With a witness, and while this region stands by: whether it has had nearly everything of late, without which it
     /// does not take over by itself.
     pub follows: Option<bool>,
@@ -43,11 +43,11 @@ impl Status {
     }
 }
 
-impl Inner {
+impl RegionAgent {
     /// Where the two stand, asked now.
     pub(super) async fn status(&self) -> Result<Status, RegionError> {
-        let (record, _) = self.here.book.record().await.map_err(RegionError::Here)?;
-        let pair = self.there.book.record().await;
+        let (record, _) = self.here.records.record().await.map_err(RegionError::Here)?;
+        let pair = self.there.records.record().await;
         let pair_reachable = pair.is_ok();
         let pair_record = pair.ok().and_then(|(record, _)| record);
         let is = |record: &Option<Record>, role| record.as_ref().is_some_and(|record| record.role == role);
@@ -65,7 +65,7 @@ impl Inner {
             let installation = &self.settings.installation;
             let mut streams = mirrors::shared_streams(&standby.domain, installation)
                 .await
-                .map_err(|error| self.seat_error(standby, error))?;
+                .map_err(|error| self.site_error(standby, error))?;
             let origin = pair_reachable.then_some(&origin.domain);
             if let Some(origin) = origin {
                 // Those that are not mirrored yet count, too.
@@ -74,9 +74,9 @@ impl Inner {
                 streams.dedup();
             }
             let status = mirrors::status(&standby.domain, origin, streams).await;
-            status.map_err(|error| self.seat_error(standby, error))?
+            status.map_err(|error| self.site_error(standby, error))?
         };
-        let tail = self.here.book.tail().await.map_err(RegionError::Here)?;
+        let tail = self.here.records.tail().await.map_err(RegionError::Here)?;
         Ok(Status {
             region: self.settings.name.clone(),
             pair: self.settings.pair.clone(),

@@ -5,8 +5,8 @@ use std::sync::PoisonError;
 
 use serde_json::json;
 
-use crate::{Inner, RegionError};
-use journal_nats::jetstream::DomainError;
+use crate::{RegionAgent, RegionError};
+use journal_nats::jetstream::JetStreamError;
 use journal_nats::names;
 
 /// Fewer than this are not worth a purge.
@@ -25,7 +25,7 @@ pub(super) struct Trim {
     ends: BTreeMap<String, u64>,
 }
 
-impl Inner {
+impl RegionAgent {
     /// Trims the mirrors to where their origins begin, once every mirror has all that its origin had then: so the snapshot
     /// that stands for what was trimmed is here as well. What comes meanwhile does not matter, so that mirrors under load,
     /// which are never quite there, are trimmed, too: if not now, then when it is looked at again.
@@ -73,7 +73,7 @@ impl Inner {
         let stream = self.objects();
         // Here first: what comes meanwhile is not looked at, and what is gone there by then is really gone.
         let here = match self.here.domain.info_of_subjects(&stream, &chunks).await {
-            Err(DomainError::Missing) => return Ok(Vec::new()),
+            Err(JetStreamError::Missing) => return Ok(Vec::new()),
             here => here.map_err(RegionError::Here)?,
         };
         let there = self.there.domain.info_of_subjects(&stream, &chunks).await;

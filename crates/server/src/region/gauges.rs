@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::registry::Registry;
-use regions::{Meter, Reading, Regions};
+use regions::{Meter, RegionReading, Regions};
 
 const EVERY: Duration = Duration::from_secs(2);
 /// The lag is measured every so many rounds: each mirror must be asked, and there are two for each partition.
@@ -83,8 +83,8 @@ impl Gauges {
         }
     }
 
-    fn show(&self, reading: Reading) {
-        let Reading { active, level, epoch, pair_reachable, leased } = reading;
+    fn show(&self, reading: RegionReading) {
+        let RegionReading { active, level, epoch, pair_reachable, leased } = reading;
         self.active.set(active.into());
         self.level.set(level.into());
         self.epoch.set(i64::try_from(epoch).unwrap_or(i64::MAX));

@@ -14,7 +14,7 @@ use tokio::time::timeout;
 
 /// Why JetStream did not do what it was asked for.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum DomainError {
+pub enum JetStreamError {
     /// Nobody answered; what was asked for may have happened.
     #[error("no answer from JetStream at {prefix}: {cause}")]
     Unreachable { prefix: String, cause: String },
@@ -31,7 +31,7 @@ pub enum DomainError {
 
 /// A stream as its leader describes it.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Info {
+pub struct StreamInfo {
     pub config: Map<String, Value>,
     pub first: u64,
     pub last: u64,
@@ -42,7 +42,7 @@ pub struct Info {
     pub subjects: BTreeMap<String, u64>,
 }
 
-impl Info {
+impl StreamInfo {
     pub fn is_mirror(&self) -> bool {
         self.config.get("mirror").is_some_and(|mirror| !mirror.is_null())
     }
@@ -55,7 +55,7 @@ impl Info {
 
 /// A message as it is stored.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Stored {
+pub struct StoredMessage {
     pub sequence: u64,
     pub subject: String,
     pub headers: Bytes,
@@ -65,7 +65,7 @@ pub struct Stored {
 
 /// JetStream of one domain, reached from here.
 #[derive(Debug, Clone)]
-pub struct Domain {
+pub struct JetStream {
     client: Client,
     /// `$JS.API`, or `$JS.<domain>.API` of another one.
     prefix: String,
@@ -74,39 +74,39 @@ pub struct Domain {
     patience: Duration,
 }
 
-impl Domain {
+impl JetStream {
     /// That of the server the client is connected to.
-    pub fn here(client: Client, patience: Duration) -> Domain {
-        Domain { client, prefix: "$JS.API".to_owned(), kv: String::new(), patience }
+    pub fn here(client: Client, patience: Duration) -> JetStream {
+        JetStream { client, prefix: "$JS.API".to_owned(), kv: String::new(), patience }
     }
 
     /// One that is reached through leaf nodes.
-    pub fn there(client: Client, domain: &str, patience: Duration) -> Domain {
+    pub fn there(client: Client, domain: &str, patience: Duration) -> JetStream {
         let prefix = format!("$JS.{domain}.API");
-        Domain { client, kv: format!("{prefix}."), prefix, patience }
+        JetStream { client, kv: format!("{prefix}."), prefix, patience }
     }
 
-    pub async fn info(&self, stream: &str) -> Result<Info, DomainError> {
+    pub async fn info(&self, stream: &str) -> Result<StreamInfo, JetStreamError> {
         self.info_with(stream, &json!({})).await
     }
 
     /// None when there is no such stream.
-    pub async fn info_if_there(&self, stream: &str) -> Result<Option<Info>, DomainError> {
+    pub async fn info_if_there(&self, stream: &str) -> Result<Option<StreamInfo>, JetStreamError> {
         match self.info(stream).await {
-            Err(DomainError::Missing) => Ok(None),
+            Err(JetStreamError::Missing) => Ok(None),
             info => info.map(Some),
         }
     }
 
     /// With how many messages there are on each of these subjects.
-    pub async fn info_of_subjects(&self, stream: &str, filter: &str) -> Result<Info, DomainError> {
+    pub async fn info_of_subjects(&self, stream: &str, filter: &str) -> Result<StreamInfo, JetStreamError> {
         self.info_with(stream, &json!({ "subjects_filter": filter })).await
     }
 
-    async fn info_with(&self, stream: &str, question: &Value) -> Result<Info, DomainError> {
+    async fn info_with(&self, stream: &str, question: &Value) -> Result<StreamInfo, JetStreamError> {
         let answer = self.ask(&format!("STREAM.INFO.{stream}"), question).await?;
         let answer: InfoAnswer = parse(answer)?;
-        Ok(Info {
+        Ok(StreamInfo {
             config: answer.config,
             first: answer.state.first_seq,
             last: answer.state.last_seq,
@@ -117,7 +117,7 @@ impl Domain {
     }
 
     /// The names of all streams.
-    pub async fn names(&self) -> Result<Vec<String>, DomainError> {
+    pub async fn names(&self) -> Result<Vec<String>, JetStreamError> {
         let mut names = Vec::new();
         loop {
             let answer = self.ask("STREAM.NAMES", &json!({ "offset": names.len() })).await?;
@@ -131,49 +131,57 @@ impl Domain {
         }
     }
 
-    pub async fn create(&self, config: &Map<String, Value>) -> Result<(), DomainError> {
+    pub async fn create(&self, config: &Map<String, Value>) -> Result<(), JetStreamError> {
         self.change(&format!("STREAM.CREATE.{}", name_of(config)), config).await
     }
 
-    pub async fn update(&self, config: &Map<String, Value>) -> Result<(), DomainError> {
+    pub async fn update(&self, config: &Map<String, Value>) -> Result<(), JetStreamError> {
         self.change(&format!("STREAM.UPDATE.{}", name_of(config)), config).await
     }
 
     /// Deletes a stream; one that is not there is deleted already.
-    pub async fn delete(&self, stream: &str) -> Result<(), DomainError> {
+    pub async fn delete(&self, stream: &str) -> Result<(), JetStreamError> {
         match self.change(&format!("STREAM.DELETE.{stream}"), &json!({})).await {
-            Ok(()) | Err(DomainError::Missing) => Ok(()),
+            Ok(()) | Err(JetStreamError::Missing) => Ok(()),
             Err(error) => Err(error),
         }
     }
 
     /// Forgets what is below a sequence, or what is on a subject.
-    pub async fn purge(&self, stream: &str, what: &Value) -> Result<(), DomainError> {
+    pub async fn purge(&self, stream: &str, what: &Value) -> Result<(), JetStreamError> {
         self.change(&format!("STREAM.PURGE.{stream}"), what).await
     }
 
     /// One message from the leader, or none if it has none with this sequence.
-    pub async fn message(&self, stream: &str, sequence: u64) -> Result<Option<Stored>, DomainError> {
+    pub async fn message(
+        &self,
+        stream: &str,
+        sequence: u64,
+    ) -> Result<Option<StoredMessage>, JetStreamError> {
         self.get(stream, &json!({ "seq": sequence })).await
     }
 
     /// The first message at this sequence or behind it.
-    pub async fn message_from(&self, stream: &str, sequence: u64) -> Result<Option<Stored>, DomainError> {
+    pub async fn message_from(
+        &self,
+        stream: &str,
+        sequence: u64,
+    ) -> Result<Option<StoredMessage>, JetStreamError> {
         self.get(stream, &json!({ "seq": sequence, "next_by_subj": ">" })).await
     }
 
     /// The newest value of a key, with its revision.
-    pub async fn value(&self, bucket: &str, key: &str) -> Result<Option<Stored>, DomainError> {
+    pub async fn value(&self, bucket: &str, key: &str) -> Result<Option<StoredMessage>, JetStreamError> {
         let question = json!({ "last_by_subj": format!("$KV.{bucket}.{key}") });
         match self.get(&format!("KV_{bucket}"), &question).await {
-            Err(DomainError::Missing) => Ok(None),
+            Err(JetStreamError::Missing) => Ok(None),
             found => found,
         }
     }
 
-    async fn get(&self, stream: &str, question: &Value) -> Result<Option<Stored>, DomainError> {
+    async fn get(&self, stream: &str, question: &Value) -> Result<Option<StoredMessage>, JetStreamError> {
         let answer = match self.ask(&format!("STREAM.MSG.GET.{stream}"), question).await {
-            Err(DomainError::Refused { code: NO_MESSAGE, .. }) => return Ok(None),
+            Err(JetStreamError::Refused { code: NO_MESSAGE, .. }) => return Ok(None),
             answer => answer?,
         };
         let MessageAnswer { message } = parse(answer)?;
@@ -181,8 +189,8 @@ impl Domain {
             None => Ok(Bytes::new()),
             Some(text) => STANDARD.decode(text).map(Bytes::from),
         };
-        let unclear = |error: base64::DecodeError| DomainError::Unclear(error.to_string());
-        Ok(Some(Stored {
+        let unclear = |error: base64::DecodeError| JetStreamError::Unclear(error.to_string());
+        Ok(Some(StoredMessage {
             sequence: message.seq,
             subject: message.subject,
             headers: bytes(message.hdrs).map_err(unclear)?,
@@ -198,7 +206,7 @@ impl Domain {
         key: &str,
         value: Vec<u8>,
         expected: Option<u64>,
-    ) -> Result<u64, DomainError> {
+    ) -> Result<u64, JetStreamError> {
         let mut request = Request::new().payload(value.into());
         if let Some(expected) = expected {
             let mut headers = HeaderMap::new();
@@ -212,17 +220,17 @@ impl Domain {
     }
 
     /// Stores a message and gives its sequence.
-    pub async fn publish(&self, subject: String, payload: Bytes) -> Result<u64, DomainError> {
+    pub async fn publish(&self, subject: String, payload: Bytes) -> Result<u64, JetStreamError> {
         let request = Request::new().payload(payload);
         let ack: AckAnswer = parse(self.send(subject, request, self.patience).await?)?;
         Ok(ack.seq)
     }
 
-    async fn ask(&self, what: &str, question: &impl Serialize) -> Result<Value, DomainError> {
+    async fn ask(&self, what: &str, question: &impl Serialize) -> Result<Value, JetStreamError> {
         self.ask_within(self.patience, what, question).await
     }
 
-    async fn change(&self, what: &str, question: &impl Serialize) -> Result<(), DomainError> {
+    async fn change(&self, what: &str, question: &impl Serialize) -> Result<(), JetStreamError> {
         self.ask_within(self.patience.max(CHANGE_MAX), what, question).await.map(drop)
     }
 
@@ -231,9 +239,9 @@ impl Domain {
         patience: Duration,
         what: &str,
         question: &impl Serialize,
-    ) -> Result<Value, DomainError> {
+    ) -> Result<Value, JetStreamError> {
         let question =
-            serde_json::to_vec(question).map_err(|error| DomainError::Unclear(error.to_string()))?;
+            serde_json::to_vec(question).map_err(|error| JetStreamError::Unclear(error.to_string()))?;
         let request = Request::new().payload(question.into());
         self.send(format!("{}.{what}", self.prefix), request, patience).await
     }
@@ -243,8 +251,8 @@ impl Domain {
         subject: String,
         request: Request,
         patience: Duration,
-    ) -> Result<Value, DomainError> {
-        let unreachable = |cause: String| DomainError::Unreachable { prefix: self.prefix.clone(), cause };
+    ) -> Result<Value, JetStreamError> {
+        let unreachable = |cause: String| JetStreamError::Unreachable { prefix: self.prefix.clone(), cause };
         // Around everything: while there is no connection, even handing over the request may wait.
         let sent = timeout(patience, self.client.send_request(subject, request.timeout(None))).await;
         let answer = sent.map_err(|_| unreachable("it took too long".to_owned()))?;
@@ -255,7 +263,7 @@ impl Domain {
             })
         })?;
         let answer: Value = serde_json::from_slice(&answer.payload)
-            .map_err(|error| DomainError::Unclear(error.to_string()))?;
+            .map_err(|error| JetStreamError::Unclear(error.to_string()))?;
         match answer.get("error") {
             None => Ok(answer),
             Some(error) => Err(refusal(error)),
@@ -267,15 +275,15 @@ impl Domain {
 const CHANGE_MAX: Duration = Duration::from_secs(15);
 const NO_MESSAGE: u64 = 10037;
 
-fn refusal(error: &Value) -> DomainError {
+fn refusal(error: &Value) -> JetStreamError {
     let code = error.get("err_code").and_then(Value::as_u64).unwrap_or_default();
     let description = error.get("description").and_then(Value::as_str).unwrap_or_default().to_owned();
     match code {
-        10059 => DomainError::Missing,
-        10071 | 10164 => DomainError::Changed,
+        10059 => JetStreamError::Missing,
+        10071 | 10164 => JetStreamError::Changed,
         // No leader at this moment: as good as no answer.
-        10008 | 10009 => DomainError::Unreachable { prefix: "JetStream".to_owned(), cause: description },
-        code => DomainError::Refused { code, description },
+        10008 | 10009 => JetStreamError::Unreachable { prefix: "JetStream".to_owned(), cause: description },
+        code => JetStreamError::Refused { code, description },
     }
 }
 
@@ -283,8 +291,8 @@ pub fn name_of(config: &Map<String, Value>) -> &str {
     config.get("name").and_then(Value::as_str).unwrap_or_default()
 }
 
-fn parse<T: for<'de> Deserialize<'de>>(answer: Value) -> Result<T, DomainError> {
-    serde_json::from_value(answer).map_err(|error| DomainError::Unclear(error.to_string()))
+fn parse<T: for<'de> Deserialize<'de>>(answer: Value) -> Result<T, JetStreamError> {
+    serde_json::from_value(answer).map_err(|error| JetStreamError::Unclear(error.to_string()))
 }
 
 #[derive(Deserialize)]

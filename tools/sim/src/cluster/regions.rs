@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use kernel::Request;
-use regions::{Move, Role, Side, Standing, may_promote, must_be_level, on_pair};
+use regions::{RegionState, Role, RoleChange, Side, may_promote, must_be_level, on_pair};
 use types::PartitionId;
 
 use super::coverage::Sometimes;
@@ -149,16 +149,16 @@ fn look(world: &mut World, now: u64, region: usize) -> bool {
         world.fill_cut_mirrors(region);
     }
     match on_pair(here, pair) {
-        Move::Stay => {}
-        Move::Note { epoch } => world.regions[region].standing.epoch = epoch,
-        Move::Fence => {
+        RoleChange::Stay => {}
+        RoleChange::AdoptEpoch { epoch } => world.regions[region].standing.epoch = epoch,
+        RoleChange::Fence => {
             world.say(now, || format!("region {region} was overtaken"));
             world.regions[region].standing.role = Role::Fenced;
             // What its pair has done since is not here.
             world.regions[region].level = false;
             world.regions[region].close();
         }
-        Move::Rejoin { epoch } => {
+        RoleChange::Rejoin { epoch } => {
             world.rejoin(now, region, epoch);
             return true;
         }
@@ -261,7 +261,7 @@ impl World {
         for stream in here.streams.values_mut() {
             (stream.closed, stream.opened) = (false, epoch);
         }
-        here.standing = Standing { role: Role::Active, epoch };
+        here.standing = RegionState { role: Role::Active, epoch };
         here.level = true;
         self.fill_inboxes(region);
     }
@@ -317,7 +317,7 @@ impl World {
         let here = &mut self.regions[region];
         here.term = old.term + 1;
         here.rolls = old.rolls;
-        here.standing = Standing { role: Role::Standby, epoch };
+        here.standing = RegionState { role: Role::Standby, epoch };
         here.level = false;
         here.close();
         self.judge.forget(region);

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use engine::Catalog;
-use regions::{Role, Standing};
+use regions::{RegionState, Role};
 use tokio::time::Instant;
 use types::Timestamp;
 
@@ -55,7 +55,7 @@ pub struct Region {
     pub streams: BTreeMap<String, Stream>,
     pub rolls: Rolls,
     pub shelves: Shelves,
-    pub standing: Standing,
+    pub standing: RegionState,
     /// Since it became a mirror it has once had everything; who was active has.
     pub level: bool,
     /// Nobody there answers.
@@ -278,7 +278,7 @@ impl Region {
             streams,
             rolls: Rolls::default(),
             shelves: Shelves::default(),
-            standing: Standing { role, epoch: 1 },
+            standing: RegionState { role, epoch: 1 },
             level: role == Role::Active,
             lost: false,
             term: 0,

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use async_nats::jetstream::{self, kv};
-use regions::{Mode, RegionError, Regions, Role, Settings, Step};
+use regions::{Mode, PromotionStep, RegionError, Regions, Role, Settings};
 use tokio::time::timeout;
 
 use crate::stage::{I, Stage, WITHIN, contents, publish, role, until, until_status};
@@ -108,7 +108,7 @@ async fn a_standby_whose_promotion_was_given_up_before_it_changed_anything_goes_
         "promotion":{"epoch":2,"forced":false,"step":"fence","begun_ms":0}}"#;
     bucket(&stage.west, "region").await.put("role", begun.into()).await.unwrap();
     let marked = west.status().await.unwrap().record.unwrap().promotion;
-    assert_eq!(marked.map(|promotion| promotion.step), Some(Step::Fence));
+    assert_eq!(marked.map(|promotion| promotion.step), Some(PromotionStep::Fence));
     let new = jetstream::stream::Config {
         name: format!("{I}_ING_00007"),
         subjects: vec![format!("{I}.ing.00007")],

@@ -4,9 +4,9 @@
 
 mod given_up;
 mod levels;
-mod mended;
 mod pair_given_up;
 mod proxy;
+mod repaired;
 mod secrets;
 mod stage;
 mod switches;

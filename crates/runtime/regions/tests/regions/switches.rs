@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use regions::{Mode, Reading, RegionError, Regions, Role, Settings, Step};
+use regions::{Mode, PromotionStep, RegionError, RegionReading, Regions, Role, Settings};
 
 use tokio::io::AsyncReadExt;
 
@@ -24,9 +24,9 @@ async fn a_standby_mirrors_what_its_pair_has() {
     })
     .await;
     assert_eq!(status.active(), Some("east"));
-    let reading = Reading { active: true, level: true, epoch: 1, pair_reachable: true, leased: None };
+    let reading = RegionReading { active: true, level: true, epoch: 1, pair_reachable: true, leased: None };
     assert_eq!(east.meter().read(), Some(reading));
-    let standby = Reading { active: false, ..reading };
+    let standby = RegionReading { active: false, ..reading };
     until("it is seen", async || west.meter().read().filter(|seen| *seen == standby)).await;
     until("the mirrors know it", async || west.meter().mirror_lag().await.ok().filter(|lag| *lag == 0)).await;
     assert_eq!(contents(&stage.west, "ING").await, contents(&stage.east, "ING").await);
@@ -391,7 +391,7 @@ async fn a_promotion_that_was_given_up_leaves_nothing_behind() {
             after = Duration::from_millis(5);
         }
         let record = west.status().await.ok()?.record?;
-        record.promotion.filter(|promotion| promotion.step >= Step::CatchUp)
+        record.promotion.filter(|promotion| promotion.step >= PromotionStep::CatchUp)
     })
     .await;
     let back = until("east is promoted", async || east.promote(Mode::Planned).await.ok()).await;

@@ -9,12 +9,12 @@ use bytes::Bytes;
 use tokio::sync::watch;
 use tokio::time::{Instant, timeout_at};
 
-use crate::attend::Leases;
+use crate::decide::role::Role;
+use crate::leases::Leases;
 use crate::promote::Promoted;
 use crate::record::Record;
-use crate::role::Role;
-use crate::{Inner, Regions};
-use journal_nats::jetstream::{Domain, DomainError};
+use crate::{RegionAgent, Regions};
+use journal_nats::jetstream::{JetStream, JetStreamError};
 use journal_nats::names;
 use journal_nats::{Bounds, Outgoing, PublishError, Source, Storage, Wire, WireError};
 
@@ -26,7 +26,7 @@ const NO_LEASE: &str = "the leases of this region have run out";
 
 /// How far the mirrors are, for whoever waits. One look answers all who wait for the same stream.
 pub(super) struct Reach {
-    pair: Domain,
+    pair: JetStream,
     /// How long somebody waits before they are told that the pair does not have it.
     patience: Duration,
     // A lock: looked up by every append, held for a lookup, never while waiting.
@@ -46,7 +46,7 @@ struct Mirror {
 }
 
 impl Reach {
-    pub(super) fn new(pair: Domain, patience: Duration) -> Arc<Reach> {
+    pub(super) fn new(pair: JetStream, patience: Duration) -> Arc<Reach> {
         Arc::new(Reach {
             pair,
             patience,
@@ -136,16 +136,16 @@ impl Reach {
     }
 }
 
-impl Inner {
+impl RegionAgent {
     /// A pair that was left behind by force, and has not stood by since, has nothing to be waited for: a restart does not
     /// change that.
-    pub(super) async fn recall_follower(&self) -> Result<(), DomainError> {
-        let book = &self.here.book;
-        let (record, _) = book.record().await?;
+    pub(super) async fn recall_follower(&self) -> Result<(), JetStreamError> {
+        let records = &self.here.records;
+        let (record, _) = records.record().await?;
         let Some(here) = record.filter(|record| record.role == Role::Active) else { return Ok(()) };
-        let promoted: Option<Promoted> = book.promoted().await?;
+        let promoted: Option<Promoted> = records.promoted().await?;
         let by_force = promoted.is_some_and(|promoted| promoted.epoch == here.epoch && promoted.forced);
-        if by_force && book.followed().await? != Some(here.epoch) {
+        if by_force && records.followed().await? != Some(here.epoch) {
             self.reach.note_follower(false);
         }
         Ok(())
@@ -156,13 +156,13 @@ impl Inner {
         &self,
         here: &Record,
         pair: Option<&Record>,
-    ) -> Result<(), DomainError> {
+    ) -> Result<(), JetStreamError> {
         let follows = pair.is_some_and(|pair| pair.role == Role::Standby && pair.epoch == here.epoch);
         let noted = &self.reach.noted;
         if here.role != Role::Active || !follows || noted.load(Ordering::Relaxed) == here.epoch {
             return Ok(());
         }
-        self.here.book.set_followed(here.epoch).await?;
+        self.here.records.set_followed(here.epoch).await?;
         noted.store(here.epoch, Ordering::Relaxed);
         Ok(())
     }
@@ -183,12 +183,13 @@ impl Regions {
     /// Whether the pair can do without what is below a sequence: it has that itself, and the snapshots that were
     /// stored before. If not, why.
     async fn covers(&self, stream: &str, first: u64) -> Result<(), String> {
-        let Inner { here, there, settings, seen, .. } = &*self.inner;
+        let RegionAgent { here, there, settings, seen, .. } = &*self.inner;
         if !seen.borrow().pair_reachable {
             // Asked now, a pair behind a line that is cut would keep a partition waiting that is just being taken.
             return Err(format!("{} did not answer when it was last asked", settings.pair));
         }
-        let missing = |error: DomainError| format!("{} cannot be asked what it has: {error}", settings.pair);
+        let missing =
+            |error: JetStreamError| format!("{} cannot be asked what it has: {error}", settings.pair);
         let mirror = there.domain.info(stream).await.map_err(missing)?;
         if !mirror.is_mirror() {
             return Err(format!("{} does not mirror {stream}", settings.pair));
@@ -199,7 +200,7 @@ impl Regions {
         let objects = format!("OBJ_{}", names::snapshot_bucket(&settings.installation));
         let stored = match here.domain.info(&objects).await {
             // Snapshots are kept where both reach them.
-            Err(DomainError::Missing) => return Ok(()),
+            Err(JetStreamError::Missing) => return Ok(()),
             stored => stored.map_err(|error| error.to_string())?.last,
         };
         let mirrored = there.domain.info(&objects).await.map_err(missing)?.last;

@@ -6,7 +6,7 @@ const NAMES: [&str; 2] = ["east", "west"];
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct World {
-    regions: [Standing; 2],
+    regions: [RegionState; 2],
     /// What each has that no other has: kept or not, before it is deleted.
     tails: [Tail; 2],
     /// Every epoch under which somebody was active, and who.
@@ -21,7 +21,7 @@ enum Tail {
 }
 
 #[derive(Debug, Clone, Copy)]
-enum Step {
+enum PromotionStep {
     /// It sees its pair as it is.
     Look(usize),
     Planned(usize),
@@ -33,15 +33,15 @@ enum Step {
 
 impl World {
     fn new() -> World {
-        let east = first_standing(Side::Odd, true, None);
-        let west = first_standing(Side::Even, false, Some(east));
+        let east = first_state(Side::Odd, true, None);
+        let west = first_state(Side::Even, false, Some(east));
         World { regions: [east, west], tails: [Tail::None; 2], active: vec![(east.epoch, 0)] }
     }
 
-    fn take(&mut self, step: Step) {
+    fn take(&mut self, step: PromotionStep) {
         match step {
-            Step::Look(who) => self.look(who),
-            Step::Planned(who) => {
+            PromotionStep::Look(who) => self.look(who),
+            PromotionStep::Planned(who) => {
                 let pair = self.regions[1 - who];
                 if may_promote(self.regions[who], Some(pair)).is_ok() {
                     if pair.role == Role::Active {
@@ -54,17 +54,17 @@ impl World {
                     self.rise(who, self.regions[who].epoch.max(pair.epoch));
                 }
             }
-            Step::Forced(who) => {
+            PromotionStep::Forced(who) => {
                 if may_promote(self.regions[who], None).is_ok() {
                     self.rise(who, self.regions[who].epoch);
                 }
             }
-            Step::Demote(who) => {
+            PromotionStep::Demote(who) => {
                 if self.regions[who].role == Role::Active {
                     self.regions[who].role = Role::Fenced;
                 }
             }
-            Step::Write(who) => {
+            PromotionStep::Write(who) => {
                 if self.regions[who].role == Role::Active {
                     self.tails[who] = Tail::Divergent;
                 }
@@ -74,20 +74,20 @@ impl World {
 
     fn rise(&mut self, who: usize, known: u64) {
         let epoch = Side::of(NAMES[who], NAMES[1 - who]).epoch_above(known);
-        self.regions[who] = Standing { role: Role::Active, epoch };
+        self.regions[who] = RegionState { role: Role::Active, epoch };
         self.active.push((epoch, who));
     }
 
     fn look(&mut self, who: usize) {
         match on_pair(self.regions[who], self.regions[1 - who]) {
-            Move::Stay => {}
-            Move::Fence => self.regions[who].role = Role::Fenced,
-            Move::Note { epoch } => self.regions[who].epoch = epoch,
-            Move::Rejoin { epoch } => {
+            RoleChange::Stay => {}
+            RoleChange::Fence => self.regions[who].role = Role::Fenced,
+            RoleChange::AdoptEpoch { epoch } => self.regions[who].epoch = epoch,
+            RoleChange::Rejoin { epoch } => {
                 if self.tails[who] == Tail::Divergent {
                     self.tails[who] = Tail::Kept;
                 }
-                self.regions[who] = Standing { role: Role::Standby, epoch };
+                self.regions[who] = RegionState { role: Role::Standby, epoch };
             }
         }
     }
@@ -99,8 +99,13 @@ fn every_story(depth: usize, world: &World, check: &mut impl FnMut(&World)) {
         return;
     }
     for who in 0..2 {
-        let steps =
-            [Step::Look(who), Step::Planned(who), Step::Forced(who), Step::Demote(who), Step::Write(who)];
+        let steps = [
+            PromotionStep::Look(who),
+            PromotionStep::Planned(who),
+            PromotionStep::Forced(who),
+            PromotionStep::Demote(who),
+            PromotionStep::Write(who),
+        ];
         for step in steps {
             let mut next = world.clone();
             next.take(step);
@@ -146,20 +151,20 @@ fn a_region_that_mirrors_has_kept_what_only_it_had() {
 
 #[test]
 fn an_overtaken_region_cannot_be_promoted_before_it_mirrors() {
-    let here = Standing { role: Role::Fenced, epoch: 1 };
-    let pair = Standing { role: Role::Active, epoch: 2 };
+    let here = RegionState { role: Role::Fenced, epoch: 1 };
+    let pair = RegionState { role: Role::Active, epoch: 2 };
     assert!(may_promote(here, Some(pair)).is_err());
-    assert!(may_promote(Standing { role: Role::Standby, epoch: 2 }, Some(pair)).is_ok());
+    assert!(may_promote(RegionState { role: Role::Standby, epoch: 2 }, Some(pair)).is_ok());
 }
 
 #[test]
 fn a_region_without_a_past_is_active_only_at_home_and_only_when_its_pair_has_none() {
-    let active = Some(Standing { role: Role::Active, epoch: 2 });
-    assert_eq!(first_standing(Side::Odd, true, None), Standing { role: Role::Active, epoch: 1 });
-    assert_eq!(first_standing(Side::Odd, false, None), Standing { role: Role::Standby, epoch: 0 });
-    assert_eq!(first_standing(Side::Odd, true, active), Standing { role: Role::Standby, epoch: 2 });
-    let fresh = Some(Standing { role: Role::Standby, epoch: 0 });
-    assert_eq!(first_standing(Side::Odd, true, fresh), Standing { role: Role::Active, epoch: 1 });
+    let active = Some(RegionState { role: Role::Active, epoch: 2 });
+    assert_eq!(first_state(Side::Odd, true, None), RegionState { role: Role::Active, epoch: 1 });
+    assert_eq!(first_state(Side::Odd, false, None), RegionState { role: Role::Standby, epoch: 0 });
+    assert_eq!(first_state(Side::Odd, true, active), RegionState { role: Role::Standby, epoch: 2 });
+    let fresh = Some(RegionState { role: Role::Standby, epoch: 0 });
+    assert_eq!(first_state(Side::Odd, true, fresh), RegionState { role: Role::Active, epoch: 1 });
 }
 
 #[test]
@@ -173,8 +178,8 @@ fn epochs_alternate_between_the_sides() {
 
 #[test]
 fn who_cannot_know_of_its_pair_must_have_had_everything() {
-    let standing = |role| Standing { role, epoch: 2 };
-    assert!(must_be_level(standing(Role::Standby), Some(standing(Role::Active))));
-    assert!(must_be_level(standing(Role::Fenced), None), "it may have been overtaken");
-    assert!(!must_be_level(standing(Role::Fenced), Some(standing(Role::Standby))));
+    let state = |role| RegionState { role, epoch: 2 };
+    assert!(must_be_level(state(Role::Standby), Some(state(Role::Active))));
+    assert!(must_be_level(state(Role::Fenced), None), "it may have been overtaken");
+    assert!(!must_be_level(state(Role::Fenced), Some(state(Role::Standby))));
 }

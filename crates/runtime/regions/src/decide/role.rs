@@ -28,7 +28,7 @@ impl fmt::Display for Role {
 
 /// The role of a region, and the highest epoch under which it was active or mirrored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Standing {
+pub struct RegionState {
     pub role: Role,
     pub epoch: u64,
 }
@@ -56,7 +56,7 @@ impl Side {
 
 /// What a region has to do about its pair.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Move {
+pub enum RoleChange {
     Stay,
     /// It was overtaken: from now on it is fenced, at the epoch that it has.
     Fence,
@@ -65,38 +65,38 @@ pub enum Move {
         epoch: u64,
     },
     /// It mirrors, and its pair has a newer epoch.
-    Note {
+    AdoptEpoch {
         epoch: u64,
     },
 }
 
-/// What a region with this standing does when it sees its pair's.
-pub fn on_pair(here: Standing, pair: Standing) -> Move {
+/// What a region with this state does when it sees its pair's.
+pub fn on_pair(here: RegionState, pair: RegionState) -> RoleChange {
     match (here.role, pair.role) {
         // Whatever the pair is now, it was active after us, and has what we have not.
-        (Role::Active, _) if pair.epoch > here.epoch => Move::Fence,
-        (Role::Active, _) => Move::Stay,
-        (Role::Fenced, Role::Active) if pair.epoch > here.epoch => Move::Rejoin { epoch: pair.epoch },
+        (Role::Active, _) if pair.epoch > here.epoch => RoleChange::Fence,
+        (Role::Active, _) => RoleChange::Stay,
+        (Role::Fenced, Role::Active) if pair.epoch > here.epoch => RoleChange::Rejoin { epoch: pair.epoch },
         // Nobody is active: a person decides who goes on.
-        (Role::Fenced, _) => Move::Stay,
-        (Role::Standby, _) if pair.epoch > here.epoch => Move::Note { epoch: pair.epoch },
-        (Role::Standby, _) => Move::Stay,
+        (Role::Fenced, _) => RoleChange::Stay,
+        (Role::Standby, _) if pair.epoch > here.epoch => RoleChange::AdoptEpoch { epoch: pair.epoch },
+        (Role::Standby, _) => RoleChange::Stay,
     }
 }
 
 /// What a region is that has never been anything, once its pair was asked. The pair's answer may be that it is
 /// nothing yet either.
-pub fn first_standing(side: Side, home: bool, pair: Option<Standing>) -> Standing {
+pub fn first_state(side: Side, home: bool, pair: Option<RegionState>) -> RegionState {
     // Nobody was ever active under epoch 0: a pair that was started a moment earlier has no past either.
     match pair.filter(|pair| pair.epoch > 0) {
-        Some(pair) => Standing { role: Role::Standby, epoch: pair.epoch },
-        None if home => Standing { role: Role::Active, epoch: side.epoch_above(0) },
-        None => Standing { role: Role::Standby, epoch: 0 },
+        Some(pair) => RegionState { role: Role::Standby, epoch: pair.epoch },
+        None if home => RegionState { role: Role::Active, epoch: side.epoch_above(0) },
+        None => RegionState { role: Role::Standby, epoch: 0 },
     }
 }
 
 /// Who may be promoted: a standby, a fenced region that no one has followed, never one that was overtaken.
-pub fn may_promote(here: Standing, pair: Option<Standing>) -> Result<(), &'static str> {
+pub fn may_promote(here: RegionState, pair: Option<RegionState>) -> Result<(), &'static str> {
     match (here.role, pair) {
         (Role::Active, _) => Err("it is active already"),
         (Role::Fenced, Some(pair)) if pair.epoch > here.epoch => {
@@ -108,7 +108,7 @@ pub fn may_promote(here: Standing, pair: Option<Standing>) -> Result<(), &'stati
 
 /// Whether a region may be promoted only when it is known to have had everything. One that was active last has, if its
 /// pair can be asked that nobody was active since.
-pub fn must_be_level(here: Standing, pair: Option<Standing>) -> bool {
+pub fn must_be_level(here: RegionState, pair: Option<RegionState>) -> bool {
     match here.role {
         Role::Active => false,
         Role::Standby => true,

@@ -12,8 +12,8 @@ use serde::Deserialize;
 use tokio::io::{AsyncBufReadExt, AsyncRead, BufReader};
 use tokio::sync::mpsc;
 
-use crate::tail::{Tail, file_of};
-use crate::{Inner, RegionError, Regions};
+use crate::divergent_tail::{Tail, file_of};
+use crate::{RegionAgent, RegionError, Regions};
 use journal_nats::names;
 use snapshots::store::StoreError;
 
@@ -35,7 +35,7 @@ pub type TailRequests = mpsc::Receiver<Result<TailRequest, StoreError>>;
 
 /// A line of a kept stream, as far as requests need it.
 #[derive(Deserialize)]
-struct Line {
+struct TailLine {
     sequence: u64,
     data: String,
 }
@@ -44,19 +44,19 @@ impl Regions {
     /// The requests that one inbox of the newest divergent tail holds; none when it holds no such inbox.
     pub async fn tail_requests(&self, stream: &str) -> Result<Option<TailRequests>, RegionError> {
         let installation = &self.inner.settings.installation;
-        let tail: Option<Tail> = self.inner.here.book.tail().await.map_err(RegionError::Here)?;
+        let tail: Option<Tail> = self.inner.here.records.tail().await.map_err(RegionError::Here)?;
         let tail = tail.filter(|tail| tail.streams.iter().any(|kept| kept.stream == stream));
         let tail = tail.filter(|_| names::inbox_of(installation, stream).is_some());
         let Some(tail) = tail else { return Ok(None) };
         let object = self.inner.kept(&tail, stream).await?;
         let (tx, rx) = mpsc::channel(AHEAD);
         let (installation, stream) = (installation.clone(), stream.to_owned());
-        host::spawn("requests of a tail", Reader { installation, stream, tx }.read(object));
+        host::spawn("requests of a tail", TailReader { installation, stream, tx }.read(object));
         Ok(Some(rx))
     }
 }
 
-impl Inner {
+impl RegionAgent {
     /// A stream as it was kept in the region's NATS.
     async fn kept(&self, tail: &Tail, stream: &str) -> Result<impl AsyncRead + Unpin + use<>, RegionError> {
         let name = format!("epoch-{}/{}", tail.epoch, file_of(stream));
@@ -72,13 +72,13 @@ impl Inner {
 }
 
 /// Reads one kept stream.
-struct Reader {
+struct TailReader {
     installation: String,
     stream: String,
     tx: mpsc::Sender<Result<TailRequest, StoreError>>,
 }
 
-impl Reader {
+impl TailReader {
     async fn read(self, object: impl AsyncRead + Unpin) {
         let mut object = BufReader::new(object);
         loop {
@@ -107,7 +107,7 @@ impl Reader {
 
 /// The requests of one line, in order; a line that cannot be read counts as one.
 fn requests_in(installation: &str, stream: &str, line: &[u8]) -> Vec<TailRequest> {
-    let line: Line = match serde_json::from_slice(line) {
+    let line: TailLine = match serde_json::from_slice(line) {
         Ok(line) => line,
         Err(error) => return vec![TailRequest { sequence: 0, request: Err(error.to_string()) }],
     };

@@ -3,10 +3,10 @@
 use std::sync::Weak;
 use std::time::Duration;
 
-use crate::attend::Leases;
+use crate::decide::role::{Role, RoleChange, first_state, on_pair};
+use crate::leases::Leases;
 use crate::record::{Record, WorkClaim};
-use crate::role::{Move, Role, first_standing, on_pair};
-use crate::{Inner, Next, RegionError, Seen};
+use crate::{NextRecord, Observed, RegionAgent, RegionError};
 
 /// How soon an instance notices that its region has another role.
 const LOOK_EVERY: Duration = Duration::from_millis(500);
@@ -15,7 +15,7 @@ const MIRROR_EVERY: u32 = 6;
 /// Every so many looks, all streams are gone through: how they are configured, and what was trimmed.
 const TIDY_EVERY: u32 = 120;
 
-pub(super) async fn follow(regions: Weak<Inner>) {
+pub(super) async fn run(regions: Weak<RegionAgent>) {
     let mut turn: u32 = 0;
     loop {
         tokio::time::sleep(LOOK_EVERY).await;
@@ -32,38 +32,40 @@ pub(super) async fn follow(regions: Weak<Inner>) {
     }
 }
 
-impl Inner {
+impl RegionAgent {
     /// Reads what both sides are, and does what follows from it.
     pub(super) async fn look(&self) -> Result<(), RegionError> {
         // One look at a time: what was read first must not be told last.
         let looking = self.looking.lock().await;
-        let (here, pair) = tokio::join!(self.here.book.record(), self.there.book.record());
+        let (here, pair) = tokio::join!(self.here.records.record(), self.there.records.record());
         let (here, revision) = here.map_err(RegionError::Here)?;
         let pair_reachable = pair.is_ok();
         let pair = pair.ok().and_then(|(record, _)| record);
         let Some(here) = here else { return self.begin(pair, pair_reachable).await };
         let next = match &pair {
-            Some(pair) => on_pair(here.standing(), pair.standing()),
-            None => Move::Stay,
+            Some(pair) => on_pair(here.state(), pair.state()),
+            None => RoleChange::Stay,
         };
         // Told before anything is done about it: what was overtaken lets go at once.
-        let overtaken = next == Move::Fence;
+        let overtaken = next == RoleChange::Fence;
         self.tell(here.clone(), pair.clone(), pair_reachable, overtaken);
         drop(looking);
         self.note_followed(&here, pair.as_ref()).await.map_err(RegionError::Here)?;
         match next {
-            Move::Stay => Ok(()),
-            Move::Fence => {
-                self.write(&self.here, Next::overtaken(here.epoch), revision).await?;
+            RoleChange::Stay => Ok(()),
+            RoleChange::Fence => {
+                self.write(&self.here, NextRecord::overtaken(here.epoch), revision).await?;
                 self.fence_streams(&self.here).await
             }
             // A promotion was begun here, and then the pair was promoted instead: some mirrors are streams by now,
             // and become mirrors again as those of any region that was overtaken.
-            Move::Note { .. } if here.opens() => {
-                self.write(&self.here, Next::overtaken(here.epoch), revision).await.map(drop)
+            RoleChange::AdoptEpoch { .. } if here.opens() => {
+                self.write(&self.here, NextRecord::overtaken(here.epoch), revision).await.map(drop)
             }
-            Move::Note { epoch } => self.write(&self.here, Next::standby(epoch), revision).await.map(drop),
-            Move::Rejoin { epoch } => match self.rejoin_here(epoch).await {
+            RoleChange::AdoptEpoch { epoch } => {
+                self.write(&self.here, NextRecord::standby(epoch), revision).await.map(drop)
+            }
+            RoleChange::Rejoin { epoch } => match self.rejoin_here(epoch).await {
                 Err(RegionError::Busy { .. }) => Ok(()),
                 done => done,
             },
@@ -77,17 +79,17 @@ impl Inner {
             return Ok(());
         }
         let home = self.settings.home == self.settings.name;
-        let first = first_standing(self.side, home, pair.as_ref().map(Record::standing));
+        let first = first_state(self.side, home, pair.as_ref().map(Record::state));
         let next = match first.role {
-            Role::Active => Next::active(first.epoch),
-            Role::Standby | Role::Fenced => Next::standby(first.epoch),
+            Role::Active => NextRecord::active(first.epoch),
+            Role::Standby | Role::Fenced => NextRecord::standby(first.epoch),
         };
         match self.write(&self.here, next, 0).await {
             // Another instance was first, with the same.
             Ok(_) | Err(RegionError::Changed) => {}
             Err(error) => return Err(error),
         }
-        let (here, _) = self.here.book.record().await.map_err(RegionError::Here)?;
+        let (here, _) = self.here.records.record().await.map_err(RegionError::Here)?;
         if let Some(here) = here {
             self.tell(here, pair, pair_reachable, false);
         }
@@ -99,7 +101,7 @@ impl Inner {
             self.reach.note_follower(pair.as_ref().is_some_and(|pair| pair.role == Role::Standby));
         }
         self.epoch.send_if_modified(|epoch| std::mem::replace(epoch, here.epoch) != here.epoch);
-        self.seen.send_replace(Seen { here: Some(here), pair, pair_reachable, overtaken });
+        self.seen.send_replace(Observed { here: Some(here), pair, pair_reachable, overtaken });
         self.tell_active();
     }
 
@@ -142,20 +144,20 @@ impl Inner {
             claim => claim?,
         };
         let done = work(&claim).await;
-        claim.let_go().await;
+        claim.release().await;
         done
     }
 
     /// What upkeep does once nobody else is at it.
     async fn care(&self, claim: &WorkClaim, thoroughly: bool) -> Result<(), RegionError> {
         // What was seen may be old: streams of a promotion that has begun must not become mirrors again.
-        let (here, revision) = self.here.book.record().await.map_err(RegionError::Here)?;
+        let (here, revision) = self.here.records.record().await.map_err(RegionError::Here)?;
         let Some(here) = here.filter(|here| here.role == Role::Standby && !here.opens()) else {
             return Ok(());
         };
         // Whoever promotes has the work that is ours now, so nobody does: it was given up while the pair works on.
         if here.promotion.is_some() {
-            self.write(&self.here, Next { promotion: None, ..Next::of(&here) }, revision).await?;
+            self.write(&self.here, NextRecord { promotion: None, ..NextRecord::of(&here) }, revision).await?;
         }
         self.keep_level(claim).await?;
         if thoroughly { self.trim_mirrors(here.epoch).await } else { Ok(()) }
@@ -165,7 +167,7 @@ impl Inner {
     async fn all_mirrored(&self) -> Result<bool, RegionError> {
         let there = self.shared_streams(&self.there).await?;
         let here = self.shared_streams(&self.here).await?;
-        let noted = self.here.book.streams().await.map_err(RegionError::Here)?;
+        let noted = self.here.records.streams().await.map_err(RegionError::Here)?;
         Ok(there.iter().all(|stream| here.contains(stream) && noted.contains(stream)))
     }
 }

@@ -10,18 +10,18 @@ use serde_json::json;
 use tokio::time::Instant;
 
 use crate::record::bucket_config;
-use journal_nats::jetstream::{Domain, DomainError};
+use journal_nats::jetstream::{JetStream, JetStreamError};
 
 const KEY: &str = "lease";
 
 /// Keys that several write, each of whom learns whether it was first.
-pub(super) trait Keys {
+pub(crate) trait Keys {
     /// The newest value of a key, with its revision.
     fn newest(
         &self,
         bucket: &str,
         key: &str,
-    ) -> impl Future<Output = Result<Option<(Bytes, u64)>, DomainError>> + Send;
+    ) -> impl Future<Output = Result<Option<(Bytes, u64)>, JetStreamError>> + Send;
 
     /// Writes a key if its revision is still this one; 0 is that of none.
     fn replace(
@@ -30,11 +30,11 @@ pub(super) trait Keys {
         key: &str,
         value: Vec<u8>,
         revision: u64,
-    ) -> impl Future<Output = Result<(), DomainError>> + Send;
+    ) -> impl Future<Output = Result<(), JetStreamError>> + Send;
 }
 
-impl Keys for Domain {
-    async fn newest(&self, bucket: &str, key: &str) -> Result<Option<(Bytes, u64)>, DomainError> {
+impl Keys for JetStream {
+    async fn newest(&self, bucket: &str, key: &str) -> Result<Option<(Bytes, u64)>, JetStreamError> {
         Ok(self.value(bucket, key).await?.map(|found| (found.data, found.sequence)))
     }
 
@@ -44,13 +44,13 @@ impl Keys for Domain {
         key: &str,
         value: Vec<u8>,
         revision: u64,
-    ) -> Result<(), DomainError> {
+    ) -> Result<(), JetStreamError> {
         self.put(bucket, key, value, Some(revision)).await.map(drop)
     }
 }
 
 /// A lease as one region sees it.
-pub(super) struct Lease<K = Domain> {
+pub(crate) struct Lease<K = JetStream> {
     keys: K,
     bucket: String,
     region: String,
@@ -68,23 +68,23 @@ struct Written {
 
 /// What was said to a region that wants to go on, or to begin.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Said {
-    Yes,
+pub(crate) enum LeaseReply {
+    Granted,
     /// Another one has the lease.
     HeldBy(String),
     /// A higher epoch was granted since.
-    Overtaken(u64),
+    Superseded(u64),
 }
 
 /// Whose lease may be written over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Hold {
-    MineOrFree,
-    Anybodys,
+pub(crate) enum Overwrite {
+    OwnOrFree,
+    Any,
 }
 
 impl<K: Keys> Lease<K> {
-    pub(super) fn new(keys: K, bucket: String, region: &str, lives: Duration) -> Lease<K> {
+    pub(crate) fn new(keys: K, bucket: String, region: &str, lives: Duration) -> Lease<K> {
         Lease { keys, bucket, region: region.to_owned(), lives, held_until: Mutex::new(None) }
     }
 
@@ -94,59 +94,59 @@ impl<K: Keys> Lease<K> {
     }
 
     /// Whether it was renewed lately enough.
-    pub(super) fn holds(&self) -> bool {
+    pub(crate) fn holds(&self) -> bool {
         let until = *self.held_until.lock().unwrap_or_else(PoisonError::into_inner);
         until.is_some_and(|until| Instant::now() < until)
     }
 
     /// It is held, by whoever began to ask for it then.
-    pub(super) fn held_since(&self, begun: Instant) {
+    pub(crate) fn held_since(&self, begun: Instant) {
         *self.held_until.lock().unwrap_or_else(PoisonError::into_inner) = Some(begun + self.hold());
     }
 
     /// Renews the lease under an epoch, or takes it.
-    pub(super) async fn take(&self, epoch: u64, hold: Hold) -> Result<Said, DomainError> {
+    pub(crate) async fn take(&self, epoch: u64, hold: Overwrite) -> Result<LeaseReply, JetStreamError> {
         let (lease, revision) = self.read().await?;
         if let Some(lease) = lease
-            && hold == Hold::MineOrFree
+            && hold == Overwrite::OwnOrFree
             && lease.region != self.region
         {
-            return Ok(Said::HeldBy(lease.region));
+            return Ok(LeaseReply::HeldBy(lease.region));
         }
         let lease = json!({ "region": self.region, "epoch": epoch }).to_string().into_bytes();
         match self.keys.replace(&self.bucket, KEY, lease, revision).await {
-            Ok(()) => Ok(Said::Yes),
+            Ok(()) => Ok(LeaseReply::Granted),
             // Another instance was faster. If it is one of ours, it has renewed for all of us, and later than this began.
-            Err(DomainError::Changed) => match self.read().await?.0 {
-                Some(lease) if lease.region == self.region && lease.epoch == epoch => Ok(Said::Yes),
-                Some(lease) => Ok(Said::HeldBy(lease.region)),
-                None => Ok(Said::HeldBy("nobody any more".to_owned())),
+            Err(JetStreamError::Changed) => match self.read().await?.0 {
+                Some(lease) if lease.region == self.region && lease.epoch == epoch => Ok(LeaseReply::Granted),
+                Some(lease) => Ok(LeaseReply::HeldBy(lease.region)),
+                None => Ok(LeaseReply::HeldBy("nobody any more".to_owned())),
             },
             Err(error) => Err(error),
         }
     }
 
     /// Who has it, if it is another region.
-    pub(super) async fn held_by_another(&self) -> Result<Option<String>, DomainError> {
+    pub(crate) async fn held_by_another(&self) -> Result<Option<String>, JetStreamError> {
         let lease = self.read().await?.0.filter(|lease| lease.region != self.region);
         Ok(lease.map(|lease| lease.region))
     }
 
     /// Who has it, with its revision.
-    async fn read(&self) -> Result<(Option<Written>, u64), DomainError> {
+    async fn read(&self) -> Result<(Option<Written>, u64), JetStreamError> {
         let Some((value, revision)) = self.keys.newest(&self.bucket, KEY).await? else {
             return Ok((None, 0));
         };
         let lease = serde_json::from_slice(&value)
-            .map_err(|error| DomainError::Unclear(format!("key {KEY} of {}: {error}", self.bucket)))?;
+            .map_err(|error| JetStreamError::Unclear(format!("key {KEY} of {}: {error}", self.bucket)))?;
         Ok((Some(lease), revision))
     }
 }
 
 impl Lease {
     /// Makes the bucket, unless it is there.
-    pub(super) async fn make(&self, replicas: usize) -> Result<(), DomainError> {
-        if self.keys.info(&format!("KV_{}", self.bucket)).await != Err(DomainError::Missing) {
+    pub(crate) async fn make(&self, replicas: usize) -> Result<(), JetStreamError> {
+        if self.keys.info(&format!("KV_{}", self.bucket)).await != Err(JetStreamError::Missing) {
             return Ok(());
         }
         let mut config = bucket_config(&self.bucket, replicas);

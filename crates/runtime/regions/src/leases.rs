@@ -6,15 +6,15 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use tokio::time::{Instant, sleep};
 
-use crate::consent::Consent;
-use crate::lease::{Hold, Said};
+use crate::decide::consent::Consent;
+use crate::decide::lease::{LeaseReply, Overwrite};
+use crate::decide::role::Role;
+use crate::decide::witness::Witness;
 use crate::mirrors::{self, MirrorStatus};
 use crate::promote::Mode;
 use crate::record::Record;
-use crate::role::Role;
-use crate::witness::Witness;
-use crate::{Inner, Next, RegionError, Settings};
-use journal_nats::jetstream::{Domain, DomainError};
+use crate::{NextRecord, RegionAgent, RegionError, Settings};
+use journal_nats::jetstream::{JetStream, JetStreamError};
 
 const LOOK_EVERY: Duration = Duration::from_millis(500);
 
@@ -30,7 +30,7 @@ pub(super) struct Leases {
 
 /// Which of them a region has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Held {
+pub struct HeldLeases {
     /// The lease at the witness.
     pub witness: bool,
     /// The consent of the pair.
@@ -39,7 +39,7 @@ pub struct Held {
 
 impl Leases {
     /// None without a witness.
-    pub(super) fn of(settings: &Settings, here: &Domain, there: &Domain) -> Option<Leases> {
+    pub(super) fn of(settings: &Settings, here: &JetStream, there: &JetStream) -> Option<Leases> {
         let witness = Witness::at(settings.witness.clone()?, settings);
         let Settings { installation, name, lease: lives, .. } = settings;
         let consent = Consent::new(here.clone(), there.clone(), installation, name, *lives);
@@ -47,18 +47,18 @@ impl Leases {
     }
 
     /// Which of them were renewed lately enough.
-    pub(super) fn held(&self) -> Held {
-        Held { witness: self.witness.holds(), pair: self.consent.holds() }
+    pub(super) fn held(&self) -> HeldLeases {
+        HeldLeases { witness: self.witness.holds(), pair: self.consent.holds() }
     }
 
     /// Whether one of them was renewed lately enough.
     pub(super) fn hold(&self) -> bool {
-        let Held { witness, pair } = self.held();
+        let HeldLeases { witness, pair } = self.held();
         witness || pair
     }
 
     /// Makes this region's consent, unless it is there.
-    pub(super) async fn make(&self, replicas: usize) -> Result<(), DomainError> {
+    pub(super) async fn make(&self, replicas: usize) -> Result<(), JetStreamError> {
         self.consent.make(replicas).await
     }
 
@@ -80,7 +80,7 @@ impl Leases {
 }
 
 /// Renews while the region is active, and stands in for the pair when its leases have run out.
-pub(super) async fn attend(regions: Weak<Inner>) {
+pub(super) async fn run(regions: Weak<RegionAgent>) {
     if regions.upgrade().is_none_or(|inner| inner.leases.is_none()) {
         return;
     }
@@ -93,7 +93,10 @@ pub(super) async fn attend(regions: Weak<Inner>) {
 }
 
 /// Does something as often as leases are renewed; what failed is done again soon, because there is little time.
-async fn often(regions: &Weak<Inner>, act: impl AsyncFn(&Inner, &Leases) -> Result<(), RegionError>) {
+async fn often(
+    regions: &Weak<RegionAgent>,
+    act: impl AsyncFn(&RegionAgent, &Leases) -> Result<(), RegionError>,
+) {
     let mut failing = false;
     loop {
         let Some(inner) = regions.upgrade() else { return };
@@ -121,7 +124,7 @@ async fn often(regions: &Weak<Inner>, act: impl AsyncFn(&Inner, &Leases) -> Resu
 }
 
 /// Tells that the region is not active any more when its leases have run out.
-async fn watch_leases(regions: &Weak<Inner>) {
+async fn watch_leases(regions: &Weak<RegionAgent>) {
     while let Some(inner) = regions.upgrade() {
         inner.tell_active();
         drop(inner);
@@ -129,7 +132,7 @@ async fn watch_leases(regions: &Weak<Inner>) {
     }
 }
 
-impl Inner {
+impl RegionAgent {
     fn is_active_by_record(&self) -> bool {
         self.seen.borrow().here.as_ref().is_some_and(|here| here.role == Role::Active)
     }
@@ -143,13 +146,13 @@ impl Inner {
         if here.role == Role::Standby {
             return self.stand_in(leases, &here).await;
         }
-        match leases.witness.ask_for(here.epoch, Hold::MineOrFree).await.map_err(RegionError::Witness)? {
-            Said::Yes => Ok(()),
-            Said::HeldBy(by) => {
+        match leases.witness.ask_for(here.epoch, Overwrite::OwnOrFree).await.map_err(RegionError::Witness)? {
+            LeaseReply::Granted => Ok(()),
+            LeaseReply::HeldBy(by) => {
                 tracing::warn!(by, "the witness holds the lease for another");
                 Ok(())
             }
-            Said::Overtaken(epoch) => {
+            LeaseReply::Superseded(epoch) => {
                 tracing::warn!(epoch, "the witness has granted a higher epoch");
                 self.fence_here(here.epoch).await
             }
@@ -164,8 +167,8 @@ impl Inner {
     }
 
     /// Whether the pair knows of no epoch above this one, nor is about to make one.
-    async fn pair_stands_by(&self, epoch: u64) -> Result<bool, DomainError> {
-        let (pair, _) = self.there.book.record().await?;
+    async fn pair_stands_by(&self, epoch: u64) -> Result<bool, JetStreamError> {
+        let (pair, _) = self.there.records.record().await?;
         Ok(pair.is_some_and(|pair| pair.role == Role::Standby && !pair.opens() && pair.epoch <= epoch))
     }
 
@@ -195,7 +198,7 @@ impl Inner {
             tracing::error!(pair, "the pair's lease has run out, and this region is far behind it");
             return Ok(());
         }
-        tracing::warn!(pair, "the pair's lease has run out; standing in for it");
+        tracing::warn!(pair, "the pair's lease has run out; state in for it");
         let promoted = self.promote(if by_force { Mode::Forced } else { Mode::Planned }).await?;
         let (epoch, lost_messages) = (promoted.epoch, promoted.lost());
         tracing::warn!(epoch, lost_messages, took_ms = promoted.took_ms, "this region is active now");
@@ -208,7 +211,7 @@ impl Inner {
             return Ok(());
         }
         let begun = Instant::now();
-        let streams = self.here.book.streams().await.map_err(RegionError::Here)?;
+        let streams = self.here.records.streams().await.map_err(RegionError::Here)?;
         let mirrors = mirrors::status(&self.here.domain, None, streams).await.map_err(RegionError::Here)?;
         if !mirrors.iter().any(MirrorStatus::is_behind) {
             *leases.followed.lock().unwrap_or_else(PoisonError::into_inner) = Some(begun);
@@ -218,9 +221,9 @@ impl Inner {
 
     /// Fences this region if it still has the epoch that was overtaken.
     async fn fence_here(&self, epoch: u64) -> Result<(), RegionError> {
-        let (record, revision) = self.here.book.record().await.map_err(RegionError::Here)?;
+        let (record, revision) = self.here.records.record().await.map_err(RegionError::Here)?;
         if record.is_some_and(|record| record.role == Role::Active && record.epoch == epoch) {
-            self.write(&self.here, Next::overtaken(epoch), revision).await?;
+            self.write(&self.here, NextRecord::overtaken(epoch), revision).await?;
         }
         self.fence_streams(&self.here).await
     }
@@ -238,25 +241,25 @@ impl Inner {
         let deadline = leases.run_out();
         loop {
             match self.ask_to_begin(leases, epoch, mode).await? {
-                Said::Yes => return Ok(()),
-                Said::HeldBy(_) if Instant::now() < deadline => sleep(LOOK_EVERY).await,
-                Said::HeldBy(by) => {
+                LeaseReply::Granted => return Ok(()),
+                LeaseReply::HeldBy(_) if Instant::now() < deadline => sleep(LOOK_EVERY).await,
+                LeaseReply::HeldBy(by) => {
                     return Err(RegionError::WitnessRefuses(format!("{by} renews its lease")));
                 }
-                Said::Overtaken(granted) => {
+                LeaseReply::Superseded(granted) => {
                     return Err(RegionError::WitnessRefuses(format!("epoch {granted} was granted already")));
                 }
             }
         }
     }
 
-    async fn ask_to_begin(&self, leases: &Leases, epoch: u64, mode: Mode) -> Result<Said, RegionError> {
+    async fn ask_to_begin(&self, leases: &Leases, epoch: u64, mode: Mode) -> Result<LeaseReply, RegionError> {
         // In a planned promotion the pair has let go.
-        let hold = if mode == Mode::Planned { Hold::Anybodys } else { Hold::MineOrFree };
+        let hold = if mode == Mode::Planned { Overwrite::Any } else { Overwrite::OwnOrFree };
         if mode.is_forced()
             && let Some(by) = leases.consent.given_to().await.map_err(RegionError::Here)?
         {
-            return Ok(Said::HeldBy(by));
+            return Ok(LeaseReply::HeldBy(by));
         }
         leases.witness.ask_for(epoch, hold).await.map_err(RegionError::Witness)
     }
@@ -267,7 +270,7 @@ impl Inner {
         let deadline = leases.run_out();
         loop {
             match leases.consent.take_back(epoch).await.map_err(RegionError::Here)? {
-                Said::Yes => return Ok(()),
+                LeaseReply::Granted => return Ok(()),
                 _ if Instant::now() < deadline => sleep(LOOK_EVERY).await,
                 _ => return Err(RegionError::Changed),
             }

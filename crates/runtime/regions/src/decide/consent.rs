@@ -11,10 +11,10 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use crate::lease::{Hold, Keys, Lease, Said};
-use journal_nats::jetstream::{Domain, DomainError};
+use crate::decide::lease::{Keys, Lease, LeaseReply, Overwrite};
+use journal_nats::jetstream::{JetStream, JetStreamError};
 
-pub(super) struct Consent<K = Domain> {
+pub(crate) struct Consent<K = JetStream> {
     /// That of the pair, for this region while it is active.
     asked: Lease<K>,
     /// That of this region, for its pair.
@@ -23,30 +23,30 @@ pub(super) struct Consent<K = Domain> {
 
 impl Consent {
     /// Makes the bucket of this region's consent, unless it is there.
-    pub(super) async fn make(&self, replicas: usize) -> Result<(), DomainError> {
+    pub(crate) async fn make(&self, replicas: usize) -> Result<(), JetStreamError> {
         self.given.make(replicas).await
     }
 }
 
 impl<K: Keys> Consent<K> {
-    pub(super) fn new(here: K, there: K, installation: &str, region: &str, lives: Duration) -> Consent<K> {
+    pub(crate) fn new(here: K, there: K, installation: &str, region: &str, lives: Duration) -> Consent<K> {
         let lease = |keys| Lease::new(keys, format!("{installation}_consent"), region, lives);
         Consent { asked: lease(there), given: lease(here) }
     }
 
     /// Whether the pair has consented lately enough.
-    pub(super) fn holds(&self) -> bool {
+    pub(crate) fn holds(&self) -> bool {
         self.asked.holds()
     }
 
     /// Asks the pair for another while under an epoch, once its record says that it stands by.
-    pub(super) async fn ask_for(
+    pub(crate) async fn ask_for(
         &self,
         epoch: u64,
-        stands_by: impl Future<Output = Result<bool, DomainError>>,
-    ) -> Result<bool, DomainError> {
+        stands_by: impl Future<Output = Result<bool, JetStreamError>>,
+    ) -> Result<bool, JetStreamError> {
         let begun = Instant::now();
-        if !stands_by.await? || self.asked.take(epoch, Hold::MineOrFree).await? != Said::Yes {
+        if !stands_by.await? || self.asked.take(epoch, Overwrite::OwnOrFree).await? != LeaseReply::Granted {
             return Ok(false);
         }
         self.asked.held_since(begun);
@@ -54,13 +54,13 @@ impl<K: Keys> Consent<K> {
     }
 
     /// Who may go on by the consent of this region.
-    pub(super) async fn given_to(&self) -> Result<Option<String>, DomainError> {
+    pub(crate) async fn given_to(&self) -> Result<Option<String>, JetStreamError> {
         self.given.held_by_another().await
     }
 
     /// Takes it back, if it has run out. The promotion must have been noted: from then on nobody renews it.
-    pub(super) async fn take_back(&self, epoch: u64) -> Result<Said, DomainError> {
-        self.given.take(epoch, Hold::MineOrFree).await
+    pub(crate) async fn take_back(&self, epoch: u64) -> Result<LeaseReply, JetStreamError> {
+        self.given.take(epoch, Overwrite::OwnOrFree).await
     }
 }
 

@@ -9,63 +9,63 @@ use async_nats::Client;
 use tokio::time::Instant;
 
 use crate::Settings;
-use crate::lease::{Hold, Keys, Lease, Said};
+use crate::decide::lease::{Keys, Lease, LeaseReply, Overwrite};
 use crate::record::bucket_config;
-use journal_nats::jetstream::{Domain, DomainError};
+use journal_nats::jetstream::{JetStream, JetStreamError};
 
 const KEY: &str = "epoch";
 
-pub(super) struct Witness<K = Domain> {
+pub(crate) struct Witness<K = JetStream> {
     keys: K,
     lease: Lease<K>,
     grants: String,
 }
 
 impl Witness {
-    pub(super) fn at(client: Client, settings: &Settings) -> Witness {
-        let domain = Domain::here(client, settings.answer);
+    pub(crate) fn at(client: Client, settings: &Settings) -> Witness {
+        let domain = JetStream::here(client, settings.answer);
         Witness::new(domain, &settings.installation, &settings.name, settings.lease)
     }
 
     /// Makes the buckets, unless they are there.
-    pub(super) async fn make(&self) -> Result<(), DomainError> {
+    pub(crate) async fn make(&self) -> Result<(), JetStreamError> {
         self.lease.make(1).await?;
         match self.keys.info(&format!("KV_{}", self.grants)).await {
-            Err(DomainError::Missing) => self.keys.create(&bucket_config(&self.grants, 1)).await,
+            Err(JetStreamError::Missing) => self.keys.create(&bucket_config(&self.grants, 1)).await,
             found => found.map(drop),
         }
     }
 }
 
 impl<K: Keys + Clone> Witness<K> {
-    pub(super) fn new(keys: K, installation: &str, region: &str, lives: Duration) -> Witness<K> {
+    pub(crate) fn new(keys: K, installation: &str, region: &str, lives: Duration) -> Witness<K> {
         let lease = Lease::new(keys.clone(), format!("{installation}_witness"), region, lives);
         Witness { keys, lease, grants: format!("{installation}_granted") }
     }
 
     /// Whether the lease was renewed lately enough.
-    pub(super) fn holds(&self) -> bool {
+    pub(crate) fn holds(&self) -> bool {
         self.lease.holds()
     }
 
     /// Renews the lease under an epoch, or takes it.
-    pub(super) async fn ask_for(&self, epoch: u64, hold: Hold) -> Result<Said, DomainError> {
+    pub(crate) async fn ask_for(&self, epoch: u64, hold: Overwrite) -> Result<LeaseReply, JetStreamError> {
         let begun = Instant::now();
         let (granted, revision) = self.granted().await?;
         if granted > epoch {
-            return Ok(Said::Overtaken(granted));
+            return Ok(LeaseReply::Superseded(granted));
         }
         match self.lease.take(epoch, hold).await? {
-            Said::Yes => {}
+            LeaseReply::Granted => {}
             no => return Ok(no),
         }
         if granted < epoch {
             let grant = epoch.to_string().into_bytes();
             match self.keys.replace(&self.grants, KEY, grant, revision).await {
                 Ok(()) => {}
-                Err(DomainError::Changed) => match self.granted().await?.0 {
-                    granted if granted > epoch => return Ok(Said::Overtaken(granted)),
-                    granted if granted < epoch => return Err(DomainError::Changed),
+                Err(JetStreamError::Changed) => match self.granted().await?.0 {
+                    granted if granted > epoch => return Ok(LeaseReply::Superseded(granted)),
+                    granted if granted < epoch => return Err(JetStreamError::Changed),
                     // One of ours has written the same.
                     _ => {}
                 },
@@ -73,26 +73,26 @@ impl<K: Keys + Clone> Witness<K> {
             }
         }
         self.lease.held_since(begun);
-        Ok(Said::Yes)
+        Ok(LeaseReply::Granted)
     }
 
     /// Who has the lease, if it is another region.
-    pub(super) async fn held_by_another(&self) -> Result<Option<String>, DomainError> {
+    pub(crate) async fn held_by_another(&self) -> Result<Option<String>, JetStreamError> {
         self.lease.held_by_another().await
     }
 
     /// The highest epoch that was ever granted; 0 when none was.
-    pub(super) async fn highest(&self) -> Result<u64, DomainError> {
+    pub(crate) async fn highest(&self) -> Result<u64, JetStreamError> {
         Ok(self.granted().await?.0)
     }
 
     /// The highest epoch that was ever granted, with its revision.
-    async fn granted(&self) -> Result<(u64, u64), DomainError> {
+    async fn granted(&self) -> Result<(u64, u64), JetStreamError> {
         let Some((value, revision)) = self.keys.newest(&self.grants, KEY).await? else { return Ok((0, 0)) };
         let granted = std::str::from_utf8(&value).ok().and_then(|text| text.parse().ok());
         match granted {
             Some(granted) => Ok((granted, revision)),
-            None => Err(DomainError::Unclear("the granted epoch is no number".to_owned())),
+            None => Err(JetStreamError::Unclear("the granted epoch is no number".to_owned())),
         }
     }
 }
@@ -115,15 +115,15 @@ mod tests {
         }
         siblings[0].make().await.unwrap();
         for epoch in [1, 1, 3, 3] {
-            let said = join_all(siblings.iter().map(|one| one.ask_for(epoch, Hold::MineOrFree))).await;
-            assert_eq!(said, vec![Ok(Said::Yes); 6], "epoch {epoch}");
+            let said = join_all(siblings.iter().map(|one| one.ask_for(epoch, Overwrite::OwnOrFree))).await;
+            assert_eq!(said, vec![Ok(LeaseReply::Granted); 6], "epoch {epoch}");
             assert!(siblings.iter().all(Witness::holds));
         }
         let west = Settings::new("west", "east", "east", "sortie");
         let west = Witness::at(async_nats::connect(&third.urls()[0]).await.unwrap(), &west);
-        assert_eq!(west.ask_for(4, Hold::MineOrFree).await, Ok(Said::HeldBy("east".to_owned())));
+        assert_eq!(west.ask_for(4, Overwrite::OwnOrFree).await, Ok(LeaseReply::HeldBy("east".to_owned())));
         assert!(!west.holds());
-        assert_eq!(west.ask_for(4, Hold::Anybodys).await, Ok(Said::Yes));
-        assert_eq!(siblings[0].ask_for(3, Hold::MineOrFree).await, Ok(Said::Overtaken(4)));
+        assert_eq!(west.ask_for(4, Overwrite::Any).await, Ok(LeaseReply::Granted));
+        assert_eq!(siblings[0].ask_for(3, Overwrite::OwnOrFree).await, Ok(LeaseReply::Superseded(4)));
     }
 }

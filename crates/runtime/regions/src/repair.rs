@@ -2,13 +2,13 @@
 //! another role may arrive when it has it: what a mirror loses then is gone here alone, and a mirror that was made a
 //! stream follows nobody. Such a mirror begins anew; a stream of an active region that was closed is opened.
 
+use crate::decide::role::Role;
 use crate::record::WorkClaim;
-use crate::role::Role;
-use crate::{Inner, RegionError, mirrors};
-use journal_nats::jetstream::Info;
+use crate::{RegionAgent, RegionError, mirrors};
+use journal_nats::jetstream::StreamInfo;
 use journal_nats::names::{self, FENCED};
 
-impl Inner {
+impl RegionAgent {
     /// Deletes what is no whole mirror of its origin, for whoever makes those that are missing. Whether there was any.
     pub(super) async fn drop_unfit_mirrors(&self, claim: &WorkClaim) -> Result<bool, RegionError> {
         let mut unfit = false;
@@ -28,14 +28,14 @@ impl Inner {
     }
 
     /// Mirrors that begin later than their origins, and streams that are no mirrors.
-    async fn unfit_mirrors(&self) -> Result<Vec<(String, Info)>, RegionError> {
+    async fn unfit_mirrors(&self) -> Result<Vec<(String, StreamInfo)>, RegionError> {
         let streams = self.partition_streams().await?;
         let (here, there) = (&self.here.domain, &self.there.domain);
-        let mirrors: Vec<Option<Info>> = self
+        let mirrors: Vec<Option<StreamInfo>> = self
             .each(&self.here, &streams, |stream| async move { here.info_if_there(&stream).await })
             .await?;
         // Asked after the mirrors: they are trimmed as far as an origin was before, never further.
-        let origins: Vec<Option<Info>> = self
+        let origins: Vec<Option<StreamInfo>> = self
             .each(&self.there, &streams, |stream| async move { there.info_if_there(&stream).await })
             .await?;
         let both = streams.into_iter().zip(mirrors.into_iter().zip(origins));
@@ -60,7 +60,7 @@ impl Inner {
 
     /// Opens what is closed, if this region is active: then nobody has a reason to close it.
     pub(super) async fn open_closed_streams(&self, claim: &WorkClaim) -> Result<(), RegionError> {
-        let (record, _) = self.here.book.record().await.map_err(RegionError::Here)?;
+        let (record, _) = self.here.records.record().await.map_err(RegionError::Here)?;
         if record.is_none_or(|record| record.role != Role::Active) {
             return Ok(());
         }
@@ -75,12 +75,12 @@ impl Inner {
         Ok(())
     }
 
-    pub(super) async fn closed_streams(&self) -> Result<Vec<(String, Info)>, RegionError> {
+    pub(super) async fn closed_streams(&self) -> Result<Vec<(String, StreamInfo)>, RegionError> {
         let (streams, domain) = (self.partition_streams().await?, &self.here.domain);
-        let infos: Vec<Info> =
+        let infos: Vec<StreamInfo> =
             self.each(&self.here, &streams, |stream| async move { domain.info(&stream).await }).await?;
         let is_closed =
-            |info: &Info| info.config_subjects().iter().any(|subject| subject.starts_with(FENCED));
+            |info: &StreamInfo| info.config_subjects().iter().any(|subject| subject.starts_with(FENCED));
         Ok(streams.into_iter().zip(infos).filter(|(_, info)| is_closed(info)).collect())
     }
 

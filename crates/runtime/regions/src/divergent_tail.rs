@@ -18,7 +18,7 @@ use types::PartitionId;
 
 use journal_nats::batch;
 use journal_nats::frame::{Kind, Message};
-use journal_nats::jetstream::{Domain, DomainError, Stored};
+use journal_nats::jetstream::{JetStream, JetStreamError, StoredMessage};
 use snapshots::bucket::Bucket;
 use snapshots::store::StoreError;
 
@@ -80,12 +80,12 @@ pub struct StreamTail {
 
 /// Writes a part of a stream into a file, one message a line, and makes it durable.
 pub(super) async fn keep(
-    domain: &Domain,
+    domain: &JetStream,
     folder: &Path,
     stream: &str,
     from: u64,
     through: u64,
-) -> io::Result<Result<StreamTail, DomainError>> {
+) -> io::Result<Result<StreamTail, JetStreamError>> {
     std::fs::create_dir_all(folder)?;
     let mut file = File::create(folder, &file_of(stream))?;
     let mut tail = StreamTail { stream: stream.to_owned(), from, through, ..StreamTail::default() };
@@ -174,7 +174,7 @@ impl AsyncRead for Pieces {
     }
 }
 
-fn line_of(message: &Stored) -> String {
+fn line_of(message: &StoredMessage) -> String {
     let line = json!({
         "sequence": message.sequence,
         "subject": message.subject,
@@ -186,7 +186,7 @@ fn line_of(message: &Stored) -> String {
 }
 
 /// What a message says, for people: the runs that an inbox asks for, the frames of events.
-fn contents_of(stream: &str, message: &Stored) -> Vec<String> {
+fn contents_of(stream: &str, message: &StoredMessage) -> Vec<String> {
     let unclear = || vec![format!("message {}: {} bytes", message.sequence, message.data.len())];
     if stream.contains("_ING_") {
         return runs_in(stream, message).unwrap_or_else(unclear);
@@ -200,7 +200,7 @@ fn contents_of(stream: &str, message: &Stored) -> Vec<String> {
     }
 }
 
-fn runs_in(stream: &str, message: &Stored) -> Option<Vec<String>> {
+fn runs_in(stream: &str, message: &StoredMessage) -> Option<Vec<String>> {
     let partition = match stream.rsplit('_').next()? {
         "ctl" => PartitionId::CONTROL,
         number => PartitionId(number.parse().ok()?),
@@ -241,8 +241,14 @@ mod tests {
     use journal_nats::frame::Position;
     use journal_nats::nonce::Nonce;
 
-    fn stored(data: Bytes) -> Stored {
-        Stored { sequence: 7, subject: String::new(), headers: Bytes::new(), data, time: String::new() }
+    fn stored(data: Bytes) -> StoredMessage {
+        StoredMessage {
+            sequence: 7,
+            subject: String::new(),
+            headers: Bytes::new(),
+            data,
+            time: String::new(),
+        }
     }
 
     #[test]

@@ -93,7 +93,7 @@ struct Way {
 
 impl Way {
     /// Half of a round trip; what is underway when the line is cut is lost.
-    async fn travel(&self) -> Result<(), DomainError> {
+    async fn travel(&self) -> Result<(), JetStreamError> {
         // Mostly quick; sometimes an answer comes at the last moment, and now and then whoever asks was frozen.
         let ms_max = match self.world.roll(200) {
             0 => 40_000,
@@ -103,12 +103,12 @@ impl Way {
         self.world.pause(ms_max).await;
         if self.world.with(|state| state.cut[self.from][self.to]) {
             sleep(PATIENCE).await;
-            return Err(DomainError::Unreachable { prefix: String::new(), cause: "cut".to_owned() });
+            return Err(JetStreamError::Unreachable { prefix: String::new(), cause: "cut".to_owned() });
         }
         Ok(())
     }
 
-    async fn ask<T>(&self, act: impl FnOnce(&mut State) -> T) -> Result<T, DomainError> {
+    async fn ask<T>(&self, act: impl FnOnce(&mut State) -> T) -> Result<T, JetStreamError> {
         self.travel().await?;
         let answer = self.world.with(act);
         self.travel().await?;
@@ -116,7 +116,7 @@ impl Way {
     }
 
     /// Whether the pair's record says that it stands by under no epoch above this one.
-    async fn stands_by(&self, epoch: u64) -> Result<bool, DomainError> {
+    async fn stands_by(&self, epoch: u64) -> Result<bool, JetStreamError> {
         let (role, known) = self.ask(|state| state.records[self.to]).await?;
         Ok(role == Role::Standby { promoting: false } && known <= epoch)
     }
@@ -132,7 +132,7 @@ impl Way {
 }
 
 impl Keys for Way {
-    async fn newest(&self, bucket: &str, key: &str) -> Result<Option<(Bytes, u64)>, DomainError> {
+    async fn newest(&self, bucket: &str, key: &str) -> Result<Option<(Bytes, u64)>, JetStreamError> {
         self.ask(|state| {
             let entry = self.entry(state, bucket, key);
             (entry.revision > 0).then(|| (entry.value.clone().into(), entry.revision))
@@ -146,12 +146,12 @@ impl Keys for Way {
         key: &str,
         value: Vec<u8>,
         revision: u64,
-    ) -> Result<(), DomainError> {
+    ) -> Result<(), JetStreamError> {
         self.ask(|state| {
             let next = state.revision + 1;
             let entry = self.entry(state, bucket, key);
             if entry.revision != revision {
-                return Err(DomainError::Changed);
+                return Err(JetStreamError::Changed);
             }
             *entry = Entry { value, revision: next, stored: Some(Instant::now()) };
             state.revision = next;
@@ -206,14 +206,14 @@ impl Region {
     }
 
     async fn go_on(&self, epoch: u64) {
-        let witness = self.witness.ask_for(epoch, Hold::MineOrFree);
+        let witness = self.witness.ask_for(epoch, Overwrite::OwnOrFree);
         let pair = self.consent.ask_for(epoch, self.to_pair.stands_by(epoch));
-        if let (Ok(Said::Overtaken(_)), _) = tokio::join!(witness, pair) {
+        if let (Ok(LeaseReply::Superseded(_)), _) = tokio::join!(witness, pair) {
             self.world.set_record(self.number, Role::Fenced, epoch);
         }
     }
 
-    async fn stand_in(&self, epoch: u64) -> Result<(), DomainError> {
+    async fn stand_in(&self, epoch: u64) -> Result<(), JetStreamError> {
         let free =
             self.witness.held_by_another().await?.is_none() && self.consent.given_to().await?.is_none();
         let granted = self.witness.highest().await?;
@@ -222,12 +222,12 @@ impl Region {
             return Ok(());
         }
         self.world.pause(2_000).await;
-        if self.witness.ask_for(next, Hold::MineOrFree).await? != Said::Yes {
+        if self.witness.ask_for(next, Overwrite::OwnOrFree).await? != LeaseReply::Granted {
             return Ok(());
         }
         self.world.pause(2_000).await;
         self.world.set_record(self.number, Role::Standby { promoting: true }, epoch);
-        while self.consent.take_back(next).await? != Said::Yes {
+        while self.consent.take_back(next).await? != LeaseReply::Granted {
             self.world.pause(1_000).await;
         }
         self.world.pause(2_000).await;
@@ -248,14 +248,14 @@ impl Region {
 
 /// What happened in a world, so that a course without trouble is not taken for proof.
 #[derive(Default)]
-struct Seen {
+struct Observed {
     changes: u64,
     by_consent_alone: u64,
     nobody: u64,
 }
 
 /// Ten minutes of trouble.
-async fn course(seed: u64, seen: &mut Seen) {
+async fn course(seed: u64, seen: &mut Observed) {
     let world = World::new(seed);
     let regions = [Region::new(&world, EAST), Region::new(&world, WEST)];
     let living = regions.clone().map(|region| tokio::spawn(region.live()));
@@ -284,7 +284,7 @@ async fn course(seed: u64, seen: &mut Seen) {
 
 #[tokio::test(start_paused = true)]
 async fn whatever_is_cut_never_are_both_active() {
-    let mut seen = Seen::default();
+    let mut seen = Observed::default();
     for seed in 0..300 {
         course(seed, &mut seen).await;
     }

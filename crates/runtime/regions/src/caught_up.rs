@@ -9,25 +9,25 @@ use std::time::{Duration, Instant};
 
 use tokio::time::sleep;
 
+use crate::decide::role::{RegionState, Role, must_be_level};
 use crate::promote::Mode;
 use crate::record::{Goal, Record, WorkClaim};
-use crate::role::{Role, Standing, must_be_level};
-use crate::{Inner, RegionError};
-use journal_nats::jetstream::Info;
+use crate::{RegionAgent, RegionError};
+use journal_nats::jetstream::StreamInfo;
 
 const LOOK_EVERY: Duration = Duration::from_millis(500);
 
-impl Inner {
+impl RegionAgent {
     /// Mirrors what is new at the pair, and notes when everything has been here. Says which streams are still behind.
     pub(super) async fn keep_level(&self, claim: &WorkClaim) -> Result<Vec<String>, RegionError> {
-        let (record, mut revision) = self.here.book.record().await.map_err(RegionError::Here)?;
+        let (record, mut revision) = self.here.records.record().await.map_err(RegionError::Here)?;
         let mut record = record.filter(|record| record.role == Role::Standby).ok_or(RegionError::Changed)?;
         let unfit = self.drop_unfit_mirrors(claim).await?;
         if record.level && (unfit || self.misses_a_mirror().await?) {
             tracing::warn!(region = self.settings.name, "mirrors are gone; they begin anew");
             record.level = false;
             revision = self.note_level(&record, revision).await?;
-            self.here.book.set_goal(&Goal::default()).await.map_err(RegionError::Here)?;
+            self.here.records.set_goal(&Goal::default()).await.map_err(RegionError::Here)?;
         }
         self.keep_mirrors().await?;
         if record.level {
@@ -48,12 +48,12 @@ impl Inner {
     pub(super) async fn require_level(
         &self,
         here: &Record,
-        pair: Option<Standing>,
+        pair: Option<RegionState>,
         mode: Mode,
         claim: &WorkClaim,
     ) -> Result<(), RegionError> {
         // With streams that are open already it was seen to before.
-        if here.opens() || !must_be_level(here.standing(), pair) {
+        if here.opens() || !must_be_level(here.state(), pair) {
             return Ok(());
         }
         match mode {
@@ -93,7 +93,7 @@ impl Inner {
         let domain = &self.here.domain;
         let lasts: Vec<Option<u64>> = self
             .each(&self.here, &streams, |stream| async move {
-                let mirror = domain.info_if_there(&stream).await?.filter(Info::is_mirror);
+                let mirror = domain.info_if_there(&stream).await?.filter(StreamInfo::is_mirror);
                 Ok(mirror.map(|info| info.last))
             })
             .await?;
@@ -104,11 +104,11 @@ impl Inner {
 
     /// Where the pair's streams ended when this region began to mirror them under this epoch.
     async fn goal_of(&self, epoch: u64) -> Result<Goal, RegionError> {
-        let known = self.here.book.goal().await.map_err(RegionError::Here)?;
+        let known = self.here.records.goal().await.map_err(RegionError::Here)?;
         if let Some(goal) = known.filter(|goal| goal.epoch == epoch) {
             return Ok(goal);
         }
-        let (pair, _) = self.there.book.record().await.map_err(|error| self.pair_error(error))?;
+        let (pair, _) = self.there.records.record().await.map_err(|error| self.pair_error(error))?;
         if pair.is_none_or(|pair| pair.epoch != epoch) {
             return Err(RegionError::Changed);
         }
@@ -122,20 +122,20 @@ impl Inner {
             .each(&self.there, &streams, |stream| async move { Ok(domain.info(&stream).await?.last) })
             .await?;
         let goal = Goal { epoch, streams: streams.into_iter().zip(ends).collect() };
-        self.here.book.set_goal(&goal).await.map_err(RegionError::Here)?;
+        self.here.records.set_goal(&goal).await.map_err(RegionError::Here)?;
         Ok(goal)
     }
 
     /// Whether a stream that was mirrored is not here any more.
     async fn misses_a_mirror(&self) -> Result<bool, RegionError> {
         let here = self.shared_streams(&self.here).await?;
-        let noted = self.here.book.streams().await.map_err(RegionError::Here)?;
+        let noted = self.here.records.streams().await.map_err(RegionError::Here)?;
         Ok(!noted.iter().all(|stream| here.contains(stream)))
     }
 
     /// Writes the record again with nothing else changed: since when it has its role stays.
     async fn note_level(&self, record: &Record, revision: u64) -> Result<u64, RegionError> {
-        let written = self.here.book.set_record(record, revision).await;
-        written.map_err(|error| self.seat_error(&self.here, error))
+        let written = self.here.records.set_record(record, revision).await;
+        written.map_err(|error| self.site_error(&self.here, error))
     }
 }
