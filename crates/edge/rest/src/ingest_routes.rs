@@ -23,7 +23,7 @@ use crate::error::ApiError;
 use crate::runs::Runs;
 
 use crate::forward::scope::RouteScope;
-use crate::openapi::operation::{Media, Operation, Parameter, Reply, RequestBody, lines_of};
+use crate::openapi::operation::{Media, Operation, Parameter, ReplyDoc, RequestBody, lines_of};
 use crate::openapi::shared::{BUSY, LOCATION_OF_RUN, NO_SUCH_WORKFLOW, RUN_ID, TRACEPARENT, WORKFLOW};
 use crate::routes::table::{OnStandby, Route, RouteAccess, RouteHandler};
 pub use accept::VERSION;
@@ -58,23 +58,23 @@ pub(crate) const ROUTES: &[Route; 3] = &[
                 content: &[Media::new("application/json", |_| json!({}))],
             }),
             replies: &[
-                Reply::json::<RunDetail>(
+                ReplyDoc::json::<RunDetail>(
                     200,
                     "The same request was accepted before; `Idempotent-Replay: true`.",
                 )
                 .with(&[LOCATION_OF_RUN]),
-                Reply::json::<RunSummary>(202, "Accepted: durable. The body is the run.")
+                ReplyDoc::json::<RunSummary>(202, "Accepted: durable. The body is the run.")
                     .with(&[LOCATION_OF_RUN]),
-                Reply::problem(
+                ReplyDoc::problem(
                     400,
                     "The body is not valid JSON, does not match the schema, or its id is not valid.",
                 ),
                 NO_SUCH_WORKFLOW,
-                Reply::problem(409, "The id was used with another body."),
-                Reply::problem(413, "The body is larger than the limit."),
-                Reply::problem(415, "Not JSON."),
+                ReplyDoc::problem(409, "The id was used with another body."),
+                ReplyDoc::problem(413, "The body is larger than the limit."),
+                ReplyDoc::problem(415, "Not JSON."),
                 BUSY,
-                Reply::retry_later(503, "The disk or memory is used up, or the partition is stopped."),
+                ReplyDoc::retry_later(503, "The disk or memory is used up, or the partition is stopped."),
             ],
         },
     },
@@ -95,23 +95,23 @@ pub(crate) const ROUTES: &[Route; 3] = &[
                 content: &[Media::new("application/json", |_| json!({}))],
             }),
             replies: &[
-                Reply::json::<RunDetail>(
+                ReplyDoc::json::<RunDetail>(
                     200,
                     "The same request was accepted before; `Idempotent-Replay: true`.",
                 )
                 .with(&[LOCATION_OF_RUN]),
-                Reply::json::<RunSummary>(202, "Accepted: durable. The body is the run.")
+                ReplyDoc::json::<RunSummary>(202, "Accepted: durable. The body is the run.")
                     .with(&[LOCATION_OF_RUN]),
-                Reply::problem(
+                ReplyDoc::problem(
                     400,
                     "The body is not valid JSON, does not match the schema, or its id is not valid.",
                 ),
                 NO_SUCH_WORKFLOW,
-                Reply::problem(409, "The id was used with another body."),
-                Reply::problem(413, "The body is larger than the limit."),
-                Reply::problem(415, "Not JSON."),
+                ReplyDoc::problem(409, "The id was used with another body."),
+                ReplyDoc::problem(413, "The body is larger than the limit."),
+                ReplyDoc::problem(415, "Not JSON."),
                 BUSY,
-                Reply::retry_later(503, "The disk or memory is used up, or the partition is stopped."),
+                ReplyDoc::retry_later(503, "The disk or memory is used up, or the partition is stopped."),
             ],
         },
     },
@@ -138,19 +138,19 @@ pub(crate) const ROUTES: &[Route; 3] = &[
                 })],
             }),
             replies: &[
-                Reply::media(
+                ReplyDoc::media(
                     200,
                     "One BatchAnswer per line, in order.",
                     &[Media::new("application/x-ndjson", |c| {
                         lines_of::<BatchAnswer>(c, "One `BatchAnswer` per line.")
                     })],
                 ),
-                Reply::problem(400, "Too many lines."),
+                ReplyDoc::problem(400, "Too many lines."),
                 NO_SUCH_WORKFLOW,
-                Reply::problem(413, "Too many bytes."),
-                Reply::problem(415, "Not NDJSON."),
+                ReplyDoc::problem(413, "Too many bytes."),
+                ReplyDoc::problem(415, "Not NDJSON."),
                 BUSY,
-                Reply::retry_later(503, "The disk or memory is used up."),
+                ReplyDoc::retry_later(503, "The disk or memory is used up."),
             ],
         },
     },

@@ -20,7 +20,7 @@ use serde_json::{Map, Value, json};
 
 use crate::routes::RouteAccess;
 use crate::routes::table::{AREAS, Route};
-use operation::{Content, Media, Operation, Parameter, ParameterIn, Reply, RequestBody};
+use operation::{Content, Media, Operation, Parameter, ParameterIn, ReplyDoc, RequestBody};
 
 static DOCUMENT: LazyLock<String> = LazyLock::new(|| compose().to_string());
 
@@ -117,7 +117,7 @@ impl Document {
         json!({ "required": body.required, "content": self.content(body.content) })
     }
 
-    fn reply(&mut self, reply: &Reply) -> Value {
+    fn reply(&mut self, reply: &ReplyDoc) -> Value {
         let mut described = json!({ "description": reply.description });
         let content = match reply.content {
             Content::Empty => Map::new(),
@@ -157,7 +157,7 @@ fn shared(all: &mut Map<String, Value>, kind: &str, name: Option<&str>, value: V
 }
 
 /// What a route answers to callers who may not. A route that says more about it has a reply of its own.
-fn refusals(access: RouteAccess) -> &'static [Reply] {
+fn refusals(access: RouteAccess) -> &'static [ReplyDoc] {
     match access {
         RouteAccess::Open => &[],
         RouteAccess::Queue(_) => &[shared::NO_TOKEN, shared::NOT_ALLOWED_HERE],

@@ -16,7 +16,7 @@ pub(crate) struct Operation {
     pub parameters: &'static [Parameter],
     pub body: Option<RequestBody>,
     /// All but the refusals for lack of a token or of a permission, which follow from the route's access.
-    pub replies: &'static [Reply],
+    pub replies: &'static [ReplyDoc],
 }
 
 /// Where a parameter is.
@@ -122,7 +122,7 @@ pub(crate) enum Content {
 
 /// A reply to an operation.
 #[derive(Clone, Copy)]
-pub(crate) struct Reply {
+pub(crate) struct ReplyDoc {
     /// The component that operations refer to, if several reply so.
     pub component: Option<&'static str>,
     pub status: u16,
@@ -131,39 +131,39 @@ pub(crate) struct Reply {
     pub headers: &'static [ReplyHeader],
 }
 
-impl Reply {
-    const fn new(status: u16, description: &'static str, content: Content) -> Reply {
-        Reply { component: None, status, description, content, headers: &[] }
+impl ReplyDoc {
+    const fn new(status: u16, description: &'static str, content: Content) -> ReplyDoc {
+        ReplyDoc { component: None, status, description, content, headers: &[] }
     }
 
-    pub(crate) const fn empty(status: u16, description: &'static str) -> Reply {
-        Reply::new(status, description, Content::Empty)
+    pub(crate) const fn empty(status: u16, description: &'static str) -> ReplyDoc {
+        ReplyDoc::new(status, description, Content::Empty)
     }
 
-    pub(crate) const fn json<T: ApiSchema>(status: u16, description: &'static str) -> Reply {
-        Reply::new(status, description, Content::Json(T::schema))
+    pub(crate) const fn json<T: ApiSchema>(status: u16, description: &'static str) -> ReplyDoc {
+        ReplyDoc::new(status, description, Content::Json(T::schema))
     }
 
-    pub(crate) const fn media(status: u16, description: &'static str, content: &'static [Media]) -> Reply {
-        Reply::new(status, description, Content::Media(content))
+    pub(crate) const fn media(status: u16, description: &'static str, content: &'static [Media]) -> ReplyDoc {
+        ReplyDoc::new(status, description, Content::Media(content))
     }
 
-    pub(crate) const fn problem(status: u16, description: &'static str) -> Reply {
-        Reply::new(status, description, Content::Problem)
+    pub(crate) const fn problem(status: u16, description: &'static str) -> ReplyDoc {
+        ReplyDoc::new(status, description, Content::Problem)
     }
 
     /// A problem that may pass: it says when to try again.
-    pub(crate) const fn retry_later(status: u16, description: &'static str) -> Reply {
-        Reply::problem(status, description).with(&[RETRY_AFTER])
+    pub(crate) const fn retry_later(status: u16, description: &'static str) -> ReplyDoc {
+        ReplyDoc::problem(status, description).with(&[RETRY_AFTER])
     }
 
-    pub(crate) const fn with(self, headers: &'static [ReplyHeader]) -> Reply {
-        Reply { headers, ..self }
+    pub(crate) const fn with(self, headers: &'static [ReplyHeader]) -> ReplyDoc {
+        ReplyDoc { headers, ..self }
     }
 
     /// The same as a component with a name.
-    pub(crate) const fn shared(self, component: &'static str) -> Reply {
-        Reply { component: Some(component), ..self }
+    pub(crate) const fn shared(self, component: &'static str) -> ReplyDoc {
+        ReplyDoc { component: Some(component), ..self }
     }
 }
 

@@ -4,7 +4,7 @@ use api_types::ApiSchema;
 use serde_json::json;
 
 use super::drafts::Shelf;
-use super::operation::{Parameter, Reply, ReplyHeader};
+use super::operation::{Parameter, ReplyDoc, ReplyHeader};
 
 /// Parameters of several operations.
 pub(crate) const QUEUE: Parameter = Parameter::path("queue", "The queue's name, in any case.", |_| {
@@ -180,46 +180,49 @@ pub(crate) const TO_TIME: Parameter = Parameter::query(
 )
 .shared("ToTime");
 
-pub(crate) const NO_TOKEN: Reply = Reply::problem(401, "No valid token.").shared("NoToken");
-pub(crate) const NOT_ALLOWED: Reply =
-    Reply::problem(403, "The token's role does not allow it.").shared("NotAllowed");
-pub(crate) const NOT_ALLOWED_HERE: Reply =
-    Reply::problem(403, "The role of the token, or the right of the key, does not allow it.")
+pub(crate) const NO_TOKEN: ReplyDoc = ReplyDoc::problem(401, "No valid token.").shared("NoToken");
+pub(crate) const NOT_ALLOWED: ReplyDoc =
+    ReplyDoc::problem(403, "The token's role does not allow it.").shared("NotAllowed");
+pub(crate) const NOT_ALLOWED_HERE: ReplyDoc =
+    ReplyDoc::problem(403, "The role of the token, or the right of the key, does not allow it.")
         .shared("NotAllowedHere");
-pub(crate) const UNREADABLE: Reply =
-    Reply::retry_later(503, "The partition is stopped, or the view cannot be read.").shared("Unreadable");
-pub(crate) const STOPPED: Reply = Reply::retry_later(503, "Its partition is stopped.").shared("Stopped");
-pub(crate) const WRONG_FIELD: Reply =
-    Reply::problem(400, "A name, parameter or field is wrong; the detail names it.").shared("WrongField");
-pub(crate) const ANOTHER_VERSION: Reply = Reply::problem(
+pub(crate) const UNREADABLE: ReplyDoc =
+    ReplyDoc::retry_later(503, "The partition is stopped, or the view cannot be read.").shared("Unreadable");
+pub(crate) const STOPPED: ReplyDoc =
+    ReplyDoc::retry_later(503, "Its partition is stopped.").shared("Stopped");
+pub(crate) const WRONG_FIELD: ReplyDoc =
+    ReplyDoc::problem(400, "A name, parameter or field is wrong; the detail names it.").shared("WrongField");
+pub(crate) const ANOTHER_VERSION: ReplyDoc = ReplyDoc::problem(
     412,
     "It is at another version than `If-Match` says, or exists although `If-None-Match` says not.",
 )
 .shared("AnotherVersion");
-pub(crate) const ANOTHER_KIND: Reply =
-    Reply::problem(409, "The name belongs to a topic, or to a queue, where the other is meant.")
+pub(crate) const ANOTHER_KIND: ReplyDoc =
+    ReplyDoc::problem(409, "The name belongs to a topic, or to a queue, where the other is meant.")
         .shared("AnotherKind");
-pub(crate) const NO_SUCH_COLLECTION: Reply =
-    Reply::problem(404, "No such collection.").shared("NoSuchCollection");
-pub(crate) const NO_SUCH_JOB: Reply = Reply::problem(404, "No such collection or job.").shared("NoSuchJob");
-pub(crate) const NO_SUCH_TOPIC: Reply = Reply::problem(404, "No such topic.").shared("NoSuchTopic");
-pub(crate) const NO_SUCH_WORKFLOW: Reply = Reply::problem(404, "No such workflow.").shared("NoSuchWorkflow");
-pub(crate) const NO_SUCH_QUEUE: Reply = Reply::problem(404, "No such queue.").shared("NoSuchQueue");
-pub(crate) const NO_SUCH_SUBSCRIPTION: Reply =
-    Reply::problem(404, "No such subscription.").shared("NoSuchSubscription");
-pub(crate) const NO_SUCH_RUN: Reply = Reply::problem(404, "No such run.").shared("NoSuchRun");
-pub(crate) const WRONG_PARAMETER: Reply =
-    Reply::problem(400, "A parameter is wrong.").shared("WrongParameter");
-pub(crate) const OVER_64_KIB: Reply =
-    Reply::problem(413, "The body is larger than 64 KiB.").shared("Over64KiB");
-pub(crate) const OVER_128_KIB: Reply =
-    Reply::problem(413, "The body is larger than 128 KiB.").shared("Over128KiB");
-pub(crate) const NO_REGIONS: Reply =
-    Reply::problem(404, "The installation has no regions.").shared("NoRegions");
-pub(crate) const NO_ANSWER: Reply =
-    Reply::problem(503, "The pair or the witness did not answer.").shared("NoAnswer");
-pub(crate) const BUSY: Reply =
-    Reply::retry_later(429, "Too many accepted runs have not ended.").shared("Busy");
+pub(crate) const NO_SUCH_COLLECTION: ReplyDoc =
+    ReplyDoc::problem(404, "No such collection.").shared("NoSuchCollection");
+pub(crate) const NO_SUCH_JOB: ReplyDoc =
+    ReplyDoc::problem(404, "No such collection or job.").shared("NoSuchJob");
+pub(crate) const NO_SUCH_TOPIC: ReplyDoc = ReplyDoc::problem(404, "No such topic.").shared("NoSuchTopic");
+pub(crate) const NO_SUCH_WORKFLOW: ReplyDoc =
+    ReplyDoc::problem(404, "No such workflow.").shared("NoSuchWorkflow");
+pub(crate) const NO_SUCH_QUEUE: ReplyDoc = ReplyDoc::problem(404, "No such queue.").shared("NoSuchQueue");
+pub(crate) const NO_SUCH_SUBSCRIPTION: ReplyDoc =
+    ReplyDoc::problem(404, "No such subscription.").shared("NoSuchSubscription");
+pub(crate) const NO_SUCH_RUN: ReplyDoc = ReplyDoc::problem(404, "No such run.").shared("NoSuchRun");
+pub(crate) const WRONG_PARAMETER: ReplyDoc =
+    ReplyDoc::problem(400, "A parameter is wrong.").shared("WrongParameter");
+pub(crate) const OVER_64_KIB: ReplyDoc =
+    ReplyDoc::problem(413, "The body is larger than 64 KiB.").shared("Over64KiB");
+pub(crate) const OVER_128_KIB: ReplyDoc =
+    ReplyDoc::problem(413, "The body is larger than 128 KiB.").shared("Over128KiB");
+pub(crate) const NO_REGIONS: ReplyDoc =
+    ReplyDoc::problem(404, "The installation has no regions.").shared("NoRegions");
+pub(crate) const NO_ANSWER: ReplyDoc =
+    ReplyDoc::problem(503, "The pair or the witness did not answer.").shared("NoAnswer");
+pub(crate) const BUSY: ReplyDoc =
+    ReplyDoc::retry_later(429, "Too many accepted runs have not ended.").shared("Busy");
 
 pub(crate) const ETAG: ReplyHeader =
     ReplyHeader { name: "ETag", description: "The version, quoted.", schema: String::schema };

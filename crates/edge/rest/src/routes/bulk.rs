@@ -11,7 +11,7 @@ use crate::api::Api;
 use crate::auth::access::Permission;
 use crate::error::ApiError;
 use crate::forward::scope::RouteScope;
-use crate::openapi::operation::{Media, Operation, Parameter, Reply, ReplyHeader, RequestBody};
+use crate::openapi::operation::{Media, Operation, Parameter, ReplyDoc, ReplyHeader, RequestBody};
 use crate::router::Router;
 use http::Method;
 use serde_json::json;
@@ -32,11 +32,11 @@ pub(super) const ROUTES: &[Route] = &[
             parameters: &[],
             body: None,
             replies: &[
-                Reply::json::<BulkList>(
+                ReplyDoc::json::<BulkList>(
                     200,
                     "The bulks: all running ones, and the last hundred that have ended.",
                 ),
-                Reply::retry_later(
+                ReplyDoc::retry_later(
                     503,
                     "The control partition changes its owner, or the view cannot be read.",
                 ),
@@ -67,17 +67,17 @@ pub(super) const ROUTES: &[Route] = &[
                 })],
             }),
             replies: &[
-                Reply::json::<BulkPreview>(200, "A dry run: nothing was changed."),
-                Reply::json::<BulkView>(202, "It is running, and durable.").with(&[ReplyHeader {
+                ReplyDoc::json::<BulkPreview>(200, "A dry run: nothing was changed."),
+                ReplyDoc::json::<BulkView>(202, "It is running, and durable.").with(&[ReplyHeader {
                     name: "Location",
                     description: "Where it can be followed.",
                     schema: |_| json!({ "type": "string" }),
                 }]),
-                Reply::problem(400, "A field is wrong; the detail names it."),
-                Reply::problem(409, "Too many are running."),
-                Reply::problem(413, "Too large."),
-                Reply::problem(502, "The owner did not answer: look at the list before you try again."),
-                Reply::retry_later(
+                ReplyDoc::problem(400, "A field is wrong; the detail names it."),
+                ReplyDoc::problem(409, "Too many are running."),
+                ReplyDoc::problem(413, "Too large."),
+                ReplyDoc::problem(502, "The owner did not answer: look at the list before you try again."),
+                ReplyDoc::retry_later(
                     503,
                     "The control partition changes its owner, or the view cannot be read.",
                 ),
@@ -105,10 +105,10 @@ pub(super) const ROUTES: &[Route] = &[
             })],
             body: None,
             replies: &[
-                Reply::json::<BulkView>(200, "The bulk."),
-                Reply::problem(400, "The id is none."),
-                Reply::problem(404, "No such bulk."),
-                Reply::retry_later(
+                ReplyDoc::json::<BulkView>(200, "The bulk."),
+                ReplyDoc::problem(400, "The id is none."),
+                ReplyDoc::problem(404, "No such bulk."),
+                ReplyDoc::retry_later(
                     503,
                     "The control partition changes its owner, or the view cannot be read.",
                 ),
@@ -136,11 +136,11 @@ pub(super) const ROUTES: &[Route] = &[
             })],
             body: None,
             replies: &[
-                Reply::json::<BulkView>(200, "It is stopped, or had ended before."),
-                Reply::problem(400, "The id is none."),
-                Reply::problem(404, "No such bulk."),
-                Reply::problem(502, "The owner did not answer: look at the list before you try again."),
-                Reply::retry_later(
+                ReplyDoc::json::<BulkView>(200, "It is stopped, or had ended before."),
+                ReplyDoc::problem(400, "The id is none."),
+                ReplyDoc::problem(404, "No such bulk."),
+                ReplyDoc::problem(502, "The owner did not answer: look at the list before you try again."),
+                ReplyDoc::retry_later(
                     503,
                     "The control partition changes its owner, or the view cannot be read.",
                 ),

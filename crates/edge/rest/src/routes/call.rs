@@ -17,7 +17,7 @@ use crate::auth::access::Permission;
 use crate::error::ApiError;
 use crate::forward::scope::RouteScope;
 use crate::ingest_routes::run_id;
-use crate::openapi::operation::{Operation, Parameter, Reply};
+use crate::openapi::operation::{Operation, Parameter, ReplyDoc};
 use crate::runs::FoundRun;
 use http::Method;
 use serde_json::json;
@@ -63,10 +63,10 @@ pub(super) const ROUTES: &[Route] = &[Route {
         ],
         body: None,
         replies: &[
-            Reply::json::<CallView>(200, "What is sent."),
-            Reply::problem(400, "No valid id."),
-            Reply::problem(404, "No such run or step, or no such work of it."),
-            Reply::retry_later(503, "The partition is stopped."),
+            ReplyDoc::json::<CallView>(200, "What is sent."),
+            ReplyDoc::problem(400, "No valid id."),
+            ReplyDoc::problem(404, "No such run or step, or no such work of it."),
+            ReplyDoc::retry_later(503, "The partition is stopped."),
         ],
     },
 }];

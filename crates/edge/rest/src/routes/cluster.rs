@@ -11,7 +11,7 @@ use crate::api::Api;
 use crate::auth::access::Permission;
 use crate::error::ApiError;
 use crate::forward::scope::RouteScope;
-use crate::openapi::operation::{Operation, Reply};
+use crate::openapi::operation::{Operation, ReplyDoc};
 use http::Method;
 
 /// The routes, with their documentation.
@@ -28,7 +28,7 @@ pub(super) const ROUTES: &[Route] = &[Route {
         description: "",
         parameters: &[],
         body: None,
-        replies: &[Reply::json::<ClusterView>(200, "The instances as this one sees them.")],
+        replies: &[ReplyDoc::json::<ClusterView>(200, "The instances as this one sees them.")],
     },
 }];
 

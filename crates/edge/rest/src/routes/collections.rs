@@ -25,7 +25,7 @@ use crate::limits::{IMPORT_BYTES_MAX, JOB_BYTES_MAX};
 use crate::openapi::jobs::{
     CollectionDocument, CollectionDraft, CollectionExport, CollectionList, CollectionPatch, ImportChanges,
 };
-use crate::openapi::operation::{Media, Operation, Parameter, Reply, RequestBody};
+use crate::openapi::operation::{Media, Operation, Parameter, ReplyDoc, RequestBody};
 use crate::openapi::shared::{
     ANOTHER_VERSION, COLLECTION, ETAG, IF_MATCH, IF_NONE_MATCH, NO_SUCH_COLLECTION, OVER_128_KIB, UNREADABLE,
 };
@@ -45,7 +45,7 @@ pub(super) const ROUTES: &[Route] = &[
             description: "",
             parameters: &[],
             body: None,
-            replies: &[Reply::json::<CollectionList>(200, "The collections."), UNREADABLE],
+            replies: &[ReplyDoc::json::<CollectionList>(200, "The collections."), UNREADABLE],
         },
     },
     Route {
@@ -62,8 +62,8 @@ pub(super) const ROUTES: &[Route] = &[
             parameters: &[COLLECTION],
             body: None,
             replies: &[
-                Reply::json::<CollectionDocument>(200, "The collection.").with(&[ETAG]),
-                Reply::problem(400, "Not the name of a collection."),
+                ReplyDoc::json::<CollectionDocument>(200, "The collection.").with(&[ETAG]),
+                ReplyDoc::problem(400, "Not the name of a collection."),
                 NO_SUCH_COLLECTION,
                 UNREADABLE,
             ],
@@ -83,10 +83,10 @@ pub(super) const ROUTES: &[Route] = &[
             parameters: &[COLLECTION, IF_MATCH, IF_NONE_MATCH],
             body: Some(RequestBody { required: false, content: &[Media::json::<CollectionDraft>()] }),
             replies: &[
-                Reply::json::<CollectionDocument>(200, "Replaced.").with(&[ETAG]),
-                Reply::json::<CollectionDocument>(201, "Created.").with(&[ETAG]),
-                Reply::problem(400, "The collection is wrong: see `errors`."),
-                Reply::problem(
+                ReplyDoc::json::<CollectionDocument>(200, "Replaced.").with(&[ETAG]),
+                ReplyDoc::json::<CollectionDocument>(201, "Created.").with(&[ETAG]),
+                ReplyDoc::problem(400, "The collection is wrong: see `errors`."),
+                ReplyDoc::problem(
                     409,
                     "A job does not fit the new quota, or the subscription has a free collection already.",
                 ),
@@ -113,10 +113,10 @@ pub(super) const ROUTES: &[Route] = &[
                 content: &[Media::json::<CollectionPatch>().example(|| json!({ "tags": { "team": "shop" } }))],
             }),
             replies: &[
-                Reply::json::<CollectionDocument>(200, "Changed.").with(&[ETAG]),
-                Reply::problem(400, "The collection is wrong: see `errors`."),
+                ReplyDoc::json::<CollectionDocument>(200, "Changed.").with(&[ETAG]),
+                ReplyDoc::problem(400, "The collection is wrong: see `errors`."),
                 NO_SUCH_COLLECTION,
-                Reply::problem(409, "A job does not fit the new quota."),
+                ReplyDoc::problem(409, "A job does not fit the new quota."),
                 ANOTHER_VERSION,
                 OVER_128_KIB,
                 UNREADABLE,
@@ -137,8 +137,8 @@ pub(super) const ROUTES: &[Route] = &[
             parameters: &[COLLECTION, IF_MATCH],
             body: None,
             replies: &[
-                Reply::empty(204, "Done."),
-                Reply::problem(400, "`If-Match` is not a version."),
+                ReplyDoc::empty(204, "Done."),
+                ReplyDoc::problem(400, "`If-Match` is not a version."),
                 NO_SUCH_COLLECTION,
                 ANOTHER_VERSION,
                 UNREADABLE,
@@ -158,7 +158,7 @@ pub(super) const ROUTES: &[Route] = &[
             description: "",
             parameters: &[COLLECTION],
             body: None,
-            replies: &[Reply::empty(204, "Done."), NO_SUCH_COLLECTION, UNREADABLE],
+            replies: &[ReplyDoc::empty(204, "Done."), NO_SUCH_COLLECTION, UNREADABLE],
         },
     },
     Route {
@@ -174,7 +174,7 @@ pub(super) const ROUTES: &[Route] = &[
             description: "",
             parameters: &[COLLECTION],
             body: None,
-            replies: &[Reply::empty(204, "Done."), NO_SUCH_COLLECTION, UNREADABLE],
+            replies: &[ReplyDoc::empty(204, "Done."), NO_SUCH_COLLECTION, UNREADABLE],
         },
     },
     Route {
@@ -190,7 +190,11 @@ pub(super) const ROUTES: &[Route] = &[
             description: "",
             parameters: &[COLLECTION],
             body: None,
-            replies: &[Reply::json::<CollectionExport>(200, "The document."), NO_SUCH_COLLECTION, UNREADABLE],
+            replies: &[
+                ReplyDoc::json::<CollectionExport>(200, "The document."),
+                NO_SUCH_COLLECTION,
+                UNREADABLE,
+            ],
         },
     },
     Route {
@@ -245,10 +249,10 @@ pub(super) const ROUTES: &[Route] = &[
                 })],
             }),
             replies: &[
-                Reply::json::<ImportChanges>(200, "What has changed, or would."),
-                Reply::problem(400, "The document is wrong; the detail names the job and the member."),
-                Reply::problem(409, "It does not fit the quota of the collection."),
-                Reply::problem(413, "The body is larger than 1.5 MiB."),
+                ReplyDoc::json::<ImportChanges>(200, "What has changed, or would."),
+                ReplyDoc::problem(400, "The document is wrong; the detail names the job and the member."),
+                ReplyDoc::problem(409, "It does not fit the quota of the collection."),
+                ReplyDoc::problem(413, "The body is larger than 1.5 MiB."),
                 UNREADABLE,
             ],
         },

@@ -17,7 +17,7 @@ use crate::error::ApiError;
 use crate::forward::scope::{Merge, RouteScope};
 use crate::openapi;
 use crate::openapi::drafts::{PartitionList, Readiness};
-use crate::openapi::operation::{Media, Operation, Reply};
+use crate::openapi::operation::{Media, Operation, ReplyDoc};
 use http::Method;
 use serde_json::json;
 
@@ -35,7 +35,7 @@ pub(super) const PARTITION_ROUTES: &[Route] = &[Route {
         description: "",
         parameters: &[],
         body: None,
-        replies: &[Reply::json::<PartitionList>(200, "The partitions.")],
+        replies: &[ReplyDoc::json::<PartitionList>(200, "The partitions.")],
     },
 }];
 
@@ -53,7 +53,7 @@ pub(super) const OVERVIEW_ROUTES: &[Route] = &[
             description: "Among several instances, of all of them together: rates, counts and series add up; of latencies, the slowest instance's.",
             parameters: &[],
             body: None,
-            replies: &[Reply::json::<OverviewView>(200, "How it is.")],
+            replies: &[ReplyDoc::json::<OverviewView>(200, "How it is.")],
         },
     },
     Route {
@@ -69,7 +69,7 @@ pub(super) const OVERVIEW_ROUTES: &[Route] = &[
             description: "Secrets are never shown, and the names of tokens only to administrators.",
             parameters: &[],
             body: None,
-            replies: &[Reply::json::<SettingsView>(200, "The settings.")],
+            replies: &[ReplyDoc::json::<SettingsView>(200, "The settings.")],
         },
     },
 ];
@@ -88,7 +88,7 @@ pub(super) const SERVER_ROUTES: &[Route] = &[
             description: "",
             parameters: &[],
             body: None,
-            replies: &[Reply::json::<Limits>(200, "The limits.")],
+            replies: &[ReplyDoc::json::<Limits>(200, "The limits.")],
         },
     },
     Route {
@@ -104,7 +104,11 @@ pub(super) const SERVER_ROUTES: &[Route] = &[
             description: "",
             parameters: &[],
             body: None,
-            replies: &[Reply::media(200, "ok", &[Media::new("text/plain", |_| json!({ "type": "string" }))])],
+            replies: &[ReplyDoc::media(
+                200,
+                "ok",
+                &[Media::new("text/plain", |_| json!({ "type": "string" }))],
+            )],
         },
     },
     Route {
@@ -121,8 +125,8 @@ pub(super) const SERVER_ROUTES: &[Route] = &[
             parameters: &[],
             body: None,
             replies: &[
-                Reply::json::<Readiness>(200, "Ready."),
-                Reply::json::<Readiness>(503, "Not ready, and why."),
+                ReplyDoc::json::<Readiness>(200, "Ready."),
+                ReplyDoc::json::<Readiness>(503, "Not ready, and why."),
             ],
         },
     },
@@ -139,7 +143,7 @@ pub(super) const SERVER_ROUTES: &[Route] = &[
             description: "",
             parameters: &[],
             body: None,
-            replies: &[Reply::media(
+            replies: &[ReplyDoc::media(
                 200,
                 "The metrics.",
                 &[Media::new("application/openmetrics-text", |_| json!({ "type": "string" }))],
@@ -159,7 +163,7 @@ pub(super) const SERVER_ROUTES: &[Route] = &[
             description: "",
             parameters: &[],
             body: None,
-            replies: &[Reply::media(
+            replies: &[ReplyDoc::media(
                 200,
                 "This document.",
                 &[Media::new("application/json", |_| json!({ "type": "object" }))],

@@ -27,7 +27,7 @@ use crate::limits::{JOB_BYTES_MAX, PAGE_ITEMS_DEFAULT, PAGE_ITEMS_MAX};
 use crate::openapi::jobs::{
     Fired, JobDocument, JobDraft, JobHistory, JobPage, JobPatch, JobState, Preview, PreviewDraft,
 };
-use crate::openapi::operation::{Media, Operation, Parameter, Reply, RequestBody};
+use crate::openapi::operation::{Media, Operation, Parameter, ReplyDoc, RequestBody};
 use crate::openapi::shared::{
     ANOTHER_VERSION, COLLECTION, CURSOR, ETAG, IF_MATCH, IF_NONE_MATCH, JOB, LIMIT, NO_SUCH_COLLECTION,
     NO_SUCH_JOB, OVER_128_KIB, UNREADABLE, WRONG_PARAMETER,
@@ -59,7 +59,7 @@ pub(super) const ROUTES: &[Route] = &[
             ],
             body: None,
             replies: &[
-                Reply::json::<JobPage>(200, "A page."),
+                ReplyDoc::json::<JobPage>(200, "A page."),
                 WRONG_PARAMETER,
                 NO_SUCH_COLLECTION,
                 UNREADABLE,
@@ -79,7 +79,7 @@ pub(super) const ROUTES: &[Route] = &[
             description: "",
             parameters: &[COLLECTION, JOB],
             body: None,
-            replies: &[Reply::json::<JobDocument>(200, "The job.").with(&[ETAG]), NO_SUCH_JOB, UNREADABLE],
+            replies: &[ReplyDoc::json::<JobDocument>(200, "The job.").with(&[ETAG]), NO_SUCH_JOB, UNREADABLE],
         },
     },
     Route {
@@ -116,11 +116,11 @@ pub(super) const ROUTES: &[Route] = &[
                 })],
             }),
             replies: &[
-                Reply::json::<JobDocument>(200, "Replaced.").with(&[ETAG]),
-                Reply::json::<JobDocument>(201, "Created.").with(&[ETAG]),
-                Reply::problem(400, "The job is wrong: see `errors`."),
+                ReplyDoc::json::<JobDocument>(200, "Replaced.").with(&[ETAG]),
+                ReplyDoc::json::<JobDocument>(201, "Created.").with(&[ETAG]),
+                ReplyDoc::problem(400, "The job is wrong: see `errors`."),
                 NO_SUCH_COLLECTION,
-                Reply::problem(409, "It does not fit the quota of the collection."),
+                ReplyDoc::problem(409, "It does not fit the quota of the collection."),
                 ANOTHER_VERSION,
                 OVER_128_KIB,
                 UNREADABLE,
@@ -146,10 +146,10 @@ pub(super) const ROUTES: &[Route] = &[
                 ],
             }),
             replies: &[
-                Reply::json::<JobDocument>(200, "Changed.").with(&[ETAG]),
-                Reply::problem(400, "The job is wrong: see `errors`."),
+                ReplyDoc::json::<JobDocument>(200, "Changed.").with(&[ETAG]),
+                ReplyDoc::problem(400, "The job is wrong: see `errors`."),
                 NO_SUCH_JOB,
-                Reply::problem(409, "The job is finished, or does not fit the quota of the collection."),
+                ReplyDoc::problem(409, "The job is finished, or does not fit the quota of the collection."),
                 ANOTHER_VERSION,
                 OVER_128_KIB,
                 UNREADABLE,
@@ -170,8 +170,8 @@ pub(super) const ROUTES: &[Route] = &[
             parameters: &[COLLECTION, JOB, IF_MATCH],
             body: None,
             replies: &[
-                Reply::empty(204, "Done."),
-                Reply::problem(400, "`If-Match` is not a version."),
+                ReplyDoc::empty(204, "Done."),
+                ReplyDoc::problem(400, "`If-Match` is not a version."),
                 NO_SUCH_JOB,
                 ANOTHER_VERSION,
                 UNREADABLE,
@@ -192,9 +192,9 @@ pub(super) const ROUTES: &[Route] = &[
             parameters: &[COLLECTION, JOB],
             body: None,
             replies: &[
-                Reply::json::<Fired>(202, "Fired: durable."),
+                ReplyDoc::json::<Fired>(202, "Fired: durable."),
                 NO_SUCH_JOB,
-                Reply::problem(409, "The job is finished, or running and its occurrences do not overlap."),
+                ReplyDoc::problem(409, "The job is finished, or running and its occurrences do not overlap."),
                 UNREADABLE,
             ],
         },
@@ -222,7 +222,12 @@ pub(super) const ROUTES: &[Route] = &[
                 CURSOR,
             ],
             body: None,
-            replies: &[Reply::json::<JobHistory>(200, "A page."), WRONG_PARAMETER, NO_SUCH_JOB, UNREADABLE],
+            replies: &[
+                ReplyDoc::json::<JobHistory>(200, "A page."),
+                WRONG_PARAMETER,
+                NO_SUCH_JOB,
+                UNREADABLE,
+            ],
         },
     },
     Route {
@@ -247,7 +252,7 @@ pub(super) const ROUTES: &[Route] = &[
             ],
             body: None,
             replies: &[
-                Reply::json::<Preview>(200, "The next firings."),
+                ReplyDoc::json::<Preview>(200, "The next firings."),
                 WRONG_PARAMETER,
                 NO_SUCH_JOB,
                 UNREADABLE,
@@ -277,8 +282,8 @@ pub(super) const ROUTES: &[Route] = &[
                 })],
             }),
             replies: &[
-                Reply::json::<Preview>(200, "The first firings."),
-                Reply::problem(400, "The job is wrong: see `errors`."),
+                ReplyDoc::json::<Preview>(200, "The first firings."),
+                ReplyDoc::problem(400, "The job is wrong: see `errors`."),
                 OVER_128_KIB,
                 UNREADABLE,
             ],

@@ -22,7 +22,7 @@ use crate::etag::{expect, with_etag};
 use crate::forward::scope::{Merge, RouteScope};
 use crate::limits::{PAGE_ITEMS_DEFAULT, PAGE_ITEMS_MAX, QUEUE_BYTES_MAX};
 use crate::openapi::drafts::{PurgeDraft, QueueDraft, RedriveDraft};
-use crate::openapi::operation::{Media, Operation, Reply, RequestBody};
+use crate::openapi::operation::{Media, Operation, ReplyDoc, RequestBody};
 use crate::openapi::shared::{
     AFTER, ANOTHER_KIND, ANOTHER_VERSION, ETAG, FROM_NUMBER, IF_MATCH, IF_NONE_MATCH, MESSAGE_LIMIT,
     NAME_LIMIT, NO_SUCH_QUEUE, NO_SUCH_TOPIC, OVER_64_KIB, QUEUE, SHELF, STOPPED, WRONG_FIELD,
@@ -45,9 +45,9 @@ pub(super) const ROUTES: &[Route] = &[
             parameters: &[AFTER, NAME_LIMIT],
             body: None,
             replies: &[
-                Reply::json::<NamePage<QueueView>>(200, "A page."),
+                ReplyDoc::json::<NamePage<QueueView>>(200, "A page."),
                 WRONG_FIELD,
-                Reply::retry_later(503, "A partition is stopped: its part cannot be listed."),
+                ReplyDoc::retry_later(503, "A partition is stopped: its part cannot be listed."),
             ],
         },
     },
@@ -65,7 +65,7 @@ pub(super) const ROUTES: &[Route] = &[
             parameters: &[QUEUE],
             body: None,
             replies: &[
-                Reply::json::<QueueView>(200, "The queue.").with(&[ETAG]),
+                ReplyDoc::json::<QueueView>(200, "The queue.").with(&[ETAG]),
                 WRONG_FIELD,
                 NO_SUCH_QUEUE,
                 ANOTHER_KIND,
@@ -92,11 +92,11 @@ pub(super) const ROUTES: &[Route] = &[
                 ],
             }),
             replies: &[
-                Reply::json::<QueueView>(200, "Replaced.").with(&[ETAG]),
-                Reply::json::<QueueView>(201, "Created.").with(&[ETAG]),
-                Reply::problem(400, "The name or a setting is wrong; the detail names it."),
+                ReplyDoc::json::<QueueView>(200, "Replaced.").with(&[ETAG]),
+                ReplyDoc::json::<QueueView>(201, "Created.").with(&[ETAG]),
+                ReplyDoc::problem(400, "The name or a setting is wrong; the detail names it."),
                 NO_SUCH_TOPIC,
-                Reply::problem(
+                ReplyDoc::problem(
                     409,
                     "Sessions cannot be switched on or off, the name is taken, or the partition is full of queues.",
                 ),
@@ -120,7 +120,7 @@ pub(super) const ROUTES: &[Route] = &[
             parameters: &[QUEUE, IF_MATCH],
             body: None,
             replies: &[
-                Reply::empty(204, "Deleted."),
+                ReplyDoc::empty(204, "Deleted."),
                 WRONG_FIELD,
                 NO_SUCH_QUEUE,
                 ANOTHER_KIND,
@@ -143,7 +143,7 @@ pub(super) const ROUTES: &[Route] = &[
             parameters: &[QUEUE, SHELF, FROM_NUMBER, MESSAGE_LIMIT],
             body: None,
             replies: &[
-                Reply::json::<MessagePage>(200, "A page."),
+                ReplyDoc::json::<MessagePage>(200, "A page."),
                 WRONG_FIELD,
                 NO_SUCH_QUEUE,
                 ANOTHER_KIND,
@@ -168,7 +168,7 @@ pub(super) const ROUTES: &[Route] = &[
                 content: &[Media::json::<RedriveDraft>().example(|| json!({ "max": 100 }))],
             }),
             replies: &[
-                Reply::json::<Moved>(200, "How many."),
+                ReplyDoc::json::<Moved>(200, "How many."),
                 WRONG_FIELD,
                 NO_SUCH_QUEUE,
                 ANOTHER_KIND,
@@ -194,7 +194,7 @@ pub(super) const ROUTES: &[Route] = &[
                 content: &[Media::json::<PurgeDraft>().example(|| json!({ "shelf": "dead" }))],
             }),
             replies: &[
-                Reply::json::<Moved>(200, "How many."),
+                ReplyDoc::json::<Moved>(200, "How many."),
                 WRONG_FIELD,
                 NO_SUCH_QUEUE,
                 ANOTHER_KIND,

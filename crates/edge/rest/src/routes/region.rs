@@ -18,7 +18,7 @@ use crate::api::Api;
 use crate::auth::access::Permission;
 use crate::error::ApiError;
 use crate::forward::scope::RouteScope;
-use crate::openapi::operation::{Media, Operation, Parameter, Reply, RequestBody, lines_of};
+use crate::openapi::operation::{Media, Operation, Parameter, ReplyDoc, RequestBody, lines_of};
 use crate::openapi::shared::{NO_ANSWER, NO_REGIONS};
 use crate::region::{Force, RegionControl};
 use http::Method;
@@ -39,7 +39,7 @@ pub(super) const ROUTES: &[Route] = &[
             description: "",
             parameters: &[],
             body: None,
-            replies: &[Reply::json::<RegionView>(200, "Where they stand."), NO_REGIONS, NO_ANSWER],
+            replies: &[ReplyDoc::json::<RegionView>(200, "Where they stand."), NO_REGIONS, NO_ANSWER],
         },
     },
     Route {
@@ -59,10 +59,10 @@ pub(super) const ROUTES: &[Route] = &[
                 content: &[Media::json::<PromoteRequest>().example(|| json!({ "force": false }))],
             }),
             replies: &[
-                Reply::json::<PromotedView>(200, "It is active."),
-                Reply::problem(400, "A field is wrong; the detail names it."),
+                ReplyDoc::json::<PromotedView>(200, "It is active."),
+                ReplyDoc::problem(400, "A field is wrong; the detail names it."),
                 NO_REGIONS,
-                Reply::problem(409, "The current state does not allow it; the detail says why."),
+                ReplyDoc::problem(409, "The current state does not allow it; the detail says why."),
                 NO_ANSWER,
             ],
         },
@@ -81,12 +81,12 @@ pub(super) const ROUTES: &[Route] = &[
             parameters: &[],
             body: None,
             replies: &[
-                Reply::json::<RegionView>(
+                ReplyDoc::json::<RegionView>(
                     200,
                     "No region is active until one of the two is promoted. With a witness the pair promotes itself when the lease has expired.",
                 ),
                 NO_REGIONS,
-                Reply::problem(409, "The current state does not allow it; the detail says why."),
+                ReplyDoc::problem(409, "The current state does not allow it; the detail says why."),
                 NO_ANSWER,
             ],
         },
@@ -110,14 +110,14 @@ pub(super) const ROUTES: &[Route] = &[
             .required()],
             body: None,
             replies: &[
-                Reply::media(
+                ReplyDoc::media(
                     200,
                     "One TailRequest per line, in order. A line with a `problem` could not be read; the last may say that the rest is missing.",
                     &[Media::new("application/x-ndjson", |c| {
                         lines_of::<TailRequestView>(c, "One `TailRequest` per line.")
                     })],
                 ),
-                Reply::problem(400, "No stream is named."),
+                ReplyDoc::problem(400, "No stream is named."),
                 NO_REGIONS,
                 NO_ANSWER,
             ],
@@ -140,10 +140,10 @@ pub(super) const ROUTES: &[Route] = &[
                 content: &[Media::json::<DrillRequest>().example(|| json!({ "switch": false }))],
             }),
             replies: &[
-                Reply::json::<DrillView>(200, "What was seen."),
-                Reply::problem(400, "A field is wrong; the detail names it."),
+                ReplyDoc::json::<DrillView>(200, "What was seen."),
+                ReplyDoc::problem(400, "A field is wrong; the detail names it."),
                 NO_REGIONS,
-                Reply::problem(409, "The current state does not allow it; the detail says why."),
+                ReplyDoc::problem(409, "The current state does not allow it; the detail says why."),
                 NO_ANSWER,
             ],
         },

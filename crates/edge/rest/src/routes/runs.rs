@@ -19,7 +19,7 @@ use crate::error::ApiError;
 use crate::forward::scope::{Merge, RouteScope};
 use crate::ingest_routes::run_id;
 use crate::limits::{DECISION_BYTES_MAX, PAGE_ITEMS_DEFAULT, PAGE_ITEMS_MAX};
-use crate::openapi::operation::{Media, Operation, Parameter, Reply, RequestBody};
+use crate::openapi::operation::{Media, Operation, Parameter, ReplyDoc, RequestBody};
 use crate::openapi::shared::{
     CURSOR, FROM_TIME, LIMIT, NO_SUCH_RUN, OF_KEY, OF_WORKFLOW, RUN_ID, TO_TIME, WRONG_PARAMETER,
 };
@@ -65,9 +65,9 @@ pub(super) const ROUTES: &[Route] = &[
             ],
             body: None,
             replies: &[
-                Reply::json::<RunPage>(200, "A page."),
+                ReplyDoc::json::<RunPage>(200, "A page."),
                 WRONG_PARAMETER,
-                Reply::retry_later(503, "The view cannot be read."),
+                ReplyDoc::retry_later(503, "The view cannot be read."),
             ],
         },
     },
@@ -85,10 +85,10 @@ pub(super) const ROUTES: &[Route] = &[
             parameters: &[RUN_ID],
             body: None,
             replies: &[
-                Reply::json::<RunDetail>(200, "The run."),
-                Reply::problem(400, "No valid id."),
+                ReplyDoc::json::<RunDetail>(200, "The run."),
+                ReplyDoc::problem(400, "No valid id."),
                 NO_SUCH_RUN,
-                Reply::retry_later(503, "The partition is stopped."),
+                ReplyDoc::retry_later(503, "The partition is stopped."),
             ],
         },
     },
@@ -106,11 +106,11 @@ pub(super) const ROUTES: &[Route] = &[
             parameters: &[RUN_ID],
             body: None,
             replies: &[
-                Reply::json::<RunDetail>(202, "It is being undone."),
-                Reply::problem(400, "No valid id."),
+                ReplyDoc::json::<RunDetail>(202, "It is being undone."),
+                ReplyDoc::problem(400, "No valid id."),
                 NO_SUCH_RUN,
-                Reply::problem(409, "Past its pivot, parked, or ended."),
-                Reply::retry_later(503, "The partition is stopped."),
+                ReplyDoc::problem(409, "Past its pivot, parked, or ended."),
+                ReplyDoc::retry_later(503, "The partition is stopped."),
             ],
         },
     },
@@ -128,12 +128,12 @@ pub(super) const ROUTES: &[Route] = &[
             parameters: &[RUN_ID],
             body: Some(RequestBody { required: true, content: &[Media::json::<DecisionRequest>()] }),
             replies: &[
-                Reply::json::<RunDetail>(200, "The run goes on, or has been given up."),
-                Reply::problem(400, "The decision is malformed."),
+                ReplyDoc::json::<RunDetail>(200, "The run goes on, or has been given up."),
+                ReplyDoc::problem(400, "The decision is malformed."),
                 NO_SUCH_RUN,
-                Reply::problem(409, "The run is not parked, or the step does not wait for a decision."),
-                Reply::problem(413, "Too large."),
-                Reply::retry_later(503, "The partition is stopped."),
+                ReplyDoc::problem(409, "The run is not parked, or the step does not wait for a decision."),
+                ReplyDoc::problem(413, "Too large."),
+                ReplyDoc::retry_later(503, "The partition is stopped."),
             ],
         },
     },
@@ -151,9 +151,9 @@ pub(super) const ROUTES: &[Route] = &[
             parameters: &[OF_WORKFLOW, OF_KEY, FROM_TIME, TO_TIME, LIMIT, CURSOR],
             body: None,
             replies: &[
-                Reply::json::<RunPage>(200, "A page."),
+                ReplyDoc::json::<RunPage>(200, "A page."),
                 WRONG_PARAMETER,
-                Reply::retry_later(503, "The view cannot be read."),
+                ReplyDoc::retry_later(503, "The view cannot be read."),
             ],
         },
     },

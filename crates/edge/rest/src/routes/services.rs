@@ -14,7 +14,7 @@ use crate::error::ApiError;
 use crate::forward::scope::{Merge, RouteScope};
 use crate::limits::SERVICE_REQUEST_BYTES_MAX;
 use crate::openapi::drafts::ServiceList;
-use crate::openapi::operation::{Media, Operation, Parameter, Reply, RequestBody};
+use crate::openapi::operation::{Media, Operation, Parameter, ReplyDoc, RequestBody};
 use crate::openapi::shared::WRONG_FIELD;
 use http::Method;
 use serde_json::json;
@@ -34,7 +34,7 @@ pub(super) const ROUTES: &[Route] = &[
             description: "",
             parameters: &[],
             body: None,
-            replies: &[Reply::json::<ServiceList>(200, "The services.")],
+            replies: &[ReplyDoc::json::<ServiceList>(200, "The services.")],
         },
     },
     Route {
@@ -55,9 +55,9 @@ pub(super) const ROUTES: &[Route] = &[
             )],
             body: None,
             replies: &[
-                Reply::json::<ServiceView>(200, "The service."),
-                Reply::problem(400, "Several services have this name."),
-                Reply::problem(404, "No workflow names it, and no run has called it."),
+                ReplyDoc::json::<ServiceView>(200, "The service."),
+                ReplyDoc::problem(400, "Several services have this name."),
+                ReplyDoc::problem(404, "No workflow names it, and no run has called it."),
             ],
         },
     },
@@ -83,12 +83,12 @@ pub(super) const ROUTES: &[Route] = &[
                     .example(|| json!({ "breaker": "open", "note": "maintenance until noon" }))],
             }),
             replies: &[
-                Reply::json::<ServiceView>(200, "It is active."),
+                ReplyDoc::json::<ServiceView>(200, "It is active."),
                 WRONG_FIELD,
-                Reply::problem(404, "No workflow names it, and no run has called it."),
-                Reply::problem(409, "Too many services have manual settings."),
-                Reply::problem(413, "It is too long."),
-                Reply::problem(503, "It cannot be persisted at this moment."),
+                ReplyDoc::problem(404, "No workflow names it, and no run has called it."),
+                ReplyDoc::problem(409, "Too many services have manual settings."),
+                ReplyDoc::problem(413, "It is too long."),
+                ReplyDoc::problem(503, "It cannot be persisted at this moment."),
             ],
         },
     },

@@ -14,7 +14,7 @@ use crate::error::ApiError;
 use crate::etag::{expect, with_etag};
 use crate::forward::scope::{Merge, RouteScope};
 use crate::openapi::drafts::{PurgeDraft, RedriveDraft, SubscriptionDraft, TopicDraft};
-use crate::openapi::operation::{Media, Operation, Reply, RequestBody};
+use crate::openapi::operation::{Media, Operation, ReplyDoc, RequestBody};
 use crate::openapi::shared::{
     AFTER, ANOTHER_KIND, ANOTHER_VERSION, ETAG, FROM_NUMBER, IF_MATCH, IF_NONE_MATCH, MESSAGE_LIMIT,
     NAME_LIMIT, NO_SUCH_SUBSCRIPTION, NO_SUCH_TOPIC, OVER_64_KIB, SHELF, STOPPED, SUBSCRIPTION, TOPIC,
@@ -38,9 +38,9 @@ pub(super) const ROUTES: &[Route] = &[
             parameters: &[AFTER, NAME_LIMIT],
             body: None,
             replies: &[
-                Reply::json::<NamePage<TopicView>>(200, "A page."),
+                ReplyDoc::json::<NamePage<TopicView>>(200, "A page."),
                 WRONG_FIELD,
-                Reply::retry_later(503, "A partition is stopped: its part cannot be listed."),
+                ReplyDoc::retry_later(503, "A partition is stopped: its part cannot be listed."),
             ],
         },
     },
@@ -58,7 +58,7 @@ pub(super) const ROUTES: &[Route] = &[
             parameters: &[TOPIC],
             body: None,
             replies: &[
-                Reply::json::<TopicView>(200, "The topic.").with(&[ETAG]),
+                ReplyDoc::json::<TopicView>(200, "The topic.").with(&[ETAG]),
                 WRONG_FIELD,
                 NO_SUCH_TOPIC,
                 ANOTHER_KIND,
@@ -83,11 +83,11 @@ pub(super) const ROUTES: &[Route] = &[
                 content: &[Media::json::<TopicDraft>().example(|| json!({ "duplicate_window": "1h" }))],
             }),
             replies: &[
-                Reply::json::<TopicView>(200, "Replaced.").with(&[ETAG]),
-                Reply::json::<TopicView>(201, "Created.").with(&[ETAG]),
-                Reply::problem(400, "The name or a setting is wrong; the detail names it."),
+                ReplyDoc::json::<TopicView>(200, "Replaced.").with(&[ETAG]),
+                ReplyDoc::json::<TopicView>(201, "Created.").with(&[ETAG]),
+                ReplyDoc::problem(400, "The name or a setting is wrong; the detail names it."),
                 NO_SUCH_TOPIC,
-                Reply::problem(
+                ReplyDoc::problem(
                     409,
                     "Sessions cannot be switched on or off, the name is taken, or the partition is full of queues.",
                 ),
@@ -111,7 +111,7 @@ pub(super) const ROUTES: &[Route] = &[
             parameters: &[TOPIC, IF_MATCH],
             body: None,
             replies: &[
-                Reply::empty(204, "Deleted."),
+                ReplyDoc::empty(204, "Deleted."),
                 WRONG_FIELD,
                 NO_SUCH_TOPIC,
                 ANOTHER_KIND,
@@ -134,10 +134,10 @@ pub(super) const ROUTES: &[Route] = &[
             parameters: &[TOPIC, AFTER, NAME_LIMIT],
             body: None,
             replies: &[
-                Reply::json::<NamePage<QueueView>>(200, "A page."),
+                ReplyDoc::json::<NamePage<QueueView>>(200, "A page."),
                 WRONG_FIELD,
                 NO_SUCH_TOPIC,
-                Reply::problem(409, "The name belongs to a queue."),
+                ReplyDoc::problem(409, "The name belongs to a queue."),
                 STOPPED,
             ],
         },
@@ -156,7 +156,7 @@ pub(super) const ROUTES: &[Route] = &[
             parameters: &[TOPIC, SUBSCRIPTION],
             body: None,
             replies: &[
-                Reply::json::<QueueView>(200, "The subscription.").with(&[ETAG]),
+                ReplyDoc::json::<QueueView>(200, "The subscription.").with(&[ETAG]),
                 WRONG_FIELD,
                 NO_SUCH_SUBSCRIPTION,
                 ANOTHER_KIND,
@@ -182,11 +182,11 @@ pub(super) const ROUTES: &[Route] = &[
                     .example(|| json!({ "filter": { "label": "paid", "properties": { "country": "NO" } } }))],
             }),
             replies: &[
-                Reply::json::<QueueView>(200, "Replaced.").with(&[ETAG]),
-                Reply::json::<QueueView>(201, "Created.").with(&[ETAG]),
-                Reply::problem(400, "The name or a setting is wrong; the detail names it."),
+                ReplyDoc::json::<QueueView>(200, "Replaced.").with(&[ETAG]),
+                ReplyDoc::json::<QueueView>(201, "Created.").with(&[ETAG]),
+                ReplyDoc::problem(400, "The name or a setting is wrong; the detail names it."),
                 NO_SUCH_TOPIC,
-                Reply::problem(
+                ReplyDoc::problem(
                     409,
                     "Sessions cannot be switched on or off, the name is taken, or the partition is full of queues.",
                 ),
@@ -210,7 +210,7 @@ pub(super) const ROUTES: &[Route] = &[
             parameters: &[TOPIC, SUBSCRIPTION, IF_MATCH],
             body: None,
             replies: &[
-                Reply::empty(204, "Deleted."),
+                ReplyDoc::empty(204, "Deleted."),
                 WRONG_FIELD,
                 NO_SUCH_SUBSCRIPTION,
                 ANOTHER_KIND,
@@ -233,7 +233,7 @@ pub(super) const ROUTES: &[Route] = &[
             parameters: &[TOPIC, SUBSCRIPTION, SHELF, FROM_NUMBER, MESSAGE_LIMIT],
             body: None,
             replies: &[
-                Reply::json::<MessagePage>(200, "A page."),
+                ReplyDoc::json::<MessagePage>(200, "A page."),
                 WRONG_FIELD,
                 NO_SUCH_SUBSCRIPTION,
                 ANOTHER_KIND,
@@ -258,7 +258,7 @@ pub(super) const ROUTES: &[Route] = &[
                 content: &[Media::json::<RedriveDraft>().example(|| json!({ "max": 100 }))],
             }),
             replies: &[
-                Reply::json::<Moved>(200, "How many."),
+                ReplyDoc::json::<Moved>(200, "How many."),
                 WRONG_FIELD,
                 NO_SUCH_SUBSCRIPTION,
                 ANOTHER_KIND,
@@ -284,7 +284,7 @@ pub(super) const ROUTES: &[Route] = &[
                 content: &[Media::json::<PurgeDraft>().example(|| json!({ "shelf": "dead" }))],
             }),
             replies: &[
-                Reply::json::<Moved>(200, "How many."),
+                ReplyDoc::json::<Moved>(200, "How many."),
                 WRONG_FIELD,
                 NO_SUCH_SUBSCRIPTION,
                 ANOTHER_KIND,

@@ -20,7 +20,7 @@ use crate::etag::{if_match, with_etag};
 use crate::forward::scope::RouteScope;
 use crate::limits::DEFINITION_BYTES_MAX;
 use crate::openapi::drafts::{Checked, DefinitionDocument};
-use crate::openapi::operation::{Media, Operation, Parameter, Reply, RequestBody};
+use crate::openapi::operation::{Media, Operation, Parameter, ReplyDoc, RequestBody};
 use crate::openapi::shared::{NO_SUCH_WORKFLOW, WORKFLOW, WRONG_PARAMETER};
 use http::Method;
 use serde_json::json;
@@ -59,7 +59,7 @@ pub(super) const ROUTES: &[Route] = &[
             description: "",
             parameters: &[],
             body: None,
-            replies: &[Reply::json::<WorkflowList>(200, "The workflows.")],
+            replies: &[ReplyDoc::json::<WorkflowList>(200, "The workflows.")],
         },
     },
     Route {
@@ -80,13 +80,13 @@ pub(super) const ROUTES: &[Route] = &[
             )],
             body: Some(DEFINITION),
             replies: &[
-                Reply::json::<AppliedView>(200, "The same text was active already."),
-                Reply::json::<AppliedView>(201, "A new version is active."),
-                Reply::problem(400, "The definition is wrong; `errors` says where."),
-                Reply::problem(409, "Its route belongs to another workflow."),
-                Reply::problem(412, "Another version is active."),
-                Reply::problem(413, "Too large."),
-                Reply::retry_later(503, "It could not be made durable."),
+                ReplyDoc::json::<AppliedView>(200, "The same text was active already."),
+                ReplyDoc::json::<AppliedView>(201, "A new version is active."),
+                ReplyDoc::problem(400, "The definition is wrong; `errors` says where."),
+                ReplyDoc::problem(409, "Its route belongs to another workflow."),
+                ReplyDoc::problem(412, "Another version is active."),
+                ReplyDoc::problem(413, "Too large."),
+                ReplyDoc::retry_later(503, "It could not be made durable."),
             ],
         },
     },
@@ -104,9 +104,9 @@ pub(super) const ROUTES: &[Route] = &[
             parameters: &[],
             body: Some(DEFINITION),
             replies: &[
-                Reply::json::<Checked>(200, "It is fine."),
-                Reply::problem(400, "The definition is wrong; `errors` says where."),
-                Reply::problem(413, "Too large."),
+                ReplyDoc::json::<Checked>(200, "It is fine."),
+                ReplyDoc::problem(400, "The definition is wrong; `errors` says where."),
+                ReplyDoc::problem(413, "Too large."),
             ],
         },
     },
@@ -130,7 +130,11 @@ pub(super) const ROUTES: &[Route] = &[
                 ),
             ],
             body: None,
-            replies: &[Reply::json::<WorkflowView>(200, "The workflow."), WRONG_PARAMETER, NO_SUCH_WORKFLOW],
+            replies: &[
+                ReplyDoc::json::<WorkflowView>(200, "The workflow."),
+                WRONG_PARAMETER,
+                NO_SUCH_WORKFLOW,
+            ],
         },
     },
     Route {
@@ -147,9 +151,9 @@ pub(super) const ROUTES: &[Route] = &[
             parameters: &[WORKFLOW],
             body: None,
             replies: &[
-                Reply::empty(204, "Done."),
+                ReplyDoc::empty(204, "Done."),
                 NO_SUCH_WORKFLOW,
-                Reply::retry_later(503, "It could not be made durable."),
+                ReplyDoc::retry_later(503, "It could not be made durable."),
             ],
         },
     },
@@ -174,8 +178,8 @@ pub(super) const ROUTES: &[Route] = &[
             })],
             body: None,
             replies: &[
-                Reply::json::<WorkflowList>(200, "The versions, without their sources."),
-                Reply::problem(404, "No such workflow."),
+                ReplyDoc::json::<WorkflowList>(200, "The versions, without their sources."),
+                ReplyDoc::problem(404, "No such workflow."),
             ],
         },
     },
