@@ -60,7 +60,7 @@ fn all_that_needs_attention_is_listed_with_links_and_foreign_text_stays_text() {
         "2 runs are waiting for a decision",
         "1 firing is overdue",
         "1 partition has no owner",
-        "1,234 wait",
+        "1,234 calls waiting",
         "3.2 requests per second",
     ] {
         assert!(shown.contains(text), "{text} in {shown}");
