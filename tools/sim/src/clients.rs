@@ -14,7 +14,7 @@ use crate::dice;
 use crate::process::Process;
 use crate::sighting::{Sighting, fingerprint};
 use crate::workflows;
-use crate::world::{Errand, Sim};
+use crate::world::{Sim, Task};
 
 /// What a client remembers of its request.
 #[derive(Debug, Clone)]
@@ -91,7 +91,7 @@ pub async fn submit(sim: Arc<Sim>, process: Arc<Process>, n: u32, impostor: bool
         }
     };
     if let Some(ms) = again_ms.filter(|_| !impostor) {
-        world.later(ms, Errand::Resend { n });
+        world.later(ms, Task::Resend { n });
         drop(world);
         sim.wake.notify_one();
     }

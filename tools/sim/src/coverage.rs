@@ -27,7 +27,7 @@ sometimes! {
     SyncFailed "a sync failed and the process stopped itself",
     OpenAppendKept "an append without an answer was found to be kept",
     OpenAppendLost "an append without an answer was found to be lost",
-    SnapshotAndTail "a partition came back from a snapshot and the events behind it",
+    SnapshotAndTail "a partition came back from a snapshot and the events after it",
     SegmentGone "a segment was no longer needed and went",
     RefusedBacklog "a request was refused because of the backlog",
     RefusedDisk "a request was refused because of the disk",

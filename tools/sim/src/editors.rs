@@ -12,7 +12,7 @@ use crate::dice;
 use crate::plan::jobs::{Condition, JobDeed};
 use crate::process::Process;
 use crate::sighting::{Sighting, Verdict, Wanted};
-use crate::world::{Errand, Sim, World};
+use crate::world::{Sim, Task, World};
 
 /// The one collection of a simulated installation.
 pub const COLLECTION: &str = "s/g/c";
@@ -64,7 +64,7 @@ pub fn greet(world: &mut World) {
         }
     }
     for (ms, n) in again {
-        world.later(ms, Errand::Edit { n });
+        world.later(ms, Task::Edit { n });
     }
 }
 
@@ -128,7 +128,7 @@ fn again(sim: &Sim, n: u32) {
     let editor = world.editors.get_mut(&n).expect("the editor is there");
     editor.settled = editor.tries >= TRIES_MAX;
     if !editor.settled {
-        world.later(AGAIN_MS, Errand::Edit { n });
+        world.later(AGAIN_MS, Task::Edit { n });
         drop(world);
         sim.wake.notify_one();
     }

@@ -1,4 +1,4 @@
-//! Everything that ever became durable, folded anew from the first event: what the engine must agree with.
+//! Everything that ever became durable, folded again from the first event: what the engine must agree with.
 
 use std::collections::BTreeMap;
 

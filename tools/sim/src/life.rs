@@ -11,7 +11,7 @@ use crate::plan::Deed;
 use crate::process::Process;
 use crate::sighting::Sighting;
 use crate::traffic;
-use crate::world::{Death, Errand, Sim, World};
+use crate::world::{Death, Sim, Task, World};
 
 /// Why a life ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -51,8 +51,8 @@ pub async fn live(sim: &Arc<Sim>, directory: &Path) -> Ending {
         if let Some(death) = sim.world().death {
             return Ending::Died(death);
         }
-        while let Some(errand) = next_errand(sim) {
-            carry_out(sim, &process, errand).await;
+        while let Some(task) = next_task(sim) {
+            carry_out(sim, &process, task).await;
         }
         if sim.world().death.is_some() {
             continue;
@@ -68,7 +68,7 @@ pub async fn live(sim: &Arc<Sim>, directory: &Path) -> Ending {
     }
 }
 
-/// Waits for the next errand, for a change of plans, or for a time.
+/// Waits for the next task, for a change of plans, or for a time.
 async fn wait_until(sim: &Sim, at: u64) {
     let next = {
         let world = sim.world();
@@ -86,14 +86,14 @@ async fn go_on_without(sim: &Sim) {
     while sim.world().death.is_none() {
         let until = sim.world().now() + LOOK_MS;
         wait_until(sim, until).await;
-        while let Some(errand) = next_errand(sim) {
-            match errand {
-                Errand::Arrive(call) => arrive(&mut sim.world(), &call),
-                Errand::Empty => sim.world().disk.set_capacity(u64::MAX),
-                Errand::Do(Deed::Kill { down_ms }) => sim.die(Death { power: false, down_ms }),
-                Errand::Do(Deed::PowerCut { down_ms }) => sim.die(Death { power: true, down_ms }),
+        while let Some(task) = next_task(sim) {
+            match task {
+                Task::Arrive(call) => arrive(&mut sim.world(), &call),
+                Task::Empty => sim.world().disk.set_capacity(u64::MAX),
+                Task::Do(Deed::Kill { down_ms }) => sim.die(Death { power: false, down_ms }),
+                Task::Do(Deed::PowerCut { down_ms }) => sim.die(Death { power: true, down_ms }),
                 // Nobody answers yet.
-                errand => sim.world().put_off(LOOK_MS, errand),
+                task => sim.world().put_off(LOOK_MS, task),
             }
         }
     }
@@ -122,13 +122,13 @@ fn greet(world: &mut World) {
         world.clients.iter().filter(|(_, client)| !client.settled).map(|(n, _)| *n).collect();
     for n in waiting {
         let ms = clients::come_back_ms(world.plan.seed, n, world.life);
-        world.later(ms, Errand::Resend { n });
+        world.later(ms, Task::Resend { n });
     }
     editors::greet(world);
     traffic::greet(world);
 }
 
-fn next_errand(sim: &Sim) -> Option<Errand> {
+fn next_task(sim: &Sim) -> Option<Task> {
     let mut world = sim.world();
     if world.is_dead() {
         return None;
@@ -137,11 +137,11 @@ fn next_errand(sim: &Sim) -> Option<Errand> {
     if !world.healed && world.agenda.is_played() && now >= world.played_at + HEAL_AFTER_MS {
         world.heal();
     }
-    let errand = world.agenda.pop(now);
-    if matches!(errand, Some(Errand::Do(_))) {
+    let task = world.agenda.pop(now);
+    if matches!(task, Some(Task::Do(_))) {
         world.played_at = now;
     }
-    errand
+    task
 }
 
 /// Lets the world go on without faults until nothing moves.
@@ -150,8 +150,8 @@ async fn rest(sim: &Arc<Sim>, process: &Arc<Process>) -> Ending {
     let mut owed = None;
     let patience = look + REST_MS;
     while look < patience {
-        while let Some(errand) = next_errand(sim) {
-            carry_out(sim, process, errand).await;
+        while let Some(task) = next_task(sim) {
+            carry_out(sim, process, task).await;
         }
         if let Some(death) = sim.world().death {
             return Ending::Died(death);
@@ -210,20 +210,20 @@ async fn is_at_rest(sim: &Sim, process: &Process) -> bool {
     true
 }
 
-async fn carry_out(sim: &Arc<Sim>, process: &Arc<Process>, errand: Errand) {
-    match errand {
-        Errand::Do(deed) => act(sim, process, deed).await,
-        Errand::Arrive(call) => arrive(&mut sim.world(), &call),
-        Errand::Resend { n } => {
+async fn carry_out(sim: &Arc<Sim>, process: &Arc<Process>, task: Task) {
+    match task {
+        Task::Do(deed) => act(sim, process, deed).await,
+        Task::Arrive(call) => arrive(&mut sim.world(), &call),
+        Task::Resend { n } => {
             if sim.world().clients.get(&n).is_some_and(|client| !client.settled) {
                 tokio::spawn(clients::submit(sim.clone(), process.clone(), n, false));
             }
         }
-        Errand::Edit { n } => {
+        Task::Edit { n } => {
             tokio::spawn(editors::edit(sim.clone(), process.clone(), n));
         }
-        Errand::Queue(errand) => traffic::carry_out(sim, process, errand),
-        Errand::Empty => sim.world().disk.set_capacity(u64::MAX),
+        Task::Queue(task) => traffic::carry_out(sim, process, task),
+        Task::Empty => sim.world().disk.set_capacity(u64::MAX),
     }
 }
 
@@ -286,7 +286,7 @@ fn strike(world: &mut World, fault: &Deed) {
             world.disk.set_capacity(u64::MAX);
             let used = u64::MAX - journal_disk::disk::Disk::free_bytes(&world.disk).unwrap_or(u64::MAX);
             world.disk.set_capacity(used + free_bytes);
-            world.later(for_ms, Errand::Empty);
+            world.later(for_ms, Task::Empty);
         }
         Deed::SetClock { by_ms } => world.set_clock(by_ms),
         Deed::Outage { for_ms } => world.outage_until = world.now() + for_ms,

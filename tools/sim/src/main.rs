@@ -62,7 +62,7 @@ struct Arguments {
     /// Threads that play.
     #[arg(long, default_value_t = 2)]
     threads: usize,
-    /// Situations that are never met are no failure; for few seeds.
+    /// Situations that are never met are not a failure; for few seeds.
     #[arg(long)]
     lenient: bool,
     /// Measure clusters at a steady pace in simulated time, and hold them against the sums of docs/operating/scale.md.

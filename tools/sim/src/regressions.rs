@@ -42,7 +42,7 @@ pub fn play_all() -> anyhow::Result<Played> {
 
 fn read(path: &Path) -> anyhow::Result<Plan> {
     let text = fs::read(path).with_context(|| format!("reading {}", path.display()))?;
-    serde_json::from_slice(&text).with_context(|| format!("{} is no plan", path.display()))
+    serde_json::from_slice(&text).with_context(|| format!("{} is not a plan", path.display()))
 }
 
 fn write(path: &Path, plan: &Plan) -> anyhow::Result<()> {

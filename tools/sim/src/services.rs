@@ -13,7 +13,7 @@ use crate::coverage::Sometimes;
 use crate::dice;
 use crate::plan::Fates;
 use crate::sighting::{Place, Sighting};
-use crate::world::{Errand, Sim};
+use crate::world::{Sim, Task};
 
 /// How long a caller waits for an answer, in ms.
 const PATIENCE_MS: u64 = 5000;
@@ -216,7 +216,7 @@ async fn pass(ms: u64) {
 impl Sim {
     /// Puts a call on the wire.
     fn send(&self, call: &Call, ms: u64) {
-        self.world().later(ms, Errand::Arrive(call.clone()));
+        self.world().later(ms, Task::Arrive(call.clone()));
         self.wake.notify_one();
     }
 }

@@ -12,9 +12,9 @@ use crate::depot::Depot;
 pub enum Sighting {
     /// A client handed in a request.
     Sent { id: RunId, body: u64 },
-    /// A client was told that its request is durable.
+    /// A client learned that its request is durable.
     Acked { id: RunId, body: u64, partition: PartitionId },
-    /// A client was told that its cancel is granted.
+    /// A client learned that its cancel is granted.
     CancelGranted { id: RunId },
     /// An editor asked for something about jobs.
     EditAsked { ask: u32, wanted: Wanted },
@@ -22,7 +22,7 @@ pub enum Sighting {
     EditAnswered { ask: u32, verdict: Verdict },
     /// A sender hands in messages, each with what it is compared by.
     MessagesOffered { to: String, messages: Vec<(String, u64)> },
-    /// A sender was told that its messages are durable; those without a number were sent before.
+    /// A sender learned that its messages are durable; those without a number were sent before.
     MessagesTaken { to: String, partition: PartitionId, messages: Vec<(String, Option<MessageNo>)> },
     /// A consumer asks for messages that are gone when it has them.
     DeletingAsked { at: String },
@@ -30,7 +30,7 @@ pub enum Sighting {
     MessageReceived { at: String, no: MessageNo, message: u64, lock: Option<(Uid, Timestamp)>, main: bool },
     /// A consumer wants to settle what it has.
     SettleAsked { token: Uid, settling: Settling },
-    /// A consumer was told that it is settled; when it is renewed, until when it has it.
+    /// A consumer learned that it is settled; when it is renewed, until when it has it.
     Settled { at: String, no: MessageNo, token: Uid, settling: Settling, until: Option<Timestamp> },
     /// An operator wants to empty a queue.
     PurgeAsked { at: String },
@@ -56,7 +56,7 @@ pub enum Sighting {
     SnapshotKept { partition: PartitionId, through: Seq, inbox_through: Seq, hash: u64 },
     /// The newest snapshot was read back; none is number 0.
     SnapshotRead { partition: PartitionId, through: Seq, hash: u64 },
-    /// The journal was told that it may forget what is before these.
+    /// The journal was allowed to forget what is before these.
     Trimmed { partition: PartitionId, events: Seq, inbox: Seq },
     /// The engine ordered a call.
     Ordered { run: RunId, work: Work, attempt: u32, key: String },
@@ -120,7 +120,7 @@ impl Wanted {
     }
 }
 
-/// What an editor is told.
+/// The answer to an editor.
 #[derive(Debug, Clone, Hash)]
 pub enum Verdict {
     Written { version: u32, created: bool },

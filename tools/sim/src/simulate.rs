@@ -13,7 +13,7 @@ use crate::process::{Found, Process};
 use crate::report::Report;
 use crate::rot;
 use crate::sighting::Sighting;
-use crate::world::{Death, Errand, Sim};
+use crate::world::{Death, Sim, Task};
 
 /// Lives that one simulation has at most: more than any plan asks for.
 const LIVES_MAX: u32 = 200;
@@ -82,12 +82,12 @@ fn bury(sim: &Sim, death: Death) {
     while let Some(at) = world.agenda.next().filter(|at| *at <= until) {
         let ms = at.saturating_sub(world.now());
         world.pass(ms);
-        let errand = world.agenda.pop(at).expect("one is due");
-        match errand {
-            Errand::Arrive(call) => life::arrive(&mut world, &call),
-            Errand::Empty => world.disk.set_capacity(u64::MAX),
+        let task = world.agenda.pop(at).expect("one is due");
+        match task {
+            Task::Arrive(call) => life::arrive(&mut world, &call),
+            Task::Empty => world.disk.set_capacity(u64::MAX),
             // Nobody answers now: it happens when the process is back.
-            errand => world.agenda.put_off(until + 1, errand),
+            task => world.agenda.put_off(until + 1, task),
         }
     }
     let ms = until.saturating_sub(world.now());

@@ -15,7 +15,7 @@ use crate::dice;
 use crate::plan::queues::{ALL, Consume, PLAIN, QueueDeed, RED, SESSIONS};
 use crate::process::Process;
 use crate::sighting::Settling;
-use crate::world::{Errand, Sim, World};
+use crate::world::{Sim, Task, World};
 
 /// How late a message may want attention in a healthy world, in ms.
 const LATE_MS: i64 = 2000;
@@ -66,7 +66,7 @@ struct Holding {
 
 /// Something that is done about queues at its time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum QueueErrand {
+pub enum QueueTask {
     Ask { n: u32 },
     Visit { n: u32 },
     Settle { n: u32 },
@@ -86,12 +86,12 @@ fn place(place: u8) -> QueueRef {
 
 /// Somebody comes.
 pub fn begin(sim: &Arc<Sim>, process: &Arc<Process>, deed: QueueDeed) {
-    let errand = match deed {
+    let task = match deed {
         QueueDeed::Consume(deed) => {
             let consumers = &mut sim.world().traffic.consumers;
             let n = consumers.len() as u32;
             consumers.insert(n, Consumer { visits: deed.visits, deed, waits: false });
-            QueueErrand::Visit { n }
+            QueueTask::Visit { n }
         }
         QueueDeed::Again { n } => {
             let traffic = &mut sim.world().traffic;
@@ -99,7 +99,7 @@ pub fn begin(sim: &Arc<Sim>, process: &Arc<Process>, deed: QueueDeed) {
             if let Some(asker) = traffic.askers.get_mut(&n) {
                 asker.settled = false;
             }
-            QueueErrand::Ask { n }
+            QueueTask::Ask { n }
         }
         deed => {
             let traffic = &mut sim.world().traffic;
@@ -108,19 +108,19 @@ pub fn begin(sim: &Arc<Sim>, process: &Arc<Process>, deed: QueueDeed) {
                 traffic.senders.push(n);
             }
             traffic.askers.insert(n, Asker { deed, due: None, tries: 0, settled: false });
-            QueueErrand::Ask { n }
+            QueueTask::Ask { n }
         }
     };
-    carry_out(sim, process, errand);
+    carry_out(sim, process, task);
 }
 
-pub fn carry_out(sim: &Arc<Sim>, process: &Arc<Process>, errand: QueueErrand) {
-    sim.world().traffic.set_out(errand);
+pub fn carry_out(sim: &Arc<Sim>, process: &Arc<Process>, task: QueueTask) {
+    sim.world().traffic.set_out(task);
     let (sim, process) = (sim.clone(), process.clone());
-    match errand {
-        QueueErrand::Ask { n } => drop(tokio::spawn(senders::ask(sim, process, n))),
-        QueueErrand::Visit { n } => drop(tokio::spawn(consumers::visit(sim, process, n))),
-        QueueErrand::Settle { n } => drop(tokio::spawn(consumers::settle(sim, process, n))),
+    match task {
+        QueueTask::Ask { n } => drop(tokio::spawn(senders::ask(sim, process, n))),
+        QueueTask::Visit { n } => drop(tokio::spawn(consumers::visit(sim, process, n))),
+        QueueTask::Settle { n } => drop(tokio::spawn(consumers::settle(sim, process, n))),
     }
 }
 
@@ -130,20 +130,20 @@ pub fn greet(world: &mut World) {
     let draw = |n: u32, who: &str| dice::hash(&(seed, n, life, who));
     let Traffic { askers, consumers, holdings, .. } = &mut world.traffic;
     let waiting = askers.iter().filter(|(_, asker)| !asker.settled);
-    let mut again: Vec<(u64, QueueErrand)> =
-        waiting.map(|(n, _)| (draw(*n, "asker"), QueueErrand::Ask { n: *n })).collect();
+    let mut again: Vec<(u64, QueueTask)> =
+        waiting.map(|(n, _)| (draw(*n, "asker"), QueueTask::Ask { n: *n })).collect();
     for (n, consumer) in consumers.iter_mut().filter(|(_, consumer)| consumer.waits) {
         consumer.waits = false;
-        again.push((draw(*n, "consumer"), QueueErrand::Visit { n: *n }));
+        again.push((draw(*n, "consumer"), QueueTask::Visit { n: *n }));
     }
     // A consumer does not know whether its message was settled: it tries again, or lets it be.
     holdings.retain(|n, holding| !holding.waits || !draw(*n, "holding").is_multiple_of(3));
     for (n, holding) in holdings.iter_mut().filter(|(_, holding)| holding.waits) {
         holding.waits = false;
-        again.push((draw(*n, "holding"), QueueErrand::Settle { n: *n }));
+        again.push((draw(*n, "holding"), QueueTask::Settle { n: *n }));
     }
-    for (draw, errand) in again {
-        world.later(draw % 2000, Errand::Queue(errand));
+    for (draw, task) in again {
+        world.later(draw % 2000, Task::Queue(task));
     }
 }
 
@@ -188,16 +188,16 @@ fn late(world: &World) -> Option<String> {
 
 impl Traffic {
     /// Somebody waits from now on, even if the process dies before it hears of it.
-    fn set_out(&mut self, errand: QueueErrand) {
-        match errand {
-            QueueErrand::Ask { .. } => {}
-            QueueErrand::Visit { n } => {
+    fn set_out(&mut self, task: QueueTask) {
+        match task {
+            QueueTask::Ask { .. } => {}
+            QueueTask::Visit { n } => {
                 if let Some(consumer) = self.consumers.get_mut(&n).filter(|consumer| consumer.visits > 0) {
                     consumer.visits -= 1;
                     consumer.waits = true;
                 }
             }
-            QueueErrand::Settle { n } => {
+            QueueTask::Settle { n } => {
                 if let Some(holding) = self.holdings.get_mut(&n) {
                     holding.waits = true;
                 }

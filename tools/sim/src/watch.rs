@@ -146,7 +146,7 @@ impl Journal for Watched {
         let records = self.inner.inbox_read(partition, from, bytes_max).await?;
         for record in &records {
             let (seq, hash) = (record.seq, hash(&record.bytes));
-            // What is no request was never written: the hash tells.
+            // What is not a request was never written: the hash shows that.
             if let Ok(request) = journal::codec::decode::<Request>(&record.bytes) {
                 self.see(Sighting::InboxRead { partition, seq, hash, id: request.id });
             } else {

@@ -27,7 +27,7 @@ use crate::services::Ledger;
 use crate::sighting::{Durable, Sighting};
 use crate::traffic::Traffic;
 
-pub use agenda::Errand;
+pub use agenda::Task;
 
 /// A simulation, shared by everything that takes part in it.
 pub struct Sim {
@@ -267,15 +267,15 @@ impl World {
         self.still = Some(self.disk.copy_written_out(crate::dice::hash(&(self.plan.seed, "still"))));
     }
 
-    pub fn later(&mut self, ms: u64, errand: Errand) {
+    pub fn later(&mut self, ms: u64, task: Task) {
         let at = self.now() + ms;
-        self.agenda.add(at, errand);
+        self.agenda.add(at, task);
     }
 
-    /// Does an errand of now later.
-    pub fn put_off(&mut self, ms: u64, errand: Errand) {
+    /// Does an task of now later.
+    pub fn put_off(&mut self, ms: u64, task: Task) {
         let at = self.now() + ms;
-        self.agenda.put_off(at, errand);
+        self.agenda.put_off(at, task);
     }
 
     pub fn see(&mut self, sighting: Sighting) {

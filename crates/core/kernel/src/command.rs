@@ -27,7 +27,7 @@ pub enum Input {
 /// A request as it stands in the inbox. The journal holds it: fields are only added, at the end.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Request {
-    /// When the client was told yes.
+    /// When the request was acknowledged to the client.
     pub accepted_at: Timestamp,
     pub id: RunId,
     pub workflow: WorkflowName,

@@ -1,7 +1,7 @@
 //! Drills: a plan is taken through the faults that break sagas, against services that keep a ledger.
 //!
 //! The services honour keys and undo tombstones, as Sortie asks of them. What a drill finds is therefore a
-//! fault of the rules: an effect made twice, left behind, or missing.
+//! fault of the rules: an effect made twice, left over, or missing.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;

@@ -73,7 +73,7 @@ pub enum QueueRejection {
     IsTopic(QueueName),
     #[error("{0} is a queue, not a topic")]
     IsQueue(QueueName),
-    #[error("sessions cannot be switched on or off: delete the queue and make it anew")]
+    #[error("sessions cannot be switched on or off: delete the queue and create it again")]
     SessionsFixed,
     #[error("SessionId: the messages of {0} need one, because it handles each session in order")]
     SessionNeeded(String),

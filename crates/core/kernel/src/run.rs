@@ -18,7 +18,7 @@ pub struct Run {
     pub request: Request,
     pub phase: Phase,
     pub steps: Vec<Step>,
-    /// Endings that are still to be told.
+    /// Endings whose notice is still pending.
     pub notices: Vec<PendingNotice>,
     /// How often the run was parked; part of the key of a parked notice.
     pub parked_count: u32,
@@ -62,7 +62,7 @@ pub enum Ending {
     GivenUp,
 }
 
-/// A notice that is to be told, or is being told.
+/// A notice that is pending or in flight.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PendingNotice {
     pub notice: Notice,
@@ -309,7 +309,7 @@ impl Run {
     }
 
     fn tell(&mut self, at: Timestamp, notice: Notice) {
-        // A parked notice that is still to be told tells of the newest parking as well.
+        // A parked notice that is still pending reports the newest parking as well.
         if self.notices.iter().all(|pending| pending.notice != notice) {
             self.notices.push(PendingNotice { notice, attempt: 1, first_at: at, due_at: Some(at) });
         }
@@ -322,7 +322,7 @@ impl Run {
 
     fn end_notice(&mut self, at: Timestamp, notice: Notice, then: Then) {
         let then = match then {
-            // Parked once more while the notice of the time before was on its way: that one is still to be told.
+            // Parked once more while the notice of the time before was on its way: that one is still pending.
             Then::Done | Then::Failed if notice == Notice::Parked && self.parked_since_told() => {
                 self.notices.retain(|pending| pending.notice != notice);
                 return self.tell(at, notice);
@@ -332,7 +332,7 @@ impl Run {
         match then {
             Then::Retry { at } => {
                 let pending = self.notices.iter_mut().find(|pending| pending.notice == notice);
-                let pending = pending.expect("a notice is pending until it is told");
+                let pending = pending.expect("a notice is pending until it is delivered");
                 pending.attempt += 1;
                 pending.due_at = Some(at);
             }

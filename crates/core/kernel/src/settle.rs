@@ -56,7 +56,7 @@ fn next_after_failure(run: &Run, now: Timestamp, failed: StepIndex) -> Option<Fa
             next_overdue(run, now).or_else(|| next_retry(run, now))
         }
         StepState::Done(_) => finish_then_park(run, now),
-        // It was done before a person went back behind it: the run still only goes forward.
+        // It was done before a person went back to an earlier step: the run still only goes forward.
         StepState::Waiting | StepState::Failed(_) if run.was_done(index) => finish_then_park(run, now),
         // A pivot without an undo that may have been done cannot be taken back: a person must look.
         StepState::Failed(_) if plan.undo.is_none() && run.may_have_been_done(index) => {

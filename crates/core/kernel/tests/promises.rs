@@ -250,5 +250,5 @@ fn a_second_parking_is_told_even_if_the_first_notice_was_still_on_its_way() {
     let call = world.in_flight().iter().position(|owed| owed.attempt.work.step().is_some()).unwrap();
     world.treat(call, Treatment::Refuse);
     world.treat(first, Treatment::Apply);
-    assert!(notice(&world).is_some(), "the second parking is told as well");
+    assert!(notice(&world).is_some(), "the second parking is reported as well");
 }

@@ -18,9 +18,9 @@ pub struct Plan {
     pub deadline: Option<Span>,
     /// Runs with the same key go one after another.
     pub serial: bool,
-    /// Which endings are told to an action.
+    /// Which endings are reported to an action.
     pub notices: NoticeEvents,
-    /// How often an ending is told before it is given up.
+    /// How often a notice is attempted before it is given up.
     pub notice_retry: Retry,
 }
 

@@ -59,9 +59,11 @@ impl fmt::Display for RunStatus {
     }
 }
 
-/// A word that is no status; lists those that are.
+/// A word that is not a status; lists those that are.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{0:?} is no status; use accepted, queued, running, undoing, parked, completed, undone or given_up")]
+#[error(
+    "{0:?} is not a status; use accepted, queued, running, undoing, parked, completed, undone or given_up"
+)]
 pub struct UnknownStatus(String);
 
 impl std::str::FromStr for RunStatus {

@@ -15,7 +15,7 @@ pub struct Acked {
     inbox: BTreeMap<(PartitionId, Seq), u64>,
     inbox_tail: BTreeMap<PartitionId, Seq>,
     snapshots: BTreeMap<PartitionId, Vec<(Seq, u64)>>,
-    /// What clients were told.
+    /// What clients learned.
     clients: BTreeMap<RunId, u64>,
 }
 

@@ -1,4 +1,4 @@
-//! I8: nothing is called for a run whose end is durable; its end can still be told.
+//! I8: nothing is called for a run whose end is durable; its end can still be reported.
 
 use std::collections::BTreeSet;
 

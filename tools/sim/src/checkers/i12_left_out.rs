@@ -93,7 +93,7 @@ fn judge_put(durable: &Durable<'_>, job: &Job) -> Result<(), String> {
     }
     if let Some(before) = before.filter(|before| same_timing && before.standing.state == JobState::Enabled) {
         let was = &before.standing;
-        return require((is.next, is.due) == (was.next, was.due), || format!("{name} was planned anew"));
+        return require((is.next, is.due) == (was.next, was.due), || format!("{name} was planned again"));
     }
     planned(name, is, Oracle::of(job).first(job.definition.changed_at))
 }

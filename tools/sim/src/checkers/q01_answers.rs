@@ -1,4 +1,4 @@
-//! Q1: what a sender or a consumer was told about messages is durable, and says the same.
+//! Q1: what a sender or a consumer learned about messages is durable, and says the same.
 
 use std::collections::{BTreeMap, BTreeSet};
 

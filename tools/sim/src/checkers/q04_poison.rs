@@ -47,7 +47,7 @@ impl Checker for Poison {
                 }
                 if !kept.dead && *deliveries == was && was >= max {
                     accusations
-                        .accuse(format!("message {no} was delivered {was} times and is no dead letter"));
+                        .accuse(format!("message {no} was delivered {was} times and is not a dead letter"));
                 }
             }
             MessageFact::DeadLettered { reason, .. } if reason == "MaxDeliveryCountExceeded" && was < max => {

@@ -80,7 +80,7 @@ pub fn replay(plan: &str, print: bool, smaller: bool, out: &Path) -> anyhow::Res
         Ok(seed) => Plan::draw(seed),
         Err(_) => {
             let text = fs::read(plan).with_context(|| format!("reading {plan}"))?;
-            serde_json::from_slice(&text).with_context(|| format!("{plan} is no plan of a cluster"))?
+            serde_json::from_slice(&text).with_context(|| format!("{plan} is not a plan of a cluster"))?
         }
     };
     let catalogs = catalogs()?;

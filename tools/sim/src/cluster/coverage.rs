@@ -24,7 +24,7 @@ sometimes! {
     StoredByNextLeader "a message that nobody acknowledged was stored by the next leader",
     StoredOnce "a message that was sent again was stored once",
     StreamFull "a stream was full",
-    RangeShort "a replica that was behind answered",
+    RangeShort "a replica that lagged answered",
     RangeWithGap "a replica left something out",
     ReplicaDamaged "a replica lost or changed what was stored",
     Purged "a stream was purged",
@@ -35,7 +35,7 @@ sometimes! {
     ClaimRefused "two wanted a partition at once",
     TakenOver "a partition was taken from somebody who was gone",
     HandedOver "a partition was handed over by somebody who lives",
-    TakenFromSnapshot "a partition was taken with a snapshot and the frames behind it",
+    TakenFromSnapshot "a partition was taken with a snapshot and the frames after it",
     DroppedDuplicate "a request that was in the inbox twice became one run",
     DroppedByNextOwner "a request that one owner took was dropped by the next",
     FiredByNextOwner "a job was fired by two owners in turn",
@@ -47,7 +47,7 @@ sometimes! {
     TailLost "the pair never got the last messages of a region that was lost",
     Rejoined "a region came back and mirrored",
     MirrorCut "a purge that was late reached a mirror",
-    InboxFilled "the inbox of a region that became active was behind its events",
+    InboxFilled "the inbox of a region that became active lagged its events",
 }
 
 /// Which situations were met.

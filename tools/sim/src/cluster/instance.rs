@@ -16,7 +16,7 @@ use types::{Epoch, PartitionId};
 use view::{Ids, View};
 
 use super::link::Link;
-use super::register::Desk;
+use super::register::RegisterClient;
 use super::services::Outside;
 use super::shelf::Shelf;
 use super::watch::Watched;
@@ -87,7 +87,7 @@ impl Instance {
             taken_in: Mutex::default(),
         });
         let membership = Membership::start(
-            Arc::new(Desk::new(sim.clone(), life, region)),
+            Arc::new(RegisterClient::new(sim.clone(), life, region)),
             owner,
             member,
             cluster::Settings::new(partitions),

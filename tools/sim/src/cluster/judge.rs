@@ -1,4 +1,4 @@
-//! Those who judge a cluster: what every region's streams say, message by message, and what instances were told.
+//! Those who judge a cluster: what every region's streams say, message by message, and what instances learned.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -22,9 +22,9 @@ use crate::sighting::{Durable, Sighting};
 pub struct Judge {
     pub found: Vec<Violation>,
     pub pasts: Vec<Past>,
-    /// What clients were told, with the region that told them.
+    /// What clients learned, with the region that answered them.
     pub acked: BTreeMap<RunId, u64>,
-    /// What instances were told of partitions that they own.
+    /// What instances learned of partitions that they own.
     claims: BTreeMap<(u32, PartitionId), Told>,
     /// Requests, and runs that had events, that the pair of a lost region never got.
     pub lost: BTreeSet<RunId>,
@@ -32,11 +32,11 @@ pub struct Judge {
     catalog: Arc<Catalog>,
 }
 
-/// An instance was told that it owns a partition.
+/// An instance learned that it owns a partition.
 #[derive(Debug, Clone, Copy)]
 pub struct Told {
     pub epoch: u64,
-    /// How often its region had begun anew.
+    /// How often its region had begun again.
     pub term: u32,
     /// Its region's epoch.
     pub region_epoch: u64,
@@ -48,7 +48,7 @@ pub enum Ordered {
     Owner,
     /// Somebody whose partition another has taken.
     Zombie,
-    /// Somebody whose past was overwritten, when its region began anew as a mirror.
+    /// Somebody whose past was overwritten, when its region began again as a mirror.
     Stranger,
 }
 
@@ -125,7 +125,7 @@ impl Judge {
         }
     }
 
-    /// An instance is told that it owns a partition.
+    /// An instance learns that it owns a partition.
     pub fn claimed(&mut self, life: u32, region: usize, partition: PartitionId, told: Told, tail: Seq) {
         let epoch = told.epoch;
         self.claims.insert((life, partition), told);
@@ -141,7 +141,7 @@ impl Judge {
         }
     }
 
-    /// An instance is told that its frame is durable.
+    /// An instance learns that its frame is durable.
     pub fn appended(&mut self, region: usize, partition: PartitionId, epoch: u64, seq: Seq, frame: &Bytes) {
         let chain = self.chain(region, partition);
         let kept = chain.frames.get(seq.0 as usize - 1).copied();
@@ -152,7 +152,7 @@ impl Judge {
         }
     }
 
-    /// An instance is told that its partition is no longer its own: another owns it, or its region has been opened anew.
+    /// An instance learns that its partition is no longer its own: another owns it, or its region has been opened again.
     pub fn fenced(
         &mut self,
         life: u32,
@@ -247,7 +247,7 @@ impl Judge {
         self.pasts[region].chains.entry(partition).or_default()
     }
 
-    /// A region begins anew, as a mirror.
+    /// A region begins again, as a mirror.
     pub fn forget(&mut self, region: usize) {
         self.pasts[region] = Past::new();
     }

@@ -105,7 +105,7 @@ async fn pass(ms: u64) {
     }
 }
 
-/// A message reaches NATS: what the sender would be told, if anything.
+/// A message reaches NATS: what the sender would learn, if anything.
 async fn deliver(
     sim: &Arc<Sim>,
     life: u32,
@@ -123,7 +123,7 @@ async fn deliver(
                 Err(NoLeader { until }) => until,
             }
         };
-        // What a leader without followers has taken may be stored when they are back, or not; nobody is told.
+        // What a leader without followers has taken may be stored when they are back, or not; nobody learns of it.
         answered = false;
         if until == u64::MAX || draw.is_multiple_of(2) {
             return None;
@@ -226,7 +226,7 @@ impl Wire for Link {
         });
         let (mut messages, stale) = answer.await?;
         if let Some(draw) = stale.filter(|_| !messages.is_empty()) {
-            // A replica that is behind, or a consumer that was interrupted.
+            // A replica that lags, or a consumer that was interrupted.
             let at = dice::hash(&(draw, 7_u64)) as usize % messages.len();
             if draw.is_multiple_of(3) {
                 messages.remove(at);

@@ -183,7 +183,7 @@ impl Stream {
     }
 }
 
-/// A subject is `sim.<kind>.<partition>`, and with a region's epoch behind that after a promotion.
+/// A subject is `sim.<kind>.<partition>`, and with a region's epoch appended after a promotion.
 fn epoch_of(subject: &str) -> u64 {
     subject.split('.').nth(3).map_or(0, |epoch| epoch.parse().expect("an epoch is a number"))
 }

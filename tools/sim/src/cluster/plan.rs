@@ -22,8 +22,8 @@ pub struct Plan {
     /// Instances of its pair; none when there is no pair.
     pub paired: u8,
     pub snapshot_after_bytes: u64,
-    /// Whether the mirror of an inbox may be behind that of the events that tell of its requests, and that of the events
-    /// behind that of a snapshot.
+    /// Whether the mirror of an inbox may lag that of the events that mention its requests, and that of the events
+    /// that of a snapshot.
     pub uneven_mirrors: bool,
     pub weather: Weather,
     pub fates: Fates,
@@ -48,9 +48,9 @@ pub struct Weather {
     pub way_ms: u64,
     /// The longest that somebody sees the register late, in ms.
     pub sight_ms: u64,
-    /// The longest that a mirror is behind, in ms.
+    /// The longest that a mirror lags, in ms.
     pub mirror_ms: u64,
-    /// The longest until somebody who follows a stream is told of a message, in ms.
+    /// The longest until somebody who follows a stream learns of a message, in ms.
     #[serde(default)]
     pub told_ms: u64,
 }
@@ -142,7 +142,7 @@ pub enum Deed {
     Lose {
         back_ms: u64,
     },
-    /// The pair becomes active with what it has while the other goes on, behind a cut, until it learns of it.
+    /// The pair becomes active with what it has while the other goes on, cut off, until it learns of it.
     Usurp {
         for_ms: u64,
     },

@@ -139,7 +139,7 @@ async fn follow(stage: Arc<Stage>, region: usize) {
     }
 }
 
-/// True when the region has begun anew.
+/// True when the region has begun again.
 fn look(world: &mut World, now: u64, region: usize) -> bool {
     if !world.is_joined(now) {
         return false;
@@ -266,7 +266,7 @@ impl World {
         self.fill_inboxes(region);
     }
 
-    /// Inboxes go on behind all that their events have taken up.
+    /// Inboxes go on after all that their events have taken up.
     fn fill_inboxes(&mut self, region: usize) {
         for partition in (0..self.plan.partitions).map(PartitionId) {
             let streams = &mut self.regions[region].streams;
@@ -306,7 +306,7 @@ impl World {
         if divergent > 0 {
             self.coverage.note(Sometimes::TailLost);
             if self.planned.contains(&epoch) {
-                self.judge.accuse("R3", format!("a planned switch left {divergent} messages behind"));
+                self.judge.accuse("R3", format!("a planned switch left {divergent} messages over"));
             }
             let touched: Vec<_> =
                 self.judge.pasts[region].history.runs().map(|run| run.request.id.clone()).collect();

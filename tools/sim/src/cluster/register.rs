@@ -38,18 +38,18 @@ impl Region {
 }
 
 /// The register as one instance reaches it.
-pub struct Desk {
+pub struct RegisterClient {
     sim: Arc<Sim>,
     life: u32,
     region: usize,
     view: watch::Receiver<Arc<ClusterView>>,
 }
 
-impl Desk {
-    pub fn new(sim: Arc<Sim>, life: u32, region: usize) -> Desk {
+impl RegisterClient {
+    pub fn new(sim: Arc<Sim>, life: u32, region: usize) -> RegisterClient {
         let (tx, view) = watch::channel(Arc::default());
         tokio::spawn(look(sim.clone(), life, region, tx));
-        Desk { sim, life, region, view }
+        RegisterClient { sim, life, region, view }
     }
 
     async fn ask(
@@ -106,7 +106,7 @@ async fn look(sim: Arc<Sim>, life: u32, region: usize, tx: watch::Sender<Arc<Clu
     }
 }
 
-impl Register for Desk {
+impl Register for RegisterClient {
     async fn heartbeat(&self, member: &Member) -> Result<(), RegisterError> {
         let lost = {
             let mut world = self.sim.world();

@@ -53,7 +53,7 @@ impl Snapshots for Shelf {
         self.reach(partition).await;
         self.kept(partition, |kept| {
             let version = (epoch, snapshot.through);
-            // As in the product: an owner that has begun anew does not finish what it began before.
+            // As in the product: an owner that has begun again does not finish what it began before.
             if partition != PartitionId::CONTROL && !kept.tables.contains_key(&version) {
                 return Err(AppendError::Fenced { partition });
             }

@@ -1,4 +1,4 @@
-//! The journal of one instance, watched: what it was told is held against what the streams have.
+//! The journal of one instance, watched: what it learned is compared with what the streams have.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -26,7 +26,7 @@ impl<J> Watched<J> {
         self.sim.world().regions[self.region].term
     }
 
-    /// What is told to an instance that is dead, or whose region has begun anew meanwhile, is told to nobody.
+    /// What reaches an instance that is dead, or whose region has begun again meanwhile, does not count.
     fn hears(&self, world: &World, term: u32) -> bool {
         !world.lives[&self.life].dead && world.regions[self.region].term == term
     }

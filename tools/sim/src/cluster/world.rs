@@ -60,7 +60,7 @@ pub struct Region {
     pub level: bool,
     /// Nobody there answers.
     pub lost: bool,
-    /// How often it began anew as a mirror.
+    /// How often it began again as a mirror.
     pub term: u32,
     /// Where its streams ended when it became active.
     pub points: BTreeMap<String, u64>,

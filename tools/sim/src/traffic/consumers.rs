@@ -8,14 +8,14 @@ use engine::queues::{QueueAnswer, QueueCommand, QueueError, Receive, ReceiveMode
 use kernel::queue::{QueueRef, QueueRejection, Settle, SubQueue};
 use types::Span;
 
-use super::{Holding, QueueErrand, partition, place, ready_since};
+use super::{Holding, QueueTask, partition, place, ready_since};
 use crate::coverage::Sometimes;
 use crate::depot::fingerprint;
 use crate::dice;
 use crate::plan::queues::{Consume, Habit};
 use crate::process::Process;
 use crate::sighting::{Settling, Sighting};
-use crate::world::{Errand, Sim, World};
+use crate::world::{Sim, Task, World};
 
 /// One visit of a consumer.
 pub async fn visit(sim: Arc<Sim>, process: Arc<Process>, n: u32) {
@@ -45,7 +45,7 @@ pub async fn visit(sim: Arc<Sim>, process: Arc<Process>, n: u32) {
                 let wall = world.wall();
                 if let Some(no) = ready_since(&world.depot, &at, shelf, facts, wall) {
                     let what =
-                        format!("a consumer of {at} was told of nothing while message {} was there", no.0);
+                        format!("a consumer of {at} received nothing while message {} was there", no.0);
                     world.accuse("L5", what);
                 }
             }
@@ -71,7 +71,7 @@ pub async fn visit(sim: Arc<Sim>, process: Arc<Process>, n: u32) {
     if let Some(consumer) = world.traffic.consumers.get_mut(&n) {
         consumer.waits = false;
         if consumer.visits > 0 {
-            world.later(deed.pause_ms, Errand::Queue(QueueErrand::Visit { n }));
+            world.later(deed.pause_ms, Task::Queue(QueueTask::Visit { n }));
         }
     }
     drop(world);
@@ -128,7 +128,7 @@ fn hold(world: &mut World, deed: &Consume, at: &QueueRef, one: Received) {
     let (at, life) = (at.clone(), world.life);
     let holding = Holding { at, no, token, settlings, think_ms: deed.think_ms, life, waits: false };
     world.traffic.holdings.insert(n, holding);
-    world.later(deed.think_ms, Errand::Queue(QueueErrand::Settle { n }));
+    world.later(deed.think_ms, Task::Queue(QueueTask::Settle { n }));
 }
 
 /// A consumer is done thinking about one of its messages.
@@ -176,7 +176,7 @@ pub async fn settle(sim: Arc<Sim>, process: Arc<Process>, n: u32) {
         holding.settlings.pop_front();
         if goes_on && !holding.settlings.is_empty() {
             let think_ms = holding.think_ms;
-            world.later(think_ms, Errand::Queue(QueueErrand::Settle { n }));
+            world.later(think_ms, Task::Queue(QueueTask::Settle { n }));
         } else {
             world.traffic.holdings.remove(&n);
         }

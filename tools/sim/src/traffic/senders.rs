@@ -6,15 +6,15 @@ use engine::queues::{Outgoing, QueueAnswer, QueueCommand, QueueError};
 use kernel::queue::{QueueRejection, SendResult, SubQueue};
 use types::{Filter, Message, Property, Span, Timestamp};
 
-use super::{QueueErrand, partition, place};
+use super::{QueueTask, partition, place};
 use crate::coverage::Sometimes;
 use crate::depot::fingerprint;
 use crate::plan::queues::{QueueDeed, RED, Send, TOPIC};
 use crate::process::Process;
 use crate::sighting::Sighting;
-use crate::world::{Errand, Sim, World};
+use crate::world::{Sim, Task, World};
 
-/// How often somebody tries who is told that there is no such queue, and how long it waits in ms.
+/// How often somebody tries who learns that there is no such queue, and how long it waits in ms.
 const TRIES_MAX: u32 = 6;
 const AGAIN_MS: u64 = 500;
 
@@ -67,7 +67,7 @@ pub async fn ask(sim: Arc<Sim>, process: Arc<Process>, n: u32) {
         Ok(_) => {}
         Err(error) => {
             if let Some(ms) = again_ms(&mut world, n, &deed, &error) {
-                world.later(ms, Errand::Queue(QueueErrand::Ask { n }));
+                world.later(ms, Task::Queue(QueueTask::Ask { n }));
                 drop(world);
                 return sim.wake.notify_one();
             }

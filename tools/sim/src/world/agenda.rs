@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 
 use crate::plan::{Deed, Plan};
 use crate::services::Call;
-use crate::traffic::QueueErrand;
+use crate::traffic::QueueTask;
 
 /// Something that the world does at its time.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Errand {
+pub enum Task {
     Do(Deed),
     /// A call reaches its service.
     Arrive(Call),
@@ -21,7 +21,7 @@ pub enum Errand {
         n: u32,
     },
     /// Somebody does something about queues.
-    Queue(QueueErrand),
+    Queue(QueueTask),
     /// The disk has room again.
     Empty,
 }
@@ -29,7 +29,7 @@ pub enum Errand {
 /// Errands by time, and by their order among those of one time.
 #[derive(Debug, Default)]
 pub struct Agenda {
-    errands: BTreeMap<(u64, u64), Errand>,
+    tasks: BTreeMap<(u64, u64), Task>,
     added: u64,
     /// Deeds of the plan that are still to be done.
     deeds: usize,
@@ -39,33 +39,33 @@ impl Agenda {
     pub fn of(plan: &Plan) -> Agenda {
         let mut agenda = Agenda { deeds: plan.deeds.len(), ..Agenda::default() };
         for timed in &plan.deeds {
-            agenda.add(timed.at, Errand::Do(timed.deed.clone()));
+            agenda.add(timed.at, Task::Do(timed.deed.clone()));
         }
         agenda
     }
 
-    pub fn add(&mut self, at: u64, errand: Errand) {
-        self.errands.insert((at, self.added), errand);
+    pub fn add(&mut self, at: u64, task: Task) {
+        self.tasks.insert((at, self.added), task);
         self.added += 1;
     }
 
-    /// When the next errand is due, in ms.
+    /// When the next task is due, in ms.
     pub fn next(&self) -> Option<u64> {
-        self.errands.first_key_value().map(|((at, _), _)| *at)
+        self.tasks.first_key_value().map(|((at, _), _)| *at)
     }
 
-    /// The next errand, if it is due.
-    pub fn pop(&mut self, now: u64) -> Option<Errand> {
+    /// The next task, if it is due.
+    pub fn pop(&mut self, now: u64) -> Option<Task> {
         self.next().filter(|at| *at <= now)?;
-        let (_, errand) = self.errands.pop_first()?;
-        self.deeds -= usize::from(matches!(errand, Errand::Do(_)));
-        Some(errand)
+        let (_, task) = self.tasks.pop_first()?;
+        self.deeds -= usize::from(matches!(task, Task::Do(_)));
+        Some(task)
     }
 
-    /// Does an errand of now later.
-    pub fn put_off(&mut self, at: u64, errand: Errand) {
-        self.deeds += usize::from(matches!(errand, Errand::Do(_)));
-        self.add(at, errand);
+    /// Does an task of now later.
+    pub fn put_off(&mut self, at: u64, task: Task) {
+        self.deeds += usize::from(matches!(task, Task::Do(_)));
+        self.add(at, task);
     }
 
     /// Whether all deeds of the plan are done.
@@ -74,6 +74,6 @@ impl Agenda {
     }
 
     pub fn is_empty(&self) -> bool {
-        self.errands.is_empty()
+        self.tasks.is_empty()
     }
 }

@@ -25,7 +25,7 @@ pub enum Expect {
     Version(u32),
 }
 
-/// Whether a job is written anew or changed in parts. A finished job can only be written anew.
+/// Whether a job is replaced or changed in parts. A finished job can only be replaced.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PutMode {
     Replace,

@@ -50,7 +50,7 @@ pub fn ended(job: &Job, run: &Run, wall: Timestamp, live: usize) -> JobProgress 
         standing.due = Some(wall + FINISHED_KEPT);
     }
     if standing.next.is_some() {
-        // Anew, because one that was missed may have been put off until now.
+        // Planned again, because a missed occurrence may have been delayed until now.
         standing.plan(&job.definition, standing.next, wall);
     }
     standing

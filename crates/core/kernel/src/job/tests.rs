@@ -378,11 +378,11 @@ fn a_finished_job_can_be_replaced_but_not_changed() {
     assert_eq!(rejected, Err(JobRejection::Final { state: JobState::Completed }));
     assert_eq!(run_now(&bench.job, START, 0), Err(JobRejection::Final { state: JobState::Completed }));
     let draft = draft(spec(None, None));
-    let anew =
+    let again =
         put(&bench.collection, Some(&bench.job), &draft, Expect::Anything, PutMode::Replace, bench.now);
-    let anew = anew.expect("written anew");
-    assert_eq!(anew.standing.state, JobState::Enabled);
-    assert!(anew.standing.next > bench.job.standing.newest, "its next occurrence has an id of its own");
+    let again = again.expect("written again");
+    assert_eq!(again.standing.state, JobState::Enabled);
+    assert!(again.standing.next > bench.job.standing.newest, "its next occurrence has an id of its own");
 }
 
 #[test]

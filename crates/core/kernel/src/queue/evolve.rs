@@ -211,7 +211,7 @@ impl Queues {
                     slot.standing = MessageState::Ready;
                     slot.shelf = SubQueue::Main;
                     slot.deliveries = 0;
-                    // Its own time has passed; what the queue allows begins anew.
+                    // Its own time has passed; what the queue allows begins again.
                     slot.expires_at = time_to_live.map(|span| at + span);
                 });
                 held.dead.remove(&no);

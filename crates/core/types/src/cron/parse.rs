@@ -4,7 +4,7 @@ use std::str::FromStr;
 
 use super::{Cron, FIELDS, Field, MONTH_DAY, WEEK_DAY};
 
-/// Why a text is no cron expression.
+/// Why a text is not a cron expression.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum InvalidCron {
     #[error(
