@@ -77,12 +77,13 @@ pub fn build(mutations: &[Mutation]) -> anyhow::Result<PathBuf> {
     let program = std::env::current_exe()?;
     let folder = program.parent().context("the simulator is not in a folder")?;
     let target = folder.parent().context("the simulator is not in a target directory")?;
-    // The profile of this process, so that both builds share their dependencies.
     let profile = match folder.file_name().and_then(|name| name.to_str()) {
         Some("debug") | None => "dev",
         Some(profile) => profile,
     };
     let copy = target.join("mutants");
+    // A directory of its own: Cargo names the artifacts of both workspaces alike, and each would spoil the other's.
+    let built = target.join("mutants-target");
     copy_workspace(&root, &copy, &edited_files(&root, mutations)?)?;
     println!("sim: building the simulator with {} mutations in {}", mutations.len(), copy.display());
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
@@ -90,9 +91,9 @@ pub fn build(mutations: &[Mutation]) -> anyhow::Result<PathBuf> {
     build
         .current_dir(&copy)
         .args(["build", "--profile", profile, "--package", MUTATED, "--target-dir"])
-        .arg(target);
+        .arg(&built);
     ensure!(build.status().context("starting cargo")?.success(), "the mutated simulator does not build");
-    Ok(folder.join(MUTATED))
+    Ok(built.join(folder.file_name().unwrap_or_default()).join(MUTATED))
 }
 
 fn root() -> PathBuf {
