@@ -145,7 +145,7 @@ fn apply(file: &str, source: &str, edits: &[(&str, &Edit)]) -> anyhow::Result<St
             );
         };
         let awake = format!("mutant_switch::is(\"{name}\")");
-        places.push((range.clone(), *name, edit.replace.replace(MUTANT, &awake)));
+        places.push((range.clone(), *name, edit.replace.trim_end().replace(MUTANT, &awake)));
     }
     places.sort_by_key(|(range, _, _)| range.start);
     let mut edited = String::new();
