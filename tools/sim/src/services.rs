@@ -202,7 +202,7 @@ async fn travel(sim: Arc<Sim>, order: CallOrder, trip: Trip) {
         }
         Fate::RequestLost | Fate::Late => None,
     };
-    reply.tell(outcome.unwrap_or_else(|| Outcome::Unknown { reason: "no answer".to_owned() }));
+    reply.report(outcome.unwrap_or_else(|| Outcome::Unknown { reason: "no answer".to_owned() }));
 }
 
 fn transient(retry_after: Option<Span>) -> Outcome {

@@ -1,11 +1,11 @@
-//! Runs as the view keeps them: whole, in one value.
+//! Runs as the view stores them: whole, in one value.
 
 use journal::codec::{self, Unreadable};
 use kernel::Run;
 use types::Timestamp;
 use view::EndedRun;
 
-/// A run that has ended, as the view keeps it.
+/// A run that has ended, as the view stores it.
 pub(crate) fn ended(run: &Run) -> EndedRun {
     EndedRun {
         id: run.request.id.clone(),

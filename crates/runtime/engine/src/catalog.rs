@@ -1,4 +1,4 @@
-//! The workflows as they stand: every version ever applied, and which one new requests get.
+//! The catalog of workflows: every version ever applied, and which one new requests get.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, RwLock};
@@ -69,7 +69,7 @@ impl Plans for Catalog {
     }
 }
 
-/// The catalog as every part of the process sees it.
+/// The catalog as the whole process shares it.
 #[derive(Clone, Default)]
 pub struct Catalogs(
     // A lock around a pointer: readers only clone it, the control partition alone replaces it.

@@ -20,7 +20,7 @@ use crate::limits::{
 use crate::recovery::{SnapshotStore, in_time, snapshot_lost};
 use crate::{Catalog, CatalogEntry, Catalogs};
 
-/// The control partition, as its owner or one of those who follow it. Cheap to clone.
+/// The control partition, as its owner or as a follower. Cheap to clone.
 #[derive(Clone)]
 pub struct Control(Arc<ControlInner>);
 
@@ -29,18 +29,18 @@ struct ControlInner {
     catalogs: Catalogs,
     documents: Documents,
     clock: Clock,
-    // One change at a time: each is checked against what it changes. Held across the commit.
-    book: Mutex<ControlState>,
-    /// The epoch under which it is owned here; changes while the book is held.
+    // One change at a time: each is checked against the state that it changes. Locked across the commit.
+    state: Mutex<ControlState>,
+    /// The epoch under which it is owned here; changes only while the control state is locked.
     owned: watch::Sender<Option<Epoch>>,
 }
 
-/// What applying a workflow came to.
+/// The result of applying a workflow.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Applied {
     pub name: WorkflowName,
     pub version: u32,
-    /// False when the same text was already in force.
+    /// False when the same text was already active.
     pub changed: bool,
 }
 
@@ -53,7 +53,7 @@ pub enum ApplyError {
     RouteTaken { route: String, owner: WorkflowName },
     #[error("the workflow is at version {current}, not at the version that If-Match names")]
     Changed { current: u32 },
-    #[error("the control partition is not held here")]
+    #[error("the control partition is not owned by this instance")]
     NotHeld,
     #[error(transparent)]
     Journal(#[from] AppendError),
@@ -64,13 +64,13 @@ pub enum ApplyError {
 pub enum DeleteError {
     #[error("no workflow has this name")]
     NotFound,
-    #[error("the control partition is not held here")]
+    #[error("the control partition is not owned by this instance")]
     NotHeld,
     #[error(transparent)]
     Journal(#[from] AppendError),
 }
 
-/// Why a document was not kept.
+/// Why a document was not stored.
 #[derive(Debug, thiserror::Error)]
 pub enum KeepError {
     #[error("the document has {bytes} bytes; at most {DOCUMENT_BYTES_MAX} are kept")]
@@ -81,7 +81,7 @@ pub enum KeepError {
     TooMany,
     #[error("the document has changed meanwhile")]
     Changed { current: Option<u64> },
-    #[error("the control partition is not held here")]
+    #[error("the control partition is not owned by this instance")]
     NotHeld,
     #[error(transparent)]
     Journal(#[from] AppendError),
@@ -116,34 +116,34 @@ impl Control {
         Ok(control)
     }
 
-    /// A follower, which knows nothing until it has looked.
+    /// A follower, which has no state until its first read.
     pub fn follow<J: Journal>(journal: Arc<J>, clock: Clock) -> Control {
         let journal = DynJournal::new(journal);
         let (catalogs, documents) = (Catalogs::default(), Documents::default());
-        let (book, owned) = (Mutex::default(), watch::Sender::default());
-        Control(Arc::new(ControlInner { journal, catalogs, documents, clock, book, owned }))
+        let (state, owned) = (Mutex::default(), watch::Sender::default());
+        Control(Arc::new(ControlInner { journal, catalogs, documents, clock, state, owned }))
     }
 
-    /// Becomes the owner: from now on changes are made here.
+    /// Becomes the owner: from now on this instance makes the changes.
     pub async fn take(&self) -> Result<Epoch, ControlError> {
         let inner = &self.0;
-        let mut book = inner.book.lock().await;
+        let mut state = inner.state.lock().await;
         let claimed = in_time(&inner.journal, inner.journal.claim(PartitionId::CONTROL)).await;
         let claim = claimed.map_err(|_| ControlError::Unanswered)??;
-        // From the beginning: what was followed may be of a history that another region has replaced by force.
-        *book = ControlState::default();
-        inner.catch_up(&mut book).await?;
-        if book.tail < claim.events_tail {
-            return Err(ControlError::Short { tail: book.tail, events_tail: claim.events_tail });
+        // From the beginning: a follower may have read a history that a forced failover has replaced.
+        *state = ControlState::default();
+        inner.catch_up(&mut state).await?;
+        if state.tail < claim.events_tail {
+            return Err(ControlError::Short { tail: state.tail, events_tail: claim.events_tail });
         }
         inner.owned.send_replace(Some(claim.epoch));
-        inner.snapshot(&book, claim.epoch).await;
+        inner.snapshot(&state, claim.epoch).await;
         Ok(claim.epoch)
     }
 
-    /// Stops making changes; follows from now on.
+    /// Stops making changes and becomes a follower.
     pub async fn release(&self) {
-        let _book = self.0.book.lock().await;
+        let _state = self.0.state.lock().await;
         self.0.owned.send_replace(None);
     }
 
@@ -154,19 +154,19 @@ impl Control {
 
     /// Makes the next read start over. Owned state stays as it is until then: it was read from the beginning.
     pub async fn forget(&self) {
-        self.0.book.lock().await.outlived = true;
+        self.0.state.lock().await.outlived = true;
     }
 
-    /// Reads what others have changed since the last look.
+    /// Reads the changes that other instances have made since the last read.
     pub async fn look(&self) -> Result<(), ControlError> {
-        let mut book = self.0.book.lock().await;
+        let mut state = self.0.state.lock().await;
         if self.0.owned.borrow().is_some() {
             return Ok(());
         }
-        if book.outlived {
-            *book = ControlState::default();
+        if state.outlived {
+            *state = ControlState::default();
         }
-        self.0.catch_up(&mut book).await
+        self.0.catch_up(&mut state).await
     }
 
     pub fn catalogs(&self) -> &Catalogs {
@@ -177,8 +177,8 @@ impl Control {
         &self.0.documents
     }
 
-    /// Puts a document in the place of the one of its shelf and name, or removes that one. Answers with the version
-    /// that is kept now. A text that is already there is not written again.
+    /// Replaces the document of this kind and name, or removes it. Returns the version that is stored now. A text
+    /// that is already stored is not written again.
     pub async fn keep(
         &self,
         shelf: &str,
@@ -204,13 +204,13 @@ impl Control {
         if_version: Option<u32>,
     ) -> Result<Applied, ApplyError> {
         let (inner, source, by) = (self.0.clone(), source.to_owned(), by.to_owned());
-        // A task of its own: a client that goes away must not leave a change half made.
+        // A task of its own: a client that disconnects must not leave a change half made.
         let applied =
             host::spawn("apply workflow", async move { inner.apply(&source, &by, if_version).await });
         applied.await.expect("a task that panics takes the process down")
     }
 
-    /// Ends a workflow: new requests are refused, runs under way go on with their versions.
+    /// Ends a workflow: new requests are refused, running runs continue with their versions.
     pub async fn delete(&self, name: &WorkflowName, by: &str) -> Result<(), DeleteError> {
         let (inner, name, by) = (self.0.clone(), name.clone(), by.to_owned());
         let deleted = host::spawn("delete workflow", async move { inner.delete(&name, &by).await });
@@ -222,7 +222,7 @@ impl ControlInner {
     async fn apply(&self, source: &str, by: &str, if_version: Option<u32>) -> Result<Applied, ApplyError> {
         let definition = Definition::parse(source).map_err(ApplyError::Invalid)?;
         let name = definition.name().clone();
-        let mut book = self.book.lock().await;
+        let mut state = self.state.lock().await;
         let Some(epoch) = *self.owned.borrow() else { return Err(ApplyError::NotHeld) };
         let catalog = self.catalogs.load();
         let current = catalog.current(&name);
@@ -243,7 +243,7 @@ impl ControlInner {
         let version = catalog.latest_version(&name) + 1;
         let (at, by, source) = (self.clock.now(), by.to_owned(), source.to_owned());
         self.commit(
-            &mut book,
+            &mut state,
             epoch,
             ControlEvent::WorkflowApplied { name: name.clone(), version, source, at, by: by.clone() },
         )
@@ -256,21 +256,21 @@ impl ControlInner {
             applied_by: by.into(),
         });
         self.catalogs.store(next);
-        book.catalog_is_known();
+        state.catalog_is_known();
         Ok(Applied { name, version, changed: true })
     }
 
     async fn delete(&self, name: &WorkflowName, by: &str) -> Result<(), DeleteError> {
-        let mut book = self.book.lock().await;
+        let mut state = self.state.lock().await;
         let Some(epoch) = *self.owned.borrow() else { return Err(DeleteError::NotHeld) };
         let catalog = self.catalogs.load();
         catalog.current(name).ok_or(DeleteError::NotFound)?;
         let (at, by) = (self.clock.now(), by.to_owned());
-        self.commit(&mut book, epoch, ControlEvent::WorkflowDeleted { name: name.clone(), at, by }).await?;
+        self.commit(&mut state, epoch, ControlEvent::WorkflowDeleted { name: name.clone(), at, by }).await?;
         let mut next = Catalog::clone(&catalog);
         next.retire(name);
         self.catalogs.store(next);
-        book.catalog_is_known();
+        state.catalog_is_known();
         Ok(())
     }
 
@@ -289,9 +289,9 @@ impl ControlInner {
         if name.len() > DOCUMENT_NAME_BYTES_MAX {
             return Err(KeepError::NameTooLong { bytes: name.len() });
         }
-        let mut book = self.book.lock().await;
+        let mut state = self.state.lock().await;
         let Some(epoch) = *self.owned.borrow() else { return Err(KeepError::NotHeld) };
-        let current = book.shelves.get(&shelf, &name);
+        let current = state.documents.get(&shelf, &name);
         let current_version = current.map(|current| current.version);
         if !expected.holds(current_version) {
             return Err(KeepError::Changed { current: current_version });
@@ -299,92 +299,92 @@ impl ControlInner {
         if current.map(|current| &*current.text) == document.as_deref() {
             return Ok(current_version);
         }
-        if current.is_none() && book.shelves.count(&shelf) >= DOCUMENTS_MAX {
+        if current.is_none() && state.documents.count(&shelf) >= DOCUMENTS_MAX {
             return Err(KeepError::TooMany);
         }
-        // The number of its frame: no other change ever has it.
-        let version = book.tail.next().0;
+        // The number of its frame, which no other change ever has.
+        let version = state.tail.next().0;
         let kept = document.is_some().then_some(version);
         let event = ControlEvent::Kept { shelf, name, version, document, at: self.clock.now(), by };
-        self.commit(&mut book, epoch, event).await?;
-        self.documents.store(&book.shelves);
+        self.commit(&mut state, epoch, event).await?;
+        self.documents.store(&state.documents);
         Ok(kept)
     }
 
     async fn commit(
         &self,
-        book: &mut ControlState,
+        state: &mut ControlState,
         epoch: Epoch,
         event: ControlEvent,
     ) -> Result<(), AppendError> {
         let frame = codec::encode(&event);
-        match self.journal.append(PartitionId::CONTROL, epoch, book.tail, frame).await {
-            Ok(seq) => book.tail = seq,
+        match self.journal.append(PartitionId::CONTROL, epoch, state.tail, frame).await {
+            Ok(seq) => state.tail = seq,
             Err(error @ (AppendError::Full | AppendError::TooLarge { .. })) => return Err(error),
             Err(error) => {
-                // Who takes it next finds out what is there.
-                tracing::warn!(%error, "the control partition is let go");
+                // The next owner reads what was stored.
+                tracing::warn!(%error, "released the control partition");
                 self.owned.send_replace(None);
                 return Err(error);
             }
         }
-        book.push(event);
-        self.snapshot(book, epoch).await;
+        state.push(event);
+        self.snapshot(state, epoch).await;
         Ok(())
     }
 
     /// Reads all events after the known state, from a newer snapshot if the journal has trimmed the next event.
-    async fn catch_up(&self, book: &mut ControlState) -> Result<(), ControlError> {
+    async fn catch_up(&self, state: &mut ControlState) -> Result<(), ControlError> {
         loop {
-            match self.journal.read(PartitionId::CONTROL, book.tail.next(), RECOVERY_READ_BYTES).await {
+            match self.journal.read(PartitionId::CONTROL, state.tail.next(), RECOVERY_READ_BYTES).await {
                 Ok(records) if records.is_empty() => break,
                 Ok(records) => {
                     for record in records {
                         let event = codec::decode(&record.bytes)
                             .map_err(|_| ControlError::Decode { seq: record.seq })?;
-                        book.push(event);
-                        book.tail = record.seq;
+                        state.push(event);
+                        state.tail = record.seq;
                     }
                 }
-                Err(ReadError::Trimmed { first, .. }) => self.read_snapshot(book, first).await?,
+                Err(ReadError::Trimmed { first, .. }) => self.read_snapshot(state, first).await?,
                 Err(error) => return Err(error.into()),
             }
         }
-        if let Some(catalog) = book.changed_catalog()? {
+        if let Some(catalog) = state.changed_catalog()? {
             self.catalogs.store(catalog);
         }
-        self.documents.store(&book.shelves);
+        self.documents.store(&state.documents);
         Ok(())
     }
 
-    /// The journal begins at `first`: the snapshot must reach there.
-    async fn read_snapshot(&self, book: &mut ControlState, first: Seq) -> Result<(), ControlError> {
+    /// The journal begins at `first`: the snapshot must cover everything before it.
+    async fn read_snapshot(&self, state: &mut ControlState, first: Seq) -> Result<(), ControlError> {
         let snapshot = self.journal.snapshot_get(PartitionId::CONTROL).await?;
         let found = snapshot.as_ref().map_or(Seq::ZERO, |snapshot| snapshot.through);
-        match snapshot.filter(|snapshot| snapshot.through > book.tail && snapshot.through.next() >= first) {
+        match snapshot.filter(|snapshot| snapshot.through > state.tail && snapshot.through.next() >= first) {
             None => {
-                let (found, kept) = (found.max(book.tail), SnapshotStore::by(&self.journal));
+                let (found, kept) = (found.max(state.tail), SnapshotStore::by(&self.journal));
                 Err(ControlError::SnapshotLost { found, first, kept })
             }
             Some(snapshot) => {
-                book.restore(&snapshot.bytes, found).map_err(|_| ControlError::Decode { seq: found })
+                state.restore(&snapshot.bytes, found).map_err(|_| ControlError::Decode { seq: found })
             }
         }
     }
 
-    /// Keeps the book in a snapshot and lets the journal forget its frames: one log holds all partitions, and
+    /// Writes the control state to a snapshot and trims the journal: one log contains all partitions, and
     /// the oldest frame that is still needed keeps all later ones.
-    async fn snapshot(&self, book: &ControlState, epoch: Epoch) {
-        if book.tail == Seq::ZERO {
+    async fn snapshot(&self, state: &ControlState, epoch: Epoch) {
+        if state.tail == Seq::ZERO {
             return;
         }
-        let snapshot = Snapshot { through: book.tail, bytes: book.snapshot() };
+        let snapshot = Snapshot { through: state.tail, bytes: state.snapshot() };
         let stored = match self.journal.snapshot_put(PartitionId::CONTROL, epoch, snapshot).await {
-            Ok(()) => self.journal.trim(PartitionId::CONTROL, epoch, book.tail.next(), Seq(1)).await,
+            Ok(()) => self.journal.trim(PartitionId::CONTROL, epoch, state.tail.next(), Seq(1)).await,
             Err(error) => Err(error),
         };
         if let Err(error) = stored {
-            tracing::warn!(%error, "the workflows could not be kept in a snapshot; the journal keeps growing");
+            tracing::warn!(%error, "control snapshot failed; the journal keeps growing");
         }
     }
 }

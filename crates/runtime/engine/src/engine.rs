@@ -27,23 +27,23 @@ use crate::{Catalogs, Effects, EngineMetrics, EngineReading, RecoveryError};
 pub struct Settings {
     pub partitions: u16,
     pub calls_max_per_partition: usize,
-    /// Jobs fire while fewer calls than these are owed or under way.
+    /// Jobs fire while fewer calls than these are pending or in flight.
     pub firing_calls_max_per_partition: usize,
     pub live_runs_max_per_partition: usize,
-    /// Bytes of the requests of runs in memory at which no more requests are taken.
+    /// Bytes of the requests of runs in memory at which no further requests are taken.
     pub live_bytes_max_per_partition: usize,
-    /// Unfinished requests up to which clients that wait for their yes go first: beyond, a spike no longer fits into
-    /// the backlog, and ending runs is what makes room.
+    /// Unfinished requests up to which clients waiting for an acknowledgement go first: beyond that, a spike no longer
+    /// fits into the backlog, and only ending runs frees room.
     pub spike_unfinished_max: usize,
     pub snapshot_after_bytes: u64,
-    /// Ended occurrences that are kept of a job.
+    /// Ended occurrences to retain for each job.
     pub history_max_per_job: usize,
-    /// Resident memory above which queues and topics take no messages.
+    /// Resident memory above which queues and topics accept no messages.
     pub memory_bytes_max: u64,
 }
 
 impl Settings {
-    /// The limits of the process, shared out evenly.
+    /// The share of one partition: the limits of the process are divided evenly.
     pub fn for_partitions(partitions: u16) -> Settings {
         let share = |total: usize| (total / usize::from(partitions)).max(1);
         Settings {
@@ -67,16 +67,16 @@ pub enum CommandError {
     Rejected(#[from] Rejection),
     #[error("partition {partition} is stopped: {reason}")]
     Stopped { partition: PartitionId, reason: String },
-    /// Another instance has it, or nobody at this moment.
-    #[error("partition {partition} is not held here")]
+    /// Another instance owns it, or no instance does at the moment.
+    #[error("partition {partition} is not owned by this instance")]
     NotHeld { partition: PartitionId },
-    /// It was lost, or let go, with the command under way.
-    #[error("partition {partition} changed hands before it answered: whether it was done is not known")]
+    /// The partition was lost or released with the command in flight.
+    #[error("partition {partition} changed owner before it answered: the outcome is unknown")]
     Unknown { partition: PartitionId },
 }
 
 impl CommandError {
-    /// What is said of a partition that has ended in order, with nothing done.
+    /// The error for a partition that has ended in order, without carrying out the command.
     pub(crate) fn of_end(partition: PartitionId, has_other_owners: bool) -> CommandError {
         if has_other_owners {
             CommandError::NotHeld { partition }
@@ -86,7 +86,7 @@ impl CommandError {
     }
 }
 
-/// Where a partition stands.
+/// The state of a partition.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PartitionInfo {
     pub id: PartitionId,
@@ -94,12 +94,12 @@ pub struct PartitionInfo {
     pub stopped: Option<String>,
 }
 
-/// The partitions that this process holds. Cheap to clone.
+/// The partitions that this process owns. Cheap to clone.
 #[derive(Clone)]
 pub struct Engine(Arc<OwnedPartitions>);
 
 impl Engine {
-    /// An engine that holds nothing yet.
+    /// An engine that owns no partitions yet.
     pub fn new<J: Journal>(
         journal: Arc<J>,
         view: View,
@@ -127,7 +127,7 @@ impl Engine {
         Engine(Arc::new(OwnedPartitions::new(shared)))
     }
 
-    /// Brings all partitions back and starts their loops. A partition that cannot come back is stopped, with
+    /// Recovers all partitions and starts their loops. A partition that cannot be recovered is stopped, with
     /// its reason; the others run.
     pub async fn start<J: Journal>(
         journal: Arc<J>,
@@ -144,29 +144,29 @@ impl Engine {
         engine
     }
 
-    /// Takes every partition. One that cannot come back is stopped, with its reason; the others run.
+    /// Takes every partition. One that cannot be recovered is stopped, with its reason; the others run.
     pub async fn take_all(&self) {
         let taking = (0..self.0.count()).map(PartitionId).map(|id| {
             let engine = self.clone();
-            // A task each: recovery is work, and there is more than one core.
+            // A task each: recovery uses the CPU, and there is more than one core.
             host::spawn("recover partition", async move { engine.take(id).await })
         });
         for taken in taking.collect::<Vec<_>>() {
-            // Why it is stopped can be asked of the engine.
+            // The engine reports why a partition is stopped.
             let _ = taken.await.expect("a recovery does not panic");
         }
     }
 
-    /// Claims a partition, brings it back and runs it from now on. One that cannot come back is stopped, until it is
+    /// Claims a partition, recovers it and runs it. One that cannot be recovered is stopped until it is
     /// taken again.
     pub async fn take(&self, partition: PartitionId) -> Result<Epoch, RecoveryError> {
         self.0.take(partition).await
     }
 
-    /// Lets go of a partition: starts nothing more, waits for a time until the calls under way have ended, and leaves
-    /// a snapshot for the next owner. False when they had not ended; they are made again by the next owner.
-    pub async fn release(&self, partition: PartitionId, patience: Duration) -> bool {
-        self.0.release(partition, patience).await
+    /// Releases a partition: starts no further calls, waits for a time until the calls in flight have ended, and writes
+    /// a snapshot for the next owner. False when calls were still in flight; the next owner makes them again.
+    pub async fn release(&self, partition: PartitionId, timeout: Duration) -> bool {
+        self.0.release(partition, timeout).await
     }
 
     /// Whether a partition runs here.
@@ -174,27 +174,27 @@ impl Engine {
         self.0.holds(partition)
     }
 
-    /// What runs here, and under which epochs.
+    /// The partitions that run here, with their epochs.
     pub fn held(&self) -> BTreeMap<PartitionId, Epoch> {
-        self.0.held()
+        self.0.owned()
     }
 
-    /// Counts the partitions that this engine held and lost: overtaken by another owner, or stopped.
+    /// Counts the partitions that this engine owned and lost: fenced by another owner, or stopped.
     pub fn lost(&self) -> watch::Receiver<u64> {
         self.0.lost()
     }
 
-    /// Starts no calls until it may again: what is owed waits.
+    /// Suspends calls until they are resumed: pending calls wait.
     pub fn hold_calls(&self, held: bool) {
         self.0.hold_calls(held);
     }
 
-    /// Whether calls wait until they may be started again.
+    /// Whether calls are suspended.
     pub fn calls_are_held(&self) -> bool {
         self.0.calls_are_held()
     }
 
-    /// Gives a command to the partition of a run and waits until it is durable.
+    /// Sends a command to the partition of a run and waits until it is durable.
     pub async fn command(
         &self,
         partition: PartitionId,
@@ -210,7 +210,7 @@ impl Engine {
         }
     }
 
-    /// Asks something about a collection or its jobs of the partition that holds them; the answer is durable.
+    /// Sends a command about a collection or its jobs to the partition that owns them; the answer is durable.
     pub async fn job(&self, partition: PartitionId, command: JobCommand) -> Result<JobAnswer, JobError> {
         let (reply, answer) = oneshot::channel();
         self.send(partition, PartitionMessage::Job { command, reply }).map_err(JobError::of_stop)?;
@@ -220,7 +220,7 @@ impl Engine {
         }
     }
 
-    /// Asks something about a queue or a topic of the partition that holds it; the answer is durable.
+    /// Sends a command about a queue or a topic to the partition that owns it; the answer is durable.
     pub async fn queue(
         &self,
         partition: PartitionId,
@@ -240,7 +240,7 @@ impl Engine {
         }
     }
 
-    /// Looks at the queues of a partition when all that led to them is durable.
+    /// Reads the queues of a partition once every change to them is durable.
     pub async fn query_queues<T: Send + 'static>(
         &self,
         partition: PartitionId,
@@ -248,14 +248,14 @@ impl Engine {
     ) -> Result<T, CommandError> {
         let (reply, answer) = oneshot::channel();
         let query = Box::new(move |queues: &Queues| {
-            // Whoever asked may have gone away.
+            // The caller may have gone away.
             let _ = reply.send(query(queues));
         });
         self.send(partition, PartitionMessage::QueueQuery(query))?;
         answer.await.map_err(|_| self.stopped(partition))
     }
 
-    /// Looks at the state of a partition when all that led to it is durable.
+    /// Reads the state of a partition once every change to it is durable.
     pub async fn query<T: Send + 'static>(
         &self,
         partition: PartitionId,
@@ -263,30 +263,30 @@ impl Engine {
     ) -> Result<T, CommandError> {
         let (reply, answer) = oneshot::channel();
         let query = Box::new(move |state: &State| {
-            // Whoever asked may have gone away.
+            // The caller may have gone away.
             let _ = reply.send(query(state));
         });
         self.send(partition, PartitionMessage::Query(query))?;
         answer.await.map_err(|_| self.stopped(partition))
     }
 
-    /// Asks every partition for a snapshot, so that the journal can be trimmed.
+    /// Requests a snapshot of every partition, so that the journal can be trimmed.
     pub fn ask_snapshots(&self) {
         self.0.send_to_all(|| PartitionMessage::Snapshot);
     }
 
-    /// Starts nothing more and waits, for a time, until the calls under way have ended and the partitions with
+    /// Starts no further calls and waits, for a time, until the calls in flight have ended and the partitions with
     /// them. True when all have.
-    pub async fn drain(&self, patience: Duration) -> bool {
-        self.0.drain(patience).await
+    pub async fn drain(&self, timeout: Duration) -> bool {
+        self.0.drain(timeout).await
     }
 
-    /// What has been done and is held, as the metrics count it.
+    /// The counts that the metrics report.
     pub fn reading(&self) -> EngineReading {
         self.0.reading()
     }
 
-    /// The partitions that are held here, the stopped ones among them.
+    /// The partitions owned here, including stopped ones.
     pub fn partitions(&self) -> Vec<PartitionInfo> {
         self.0.partitions()
     }
@@ -301,10 +301,10 @@ impl Engine {
     }
 }
 
-/// An answer that is awaited. Given up when it has come already, the messages in it go back as never delivered.
+/// A pending receive. If the caller drops it after the answer was sent, its messages return as never delivered.
 struct PendingReply {
     answer: oneshot::Receiver<Result<QueueAnswer, QueueError>>,
-    /// Where messages are received from.
+    /// The queue or subscription to receive from.
     at: Option<QueueRef>,
     tx: UnboundedSender<PartitionMessage>,
 }
@@ -317,7 +317,7 @@ impl Drop for PendingReply {
         for (token, _) in received.iter().filter_map(|one| one.taken.lock) {
             let command = QueueCommand::Settle { at: at.clone(), token, how: Settle::Release };
             let (reply, _) = oneshot::channel();
-            // A partition that has stopped gives nothing out either.
+            // A partition that has stopped delivers nothing either.
             let _ = self.tx.send(PartitionMessage::Queue { command, reply });
         }
     }

@@ -1,4 +1,4 @@
-//! Jobs as others use them: what can be asked of the partition that holds a collection, and how to read it.
+//! Jobs for callers of the engine: commands for the partition that owns a collection, and reads.
 
 mod reader;
 pub(crate) mod record;
@@ -12,7 +12,7 @@ use sha2::{Digest, Sha256};
 
 pub use reader::{JobReader, ReadJobError, UpcomingFiring};
 
-/// Something asked about a collection or its jobs. `collection` is where it is found: its full name in lower case.
+/// A command about a collection or its jobs. `collection` is its key: the full name in lower case.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum JobCommand {
     PutCollection {
@@ -47,7 +47,7 @@ pub enum JobCommand {
     },
 }
 
-/// What came of it, durable.
+/// The durable result of a command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum JobAnswer {
     Collection { collection: Box<Collection>, created: bool },
@@ -57,16 +57,16 @@ pub enum JobAnswer {
     Imported,
 }
 
-/// Why it was not done.
+/// Why a command failed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum JobError {
     #[error(transparent)]
     Rejected(#[from] JobRejection),
     #[error("partition {partition} is stopped: {reason}")]
     Stopped { partition: PartitionId, reason: String },
-    #[error("partition {partition} is not held here")]
+    #[error("partition {partition} is not owned by this instance")]
     NotHeld { partition: PartitionId },
-    #[error("partition {partition} changed hands before it answered: whether it was done is not known")]
+    #[error("partition {partition} changed owner before it answered: the outcome is unknown")]
     Unknown { partition: PartitionId },
 }
 
@@ -81,7 +81,7 @@ impl JobError {
     }
 }
 
-/// The partition of a collection. All its jobs are there too: quota, enabling and deletion are decided in one place.
+/// The partition of a collection. All its jobs are there too: one owner decides quota, enabling and deletion.
 pub fn partition_of(collection: &str, partitions: u16) -> PartitionId {
     let hash = Sha256::digest(collection.as_bytes());
     let text: String = hash[..16].iter().map(|byte| format!("{byte:02x}")).collect();

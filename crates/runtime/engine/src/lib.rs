@@ -1,5 +1,5 @@
 //! The runtime: one loop per partition that decides, commits, evolves and acts; and the control partition
-//! that holds the workflows, and documents beside them.
+//! that contains the workflows and named documents.
 
 pub mod archive;
 mod catalog;

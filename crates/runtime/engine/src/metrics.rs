@@ -1,4 +1,4 @@
-//! What the engine counts.
+//! Metrics of the engine.
 
 use host::{Counted, Histogram};
 use prometheus_client::encoding::EncodeLabelSet;
@@ -18,7 +18,7 @@ pub(crate) struct OutcomeLabel {
     pub outcome: &'static str,
 }
 
-/// What an attempt can come to.
+/// The outcomes of an attempt.
 const OUTCOMES: [&str; 4] = [
     OutcomeKind::Done.name(),
     OutcomeKind::Refused.name(),
@@ -26,17 +26,17 @@ const OUTCOMES: [&str; 4] = [
     OutcomeKind::Unknown.name(),
 ];
 
-/// What the partitions of this process have done since its start, and what they hold now.
+/// What the partitions of this process have done since its start, and their current state.
 #[derive(Debug, Clone, PartialEq)]
 pub struct EngineReading {
     /// Attempts that ended, undos included.
     pub attempts: u64,
-    /// Runs in memory, the parked ones among them.
+    /// Runs in memory, including parked ones.
     pub live: u64,
     pub parked: u64,
-    /// Occurrences of jobs that became runs, those by hand among them.
+    /// Occurrences of jobs that became runs, including manually started ones.
     pub fired: u64,
-    /// From the acceptance of a request to the end of its run, one for each run that ended.
+    /// From the acceptance of a request to the end of its run, one sample for each ended run.
     pub run_times: Counted,
     /// How late occurrences of jobs were.
     pub lateness: Counted,
@@ -66,7 +66,7 @@ pub struct EngineMetrics {
 }
 
 impl EngineMetrics {
-    /// Reads the counts. Takes no part in what is counted.
+    /// Reads the counts without changing them.
     pub(crate) fn read(&self) -> EngineReading {
         let count = |family: &Family<OutcomeLabel, Counter>, outcome| {
             family.get(&OutcomeLabel { outcome }).map_or(0, |count| count.get())
@@ -108,18 +108,18 @@ impl EngineMetrics {
             metrics.parked.clone(),
         );
         registry.register("sortie_live_runs", "Runs in memory", metrics.live.clone());
-        registry.register("sortie_calls", "Calls under way", metrics.calls.clone());
+        registry.register("sortie_calls", "Calls in flight", metrics.calls.clone());
         registry.register("sortie_frames", "Frames committed to the journal", metrics.frames.clone());
         registry.register("sortie_events", "Events committed to the journal", metrics.events.clone());
         registry.register("sortie_commit_seconds", "Time to commit a frame", metrics.commit_seconds.clone());
         registry.register(
             "sortie_jobs_fired",
-            "Occurrences of jobs that became runs, those by hand included",
+            "Occurrences of jobs that became runs, including manually started ones",
             metrics.fired.clone(),
         );
         registry.register(
             "sortie_jobs_left_out",
-            "Times that a due job was left out or put off: one before it was under way, or its time had passed",
+            "Times that a due job was skipped or deferred: the previous occurrence was still running, or its time had passed",
             metrics.job_left_out.clone(),
         );
         registry.register(
@@ -171,7 +171,7 @@ impl EngineMetrics {
     }
 }
 
-/// Lets every outcome be there from the start: a rate over what begins with its first event misses that event.
+/// Creates every outcome at zero: the rate of a series that begins with its first event misses that event.
 fn begin(counters: &Family<OutcomeLabel, Counter>, outcomes: &[&'static str]) {
     for outcome in outcomes {
         drop(counters.get_or_create(&OutcomeLabel { outcome }));

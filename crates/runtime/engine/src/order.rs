@@ -1,4 +1,4 @@
-//! Orders: what the engine asks of the outside, and the way the answer comes back.
+//! Orders: the calls that the engine wants made, and the channel for their outcomes.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -14,24 +14,24 @@ use workflow::{Definition, Ending};
 
 use crate::partition::PartitionMessage;
 
-/// What carries out orders: HTTP calls in the product, a script in tests and the simulator.
+/// Carries out orders: HTTP calls in the product, a script in tests and the simulator.
 pub trait Effects: Send + Sync + 'static {
-    /// Begins the order and returns at once. The outcome goes to `order.reply`.
+    /// Starts the order and returns at once. The outcome is sent to `order.reply`.
     fn start(&self, order: CallOrder);
 }
 
-/// One attempt to be made outside.
+/// One attempt to make.
 pub struct CallOrder {
     pub work: Work,
     pub attempt: u32,
     pub subject: CallSubject,
     pub context: CallContext,
-    /// Raised when the run turned back or the process stops: an attempt that has not left yet need not leave.
+    /// Raised when the run rolls back or the process stops: an attempt that was not sent yet need not be sent.
     pub stop: Stop,
     pub reply: Reply,
 }
 
-/// What the order belongs to, with the text of its calls.
+/// The run or occurrence that the order belongs to, with the text of its calls.
 pub enum CallSubject {
     Workflow {
         definition: Arc<Definition>,
@@ -41,7 +41,7 @@ pub enum CallSubject {
     Job(Box<Occurrence>),
 }
 
-/// What an expression or a person can be told of the run.
+/// What expressions and notices may read of the run.
 #[derive(Debug, Clone)]
 pub struct CallContext {
     pub run_id: RunId,
@@ -53,7 +53,7 @@ pub struct CallContext {
     pub status: RunStatus,
     pub reason: Option<String>,
     pub parked_count: u32,
-    /// The action (JSON) that a person named for this work.
+    /// The action (JSON) that an operator chose for this work.
     pub instead: Option<String>,
     /// For notices: the steps that are done, and those that were undone.
     pub steps_done: Vec<StepName>,
@@ -61,7 +61,7 @@ pub struct CallContext {
 }
 
 impl CallContext {
-    /// What can be told of a run when `work` is carried out. `reason` is given because an archived run no longer has
+    /// What `work` may read of its run. `reason` is an argument because an archived run no longer has
     /// its plan, and with it the names of its steps.
     pub fn of(run: &Run, work: Work, reason: Option<String>) -> CallContext {
         let instead = match work {
@@ -114,7 +114,7 @@ impl CallOrder {
     }
 }
 
-/// The key of a work of a run, before there is an order for it and after.
+/// The key of a run's work, whether or not an order exists for it.
 pub fn idempotency_key(subject: &CallSubject, context: &CallContext, work: Work) -> String {
     let run = &context.run_id;
     let name = |step: types::StepIndex| match subject {
@@ -158,40 +158,40 @@ impl Stop {
     }
 }
 
-/// Where the outcome of an order goes. Dropped without one, it says that the outcome is unknown.
+/// Receives the outcome of an order. Dropped without one, it reports that the outcome is unknown.
 pub struct Reply {
     pub(crate) to: UnboundedSender<PartitionMessage>,
     pub(crate) run: RunNo,
     pub(crate) work: Work,
     pub(crate) attempt: u32,
-    pub(crate) told: bool,
+    pub(crate) is_sent: bool,
 }
 
 impl Reply {
-    pub fn tell(mut self, outcome: Outcome) {
+    pub fn report(mut self, outcome: Outcome) {
         self.send(outcome);
     }
 
-    /// The call did not leave: the order was stopped before its turn came.
+    /// The call was not sent: the order was stopped while it was queued.
     pub fn withdraw(mut self) {
-        self.told = true;
+        self.is_sent = true;
         let message = PartitionMessage::Withdrawn { run: self.run, work: self.work, attempt: self.attempt };
-        // As for an outcome: a partition that is gone has no use for it.
+        // As for an outcome: a partition that has ended does not need it.
         let _ = self.to.send(message);
     }
 
     fn send(&mut self, outcome: Outcome) {
-        self.told = true;
+        self.is_sent = true;
         let message =
             PartitionMessage::Outcome { run: self.run, work: self.work, attempt: self.attempt, outcome };
-        // A partition that is gone has no use for the outcome: its next owner calls again with the same key.
+        // A partition that has ended does not need the outcome: its next owner calls again with the same key.
         let _ = self.to.send(message);
     }
 }
 
 impl Drop for Reply {
     fn drop(&mut self) {
-        if !self.told {
+        if !self.is_sent {
             self.send(Outcome::Unknown { reason: "the call was given up before it was answered".to_owned() });
         }
     }

@@ -1,4 +1,4 @@
-//! The partitions that a process holds: taken, run, given up, lost.
+//! The partitions that a process owns: taken, run, released, lost.
 
 use std::collections::BTreeMap;
 use std::pin::Pin;
@@ -18,14 +18,14 @@ use crate::limits::RECOVERIES_MAX;
 use crate::partition::{CallsHeld, EngineParts, Partition, PartitionMessage};
 use crate::{EngineMetrics, EngineReading, RecoveryError};
 
-/// What is held, by partition.
+/// The owned partitions, by id.
 pub(crate) struct OwnedPartitions {
-    /// Of how many there are, wherever they are held.
+    /// The number of partitions in the whole cluster.
     count: u16,
-    /// Gone when the engine is drained: what it holds on to may hold on to the engine.
-    bring_back: RwLock<Option<RecoverPartition>>,
-    // Every command looks in here; only taking and giving up change it.
-    held: RwLock<BTreeMap<PartitionId, PartitionHandle>>,
+    /// Dropped when the engine is drained: its captures may hold a reference to the engine.
+    recover: RwLock<Option<RecoverPartition>>,
+    // Every command reads this; only taking and releasing a partition change it.
+    owned: RwLock<BTreeMap<PartitionId, PartitionHandle>>,
     ids: Arc<Ids>,
     view: View,
     metrics: EngineMetrics,
@@ -37,11 +37,11 @@ struct PartitionHandle {
     tx: UnboundedSender<PartitionMessage>,
     epoch: Epoch,
     stopped: Option<String>,
-    /// None while it comes back, when it is stopped, and when somebody waits for its end.
+    /// None while the partition recovers, when it is stopped, and when another task waits for its end.
     task: Option<JoinHandle<()>>,
 }
 
-/// Claims a partition and brings it back, whatever its journal is.
+/// Claims a partition and recovers it, whatever its journal is.
 type RecoverPartition = Arc<
     dyn Fn(
             PartitionId,
@@ -54,7 +54,7 @@ type RecoverPartition = Arc<
 
 type Boxed<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 
-/// A partition that has come back.
+/// A recovered partition.
 struct RecoveredPartition {
     epoch: Epoch,
     run: Boxed<Result<(), AppendError>>,
@@ -69,9 +69,9 @@ impl OwnedPartitions {
             ids.hold_none();
         }
         let shared = Arc::new(shared);
-        // Recoveries are work: not all at once.
+        // Recovery costs CPU and memory: only a few partitions recover at once.
         let turns = Arc::new(Semaphore::new(RECOVERIES_MAX));
-        let bring_back: RecoverPartition = Arc::new(move |id, tx, rx| {
+        let recover: RecoverPartition = Arc::new(move |id, tx, rx| {
             let (shared, turns) = (shared.clone(), turns.clone());
             Box::pin(async move {
                 let partition = Partition::recover(id, shared, &turns, tx, rx).await?;
@@ -80,8 +80,8 @@ impl OwnedPartitions {
         });
         OwnedPartitions {
             count,
-            bring_back: RwLock::new(Some(bring_back)),
-            held: RwLock::default(),
+            recover: RwLock::new(Some(recover)),
+            owned: RwLock::default(),
             ids,
             view,
             metrics,
@@ -100,11 +100,11 @@ impl OwnedPartitions {
 
     pub async fn take(self: &Arc<Self>, id: PartitionId) -> Result<Epoch, RecoveryError> {
         self.clear(id);
-        let bring_back = self.bring_back.read().expect("nobody panics while holding it").clone();
-        let Some(bring_back) = bring_back else { return Err(AppendError::Closed.into()) };
+        let recover = self.recover.read().expect("no holder of the lock panics").clone();
+        let Some(recover) = recover else { return Err(AppendError::Closed.into()) };
         let (tx, rx) = mpsc::unbounded_channel();
-        let back = bring_back(id, tx.clone(), rx).await;
-        drop(bring_back);
+        let back = recover(id, tx.clone(), rx).await;
+        drop(recover);
         let RecoveredPartition { epoch, run } = match back {
             Ok(back) => back,
             Err(error) => {
@@ -112,7 +112,7 @@ impl OwnedPartitions {
                     RecoveryError::Claim(AppendError::Fenced { .. }) if self.ids.partitions_move() => {
                         self.note_fenced(id);
                     }
-                    // Nothing is wrong with it: whoever takes it tries again.
+                    // The partition is not damaged: its next owner tries again.
                     RecoveryError::Unanswered { .. } => {}
                     error => self.note_stop(id, tx, Epoch::default(), error.to_string()),
                 }
@@ -120,7 +120,7 @@ impl OwnedPartitions {
             }
         };
         let (holdings, own) = (Arc::downgrade(self), tx.clone());
-        // Its end is noted only when it is in the register of what is held.
+        // The end of the task is recorded only if the partition is registered as owned.
         let (registered, may_end) = tokio::sync::oneshot::channel::<()>();
         let task = host::spawn("partition", async move {
             let ended = run.await;
@@ -131,17 +131,17 @@ impl OwnedPartitions {
         });
         self.put(id, PartitionHandle { tx: tx.clone(), epoch, stopped: None, task: Some(task) });
         self.ids.set_partition_state(id, PartitionState::Held);
-        // Whoever let calls go again meanwhile did not know of this partition.
+        // Calls may have been resumed before this partition was registered.
         let _ = tx.send(PartitionMessage::MakeCalls);
         let _ = registered.send(());
         Ok(epoch)
     }
 
-    pub async fn release(&self, id: PartitionId, patience: Duration) -> bool {
+    pub async fn release(&self, id: PartitionId, timeout: Duration) -> bool {
         let task = match self.write().get_mut(&id) {
             None => return true,
             Some(handle) => {
-                // Requests go to the next owner from here on.
+                // From here on, requests are routed to the next owner.
                 self.ids.set_partition_state(id, PartitionState::Elsewhere);
                 let _ = handle.tx.send(PartitionMessage::Drain { hand_over: true });
                 handle.task.take()
@@ -150,10 +150,10 @@ impl OwnedPartitions {
         let ended = match task {
             None => true,
             Some(mut task) => {
-                let ended = tokio::time::timeout(patience, &mut task).await.is_ok();
+                let ended = tokio::time::timeout(timeout, &mut task).await.is_ok();
                 if !ended {
                     task.abort();
-                    // It ends at its next pause; whether its last frame is there, the next owner finds out.
+                    // The loop ends at its next pause; the next owner finds out whether the last frame was stored.
                     let _ = task.await;
                 }
                 ended
@@ -163,10 +163,10 @@ impl OwnedPartitions {
         ended
     }
 
-    /// The partition ran, and cannot go on.
+    /// The partition ran, and cannot continue.
     fn lose(&self, id: PartitionId, tx: UnboundedSender<PartitionMessage>, epoch: Epoch, error: AppendError) {
         if self.read().get(&id).is_some_and(|handle| handle.epoch != epoch) {
-            return; // It was taken again in the meantime: this handle is stale.
+            return; // The partition was taken again in the meantime: this handle is stale.
         }
         match error {
             AppendError::Fenced { .. } if self.ids.partitions_move() => self.note_fenced(id),
@@ -189,7 +189,7 @@ impl OwnedPartitions {
         reason: String,
     ) {
         tracing::error!(partition = %id, reason, "partition stopped; its data is kept as it is");
-        // Among others, somebody else may bring it back: what is asked of it is not refused here.
+        // In a cluster another instance may recover it, so commands for it are not refused here.
         let standing =
             if self.ids.partitions_move() { PartitionState::Elsewhere } else { PartitionState::Stopped };
         self.ids.set_partition_state(id, standing);
@@ -197,29 +197,29 @@ impl OwnedPartitions {
     }
 
     fn put(&self, id: PartitionId, handle: PartitionHandle) {
-        let mut held = self.write();
-        held.insert(id, handle);
-        self.count_stopped(&held);
+        let mut owned = self.write();
+        owned.insert(id, handle);
+        self.count_stopped(&owned);
     }
 
-    /// What was known of a partition that is not held.
+    /// The last known state of a partition that is not owned.
     fn forget(&self, id: PartitionId) {
-        let mut held = self.write();
-        held.remove(&id);
-        self.count_stopped(&held);
-        drop(held);
+        let mut owned = self.write();
+        owned.remove(&id);
+        self.count_stopped(&owned);
+        drop(owned);
         self.clear_caches(id);
     }
 
-    /// What was known of a partition that is about to be taken again. One that stopped is a stopped one until it runs:
-    /// whoever waits five minutes before an alarm would never hear of one that is tried every minute.
+    /// The last known state of a partition that is about to be taken again. A stopped partition counts as stopped until
+    /// it runs: otherwise an alert that waits five minutes would never fire for one that is retried every minute.
     fn clear(&self, id: PartitionId) {
-        self.write().retain(|held, handle| *held != id || handle.stopped.is_some());
+        self.write().retain(|owned, handle| *owned != id || handle.stopped.is_some());
         self.clear_caches(id);
     }
 
-    fn count_stopped(&self, held: &BTreeMap<PartitionId, PartitionHandle>) {
-        let stopped = held.values().filter(|handle| handle.stopped.is_some()).count();
+    fn count_stopped(&self, owned: &BTreeMap<PartitionId, PartitionHandle>) {
+        let stopped = owned.values().filter(|handle| handle.stopped.is_some()).count();
         self.metrics.stopped_partitions.set(stopped as i64);
     }
 
@@ -235,9 +235,9 @@ impl OwnedPartitions {
         self.read().get(&id).is_some_and(|handle| handle.stopped.is_none())
     }
 
-    pub fn held(&self) -> BTreeMap<PartitionId, Epoch> {
-        let held = self.read();
-        let running = held.iter().filter(|(_, handle)| handle.stopped.is_none());
+    pub fn owned(&self) -> BTreeMap<PartitionId, Epoch> {
+        let owned = self.read();
+        let running = owned.iter().filter(|(_, handle)| handle.stopped.is_none());
         running.map(|(id, handle)| (*id, handle.epoch)).collect()
     }
 
@@ -245,9 +245,9 @@ impl OwnedPartitions {
         self.lost.subscribe()
     }
 
-    pub fn hold_calls(&self, held: bool) {
-        let before = self.calls_held.swap(held, Ordering::AcqRel);
-        if before && !held {
+    pub fn hold_calls(&self, hold: bool) {
+        let before = self.calls_held.swap(hold, Ordering::AcqRel);
+        if before && !hold {
             self.send_to_all(|| PartitionMessage::MakeCalls);
         }
     }
@@ -258,13 +258,13 @@ impl OwnedPartitions {
 
     pub fn send_to_all(&self, message: impl Fn() -> PartitionMessage) {
         for handle in self.read().values() {
-            // A stopped partition is as it is.
+            // A stopped partition has nothing to drain.
             let _ = handle.tx.send(message());
         }
     }
 
-    pub async fn drain(&self, patience: Duration) -> bool {
-        *self.bring_back.write().expect("nobody panics while holding it") = None;
+    pub async fn drain(&self, timeout: Duration) -> bool {
+        *self.recover.write().expect("no holder of the lock panics") = None;
         self.send_to_all(|| PartitionMessage::Drain { hand_over: false });
         let tasks: Vec<_> = self.write().values_mut().filter_map(|handle| handle.task.take()).collect();
         let all = async {
@@ -272,7 +272,7 @@ impl OwnedPartitions {
                 task.await.expect("a partition that panics takes the process down");
             }
         };
-        tokio::time::timeout(patience, all).await.is_ok()
+        tokio::time::timeout(timeout, all).await.is_ok()
     }
 
     pub fn partitions(&self) -> Vec<PartitionInfo> {
@@ -283,7 +283,7 @@ impl OwnedPartitions {
         self.read().iter().map(info).collect()
     }
 
-    /// The way into a partition. A stopped one takes messages and drops them, unless another instance may have it.
+    /// The sender of a partition. A stopped one drops messages, unless another instance may own it.
     pub fn sender(&self, id: PartitionId) -> Result<UnboundedSender<PartitionMessage>, CommandError> {
         match self.read().get(&id) {
             Some(handle) if handle.stopped.is_none() || !self.ids.partitions_move() => Ok(handle.tx.clone()),
@@ -291,17 +291,17 @@ impl OwnedPartitions {
         }
     }
 
-    /// Why a partition takes no messages.
+    /// Why a partition accepts no messages.
     pub fn stopped(&self, partition: PartitionId) -> CommandError {
-        let held = self.read();
-        let Some(handle) = held.get(&partition) else { return CommandError::NotHeld { partition } };
+        let owned = self.read();
+        let Some(handle) = owned.get(&partition) else { return CommandError::NotHeld { partition } };
         match handle.stopped.clone() {
             Some(reason) => CommandError::Stopped { partition, reason },
             None => CommandError::of_end(partition, self.ids.partitions_move()),
         }
     }
 
-    /// Why a partition gave no answer to what had reached it: a frame of it may be stored all the same.
+    /// Why a partition did not answer a message that had reached it: its frame may be stored all the same.
     pub fn unanswered(&self, partition: PartitionId) -> CommandError {
         match self.stopped(partition) {
             CommandError::NotHeld { partition } => CommandError::Unknown { partition },
@@ -310,10 +310,10 @@ impl OwnedPartitions {
     }
 
     fn read(&self) -> RwLockReadGuard<'_, BTreeMap<PartitionId, PartitionHandle>> {
-        self.held.read().expect("nobody panics while holding what is held")
+        self.owned.read().expect("no holder of the lock panics")
     }
 
     fn write(&self) -> RwLockWriteGuard<'_, BTreeMap<PartitionId, PartitionHandle>> {
-        self.held.write().expect("nobody panics while holding what is held")
+        self.owned.write().expect("no holder of the lock panics")
     }
 }

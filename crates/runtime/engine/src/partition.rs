@@ -1,7 +1,7 @@
 //! The loop of one partition: take a batch of inputs, decide, commit them as one frame, then act.
 //!
 //! The state is evolved while deciding, ahead of the journal. That is safe because nothing leaves before the
-//! frame is durable: no call starts, no reply is given, no run reaches the view.
+//! frame is durable: no call starts, no reply is sent, no run reaches the view.
 
 mod act;
 mod batch;
@@ -40,8 +40,8 @@ use crate::{Catalogs, Effects, EngineMetrics};
 use batch::Batch;
 use inbox_reader::InboxReader;
 
-/// What reaches a partition from the rest of the process. The channel has no bound of its own: outcomes are
-/// bounded by the calls under way, commands and queries by the connections that wait for them.
+/// A message to a partition from the rest of the process. The channel itself is unbounded: outcomes are
+/// bounded by the calls in flight, commands and queries by the connections that wait for them.
 pub(crate) enum PartitionMessage {
     Outcome {
         run: RunNo,
@@ -49,7 +49,7 @@ pub(crate) enum PartitionMessage {
         attempt: u32,
         outcome: Outcome,
     },
-    /// A call was stopped before it left.
+    /// A call was stopped before it was sent.
     Withdrawn {
         run: RunNo,
         work: Work,
@@ -71,29 +71,29 @@ pub(crate) enum PartitionMessage {
         reply: queues::Replier,
     },
     QueueQuery(QueueQuery),
-    /// A consumer had gone away when its message was handed over.
+    /// A consumer had gone away when its message was delivered.
     QueueReleased {
         queue: QueueNo,
         token: Uid,
     },
     /// Take a snapshot if anything happened since the last one, so that the journal can be trimmed.
     Snapshot,
-    /// A snapshot is durable through here, or failed.
+    /// A snapshot is durable through this frame, or failed.
     SnapshotDone {
         through: Option<Seq>,
     },
-    /// Start nothing more; end when no call is under way, after a snapshot when the partition changes hands.
+    /// Start no further calls; end when no call is in flight, after a snapshot when the partition changes owner.
     Drain {
         hand_over: bool,
     },
-    /// Calls may be made again: make those that are owed.
+    /// Calls are resumed: start the pending ones.
     MakeCalls,
 }
 
-/// A question about the state; the answer goes where the question came from.
+/// A query of the state; the answer goes to the caller.
 pub(crate) type Query = Box<dyn FnOnce(&State) + Send>;
 
-/// A question about the queues.
+/// A query of the queues.
 pub(crate) type QueueQuery = Box<dyn FnOnce(&Queues) + Send>;
 
 /// What all partitions share.
@@ -110,7 +110,7 @@ pub(crate) struct EngineParts<J> {
     pub memory: host::Memory,
 }
 
-/// Whether calls wait, because the instance may have been overtaken without knowing.
+/// Whether calls are suspended, because another owner may have fenced this instance without its knowledge.
 pub(crate) type CallsHeld = Arc<AtomicBool>;
 
 /// The owner of one partition.
@@ -125,30 +125,30 @@ pub(crate) struct Partition<J> {
     inbox: InboxReader,
     /// Bytes of the requests of all runs in memory.
     live_bytes: usize,
-    /// Calls that were started and not answered.
+    /// Calls that were started and have no outcome yet.
     calls: BTreeMap<(RunNo, Work), Stop>,
     draining: bool,
-    /// Calls that were held back may leave, once what is decided is durable.
+    /// Suspended calls may start once the current batch is durable.
     calls_wanted: bool,
-    /// What the next request waits for.
-    version_to_come: Option<(WorkflowName, u32)>,
-    /// Whether a snapshot is still to be left for the next owner.
+    /// The workflow version that the next request waits for.
+    awaited_version: Option<(WorkflowName, u32)>,
+    /// Whether a snapshot for the next owner is still to be written.
     leaves_snapshot: bool,
     snapshots: snapshot::SnapshotSchedule,
     counted: act::Counted,
     /// The jobs that are due soon.
     window: window::DueWindow,
-    /// The jobs whose occurrences are under way, as the view has them.
+    /// The jobs whose occurrences are running, as the view has them.
     firing: BTreeMap<JobRef, Job>,
     queues: Queues,
-    /// Consumers that wait for a message.
+    /// Consumers that wait for messages.
     lines: queues::WaitingConsumers,
-    /// Locks that this owner has given.
+    /// Locks that this owner has granted.
     locks: u64,
 }
 
 impl<J: Journal> Partition<J> {
-    /// Claims the partition and brings it back.
+    /// Claims the partition and recovers it.
     pub(crate) async fn recover(
         id: PartitionId,
         shared: Arc<EngineParts<J>>,
@@ -172,7 +172,7 @@ impl<J: Journal> Partition<J> {
             calls: BTreeMap::new(),
             draining: false,
             calls_wanted: false,
-            version_to_come: None,
+            awaited_version: None,
             leaves_snapshot: false,
             snapshots: snapshot::SnapshotSchedule::new(
                 recovered.snapshot_through,
@@ -191,7 +191,7 @@ impl<J: Journal> Partition<J> {
         self.epoch
     }
 
-    /// Runs until it is drained, or the journal says that the partition can no longer be ours.
+    /// Runs until it is drained, or the journal reports that another owner has the partition.
     pub(crate) async fn run(mut self) -> Result<(), AppendError> {
         self.resume();
         loop {
@@ -209,12 +209,12 @@ impl<J: Journal> Partition<J> {
             self.count_ended(&mut batch)?;
             self.commit(&batch.events).await?;
             self.act(batch)?;
-            // Only now: what is owed by the batch was not durable before.
+            // Only now: the calls that the batch decided on were not durable before.
             if std::mem::take(&mut self.calls_wanted) {
                 self.start_pending_calls();
             }
             self.snapshot_if_due();
-            if self.draining && self.calls.is_empty() && !self.snapshots.is_under_way() {
+            if self.draining && self.calls.is_empty() && !self.snapshots.is_running() {
                 if !std::mem::take(&mut self.leaves_snapshot) || !self.snapshots.has_news(self.tail) {
                     self.refuse_rest();
                     return Ok(());
@@ -231,7 +231,7 @@ impl<J: Journal> Partition<J> {
             || (may_fire && self.window.is_due(batch.wall))
             || self.can_serve();
         let message = if has_work { None } else { self.next_message(may_fire).await? };
-        // Whatever else is ready to run goes first: what it brings rides in the same frame.
+        // Other ready tasks run first: their messages join the same frame.
         tokio::task::yield_now().await;
         (batch.now, batch.wall) = (self.shared.clock.now(), self.shared.clock.wall());
         match message {
@@ -240,23 +240,23 @@ impl<J: Journal> Partition<J> {
         }
     }
 
-    /// Waits for a message, or until there may be something else to do.
+    /// Waits for a message, or until a timer may be due.
     async fn next_message(&mut self, may_fire: bool) -> Result<Option<PartitionMessage>, AppendError> {
-        let hungry = self.can_take_requests();
-        // Capped, so that a wake-up that a suspended machine slept through is late by a second at most.
+        let can_take = self.can_take_requests();
+        // Capped, so that a timer that expired while the machine was suspended is late by a second at most.
         let run_nap = self.state.wake_at().map(|at| at.since(self.shared.clock.now()));
         let job_nap = may_fire.then(|| self.window.wake_at().since(self.shared.clock.wall()));
         let queue_nap = self.queues.wake_at().map(|at| at.since(self.shared.clock.wall()));
-        // Who waits is patient for so long, whatever the clock on the wall is set to meanwhile.
+        // Waiting consumers time out by the monotonic clock, whatever the wall clock is set to meanwhile.
         let line_nap = self.lines.wake_at().map(|at| at.since(self.shared.clock.now()));
         let naps = run_nap.into_iter().chain(job_nap).chain(queue_nap).chain(line_nap);
         let nap = naps.fold(Span::from_secs(1), Span::min).as_std();
         let nap = if self.should_yield_to_ingest() { nap.min(SPIKE_LOOK) } else { nap };
         tokio::select! {
-            // Outcomes first: they end work that is under way, before new work is taken.
+            // Outcomes first: they end work in progress before new work is taken.
             biased;
             message = self.rx.recv() => Ok(message),
-            come = self.inbox.wait_for_more(), if hungry => match come {
+            come = self.inbox.wait_for_more(), if can_take => match come {
                 Ok(()) => Ok(None),
                 Err(error) => Err(self.unread(&error)),
             },
@@ -264,7 +264,7 @@ impl<J: Journal> Partition<J> {
         }
     }
 
-    /// Whether another request may be taken: calls under way and runs in memory are bounded, the inbox is on
+    /// Whether another request may be taken: calls in flight and runs in memory are bounded, the inbox is on
     /// disk.
     fn can_take_requests(&self) -> bool {
         let settings = &self.shared.settings;
@@ -273,15 +273,15 @@ impl<J: Journal> Partition<J> {
             self.shared.catalogs.load().version(workflow, *version).is_none()
         };
         !self.draining
-            && !self.version_to_come.as_ref().is_some_and(comes)
+            && !self.awaited_version.as_ref().is_some_and(comes)
             && !self.should_yield_to_ingest()
             && self.state.calls_count() < settings.calls_max_per_partition
             && live < settings.live_runs_max_per_partition
-            // What is parked may hold more than this for long: without it nothing would ever be taken again.
+            // Parked runs alone may exceed this for long: without the exception no request would be taken again.
             && (live == 0 || self.live_bytes < settings.live_bytes_max_per_partition)
     }
 
-    /// Whether so many clients wait for an acknowledgement that they go first: acknowledged requests can wait on disk.
+    /// Whether so many clients wait for an acknowledgement that ingest goes first: accepted requests can wait on disk.
     fn should_yield_to_ingest(&self) -> bool {
         let EngineParts { ids, settings, .. } = &*self.shared;
         ids.entering() > ENTERING_MAX && ids.len() < settings.spike_unfinished_max
@@ -292,7 +292,7 @@ impl<J: Journal> Partition<J> {
             PartitionMessage::Outcome { run, work, attempt, outcome } => {
                 self.calls.remove(&(run, work));
                 self.count_outcome(work, &outcome);
-                // Stale when a person or a crash has overtaken the call: there is nobody to tell.
+                // Stale when an operator or a crash has settled the call already: there is no one to notify.
                 let _ = self.apply(batch, &Input::Outcome { run, work, attempt, outcome });
             }
             PartitionMessage::Command { id, by, command, reply } => {
@@ -320,20 +320,21 @@ impl<J: Journal> Partition<J> {
 
     fn take_withdrawn(&mut self, batch: &mut Batch, run: RunNo, work: Work, attempt: u32) {
         self.calls.remove(&(run, work));
-        // When the process stops, the call stays owed and is made after the next start.
+        // When the process stops, the call stays pending and is made after the next start.
         if !self.draining {
-            let outcome =
-                Outcome::Unknown { reason: "not sent: the run turned back before its turn came".to_owned() };
+            let outcome = Outcome::Unknown {
+                reason: "not sent: the run rolled back while the call was queued".to_owned(),
+            };
             // Stale only if the run has ended meanwhile.
             let _ = self.apply(batch, &Input::Outcome { run, work, attempt, outcome });
         }
     }
 
-    /// Refuses commands that were not started, so that their callers can ask the next owner.
+    /// Refuses commands that were not started, so that their callers can retry at the next owner.
     fn refuse_rest(&mut self) {
         self.rx.close();
         let left = || CommandError::of_end(self.id, self.shared.journal.capabilities().has_other_owners);
-        // Whoever has gone away needs no answer.
+        // A caller that has gone away needs no answer.
         while let Ok(message) = self.rx.try_recv() {
             match message {
                 PartitionMessage::Command { reply, .. } => drop(reply.send(Err(left()))),
@@ -352,7 +353,7 @@ impl<J: Journal> Partition<J> {
         }
     }
 
-    /// Only calls that are on their way are waited for.
+    /// Only calls in flight are waited for.
     fn drain(&mut self, hand_over: bool) {
         self.draining = true;
         self.leaves_snapshot |= hand_over;
@@ -374,7 +375,7 @@ impl<J: Journal> Partition<J> {
         Ok(())
     }
 
-    /// The body of a run with this id that has ended: in the view, or in this batch on its way there.
+    /// The body of an ended run with this id: in the view, or in this batch on its way to the view.
     fn seen(&self, batch: &Batch, id: &RunId) -> Result<Option<BodyHash>, AppendError> {
         if let Some(run) = batch.retired.iter().find(|run| run.request.id == *id) {
             return Ok(Some(run.request.body_hash));
@@ -382,7 +383,7 @@ impl<J: Journal> Partition<J> {
         self.shared.view.seen_in(self.id, id).map_err(|error| self.damaged(&error.to_string()))
     }
 
-    /// How a run ended that a cancel still takes for one that waits in the inbox.
+    /// How a run ended that a cancel still expects in the inbox.
     fn ended(&self, batch: &Batch, id: &RunId, command: &Command) -> Option<RunStatus> {
         let Command::Cancel { pending: true } = command else { return None };
         if self.state.find(id).is_some() {
@@ -391,7 +392,7 @@ impl<J: Journal> Partition<J> {
         if let Some(run) = batch.retired.iter().find(|run| run.request.id == *id) {
             return Some(run.status());
         }
-        // A view that cannot be read stops the partition when it is next needed; the cancel is noted meanwhile.
+        // A view that cannot be read stops the partition when it is next needed; the cancel is recorded meanwhile.
         self.shared.view.run(id, Some(self.id)).ok().flatten().map(|ended| ended.status)
     }
 
@@ -411,7 +412,7 @@ impl<J: Journal> Partition<J> {
         applied
     }
 
-    /// Makes the batch durable. A full disk is waited out: the events are facts, they cannot be given up.
+    /// Makes the batch durable. Waits while the disk is full: the events are facts and cannot be dropped.
     async fn commit(&mut self, events: &[Event]) -> Result<(), AppendError> {
         if events.is_empty() {
             return Ok(());
@@ -423,7 +424,7 @@ impl<J: Journal> Partition<J> {
             match self.shared.journal.append(self.id, self.epoch, self.tail, frame.clone()).await {
                 Ok(seq) => self.tail = seq,
                 Err(AppendError::Full) => {
-                    tracing::warn!(partition = %self.id, "the journal is full; the partition waits for room");
+                    tracing::warn!(partition = %self.id, "the journal is full; the partition waits for disk space");
                     tokio::time::sleep(ROOM_LOOK).await;
                     continue;
                 }
@@ -438,8 +439,8 @@ impl<J: Journal> Partition<J> {
         Ok(())
     }
 
-    /// What it means that requests cannot be read. Where there are other owners, requests are gone that this one has not
-    /// taken only when the next one has.
+    /// The reason that requests cannot be read. In a cluster, requests that this owner has not taken are missing only
+    /// when the next owner has taken them.
     fn unread(&self, error: &ReadError) -> AppendError {
         match error {
             ReadError::Trimmed { .. } if self.shared.journal.capabilities().has_other_owners => {
@@ -456,15 +457,15 @@ impl<J: Journal> Partition<J> {
 
 impl<J> Drop for Partition<J> {
     fn drop(&mut self) {
-        // What has not left yet is for the next owner to send.
+        // Calls that were not sent are left to the next owner.
         for stop in self.calls.values() {
             stop.raise();
         }
-        self.counted.take_back(&self.shared.metrics);
+        self.counted.subtract(&self.shared.metrics);
     }
 }
 
-/// Bytes of the request that an event brings into memory.
+/// Bytes of the request that an event loads into memory.
 fn request_bytes(event: &Event) -> usize {
     match event {
         Event::Accepted(accepted) => accepted.request.body.len(),

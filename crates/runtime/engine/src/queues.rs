@@ -1,4 +1,4 @@
-//! Queues as others use them: what can be asked of the partition that holds a queue.
+//! Queues for callers of the engine: commands for the partition that owns a queue.
 
 use kernel::queue::{MessageNo, QueueRef, QueueRejection, SendResult, Settle, Slot, SubQueue, Taken};
 use types::{Filter, Message, PartitionId, QueueName, QueueSpec, Span, TopicSpec, Uid};
@@ -6,7 +6,7 @@ use types::{Filter, Message, PartitionId, QueueName, QueueSpec, Span, TopicSpec,
 use crate::CommandError;
 use crate::jobs;
 
-/// Something asked about a queue or a topic.
+/// A command about a queue or a topic.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum QueueCommand {
     PutQueue {
@@ -31,14 +31,14 @@ pub enum QueueCommand {
         to: QueueName,
         messages: Vec<Outgoing>,
     },
-    /// One message from inside, whose sender says what it must come to.
+    /// One message from inside the process; its sender names the required kind of destination.
     Post {
         to: QueueName,
         kind: EntityKind,
         message: Message,
     },
     Receive(Receive),
-    /// Shows messages and leaves them where they are.
+    /// Shows messages without receiving them.
     Peek {
         at: QueueRef,
         shelf: SubQueue,
@@ -50,12 +50,12 @@ pub enum QueueCommand {
         token: Uid,
         how: Settle,
     },
-    /// Brings dead letters back; at most `max`, the oldest first.
+    /// Moves dead letters back to the queue; at most `max`, the oldest first.
     Redrive {
         at: QueueRef,
         max: usize,
     },
-    /// Deletes what no consumer has locked.
+    /// Deletes messages that no consumer has locked.
     Purge {
         at: QueueRef,
         shelf: SubQueue,
@@ -63,24 +63,24 @@ pub enum QueueCommand {
     },
 }
 
-/// A message to be sent.
+/// A message to send.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Outgoing {
     pub message: Message,
-    /// Whether the sender chose its id, so that a second one with it is a repetition.
+    /// Whether the sender chose its id, so that a second message with the same id is a duplicate.
     pub own_id: bool,
 }
 
-/// What a message from inside must come to.
+/// The kind of destination that a message from inside the process requires.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EntityKind {
     Queue,
     Topic,
-    /// A queue, which is made when nothing has its name.
+    /// A queue, which is created when the name is free.
     MadeQueue,
 }
 
-/// What a consumer asks for.
+/// What a consumer requests.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Receive {
     pub at: QueueRef,
@@ -89,20 +89,20 @@ pub struct Receive {
     pub session: Option<String>,
     pub mode: ReceiveMode,
     pub max: usize,
-    /// How long to wait for the first when there is none.
+    /// How long to wait for the first message when there is none.
     pub patience: Span,
 }
 
-/// Whether a message stays when it is received.
+/// Whether a message stays in the queue when it is received.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ReceiveMode {
-    /// It stays, locked for as long as the queue says, or for this long.
+    /// It stays, locked for the queue's lock duration or for this long.
     Lock { lock: Option<Span> },
-    /// It is gone at once, even if the answer is lost.
+    /// It is deleted at once, even if the answer is lost.
     Delete,
 }
 
-/// What came of it, durable.
+/// The durable result of a command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum QueueAnswer {
     Put {
@@ -110,27 +110,27 @@ pub enum QueueAnswer {
     },
     Deleted,
     Sent(Vec<SendResult>),
-    /// Empty when none came in time.
+    /// Empty when no message arrived in time.
     Received(Vec<Received>),
     Peeked(Vec<Peeked>),
     /// The new end of the lock, when it was renewed.
     Settled {
         locked_until: Option<types::Timestamp>,
     },
-    /// How many messages it was about.
+    /// How many messages were affected.
     Moved {
         messages: usize,
     },
 }
 
-/// A message that a consumer has.
+/// A message that was delivered to a consumer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Received {
     pub taken: Taken,
     pub message: Message,
 }
 
-/// A message that somebody looked at.
+/// A message that was peeked.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Peeked {
     pub no: MessageNo,
@@ -139,7 +139,7 @@ pub struct Peeked {
     pub message: Message,
 }
 
-/// Why it was not done.
+/// Why a command failed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum QueueError {
     #[error(transparent)]
@@ -150,9 +150,9 @@ pub enum QueueError {
     NoMemory,
     #[error("partition {partition} is stopped: {reason}")]
     Stopped { partition: PartitionId, reason: String },
-    #[error("partition {partition} is not held here")]
+    #[error("partition {partition} is not owned by this instance")]
     NotHeld { partition: PartitionId },
-    #[error("partition {partition} changed hands before it answered: whether it was done is not known")]
+    #[error("partition {partition} changed owner before it answered: the outcome is unknown")]
     Unknown { partition: PartitionId },
 }
 

@@ -1,4 +1,4 @@
-//! How a partition comes back: the newest snapshot, then every frame since. Then it acts on what is owed.
+//! Recovery of a partition: the newest snapshot, then every frame since. Then it starts the pending calls.
 
 use journal::codec::{self, Unreadable};
 use journal::{AppendError, Claim, Journal, ReadError, Snapshot};
@@ -15,7 +15,7 @@ use crate::limits::{CLAIM_PATIENCE, RECOVERY_READ_BYTES, ROOM_LOOK};
 use crate::partition::queues;
 use crate::{Catalog, Catalogs, archive};
 
-/// What a partition has in hand when it has come back.
+/// The recovered state of a partition.
 pub(crate) struct Recovered {
     pub state: State,
     pub queues: Queues,
@@ -23,11 +23,11 @@ pub(crate) struct Recovered {
     pub snapshot_through: Seq,
     /// Bytes of events since the snapshot.
     pub bytes_since_snapshot: u64,
-    /// The newest time in what is still to be done.
+    /// The newest time in the pending work.
     pub latest: Timestamp,
 }
 
-/// Why a partition cannot come back. It stays stopped, and its bytes stay as they are.
+/// Why a partition cannot be recovered. It stays stopped, and its data stays unchanged.
 #[derive(Debug, thiserror::Error)]
 pub enum RecoveryError {
     #[error(transparent)]
@@ -42,7 +42,7 @@ pub enum RecoveryError {
     Snapshot { source: Unreadable },
     #[error("{}", snapshot_lost(*partition, *found, *first, *kept))]
     SnapshotLost { partition: PartitionId, found: Seq, first: Seq, kept: SnapshotStore },
-    /// Whoever holds the journal may come back: it is tried again.
+    /// The journal may become available again: the claim is retried.
     #[error("the journal has not answered the claim of partition {partition} for {} s", CLAIM_PATIENCE.as_secs())]
     Unanswered { partition: PartitionId },
     #[error(transparent)]
@@ -64,13 +64,13 @@ pub(crate) async fn recover<J: Journal>(
     ids: &Ids,
     turns: &Semaphore,
 ) -> Result<Recovered, RecoveryError> {
-    // On one machine a view that cannot be opened is found before anybody's epoch ends.
+    // On one machine a view that cannot be opened is detected before the claim ends the previous epoch.
     if !journal.capabilities().snapshots_carry_tables {
         view.open_partition(partition)?;
     }
     let claimed = in_time(journal, claim(journal, partition)).await;
     let claim = claimed.map_err(|_| RecoveryError::Unanswered { partition })??;
-    // Only now: waiting for a claim is not work, and must not delay the recovery of other partitions.
+    // Only now: waiting for a claim costs nothing, and must not delay the recovery of other partitions.
     let _turn = turns.acquire().await.expect("the semaphore is never closed");
     let catalog = catalogs.load();
     let mut lost = None;
@@ -83,15 +83,15 @@ pub(crate) async fn recover<J: Journal>(
             return Err(error);
         }
         match replay(journal, partition, &catalog, view, ids, claim, snapshot).await {
-            // The owner before may have ended its last snapshot meanwhile, and trimmed up to that.
+            // The previous owner may have finished its last snapshot meanwhile, and trimmed up to it.
             Err(error @ RecoveryError::SnapshotLost { .. }) => lost = Some((through, error)),
             recovered => return recovered,
         }
     }
 }
 
-/// Waits for a claim; when the journal is elsewhere, not for ever: a stream without a leader must not keep whoever takes
-/// partitions from all others. A claim that is stored after that is an epoch without frames, which the next one follows.
+/// Waits for a claim; of a remote journal not for ever: a stream without a leader must not keep the instance from
+/// taking other partitions. A claim that is stored after the timeout is an epoch without frames, which the next claim follows.
 pub(crate) async fn in_time<J: Journal, T>(
     journal: &J,
     claim: impl Future<Output = T>,
@@ -99,7 +99,7 @@ pub(crate) async fn in_time<J: Journal, T>(
     if journal.capabilities().is_remote { timeout(CLAIM_PATIENCE, claim).await } else { Ok(claim.await) }
 }
 
-/// Brings back what a snapshot holds, and every frame from there to the claim.
+/// Restores a snapshot and replays every frame from there to the claim.
 async fn replay<J: Journal>(
     journal: &J,
     partition: PartitionId,
@@ -111,7 +111,7 @@ async fn replay<J: Journal>(
 ) -> Result<Recovered, RecoveryError> {
     if journal.capabilities().snapshots_carry_tables {
         let through = snapshot.as_ref().map(|snapshot| snapshot.through);
-        // Snapshots are of the history that the events have: whoever went further has claimed since.
+        // Snapshots belong to the history of the events: an owner that went further has claimed since.
         if through.is_some_and(|through| through > claim.events_tail) {
             return Err(AppendError::Fenced { partition }.into());
         }
@@ -136,7 +136,7 @@ async fn replay<J: Journal>(
         for record in records
             .map_err(|error| view_lags_snapshot(error, snapshot_through, SnapshotStore::by(journal)))?
         {
-            // Written by another owner since: with it the state would be ahead of the tail that it counts for.
+            // Another owner has written it since: with it the state would be ahead of the tail that it is recorded for.
             if record.seq > claim.events_tail {
                 return Err(AppendError::Fenced { partition }.into());
             }
@@ -164,8 +164,8 @@ async fn replay<J: Journal>(
     Ok(Recovered { state, queues, claim, snapshot_through, bytes_since_snapshot, latest })
 }
 
-/// Begins the view with the tables that were kept with the snapshot, wherever they were written. What is on this disk
-/// counts for nothing: it may belong to another history.
+/// Starts the view with the tables that were stored with the snapshot, whichever instance wrote them. The tables on
+/// this disk are discarded: they may belong to another history.
 async fn take_tables<J: Journal>(
     journal: &J,
     partition: PartitionId,
@@ -184,12 +184,12 @@ async fn take_tables<J: Journal>(
     Ok(host::run_blocking(move || own.open_partition(partition)).await?)
 }
 
-/// A full disk is waited out: a partition that was given up for want of room would stay stopped when there is some.
+/// Waits while the disk is full: a partition that gave up would stay stopped when there is room again.
 async fn claim<J: Journal>(journal: &J, partition: PartitionId) -> Result<Claim, AppendError> {
     loop {
         match journal.claim(partition).await {
             Err(AppendError::Full) => {
-                tracing::warn!(%partition, "the journal is full; the partition waits for room to start");
+                tracing::warn!(%partition, "the journal is full; the partition waits for disk space to start");
                 tokio::time::sleep(ROOM_LOOK).await;
             }
             claimed => return claimed,
@@ -197,7 +197,7 @@ async fn claim<J: Journal>(journal: &J, partition: PartitionId) -> Result<Claim,
     }
 }
 
-/// Events are trimmed only up to a snapshot that is durable: when they begin later, one is gone.
+/// Events are trimmed only up to a durable snapshot: when they begin later, a snapshot is missing.
 fn view_lags_snapshot(error: ReadError, found: Seq, kept: SnapshotStore) -> RecoveryError {
     match error {
         ReadError::Trimmed { partition, first, .. } => {
@@ -207,10 +207,10 @@ fn view_lags_snapshot(error: ReadError, found: Seq, kept: SnapshotStore) -> Reco
     }
 }
 
-/// Where snapshots are.
+/// The store of the snapshots.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SnapshotStore {
-    /// With the data of this process.
+    /// In the data directory of this process.
     Here,
     /// In a store that several instances share.
     Shared,
@@ -235,14 +235,14 @@ impl SnapshotStore {
     }
 }
 
-/// What is said of a partition whose newest snapshot is not the one that its events follow.
+/// The error for a partition whose newest snapshot is not the one that its events follow.
 pub(crate) fn snapshot_lost(partition: PartitionId, found: Seq, first: Seq, kept: SnapshotStore) -> String {
     let missing = first.0.saturating_sub(1);
     let fix = kept.fix();
     format!("snapshot {missing} of partition {partition} is missing, the newest is {found}: {fix}")
 }
 
-/// The ids of requests that still wait in the inbox are known again before anybody can ask. Answers with the time
+/// Registers the ids of requests that still wait in the inbox before any caller can look them up. Returns the time
 /// of the newest.
 async fn restore_waiting<J: Journal>(
     journal: &J,
@@ -255,7 +255,7 @@ async fn restore_waiting<J: Journal>(
     let mut latest = Timestamp(0);
     loop {
         let records = match journal.inbox_read(partition, seq.next(), RECOVERY_READ_BYTES).await {
-            Err(ReadError::Trimmed { .. }) if goes_on(journal, partition, claim).await? => {
+            Err(ReadError::Trimmed { .. }) if is_superseded(journal, partition, claim).await? => {
                 return Err(AppendError::Fenced { partition }.into());
             }
             records => records?,
@@ -272,7 +272,11 @@ async fn restore_waiting<J: Journal>(
 }
 
 /// Whether another owner has written after a claim.
-async fn goes_on<J: Journal>(journal: &J, partition: PartitionId, claim: Claim) -> Result<bool, ReadError> {
+async fn is_superseded<J: Journal>(
+    journal: &J,
+    partition: PartitionId,
+    claim: Claim,
+) -> Result<bool, ReadError> {
     match journal.read(partition, claim.events_tail.next(), 1).await {
         Ok(records) => Ok(!records.is_empty()),
         Err(ReadError::Trimmed { .. }) => Ok(true),

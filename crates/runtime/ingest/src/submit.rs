@@ -83,8 +83,8 @@ pub enum SubmitError {
     /// No instance would carry it out, and whether its id is taken cannot be checked.
     #[error("partition {partition} is stopped; see /readyz")]
     Stopped { partition: PartitionId },
-    /// Another instance owns the partition and must accept it; `fresh` is the id that was generated for it here.
-    #[error("partition {partition} is not held here")]
+    /// The partition is held by another instance, which is to be asked; `fresh` is the id that was made for it here.
+    #[error("partition {partition} is not owned by this instance")]
     Elsewhere { partition: PartitionId, fresh: Option<RunId> },
 }
 

@@ -122,7 +122,7 @@ impl PerformerInner {
             stop: &order.stop,
         };
         match self.run(&errand).await {
-            Some(outcome) => order.reply.tell(outcome),
+            Some(outcome) => order.reply.report(outcome),
             None => order.reply.withdraw(),
         }
     }

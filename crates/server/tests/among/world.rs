@@ -85,13 +85,13 @@ impl Script {
 impl Effects for Script {
     fn start(&self, order: CallOrder) {
         if self.refuses(&order) {
-            return order.reply.tell(Outcome::Refused { status: Some(409), reason: "stubborn".to_owned() });
+            return order.reply.report(Outcome::Refused { status: Some(409), reason: "stubborn".to_owned() });
         }
         let request: Value = serde_json::from_slice(&order.context.request).unwrap_or_default();
         if request["wait"] == true {
             self.kept.lock().unwrap().push(order);
         } else {
-            order.reply.tell(Outcome::Done { status: 200, output: Bytes::from_static(b"{}") });
+            order.reply.report(Outcome::Done { status: 200, output: Bytes::from_static(b"{}") });
         }
     }
 }

@@ -1,4 +1,4 @@
-//! How many requests a second the journal takes from concurrent tasks, each waiting for its durable answer.
+//! How many requests a second the journal stores for concurrent tasks, each waiting for its acknowledgement.
 //!
 //! `cargo bench -p journal-disk -- [tasks] [seconds] [directory]`
 

@@ -1,4 +1,4 @@
-//! The few file operations that the journal needs, so that a simulated disk can stand in for the real one.
+//! The few file operations that the journal needs, so that a simulated disk can replace the real one.
 
 mod real;
 
@@ -9,18 +9,18 @@ pub use real::RealDisk;
 
 /// A directory of files. Paths are relative to it, with `/` between names.
 ///
-/// Nothing is durable before it was synced: bytes and length by [`DiskFile::sync_data`], names by
-/// [`Disk::sync_dir`] of the directory that holds them (`""` is the root).
+/// Nothing is durable before it is synced: bytes and length by [`DiskFile::sync_data`], names by
+/// [`Disk::sync_dir`] of their directory (`""` is the root).
 pub trait Disk: Send + Sync + 'static {
-    /// Where the directory is, for messages.
+    /// The path of the directory, for messages.
     fn place(&self) -> String;
-    /// Creates a directory if there is none.
+    /// Creates a directory if it does not exist.
     fn create_dir(&self, path: &str) -> io::Result<()>;
-    /// Creates a file, or empties the one that is there.
+    /// Creates a file, or truncates an existing one.
     fn create(&self, path: &str) -> io::Result<Arc<dyn DiskFile>>;
     /// Opens a file that exists.
     fn open(&self, path: &str) -> io::Result<Arc<dyn DiskFile>>;
-    /// The names in a directory, in order; none if there is no such directory.
+    /// The names in a directory, in order; none if the directory does not exist.
     fn list(&self, dir: &str) -> io::Result<Vec<String>>;
     fn rename(&self, from: &str, to: &str) -> io::Result<()>;
     fn remove(&self, path: &str) -> io::Result<()>;
@@ -37,8 +37,8 @@ pub trait DiskFile: Send + Sync {
     /// Fills the buffer or fails.
     fn read_at(&self, buffer: &mut [u8], at: u64) -> io::Result<()>;
     fn write_at(&self, bytes: &[u8], at: u64) -> io::Result<()>;
-    /// Grows the file to `len` bytes of zeros with space that is really taken.
+    /// Grows the file to `len` bytes of zeros and allocates the space for them.
     fn allocate(&self, len: u64) -> io::Result<()>;
-    /// Makes bytes and length durable. After an error nothing is known about either.
+    /// Makes bytes and length durable. After an error the state of both is unknown.
     fn sync_data(&self) -> io::Result<()>;
 }

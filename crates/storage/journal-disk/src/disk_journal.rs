@@ -23,9 +23,9 @@ use crate::snapshots::Snapshots;
 use crate::space::Space;
 use crate::writer;
 
-/// The journal of one directory. Dropping it serves what waits, then closes the log.
+/// The journal of one directory. Dropping it serves the waiting requests, then closes the log.
 ///
-/// Records that are read share their memory with others of the same frame: copy what is kept for long.
+/// Records that are read share memory with others of the same frame: copy those that are kept for long.
 pub struct DiskJournal {
     disk: Arc<dyn Disk>,
     index: Arc<Index>,
@@ -37,7 +37,7 @@ pub struct DiskJournal {
 }
 
 impl DiskJournal {
-    /// Opens the journal in `dir`, or creates it. One process at a time can hold a directory.
+    /// Opens the journal in `dir`, or creates it. Only one process at a time can open a directory.
     pub fn open(dir: &Path, settings: Settings) -> Result<DiskJournal, OpenError> {
         DiskJournal::open_on(Arc::new(RealDisk::open(dir)?), settings)
     }
@@ -51,8 +51,8 @@ impl DiskJournal {
         Ok(journal)
     }
 
-    /// Opens the journal without its threads: nothing is written or answered unless the hands that come with it
-    /// are moved.
+    /// Opens the journal without its threads: nothing is written or answered unless the returned writer is
+    /// driven.
     pub fn open_manual(
         disk: Arc<dyn Disk>,
         settings: &Settings,
@@ -65,8 +65,8 @@ impl DiskJournal {
     fn open_log(disk: Arc<dyn Disk>, settings: &Settings) -> Result<(DiskJournal, Log), OpenError> {
         let log = Log::open(Arc::clone(&disk), settings)?;
         let reserved = log.space().restore(&*disk, false);
-        reserved.map_err(failed(&*disk, "making the space reserve of"))?;
-        let snapshots = Snapshots::open(&log).map_err(failed(&*disk, "looking at the snapshots of"))?;
+        reserved.map_err(failed(&*disk, "creating the space reserve of"))?;
+        let snapshots = Snapshots::open(&log).map_err(failed(&*disk, "listing the snapshots of"))?;
         let journal = DiskJournal {
             disk,
             index: Arc::clone(log.index()),
@@ -79,12 +79,12 @@ impl DiskJournal {
         Ok((journal, log))
     }
 
-    /// Serves what waits, marks the end and lets go of the directory.
+    /// Serves the waiting requests, marks the end and releases the directory.
     pub async fn close(self) {
         host::run_blocking(move || drop(self)).await;
     }
 
-    /// The partitions that damage has stopped, and where it is.
+    /// The partitions that damage has stopped, and its location.
     pub fn stopped(&self) -> Vec<(PartitionId, String)> {
         let slots = 0..self.index.slots() as u16;
         slots.filter_map(|slot| Some((self.index.partition(slot), self.index.stopped(slot)?))).collect()

@@ -36,7 +36,7 @@ impl Cursor<'_> {
 }
 
 /// The checksum of bytes that belong to one use of one segment of one installation. A frame of an earlier use,
-/// of a copied file or inside somebody's payload does not match.
+/// of a copied file or inside a client's payload does not match.
 pub(crate) fn checksum(installation: u128, segment: u32, bytes: &[u8]) -> u32 {
     let seeded = crc32c::crc32c(&installation.to_le_bytes());
     let seeded = crc32c::crc32c_append(seeded, &segment.to_le_bytes());

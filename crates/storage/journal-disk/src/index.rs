@@ -1,4 +1,4 @@
-//! Where the records are: a few bytes per frame, and the newest inbox frames themselves.
+//! Positions of the records: a few bytes per frame, and the newest inbox frames themselves.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,13 +12,13 @@ use types::{PartitionId, Seq};
 use crate::format::frame;
 use crate::limits::FRAME_ALIGN;
 
-/// The index of all partitions. The writer adds what is durable; readers look it up.
+/// The index of all partitions. The writer adds durable frames; readers look them up.
 pub struct Index {
     parts: Vec<PartitionIndex>,
 }
 
 struct PartitionIndex {
-    /// Held for a look-up or an insertion, never for I/O.
+    /// Locked for a look-up or an insertion, never for I/O.
     streams: Mutex<Streams>,
     inbox_tail: watch::Sender<Seq>,
     /// Damage was found; the reason is in `streams`.
@@ -41,7 +41,7 @@ struct Positions {
     frames: VecDeque<Position>,
 }
 
-/// Where a frame is.
+/// The position of a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Position {
     /// Its first record.
@@ -130,7 +130,7 @@ impl Index {
         self.streams(slot).cached.pop_front();
     }
 
-    /// A frame was copied to another place.
+    /// A frame was copied to another position.
     pub fn relocate(&self, slot: u16, stream: Stream, position: Position) {
         let mut streams = self.streams(slot);
         let frames = &mut streams.positions(stream).frames;
@@ -139,7 +139,7 @@ impl Index {
         }
     }
 
-    /// Sets where a stream stands without adding a frame: at recovery.
+    /// Sets the position of a stream without adding a frame: at recovery.
     pub fn set_bounds(&self, slot: u16, stream: Stream, trimmed: u64, tail: u64) {
         let mut streams = self.streams(slot);
         let positions = streams.positions(stream);
@@ -153,7 +153,7 @@ impl Index {
         streams.inbox.trim(inbox);
     }
 
-    /// Tells the followers of an inbox how far it is.
+    /// Notifies the followers of an inbox of its tail.
     pub fn publish_tail(&self, slot: u16) {
         let tail = Seq(self.streams(slot).inbox.tail);
         self.parts[usize::from(slot)].inbox_tail.send_replace(tail);
@@ -163,14 +163,14 @@ impl Index {
         self.parts[usize::from(slot)].inbox_tail.subscribe()
     }
 
-    /// Takes the partition out of service.
+    /// Stops the partition.
     pub fn stop(&self, slot: u16, reason: String) {
         tracing::error!(partition = %self.partition(slot), reason, "damage found: the partition is stopped");
         self.streams(slot).stopped.get_or_insert(reason);
         self.parts[usize::from(slot)].stopped.store(true, Ordering::Release);
     }
 
-    /// Why the partition is out of service, if it is.
+    /// Why the partition is stopped, if it is.
     pub fn stopped(&self, slot: u16) -> Option<String> {
         if !self.parts[usize::from(slot)].stopped.load(Ordering::Acquire) {
             return None;
@@ -178,7 +178,7 @@ impl Index {
         self.streams(slot).stopped.clone()
     }
 
-    /// The lowest segment that holds a record of any partition.
+    /// The lowest segment that contains a record of any partition.
     pub fn segment_needed(&self) -> Option<u32> {
         (0..self.parts.len() as u16)
             .filter_map(|slot| {
@@ -253,7 +253,7 @@ impl Positions {
 
     fn trim(&mut self, trimmed: u64) {
         self.trimmed = self.trimmed.max(trimmed);
-        // A frame goes when the next one starts at or before the first record that stays.
+        // A frame is dropped when the next one starts at or before the first retained record.
         while self.frames.get(1).map_or(self.tail + 1, |next| next.first) <= self.trimmed + 1 {
             if self.frames.pop_front().is_none() {
                 break;
@@ -275,12 +275,12 @@ impl RecordCollector {
         RecordCollector { next: from.0, bytes: 0, bytes_max, records: Vec::new() }
     }
 
-    /// The number that is wanted next.
+    /// The number of the next record to gather.
     pub fn next(&self) -> Seq {
         Seq(self.next)
     }
 
-    /// Takes the record if there is room; false if there is none.
+    /// Adds the record if there is room; false if there is none.
     pub fn take(&mut self, bytes: Bytes) -> bool {
         self.bytes += bytes.len();
         if self.bytes > self.bytes_max && !self.records.is_empty() {
@@ -291,7 +291,7 @@ impl RecordCollector {
         true
     }
 
-    /// Takes the wanted records of a checked inbox payload; false once there is no room.
+    /// Adds the requested records of a verified inbox payload; false once there is no room.
     pub fn take_inbox(&mut self, first: u64, payload: &Bytes) -> bool {
         for (number, range) in (first..).zip(frame::inbox_records(payload)) {
             let range = range.expect("the payload is what was written");

@@ -1,7 +1,7 @@
-//! The journal on a local disk: one log for all partitions, one writer, one sync for all that wait.
+//! The journal on a local disk: one log for all partitions, one writer, one sync for all waiting requests.
 //!
-//! Read from the bytes up: [`format`] is what is on disk, [`log`] writes and recovers it without threads over a
-//! [`disk`], and [`DiskJournal`] puts a writer thread and a keeper thread around it, or [`Hands`] that somebody moves.
+//! Read from the bytes up: [`format`] is the layout on disk, [`log`] writes and recovers it without threads over a
+//! [`disk`], and [`DiskJournal`] adds a writer thread and a segment preparer thread, or a [`ManualWriter`].
 
 pub mod disk;
 pub mod format;

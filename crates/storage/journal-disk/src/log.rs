@@ -1,8 +1,8 @@
 //! The log itself, without threads: forms a group's bytes, writes and syncs them, then makes them visible.
 //!
 //! A group starts on a page of its own. One write and one sync carry it. State is advanced while the group is
-//! formed and shown to readers after the sync; if either fails, the log is over and only a new start tells
-//! what is there.
+//! formed and published to readers after the sync; if either fails, the log is closed and only a restart finds out
+//! what was stored.
 
 mod group;
 mod recover;
@@ -31,14 +31,14 @@ use crate::segment::{self, Spare, SpareJob};
 use crate::settings::{FatalError, Settings, Sync};
 use crate::space::Space;
 
-/// One thing asked of the log.
+/// One request to the log.
 #[derive(Debug, Clone)]
 pub struct LogRequest {
     pub slot: u16,
     pub ask: LogOperation,
 }
 
-/// What is asked.
+/// The operation.
 #[derive(Debug, Clone)]
 pub enum LogOperation {
     Claim,
@@ -47,7 +47,7 @@ pub enum LogOperation {
     Trim { events: Seq, inbox: Seq },
 }
 
-/// What was done, durably.
+/// The durable result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LogCompletion {
     Claimed(Claim),
@@ -75,20 +75,20 @@ pub struct Log {
     lsn: u64,
     /// The last frame's checksum.
     chain: u32,
-    /// How far the last mark went.
+    /// The position of the last mark.
     marked: u64,
     active: Active,
     /// All segments with their sizes, oldest first, the active one last.
     segments: VecDeque<(u32, u64)>,
     next_segment: u32,
     spare: SpareState,
-    /// A trim or a new segment may have made old ones needless.
+    /// A trim or a new segment may have made old segments obsolete.
     may_remove: bool,
-    /// Nothing from here on is ever removed: there is damage in it.
+    /// No segment from here on is ever removed: it contains damage.
     kept_from: Option<u32>,
     buffer: Vec<u8>,
     frames: Vec<FormedFrame>,
-    /// The cached inbox frames in the order of their writing: slot and bytes.
+    /// The cached inbox frames in write order: slot and bytes.
     cached: VecDeque<(u16, usize)>,
     cached_bytes: usize,
     /// For each slot the requests of this group that go to its inbox.
@@ -96,20 +96,20 @@ pub struct Log {
     failed: bool,
 }
 
-/// The segment that is written.
+/// The active segment.
 struct Active {
     number: u32,
     size: u64,
     file: Arc<dyn DiskFile>,
-    /// Where the next group goes.
+    /// The offset of the next group.
     position: u64,
 }
 
-/// How it stands with the next segment.
+/// The state of the next segment.
 enum SpareState {
     None,
     Planned,
-    /// It failed; it may still come.
+    /// Preparing it failed; it may still arrive.
     Overdue,
     Ready(Spare),
 }
@@ -117,13 +117,13 @@ enum SpareState {
 /// A frame in the buffer.
 struct FormedFrame {
     header: FrameHeader,
-    /// Where its header is in the buffer.
+    /// The offset of its header in the buffer.
     at: usize,
 }
 
 impl Log {
-    /// Writes a group; when it returns, every `Ok` in `answers` is durable. After an error nothing is known of
-    /// the group, and the log takes nothing more.
+    /// Writes a group; when it returns, every `Ok` in `answers` is durable. After an error the state of the group is
+    /// unknown, and the log accepts nothing more.
     pub fn write_group(
         &mut self,
         requests: &[LogRequest],
@@ -164,12 +164,12 @@ impl Log {
         })
     }
 
-    /// Whether something was written since the last mark.
+    /// Whether a group was written since the last mark.
     pub fn wants_mark(&self) -> bool {
         self.marked != self.lsn
     }
 
-    /// Marks the end and says in the superblock how far it is.
+    /// Marks the end and records it in the superblock.
     pub fn close(&mut self) -> Result<(), FatalError> {
         self.mark()?;
         let synced = self.active.file.sync_data().and_then(|()| self.store_superblock());
@@ -179,7 +179,7 @@ impl Log {
         })
     }
 
-    /// The next segment to be prepared, if it is time. Answer with [`Log::take_spare`].
+    /// The next segment to prepare, if it is time. Answer with [`Log::take_spare`].
     pub fn plan_spare(&mut self) -> Option<SpareJob> {
         if !matches!(self.spare, SpareState::None) {
             return None;
@@ -188,7 +188,7 @@ impl Log {
         Some(self.spare_job(self.segment_bytes))
     }
 
-    /// Takes a prepared segment, or learns that there will be none.
+    /// Receives a prepared segment, or the failure to prepare one.
     pub fn take_spare(&mut self, spare: io::Result<Spare>) {
         self.spare = match spare {
             Ok(spare) => {
@@ -217,7 +217,7 @@ impl Log {
             && !self.fits(group::bytes_of(requests, group::Admission::All))
     }
 
-    /// Takes the segments off the list that no partition needs any more; the caller removes them, in order.
+    /// Removes obsolete segments from the list; the caller removes the files, in order.
     pub fn take_removable(&mut self) -> Vec<u32> {
         if !std::mem::take(&mut self.may_remove) {
             return Vec::new();
@@ -235,7 +235,7 @@ impl Log {
         removable
     }
 
-    /// What the segment preparer does beside a running log, done at once: for those who run the log without threads.
+    /// Does the work of the segment preparer synchronously: for callers that run the log without threads.
     pub fn tend(&mut self) -> io::Result<()> {
         if matches!(self.spare, SpareState::Overdue) {
             self.spare = SpareState::None;
@@ -283,7 +283,7 @@ impl Log {
         }
         active.position += self.buffer.len() as u64;
         if active.number != segment_before {
-            // Before anything in the new segment is acknowledged: a lost file must be missed.
+            // Before any record in the new segment is acknowledged: the loss of its file must be detected.
             self.store_superblock().map_err(|error| ("syncing the superblock for", error))?;
         }
         Ok(())
@@ -295,7 +295,7 @@ impl Log {
         self.superblock.store(&*self.disk)
     }
 
-    /// Makes the frames of the buffer visible.
+    /// Publishes the frames of the buffer to readers.
     fn publish(&mut self) {
         let buffer_at = self.active.position - self.buffer.len() as u64;
         for formed in &self.frames {
@@ -365,8 +365,8 @@ impl Log {
 }
 
 impl Log {
-    /// Opens the log of a directory, or creates it: finds the end, tells damage from a torn tail, and changes
-    /// nothing on disk unless it can tell.
+    /// Opens the log of a directory, or creates it: finds the end, distinguishes damage from a torn tail, and changes
+    /// nothing on disk unless it can.
     pub fn open(disk: Arc<dyn Disk>, settings: &Settings) -> Result<Log, journal::OpenError> {
         recover::open(disk, settings)
     }

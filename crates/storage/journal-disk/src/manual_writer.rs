@@ -1,4 +1,4 @@
-//! The journal without threads: what its writer and its segment preparer would do is done when somebody says so.
+//! The journal without threads: the caller triggers the work of the writer and the segment preparer.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,7 +9,7 @@ use crate::queue::{QueuedRequests, RequestQueue, Wakeup};
 use crate::settings::{FatalError, OnFatal, Settings};
 use crate::writer;
 
-/// The writer of a journal that was opened without threads. Between two moves anything else can happen.
+/// The writer of a journal that was opened without threads. Between two steps anything else can happen.
 pub struct ManualWriter {
     log: Log,
     queue: Arc<RequestQueue>,
@@ -24,7 +24,7 @@ impl ManualWriter {
         ManualWriter { log, queue, on_fatal, waiting: QueuedRequests::default(), answers: Vec::new() }
     }
 
-    /// Waits until there is something to do; false when there will never be.
+    /// Waits until there is something to do; false when the queue is closed and empty.
     pub async fn wait(&self) -> bool {
         let patience = match self.log.wants_mark() {
             true => Some(IDLE_BEFORE_MARK),
@@ -38,8 +38,8 @@ impl ManualWriter {
         !self.queue.is_closed()
     }
 
-    /// Does what a group's turn of the writer would: looks after segments and space, then writes what waits, or a
-    /// mark when nothing does.
+    /// Does what the writer does for a group: maintains segments and space, then writes the waiting requests, or a
+    /// mark when none wait.
     pub fn turn(&mut self) {
         if let Err(error) = self.work() {
             self.queue.close();
@@ -49,7 +49,7 @@ impl ManualWriter {
 
     fn work(&mut self) -> Result<(), FatalError> {
         if let Err(error) = self.log.tend() {
-            tracing::warn!(%error, "segments or space could not be looked after");
+            tracing::warn!(%error, "maintaining segments or space failed");
         }
         match self.queue.wait(Some(Duration::ZERO)) {
             Wakeup::Requests => {

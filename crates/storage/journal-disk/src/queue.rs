@@ -1,4 +1,4 @@
-//! Where requests wait for the writer: a vector that the writer takes whole, bounded by the bytes in it.
+//! The queue of the writer: a vector that the writer takes whole, bounded by the bytes in it.
 
 use std::sync::{Condvar, Mutex, MutexGuard};
 use std::time::Duration;
@@ -11,12 +11,12 @@ use crate::log::{LogRequest, LogResult};
 
 const PERMITS_MAX: usize = WAITING_BYTES_MAX / WAITING_COST_BYTES;
 
-/// Many put requests in, one takes them.
+/// Many producers, one consumer.
 pub struct RequestQueue {
-    /// Held to push one request or to take all.
+    /// Locked to push one request or to take all.
     state: Mutex<State>,
     arrived: Condvar,
-    /// The same for a task that waits.
+    /// The same for an async task.
     arrival: Notify,
     /// Waiting bytes, in units of the cost of a request.
     permits: Semaphore,
@@ -25,12 +25,12 @@ pub struct RequestQueue {
 #[derive(Default)]
 struct State {
     waiting: QueuedRequests,
-    /// The writer sleeps and wants to be woken.
+    /// The writer sleeps and must be woken.
     is_idle: bool,
     closed: bool,
 }
 
-/// Requests, those who wait for their answers, and what they cost.
+/// Requests, the channels of their answers, and their cost.
 #[derive(Default)]
 pub struct QueuedRequests {
     pub requests: Vec<LogRequest>,
@@ -38,13 +38,13 @@ pub struct QueuedRequests {
     permits: usize,
 }
 
-/// What the writer woke up for.
+/// Why the writer woke up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Wakeup {
     Requests,
-    /// Nothing came in time.
+    /// Nothing arrived in time.
     Idle,
-    /// Closed, and nothing waits any more.
+    /// Closed and empty.
     Closed,
 }
 
@@ -82,7 +82,7 @@ impl RequestQueue {
         answer.await.unwrap_or(Err(AppendError::Closed))
     }
 
-    /// Sleeps until something waits, the queue is closed, or `patience` is over.
+    /// Sleeps until a request waits, the queue is closed, or `patience` is over.
     pub fn wait(&self, patience: Option<Duration>) -> Wakeup {
         let mut state = self.lock();
         loop {
@@ -107,7 +107,7 @@ impl RequestQueue {
         }
     }
 
-    /// Returns when something waits or the queue is closed.
+    /// Returns when a request waits or the queue is closed.
     pub async fn arrival(&self) {
         loop {
             {
@@ -121,7 +121,7 @@ impl RequestQueue {
         }
     }
 
-    /// Closed, and nothing waits any more.
+    /// Closed and empty.
     pub fn is_closed(&self) -> bool {
         let state = self.lock();
         state.closed && state.waiting.requests.is_empty()
@@ -132,18 +132,18 @@ impl RequestQueue {
         self.lock().waiting.requests.len()
     }
 
-    /// Exchanges all that waits for `waiting`, which must be empty.
+    /// Exchanges the waiting requests for `waiting`, which must be empty.
     pub fn take(&self, waiting: &mut QueuedRequests) {
         assert!(waiting.requests.is_empty(), "what was taken before is served");
         std::mem::swap(&mut self.lock().waiting, waiting);
     }
 
-    /// The requests of `waiting` are answered: what they cost is free again.
+    /// The requests of `waiting` are answered: releases their cost.
     pub fn release(&self, waiting: &mut QueuedRequests) {
         self.permits.add_permits(std::mem::take(&mut waiting.permits));
     }
 
-    /// Takes nothing more; what waits is still served.
+    /// Accepts no further requests; waiting ones are still served.
     pub fn close(&self) {
         self.lock().closed = true;
         self.permits.close();

@@ -1,4 +1,4 @@
-//! Reading records back, from memory or from the segments, each frame checked before it is handed out.
+//! Reads records, from memory or from the segments, and verifies each frame before returning it.
 
 use std::io;
 use std::sync::{Arc, Mutex};
@@ -14,19 +14,19 @@ use crate::limits::{READ_AHEAD_BYTES, READ_FILES_MAX};
 use crate::log::Log;
 use crate::segment;
 
-/// Reads what a log has made durable.
+/// Reads the durable records of a log.
 pub struct LogReader {
     disk: Arc<dyn Disk>,
     index: Arc<Index>,
     installation: u128,
-    /// The files used last, the newest at the end; held to look up or to add one.
+    /// The most recently used files, the newest at the end; locked to look up or to add one.
     files: Mutex<Vec<(u32, Arc<dyn DiskFile>)>>,
 }
 
 enum ReadFault {
-    /// The bytes are not those that were written.
+    /// The bytes are not the ones that were written.
     Damage(String),
-    /// They could not be read now.
+    /// They could not be read this time.
     Io(io::Error),
 }
 
@@ -54,7 +54,7 @@ impl LogReader {
         }
     }
 
-    /// What can be answered without the disk, or the frames to read.
+    /// The answer if it needs no disk access, or the frames to read.
     pub fn look_up(
         &self,
         slot: u16,
@@ -91,7 +91,7 @@ impl LogReader {
             }
             frames = match self.index.look_up(slot, stream, answer.next(), 0) {
                 Ok(Lookup::Frames(frames)) => frames,
-                // The rest is in memory or not there: the next read gets it.
+                // The rest is in memory or does not exist: the next read gets it.
                 Ok(Lookup::Records(_)) | Err(_) => return Ok(answer.records),
             };
         }

@@ -1,23 +1,23 @@
-//! Segment files: their names, how they are made ahead and how they go.
+//! Segment files: their names, creation ahead of use, and removal.
 
 use std::io;
 use std::sync::Arc;
 
 use crate::disk::{Disk, DiskFile};
 
-/// Where the segments are.
+/// The directory of the segments.
 pub const DIR: &str = "journal";
 const SUFFIX: &str = ".segment";
 static ZEROS: [u8; 64 << 10] = [0; 64 << 10];
 
-/// A segment file that holds nothing but zeros, durably.
+/// A segment file that contains only zeros, durably.
 pub struct Spare {
     pub number: u32,
     pub size: u64,
     pub file: Arc<dyn DiskFile>,
 }
 
-/// A spare that is still to be made.
+/// A spare that is still to be created.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SpareJob {
     pub number: u32,
@@ -26,7 +26,7 @@ pub struct SpareJob {
 
 impl SpareJob {
     /// Writes and syncs the zeros. Overwriting them later needs no new space and no change of the file's length,
-    /// which is what makes a sync quick. What is left of a failure is removed.
+    /// which is what makes a sync fast. A partial file of a failed attempt is removed.
     pub fn run(self, disk: &dyn Disk) -> io::Result<Spare> {
         let path = path(self.number);
         let made = disk.create(&path).and_then(|file| {
@@ -36,7 +36,7 @@ impl SpareJob {
             Ok(Spare { number: self.number, size: self.size, file })
         });
         if made.is_err() {
-            // The first error is the one that matters; a file that stays behind is removed at the next open.
+            // The first error is the one to report; a remaining file is removed at the next open.
             let _ = disk.remove(&path);
         }
         made
@@ -72,7 +72,7 @@ pub fn write_zeros(file: &(impl DiskFile + ?Sized), from: u64, to: u64) -> io::R
     Ok(())
 }
 
-/// Whether an error means that there is no space.
+/// Whether an error means that the disk is full.
 pub fn is_full(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
 }

@@ -1,5 +1,5 @@
-//! The segment preparer's thread: prepares segments ahead, removes old ones, looks after the space. Nothing waits for it
-//! but a writer that has filled its segment.
+//! The segment preparer's thread: prepares segments ahead, removes old ones, maintains the reserve. Only a writer
+//! that has filled its segment waits for it.
 
 use std::io;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use crate::limits::SPACE_LOOK;
 use crate::segment::{self, Spare, SpareJob};
 use crate::space::Space;
 
-/// What the writer asks of the segment preparer.
+/// A job for the segment preparer.
 pub enum SegmentJob {
     Prepare(SpareJob),
     Remove(u32),
@@ -63,11 +63,11 @@ impl Preparation {
         if spare.as_ref().is_err_and(segment::is_full) {
             self.space.set_full();
         }
-        // A writer that is gone needs no spare.
+        // A writer that has ended needs no spare.
         let _ = self.made.send(spare);
     }
 
-    /// Makes up for a segment once there seems to be space.
+    /// Prepares a postponed segment once there seems to be space.
     fn try_again(&mut self) {
         let Some(job) = self.unmade else { return };
         if self.disk.free_bytes().is_ok_and(|free| free >= job.size)
@@ -82,13 +82,13 @@ impl Preparation {
 
     fn restore(&self) {
         if let Err(error) = self.space.restore(&*self.disk, self.has_spare) {
-            tracing::warn!(%error, "the space reserve could not be made");
+            tracing::warn!(%error, "creating the space reserve failed");
         }
     }
 
     fn remove(&self, number: u32) {
         if let Err(error) = segment::remove(&*self.disk, number) {
-            tracing::warn!(%error, segment = number, "an old segment stays until the next start");
+            tracing::warn!(%error, segment = number, "removing an old segment failed; it stays until the next start");
         }
     }
 }

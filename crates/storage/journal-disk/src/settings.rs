@@ -1,4 +1,4 @@
-//! What can be chosen when a journal is opened.
+//! The options of a journal.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,13 +10,13 @@ pub struct Settings {
     pub partitions: u16,
     /// The size of one segment file.
     pub segment_bytes: u64,
-    /// Space kept aside, so that running work can be finished on a full disk.
+    /// Reserved space, so that running work can finish on a full disk.
     pub reserve_bytes: u64,
     pub sync: Sync,
-    /// How long a group waits at most for more requests, when many are on their way. Zero: a group is what came while
-    /// the last one was synced.
+    /// How long a group waits at most for more requests, when many are about to arrive. Zero: a group is whatever
+    /// arrived while the last one was synced.
     pub linger_max: Duration,
-    /// The newest inbox records that are kept in memory, all partitions together.
+    /// Bytes of the newest inbox records that are cached in memory, all partitions together.
     pub cache_bytes: usize,
     pub on_fatal: OnFatal,
 }
@@ -41,11 +41,11 @@ impl Settings {
 pub enum Sync {
     /// After a data sync of the file.
     Data,
-    /// At once, for benchmarks alone: a power cut loses what was acknowledged.
+    /// At once, only for benchmarks: a power cut loses acknowledged records.
     Off,
 }
 
-/// The log could not be written or synced: nothing is known about its last bytes, so nothing may go on.
+/// The log could not be written or synced: the state of its last bytes is unknown, so the process must not continue.
 #[derive(Debug, thiserror::Error)]
 #[error("{doing} {file}: {source}")]
 pub struct FatalError {
@@ -54,7 +54,7 @@ pub struct FatalError {
     pub source: std::io::Error,
 }
 
-/// What happens on a [`FatalError`], after which the journal acknowledges nothing more.
+/// The reaction to a [`FatalError`], after which the journal acknowledges nothing more.
 #[derive(Clone)]
 pub struct OnFatal(Arc<dyn Fn(&FatalError) + Send + std::marker::Sync>);
 
@@ -62,7 +62,7 @@ impl OnFatal {
     /// The exit code of a process that stopped itself because of its disk.
     pub const EXIT_CODE: i32 = 75;
 
-    /// Ends the process, which recovers when it starts again. The default, and the only right one outside tests.
+    /// Ends the process, which recovers when it starts again. The default, and the only safe one outside tests.
     pub fn exit() -> OnFatal {
         OnFatal(Arc::new(|_| std::process::exit(OnFatal::EXIT_CODE)))
     }

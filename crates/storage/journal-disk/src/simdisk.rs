@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use crate::disk::{Disk, DiskFile};
 use world::World;
 
-/// The smallest piece that a power cut can tear, in bytes.
+/// The smallest unit that a power cut can tear, in bytes.
 pub const SECTOR_BYTES: usize = 512;
 
 /// A simulated disk. Clones share it.
@@ -30,13 +30,13 @@ impl SimDisk {
         SimDisk { world: Arc::new(Mutex::new(World::new(seed))) }
     }
 
-    /// The process dies in the middle of its `operations`-th operation from now: that one and all later ones
+    /// The process dies during its `operations`-th operation from now: that one and all later ones
     /// fail, until [`SimDisk::power_cut`] or [`SimDisk::kill`].
     pub fn die_after(&self, operations: u64) {
         self.lock().dies_in = Some(operations);
     }
 
-    /// Holds back the death that was ordered, until [`SimDisk::resume_death`].
+    /// Suspends the scheduled death, until [`SimDisk::resume_death`].
     pub fn pause_death(&self) {
         let mut world = self.lock();
         world.paused = world.dies_in.take();
@@ -52,30 +52,29 @@ impl SimDisk {
         self.lock().is_dead
     }
 
-    /// The machine loses power: of what was not synced, each sector and each name is old, new, or worse.
+    /// The machine loses power: each sector and name that was not synced is old, new, or damaged.
     pub fn power_cut(&self) {
         self.lock().power_cut();
     }
 
-    /// The process dies, the machine does not: the cache stays.
+    /// The process dies, the machine does not: the cache survives.
     pub fn kill(&self) {
         self.lock().revive();
     }
 
-    /// The `count`-th sync of a file from now fails; what it should have written is forgotten by the cache as if
-    /// it were clean.
+    /// The `count`-th sync of a file from now fails; the cache marks the unwritten bytes as clean.
     pub fn fail_sync_after(&self, count: u64) {
         self.lock().sync_fails_in = Some(count);
     }
 
-    /// Takes back every fault that was ordered and has not happened.
+    /// Cancels every scheduled fault that has not happened.
     pub fn calm(&self) {
         let mut world = self.lock();
         (world.dies_in, world.sync_fails_in) = (None, None);
         world.capacity = u64::MAX;
     }
 
-    /// Bytes that all files together may have.
+    /// The total size of all files in bytes.
     pub fn set_capacity(&self, bytes: u64) {
         self.lock().capacity = bytes;
     }
@@ -101,7 +100,7 @@ impl SimDisk {
         SimDisk { world: Arc::new(Mutex::new(self.lock().copy(seed))) }
     }
 
-    /// Another disk with all that this one has, the cache written out.
+    /// Another disk with all contents of this one, the cache written back.
     #[must_use]
     pub fn copy_written_out(&self, seed: u64) -> SimDisk {
         SimDisk { world: Arc::new(Mutex::new(self.lock().copy_written_out(seed))) }

@@ -1,4 +1,4 @@
-//! Snapshots: one file per partition and position, complete or not there.
+//! Snapshots: one file per partition and position, complete or absent.
 
 #[cfg(test)]
 mod tests;
@@ -35,7 +35,7 @@ pub struct Snapshots {
 }
 
 impl Snapshots {
-    /// Looks at what is there and removes what was never completed.
+    /// Lists the snapshots and removes incomplete ones.
     pub fn open(log: &Log) -> io::Result<Snapshots> {
         let disk = Arc::clone(log.disk());
         disk.create_dir(DIR)?;
@@ -58,7 +58,7 @@ impl Snapshots {
         })
     }
 
-    /// Stores a snapshot durably, then forgets all but the newest two.
+    /// Stores a snapshot durably, then removes all but the newest two.
     pub fn put(&self, slot: u16, snapshot: &Snapshot) -> Result<(), AppendError> {
         let partition = self.index.partition(slot);
         if let Some(detail) = self.index.stopped(slot) {
@@ -69,17 +69,17 @@ impl Snapshots {
             Ok(()) => {}
             Err(error) if segment::is_full(&error) => return Err(AppendError::Full),
             Err(error) => {
-                tracing::error!(%partition, %error, "a snapshot could not be stored");
+                tracing::error!(%partition, %error, "storing a snapshot failed");
                 return Err(AppendError::Unknown { partition });
             }
         }
         if let Err(error) = self.forget_old(slot) {
-            tracing::warn!(%partition, %error, "old snapshots could not be removed");
+            tracing::warn!(%partition, %error, "removing old snapshots failed");
         }
         Ok(())
     }
 
-    /// The newest snapshot that is whole. If a newer one is damaged, only if the events since are still there.
+    /// The newest snapshot that is whole. An older one is used only if the events since it are still there.
     pub fn get(&self, slot: u16) -> Result<Option<Snapshot>, ReadError> {
         let partition = self.index.partition(slot);
         let damaged = |detail| ReadError::Damaged { partition, detail };
@@ -131,7 +131,7 @@ impl Snapshots {
             self.disk.sync_dir(DIR)
         });
         if let Err(error) = written {
-            // It holds nothing that counts; the next start removes it as well.
+            // The file is incomplete and unused; the next start removes it as well.
             let _ = self.disk.remove(&unfinished);
             return Err(error);
         }

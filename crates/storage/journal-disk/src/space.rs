@@ -1,4 +1,4 @@
-//! Space on the disk: the reserve for running work, and whether new requests still have room.
+//! Disk space: the reserve for running work, and whether there is room for new requests.
 
 use std::io;
 use std::sync::Mutex;
@@ -12,7 +12,7 @@ use crate::limits::SPACE_LOOK;
 
 const RESERVE: &str = "reserve";
 
-/// What is known about the space, shared by the writer, the segment preparer and those who ask.
+/// The state of the space, shared by the writer, the segment preparer and readers of `room`.
 pub struct Space {
     reserve_bytes: u64,
     full: AtomicBool,
@@ -32,7 +32,7 @@ impl Space {
         }
     }
 
-    /// Whether requests are refused, so that what is left serves the work that runs.
+    /// Whether requests are refused, so that the remaining space serves running work.
     pub fn is_full(&self) -> bool {
         self.full.load(Ordering::Relaxed)
     }
@@ -60,7 +60,7 @@ impl Space {
     pub fn room(&self, disk: &dyn Disk) -> Room {
         let mut looked = self.looked.lock().expect("no holder of the lock panics");
         let known = looked.filter(|(at, _)| at.elapsed() < SPACE_LOOK);
-        // An unreadable figure reads as none; whether requests are accepted does not hang on it.
+        // An unreadable figure counts as none; whether requests are accepted does not depend on it.
         let free_bytes = known.map_or_else(|| disk.free_bytes().unwrap_or(0), |(_, free)| free);
         if known.is_none() {
             *looked = Some((Instant::now(), free_bytes));
@@ -69,12 +69,12 @@ impl Space {
         Room { free_bytes, used_bytes, accepts: !self.is_full() }
     }
 
-    /// Gives the reserve to the log, if it is there.
+    /// Releases the reserve to the log, if it exists.
     pub fn release_reserve(&self, disk: &dyn Disk) -> io::Result<()> {
         self.has_reserve.store(self.reserve_bytes == 0, Ordering::Relaxed);
         match disk.remove(RESERVE) {
             Ok(()) => {
-                tracing::warn!("the space reserve is released for work that runs");
+                tracing::warn!("the space reserve is released for running work");
                 disk.sync_dir("")
             }
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
@@ -82,7 +82,7 @@ impl Space {
         }
     }
 
-    /// Makes the reserve if it is missing; then, with a spare segment beside it, requests have room.
+    /// Creates the reserve if it is missing; with it and a spare segment, requests are accepted.
     pub fn restore(&self, disk: &dyn Disk, has_spare: bool) -> io::Result<()> {
         match self.make_reserve(disk) {
             Ok(()) if has_spare => self.set_accepting(),
@@ -117,7 +117,7 @@ impl Space {
         if made.is_ok() {
             self.has_reserve.store(true, Ordering::Relaxed);
         } else {
-            // A part of a reserve is none, and the space is wanted elsewhere.
+            // A partial reserve is useless, and its space is needed elsewhere.
             let _ = disk.remove(RESERVE);
         }
         made

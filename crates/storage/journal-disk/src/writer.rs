@@ -1,4 +1,4 @@
-//! The writer thread: takes what waits, has the log write it as groups, and answers.
+//! The writer thread: takes the waiting requests, has the log write them as groups, and answers.
 
 use std::io;
 use std::sync::Arc;
@@ -30,7 +30,7 @@ pub fn start(log: Log, queue: Arc<RequestQueue>, settings: &Settings) -> io::Res
     })
 }
 
-/// However the writer ends, nobody waits for ever.
+/// However the writer ends, no caller waits for ever.
 struct Closing(Arc<RequestQueue>);
 
 impl Drop for Closing {
@@ -44,7 +44,7 @@ struct Writer {
     log: Log,
     preparer: SegmentPreparer,
     linger_max: Duration,
-    /// The requests of the last group.
+    /// The number of requests in the last group.
     last_group: usize,
     on_fatal: OnFatal,
     answers: Vec<LogResult>,
@@ -53,7 +53,7 @@ struct Writer {
 impl Writer {
     fn run(mut self, queue: &RequestQueue) {
         if let Err(error) = self.write_until_closed(queue) {
-            // First close, so that nobody is promised anything while the process ends.
+            // Close first, so that no request is acknowledged while the process ends.
             queue.close();
             self.on_fatal.run(&error);
         }
@@ -83,8 +83,8 @@ impl Writer {
         }
     }
 
-    /// Waits for more when the last group says that many are on their way: one sync then carries more of them, and
-    /// nobody wakes this thread meanwhile. A request on its own never waits.
+    /// Waits for more when the last group suggests that many are about to arrive: one sync then covers more of them,
+    /// and this thread is not woken meanwhile. A single request never waits.
     fn linger(&self, waiting: usize) {
         if let Some(linger) = linger(self.last_group, waiting, self.linger_max) {
             std::thread::sleep(linger);
@@ -99,7 +99,7 @@ impl Writer {
         })
     }
 
-    /// Keeps the preparer busy, and takes what it has made.
+    /// Keeps the preparer busy, and receives the segments that it has prepared.
     fn tend(&mut self) {
         while let Ok(spare) = self.preparer.spares.try_recv() {
             self.log.take_spare(spare);
@@ -112,8 +112,8 @@ impl Writer {
     }
 }
 
-/// Writes what waits as groups and answers it. `before` is called ahead of a group that needs a segment that is
-/// still being prepared.
+/// Writes the waiting requests as groups and answers them. `before` is called before a group that needs a
+/// segment that is still being prepared.
 pub(crate) fn serve(
     log: &mut Log,
     waiting: &mut QueuedRequests,
@@ -135,7 +135,7 @@ pub(crate) fn serve(
             *answers = group.iter().map(|request| Err(unknown(request.slot))).collect();
         }
         for (answer, waiter) in answers.drain(..).zip(&mut waiters) {
-            // Whoever does not wait any more has left the outcome open.
+            // The caller may no longer wait for the outcome.
             let _ = waiter.send(answer);
         }
     }
@@ -144,7 +144,7 @@ pub(crate) fn serve(
     result
 }
 
-/// How long to wait for more, when `waiting` have come and the last group had `last_group`.
+/// How long to wait for more, when `waiting` requests have arrived and the last group had `last_group`.
 fn linger(last_group: usize, waiting: usize, max: Duration) -> Option<Duration> {
     let crowd = u32::try_from(last_group).unwrap_or(u32::MAX);
     let wanted = crowd >= LINGER_FROM_REQUESTS && waiting < last_group && !max.is_zero();

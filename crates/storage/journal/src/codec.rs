@@ -4,10 +4,10 @@ use bytes::Bytes;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-/// The only version so far. A reader must meet every version that was ever written.
+/// The only version so far. A reader must support every version that was ever written.
 const VERSION: u8 = 1;
 
-/// Bytes that a newer version of this program has written, or something else.
+/// Bytes that a newer version of this program has written, or another program.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("written by a newer version of Sortie, or not by Sortie (format {found:?})")]
 pub struct Unreadable {
@@ -26,7 +26,7 @@ pub fn encode_pair<A: Serialize, B: Serialize>(first: &A, second: &B) -> Bytes {
     bytes.expect("a value in memory can always be encoded").into()
 }
 
-/// Two values, of which versions that did not know the second have written the first alone.
+/// Two values; versions that did not know the second have written the first alone.
 pub fn decode_pair<A: DeserializeOwned, B: DeserializeOwned + Default>(
     bytes: &[u8],
 ) -> Result<(A, B), Unreadable> {
@@ -46,7 +46,7 @@ pub fn decode<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Unreadable> {
     }
 }
 
-/// The value that is all of these bytes. What is left over was written by somebody who knows more of it.
+/// The value that these bytes encode completely. Remaining bytes were written by a newer version.
 fn whole<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Unreadable> {
     match postcard::take_from_bytes(bytes) {
         Ok((value, [])) => Ok(value),

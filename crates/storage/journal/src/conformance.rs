@@ -1,4 +1,4 @@
-//! What every journal must keep, as one suite that each implementation runs in its tests.
+//! The promises of every journal, as one suite that each implementation runs in its tests.
 
 mod events;
 mod inbox;
@@ -9,12 +9,12 @@ use types::{PartitionId, Seq};
 
 use crate::{Journal, Record};
 
-/// Makes the journals that the suite looks at. Each has at least the partitions 0 to 3 and control.
+/// Creates the journals that the suite tests. Each has at least the partitions 0 to 3 and control.
 pub trait Factory {
     type Journal: Journal;
 
     /// Whether requests are numbered 1, 2, 3 … without gaps. Numbers that only rise are enough for a journal, as long
-    /// as those of one append lie side by side.
+    /// as those of one append are adjacent.
     const INBOX_IS_DENSE: bool = true;
 
     /// A new, empty journal.
@@ -53,13 +53,13 @@ fn bytes(text: &str) -> Bytes {
     Bytes::copy_from_slice(text.as_bytes())
 }
 
-/// The records of one append that was answered with `last`.
+/// The records of one append that returned `last`.
 fn batch(last: Seq, texts: &[&str]) -> Vec<Record> {
     let first = last.0 + 1 - texts.len() as u64;
     (first..).zip(texts).map(|(seq, text)| record(seq, text)).collect()
 }
 
-/// An answer of the inbox must be this number, where requests are counted.
+/// The number that an inbox append must return, where numbers have no gaps.
 fn assert_counted<F: Factory>(answer: Seq, count: u64) {
     assert!(!F::INBOX_IS_DENSE || answer == Seq(count), "{answer} is not {count}");
 }
@@ -68,7 +68,7 @@ fn record(seq: u64, text: &str) -> Record {
     Record { seq: Seq(seq), bytes: bytes(text) }
 }
 
-/// Everything of the events from `from` on, read in small answers.
+/// All events from `from` on, read in small pages.
 async fn read_all<J: Journal>(journal: &J, partition: PartitionId, from: Seq) -> Vec<Record> {
     let mut all = Vec::new();
     let mut next = from;
@@ -80,7 +80,7 @@ async fn read_all<J: Journal>(journal: &J, partition: PartitionId, from: Seq) ->
     }
 }
 
-/// Everything of the inbox from `from` on, read in small answers.
+/// The whole inbox from `from` on, read in small pages.
 async fn inbox_read_all<J: Journal>(journal: &J, partition: PartitionId, from: Seq) -> Vec<Record> {
     let mut all = Vec::new();
     let mut next = from;

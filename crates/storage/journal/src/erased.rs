@@ -1,4 +1,4 @@
-//! A journal whose type is hidden: for code that asks little of a journal and need not be generic over it.
+//! A journal whose type is erased: for code that need not be generic over it.
 
 use std::path::PathBuf;
 use std::pin::Pin;
@@ -24,7 +24,7 @@ type Boxed<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
 /// Declares the object-safe counterpart of [`Journal`], implements it for every journal, and [`Journal`] for
 /// [`DynJournal`] with it. Each method of the trait is listed once, those with a default as well: a default would
-/// hide what the journal itself does.
+/// hide the journal's own implementation.
 macro_rules! erase {
     (
         $(async fn $async:ident($($arg:ident: $arg_type:ty),*) -> $out:ty;)*

@@ -1,23 +1,23 @@
-//! What can go wrong, by what the caller should do about it.
+//! Errors of the journal, by what the caller should do about them.
 
 use types::{PartitionId, Seq};
 
 /// Why a record was not appended.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum AppendError {
-    /// Another owner has taken the partition: stop, forget the state.
+    /// Another owner has taken the partition: stop and drop the state.
     #[error("partition {partition} has a newer owner")]
     Fenced { partition: PartitionId },
-    /// The owner's tail is not the journal's: the owner's state is wrong, rebuild it.
+    /// The owner's tail differs from the journal's: the owner's state is wrong, rebuild it.
     #[error("partition {partition} ends at {tail}, not where the frame expected")]
     Conflict { partition: PartitionId, tail: Seq },
-    /// It may be there or not: read back before going on.
+    /// The record may be stored or not: read back before continuing.
     #[error("whether the record was appended to partition {partition} is not known")]
     Unknown { partition: PartitionId },
-    /// No room: refuse new requests until there is.
+    /// The disk is full: refuse new requests until there is space.
     #[error("the journal is full")]
     Full,
-    /// Damage was found in the partition: it takes nothing until a person has looked.
+    /// Damage was found in the partition: it accepts nothing until an operator has repaired it.
     #[error("partition {partition} is stopped: {detail}")]
     Damaged { partition: PartitionId, detail: String },
     /// The record is larger than a frame may be.
@@ -45,7 +45,7 @@ pub enum ReadError {
 /// Why a journal could not be opened.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
-    /// Another process holds the directory.
+    /// Another process has locked the directory.
     #[error("{dir} is in use by another process{holder}; stop it or choose another data directory")]
     InUse { dir: String, holder: String },
     /// The directory was written by an incompatible version.
@@ -54,7 +54,7 @@ pub enum OpenError {
     /// The directory was created with other settings.
     #[error("{setting} is fixed at {fixed} when {dir} is created and cannot become {asked}")]
     Fixed { dir: String, setting: &'static str, fixed: String, asked: String },
-    /// Damage that cannot be pinned on one partition.
+    /// Damage that cannot be attributed to one partition.
     #[error("{file} is damaged: {detail}")]
     Damaged { file: String, detail: String },
     /// The operating system refused.

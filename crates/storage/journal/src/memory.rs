@@ -1,4 +1,4 @@
-//! A journal in memory, for tests of the parts above: the same contract, durable for as long as it is shared.
+//! A journal in memory, for tests of the upper layers: the same contract, durable for as long as it is shared.
 
 mod tables;
 
@@ -56,14 +56,14 @@ impl MemoryJournal {
         MemoryJournal { state: Arc::new(Mutex::new(state)), generation: 0 }
     }
 
-    /// One that stands for a journal of several machines: other instances claim partitions, and snapshots carry tables.
+    /// Simulates a journal of several machines: partitions change owners, and snapshots include tables.
     pub fn shared() -> MemoryJournal {
         let journal = MemoryJournal::new();
         journal.lock().capabilities = Capabilities::SHARED;
         journal
     }
 
-    /// What a restart of the process would find: the same content and epochs. This handle is closed from now on.
+    /// The journal after a restart of the process: the same content and epochs. This handle is closed from now on.
     #[must_use]
     pub fn reopen(&self) -> MemoryJournal {
         let mut state = self.lock();

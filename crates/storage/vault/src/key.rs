@@ -1,4 +1,4 @@
-//! The key that secrets are sealed under, and the short name that tells it from others.
+//! The key that secrets are sealed under, and the short id that identifies it.
 
 use std::fmt;
 
@@ -8,7 +8,7 @@ use ring::digest::{Context, SHA256};
 use ring::rand::{SecureRandom, SystemRandom};
 use zeroize::Zeroizing;
 
-/// 256 bits that the operator keeps.
+/// 256 bits that the operator stores.
 #[derive(Clone)]
 pub struct SealingKey(Zeroizing<[u8; SealingKey::BYTES]>);
 
@@ -26,7 +26,7 @@ impl SealingKey {
         SealingKey(Zeroizing::new(bytes))
     }
 
-    /// A key that nobody has had before.
+    /// A new random key.
     pub fn random() -> SealingKey {
         let mut bytes = Zeroizing::new([0; SealingKey::BYTES]);
         SystemRandom::new().fill(bytes.as_mut_slice()).expect("the system gives random bytes");
@@ -42,12 +42,12 @@ impl SealingKey {
         Ok(SealingKey::new(bytes.as_slice().try_into().map_err(|_| InvalidKey)?))
     }
 
-    /// As [`Key::from_text`] reads it.
+    /// The text that [`Key::from_text`] reads.
     pub fn to_text(&self) -> Zeroizing<String> {
         Zeroizing::new(STANDARD.encode(self.bytes()))
     }
 
-    /// Tells keys apart and says nothing else about them: the beginning of a hash.
+    /// Identifies the key and reveals nothing else about it: the beginning of a hash.
     pub fn id(&self) -> String {
         let mut hash = Context::new(&SHA256);
         hash.update(b"sortie vault key id\0");

@@ -1,4 +1,4 @@
-//! The key in a file of its own: made when it is missing, refused when others can read it.
+//! The key in a file of its own: created when it is missing, refused when other users can read it.
 
 use std::fs::{File, OpenOptions};
 use std::io::{ErrorKind, Read, Write};
@@ -25,7 +25,7 @@ pub enum KeyFileError {
     Io { attempt: &'static str, path: PathBuf, source: std::io::Error },
 }
 
-/// Reads the key, or makes one and writes it down before it is used.
+/// Reads the key, or creates one and stores it before it is used.
 pub(crate) fn open_or_create(path: &Path) -> Result<SealingKey, KeyFileError> {
     match read(path) {
         Err(KeyFileError::Io { source, .. }) if source.kind() == ErrorKind::NotFound => create(path),
@@ -36,7 +36,7 @@ pub(crate) fn open_or_create(path: &Path) -> Result<SealingKey, KeyFileError> {
 fn read(path: &Path) -> Result<SealingKey, KeyFileError> {
     let failed = |source| KeyFileError::Io { attempt: "reading", path: path.to_owned(), source };
     let file = File::open(path).map_err(failed)?;
-    // Asked of the open file, not of the path: what was checked is what is read.
+    // Checked on the open file, not on the path: the checked file is the one that is read.
     let about = file.metadata().map_err(failed)?;
     if !about.is_file() {
         return Err(KeyFileError::NotAFile { path: path.to_owned() });
@@ -52,18 +52,18 @@ fn read(path: &Path) -> Result<SealingKey, KeyFileError> {
     SealingKey::from_text(text).map_err(invalid)
 }
 
-/// The file appears under its name only when it is whole and on disk: a crash in between leaves none, because a
+/// The file appears under its name only when it is whole and durable: a crash in between leaves none, because a
 /// half-written key would be refused for ever, and a lost one would leave sealed secrets that nobody can open.
 fn create(path: &Path) -> Result<SealingKey, KeyFileError> {
     let failed = |source| KeyFileError::Io { attempt: "creating", path: path.to_owned(), source };
     let key = SealingKey::random();
     let draft = draft_path(path, &key);
     let written = write_draft(&draft, &key).and_then(|()| std::fs::hard_link(&draft, path));
-    // Best effort: a draft that stays behind is a secret file of mode 600 that nobody uses.
+    // Best effort: a remaining draft is a secret file of mode 600 that is not used.
     let _ = std::fs::remove_file(&draft);
     match written {
         Ok(()) => sync_parent(path).map_err(failed)?,
-        // Another process was faster: its key is the key.
+        // Another process was faster: use its key.
         Err(error) if error.kind() == ErrorKind::AlreadyExists => return read(path),
         Err(error) => return Err(failed(error)),
     }

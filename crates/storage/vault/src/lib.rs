@@ -1,4 +1,4 @@
-//! Secrets at rest: sealed under a key of the operator's, and opened for the moment of a call.
+//! Secrets at rest: sealed under a key of the operator, and opened for the moment of a call.
 
 mod key;
 mod key_file;

@@ -48,7 +48,7 @@ fn value_of(attribute: &AttributeTypeAndValue<'_>) -> String {
     String::from_utf8_lossy(value.data).into_owned()
 }
 
-/// A value that could be taken for the end of it, or whose spaces would get lost, stands in quotes.
+/// A value that contains a separator, or whose spaces would get lost, is quoted.
 fn quoted(value: &str) -> String {
     let special = |c: char| ",+=\"\n\r<>#;".contains(c);
     if value.is_empty() || value.contains(special) || value.trim() != value {

@@ -1,4 +1,4 @@
-//! A client certificate with its key, out of the PKCS#12 file (`.pfx`) that people have it in.
+//! A client certificate with its key, from a PKCS#12 file (`.pfx`).
 
 use base64::Engine;
 use base64::engine::DecodePaddingMode;
@@ -19,7 +19,7 @@ use zeroize::Zeroizing;
 
 use crate::name;
 
-/// A file is the certificate, its chain and one key: a few kilobytes. More only costs time to take apart.
+/// A file is the certificate, its chain and one key: a few kilobytes. More only costs time to parse.
 const FILE_BYTES_MAX: usize = 64 * 1024;
 
 const BASE64: GeneralPurpose = GeneralPurpose::new(
@@ -39,7 +39,7 @@ pub struct Pfx {
     expires_at: String,
 }
 
-/// Why a file cannot serve as a client certificate. No variant quotes the file or its password.
+/// Why a file cannot be used as a client certificate. No variant quotes the file or its password.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PfxError {
     #[error("the certificate file is not valid base64")]
@@ -71,7 +71,7 @@ pub enum PfxError {
 }
 
 impl Pfx {
-    /// Takes the file apart. This hashes the password many thousand times: keep it off the async threads.
+    /// Parses the file. This hashes the password many thousand times: keep it off the async threads.
     pub fn open(base64: &str, password: &str) -> Result<Pfx, PfxError> {
         if base64.len() > FILE_BYTES_MAX * 2 {
             return Err(PfxError::TooLarge);
@@ -114,18 +114,18 @@ impl Pfx {
         })
     }
 
-    /// The SHA-1 of the certificate in upper-case hexadecimal: the name that Windows and Azure know it by.
+    /// The SHA-1 of the certificate in upper-case hexadecimal: the thumbprint of Windows and Azure.
     pub fn thumbprint(&self) -> String {
         let hash = digest(&SHA1_FOR_LEGACY_USE_ONLY, &self.chain[0]);
         hash.as_ref().iter().map(|byte| format!("{byte:02X}")).collect()
     }
 
-    /// The last moment of its validity, like `2021-01-01T07:00:00Z`.
+    /// The end of its validity, like `2021-01-01T07:00:00Z`.
     pub fn expires_at(&self) -> &str {
         &self.expires_at
     }
 
-    /// Whom it was issued to, like `CN=May14SchedulerMgmt`.
+    /// The subject, like `CN=May14SchedulerMgmt`.
     pub fn subject(&self) -> &str {
         &self.subject
     }
@@ -153,7 +153,7 @@ impl Pfx {
     }
 }
 
-/// The leaf and its issuers, by name: whether they are trusted is the other side's decision.
+/// The leaf and its issuers, by name: the peer decides whether to trust them.
 fn chain_from(leaf: usize, parsed: &[(&[u8], X509Certificate<'_>)]) -> Vec<Vec<u8>> {
     let mut order = vec![leaf];
     loop {

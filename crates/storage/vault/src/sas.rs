@@ -1,4 +1,4 @@
-//! Shared access signatures as Service Bus makes them: a right to one resource, for a time, under a named key.
+//! Shared access signatures of Service Bus: a right to one resource, for a time, under a named key.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -9,10 +9,10 @@ use crate::secret::Secret;
 
 const SCHEME: &str = "SharedAccessSignature";
 
-/// Bytes of a token that are looked at; real ones have some hundreds.
+/// The longest token in bytes; real ones have some hundreds.
 const TOKEN_BYTES_MAX: usize = 8 * 1024;
 
-/// Makes the value of an `Authorization` header. `resource` is a URL; what lies below it is meant, too.
+/// Makes the value of an `Authorization` header. `resource` is a URL; the token covers the paths below it, too.
 pub fn sign_sas(resource: &str, key_name: &str, key: &Secret, expires_at: Timestamp) -> Secret {
     let resource = percent_encoded(resource);
     let expiry = expires_at.0.div_euclid(1000).to_string();
@@ -22,9 +22,9 @@ pub fn sign_sas(resource: &str, key_name: &str, key: &Secret, expires_at: Timest
     Secret::new(format!("{SCHEME} sr={resource}&sig={signature}&se={expiry}&skn={key_name}"))
 }
 
-/// A token that somebody shows. Nothing in it counts before [`SasToken::verify`] has said yes.
+/// A token that a client presents. Nothing in it may be trusted before [`SasToken::verify`] succeeds.
 pub struct SasToken<'t> {
-    /// As it stands in the token: the signature is over this spelling.
+    /// As spelled in the token: the signature covers this spelling.
     encoded_resource: &'t str,
     expiry: &'t str,
     resource: String,
@@ -33,7 +33,7 @@ pub struct SasToken<'t> {
     expires_at_secs: i64,
 }
 
-/// Why a token does not count. It never quotes the token.
+/// Why a token is invalid. It never quotes the token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum SasError {
     #[error("the token is not of the form 'SharedAccessSignature sr=…&sig=…&se=…&skn=…'")]
@@ -45,7 +45,7 @@ pub enum SasError {
 }
 
 impl<'t> SasToken<'t> {
-    /// Takes a token apart; each part must be there once, in any order.
+    /// Parses a token; each part must be there once, in any order.
     pub fn parse(text: &'t str) -> Result<SasToken<'t>, SasError> {
         if text.len() > TOKEN_BYTES_MAX {
             return Err(SasError::Malformed);
@@ -85,12 +85,12 @@ impl<'t> SasToken<'t> {
         })
     }
 
-    /// Which key it claims to be signed with.
+    /// The name of the key that it claims to be signed with.
     pub fn key_name(&self) -> &str {
         &self.key_name
     }
 
-    /// Whether the key's owner has signed it and it still counts.
+    /// Whether the key has signed it and it has not expired.
     pub fn verify(&self, key: &Secret, now: Timestamp) -> Result<(), SasError> {
         let text = signed_text(self.encoded_resource, self.expiry);
         // ring compares in constant time.
@@ -100,12 +100,12 @@ impl<'t> SasToken<'t> {
         if now >= expires_at { Err(SasError::Expired) } else { Ok(()) }
     }
 
-    /// Whether `path`, like `/orders/messages`, lies at or below the resource, on whatever host that is: a
-    /// server has more names than it knows of, and the key is its own anyway.
+    /// Whether `path`, like `/orders/messages`, is at or below the resource, on whatever host that is: a
+    /// server has more names than it knows of, and only this server has the key.
     pub fn covers(&self, path: &str) -> bool {
         let granted = match self.resource.split_once("://") {
             Some((_, rest)) => rest.split_once('/').map_or("", |(_, path)| path),
-            // Without a scheme it is not a URL: then it is a path, and grants that alone.
+            // Without a scheme it is a path, not a URL, and grants that alone.
             None => self.resource.trim_start_matches('/'),
         };
         let granted = granted.trim_end_matches('/');
@@ -121,7 +121,7 @@ impl std::fmt::Debug for SasToken<'_> {
     }
 }
 
-/// Service Bus uses the text of a key itself, not what it would be as base64.
+/// Service Bus uses the text of a key itself, not its decoded base64.
 fn signing_key(key: &Secret) -> hmac::Key {
     hmac::Key::new(hmac::HMAC_SHA256, key.expose().as_bytes())
 }

@@ -15,7 +15,7 @@ use crate::secret::Secret;
 const SEALED: &str = "sealed:";
 const PREFIX: &str = "sealed:v1:";
 
-/// Seals secrets under one key, and opens what that key or an older one has sealed.
+/// Seals secrets under one key, and opens secrets that were sealed under it or an older one.
 #[derive(Debug)]
 pub struct Vault {
     newest: Lock,
@@ -29,7 +29,7 @@ pub enum UnsealError {
     NotSealed,
     #[error("the secret is sealed in a form that this version does not know")]
     UnknownForm,
-    /// Another key is needed: the operator's mistake, not the disk's.
+    /// Another key is needed: a configuration mistake, not a disk error.
     #[error("the secret is sealed under the key {id}, which this vault does not have")]
     UnknownKey { id: String },
     #[error("the sealed secret is damaged")]
@@ -57,7 +57,7 @@ impl Vault {
         SealingKey::from_text(text).map(|key| Vault::with_key(&key))
     }
 
-    /// The key in a file that only its owner can read. A missing file is made, with a new key, and is on disk when
+    /// The key in a file that only its owner can read. A missing file is created with a new key, and is durable when
     /// this returns.
     pub fn open_or_create(path: &Path) -> Result<Vault, KeyFileError> {
         key_file::open_or_create(path).map(|key| Vault::with_key(&key))
@@ -67,12 +67,12 @@ impl Vault {
         Vault { newest: Lock::new(key), older: Vec::new() }
     }
 
-    /// The names of the keys that it opens secrets with, first that of the one it seals with.
+    /// The ids of the keys that it opens secrets with, first the one that it seals with.
     pub fn key_ids(&self) -> Vec<String> {
         std::iter::once(&self.newest).chain(&self.older).map(|lock| lock.id.clone()).collect()
     }
 
-    /// Also opens what was sealed under these keys; nothing new is sealed under them.
+    /// Also opens secrets that were sealed under these keys; nothing new is sealed under them.
     #[must_use]
     pub fn with_old_keys(mut self, keys: impl IntoIterator<Item = SealingKey>) -> Vault {
         self.older.extend(keys.into_iter().map(|key| Lock::new(&key)));
@@ -129,7 +129,7 @@ impl Vault {
         Err(if known { UnsealError::Damaged } else { UnsealError::UnknownKey { id: quotable(id) } })
     }
 
-    /// Whether sealing it again would put it under the newest key.
+    /// Whether sealing it again would use a newer key.
     pub fn is_outdated(&self, sealed: &str) -> bool {
         let id = sealed.strip_prefix(PREFIX).and_then(|rest| rest.split_once(':')).map(|(id, _)| id);
         id != Some(&self.newest.id)

@@ -1,10 +1,10 @@
-//! A text that nobody sees by accident.
+//! A text that is not revealed by accident.
 
 use std::fmt;
 
 use zeroize::Zeroizing;
 
-/// A secret in the clear. It is not printed by `Debug`, cannot be displayed, and its memory is wiped in the end.
+/// A secret in the clear. `Debug` does not print it, it cannot be displayed, and its memory is wiped on drop.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret(Zeroizing<String>);
 

@@ -1,4 +1,4 @@
-//! The key file: made once, whole, for its owner alone.
+//! The key file: created once, whole, readable by its owner only.
 
 #![allow(clippy::unwrap_used, reason = "a failed setup is a failed test")]
 

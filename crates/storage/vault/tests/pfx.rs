@@ -102,7 +102,7 @@ fn damage_is_an_error_and_never_a_panic() {
     ] {
         assert_eq!(Pfx::open(text, PASSWORD).unwrap_err(), error, "{:.20}", text);
     }
-    // The MAC covers the contents: a changed byte never gives another certificate or key.
+    // The MAC covers the contents: a changed byte never results in another certificate or key.
     let good = open("legacy", PASSWORD).unwrap();
     for at in (0..whole.len()).step_by(7) {
         let mut changed = whole.clone();

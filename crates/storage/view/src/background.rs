@@ -7,11 +7,11 @@ use std::thread::{self, JoinHandle};
 use crate::limits::{STALL_AT_BUDGETS, STALL_MAX};
 use crate::partition::{SharedResources, ViewPartition};
 
-/// How far the thread lowers its priority below the threads that answer: enough to leave them the processors, not so far that
-/// writers would have to wait for room.
+/// How far the thread lowers its priority below the threads that serve clients: enough to leave them the CPU,
+/// not so far that writers would have to wait for room.
 const NICENESS: i32 = 5;
 
-/// What wakes the thread, and what it wakes.
+/// Wakes the thread, and the writers that wait for it.
 pub(crate) struct Background {
     shared: Arc<SharedResources>,
     budget_bytes: u64,
@@ -40,12 +40,12 @@ impl Background {
         (background, thread.expect("a process that cannot start a thread cannot start"))
     }
 
-    /// The partitions that the thread looks after from now on.
+    /// The partitions that the thread maintains from now on.
     pub(crate) fn look_after(&self, partitions: Arc<Vec<Arc<ViewPartition>>>) {
         self.state.lock().expect("no panic under this lock").partitions = partitions;
     }
 
-    /// A flush has made a table: there may be something to compact.
+    /// A flush has written a table: there may be something to compact.
     pub(crate) fn wake(&self) {
         self.state.lock().expect("no panic under this lock").woken = true;
         self.work.notify_one();
@@ -82,7 +82,7 @@ impl Background {
     }
 
     fn run(&self) {
-        // What is asked for now goes before what makes room for later. Without the right to step back it shares.
+        // Serving clients goes before freeing memory. Without permission to lower its priority it shares the CPU.
         let _ = rustix::process::nice(NICENESS);
         while let Some(partitions) = self.next_round() {
             while self.held_bytes() > self.budget_bytes && self.flush_largest(&partitions) {}
@@ -101,15 +101,15 @@ impl Background {
         (!state.closing).then(|| state.partitions.clone())
     }
 
-    /// False when no partition could give room.
+    /// False when no partition could free memory.
     fn flush_largest(&self, partitions: &[Arc<ViewPartition>]) -> bool {
         let writing = partitions.iter().filter(|partition| partition.stopped().is_none());
         let largest = writing.max_by_key(|partition| partition.memtable_bytes());
         let Some(partition) = largest.filter(|partition| partition.memtable_bytes() > 0) else {
             return false;
         };
-        // A failure has stopped the partition and is reported to its owner by the next write; without room it is tried
-        // again after the next write.
+        // A failure has stopped the partition, and the next write reports it to the owner; on a full disk it is
+        // retried after the next write.
         let flushed = partition.flush_memtables().is_ok();
         // The lock orders this after the check of a writer that is about to wait.
         drop(self.state.lock().expect("no panic under this lock"));
@@ -123,8 +123,8 @@ impl Background {
             match partition.compact_once() {
                 Ok(true) => {}
                 Ok(false) => return,
-                // A failure has stopped the partition and is reported to its owner by the next write; without room it is tried
-                // again after the next write.
+                // A failure has stopped the partition, and the next write reports it to the owner; on a full disk it is
+                // retried after the next write.
                 Err(_) => return,
             }
             while self.held_bytes() > self.budget_bytes && self.flush_largest(partitions) {}

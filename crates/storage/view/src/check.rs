@@ -1,14 +1,14 @@
-//! Checks that the tree does not make itself, so that damage is found and never runs into a panic.
+//! Checks that the tree itself does not make, so that damage is detected and never causes a panic.
 //!
 //! The tree checks every block that it reads against its checksum, but trusts two things: the manifest (`current`
-//! and the `v<n>` that it names; their checksum is written and never read, and bad values run into assertions) and
-//! the length in a table's directory at its end (a damaged one asks for gigabytes before the checksum is
+//! and the `v<n>` that it names; their checksum is written and never read, and bad values trigger assertions) and
+//! the length in a table's directory at its end (a damaged one allocates gigabytes before the checksum is
 //! compared, which aborts the process). So before a tree is opened, the manifest is read whole and compared with
 //! its checksum, and the directory at the end of every table that it names is compared with its own. This costs a
 //! few hundred bytes of reading per table; the tables' blocks are checked when they are read.
 //!
 //! [`whole_table`] reads a table from end to end and compares it with its checksum: that is for `verify`, and for
-//! finding the file when a read has met damage.
+//! finding the file when a read has detected damage.
 
 use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -22,7 +22,7 @@ use crate::error::Error;
 const CURRENT: &str = "current";
 const TABLES: &str = "tables";
 
-/// What is in a partition's directory.
+/// The contents of a partition's directory.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum TreePresence {
     /// No tree, and no trace of one.
@@ -31,7 +31,7 @@ pub(crate) enum TreePresence {
     Tree,
 }
 
-/// What `current` names: the files that make a tree, and no others that lie beside them.
+/// The files of the tree that `current` names, without unrelated files beside them.
 pub(crate) struct Manifest {
     pub version: u64,
     /// `current` and the manifest itself, as they were read.
@@ -44,7 +44,7 @@ pub(crate) struct ListedTable {
     checksum: u128,
 }
 
-/// Looks at a partition's directory before its tree is opened.
+/// Checks a partition's directory before its tree is opened.
 pub(crate) fn before_open(partition: PartitionId, dir: &Path) -> Result<TreePresence, Error> {
     let Some(manifest) = read_manifest(partition, dir)? else { return Ok(TreePresence::Nothing) };
     check_table_names(partition, &dir.join(TABLES))?;
@@ -54,7 +54,7 @@ pub(crate) fn before_open(partition: PartitionId, dir: &Path) -> Result<TreePres
     Ok(TreePresence::Tree)
 }
 
-/// The first table of a tree that cannot be opened whose bytes are not what was written.
+/// The first damaged table of a tree that cannot be opened.
 pub(crate) fn find_damage(partition: PartitionId, dir: &Path) -> Result<(), Error> {
     for table in read_manifest(partition, dir)?.into_iter().flat_map(|manifest| manifest.tables) {
         whole_table(partition, &table.path, table.checksum)?;
@@ -75,19 +75,20 @@ pub(crate) fn read_manifest(partition: PartitionId, dir: &Path) -> Result<Option
     let head = match fs::read(&current) {
         Ok(bytes) => bytes,
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            // A crash while a tree is made leaves no tables; tables without a manifest are a loss.
+            // A crash during the creation of a tree leaves no tables; tables without a manifest are a loss.
             let tables = dir.join(TABLES);
             let any = fs::read_dir(&tables).is_ok_and(|mut entries| entries.next().is_some());
             return if any { Err(Error::damaged(partition, &current, "missing")) } else { Ok(None) };
         }
         Err(error) => return Err(Error::io(partition, "reading the manifest", &error)),
     };
-    let (version, expected) = parse_current(&head)
-        .ok_or_else(|| Error::damaged(partition, &current, format!("{} bytes make no sense", head.len())))?;
+    let (version, expected) = parse_current(&head).ok_or_else(|| {
+        Error::damaged(partition, &current, format!("its {} bytes are invalid", head.len()))
+    })?;
     let manifest = dir.join(format!("v{version}"));
     let bytes = match fs::read(&manifest) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            // Either of the two may be the one that is damaged.
+            // Either of the two may be damaged.
             let detail = format!("missing, and {} names it", current.display());
             return Err(Error::damaged(partition, &manifest, detail));
         }
@@ -166,7 +167,7 @@ fn check_directory(path: &Path) -> io::Result<()> {
     let mut trailer = [0; TRAILER_BYTES];
     file.seek(SeekFrom::Start(end))?;
     file.read_exact(&mut trailer)?;
-    let trailer = parse_trailer(&trailer).ok_or_else(|| damaged("its trailer makes no sense"))?;
+    let trailer = parse_trailer(&trailer).ok_or_else(|| damaged("its trailer is invalid"))?;
     let directory_length =
         end.checked_sub(trailer.directory_at).ok_or_else(|| damaged("its directory lies beyond its end"))?;
     file.seek(SeekFrom::Start(trailer.directory_at))?;
@@ -178,7 +179,7 @@ fn check_directory(path: &Path) -> io::Result<()> {
     }
 }
 
-/// A name that is not a table's would stop the tree, a directory would panic it.
+/// The tree would fail on a name that is not a table's, and panic on a directory.
 fn check_table_names(partition: PartitionId, tables: &Path) -> Result<(), Error> {
     let entries = fs::read_dir(tables).map_err(|error| sorted(partition, tables, error))?;
     for entry in entries {
@@ -192,7 +193,7 @@ fn check_table_names(partition: PartitionId, tables: &Path) -> Result<(), Error>
     Ok(())
 }
 
-/// The tree's own checksum of all that `reader` gives, and its length.
+/// The tree's own checksum of everything in `reader`, and its length.
 fn checksum(reader: &mut impl Read) -> io::Result<(u128, u64)> {
     let mut writer = ChecksummedWriter::new(io::sink());
     let mut buffer = vec![0; 256 * 1024];
@@ -208,7 +209,7 @@ fn checksum(reader: &mut impl Read) -> io::Result<(u128, u64)> {
     }
 }
 
-/// A missing, short or senseless file is damage; anything else is the disk's.
+/// A missing, short or malformed file is damage; anything else is a disk error.
 pub(crate) fn sorted(partition: PartitionId, file: &Path, error: io::Error) -> Error {
     match Error::of_tree(partition, file, "reading it", lsm_tree::Error::Io(error)) {
         Error::Io { partition, kind, detail, .. } => {
@@ -219,7 +220,7 @@ pub(crate) fn sorted(partition: PartitionId, file: &Path, error: io::Error) -> E
     }
 }
 
-/// Reads little-endian numbers off the front; `None` when there are not enough bytes.
+/// Reads little-endian numbers from the front; `None` when there are not enough bytes.
 struct Bytes<'a>(&'a [u8]);
 
 impl<'a> Bytes<'a> {

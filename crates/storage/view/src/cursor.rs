@@ -1,11 +1,11 @@
-//! Cursors: where a list goes on. Opaque to clients, bound to their query, safe in a URL.
+//! Cursors: where a list continues. Opaque to clients, bound to their query, safe in a URL.
 
 use sha2::{Digest, Sha256};
 use types::PartitionId;
 
 use crate::keys::PLACE_BYTES_MAX;
 
-/// The last entry that a page has dealt with.
+/// The last entry that a page has processed.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Position {
     pub place: Vec<u8>,
@@ -14,7 +14,7 @@ pub(crate) struct Position {
 
 const CHECK_BYTES: usize = 8;
 
-/// The cursor as text; `query` is what it belongs to.
+/// The cursor as text; `query` is the query that it belongs to.
 pub(crate) fn encode(position: &Position, query: &[u8]) -> String {
     let mut bytes = position.partition.0.to_be_bytes().to_vec();
     bytes.extend_from_slice(&position.place);
@@ -41,7 +41,7 @@ pub(crate) fn decode(text: &str, query: &[u8]) -> Option<Position> {
     Some(Position { place: place.to_vec(), partition: PartitionId(u16::from_be_bytes(*partition)) })
 }
 
-/// One way of writing each byte only, so that one position has one cursor.
+/// Only one spelling of each byte, so that one position has one cursor.
 fn hex(digits: &str) -> Option<u8> {
     let plain = digits.bytes().all(|digit| matches!(digit, b'0'..=b'9' | b'a'..=b'f'));
     u8::from_str_radix(digits, 16).ok().filter(|_| plain)

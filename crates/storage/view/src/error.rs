@@ -1,14 +1,14 @@
-//! What can go wrong, by the reaction it asks of the reader.
+//! Errors of the view, by the reaction that they require.
 
 use std::io;
 use std::path::{Path, PathBuf};
 
 use types::PartitionId;
 
-/// Why a partition of the view could not answer or take a write.
+/// Why a partition of the view could not serve a read or a write.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum Error {
-    /// Bytes on disk are not what was written. Stop the partition, keep the bytes, call a person.
+    /// Bytes on disk are not what was written. Stop the partition, keep the bytes, call an operator.
     #[error("the view of partition {partition} is damaged in {}: {detail}", file.display())]
     Damaged { partition: PartitionId, file: PathBuf, detail: String },
 
@@ -30,7 +30,7 @@ pub enum Error {
 /// Why a view could not be opened at all.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
-    /// Another process holds the directory.
+    /// Another process has locked the directory.
     #[error("the view in {} is in use by another process", dir.display())]
     InUse { dir: PathBuf },
 
@@ -41,7 +41,7 @@ pub enum OpenError {
 /// Why a page could not be listed.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum ListError {
-    /// The cursor was not made by this view for this query.
+    /// This view did not create the cursor for this query.
     #[error("the cursor does not belong to this query")]
     BadCursor,
 
@@ -58,7 +58,7 @@ impl Error {
         Error::Io { partition, attempt, kind: error.kind(), detail: error.to_string() }
     }
 
-    /// Sorts an error of the tree under `dir`: a file that ends early, is missing or fails a check is damage.
+    /// Classifies an error of the tree under `dir`: a file that ends early, is missing or fails a check is damage.
     pub(crate) fn of_tree(
         partition: PartitionId,
         dir: &Path,

@@ -1,8 +1,8 @@
-//! The ids of runs that are accepted or live, in memory: what tells a repeated request from a new one.
+//! The ids of accepted or live runs, in memory: they distinguish a repeated request from a new one.
 //!
-//! Ids that have ended are in the view ([`crate::View::seen`]); between them the two know every id. An id is held
-//! by 16 bytes of SHA-256 over a secret of this process and the id, so that nobody can make two ids that are
-//! taken for one, or many that crowd one place of the table.
+//! Ids of ended runs are in the view ([`crate::View::seen`]); together the two know every id. An id is stored
+//! as 16 bytes of SHA-256 over a secret of this process and the id, so that a client can neither make two ids
+//! collide nor crowd many into one region of the table.
 
 mod table;
 
@@ -16,34 +16,34 @@ use types::{BodyHash, PartitionId, RunId};
 
 use table::{Hash, IdTable};
 
-/// Enough that threads seldom meet in one, few enough that empty ones cost nothing.
+/// Enough that threads seldom contend for one, few enough that empty ones cost nothing.
 const SHARDS: usize = 64;
 
 /// The register of ids that are accepted or live. Share it in an `Arc`.
 pub struct Ids {
     secret: [u8; 16],
     shards: Vec<Mutex<IdTable>>,
-    /// Kept beside the shards, because every request asks for it.
+    /// Kept beside the shards, because every request reads it.
     held: AtomicUsize,
-    /// Clients that wait for their answer at this moment.
+    /// Clients that wait for an acknowledgement at this moment.
     entering: AtomicUsize,
-    /// Every request looks here, and changes are rare.
-    standings: RwLock<PartitionStates>,
+    /// Every request reads this, and changes are rare.
+    states: RwLock<PartitionStates>,
 }
 
-/// How the ids of a partition stand here.
+/// The state of a partition's ids in this instance.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PartitionState {
     /// All of them are known.
     Held,
-    /// The partition has stopped, maybe before its ids were restored: one that is not held may be taken all the same.
+    /// The partition has stopped, maybe before its ids were restored: an id that is not registered may still be in use.
     Stopped,
     /// Another instance knows them.
     Elsewhere,
 }
 
 struct PartitionStates {
-    /// Whether partitions change hands: then those that nothing is said of are elsewhere.
+    /// Whether partitions change owners: then those without a state here are owned elsewhere.
     shared: bool,
     by_partition: BTreeMap<PartitionId, PartitionState>,
 }
@@ -53,11 +53,11 @@ struct PartitionStates {
 pub struct IdEntry {
     pub body_hash: BodyHash,
     pub partition: PartitionId,
-    /// Whether its record is known to be on stable storage.
+    /// Whether its record is known to be durable.
     pub durable: bool,
 }
 
-/// A client that waits for its answer, counted until this is dropped.
+/// A client that waits for an acknowledgement, counted until this is dropped.
 pub struct WaitingClient<'a>(&'a AtomicUsize);
 
 impl Drop for WaitingClient<'_> {
@@ -69,7 +69,7 @@ impl Drop for WaitingClient<'_> {
 /// The answer to a reservation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum IdReservation {
-    /// The id was not known here and now is, not yet durable.
+    /// The id was new and is now reserved, not yet durable.
     New,
     /// The same request again.
     Same { durable: bool, partition: PartitionId },
@@ -89,11 +89,11 @@ impl Ids {
             shards,
             held: AtomicUsize::new(0),
             entering: AtomicUsize::new(0),
-            standings: RwLock::new(PartitionStates { shared: false, by_partition: BTreeMap::new() }),
+            states: RwLock::new(PartitionStates { shared: false, by_partition: BTreeMap::new() }),
         }
     }
 
-    /// Takes the id for a request, unless it is taken.
+    /// Reserves the id for a request, unless it is in use.
     pub fn reserve(&self, id: &RunId, body_hash: BodyHash, partition: PartitionId) -> IdReservation {
         let hash = self.hash(id);
         let mut shard = self.shard(&hash);
@@ -110,7 +110,7 @@ impl Ids {
         }
     }
 
-    /// The reserved id's record has become durable. Unknown ids are passed over.
+    /// The reserved id's record has become durable. Unknown ids are ignored.
     pub fn confirm(&self, id: &RunId) {
         let hash = self.hash(id);
         let mut shard = self.shard(&hash);
@@ -119,7 +119,7 @@ impl Ids {
         }
     }
 
-    /// The append has failed, or the run has ended and is in the view. Unknown ids are passed over.
+    /// The append has failed, or the run has ended and is in the view. Unknown ids are ignored.
     pub fn release(&self, id: &RunId) {
         let hash = self.hash(id);
         let mut shard = self.shard(&hash);
@@ -129,7 +129,7 @@ impl Ids {
         }
     }
 
-    /// Takes the id of a record that was found on recovery: durable, whatever was known before.
+    /// Registers the id of a record that recovery has found: durable, whatever was known before.
     pub fn restore(&self, id: &RunId, body_hash: BodyHash, partition: PartitionId) {
         let hash = self.hash(id);
         let mut shard = self.shard(&hash);
@@ -144,34 +144,34 @@ impl Ids {
         self.shard(&hash).get(&hash)
     }
 
-    /// From now on partitions are held only when it is said of them.
+    /// From now on a partition counts as owned only after `set_partition_state`.
     pub fn hold_none(&self) {
-        *self.standings.write().expect("no panic under this lock") =
+        *self.states.write().expect("no panic under this lock") =
             PartitionStates { shared: true, by_partition: BTreeMap::new() };
     }
 
-    /// Whether other instances may own partitions.
+    /// Whether partitions change owners.
     pub fn partitions_move(&self) -> bool {
-        self.standings.read().expect("no panic under this lock").shared
+        self.states.read().expect("no panic under this lock").shared
     }
 
-    pub fn set_partition_state(&self, partition: PartitionId, standing: PartitionState) {
-        self.standings.write().expect("no panic under this lock").by_partition.insert(partition, standing);
+    pub fn set_partition_state(&self, partition: PartitionId, state: PartitionState) {
+        self.states.write().expect("no panic under this lock").by_partition.insert(partition, state);
     }
 
     pub fn partition_state(&self, partition: PartitionId) -> PartitionState {
-        let states = self.standings.read().expect("no panic under this lock");
+        let states = self.states.read().expect("no panic under this lock");
         let unsaid = if states.shared { PartitionState::Elsewhere } else { PartitionState::Held };
         states.by_partition.get(&partition).copied().unwrap_or(unsaid)
     }
 
     /// Whether the ids of any partition are known here.
     pub fn holds_any(&self) -> bool {
-        let standings = self.standings.read().expect("no panic under this lock");
-        !standings.shared || standings.by_partition.values().any(|standing| *standing == PartitionState::Held)
+        let states = self.states.read().expect("no panic under this lock");
+        !states.shared || states.by_partition.values().any(|state| *state == PartitionState::Held)
     }
 
-    /// Forgets all ids of a partition.
+    /// Removes all ids of a partition.
     pub fn forget(&self, partition: PartitionId) {
         for shard in &self.shards {
             let gone = lock(shard).remove_partition(partition);
@@ -179,18 +179,18 @@ impl Ids {
         }
     }
 
-    /// Counts a client that hands something in, for as long as it waits.
+    /// Counts a client that submits something, for as long as it waits.
     pub fn count_client(&self) -> WaitingClient<'_> {
         self.entering.fetch_add(1, Ordering::Relaxed);
         WaitingClient(&self.entering)
     }
 
-    /// How many clients wait for their answer.
+    /// How many clients wait for an acknowledgement.
     pub fn entering(&self) -> usize {
         self.entering.load(Ordering::Relaxed)
     }
 
-    /// How many ids are held.
+    /// How many ids are registered.
     pub fn len(&self) -> usize {
         self.held.load(Ordering::Relaxed)
     }
@@ -199,7 +199,7 @@ impl Ids {
         self.len() == 0
     }
 
-    /// The memory that the register takes.
+    /// The memory that the register uses.
     pub fn memory_bytes(&self) -> usize {
         self.shards.iter().map(|shard| lock(shard).memory_bytes()).sum()
     }
@@ -209,7 +209,7 @@ impl Ids {
         digest[..16].try_into().expect("a digest has 32 bytes")
     }
 
-    /// The first byte picks the shard; the table places by the bytes behind it.
+    /// The first byte selects the shard; the table uses the bytes after it.
     fn shard(&self, hash: &Hash) -> MutexGuard<'_, IdTable> {
         lock(&self.shards[usize::from(hash[0]) % SHARDS])
     }

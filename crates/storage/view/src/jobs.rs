@@ -1,10 +1,10 @@
 //! Jobs and collections: rows that change, and the index of when each job is due.
 //!
-//! What a row means is its writer's business. A job has two: its definition, written when a person changes it, and
-//! its standing, written with every occurrence and therefore small.
+//! The rows are opaque to the view. A job has two: its definition, written when a user changes it, and
+//! its progress, written with every occurrence and therefore small.
 //!
-//! An entry of *by due time* is a hint: it counts only if the job's standing names the same time. A replay can
-//! leave a hint that no longer holds; whoever meets it lets it go ([`View::forget_due`]).
+//! An entry of *by due time* is a hint: it is valid only if the job's progress row has the same time. A replay can
+//! leave a stale hint; the reader that finds it removes it ([`View::forget_due`]).
 
 use bytes::Bytes;
 use types::{JobRef, PartitionId, Timestamp, Uid};
@@ -20,10 +20,10 @@ pub type CollectionRow = (String, Bytes);
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct JobRows {
     pub definition: Bytes,
-    pub standing: Bytes,
+    pub progress: Bytes,
 }
 
-/// How a standing without a due time is written: later than any other.
+/// The encoding of a missing due time: later than any other.
 const NEVER: i64 = i64::MAX;
 
 impl View {
@@ -63,18 +63,18 @@ impl View {
         Ok(())
     }
 
-    /// Writes where a job stands, and moves it in the index of due jobs. `before` is when it is due so far, for
-    /// those who know; otherwise it is looked up.
-    pub fn put_standing(
+    /// Writes the progress of a job, and moves it in the index of due jobs. `before` is its previous due time, if the
+    /// caller knows it; otherwise it is looked up.
+    pub fn put_progress(
         &self,
         partition: PartitionId,
         job: &JobRef,
         before: Option<Option<Timestamp>>,
         due: Option<Timestamp>,
-        standing: &[u8],
+        progress: &[u8],
     ) -> Result<(), Error> {
         let partition = self.partition(partition)?;
-        let key = keys::standing(job);
+        let key = keys::progress(job);
         let before = match before {
             Some(before) => before,
             None => partition.get("reading a job", &key, read_due)?.flatten(),
@@ -88,18 +88,18 @@ impl View {
             }
         }
         let due = due.map_or(NEVER, |due| due.0);
-        partition.put(key, &[due.to_be_bytes().as_slice(), standing].concat())?;
+        partition.put(key, &[due.to_be_bytes().as_slice(), progress].concat())?;
         self.written();
         Ok(())
     }
 
     pub fn delete_job(&self, partition: PartitionId, job: &JobRef) -> Result<(), Error> {
         let partition = self.partition(partition)?;
-        let standing = keys::standing(job);
-        if let Some(Some(due)) = partition.get("reading a job", &standing, read_due)? {
+        let progress = keys::progress(job);
+        if let Some(Some(due)) = partition.get("reading a job", &progress, read_due)? {
             partition.delete_once(keys::due(due, job))?;
         }
-        partition.delete(standing)?;
+        partition.delete(progress)?;
         partition.delete(keys::job(job))
     }
 
@@ -109,9 +109,9 @@ impl View {
         let Some(definition) = partition.get("reading a job", &keys::job(job), copy)? else {
             return Ok(None);
         };
-        let standing = partition.get("reading a job", &keys::standing(job), read_standing)?;
-        let standing = standing.ok_or_else(|| partition.damaged("a job without its standing"))?;
-        Ok(Some(JobRows { definition, standing }))
+        let progress = partition.get("reading a job", &keys::progress(job), read_progress)?;
+        let progress = progress.ok_or_else(|| partition.damaged("a job without its progress"))?;
+        Ok(Some(JobRows { definition, progress }))
     }
 
     /// Up to `limit` jobs of a collection after the name `after`, in the order of their names.
@@ -125,7 +125,7 @@ impl View {
         let partition = self.partition(id)?;
         let all = keys::job_in(collection, "");
         let start = match after {
-            // No name holds a zero byte: this is the first key after it.
+            // No name contains a zero byte: this is the first key after it.
             Some(name) => [keys::job_in(collection, name), vec![0]].concat(),
             None => all.clone(),
         };
@@ -156,7 +156,7 @@ impl View {
             .collect()
     }
 
-    /// Lets go of a hint that no longer holds.
+    /// Removes a stale hint.
     pub fn forget_due(&self, partition: PartitionId, at: Timestamp, job: &JobRef) -> Result<(), Error> {
         self.partition(partition)?.delete(keys::due(at, job))
     }
@@ -164,11 +164,11 @@ impl View {
 
 fn read_due(bytes: &[u8]) -> Result<Option<Timestamp>, String> {
     let due = bytes.first_chunk().map(|due| i64::from_be_bytes(*due));
-    let due = due.ok_or("a standing without its due time")?;
+    let due = due.ok_or("a progress row without its due time")?;
     Ok((due != NEVER).then_some(Timestamp(due)))
 }
 
-fn read_standing(bytes: &[u8]) -> Result<Bytes, String> {
-    let standing = bytes.get(8..).ok_or("a standing without its due time")?;
-    Ok(Bytes::copy_from_slice(standing))
+fn read_progress(bytes: &[u8]) -> Result<Bytes, String> {
+    let progress = bytes.get(8..).ok_or("a progress row without its due time")?;
+    Ok(Bytes::copy_from_slice(progress))
 }

@@ -11,7 +11,7 @@
 //! | by key | `k` key `00` status place | – ; only when the key is not the id |
 //! | collections | `c` id | opaque |
 //! | jobs | `j` collection name | opaque |
-//! | standings | `n` collection name | due, opaque |
+//! | progress | `n` collection name | due, opaque |
 //! | by due time | `d` due collection name | – |
 //! | messages | `q` number | opaque |
 //!
@@ -57,11 +57,11 @@ pub(crate) fn job_in(collection: Uid, name: &str) -> Vec<u8> {
     [&[JOB], collection.0.as_slice(), name.as_bytes()].concat()
 }
 
-pub(crate) fn standing(job: &JobRef) -> Vec<u8> {
+pub(crate) fn progress(job: &JobRef) -> Vec<u8> {
     [&[STANDING], job.collection.0.as_slice(), job.name.as_bytes()].concat()
 }
 
-/// Where a job stands among those that are due: the earliest first.
+/// The position of a job in the index of due jobs: the earliest first.
 pub(crate) fn due(at: Timestamp, job: &JobRef) -> Vec<u8> {
     [due_at(at).as_slice(), &job.collection.0, job.name.as_bytes()].concat()
 }
@@ -70,7 +70,7 @@ pub(crate) fn due_at(at: Timestamp) -> Vec<u8> {
     [&[DUE], (at.0.cast_unsigned() ^ (1 << 63)).to_be_bytes().as_slice()].concat()
 }
 
-/// The time and the job inside a key of *by due time*.
+/// The time and the job in a key of *by due time*.
 pub(crate) fn read_due(key: &[u8]) -> Option<(Timestamp, JobRef)> {
     let (at, rest) = key.get(1..)?.split_first_chunk::<8>()?;
     let (collection, name) = rest.split_first_chunk::<16>()?;
@@ -104,7 +104,7 @@ pub(crate) fn seen(id: &RunId) -> Vec<u8> {
     [&[SEEN], id.as_str().as_bytes()].concat()
 }
 
-/// Where a run stands in every list: newest first, then by id.
+/// The position of a run in every list: newest first, then by id.
 pub(crate) fn place(accepted_at: Timestamp, id: &RunId) -> Vec<u8> {
     [&inverted(accepted_at).to_be_bytes(), id.as_str().as_bytes()].concat()
 }

@@ -27,16 +27,16 @@ pub struct RunQuery {
     pub to: Option<Timestamp>,
     /// Only this partition; worth giving with a key, which belongs to one.
     pub partition: Option<PartitionId>,
-    /// Rows at most; more than [`PAGE_ROWS_MAX`] is taken as that, zero as one.
+    /// The most rows to return; at least one, at most [`PAGE_ROWS_MAX`].
     pub limit: usize,
-    /// [`Page::next`] of the page before.
+    /// [`Page::next`] of the previous page.
     pub cursor: Option<String>,
-    /// Only these partitions, of those that are open: what is held now. A cursor is not bound to it, because partitions
-    /// change hands between two pages.
+    /// Only these of the open partitions: the ones owned now. A cursor is not bound to them, because partitions
+    /// change owners between two pages.
     pub among: Option<BTreeSet<PartitionId>>,
 }
 
-/// Where a run stands among ended ones, the same in every instance: what lists of several are merged by.
+/// The position of a run among ended ones, the same in every instance: lists of several instances are merged by it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ListPosition(Vec<u8>);
 
@@ -61,9 +61,9 @@ impl ListPosition {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RunPage {
     pub rows: Vec<RunSummary>,
-    /// Where the list goes on; `None` on the last page. A page can be short, even empty, and still have this.
+    /// Where the list continues; `None` on the last page. A page can be short, even empty, and still have this.
     pub next: Option<String>,
-    /// Index entries that were read: what the page has cost.
+    /// Index entries that were read: the cost of the page.
     pub entries_read: usize,
 }
 
@@ -106,12 +106,12 @@ struct Scan {
     entries: Box<dyn Iterator<Item = Result<(Slice, Slice), Error>> + Send>,
 }
 
-/// The entry that a scan has come to. The smallest is the next of the whole list.
+/// The current entry of a scan. The smallest is the next of the whole list.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 struct Head {
     position: Position,
     scan: usize,
-    /// The summary, when the index holds it.
+    /// The summary, when the index contains it.
     value: Slice,
 }
 
@@ -132,7 +132,7 @@ impl Merge {
         Ok(())
     }
 
-    /// The next entry, and its summary unless the run was forgotten meanwhile.
+    /// The next entry, and its summary unless the run was removed meanwhile.
     fn next(&mut self) -> Result<Option<(Position, Option<RunSummary>)>, Error> {
         let Some(mut top) = self.heads.peek_mut() else { return Ok(None) };
         let scan = top.0.scan;
@@ -161,7 +161,7 @@ impl Scan {
     }
 }
 
-/// The scans that together find what the query asks for in one partition.
+/// The scans that together cover the query in one partition.
 fn scans(
     partition: &Arc<ViewPartition>,
     query: &RunQuery,
@@ -192,7 +192,7 @@ fn scan(partition: &Arc<ViewPartition>, prefix: Vec<u8>, query: &RunQuery, after
     Scan { prefix_bytes, entries: partition.range(start, end), partition: partition.clone() }
 }
 
-/// A scan over one place that is known beforehand.
+/// A scan over one known position.
 fn single(
     partition: &Arc<ViewPartition>,
     place: Vec<u8>,
@@ -227,7 +227,7 @@ fn bounds(
     let end = oldest.map_or(prefix_end, at);
     let resumed = after.map(|after| {
         let mut start = [prefix, after.place.as_slice()].concat();
-        // Positions are ordered by place, then by partition: this one was dealt with up to the cursor's partition.
+        // Positions are ordered by place, then by partition: this one is complete up to the cursor's partition.
         if partition <= after.partition {
             start.push(0);
         }
@@ -242,7 +242,7 @@ fn matches(run: &RunSummary, query: &RunQuery) -> bool {
         && query.key.as_ref().is_none_or(|key| run.key == *key)
 }
 
-/// What a cursor is bound to: all of the query but its limit, the cursor itself, and what is held at the moment.
+/// What a cursor is bound to: all of the query but its limit, the cursor itself, and the owned partitions.
 fn fingerprint(query: &RunQuery) -> Vec<u8> {
     let RunQuery { workflow, status, key, from, to, partition, limit: _, cursor: _, among: _ } = query;
     let status = status.map(RunStatus::as_str);

@@ -1,7 +1,7 @@
 //! One partition's tree: writes, reads and flushes.
 //!
 //! Reads are always of the newest state (sequence number `MAX`), so no old version of an entry is ever needed and
-//! every flush and compaction drops them all. A reader holds on to the tables that it has begun to read.
+//! every flush and compaction drops them all. A reader keeps the tables alive that it has started to read.
 //!
 //! The tree takes its version lock for writing, with about four disk syncs under it, whenever a flush or a
 //! compaction puts new tables in place; for these few milliseconds reads and writes of this partition wait.
@@ -38,7 +38,7 @@ use crate::room;
 use crate::run::{self, EndedRun, RunSummary, SeenId};
 use crate::view::OnFailure;
 
-/// What the trees of a view share.
+/// Shared by the trees of a view.
 pub(crate) struct SharedResources {
     pub cache: Arc<Cache>,
     pub descriptors: Arc<DescriptorTable>,
@@ -51,14 +51,14 @@ pub(crate) struct ViewPartition {
     pub id: PartitionId,
     dir: PathBuf,
     shared: Arc<SharedResources>,
-    /// Made with the first write, because making a tree costs a handful of disk syncs.
+    /// Created with the first write, because creating a tree costs a handful of disk syncs.
     tree: OnceLock<Tree>,
     making: Mutex<()>,
-    /// Held for reading while tables are written, for writing to wait until none are.
+    /// Locked for reading while tables are written, for writing to wait until none are.
     tables_change: RwLock<()>,
     memtable_bytes: AtomicI64,
     flushed_through: Mutex<Option<Seq>>,
-    /// Set once, by the first failure after which writing must not go on.
+    /// Set once, by the first failure after which writing must not continue.
     stopped: OnceLock<Error>,
     pub(crate) forget_from: Mutex<ForgetFrom>,
 }
@@ -69,7 +69,7 @@ struct Tree {
 }
 
 impl ViewPartition {
-    /// Opens the partition's tree, or notes that there is none yet.
+    /// Opens the partition's tree, or records that there is none yet.
     pub(crate) fn open(
         id: PartitionId,
         dir: PathBuf,
@@ -141,8 +141,8 @@ impl ViewPartition {
         Ok(())
     }
 
-    /// Removes an entry that was written once: entry and tombstone vanish together when they meet. If it was
-    /// written more often, an older one may come back.
+    /// Removes an entry that was written once: entry and tombstone cancel out in a compaction. If it was
+    /// written more often, an older one may reappear.
     pub(crate) fn delete_once(&self, key: Vec<u8>) -> Result<(), Error> {
         let tree = self.writable()?;
         let bytes = tree.tree.remove_weak(key, tree.seqno.next()).0;
@@ -150,7 +150,7 @@ impl ViewPartition {
         Ok(())
     }
 
-    /// Removes a run, its entry in *by time* last: what is left of it after a crash is found and removed again.
+    /// Removes a run, its entry in *by time* last: after a crash the remaining entries are found and removed again.
     pub(crate) fn remove(&self, place: &[u8], run: &RunSummary) -> Result<(), Error> {
         let tree = self.writable()?;
         let seqno = tree.seqno.next();
@@ -174,7 +174,7 @@ impl ViewPartition {
         self.get("looking up an id", &keys::seen(id), SeenId::decode)
     }
 
-    /// The summary at a place in *by time*.
+    /// The summary at a position in *by time*.
     pub(crate) fn summary(&self, place: &[u8]) -> Result<Option<RunSummary>, Error> {
         let key = [keys::by_time().as_slice(), place].concat();
         self.get("reading a summary", &key, |bytes| run::decode_summary(bytes).map(|(summary, _)| summary))
@@ -193,7 +193,7 @@ impl ViewPartition {
         Box::new(range.map(move |entry| partition.read("reading an index", entry.into_inner())))
     }
 
-    /// Puts all that was written before on stable storage, together with the mark.
+    /// Makes everything written before durable, together with the mark.
     pub(crate) fn flush(&self, through: Seq) -> Result<(), Error> {
         let tree = self.writable()?;
         let mut flushed_through = self.flushed_through.lock().expect("no panic under this lock");
@@ -209,7 +209,7 @@ impl ViewPartition {
 
     /// Writes the memtables to a table. The mark does not move.
     pub(crate) fn flush_memtables(&self) -> Result<(), Error> {
-        // The manifest counts the runs of a level in one byte; more of them would be lost without a word.
+        // The manifest counts the runs of a level in one byte; more of them would be lost silently.
         while self.writable()?.tree.l0_run_count() >= LEVEL0_RUNS_MAX && self.compact_once()? {}
         let runs = self.writable()?.tree.l0_run_count();
         assert!(runs < usize::from(u8::MAX), "partition {} has {runs} runs at level 0", self.id);
@@ -253,7 +253,7 @@ impl ViewPartition {
         Ok(tree.current_version().id() != before)
     }
 
-    /// Ends all writing, and waits for what is being written: afterwards the directory stays as it is.
+    /// Ends all writing, and waits for writes in progress: afterwards the directory does not change.
     pub(crate) fn close(&self) {
         self.stopped.get_or_init(|| Error::Closed { partition: self.id });
         drop(self.tables_change.write().expect("no panic under this lock"));
@@ -307,12 +307,12 @@ impl ViewPartition {
         value.map(|bytes| decode(&bytes)).transpose().map_err(|detail| self.damaged(&detail))
     }
 
-    /// Stops the partition over an entry that makes no sense.
+    /// Stops the partition because of an entry that cannot be decoded.
     pub(crate) fn damaged(&self, detail: &str) -> Error {
         self.stop(Error::damaged(self.id, &self.dir, detail))
     }
 
-    /// The tree, made if need be, unless writing has stopped.
+    /// The tree, created if necessary, unless writing has stopped.
     fn writable(&self) -> Result<&Tree, Error> {
         if let Some(error) = self.stopped.get() {
             return Err(error.clone());
@@ -344,7 +344,7 @@ impl ViewPartition {
             .filter_policy(FilterPolicy::all(bloom))
             .expect_point_read_hits(false)
             // Level 0 is small and stays in memory; below it filters and indexes are cut into parts of 4 KiB, so that
-            // a look-up brings one part into the cache, not the filter of a whole table.
+            // a look-up loads one part into the cache, not the filter of a whole table.
             .filter_block_pinning_policy(PinningPolicy::new([true, false]))
             .filter_block_partitioning_policy(PinningPolicy::new([false, true]))
             .index_block_pinning_policy(PinningPolicy::new([true, false]))
@@ -353,7 +353,7 @@ impl ViewPartition {
             .data_block_size_policy(BlockSizePolicy::all(BLOCK_BYTES))
             .open();
         let tree = self.read("opening its tree", tree)?;
-        // The tree does not carry its counter over; a lower number would make old entries hide new ones.
+        // The tree does not persist its counter; with a lower number, old entries would hide new ones.
         seqno.set(tree.get_highest_persisted_seqno().map_or(1, |highest| highest + 1));
         Ok(Tree { tree, seqno })
     }
@@ -363,7 +363,7 @@ impl ViewPartition {
         self.shared.memtable_bytes.fetch_add(bytes, Ordering::AcqRel);
     }
 
-    /// Sorts a failed read: damage stops the partition, anything else is this read's alone.
+    /// Classifies a failed read: damage stops the partition, any other error fails only this read.
     fn read<T>(&self, attempt: &'static str, result: lsm_tree::Result<T>) -> Result<T, Error> {
         result.map_err(|error| match Error::of_tree(self.id, &self.dir, attempt, error) {
             error @ Error::Damaged { .. } => self.stop(error),
@@ -371,15 +371,15 @@ impl ViewPartition {
         })
     }
 
-    /// Sorts a failed write: it stops the partition, because what is on disk is no longer known.
+    /// Classifies a failed write: it stops the partition, because the state of the disk is unknown.
     fn written<T>(&self, attempt: &'static str, result: lsm_tree::Result<T>) -> Result<T, Error> {
         result.map_err(|error| self.stop(Error::of_tree(self.id, &self.dir, attempt, error)))
     }
 
-    /// Stops all later writing; reads go on, each of them checked. Returns the error that names the file.
+    /// Stops all later writing; reads continue, each of them verified. Returns the error that names the file.
     fn stop(&self, error: Error) -> Error {
         let stop = || {
-            // Reading all tables takes a while, but happens once and tells the operator which file it is.
+            // Reading all tables takes a while, but happens once and shows the operator which file is damaged.
             let error = match error {
                 Error::Damaged { .. } => self.verify().err().unwrap_or(error),
                 error => error,

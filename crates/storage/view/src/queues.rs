@@ -1,4 +1,4 @@
-//! Messages of queues: one row each, written when it is sent and deleted when no queue holds it any more.
+//! Messages of queues: one row each, written when it is sent and deleted when no queue contains it any more.
 
 use bytes::Bytes;
 use types::PartitionId;

@@ -1,4 +1,4 @@
-//! Forgetting old runs, a bounded number per call.
+//! Removes old runs, a bounded number per call.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use crate::limits::FORGET_SCAN_PER_RUN_MAX;
 use crate::partition::ViewPartition;
 use crate::run;
 
-/// What one call of `forget_before` came to.
+/// The result of one call of `forget_before`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Forgotten {
     /// Runs removed by this call.
@@ -19,31 +19,31 @@ pub struct Forgotten {
     pub more: bool,
 }
 
-/// Where the next call goes on: the place that the last one came to, from the oldest towards the newest.
+/// Where the next call continues: the position that the last one reached, from the oldest towards the newest.
 ///
-/// Without it every call would walk again over the tombstones of the calls before, and over the runs that were
+/// Without it every call would walk again over the tombstones of earlier calls, and over the runs that were
 /// accepted early but ended late and so stay.
 #[derive(Default)]
 pub(crate) struct ForgetFrom {
-    /// Everything at or after this place (older) has been dealt with; `None` before the first call.
+    /// Everything at or after this position (older) is done; `None` before the first call.
     place: Option<Vec<u8>>,
     stayed: Option<KeptRuns>,
 }
 
-/// The runs that were passed over because they ended too late.
+/// The runs that were skipped because they ended too late.
 struct KeptRuns {
-    /// The oldest of their places.
+    /// The oldest of their positions.
     place: Vec<u8>,
-    /// The first of their ends.
+    /// The earliest of their end times.
     ended_at: Timestamp,
 }
 
 impl ForgetFrom {
-    /// A run was written; when it is older than where we are, go back to it.
+    /// A run was written; if it is older than the current position, go back to it.
     pub(crate) fn written(&mut self, place: &[u8]) {
         if let Some(from) = self.place.as_mut().filter(|from| from.as_slice() <= place) {
             *from = place.to_vec();
-            // No id holds this byte, so the place itself comes before it.
+            // No id contains this byte, so the position itself comes before it.
             from.push(u8::MAX);
         }
     }
@@ -51,13 +51,13 @@ impl ForgetFrom {
     fn stays(&mut self, place: &[u8], ended_at: Timestamp) {
         let stayed = self.stayed.get_or_insert_with(|| KeptRuns { place: place.to_vec(), ended_at });
         stayed.ended_at = stayed.ended_at.min(ended_at);
-        // Places count from the newest: the greater is the older.
+        // Positions count from the newest: the greater is the older.
         if stayed.place.as_slice() < place {
             stayed.place = place.to_vec();
         }
     }
 
-    /// Goes back to the runs that stayed when some of them have become old enough.
+    /// Goes back to the skipped runs when some of them have become old enough.
     fn revisit(&mut self, time: Timestamp) {
         if let Some(stayed) = self.stayed.take_if(|stayed| stayed.ended_at < time) {
             self.written(&stayed.place);
@@ -113,7 +113,7 @@ pub(crate) fn keep_newest(partition: &Arc<ViewPartition>, key: &Key, keep: usize
             places.push(entry?.0[prefix.len()..].to_vec());
         }
     }
-    // Places count from the newest.
+    // Positions count from the newest.
     places.sort();
     let old = places.get(keep..).unwrap_or_default();
     for place in old {

@@ -1,7 +1,7 @@
-//! Whether the disk has room for tables before they are written.
+//! Checks that the disk has space for tables before they are written.
 //!
-//! A table that does not fit may leave a partition whose files nobody knows, and the process has to start again. So
-//! the room is looked at first: without it nothing is written, nothing is lost, and the journal keeps what it has.
+//! A table that does not fit may leave a partition in an unknown state, and the process has to restart. So
+//! the space is checked first: without it nothing is written, nothing is lost, and the journal keeps its records.
 
 use std::path::Path;
 
@@ -10,12 +10,12 @@ use types::PartitionId;
 use crate::error::Error;
 use crate::limits::{COMPACTED_BYTES_MAX, ROOM_BYTES_MIN};
 
-/// For memtables of this size: a table is never larger than its entries in memory, but for what is around them.
+/// For memtables of this size: a table is never larger than its entries in memory, except for its overhead.
 pub(crate) fn for_flush(partition: PartitionId, dir: &Path, memtable_bytes: u64) -> Result<(), Error> {
     check(partition, dir, memtable_bytes)
 }
 
-/// Whether a flush may be tried that has less room than it may need: tables are often far smaller than that.
+/// Whether to try a flush that has less space than it may need: tables are often far smaller than that.
 pub(crate) fn is_worth_a_try(full: &Error) -> bool {
     matches!(full, Error::Full { free_bytes, .. } if *free_bytes >= ROOM_BYTES_MIN)
 }
@@ -25,7 +25,7 @@ pub(crate) fn for_compaction(partition: PartitionId, dir: &Path, tree_bytes: u64
     check(partition, dir, tree_bytes.min(COMPACTED_BYTES_MAX))
 }
 
-/// For a tree of this size once more.
+/// For a second copy of a tree of this size.
 pub(crate) fn for_whole_tree(partition: PartitionId, dir: &Path, tree_bytes: u64) -> Result<(), Error> {
     check(partition, dir, tree_bytes)
 }
@@ -33,7 +33,7 @@ pub(crate) fn for_whole_tree(partition: PartitionId, dir: &Path, tree_bytes: u64
 fn check(partition: PartitionId, dir: &Path, bytes: u64) -> Result<(), Error> {
     let needed_bytes = bytes.saturating_add(ROOM_BYTES_MIN);
     let Ok(disk) = rustix::fs::statvfs(dir) else {
-        // A disk that does not tell is tried: its failures are found where they happen.
+        // If the disk does not report its free space, try: failures are handled where they happen.
         return Ok(());
     };
     let free_bytes = disk.f_bavail.saturating_mul(disk.f_frsize);

@@ -1,10 +1,10 @@
-//! An ended run, and how it is written: a version byte, its summary, then its detail as it is.
+//! An ended run and its encoding: a version byte, its summary, then its detail unchanged.
 
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 use types::{BodyHash, Key, RunId, RunStatus, Timestamp, WorkflowName};
 
-/// A run that has ended, with everything there is to know of it.
+/// A run that has ended, with all its data.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EndedRun {
     pub id: RunId,
@@ -52,7 +52,7 @@ impl EndedRun {
     }
 }
 
-/// The first byte of every value; another one is from a version that this one does not know.
+/// The first byte of every value; any other is from a version that this one does not know.
 const FORMAT: u8 = 1;
 
 /// The summary as stored. Field order and types are part of the data format: they never change under one `FORMAT`.
@@ -69,7 +69,7 @@ struct Stored<'a> {
     reason: Option<&'a str>,
 }
 
-/// What the small table of seen ids holds.
+/// The value of the small table of seen ids.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct SeenId {
     pub body_hash: BodyHash,
@@ -109,7 +109,7 @@ pub(crate) fn encode_summary(run: &EndedRun, status: u8, extra: usize) -> Vec<u8
     postcard::to_extend(&stored, bytes).expect("a vector takes all that is written to it")
 }
 
-/// The summary at the start of `bytes`, and what follows it; or what is wrong with them.
+/// The summary at the start of `bytes`, and the bytes after it; or why they are invalid.
 pub(crate) fn decode_summary(bytes: &[u8]) -> Result<(RunSummary, &[u8]), String> {
     let body = strip_format(bytes)?;
     let (stored, rest) = postcard::take_from_bytes::<Stored>(body).map_err(|error| error.to_string())?;

@@ -1,4 +1,4 @@
-//! The view as others use it: opened once, cloned cheaply, read from anywhere.
+//! The view for callers: opened once, cloned cheaply, read from anywhere.
 
 mod tables;
 
@@ -20,26 +20,26 @@ use crate::list::{self, RunPage, RunQuery};
 use crate::partition::{SharedResources, ViewPartition, sync_dir};
 use crate::retention::{self, Forgotten};
 use crate::run::EndedRun;
-use tables::Place;
+use tables::TreeLocation;
 
 pub use tables::Staging;
 
-/// What a view may use.
+/// The resources that a view may use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Settings {
-    /// Memory for blocks that were read, over all partitions.
+    /// Memory for cached blocks, over all partitions.
     pub cache_bytes: u64,
-    /// Memory for what is not yet on disk, over all partitions. Writers wait when twice this is held.
+    /// Memory for data that is not on disk yet, over all partitions. Writers wait when twice this is in use.
     pub memtable_bytes_total: u64,
     /// Table files kept open, over all partitions.
     pub open_files_max: usize,
     pub on_failure: OnFailure,
 }
 
-/// What happens when a table could not be written or synced, so that nobody knows what is on the disk.
+/// The reaction when a table could not be written or synced, so that the state of the disk is unknown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OnFailure {
-    /// The partition takes no more writes. For tests: whoever runs it must start it again.
+    /// The partition accepts no further writes. For tests: the caller must restart it.
     StopPartition,
     /// The process ends with [`OnFailure::EXIT_CODE`] and recovers when it is started again.
     ExitProcess,
@@ -61,7 +61,7 @@ impl Default for Settings {
     }
 }
 
-/// How much a view holds.
+/// The size of a view.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Sizes {
     pub memtable_bytes: u64,
@@ -70,7 +70,7 @@ pub struct Sizes {
     pub partitions: Vec<PartitionSizes>,
 }
 
-/// How much the view of a partition holds, and how far it is durable.
+/// The size of a partition's view, and how far it is durable.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PartitionSizes {
     pub partition: PartitionId,
@@ -78,7 +78,7 @@ pub struct PartitionSizes {
     pub disk_bytes: u64,
     pub tables: usize,
     pub flushed_through: Option<Seq>,
-    /// Why nothing more is written to it, when that is so.
+    /// Why writing has stopped, if it has.
     pub stopped: Option<String>,
 }
 
@@ -95,9 +95,9 @@ struct ViewInner {
     thread: Mutex<Option<JoinHandle<()>>>,
     /// Only opening and closing take this for writing.
     partitions: RwLock<OpenPartitions>,
-    /// Which of its trees a partition has now; see [`tables`].
-    places: Mutex<BTreeMap<PartitionId, u32>>,
-    /// Held for as long as the view lives; the system lets go of it with the process.
+    /// The current tree of each partition; see [`tables`].
+    locations: Mutex<BTreeMap<PartitionId, u32>>,
+    /// Locked for as long as the view lives; the system releases it with the process.
     _lock: File,
 }
 
@@ -109,7 +109,7 @@ struct OpenPartitions {
 }
 
 impl View {
-    /// Opens the directory, making it if need be. Partitions are opened one by one.
+    /// Opens the directory and creates it if necessary. Partitions are opened one by one.
     pub fn open(dir: &Path, settings: Settings) -> Result<View, OpenError> {
         let failed = |source: io::Error| OpenError::Io { dir: dir.to_owned(), source };
         fs::create_dir_all(dir).map_err(failed)?;
@@ -120,7 +120,7 @@ impl View {
             TryLockError::WouldBlock => OpenError::InUse { dir: dir.to_owned() },
             TryLockError::Error(source) => failed(source),
         })?;
-        let places = Mutex::new(tables::places(dir).map_err(failed)?);
+        let locations = Mutex::new(tables::locations(dir).map_err(failed)?);
         let shared = Arc::new(SharedResources {
             cache: Arc::new(Cache::with_capacity_bytes(settings.cache_bytes)),
             descriptors: Arc::new(DescriptorTable::new(settings.open_files_max)),
@@ -134,15 +134,15 @@ impl View {
             background,
             thread: Mutex::new(Some(thread)),
             partitions: RwLock::default(),
-            places,
+            locations,
             _lock: lock,
         };
         Ok(View { inner: Arc::new(inner) })
     }
 
-    /// Opens a partition; its tree is made with its first write. Opening it again does nothing.
+    /// Opens a partition; its tree is created with its first write. Opening it again does nothing.
     ///
-    /// A damaged tree is an error that names the file; other partitions are not touched by it.
+    /// A damaged tree is an error that names the file; other partitions are not affected.
     pub fn open_partition(&self, id: PartitionId) -> Result<(), Error> {
         let mut partitions = self.inner.partitions.write().expect("no panic under this lock");
         if partitions.closed {
@@ -157,7 +157,7 @@ impl View {
         Ok(())
     }
 
-    /// Takes a partition out of the view. What was not flushed is gone, as after a crash.
+    /// Removes a partition from the view. Data that was not flushed is lost, as after a crash.
     pub fn close_partition(&self, id: PartitionId) {
         let mut partitions = self.inner.partitions.write().expect("no panic under this lock");
         if let Some(partition) = partitions.by_id.remove(&id) {
@@ -168,7 +168,7 @@ impl View {
 
     /// Closes a partition and moves its directory aside, keeping every byte, so that opening it starts empty.
     ///
-    /// A person's decision: ended runs that the journal no longer holds are then only in the directory returned.
+    /// An operator's decision: ended runs that were trimmed from the journal are then only in the directory returned.
     pub fn set_aside(&self, id: PartitionId) -> Result<PathBuf, Error> {
         self.close_partition(id);
         let from = self.inner.partition_dir(id);
@@ -179,11 +179,10 @@ impl View {
         Ok(to)
     }
 
-    /// Writes a run that has ended, into memory: durable with the next [`View::flush`]. Writing it again is the
-    /// same as writing it once.
+    /// Writes an ended run into memory: durable with the next [`View::flush`]. Writing is idempotent.
     ///
-    /// One writer per partition. When far more is held than the settings allow because the disk cannot keep up,
-    /// the call waits up to 50 ms for room.
+    /// One writer per partition. When far more memory is in use than the settings allow because the disk cannot keep
+    /// up, the call waits up to 50 ms for room.
     ///
     /// # Panics
     ///
@@ -194,10 +193,10 @@ impl View {
         Ok(())
     }
 
-    /// Puts all that was written to the partition before on stable storage, with `through` as its mark.
+    /// Makes everything written to the partition before durable, with `through` as its mark.
     ///
-    /// Without room on the disk it answers [`Error::Full`], and all is as before. A failure stops the partition or the
-    /// process for good: whether it is durable is then unknown.
+    /// On a full disk it returns [`Error::Full`] and changes nothing. Any other failure stops the partition or the
+    /// process for good: whether the data is durable is then unknown.
     pub fn flush(&self, partition: PartitionId, through: Seq) -> Result<(), Error> {
         self.partition(partition)?.flush(through)?;
         self.inner.background.wake();
@@ -209,15 +208,15 @@ impl View {
         Ok(self.partition(partition)?.flushed_through())
     }
 
-    /// The run with this id, looked for in the partition hinted at, then in all others that are open.
+    /// The run with this id, searched for in the hinted partition, then in all others that are open.
     pub fn run(&self, id: &RunId, hint: Option<PartitionId>) -> Result<Option<EndedRun>, Error> {
         self.find(hint, |partition| partition.run(id))
     }
 
     /// The body hash of an ended run with this id, without reading the run.
     ///
-    /// A miss asks every open partition: filters keep it off the disk. When the id alone decides the partition,
-    /// [`View::seen_in`] asks one.
+    /// A miss looks in every open partition: filters keep it off the disk. When the id alone determines the partition,
+    /// [`View::seen_in`] looks in one.
     pub fn seen(&self, id: &RunId, hint: Option<PartitionId>) -> Result<Option<BodyHash>, Error> {
         let seen = self.find(hint, |partition| partition.seen(id))?;
         Ok(seen.map(|seen| seen.body_hash))
@@ -233,8 +232,8 @@ impl View {
         list::list(&self.inner.all(), query)
     }
 
-    /// Removes up to `limit` of the oldest runs that were accepted and have ended before `time`, with all that
-    /// points to them. Durable with the next [`View::flush`]; a replay may bring them back until the next call.
+    /// Removes up to `limit` of the oldest runs that were accepted and have ended before `time`, with their
+    /// index entries. Durable with the next [`View::flush`]; a replay may restore them until the next call.
     pub fn forget_before(
         &self,
         partition: PartitionId,
@@ -258,7 +257,7 @@ impl View {
         self.partition(partition)?.verify()
     }
 
-    /// How much is held, for metrics.
+    /// The size of the view, for metrics.
     pub fn sizes(&self) -> Sizes {
         let all = self.inner.all();
         let sizes = all.iter().map(|partition| PartitionSizes {
@@ -278,8 +277,8 @@ impl View {
         }
     }
 
-    /// Closes all partitions and ends the view's thread; every later call answers [`Error::Closed`]. The last
-    /// clone does the same when it is dropped. What was not flushed is gone, as after a crash.
+    /// Closes all partitions and ends the view's thread; every later call returns [`Error::Closed`]. The last
+    /// clone does the same when it is dropped. Data that was not flushed is lost, as after a crash.
     pub fn close(&self) {
         self.inner.close();
     }
@@ -289,7 +288,7 @@ impl View {
         partitions.by_id.get(&id).cloned().ok_or(Error::Closed { partition: id })
     }
 
-    /// Tells the thread that writes tables that there is more to write.
+    /// Notifies the thread that writes tables that there is more to write.
     pub(crate) fn written(&self) {
         self.inner.background.written();
     }
@@ -313,8 +312,8 @@ impl View {
 
 impl ViewInner {
     fn partition_dir(&self, id: PartitionId) -> PathBuf {
-        let places = self.places.lock().expect("no panic under this lock");
-        self.dir.join(Place { id, number: places.get(&id).copied().unwrap_or_default() }.name())
+        let locations = self.locations.lock().expect("no panic under this lock");
+        self.dir.join(TreeLocation { id, number: locations.get(&id).copied().unwrap_or_default() }.name())
     }
 
     fn all(&self) -> Arc<Vec<Arc<ViewPartition>>> {

@@ -1,4 +1,4 @@
-//! The view from outside: what it holds through flushes, losses, damage and concurrent use.
+//! The view from outside: its contents through flushes, losses, damage and concurrent use.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 

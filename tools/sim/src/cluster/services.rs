@@ -154,7 +154,7 @@ async fn travel(sim: Arc<Sim>, life: u32, order: CallOrder, call: Call) {
         }
     };
     sim.gate(life).await;
-    reply.tell(outcome);
+    reply.report(outcome);
 }
 
 async fn refused(ms: u64) -> Outcome {

@@ -1,4 +1,4 @@
-//! What the control partition has come to: its events folded, and the few of them that a snapshot needs.
+//! The state of the control partition: its events folded, and the few of them that a snapshot needs.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use super::ControlError;
 use super::documents::{DocumentSet, StoredDocument};
 use crate::{Catalog, CatalogEntry};
 
-/// A fact of the control partition. Read for ever: variants are only added, at the end.
+/// An event of the control partition. Must stay readable for ever: variants are only added, at the end.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum ControlEvent {
     WorkflowApplied {
@@ -28,7 +28,7 @@ pub(super) enum ControlEvent {
         at: Timestamp,
         by: String,
     },
-    /// A document takes the place of the one before it; without one, the name is free again.
+    /// A document replaces the previous one; without a text, the name is free again.
     Kept {
         shelf: String,
         name: String,
@@ -39,15 +39,15 @@ pub(super) enum ControlEvent {
     },
 }
 
-/// What is known of the control partition.
+/// The state of the control partition.
 #[derive(Default)]
 pub(super) struct ControlState {
     pub tail: Seq,
-    /// All that ever happened to workflows: it is small.
+    /// All events of workflows: they are few and small.
     workflows: Vec<ControlEvent>,
-    /// The newest documents alone: those before them are forgotten.
-    pub shelves: DocumentSet,
-    /// Whether the workflows have changed since somebody asked.
+    /// The newest documents only; older versions are dropped.
+    pub documents: DocumentSet,
+    /// Whether the workflows have changed since the catalog was last built.
     workflows_changed: bool,
     /// Whether the state may belong to a history that was replaced: then a follower reads it again from the start.
     pub outlived: bool,
@@ -62,15 +62,15 @@ impl ControlState {
             }
             ControlEvent::Kept { shelf, name, version, document: Some(text), at, by } => {
                 let document = StoredDocument { text: text.into(), version, at, by: by.into() };
-                self.shelves.put(shelf, name, document);
+                self.documents.put(shelf, name, document);
             }
-            ControlEvent::Kept { shelf, name, document: None, .. } => self.shelves.remove(&shelf, &name),
+            ControlEvent::Kept { shelf, name, document: None, .. } => self.documents.remove(&shelf, &name),
         }
     }
 
-    /// The events that make the same book.
+    /// The events that produce the same state.
     pub fn snapshot(&self) -> Bytes {
-        let kept = self.shelves.iter().map(|(shelf, name, document)| ControlEvent::Kept {
+        let kept = self.documents.iter().map(|(shelf, name, document)| ControlEvent::Kept {
             shelf: shelf.to_owned(),
             name: name.to_owned(),
             version: document.version,
@@ -82,17 +82,17 @@ impl ControlState {
         codec::encode(&events)
     }
 
-    /// Becomes what a snapshot holds.
+    /// Becomes the state of a snapshot.
     pub fn restore(&mut self, bytes: &[u8], through: Seq) -> Result<(), Unreadable> {
         let events: Vec<ControlEvent> = codec::decode(bytes)?;
-        let mut book = ControlState { tail: through, ..ControlState::default() };
-        events.into_iter().for_each(|event| book.push(event));
-        book.workflows_changed = self.workflows_changed || book.workflows != self.workflows;
-        *self = book;
+        let mut state = ControlState { tail: through, ..ControlState::default() };
+        events.into_iter().for_each(|event| state.push(event));
+        state.workflows_changed = self.workflows_changed || state.workflows != self.workflows;
+        *self = state;
         Ok(())
     }
 
-    /// The catalog, when workflows have changed since it was asked for last: reading every definition takes time, and
+    /// The catalog, if workflows have changed since it was last built: parsing every definition takes time, and
     /// documents change far more often.
     pub fn changed_catalog(&mut self) -> Result<Option<Catalog>, ControlError> {
         if !self.workflows_changed {
@@ -106,7 +106,7 @@ impl ControlState {
         Ok(Some(catalog))
     }
 
-    /// The catalog has been brought up to the book by other means.
+    /// The catalog has been brought up to date by other means.
     pub fn catalog_is_known(&mut self) {
         self.workflows_changed = false;
     }
@@ -150,23 +150,23 @@ mod tests {
 
     #[test]
     fn what_documents_replace_is_forgotten() {
-        let mut book = ControlState::default();
-        book.push(kept("bulk", "a", 1, Some("{}")));
-        let small = book.snapshot().len();
+        let mut state = ControlState::default();
+        state.push(kept("bulk", "a", 1, Some("{}")));
+        let small = state.snapshot().len();
         for version in 2..100 {
-            book.push(kept("bulk", "a", version, Some("{}")));
-            book.push(kept("bulk", "b", version, Some("{}")));
-            book.push(kept("bulk", "b", version, None));
+            state.push(kept("bulk", "a", version, Some("{}")));
+            state.push(kept("bulk", "b", version, Some("{}")));
+            state.push(kept("bulk", "b", version, None));
         }
-        assert_eq!(book.snapshot().len(), small);
+        assert_eq!(state.snapshot().len(), small);
         let mut again = ControlState::default();
-        again.restore(&book.snapshot(), Seq(300)).unwrap();
-        assert_eq!((again.tail, &again.shelves), (Seq(300), &book.shelves));
+        again.restore(&state.snapshot(), Seq(300)).unwrap();
+        assert_eq!((again.tail, &again.documents), (Seq(300), &state.documents));
     }
 
     // guards: 49
     #[test]
-    fn from_any_snapshot_on_the_events_make_the_same_book() {
+    fn from_any_snapshot_on_the_events_make_the_same_state() {
         let name = |text| WorkflowName::new(text).unwrap();
         let mut events: Vec<_> = (0..40_u64)
             .map(|n| {
@@ -183,29 +183,33 @@ mod tests {
             .insert(11, ControlEvent::WorkflowDeleted { name: name("w"), at: Timestamp(1), by: "x".into() });
         let mut whole = ControlState::default();
         events.iter().for_each(|event| whole.push(event.clone()));
-        assert!(whole.shelves.iter().count() > 2);
+        assert!(whole.documents.iter().count() > 2);
         for cut in 0..=events.len() {
             let mut before = ControlState::default();
             events[..cut].iter().for_each(|event| before.push(event.clone()));
-            let mut book = ControlState::default();
-            book.restore(&before.snapshot(), Seq(cut as u64)).unwrap();
-            events[cut..].iter().for_each(|event| book.push(event.clone()));
-            assert_eq!((&book.workflows, &book.shelves), (&whole.workflows, &whole.shelves), "cut at {cut}");
-            assert_eq!(book.snapshot(), whole.snapshot());
+            let mut state = ControlState::default();
+            state.restore(&before.snapshot(), Seq(cut as u64)).unwrap();
+            events[cut..].iter().for_each(|event| state.push(event.clone()));
+            assert_eq!(
+                (&state.workflows, &state.documents),
+                (&whole.workflows, &whole.documents),
+                "cut at {cut}"
+            );
+            assert_eq!(state.snapshot(), whole.snapshot());
         }
     }
 
     #[test]
     fn documents_do_not_make_anybody_read_the_workflows_again() {
-        let mut book = ControlState::default();
+        let mut state = ControlState::default();
         let name = WorkflowName::new("w").unwrap();
-        book.push(ControlEvent::WorkflowDeleted { name, at: Timestamp(1), by: String::new() });
-        assert!(book.changed_catalog().unwrap().is_some());
-        book.push(kept("bulk", "a", 2, Some("{}")));
-        assert!(book.changed_catalog().unwrap().is_none());
-        let bytes = book.snapshot();
-        book.restore(&bytes, Seq(9)).unwrap();
-        assert!(book.changed_catalog().unwrap().is_none(), "the same workflows as before");
+        state.push(ControlEvent::WorkflowDeleted { name, at: Timestamp(1), by: String::new() });
+        assert!(state.changed_catalog().unwrap().is_some());
+        state.push(kept("bulk", "a", 2, Some("{}")));
+        assert!(state.changed_catalog().unwrap().is_none());
+        let bytes = state.snapshot();
+        state.restore(&bytes, Seq(9)).unwrap();
+        assert!(state.changed_catalog().unwrap().is_none(), "the same workflows as before");
         let mut other = ControlState::default();
         other.restore(&bytes, Seq(9)).unwrap();
         assert!(other.changed_catalog().unwrap().is_some());

@@ -1,4 +1,4 @@
-//! Named documents of the control partition: on a shelf, under a name, the newest text of each.
+//! Named documents of the control partition: the newest text of each kind and name.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -6,12 +6,12 @@ use std::sync::Arc;
 use tokio::sync::watch;
 use types::Timestamp;
 
-/// A document as it was kept last.
+/// A document as it was last stored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoredDocument {
-    /// JSON, by convention of those who keep it.
+    /// JSON, by convention of the writers.
     pub text: Arc<str>,
-    /// Higher with every change, and never the same twice on one shelf and name, also after a removal.
+    /// Higher with every change, and never the same twice for one kind and name, even after a removal.
     pub version: u64,
     pub at: Timestamp,
     pub by: Arc<str>,
@@ -26,7 +26,7 @@ impl DocumentSet {
         self.0.get(shelf)?.get(name)
     }
 
-    /// The documents of a shelf, by name.
+    /// The documents of a kind, by name.
     pub fn all(&self, shelf: &str) -> impl DoubleEndedIterator<Item = (&str, &StoredDocument)> {
         self.0.get(shelf).into_iter().flatten().map(|(name, document)| (name.as_str(), document))
     }
@@ -54,7 +54,7 @@ impl DocumentSet {
     }
 }
 
-/// The documents as every part of the process sees them. Cheap to clone.
+/// The documents as the whole process shares them. Cheap to clone.
 #[derive(Clone, Default)]
 pub struct Documents(Arc<watch::Sender<Arc<DocumentSet>>>);
 
@@ -63,7 +63,7 @@ impl Documents {
         self.0.borrow().clone()
     }
 
-    /// Tells of every change, wherever it was made.
+    /// Notifies of every change, whichever instance made it.
     pub fn watch(&self) -> watch::Receiver<Arc<DocumentSet>> {
         self.0.subscribe()
     }
@@ -79,11 +79,11 @@ impl Documents {
     }
 }
 
-/// What must be so for a document to be changed.
+/// The condition under which a document may be changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ExpectedVersion {
     Anything,
-    /// Nothing is kept under the name.
+    /// The name is free.
     Absent,
     /// This version is the newest.
     Version(u64),

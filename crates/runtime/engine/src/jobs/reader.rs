@@ -1,4 +1,4 @@
-//! Reading collections and jobs. What the owner has acknowledged is there.
+//! Reads collections and jobs. Every change that the owner has acknowledged is visible.
 
 use kernel::job::{Collection, Job};
 use types::{JobRef, PartitionId, Timestamp};
@@ -13,7 +13,7 @@ pub struct JobReader {
     partitions: u16,
 }
 
-/// An occurrence that is to come.
+/// A future occurrence.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct UpcomingFiring {
     pub at: Timestamp,
@@ -36,7 +36,7 @@ impl JobReader {
         JobReader { view, partitions }
     }
 
-    /// Where a collection lives.
+    /// The partition of a collection.
     pub fn partition_of(&self, collection: &str) -> PartitionId {
         partition_of(collection, self.partitions)
     }
@@ -51,7 +51,7 @@ impl JobReader {
         self.collections_in((0..self.partitions).map(PartitionId), prefix)
     }
 
-    /// Those of them that are in some of the partitions.
+    /// The same, limited to some of the partitions.
     pub fn collections_in(
         &self,
         partitions: impl IntoIterator<Item = PartitionId>,
@@ -84,7 +84,7 @@ impl JobReader {
         Ok(rows.iter().map(|(_, rows)| record::read_job(rows)).collect::<Result<_, _>>()?)
     }
 
-    /// The next firings of some partitions, up to `limit`, the soonest first; those that are due already among them.
+    /// The next firings of some partitions, up to `limit`, the soonest first; overdue ones are included.
     pub fn firings_in(
         &self,
         partitions: impl IntoIterator<Item = PartitionId>,
@@ -103,7 +103,7 @@ impl JobReader {
             }
             let rows = self.view.job(partition, &job)?;
             let Some(job) = rows.map(|rows| record::read_job(&rows)).transpose()? else { continue };
-            // A finished job is due as well: to be forgotten.
+            // A finished job has a due time as well: the time to delete it.
             if job.standing.due == Some(at) && job.standing.next.is_some() {
                 let (collection, job) = (job.definition.collection, job.definition.name);
                 firings.push(UpcomingFiring { at, collection, job });
@@ -112,7 +112,7 @@ impl JobReader {
         Ok(firings)
     }
 
-    /// How many jobs of some partitions were due before a moment and are still, counting up to `limit` in each.
+    /// How many jobs of some partitions were due before a moment and have not fired, counting up to `limit` in each.
     pub fn late_in(
         &self,
         partitions: impl IntoIterator<Item = PartitionId>,

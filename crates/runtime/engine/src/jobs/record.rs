@@ -7,9 +7,9 @@ use kernel::{Event, JobFact};
 use types::{JobRef, PartitionId, Timestamp};
 use view::{Error, JobRows, View};
 
-/// Writes what an event says about jobs. The same event written again changes nothing.
+/// Writes what an event changes about jobs. Writing is idempotent.
 ///
-/// `due_before` is when the job is due by the view, for those who know; otherwise the view looks for itself.
+/// `due_before` is the due time that the view has for the job, if the caller knows it; otherwise the view looks it up.
 pub(crate) fn write(
     view: &View,
     partition: PartitionId,
@@ -28,7 +28,7 @@ pub(crate) fn write(
     }
 }
 
-/// Where rows are written.
+/// The rows being written.
 struct JobTable<'a> {
     view: &'a View,
     partition: PartitionId,
@@ -41,7 +41,7 @@ impl JobTable<'_> {
         match fact {
             JobFact::Put(job) => {
                 let at = &job.definition.at;
-                // The standing first: no reader meets a job without one.
+                // The progress first: no reader finds a job without it.
                 self.write_standing(at, &job.standing)?;
                 view.put_job(partition, at, &codec::encode(&job.definition))
             }
@@ -56,13 +56,13 @@ impl JobTable<'_> {
 
     fn write_standing(&self, at: &JobRef, standing: &JobProgress) -> Result<(), Error> {
         let bytes = codec::encode(standing);
-        self.view.put_standing(self.partition, at, self.due_before, standing.due, &bytes)
+        self.view.put_progress(self.partition, at, self.due_before, standing.due, &bytes)
     }
 }
 
 pub(crate) fn read_job(rows: &JobRows) -> Result<Job, codec::Unreadable> {
     let definition: JobDefinition = codec::decode(&rows.definition)?;
-    Ok(Job { definition, standing: codec::decode(&rows.standing)? })
+    Ok(Job { definition, standing: codec::decode(&rows.progress)? })
 }
 
 pub(crate) fn read_collection(row: &Bytes) -> Result<Collection, codec::Unreadable> {

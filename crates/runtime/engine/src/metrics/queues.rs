@@ -1,4 +1,4 @@
-//! What the engine counts of messages.
+//! Metrics of messages.
 
 use kernel::queue::{Left, MessageFact, QueueFact};
 use prometheus_client::metrics::counter::Counter;
@@ -10,7 +10,7 @@ use super::{OutcomeLabel, begin};
 const OUTCOMES: [&str; 9] =
     ["sent", "locked", "returned", "completed", "taken", "expired", "purged", "dead_lettered", "redriven"];
 
-/// Messages by what became of them.
+/// Messages by what happened to them.
 #[derive(Clone)]
 pub(crate) struct QueueMetrics {
     messages: Family<OutcomeLabel, Counter>,

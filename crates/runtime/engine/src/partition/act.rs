@@ -1,4 +1,4 @@
-//! Acting on what is durable: start the calls that the state owes, archive what ended, answer who waits.
+//! Acts on durable state: starts the pending calls, archives ended runs, answers waiting callers.
 
 use std::sync::atomic::Ordering;
 
@@ -13,7 +13,7 @@ use crate::metrics::OutcomeLabel;
 use crate::order::{CallContext, CallOrder, CallSubject, Reply, Stop};
 use crate::{EngineMetrics, archive};
 
-/// What this partition has added to the gauges that all partitions share.
+/// This partition's share of the gauges that all partitions add to.
 #[derive(Default)]
 pub(crate) struct Counted {
     live: i64,
@@ -22,8 +22,8 @@ pub(crate) struct Counted {
 }
 
 impl Counted {
-    /// Takes the partition out of the gauges.
-    pub(super) fn take_back(&self, metrics: &EngineMetrics) {
+    /// Subtracts the partition from the gauges.
+    pub(super) fn subtract(&self, metrics: &EngineMetrics) {
         metrics.live.dec_by(self.live);
         metrics.parked.dec_by(self.parked);
         metrics.calls.dec_by(self.calls);
@@ -31,25 +31,26 @@ impl Counted {
 }
 
 impl<J: Journal> Partition<J> {
-    /// Begins where the state stands.
+    /// Starts from the current state.
     pub(super) fn resume(&mut self) {
         self.start_pending_calls();
         self.count_gauges();
     }
 
-    /// Starts every call that is owed and not under way, again with the same key. Those of a run that has turned back
-    /// meanwhile are not made: nobody knows whether they left in an earlier life, and their undo covers them.
+    /// Starts every call that is pending and not in flight, again with the same key. Calls of a run that rolls back
+    /// are not made: nobody knows whether an earlier process sent them, and their undo covers them.
     pub(super) fn start_pending_calls(&mut self) {
-        let is_under_way = |owed: &PendingCall| self.calls.contains_key(&(owed.run, owed.attempt.work));
-        let owed: Vec<PendingCall> = self.state.pending_calls().filter(|owed| !is_under_way(owed)).collect();
-        let orphans: Vec<PendingCall> = self.state.orphans().filter(|orphan| !is_under_way(orphan)).collect();
-        for owed in owed {
-            self.start(owed.run, owed.attempt);
+        let is_in_flight = |call: &PendingCall| self.calls.contains_key(&(call.run, call.attempt.work));
+        let pending: Vec<PendingCall> =
+            self.state.pending_calls().filter(|call| !is_in_flight(call)).collect();
+        let orphans: Vec<PendingCall> = self.state.orphans().filter(|orphan| !is_in_flight(orphan)).collect();
+        for call in pending {
+            self.start(call.run, call.attempt);
         }
         for orphan in orphans {
             let reason =
-                "the process stopped or held the call back, and the run has turned back since".to_owned();
-            self.reply_for(orphan.run, orphan.attempt).tell(Outcome::Unknown { reason });
+                "the process stopped or suspended the call, and the run has rolled back since".to_owned();
+            self.reply_for(orphan.run, orphan.attempt).report(Outcome::Unknown { reason });
         }
     }
 
@@ -67,7 +68,7 @@ impl<J: Journal> Partition<J> {
                     self.note_fired(fired)?;
                 }
                 Event::Job(_) => self.record(&mut batch.jobs, event)?,
-                // Written to the inbox by another instance, it is heard of here for the first time.
+                // Another instance wrote it to the inbox; this one reads it for the first time.
                 Event::Accepted(accepted) if self.shared.ids.partitions_move() => {
                     let request = &accepted.request;
                     self.shared.ids.restore(&request.id, request.body_hash, self.id);
@@ -79,12 +80,12 @@ impl<J: Journal> Partition<J> {
             self.archive(run)?;
         }
         for (reply, result) in batch.replies {
-            // A client that has gone away asked for something that is done all the same.
+            // The client may have disconnected; the command is carried out all the same.
             let _ = reply.send(result);
         }
         self.note_lateness(&batch.jobs.fired);
         for (reply, answer) in std::mem::take(&mut batch.jobs.replies) {
-            // As above: it is done, whoever asked for it.
+            // As above: it is done, whether or not the caller still waits.
             let _ = reply.send(answer);
         }
         self.keep_at_hand(batch.jobs);
@@ -104,7 +105,7 @@ impl<J: Journal> Partition<J> {
         let Some(run) = self.state.run(no).filter(|run| run.in_flight().any(|now| now == attempt)) else {
             return;
         };
-        // What is owed when the process drains is made after its next start; what is held back, when it may leave.
+        // A draining process leaves pending calls to its next start; suspended calls start when they are resumed.
         if self.draining || self.shared.calls_held.load(Ordering::Acquire) {
             return;
         }
@@ -131,7 +132,7 @@ impl<J: Journal> Partition<J> {
         CallSubject::Workflow { definition, version: run.request.version }
     }
 
-    /// How late occurrences are when their calls have been ordered.
+    /// Records how late occurrences are once their calls have been ordered.
     fn note_lateness(&self, due: &[Timestamp]) {
         let wall = self.shared.clock.wall();
         for due in due {
@@ -139,7 +140,7 @@ impl<J: Journal> Partition<J> {
         }
     }
 
-    /// An occurrence has become a run: its id is known from now on.
+    /// An occurrence has become a run: its id is in use from now on.
     fn note_fired(&self, fired: &Fired) -> Result<(), AppendError> {
         let shared = &self.shared;
         shared.ids.restore(&fired.request.id, fired.request.body_hash, self.id);
@@ -153,10 +154,10 @@ impl<J: Journal> Partition<J> {
     }
 
     fn reply_for(&self, run: RunNo, attempt: Try) -> Reply {
-        Reply { to: self.tx.clone(), run, work: attempt.work, attempt: attempt.attempt, told: false }
+        Reply { to: self.tx.clone(), run, work: attempt.work, attempt: attempt.attempt, is_sent: false }
     }
 
-    /// A run that turns back no longer needs the calls that have not left yet.
+    /// A run that rolls back no longer needs the calls that were not sent yet.
     fn stop_calls(&self, no: RunNo) {
         let calls = self.calls.iter().filter(|((run, work), _)| {
             *run == no && matches!(work, Work::Do(_) | Work::Alternative(_) | Work::DoInstead(_))
@@ -166,7 +167,7 @@ impl<J: Journal> Partition<J> {
         }
     }
 
-    /// A run that cannot reach the view stops the partition: a later snapshot would let the journal forget it.
+    /// A run that cannot be written to the view stops the partition: a later snapshot would let the journal drop it.
     fn archive(&self, run: &Run) -> Result<(), AppendError> {
         let ended = archive::ended(run);
         self.shared.metrics.run_seconds.observe(ended.ended_at.since(ended.accepted_at).as_std());
@@ -180,14 +181,14 @@ impl<J: Journal> Partition<J> {
     fn alert_parked(&self, no: RunNo, reason: &str) {
         self.shared.metrics.runs.get_or_create(&OutcomeLabel { outcome: "parked" }).inc();
         if let Some(run) = self.state.run(no) {
-            tracing::error!(run = %run.request.id, workflow = %run.request.workflow, reason, "run parked: a person must decide");
+            tracing::error!(run = %run.request.id, workflow = %run.request.workflow, reason, "run parked: an operator must decide");
         }
     }
 
     fn count_dropped(&self, id: &types::RunId, reason: DropReason) {
         self.shared.metrics.dropped.inc();
         if self.state.find(id).is_none() {
-            // Its run has ended: after a restart the id was held again for this request alone.
+            // Its run has ended: after a restart the id was reserved again only for this request.
             self.shared.ids.release(id);
         }
         match reason {

@@ -1,4 +1,4 @@
-//! One batch: what a turn of the loop decided, held back until it is durable.
+//! One batch: the decisions of one turn of the loop, withheld until they are durable.
 
 use kernel::queue::{HOLDER_BYTES, MessageFact, QueueFact};
 use kernel::{Event, Fact, JobFact, Run};
@@ -14,12 +14,12 @@ use crate::limits::{BATCH_BYTES_MAX, BATCH_INPUTS_MAX, JOB_BYTES};
 /// Bytes of an event besides what a client or a service has sent: generous.
 const EVENT_BYTES: usize = 200;
 
-/// What a command came to.
+/// The result of a command.
 pub(crate) type CommandResult = Result<(), CommandError>;
 
 pub(crate) struct Batch {
     pub now: Timestamp,
-    /// What the clock on the wall shows: jobs go by it.
+    /// The wall clock, which schedules jobs.
     pub wall: Timestamp,
     inputs: usize,
     bytes: usize,
@@ -27,7 +27,7 @@ pub(crate) struct Batch {
     /// Runs that ended and have nothing left to do.
     pub retired: Vec<Run>,
     pub replies: Vec<(oneshot::Sender<CommandResult>, CommandResult)>,
-    /// Questions about the state: answered when what the batch decided is durable and in the view.
+    /// Queries of the state: answered when the batch is durable and in the view.
     pub queries: Vec<Query>,
     pub queue_queries: Vec<QueueQuery>,
     pub jobs: JobChanges,
@@ -92,5 +92,5 @@ fn weight(event: &Event) -> usize {
     EVENT_BYTES + carried
 }
 
-/// Bytes that the action or the output in a decision may take.
+/// The most bytes that the action or the output in a decision may take.
 const DECISION_BYTES: usize = 128 << 10;

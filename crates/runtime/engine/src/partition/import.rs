@@ -12,7 +12,7 @@ use super::{Batch, Partition};
 use crate::jobs::JobAnswer;
 use crate::limits::{IMPORT_BYTES_MAX, JOB_BYTES};
 
-/// What an import makes of a collection.
+/// The changes of an import to a collection.
 struct Imported {
     collection: Collection,
     moved: Vec<(JobRef, job::JobProgress)>,
@@ -21,7 +21,7 @@ struct Imported {
 }
 
 impl<J: Journal> Partition<J> {
-    /// Decides everything first; only then is anything written.
+    /// Decides everything first; only then writes anything.
     pub(super) fn import(
         &mut self,
         batch: &mut Batch,

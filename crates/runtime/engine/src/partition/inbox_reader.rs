@@ -1,7 +1,7 @@
-//! The requests of the inbox, as a partition gets at them.
+//! Reads requests from the inbox for a partition.
 //!
-//! A journal on this machine is read when there is room for requests. One that is elsewhere takes its time to answer, and
-//! the frames of what is under way must not wait for that: a task reads ahead.
+//! A local journal is read when there is room for requests. A remote one answers slowly, and
+//! frames of running work must not wait for it: a task reads ahead.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use super::Partition;
 use super::batch::Batch;
 use crate::limits::INBOX_READ_BYTES;
 
-/// What was read and what comes next.
+/// The records that were read, and the state of the reader.
 pub(super) struct InboxReader {
     read: VecDeque<Record>,
     source: InboxSource,
@@ -24,7 +24,7 @@ enum InboxSource {
     Local {
         /// The durable end of the inbox.
         tail: watch::Receiver<Seq>,
-        /// Through here there is nothing to read: numbers may be left out.
+        /// Through here there is nothing to read: sequence numbers may have gaps.
         empty_through: Seq,
     },
     ReadAhead(mpsc::Receiver<Result<Vec<Record>, ReadError>>),
@@ -34,7 +34,7 @@ impl InboxReader {
     /// Reads the records after `through`.
     pub(super) fn open<J: Journal>(journal: &Arc<J>, id: PartitionId, through: Seq) -> InboxReader {
         let source = if journal.capabilities().is_remote {
-            // One answer waits here and one at the reader: twice what is read at once, for each partition.
+            // One answer is buffered here and one at the reader: twice the read size, for each partition.
             let (tx, rx) = mpsc::channel(1);
             host::spawn("requests", read_ahead(journal.clone(), id, through.next(), tx));
             InboxSource::ReadAhead(rx)
@@ -52,11 +52,11 @@ impl InboxReader {
         }
     }
 
-    /// Waits until there may be more.
+    /// Waits until there may be more records.
     pub(super) async fn wait_for_more(&mut self) -> Result<(), ReadError> {
         match &mut self.source {
             InboxSource::Local { tail, .. } => {
-                // A closed journal delivers nothing more; the partition learns of it from its next append.
+                // A closed journal delivers nothing more; the partition gets the error from its next append.
                 let _ = tail.changed().await;
             }
             InboxSource::ReadAhead(ahead) => match ahead.recv().await {
@@ -67,7 +67,7 @@ impl InboxReader {
         Ok(())
     }
 
-    /// The next record after `through`, if it was read already.
+    /// The next record after `through`, if it has been read.
     async fn next<J: Journal>(
         &mut self,
         journal: &J,
@@ -94,7 +94,7 @@ impl InboxReader {
     }
 }
 
-/// Reads on as soon as what was read is fetched, until nobody wants it any more.
+/// Reads on as soon as the buffered answer is taken, until the receiver is dropped.
 async fn read_ahead<J: Journal>(
     journal: Arc<J>,
     id: PartitionId,
@@ -103,12 +103,12 @@ async fn read_ahead<J: Journal>(
 ) {
     let mut tail = journal.inbox_tail(id);
     let reading = async {
-        // The sender of the tail goes with the journal.
+        // The sender of the tail is dropped with the journal.
         while tail.wait_for(|end| *end >= from).await.is_ok() {
             let end = *tail.borrow();
             let read = journal.inbox_read(id, from, INBOX_READ_BYTES).await;
             if let Ok(records) = &read {
-                // Numbers may be left out.
+                // Sequence numbers may have gaps.
                 from = records.last().map_or(end, |last| last.seq).next();
                 if records.is_empty() {
                     continue;
@@ -121,7 +121,7 @@ async fn read_ahead<J: Journal>(
         }
     };
     tokio::select! {
-        // In one order: a simulation goes the same way each time.
+        // Always in the same order: a simulation must be deterministic.
         biased;
         () = tx.closed() => {}
         () = reading => {}
@@ -133,14 +133,14 @@ impl<J: Journal> Partition<J> {
         self.inbox.has_more_after(self.state.inbox_through())
     }
 
-    /// Whether a request must wait: another instance has seen its version of the workflow applied, this one not yet.
+    /// Whether a request must wait: it names a workflow version that this instance has not read yet.
     fn must_wait_for_workflow(&mut self, request: &kernel::Request) -> bool {
         let (workflow, version) = (&request.workflow, request.version);
         let known = self.shared.catalogs.load().version(workflow, version).is_some();
         if !known {
-            tracing::warn!(partition = %self.id, run = %request.id, %workflow, version, "requests wait for a version of their workflow");
+            tracing::warn!(partition = %self.id, run = %request.id, %workflow, version, "requests wait for a workflow version that this instance has not read");
         }
-        self.version_to_come = (!known).then(|| (workflow.clone(), version));
+        self.awaited_version = (!known).then(|| (workflow.clone(), version));
         !known
     }
 

@@ -1,4 +1,4 @@
-//! Jobs in the loop: fire what is due, carry out what people ask, count what has ended.
+//! Jobs in the loop: fires due jobs, carries out commands, counts ended occurrences.
 
 use std::collections::BTreeMap;
 
@@ -12,25 +12,25 @@ use super::{Batch, Partition};
 use crate::jobs::{JobAnswer, JobCommand, JobError, record};
 use crate::limits::FIRINGS_PER_BATCH_MAX;
 
-/// What a command about jobs came to.
+/// The result of a command about jobs.
 pub(crate) type JobDecision = Result<JobAnswer, JobRejection>;
 /// The same, as the caller receives it.
 type JobReply = Result<JobAnswer, JobError>;
 
-/// What this batch makes of jobs and collections; in the view only when it is durable.
+/// The changes of this batch to jobs and collections; written to the view when they are durable.
 #[derive(Default)]
 pub(crate) struct JobChanges {
     pub jobs: BTreeMap<JobRef, Option<Job>>,
-    /// When each job that was read is due by the view.
+    /// When each job that was read is due according to the view.
     due_in_view: BTreeMap<JobRef, Option<Timestamp>>,
-    /// When each occurrence that begins was due.
+    /// When each occurrence that starts was due.
     pub fired: Vec<Timestamp>,
     collections: BTreeMap<String, Option<Collection>>,
     pub replies: Vec<(oneshot::Sender<JobReply>, JobReply)>,
 }
 
 impl<J: Journal> Partition<J> {
-    /// Whether another occurrence may begin: calls and runs in memory are bounded, and what is due stays due.
+    /// Whether another occurrence may start: calls and runs in memory are bounded, and a due job stays due.
     pub(super) fn may_fire(&self) -> bool {
         let settings = &self.shared.settings;
         let live = self.state.live_count() - self.state.parked_count();
@@ -86,7 +86,7 @@ impl<J: Journal> Partition<J> {
     pub(super) fn count_ended(&mut self, batch: &mut Batch) -> Result<(), AppendError> {
         let ended = batch.retired.iter().filter_map(|run| job::job_of(run).map(|at| (run.clone(), at)));
         for (run, at) in ended.collect::<Vec<_>>() {
-            // A job that was deleted meanwhile, or created again under its name, is not affected.
+            // A job that was deleted meanwhile, or created again with the same name, is not affected.
             let found = self.job(batch, &at)?.filter(|found| found.key() == run.request.key);
             if let Some(found) = found {
                 let live = self.state.occurrences(&run.request.key).len();
@@ -215,7 +215,7 @@ impl<J: Journal> Partition<J> {
         Ok(JobAnswer::Fired { run })
     }
 
-    /// `collection` is given when its count of jobs is to follow.
+    /// `collection` is given when its count of jobs must be updated.
     pub(super) fn delete_job(&mut self, batch: &mut Batch, collection: Option<Collection>, job: &Job) {
         if let Some(mut collection) = collection {
             collection.jobs = collection.jobs.saturating_sub(1);
@@ -305,7 +305,7 @@ impl<J: Journal> Partition<J> {
         Ok(jobs.into_values().collect())
     }
 
-    /// Writes what is durable to the view, and keeps the near future in step.
+    /// Writes durable changes to the view, and updates the window of jobs due soon.
     pub(super) fn record(&mut self, changes: &mut JobChanges, event: &Event) -> Result<(), AppendError> {
         let (at, standing) = match event {
             Event::Fired(fired) => (&fired.job, &fired.standing),
@@ -330,7 +330,7 @@ impl<J: Journal> Partition<J> {
         Ok(())
     }
 
-    /// Keeps the jobs whose occurrences are under way at hand: they are needed again when those end.
+    /// Caches the jobs whose occurrences are running: they are needed again when those end.
     pub(super) fn keep_at_hand(&mut self, changes: JobChanges) {
         for (at, job) in changes.jobs {
             match job.filter(|job| self.state.occurrences(&job.key()).len() > 0) {
@@ -340,7 +340,7 @@ impl<J: Journal> Partition<J> {
         }
     }
 
-    /// A job that cannot reach the view stops the partition: a later snapshot would let the journal forget it.
+    /// A job that cannot be written to the view stops the partition: a later snapshot would let the journal drop it.
     fn write(&self, due_before: Option<Option<Timestamp>>, event: &Event) -> Result<(), AppendError> {
         let written = record::write(&self.shared.view, self.id, due_before, event);
         written.map_err(|error| self.damaged(&error.to_string()))

@@ -1,4 +1,4 @@
-//! Queues in the loop: carry out what senders and consumers ask, and let consumers wait for what comes.
+//! Queues in the loop: carries out commands of senders and consumers, and lets consumers wait for messages.
 
 mod waiting_consumers;
 
@@ -21,19 +21,19 @@ use crate::queues::{
 
 pub(crate) use waiting_consumers::WaitingConsumers;
 
-/// What a command about queues came to.
+/// The result of a command about queues.
 pub(crate) type QueueReply = Result<QueueAnswer, QueueError>;
 pub(crate) type Replier = oneshot::Sender<QueueReply>;
 
-/// What this batch makes of queues, held back until it is durable.
+/// The changes of this batch to queues, withheld until they are durable.
 #[derive(Default)]
 pub(crate) struct Deliveries {
     replies: Vec<(Replier, Pending)>,
-    /// Messages that no queue holds any more.
+    /// Messages that are no longer in any queue.
     freed: BTreeSet<MessageNo>,
 }
 
-/// An answer that may still lack the messages' bodies.
+/// An answer whose message bodies may still have to be read.
 enum Pending {
     Ready(QueueReply),
     Received { queue: QueueNo, taken: Vec<Taken> },
@@ -115,7 +115,7 @@ impl<J: Journal> Partition<J> {
                 return batch.queues.replies.push((reply, Pending::Ready(Err(rejection.into()))));
             }
         };
-        // Who came first is served first.
+        // First come, first served.
         let others_wait = receive.session.is_none() && self.lines.has(queue, receive.shelf);
         let taken = if others_wait { Vec::new() } else { self.receive(batch, queue, &receive) };
         if taken.is_empty() && receive.patience.as_ms() > 0 && !self.draining {
@@ -152,7 +152,7 @@ impl<J: Journal> Partition<J> {
         Uid((u128::from(owner) << 64 | u128::from(types::retry::mix(owner ^ self.locks))).to_be_bytes())
     }
 
-    /// What time has brought, and then whoever waits for it.
+    /// Applies expired timers, and then serves waiting consumers.
     pub(super) fn serve_queues(&mut self, batch: &mut Batch) {
         if self.queues.wake_at().is_some_and(|at| at <= batch.wall) {
             let mut changes = Changes::default();
@@ -168,7 +168,7 @@ impl<J: Journal> Partition<J> {
         }
     }
 
-    /// Whether a batch that was full has left somebody waiting for what is there.
+    /// Whether a full batch has left consumers waiting for available messages.
     pub(super) fn can_serve(&self) -> bool {
         self.lines.can_serve(|queue, shelf, session| {
             self.queues.queue(queue).is_some_and(|held| held.next(shelf, session).is_some())
@@ -192,7 +192,7 @@ impl<J: Journal> Partition<J> {
             }
             let taken = self.receive(batch, queue, &waiting.receive);
             if taken.is_empty() {
-                // What looked ready had expired: the consumer goes on waiting.
+                // The available messages had expired: the consumer continues to wait.
                 self.lines.rejoin(waiting);
                 continue;
             }
@@ -207,7 +207,7 @@ impl<J: Journal> Partition<J> {
         batch.queues.freed.extend(changes.freed);
     }
 
-    /// Writes the rows of what was sent, answers those who wait, and deletes the rows of what has left.
+    /// Writes the rows of sent messages, answers waiting callers, and deletes the rows of removed messages.
     pub(super) fn deliver(&mut self, events: &[Event], deliveries: Deliveries) -> Result<(), AppendError> {
         let damaged = |error: view::Error| self.damaged(&error.to_string());
         let mut sent = BTreeMap::new();
@@ -250,18 +250,18 @@ impl<J: Journal> Partition<J> {
                 Ok(QueueAnswer::Peeked(self.peek(queue, shelf, from, max, sent)?))
             }
         };
-        // A client that has gone away asked for something that is done all the same.
+        // The client may have disconnected; the command is carried out all the same.
         let _ = reply.send(answer);
         Ok(())
     }
 
-    /// Gives a consumer its messages. One that has gone away meanwhile gives them back, as if never delivered.
+    /// Delivers messages to a consumer. If it has gone away meanwhile, they return as if never delivered.
     fn hand_over(&self, queue: QueueNo, reply: Replier, received: Vec<Received>) -> Result<(), AppendError> {
         let Err(Ok(QueueAnswer::Received(lost))) = reply.send(Ok(QueueAnswer::Received(received))) else {
             return Ok(());
         };
         for (token, _) in lost.iter().filter_map(|one| one.taken.lock) {
-            // The loop is this very task: it is there to take it.
+            // This very task runs the loop, so the receiver exists.
             let _ = self.tx.send(super::PartitionMessage::QueueReleased { queue, token });
         }
         Ok(())
@@ -269,7 +269,7 @@ impl<J: Journal> Partition<J> {
 
     pub(super) fn take_released(&mut self, batch: &mut Batch, queue: QueueNo, token: Uid) {
         let mut changes = Changes::default();
-        // Lost only if its lock has expired meanwhile, which gives it back as well.
+        // Lost only if its lock has expired meanwhile, which returns the message as well.
         let _ = self.queues.settle(batch.wall, queue, token, &Settle::Release, &mut changes);
         self.note_changes(batch, changes);
     }
@@ -306,8 +306,8 @@ impl<J: Journal> Partition<J> {
     }
 }
 
-/// Sees to it that a name stands for what its sender means. A queue that is made here goes into the same frame as the
-/// message, so that neither is there without the other.
+/// Checks that the name is the kind of destination that the sender requires. A queue created here is in the same
+/// frame as its message, so that neither exists without the other.
 fn prepare(
     queues: &mut Queues,
     now: Timestamp,
@@ -328,8 +328,8 @@ fn prepare(
     }
 }
 
-/// Evolves the queues by a fact of the journal, and brings the rows of the view in step. A row that the view has
-/// already, or no longer has, is written or deleted once more.
+/// Applies an event of the journal to the queues, and updates the rows of the view. Replaying is idempotent: a row
+/// that was already written or deleted is written or deleted again.
 pub(crate) fn replay(
     view: &View,
     partition: PartitionId,

@@ -1,8 +1,8 @@
-//! Snapshots: the state as bytes, so that the journal before it can be forgotten.
+//! Snapshots: the encoded state, so that earlier frames of the journal can be trimmed.
 //!
-//! The order is what keeps it safe: the state is encoded at frame S, the view is flushed with all that ended
+//! The order makes it safe: the state is encoded at frame S, the view is flushed with every run that ended
 //! up to S, the snapshot is made durable, and only then is the journal trimmed. When the next owner may be on another
-//! machine, the tables of the view are kept with the snapshot, before it.
+//! machine, the tables of the view are stored before the snapshot.
 
 use journal::{Journal, Snapshot};
 use types::{Epoch, PartitionId, Seq};
@@ -13,15 +13,15 @@ use super::{EngineParts, Partition, PartitionMessage};
 pub(crate) struct SnapshotSchedule {
     through: Seq,
     bytes_since: u64,
-    /// Bytes of the last one.
+    /// Bytes of the last snapshot.
     size: u64,
     asked: bool,
-    under_way: bool,
+    running: bool,
 }
 
 impl SnapshotSchedule {
     pub fn new(through: Seq, bytes_since: u64) -> SnapshotSchedule {
-        SnapshotSchedule { through, bytes_since, size: 0, asked: false, under_way: false }
+        SnapshotSchedule { through, bytes_since, size: 0, asked: false, running: false }
     }
 
     pub fn note_frame(&mut self, bytes: usize) {
@@ -32,19 +32,19 @@ impl SnapshotSchedule {
         self.asked = true;
     }
 
-    pub fn is_under_way(&self) -> bool {
-        self.under_way
+    pub fn is_running(&self) -> bool {
+        self.running
     }
 
-    /// Whether anything happened since the last one.
+    /// Whether anything happened since the last snapshot.
     pub fn has_news(&self, tail: Seq) -> bool {
         tail > self.through
     }
 
     fn is_due(&self, tail: Seq, bytes_max: u64) -> bool {
-        // As much again as the last one had: then writing snapshots never costs more than writing events.
+        // At least the size of the last snapshot: then writing snapshots never costs more than writing events.
         let enough = self.bytes_since >= bytes_max.max(self.size);
-        !self.under_way && self.has_news(tail) && (self.asked || enough)
+        !self.running && self.has_news(tail) && (self.asked || enough)
     }
 }
 
@@ -61,15 +61,15 @@ impl<J: Journal> Partition<J> {
             bytes_since: 0,
             size: bytes.len() as u64,
             asked: false,
-            under_way: true,
+            running: true,
         };
         let (shared, tx) = (self.shared.clone(), self.tx.clone());
         host::spawn("snapshot", async move {
             let stored = store(&shared, id, epoch, Snapshot { through, bytes }, inbox).await;
-            // Let go first: whoever learns that the snapshot is done may close the journal.
+            // Released first: a caller that learns that the snapshot is done may close the journal.
             drop(shared);
             if let Err(error) = &stored {
-                tracing::error!(partition = %id, error, "a snapshot failed; the journal keeps growing");
+                tracing::error!(partition = %id, error, "snapshot failed; the journal keeps growing");
             }
             // A partition that has stopped meanwhile trims after its next snapshot.
             let _ = tx.send(PartitionMessage::SnapshotDone { through: stored.is_ok().then_some(through) });
@@ -77,7 +77,7 @@ impl<J: Journal> Partition<J> {
     }
 
     pub(super) fn snapshot_done(&mut self, through: Option<Seq>) {
-        self.snapshots.under_way = false;
+        self.snapshots.running = false;
         self.snapshots.through = through.unwrap_or(self.snapshots.through);
     }
 }
@@ -95,7 +95,7 @@ async fn store<J: Journal>(
     shared.journal.trim(id, epoch, through.next(), inbox.next()).await.map_err(|error| error.to_string())
 }
 
-/// Makes all that the view holds through here durable, where the next owner finds it.
+/// Makes the contents of the view through this frame durable, where the next owner finds them.
 async fn keep_view<J: Journal>(
     shared: &EngineParts<J>,
     id: PartitionId,

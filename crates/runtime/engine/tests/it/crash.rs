@@ -36,7 +36,7 @@ retry: { type: fixed, delay: 1ms, attempts: 3 }
 undo_retry: { type: fixed, delay: 1ms, attempts: 1000 }
 ";
 
-/// A service that honours keys and tombstones, and a draw of what goes wrong.
+/// A service that honours keys and tombstones, and the random failures to inject.
 #[derive(Default)]
 struct Services {
     ledger: Mutex<BTreeMap<(RunId, u16), Entry>>,
@@ -92,20 +92,20 @@ impl Effects for Scripted {
             let forward = matches!(work, Work::Do(_));
             match (draw >> 32) % 20 {
                 0 if forward => {
-                    order.reply.tell(Outcome::Refused { status: Some(409), reason: "no".to_owned() });
+                    order.reply.report(Outcome::Refused { status: Some(409), reason: "no".to_owned() });
                 }
                 1 | 2 => {
                     let reason = "down".to_owned();
-                    order.reply.tell(Outcome::Transient { status: Some(503), reason, retry_after: None });
+                    order.reply.report(Outcome::Transient { status: Some(503), reason, retry_after: None });
                 }
                 3 => {
                     services.reach(&run, work);
-                    order.reply.tell(lost());
+                    order.reply.report(lost());
                 }
-                4 => order.reply.tell(lost()),
+                4 => order.reply.report(lost()),
                 // Dropped: the reply itself says that the outcome is unknown.
                 5 => drop(order),
-                _ => order.reply.tell(services.reach(&run, work)),
+                _ => order.reply.report(services.reach(&run, work)),
             }
         });
     }
@@ -175,7 +175,7 @@ async fn all_taken(life: &Life) -> bool {
     true
 }
 
-/// How often the journal says that each id was accepted.
+/// How often each id was accepted according to the journal.
 async fn accepted(journal: &MemoryJournal) -> BTreeMap<RunId, usize> {
     let mut counts = BTreeMap::new();
     for partition in (0..PARTITIONS).map(PartitionId) {
@@ -197,12 +197,12 @@ async fn check_seed(seed: u64) {
     for n in 0..RUNS {
         let request = request(n);
         let partition = PartitionId::of(&request.key, PARTITIONS);
-        // Every fifth is handed in twice: one run comes of it.
+        // Every fifth is submitted twice, and results in one run.
         let copies = if n % 5 == 0 { 2 } else { 1 };
         let records = vec![journal::codec::encode(&request); copies];
         life.journal.inbox_append(partition, records).await.unwrap();
         if services.draw().is_multiple_of(8) {
-            // The crash: the old journal refuses everything, and a new process begins where it ended.
+            // The crash: the old journal refuses everything, and a new process continues from its contents.
             let journal = Arc::new(life.journal.reopen());
             life = live(journal, &services).await;
         }
@@ -221,7 +221,7 @@ async fn check_seed(seed: u64) {
         tokio::time::sleep(Duration::from_millis(2)).await;
     }
     assert_eq!(endings.len(), RUNS, "seed {seed}: {:?}", life.engine.partitions());
-    // Handed in once more, when all have ended: nothing comes of it.
+    // Submitted once more, when all have ended: it has no effect.
     for n in 0..RUNS {
         let request = request(n);
         let partition = PartitionId::of(&request.key, PARTITIONS);
@@ -235,7 +235,7 @@ async fn check_seed(seed: u64) {
         endings.keys().map(|id| (id.clone(), 1)).collect(),
         "seed {seed}"
     );
-    // Nothing may still be on its way when the ledger is read.
+    // No call may be in flight when the ledger is read.
     assert!(life.engine.drain(Duration::from_secs(10)).await);
     let ledger = services.ledger.lock().unwrap();
     for ((id, step), entry) in ledger.iter() {
@@ -269,7 +269,7 @@ async fn large_requests_that_wait_together_do_not_stop_their_partition() {
         let request = Request { body, ..request(n) };
         journal.inbox_append(PartitionId(0), vec![journal::codec::encode(&request)]).await.unwrap();
     }
-    // 12 MB wait, and nothing else keeps them out of one frame of at most 4 MiB.
+    // 12 MB wait, and only the limit keeps them from one frame of more than 4 MiB.
     let life = live_with(journal, &services, 1000).await;
     let ended = || (0..RUNS).filter(|n| life.view.run(&request(*n).id, None).unwrap().is_some()).count();
     for _ in 0..20_000 {
@@ -281,7 +281,7 @@ async fn large_requests_that_wait_together_do_not_stop_their_partition() {
     assert_eq!(ended(), RUNS, "{:?}", life.engine.partitions());
 }
 
-/// Hands a request to each partition while so many clients wait that they go first.
+/// Submits a request to each partition while so many clients wait that ingest goes first.
 async fn hand_in_during_a_spike(life: &Life) {
     for partition in (0..PARTITIONS).map(PartitionId) {
         let request = journal::codec::encode(&request(partition.0.into()));

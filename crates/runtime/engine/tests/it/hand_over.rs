@@ -1,4 +1,4 @@
-//! Partitions that change hands: two engines over one journal, as on two machines.
+//! Partitions that change owners: two engines over one journal, as on two machines.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,5 +1,5 @@
 //! Jobs over a memory journal, with a process that crashes at random in the middle of a burst: every occurrence is
-//! fired once, under one key, and none is forgotten.
+//! fired once, under one key, and none is lost.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
@@ -20,7 +20,7 @@ use crate::drafts::{COLLECTION, collection, job};
 
 const PARTITIONS: u16 = 3;
 
-/// What a target has seen: how often each key, and in which order.
+/// What a target has received: how often each key, and in which order.
 #[derive(Default)]
 struct Target {
     seen: Mutex<BTreeMap<String, u32>>,
@@ -45,7 +45,7 @@ impl Effects for Scripted {
             tokio::time::sleep(Duration::from_micros(draw % 3000)).await;
             *target.seen.lock().unwrap().entry(order.idempotency_key()).or_default() += 1;
             let reason = "down".to_owned();
-            order.reply.tell(match (draw >> 32) % 6 {
+            order.reply.report(match (draw >> 32) % 6 {
                 0 => Outcome::Transient { status: Some(500), reason, retry_after: None },
                 _ => Outcome::Done { status: 200, output: Bytes::from_static(b"null") },
             });
@@ -85,7 +85,7 @@ impl Life {
     }
 
     async fn crash(self, target: &Arc<Target>) -> Life {
-        // The old journal refuses everything, and a new process begins where it ended.
+        // The old journal refuses everything, and a new process continues from its contents.
         live(Arc::new(self.journal.reopen()), target).await
     }
 
@@ -96,7 +96,7 @@ impl Life {
     }
 }
 
-/// The ids of all occurrences that the journal says were fired, in order.
+/// The ids of all occurrences that were fired according to the journal, in order.
 async fn fired(journal: &MemoryJournal) -> Vec<String> {
     let mut ids = Vec::new();
     for partition in (0..PARTITIONS).map(PartitionId) {

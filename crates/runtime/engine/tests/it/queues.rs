@@ -30,7 +30,7 @@ impl Effects for Nobody {
     }
 }
 
-/// One life of the process. The view's directory goes on to the next, like a disk.
+/// One life of the process. The next one gets the view's directory, like a disk.
 #[derive(Clone)]
 struct Life {
     journal: Arc<MemoryJournal>,
@@ -65,7 +65,7 @@ async fn live_with(
     Life { journal, engine, view, directory }
 }
 
-/// A snapshot that was under way in the last life may hold the view a little longer.
+/// A snapshot of the previous process that is still running may keep the view open a little longer.
 async fn open(directory: &Path) -> View {
     loop {
         match View::open(directory, view::Settings::default()) {
@@ -85,9 +85,9 @@ impl Life {
         self.crash_into(u64::MAX, clients).await
     }
 
-    /// The next life has this much memory.
+    /// The next process has this much memory.
     async fn crash_into(self, memory_bytes_max: u64, clients: Vec<JoinHandle<()>>) -> Life {
-        // The old journal refuses everything, which ends whoever depends on it.
+        // The old journal refuses everything, which ends every task that depends on it.
         let journal = Arc::new(self.journal.reopen());
         for client in clients {
             client.await.unwrap();
@@ -175,7 +175,7 @@ async fn a_message_from_inside_comes_to_what_its_sender_means() {
     assert_eq!(post(EntityKind::Topic).await, Err(QueueError::Rejected(QueueRejection::IsQueue(name()))));
     life.ask(QueueCommand::Delete { at: at() }).await.unwrap();
     life.ask(QueueCommand::PutTopic { name: name(), spec: TopicSpec::default() }).await.unwrap();
-    // A topic may have nobody who takes the message.
+    // A topic may have no subscription for the message.
     let is_topic = Err(QueueError::Rejected(QueueRejection::IsTopic(name())));
     assert_eq!(post(EntityKind::Queue).await, is_topic);
     assert_eq!(post(EntityKind::MadeQueue).await, is_topic);
@@ -201,7 +201,7 @@ async fn what_is_sent_is_received_with_its_body_and_completed_once() {
 async fn who_waits_is_served_in_turn_and_a_delivery_to_nobody_does_not_count() {
     let life = Life::first().await;
     life.put(QueueSpec { deliveries_max: 1, ..QueueSpec::default() }).await;
-    // This one gives up before anything comes.
+    // This consumer gives up before a message arrives.
     let gone = tokio::spawn({
         let life = life.clone();
         async move { life.receive(1, Span::from_secs(60)).await }
@@ -243,7 +243,7 @@ async fn a_lock_that_expires_gives_the_message_to_another_and_poison_is_set_asid
     assert_eq!(life.receive(1, Span::ZERO).await.unwrap(), []);
 }
 
-/// What producers and consumers agree on.
+/// What producers and consumers have confirmed.
 #[derive(Default)]
 struct Ledger {
     confirmed: Mutex<BTreeSet<String>>,
@@ -268,7 +268,7 @@ async fn consume(life: Life, ledger: Arc<Ledger>, nth: u64) {
         for (n, one) in received.iter().enumerate() {
             let id = one.message.id.clone();
             assert!(!ledger.completed.lock().await.contains(&id), "{id} was completed and came back");
-            // Some are killed in the middle of their work.
+            // Some consumers are killed while they process a message.
             if (nth + n as u64).is_multiple_of(7) {
                 continue;
             }

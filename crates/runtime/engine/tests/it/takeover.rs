@@ -1,4 +1,4 @@
-//! A partition whose next owner is on another machine: all that the view held is there, or the partition says what is
+//! A partition whose next owner is on another machine: the whole view is there, or the partition reports what is
 //! missing.
 
 mod shared_journal;
@@ -44,7 +44,7 @@ struct Willing;
 
 impl Effects for Willing {
     fn start(&self, order: CallOrder) {
-        order.reply.tell(Outcome::Done { status: 200, output: Bytes::from_static(b"null") });
+        order.reply.report(Outcome::Done { status: 200, output: Bytes::from_static(b"null") });
     }
 }
 
@@ -138,7 +138,7 @@ impl Machine {
         self.engine.job(partition_of_jobs(COLLECTION, PARTITIONS), command).await.unwrap();
     }
 
-    /// All jobs with where they stand, and what became of them.
+    /// All jobs with their progress and their results.
     fn jobs(&self) -> String {
         let collection = self.reader.collection(COLLECTION).unwrap().unwrap();
         format!("{:?}", self.reader.jobs(&collection, None, usize::MAX).unwrap())
@@ -155,7 +155,7 @@ impl Machine {
         self.journal.snapshot_get(P).await.unwrap().map_or(Seq::ZERO, |snapshot| snapshot.through)
     }
 
-    /// What an alarm is made of.
+    /// The values that alerts use.
     fn stopped_partitions(&self) -> String {
         let mut text = String::new();
         prometheus_client::encoding::text::encode(&mut text, &self.registry).unwrap();
@@ -175,7 +175,7 @@ impl Machine {
         assert!(fenced && self.engine.partitions().is_empty(), "{taken:?} {:?}", self.engine.partitions());
     }
 
-    /// Stops this one; another goes on from what all share.
+    /// Stops this machine; another continues from the shared data.
     async fn leave(self) -> (MemoryJournal, PathBuf, tempfile::TempDir) {
         let (memory, tables) = (self.journal.memory.reopen(), self.journal.tables.clone());
         self.engine.drain(Duration::from_secs(30)).await;
@@ -204,7 +204,7 @@ fn queue() -> QueueName {
     QueueName::new("orders").unwrap()
 }
 
-/// A machine with runs that have ended, jobs that have fired and that will, and messages.
+/// A machine with ended runs, jobs that have fired and that will fire, and messages.
 async fn first(tables: &Path) -> Machine {
     let first = machine(MemoryJournal::new(), tables, tempfile::tempdir().unwrap()).await;
     for number in 0..RUNS {
@@ -260,7 +260,7 @@ async fn the_next_owner_on_another_disk_has_all_that_the_view_held() {
     let received = second.receive(10).await;
     let bodies: Vec<_> = received.iter().map(|each| each.message.body.clone()).collect();
     assert_eq!(bodies, ["body of b", "body of c"]);
-    // An id that has ended there is known here: handed in again, nothing comes of it.
+    // An id that has ended there is known here: a repeated request has no effect.
     second.hand_in(7).await;
     second.hand_in(RUNS + 1).await;
     second.all_end(RUNS + 1..RUNS + 2).await;
@@ -317,7 +317,7 @@ async fn a_partition_that_stopped_is_a_stopped_one_until_a_take_succeeds() {
     second.journal.silent.send_modify(|silent| silent.inbox = true);
     let engine = second.engine.clone();
     let take = tokio::spawn(async move { engine.take(P).await });
-    // Only a take that has all but its inbox asks for that.
+    // Only a take that has recovered everything but its inbox reads the tail.
     wait(async || second.journal.silent.receiver_count() > 0).await;
     assert_eq!(second.stopped_partitions(), "1");
     assert!(second.engine.partitions()[0].stopped.is_some());
@@ -356,14 +356,14 @@ async fn a_last_snapshot_of_the_owner_before_is_gone_on_from() {
     wait(async || first.journal.read(P, older.through.next(), 1).await.is_err()).await;
     let (memory, tables, first_disk) = first.leave().await;
 
-    // Found twice, it is the newest, and what follows it is lost.
+    // The stale snapshot is found twice, so it counts as the newest, and the events after it are lost.
     let journal = SharedJournal::new(memory, &tables);
     *journal.older.lock().unwrap() = vec![older.clone(), older.clone()];
     let second = machine_on(journal, first_disk).await;
     let stopped = second.engine.partitions()[0].stopped.clone().expect("events are lost");
     assert!(stopped.contains("is missing"), "{stopped}");
 
-    // The last one came after the first look.
+    // The last snapshot arrived after the first lookup.
     *second.journal.older.lock().unwrap() = vec![older];
     second.engine.take(P).await.unwrap();
     assert_eq!(second.ended(0..RUNS + 50).len() as u32, RUNS + 50);
@@ -382,7 +382,7 @@ async fn requests_that_another_owner_has_taken_are_no_damage() {
     lost.wait_for(|count| *count > 0).await.unwrap();
     assert_eq!(first.engine.partitions(), []);
 
-    // As much while it is taken: here the events tell whether there is another owner.
+    // The same while it is taken: here the events show whether there is another owner.
     first.engine.take(P).await.unwrap_err();
     let stopped = first.engine.partitions()[0].stopped.clone().expect("nobody has taken them");
     assert!(stopped.contains("is gone"), "{stopped}");

@@ -29,7 +29,7 @@ impl JobOrders {
     pub(crate) async fn perform(&self, order: CallOrder) {
         let CallSubject::Job(occurrence) = &order.subject else { unreachable!("only occurrences come here") };
         match self.call(&order, occurrence).await {
-            Some(outcome) => order.reply.tell(outcome),
+            Some(outcome) => order.reply.report(outcome),
             None => order.reply.withdraw(),
         }
     }

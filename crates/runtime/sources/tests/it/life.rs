@@ -43,7 +43,7 @@ impl Called {
 impl Effects for Called {
     fn start(&self, order: CallOrder) {
         self.0.lock().unwrap().push(order.context.run_id.to_string());
-        order.reply.tell(Outcome::Done { status: 200, output: Bytes::from_static(b"null") });
+        order.reply.report(Outcome::Done { status: 200, output: Bytes::from_static(b"null") });
     }
 }
 

@@ -1,4 +1,4 @@
-//! The real disk: one directory, held by one process.
+//! The real disk: one directory, locked by one process.
 
 use std::fs::{self, File, OpenOptions};
 use std::hash::{BuildHasher, RandomState};
@@ -21,7 +21,7 @@ pub struct RealDisk {
 }
 
 impl RealDisk {
-    /// Creates the directory if there is none and takes its lock.
+    /// Creates the directory if it does not exist and locks it.
     pub fn open(root: &Path) -> Result<RealDisk, OpenError> {
         let at = |doing| move |source| OpenError::Io { doing, path: root.display().to_string(), source };
         if !root.is_dir() {
@@ -96,7 +96,7 @@ impl Disk for RealDisk {
         };
         let mut names = Vec::new();
         for entry in entries {
-            // Our own names are ASCII; another name is none of ours.
+            // The journal's file names are ASCII; any other name is not one of them.
             names.extend(entry?.file_name().into_string().ok());
         }
         names.sort_unstable();

@@ -1,4 +1,4 @@
-//! Tests of the whole journal: the conformance suite, who may open it, and what it does when the disk fails.
+//! Tests of the whole journal: the conformance suite, exclusive opening, and its reaction to disk failures.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -120,7 +120,7 @@ async fn after_a_failed_sync_nothing_is_acknowledged() {
     assert_eq!(fatal.load(Ordering::SeqCst), 1);
 }
 
-/// Lets others run until `is_so`.
+/// Yields to other tasks until `is_so`.
 async fn until(what: &str, is_so: impl Fn() -> bool) {
     let waited = tokio::time::timeout(std::time::Duration::from_secs(60), async {
         while !is_so() {

@@ -1,4 +1,5 @@
-//! A frame: a header with its own checksum, so that a damaged payload still tells whose it was, then the payload.
+//! A frame: a header with its own checksum, so that a damaged payload can still be attributed to its partition, then
+//! the payload.
 
 use super::{Cursor, checksum};
 use crate::limits::{FRAME_ALIGN, PAYLOAD_BYTES_MAX};
@@ -7,7 +8,7 @@ pub const HEADER_BYTES: usize = 72;
 const MAGIC: u32 = u32::from_le_bytes(*b"SJf1");
 const CHECKED_BYTES: usize = HEADER_BYTES - 4;
 
-/// What a frame carries.
+/// The kind of a frame's payload.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FrameKind {
     /// One record of the events.
@@ -18,7 +19,7 @@ pub enum FrameKind {
     Claim = 3,
     /// New first numbers of both streams.
     Trim = 4,
-    /// What is durable and how far each partition is. It belongs to nobody, and the next group overwrites it.
+    /// What is durable and the position of each partition. It belongs to no partition; the next group overwrites it.
     Mark = 5,
 }
 
@@ -42,7 +43,7 @@ pub struct FrameHeader {
     pub epoch: u64,
     /// The highest lsn that was known to be synced when the frame was written.
     pub durable_through: u64,
-    /// The checksum of the header before.
+    /// The checksum of the previous frame's header.
     pub previous: u32,
     pub payload_checksum: u32,
     pub segment: u32,
@@ -72,7 +73,7 @@ impl FrameHeader {
         sum
     }
 
-    /// The header at the front of `bytes` and its checksum, if it is one of this segment.
+    /// The header at the start of `bytes` and its checksum, if it belongs to this segment.
     pub fn decode(installation: u128, segment: u32, bytes: &[u8]) -> Option<(FrameHeader, u32)> {
         let fields = bytes.get(..HEADER_BYTES)?;
         let mut cursor = Cursor(fields);
@@ -102,12 +103,12 @@ impl FrameHeader {
             .then_some((header, sum))
     }
 
-    /// Header, payload and what aligns the next frame.
+    /// Header, payload and padding up to the next frame.
     pub fn frame_bytes(&self) -> usize {
         (HEADER_BYTES + self.payload_bytes as usize).next_multiple_of(FRAME_ALIGN)
     }
 
-    /// The payload in the bytes of the whole frame, if it is there and unharmed.
+    /// The payload in the bytes of the whole frame, if it is complete and undamaged.
     pub fn payload<'a>(&self, frame: &'a [u8]) -> Option<&'a [u8]> {
         let payload = frame.get(HEADER_BYTES..HEADER_BYTES + self.payload_bytes as usize)?;
         (crc32c::crc32c(payload) == self.payload_checksum).then_some(payload)
@@ -122,7 +123,7 @@ impl FrameKind {
     }
 }
 
-/// The records of an inbox payload: each its length, then its bytes. `None` ends a payload that is none.
+/// The records of an inbox payload: each its length, then its bytes. `None` ends an invalid payload.
 pub fn inbox_records(payload: &[u8]) -> impl Iterator<Item = Option<std::ops::Range<usize>>> {
     let mut at = 0;
     std::iter::from_fn(move || {
@@ -138,7 +139,7 @@ pub fn inbox_records(payload: &[u8]) -> impl Iterator<Item = Option<std::ops::Ra
     })
 }
 
-/// How far a partition is: the content of a mark, one entry per partition.
+/// The positions of the partitions: the content of a mark, one entry per partition.
 pub const PROGRESS_BYTES: usize = 10;
 
 /// Slot and frame number of each partition in a mark's payload.

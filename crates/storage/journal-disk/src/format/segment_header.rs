@@ -1,4 +1,4 @@
-//! The start of a segment: where the one before ended and how far every partition was. Two copies, side by side.
+//! The start of a segment: where the previous one ended and the position of every partition. Two copies, side by side.
 
 use super::{Cursor, checksum};
 use crate::limits::PAGE_BYTES;
@@ -11,17 +11,17 @@ const STANDING_BYTES: usize = 48;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SegmentHeader {
     pub number: u32,
-    /// The size of the file; a shorter one has lost its end.
+    /// The size of the file; a shorter file is truncated.
     pub size: u64,
     pub previous: SegmentEnd,
-    /// How far each partition was, by slot.
+    /// The position of each partition, by slot.
     pub standings: Vec<PartitionMark>,
 }
 
-/// Where the segment before ended. Everything before that end was durable when this was written.
+/// Where the previous segment ended. Everything before that end was durable when this was written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct SegmentEnd {
-    /// Zero: there is none before.
+    /// Zero: this is the first segment.
     pub segment: u32,
     pub offset: u64,
     pub lsn: u64,
@@ -29,7 +29,7 @@ pub struct SegmentEnd {
     pub chain: u32,
 }
 
-/// How far a partition is.
+/// The position of a partition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct PartitionMark {
     pub frame_number: u64,
@@ -47,7 +47,7 @@ impl SegmentHeader {
         (FIXED_BYTES + slots * STANDING_BYTES).next_multiple_of(PAGE_BYTES)
     }
 
-    /// Where the first frame is.
+    /// The offset of the first frame.
     pub fn data_start(slots: usize) -> u64 {
         2 * SegmentHeader::copy_bytes(slots) as u64
     }

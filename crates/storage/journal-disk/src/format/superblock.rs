@@ -1,4 +1,4 @@
-//! The superblock: what a directory is and how far its log is known to be durable. Two copies, written by turns.
+//! The superblock: the identity of a directory and how far its log is known to be durable. Two copies, written in turn.
 
 use journal::OpenError;
 
@@ -9,7 +9,7 @@ use crate::disk::Disk;
 pub const MAJOR: u16 = 1;
 const MINOR: u16 = 0;
 const MAGIC: u64 = u64::from_le_bytes(*b"SortieJ\0");
-// Magic, versions and the place of the checksum stay as they are in every later version.
+// Magic, versions and the position of the checksum must stay the same in every later version.
 const BYTES: usize = 512;
 const CHECKED_BYTES: usize = BYTES - 4;
 const NAMES: [&str; 2] = ["superblock.a", "superblock.b"];
@@ -20,13 +20,13 @@ pub struct Superblock {
     pub sequence: u64,
     pub installation: u128,
     pub partitions: u16,
-    /// No segment above this one has ever held anything acknowledged.
+    /// No later segment has ever contained an acknowledged record.
     pub segment: u32,
     /// Every frame up to here was synced.
     pub durable_through: u64,
 }
 
-/// What the two copies say.
+/// The contents of the two copies.
 pub enum LoadedSuperblock {
     Nothing,
     Superblock(Superblock),
@@ -59,7 +59,7 @@ impl Superblock {
                 tracing::warn!(file = name, "one copy of the superblock is damaged, the other is used");
                 Ok(LoadedSuperblock::Superblock(superblock))
             }
-            // A directory that has never held a segment was left in the middle of its creation.
+            // A directory without segments was left in the middle of its creation.
             (None, _) if disk.list(crate::segment::DIR).is_ok_and(|names| names.is_empty()) => {
                 Ok(LoadedSuperblock::Nothing)
             }
@@ -70,7 +70,7 @@ impl Superblock {
         }
     }
 
-    /// Makes durable what a process before has written and maybe not synced, so that the copy that stays is
+    /// Syncs what a previous process may have written without a sync, so that the remaining copy is
     /// whole while the other is written.
     pub fn secure(disk: &dyn Disk) -> std::io::Result<()> {
         for name in NAMES {

@@ -1,4 +1,4 @@
-//! Forming a group: who may append, which numbers they get, and the bytes.
+//! Forms a group: which requests may append, their sequence numbers, and the bytes.
 
 use journal::{AppendError, Claim};
 use types::{Epoch, Seq};
@@ -12,7 +12,7 @@ use crate::limits::{FRAME_ALIGN, GROUP_BYTES_MAX, PAGE_BYTES};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Admission {
     All,
-    /// No new work, so that what runs can be finished.
+    /// No new work, so that running work can finish.
     AllButInbox,
     Nothing,
 }
@@ -27,7 +27,7 @@ impl Admission {
     }
 }
 
-/// How many of the waiting requests make the next group.
+/// How many of the waiting requests form the next group.
 pub fn group_length(requests: &[LogRequest]) -> usize {
     let mut bytes = 0;
     let whole = requests.iter().position(|request| {
@@ -56,7 +56,7 @@ fn bytes_of_one(ask: &LogOperation) -> usize {
 }
 
 impl Log {
-    /// Answers each request and puts the frames of those that are granted into the buffer.
+    /// Answers each request and writes the frames of the granted ones to the buffer.
     pub(super) fn form_group(
         &mut self,
         requests: &[LogRequest],
@@ -85,7 +85,7 @@ impl Log {
         for slot in inbox_slots {
             self.form_inbox(slot, requests);
         }
-        // After what they trim: a group of which only the beginning survives must not have trimmed its rest.
+        // After the records that they trim: if only a prefix of a group survives, it must not have trimmed the rest.
         for slot in trimmed_slots {
             self.form_trim(slot);
         }
@@ -144,7 +144,7 @@ impl Log {
         });
     }
 
-    /// One frame for all that goes to the inbox of one partition.
+    /// One frame for all records to the inbox of one partition.
     fn form_inbox(&mut self, slot: u16, requests: &[LogRequest]) {
         let mut waiting = std::mem::take(&mut self.inboxes[usize::from(slot)]);
         let batches = waiting.iter().map(|number| match &requests[*number as usize].ask {

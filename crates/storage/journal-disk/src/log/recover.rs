@@ -1,4 +1,4 @@
-//! Opening the log: which segments belong together, what they hold, and where to go on.
+//! Opens the log: which segments belong together, what they contain, and where to continue.
 
 mod move_tail;
 
@@ -64,7 +64,7 @@ struct Opening<'a> {
     space: Arc<Space>,
 }
 
-/// What the scan leaves for going on.
+/// The result of the scan that the log continues from.
 struct Recovered {
     index: Index,
     standings: Vec<PartitionMark>,
@@ -137,8 +137,8 @@ impl Opening<'_> {
         Ok(headers)
     }
 
-    /// The segments that follow each other, oldest first. A segment that was begun and never completed, or
-    /// replaced while recovering, is not among them.
+    /// The segments of the chain, oldest first. A segment that was started and never completed, or
+    /// replaced during recovery, is not among them.
     fn chain_of(
         &self,
         headers: &BTreeMap<u32, SegmentHeader>,
@@ -274,7 +274,7 @@ impl Opening<'_> {
         file.read_at(bytes, 0).map_err(self.io("reading", &path))
     }
 
-    /// Makes what was found durable, then removes what is not part of it.
+    /// Makes the recovered log durable, then removes files that are not part of it.
     fn settle(&mut self, recovered: &Recovered, numbers: &[u32]) -> Result<(), OpenError> {
         self.superblock.segment = recovered.active.number;
         self.superblock.durable_through = recovered.lsn;
@@ -307,7 +307,7 @@ impl Opening<'_> {
     }
 }
 
-/// Making new segments.
+/// Creates new segments.
 impl Opening<'_> {
     /// A new segment for at least `bytes` of frames; on a full disk the reserve is used.
     fn make_spare(&self, number: u32, bytes: u64) -> Result<Spare, OpenError> {

@@ -1,4 +1,4 @@
-//! Going on in the next segment, also when there is no space for a whole one.
+//! Continues in the next segment, also when there is no space for a whole one.
 
 use super::group::{Admission, bytes_of};
 use super::{Active, Log, LogRequest, SpareState};
@@ -14,12 +14,12 @@ pub fn mark_bytes_max(slots: usize) -> u64 {
 }
 
 impl Log {
-    /// Whether a group of so many bytes has its place in the active segment, followed by a mark.
+    /// Whether a group of so many bytes fits into the active segment, followed by a mark.
     pub(super) fn fits(&self, bytes: u64) -> bool {
         self.active.position + bytes + mark_bytes_max(self.standings.len()) <= self.active.size
     }
 
-    /// Makes sure that the group fits where it will be written, and says for whom there is room at all.
+    /// Makes sure that the group fits where it will be written, and returns which requests there is room for.
     pub(super) fn make_room(&mut self, requests: &[LogRequest]) -> Result<Admission, FatalError> {
         let mut admission = if self.space.is_full() { Admission::AllButInbox } else { Admission::All };
         loop {
@@ -44,7 +44,7 @@ impl Log {
             }
             let released = self.space.release_reserve(&*self.disk);
             released.map_err(|source| self.fatal("releasing the reserve for", source))?;
-            // A whole segment if the reserve allows it, else just what this group needs.
+            // A whole segment if the reserve allows it, else just the bytes that this group needs.
             for size in [size, needed] {
                 if let Some(spare) = self.make_spare(size)? {
                     self.roll(spare);
@@ -59,7 +59,7 @@ impl Log {
         SegmentHeader::data_start(self.standings.len())
     }
 
-    /// The spare, if it is large enough; one that is not is given up, because numbers only grow.
+    /// The spare, if it is large enough; a smaller one is dropped, because segment numbers only grow.
     fn usable_spare(&mut self, needed: u64) -> Option<Spare> {
         let spare = match std::mem::replace(&mut self.spare, SpareState::None) {
             SpareState::Ready(spare) => spare,
@@ -78,11 +78,11 @@ impl Log {
     pub(super) fn discard(&self, spare: &Spare) {
         self.space.remove_used(spare.size);
         if let Err(error) = segment::remove(&*self.disk, spare.number) {
-            tracing::warn!(%error, segment = spare.number, "an unused segment stays until the next start");
+            tracing::warn!(%error, segment = spare.number, "removing an unused segment failed; it stays until the next start");
         }
     }
 
-    /// A new segment made here and now; none if the disk is full.
+    /// Creates a new segment synchronously; none if the disk is full.
     fn make_spare(&mut self, size: u64) -> Result<Option<Spare>, FatalError> {
         match self.spare_job(size).run(&*self.disk) {
             Ok(spare) => {

@@ -1,4 +1,4 @@
-//! Reading the log back: follows the chain of frames, and where it breaks tells a torn tail from damage.
+//! Reads the log back: follows the chain of frames, and where it breaks distinguishes a torn tail from damage.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -7,7 +7,7 @@ use crate::format::segment_header::{PartitionMark, SegmentHeader};
 use crate::index::{Index, Position, Stream};
 use crate::limits::{FRAME_ALIGN, PAGE_BYTES};
 
-/// What has been read so far.
+/// The state of the scan.
 pub struct Scan<'a> {
     installation: u128,
     index: &'a Index,
@@ -16,21 +16,21 @@ pub struct Scan<'a> {
     pub chain: u32,
     /// False after damage, until the next readable frame.
     chain_known: bool,
-    /// The highest number that somebody said was synced.
+    /// The highest number that is recorded as synced.
     pub durable: u64,
     /// Frames that were durable and cannot be read at all.
     lost: u64,
     /// Those of them that are known to belong to a stopped partition.
     attributed: u64,
     pub stopped: BTreeMap<u16, String>,
-    /// Frames whose payload alone is damaged: slot, stream, last record, where.
+    /// Frames of which only the payload is damaged: slot, stream, last record, position.
     harmed: Vec<(u16, Stream, u64, String)>,
     pub first_damage: Option<(u32, String)>,
-    /// The frames of the segment being read that nobody has said to be durable.
+    /// The frames of the current segment that are not known to be durable.
     pub unconfirmed: VecDeque<Unconfirmed>,
 }
 
-/// A frame that is whole but may not be durable yet, and what was before it.
+/// A frame that is whole but may not be durable yet, and the state before it.
 pub struct Unconfirmed {
     pub at: usize,
     pub header: FrameHeader,
@@ -41,21 +41,21 @@ pub struct Unconfirmed {
 /// Where the readable part of the last segment ends.
 pub struct ReadableEnd {
     pub position: u64,
-    /// Nothing but zeros, or a mark and zeros, follow.
+    /// Only zeros, or a mark and zeros, follow.
     pub is_clean: bool,
 }
 
-/// Why the log cannot be opened: the file and what is wrong with it.
+/// Why the log cannot be opened: the file and the problem.
 pub struct Unreadable {
     pub segment: u32,
     pub detail: String,
 }
 
-/// One segment's bytes as far as they are there.
+/// The available bytes of one segment.
 pub struct SegmentBytes<'a> {
     pub header: &'a SegmentHeader,
     pub bytes: &'a [u8],
-    /// Where the next segment says that this one ends; none for the last.
+    /// Where this segment ends according to the next one; none for the last.
     pub sealed_at: Option<u64>,
 }
 
@@ -84,11 +84,11 @@ impl<'a> Scan<'a> {
         }
     }
 
-    /// Enters the next segment: its header says how far everybody was.
+    /// Enters the next segment: its header records the position of every partition.
     pub fn enter(&mut self, header: &SegmentHeader) -> Result<(), Unreadable> {
         let unreadable = |detail: &str| Unreadable { segment: header.number, detail: detail.to_owned() };
         if header.previous.lsn < self.lsn {
-            return Err(unreadable("the segment before holds more than this one follows"));
+            return Err(unreadable("the previous segment extends past the start of this one"));
         }
         self.lose_through(header.previous.lsn);
         if self.chain_known && self.chain != header.previous.chain {
@@ -98,9 +98,9 @@ impl<'a> Scan<'a> {
         self.unconfirmed.clear();
         for (slot, standing) in header.standings.iter().enumerate() {
             self.progress_to(slot as u16, standing.frame_number)
-                .map_err(|()| unreadable("a partition was further than this segment says"))?;
+                .map_err(|()| unreadable("a partition is past its position in this header"))?;
             if !self.stopped.contains_key(&(slot as u16)) && self.marks[slot] != *standing {
-                return Err(unreadable("a partition stood elsewhere than this segment says"));
+                return Err(unreadable("the position of a partition differs from this header"));
             }
         }
         self.marks.clone_from(&header.standings);
@@ -122,7 +122,7 @@ impl<'a> Scan<'a> {
         Ok(ReadableEnd { position: at as u64, is_clean: true })
     }
 
-    /// What must hold once everything is read.
+    /// Checks the invariants once everything is read.
     pub fn finish(&mut self) -> Result<(), Unreadable> {
         for (slot, stream, last, place) in std::mem::take(&mut self.harmed) {
             let standing = &self.marks[usize::from(slot)];
@@ -142,7 +142,7 @@ impl<'a> Scan<'a> {
             let unknown = self.lost - self.attributed;
             return Err(Unreadable {
                 segment,
-                detail: format!("{detail}: {unknown} frames are lost and it is not known whose they were"),
+                detail: format!("{detail}: {unknown} frames are lost, and their partitions are unknown"),
             });
         }
         Ok(())
@@ -186,7 +186,7 @@ impl<'a> Scan<'a> {
         Ok(ScanStep::Next(if header.last_of_group { next.next_multiple_of(PAGE_BYTES) } else { next }))
     }
 
-    /// No frame that follows is at `at`: the tail, or damage.
+    /// The next frame is not at `at`: the tail, or damage.
     fn broken(&mut self, segment: &SegmentBytes, at: usize) -> Result<ScanStep, Unreadable> {
         if !self.is_damage(segment, at, self.lsn + 1) {
             let is_clean = self.first_damage.is_none() && is_zero(segment.bytes, at);
@@ -205,7 +205,7 @@ impl<'a> Scan<'a> {
         });
         match (next, segment.sealed_at) {
             (Some(next), _) => Ok(ScanStep::Next(next)),
-            // The header of the next segment says what was lost.
+            // The header of the next segment records what was lost.
             (None, Some(end)) => Ok(ScanStep::Next(end as usize)),
             (None, None) => {
                 self.lose_through(self.durable);
@@ -222,7 +222,7 @@ impl<'a> Scan<'a> {
         if is_zero(segment.bytes, at) {
             return false;
         }
-        // What a later frame says is true even if that frame itself will not be kept.
+        // A later frame's record of durability is valid even if that frame itself will not be kept.
         for later in (at + FRAME_ALIGN..segment.bytes.len()).step_by(FRAME_ALIGN) {
             if let Some((header, _)) = self.header_at(segment, later) {
                 self.durable = self.durable.max(header.durable_through);
@@ -303,7 +303,7 @@ impl<'a> Scan<'a> {
         Ok(())
     }
 
-    /// Frames up to `lsn` are gone.
+    /// Frames up to `lsn` are lost.
     fn lose_through(&mut self, lsn: u64) {
         if lsn > self.lsn {
             self.lost += lsn - self.lsn;
@@ -312,7 +312,7 @@ impl<'a> Scan<'a> {
         }
     }
 
-    /// A partition is known to be at `frame_number`: what was not read of it is lost.
+    /// A partition is known to be at `frame_number`: its frames that were not read are lost.
     fn progress_to(&mut self, slot: u16, frame_number: u64) -> Result<(), ()> {
         let standing = self.marks.get_mut(usize::from(slot)).ok_or(())?;
         let missing = frame_number.checked_sub(standing.frame_number).ok_or(())?;

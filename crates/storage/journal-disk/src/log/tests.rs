@@ -1,4 +1,4 @@
-//! Tests of the log over a simulated disk: a model says what must be there.
+//! Tests of the log over a simulated disk: a model predicts the contents.
 
 mod crash;
 mod full;

@@ -8,7 +8,7 @@ use super::SECTOR_BYTES;
 pub struct World {
     random: u64,
     inodes: Vec<Inode>,
-    /// Those that may have a name.
+    /// The files that may have a name.
     inodes_in_use: Vec<usize>,
     /// Names as a running process sees them.
     names: BTreeMap<String, usize>,
@@ -29,7 +29,7 @@ pub struct World {
 struct Inode {
     cached: Vec<u8>,
     durable: Vec<u8>,
-    /// Sectors whose cached bytes are to be written.
+    /// Sectors whose cached bytes are not written yet.
     dirty: BTreeSet<usize>,
 }
 
@@ -84,7 +84,7 @@ impl World {
         copy
     }
 
-    /// Counts an operation that changes something; fails if the process is dead or dies now.
+    /// Counts an operation that changes something; fails if the process is dead or dies in it.
     pub fn operate(&mut self) -> io::Result<()> {
         if self.is_dead {
             return Err(dead());
@@ -129,7 +129,7 @@ impl World {
     fn cut_inode(&mut self, number: usize) {
         let inode = &self.inodes[number];
         if inode.dirty.is_empty() && inode.cached.len() == inode.durable.len() {
-            // After a failed sync the cache alone may have the bytes.
+            // After a failed sync the bytes may be in the cache only.
             if inode.cached != inode.durable {
                 self.inodes[number].cached = self.inodes[number].durable.clone();
             }
@@ -236,7 +236,7 @@ impl World {
             return Err(dead());
         }
         let dies = self.operate();
-        // A process that dies while it writes leaves a part.
+        // A process that dies during a write leaves a part of it.
         let reached = if dies.is_err() { self.roll(1 + bytes.len() as u64) as usize } else { bytes.len() };
         let end = at + reached;
         let growth = end.saturating_sub(self.inodes[inode].cached.len()) as u64;
@@ -271,7 +271,7 @@ impl World {
         Ok(())
     }
 
-    /// The pages count as clean, and none or some of them were written.
+    /// The pages become clean, although only some or none of them were written.
     fn fail_sync(&mut self, number: usize) -> io::Result<()> {
         let mut inode = std::mem::take(&mut self.inodes[number]);
         inode.durable.resize(inode.cached.len(), 0);

@@ -1,4 +1,4 @@
-//! Tests of what a damaged snapshot means.
+//! Tests of damaged snapshots.
 
 use super::*;
 use crate::log::{LogOperation, LogRequest};

@@ -34,7 +34,7 @@ pub async fn trimmed_reads_say_so<F: Factory>(factory: &mut F) {
     for number in 0..6 {
         journal.append(ONE, epoch, Seq(number), bytes("event")).await.expect("appended");
     }
-    // A journal that keeps whole batches may forget them only whole.
+    // A journal that stores whole batches may delete them only whole.
     let [two, one] =
         if F::INBOX_IS_DENSE { [vec!["a", "b", "c"], vec![]] } else { [vec!["a", "b"], vec!["c"]] };
     let texts = |texts: Vec<&str>| texts.into_iter().map(bytes).collect::<Vec<_>>();

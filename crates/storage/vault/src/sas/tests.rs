@@ -1,4 +1,4 @@
-//! Tokens against those that another implementation has made, and against those that nobody should take.
+//! Tokens that another implementation has made are accepted, and invalid ones refused.
 #![allow(clippy::unwrap_used)]
 
 use super::*;

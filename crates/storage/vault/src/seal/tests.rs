@@ -1,4 +1,4 @@
-//! What is sealed opens again, under its key only, and nothing of it shows.
+//! A sealed secret opens again, only under its key, and reveals nothing.
 
 use super::*;
 
@@ -30,7 +30,7 @@ fn another_key_is_told_from_damage() {
     let id = vault(1).key_id().to_owned();
     assert_eq!(vault(2).open(&sealed).unwrap_err(), UnsealError::UnknownKey { id });
 
-    // Every single changed character is noticed.
+    // Every single changed character is detected.
     for at in 0..sealed.len() {
         let mut damaged = sealed.clone().into_bytes();
         damaged[at] = if damaged[at] == b'x' { b'y' } else { b'x' };

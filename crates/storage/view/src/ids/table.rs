@@ -99,7 +99,7 @@ impl IdTable {
         }
     }
 
-    /// Takes out all ids of a partition; says how many there were.
+    /// Removes all ids of a partition; returns how many there were.
     pub(super) fn remove_partition(&mut self, partition: PartitionId) -> usize {
         let gone: Vec<Hash> =
             self.slots.iter().filter(|slot| slot.is_of(partition)).map(|slot| slot.hash).collect();
@@ -107,13 +107,13 @@ impl IdTable {
         gone.len()
     }
 
-    /// Where the hash is, or the empty slot where it would go; meaningless for an empty table.
+    /// The index of the hash, or the empty slot where it would go; meaningless for an empty table.
     fn find(&self, hash: &Hash) -> Result<usize, usize> {
         if self.slots.is_empty() {
             return Err(0);
         }
         let mut at = self.home(hash);
-        // Ends, because at most 85 of 100 slots are in use.
+        // Terminates, because at most 85 of 100 slots are in use.
         loop {
             let slot = &self.slots[at];
             match slot.state {
@@ -140,7 +140,7 @@ impl IdTable {
         old.into_iter().filter(|slot| slot.state != State::Empty).for_each(|slot| self.place(slot));
     }
 
-    /// Puts in a slot that is not in the table yet and for which there is room.
+    /// Inserts a slot that is not in the table yet and for which there is room.
     fn place(&mut self, slot: IdSlot) {
         let at = self.find(&slot.hash).expect_err("not in the table yet");
         self.slots[at] = slot;

@@ -1,4 +1,4 @@
-//! What the register promises.
+//! Promises of the register.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

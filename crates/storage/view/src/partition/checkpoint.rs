@@ -1,4 +1,4 @@
-//! A copy of a tree as it is at one moment, made of links: nothing is rewritten, and compaction goes on.
+//! A copy of a tree at one moment, made of hard links: nothing is rewritten, and compaction continues.
 
 use std::fs;
 use std::io::{self, ErrorKind};
@@ -12,12 +12,12 @@ use crate::check::{self, Manifest};
 use crate::error::Error;
 
 impl ViewPartition {
-    /// Flushes, and puts the files of the tree as it then is into the empty directory `into`.
+    /// Flushes, and links the current files of the tree into the empty directory `into`.
     ///
-    /// They have all that was written before the call, and perhaps some of what was written since.
+    /// They contain everything written before the call, and possibly some later writes.
     pub(crate) fn checkpoint(&self, through: Seq, into: &Path) -> Result<(), Error> {
         self.flush(through)?;
-        // Whoever closes the partition waits for this: afterwards its directory may be another's.
+        // Closing the partition waits for this: afterwards its directory may belong to another tree.
         let _changing = self.tables_change.read().expect("no panic under this lock");
         loop {
             let tree = &self.writable()?.tree;
@@ -28,7 +28,7 @@ impl ViewPartition {
                     let linked = link(&manifest, &self.dir, into);
                     return linked.map_err(|error| Error::io(self.id, "linking its tables", &error));
                 }
-                // Another version has come meanwhile, and the manifest of the one before may be gone.
+                // There is a new version, and the manifest of the previous one may have been deleted.
                 _ if tree.current_version().id() != version.id() => {}
                 Ok(Some(_)) => std::thread::yield_now(),
                 Ok(None) => return Err(self.damaged("its tree is gone")),

@@ -1,7 +1,7 @@
 //! A flush on a disk that may have too little room for it.
 //!
 //! The disk may be full of the journal that only this flush allows to be trimmed, and tables are often far smaller
-//! than what they hold. So it is tried, alone, such that a failure for want of room leaves all as it was.
+//! than their entries in memory. So the flush is tried, alone, such that a failure for lack of space changes nothing.
 
 use std::fs;
 use std::io::ErrorKind;
@@ -13,12 +13,12 @@ use crate::error::Error;
 use crate::limits::SEALED_MAX;
 
 impl ViewPartition {
-    /// Flushes, or answers `full` when it did not fit.
+    /// Flushes, or returns `full` when it did not fit.
     pub(super) fn flush_tight(&self, full: Error) -> Result<u64, Error> {
-        // Alone: every table that is made meanwhile is this flush's own.
+        // Alone: every table created meanwhile belongs to this flush.
         let _alone = self.tables_change.write().expect("no panic under this lock");
         let tree = &self.writable()?.tree;
-        // Every attempt that fails leaves one memtable more to look into; beyond some the old ones go first.
+        // Every failed attempt leaves one more memtable to search; beyond some the old ones go first.
         if tree.sealed_memtable_count() >= SEALED_MAX {
             let flushed = self.try_flush(tree, &full)?;
             self.count(-flushed.cast_signed());
@@ -44,13 +44,13 @@ impl ViewPartition {
         }
     }
 
-    /// Whether the version on disk is still the one in memory: then nothing of a failed flush is in force.
+    /// Whether the version on disk is still the one in memory: then no part of a failed flush is active.
     fn is_unchanged(&self, tree: &AnyTree) -> bool {
         let current = fs::read(self.dir.join("current")).unwrap_or_default();
         current.first_chunk().is_some_and(|id| u64::from_le_bytes(*id) == tree.current_version().id())
     }
 
-    /// Removes the tables from this number on, which no version has. What stays is removed at the next start.
+    /// Removes the tables from this number on, which no version contains. The next start removes remaining files.
     fn remove_tables(&self, first: u64) {
         let Ok(tables) = fs::read_dir(self.dir.join("tables")) else { return };
         for table in tables.flatten() {
@@ -58,7 +58,7 @@ impl ViewPartition {
             if number.is_some_and(|number| number >= first)
                 && let Err(error) = fs::remove_file(table.path())
             {
-                tracing::warn!(partition = %self.id, %error, "a table that did not fit stays");
+                tracing::warn!(partition = %self.id, %error, "removing an incomplete table failed; it stays until the next start");
             }
         }
     }

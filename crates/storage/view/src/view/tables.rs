@@ -1,7 +1,7 @@
-//! The tables of a partition as files that can be carried to another machine, and taken over from one.
+//! The tables of a partition as files that can be copied to another machine, and adopted from one.
 //!
-//! Every tree that a partition has had since the view was opened has a directory name of its own: whoever still reads
-//! from one that was discarded opens tables by their path, and the tables that it lets go of last are removed by it.
+//! Every tree that a partition has had since the view was opened has its own directory name: a reader of a discarded
+//! tree still opens tables by their path, and the last reader of a table removes it.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -18,7 +18,7 @@ use crate::partition::sync_dir;
 
 const STAGING: &str = "staging";
 
-/// A directory beside the partitions for files on their way. It is removed when this is dropped, and after a crash
+/// A directory beside the partitions for files in transit. It is removed when this is dropped, and after a crash
 /// when the view is opened.
 #[derive(Debug)]
 pub struct Staging {
@@ -35,7 +35,7 @@ impl Drop for Staging {
     fn drop(&mut self) {
         match fs::remove_dir_all(&self.path) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                tracing::warn!(path = %self.path.display(), %error, "files on their way stay until the next start");
+                tracing::warn!(path = %self.path.display(), %error, "removing files in transit failed; they stay until the next start");
             }
             _ => {}
         }
@@ -53,34 +53,34 @@ impl View {
         Ok(Staging { path })
     }
 
-    /// As [`View::flush`]; then the files of the partition's tree, as they are at one moment, are in the empty
-    /// directory `into`: links, or copies when it is on another disk. Writes and compactions go on meanwhile.
+    /// As [`View::flush`]; then the files of the partition's tree, as of one moment, are in the empty
+    /// directory `into`: links, or copies when it is on another disk. Writes and compactions continue meanwhile.
     pub fn checkpoint(&self, id: PartitionId, through: Seq, into: &Path) -> Result<(), Error> {
         self.partition(id)?.checkpoint(through, into)?;
         self.inner.background.wake();
         Ok(())
     }
 
-    /// Closes a partition and removes all that the view holds of it, durably.
+    /// Closes a partition and removes all its data from the view, durably.
     pub fn discard(&self, id: PartitionId) -> Result<(), Error> {
         self.close_partition(id);
         let failed = |error| Error::io(id, "discarding its tables", &error);
         let gone = self.staging(id)?;
-        for (place, dir) in found(&self.inner.dir).map_err(failed)? {
-            if place.id == id {
-                fs::rename(dir, gone.path.join(place.name())).map_err(failed)?;
+        for (location, dir) in found(&self.inner.dir).map_err(failed)? {
+            if location.id == id {
+                fs::rename(dir, gone.path.join(location.name())).map_err(failed)?;
             }
         }
         sync_dir(&self.inner.dir).map_err(failed)?;
-        let mut places = self.inner.places.lock().expect("no panic under this lock");
-        *places.entry(id).or_default() += 1;
+        let mut locations = self.inner.locations.lock().expect("no panic under this lock");
+        *locations.entry(id).or_default() += 1;
         Ok(())
     }
 
-    /// Makes the files in `from`, which a [`View::checkpoint`] has made here or elsewhere, the tree of a partition
-    /// that is closed and was discarded. After a crash either all of them are there or none is.
+    /// Makes the files in `from`, which a [`View::checkpoint`] has created here or elsewhere, the tree of a partition
+    /// that is closed and was discarded. After a crash either all of them are there or none.
     ///
-    /// `from` is gone afterwards when it is on the disk of the view.
+    /// `from` no longer exists afterwards when it is on the disk of the view.
     pub fn adopt(&self, id: PartitionId, from: &Path) -> Result<(), Error> {
         let failed = |error| Error::io(id, "adopting tables", &error);
         let to = self.inner.partition_dir(id);
@@ -101,14 +101,14 @@ impl View {
     }
 }
 
-/// Where a tree lies: the first has the partition's name alone, those after it a number as well.
+/// The location of a tree: the first has the partition's name alone, later ones a number as well.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct TreeLocation {
     pub id: PartitionId,
     pub number: u32,
 }
 
-impl Place {
+impl TreeLocation {
     pub fn name(self) -> String {
         match self.number {
             0 => format!("p-{:05}", self.id.0),
@@ -116,40 +116,42 @@ impl Place {
         }
     }
 
-    fn parse(name: &str) -> Option<Place> {
+    fn parse(name: &str) -> Option<TreeLocation> {
         let (id, number) = match name.strip_prefix("p-")?.split_once('.') {
             None => (name.strip_prefix("p-")?, 0),
             Some((id, number)) => (id, number.parse().ok()?),
         };
-        let place = Place { id: PartitionId(id.parse().ok()?), number };
-        (place.name() == name).then_some(place)
+        let location = TreeLocation { id: PartitionId(id.parse().ok()?), number };
+        (location.name() == name).then_some(location)
     }
 }
 
-/// The newest place of every partition that has one; what was on its way when the process ended is removed.
-pub(super) fn places(dir: &Path) -> io::Result<BTreeMap<PartitionId, u32>> {
+/// The newest location of every partition that has one; removes files that were in transit when the process ended.
+pub(super) fn locations(dir: &Path) -> io::Result<BTreeMap<PartitionId, u32>> {
     match fs::remove_dir_all(dir.join(STAGING)) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
         _ => {}
     }
-    let mut places = BTreeMap::new();
-    for (place, _) in found(dir)? {
-        let newest: &mut u32 = places.entry(place.id).or_default();
-        *newest = place.number.max(*newest);
+    let mut locations = BTreeMap::new();
+    for (location, _) in found(dir)? {
+        let newest: &mut u32 = locations.entry(location.id).or_default();
+        *newest = location.number.max(*newest);
     }
-    Ok(places)
+    Ok(locations)
 }
 
-fn found(dir: &Path) -> io::Result<Vec<(Place, PathBuf)>> {
+fn found(dir: &Path) -> io::Result<Vec<(TreeLocation, PathBuf)>> {
     let mut found = Vec::new();
     for entry in fs::read_dir(dir)? {
         let entry = entry?;
-        found.extend(entry.file_name().to_str().and_then(Place::parse).map(|place| (place, entry.path())));
+        found.extend(
+            entry.file_name().to_str().and_then(TreeLocation::parse).map(|location| (location, entry.path())),
+        );
     }
     Ok(found)
 }
 
-/// Makes a tree's files and their names durable. One that is missing is named.
+/// Makes a tree's files and their names durable. The error names a missing one.
 fn sync_tree(id: PartitionId, dir: &Path) -> Result<(), Error> {
     let manifest = check::read_manifest(id, dir)?
         .ok_or_else(|| Error::damaged(id, &dir.join("current"), "missing: there are no tables"))?;
@@ -186,7 +188,7 @@ mod tests {
     const ID: PartitionId = PartitionId(3);
 
     #[test]
-    fn places_are_told_from_what_was_set_aside() {
+    fn locations_are_distinguished_from_what_was_set_aside() {
         for (name, expected) in [
             ("p-00003", Some(0)),
             ("p-00003.12", Some(12)),
@@ -195,7 +197,11 @@ mod tests {
             ("p-3", None),
             ("lock", None),
         ] {
-            assert_eq!(Place::parse(name), expected.map(|number| Place { id: ID, number }), "{name}");
+            assert_eq!(
+                TreeLocation::parse(name),
+                expected.map(|number| TreeLocation { id: ID, number }),
+                "{name}"
+            );
         }
     }
 

@@ -20,7 +20,7 @@ pub fn id(number: u32) -> RunId {
     RunId::new(&format!("run-{number:06}")).unwrap()
 }
 
-/// A run that differs from its neighbours in all that lists filter by.
+/// A run that differs from the adjacent ones in everything that lists filter by.
 pub fn run(number: u32) -> EndedRun {
     let key = if number.is_multiple_of(3) { format!("key {}", number % 30) } else { id(number).to_string() };
     EndedRun {
@@ -64,7 +64,7 @@ pub fn all_rows(view: &View, query: &RunQuery) -> Vec<RunSummary> {
     all_pages(view, query).into_iter().flat_map(|page| page.rows).collect()
 }
 
-/// What a list of all `runs` should show for the query.
+/// What a list of all `runs` should return for the query.
 pub fn expected<'a>(runs: impl IntoIterator<Item = &'a EndedRun>, query: &RunQuery) -> Vec<RunSummary> {
     let matches = |run: &&EndedRun| {
         query.workflow.as_ref().is_none_or(|workflow| run.workflow == *workflow)

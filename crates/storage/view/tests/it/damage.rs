@@ -1,4 +1,4 @@
-//! Damage: whatever happens to the bytes, the view serves the right data or says which file is damaged.
+//! Damage: whatever happens to the bytes, the view serves the right data or names the damaged file.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -28,7 +28,7 @@ fn fill(dir: &Path) {
     view.flush(P, Seq(RUNS.into())).unwrap();
 }
 
-/// Everything that can be read, checked; or the first error.
+/// Reads and checks everything, or returns the first error.
 fn read_all(dir: &Path) -> Result<(), Error> {
     let view = View::open(dir, Settings::default()).unwrap();
     view.open_partition(P)?;
@@ -70,7 +70,7 @@ fn copy(from: &Path, to: &Path) {
     }
 }
 
-/// The ways in which a file goes bad at an offset.
+/// The ways in which a file is damaged at an offset.
 fn damages(bytes: &[u8], at: usize) -> Vec<(&'static str, Vec<u8>)> {
     let changed = |change: &dyn Fn(&mut Vec<u8>)| {
         let mut copy = bytes.to_vec();
@@ -127,7 +127,7 @@ fn damage_at_any_offset_of_any_file_is_found_and_nothing_wrong_is_served() {
     assert_eq!(found, tried, "reading a whole table finds any damage in it");
 }
 
-/// Reads a copy, because a view that opens tidies up.
+/// Reads a copy, because opening a view cleans up its directory.
 fn read_copy(dir: &Path) -> Result<(), Error> {
     let scratch = tempfile::tempdir().unwrap();
     copy(dir, scratch.path());
@@ -177,7 +177,7 @@ fn damage_in_a_table_is_told_with_the_name_of_the_file_and_stops_only_its_partit
     assert_eq!(view.run(&id(1000), Some(PartitionId(1))).unwrap(), Some(run(1000)));
 }
 
-/// The tree would ask for the memory before it looks at the checksum, and abort.
+/// The tree would allocate the memory before it compares the checksum, and abort.
 #[test]
 fn a_directory_that_claims_billions_of_entries_is_damage() {
     let dir = tempfile::tempdir().unwrap();
@@ -208,11 +208,11 @@ fn a_stray_directory_among_the_tables_is_damage_not_a_panic() {
 fn what_a_crash_leaves_behind_is_no_damage() {
     let dir = tempfile::tempdir().unwrap();
     let tables = dir.path().join("p-00000/tables");
-    // While a tree is made.
+    // During the creation of a tree.
     fs::create_dir_all(&tables).unwrap();
     fs::write(dir.path().join("p-00000/v0"), b"torn").unwrap();
     fill(dir.path());
-    // While a table is written.
+    // During the writing of a table.
     fs::write(tables.join("900"), b"torn").unwrap();
     fs::write(dir.path().join("p-00000/v900"), b"torn").unwrap();
     read_all(dir.path()).unwrap();

@@ -24,13 +24,13 @@ fn a_job_is_due_once_at_its_newest_time() {
     for name in ["a", "b"] {
         view.put_job(P, &job(name), b"definition").unwrap();
     }
-    view.put_standing(P, &job("a"), None, Some(Timestamp(-5)), b"1").unwrap();
-    view.put_standing(P, &job("b"), None, Some(Timestamp(7)), b"1").unwrap();
+    view.put_progress(P, &job("a"), None, Some(Timestamp(-5)), b"1").unwrap();
+    view.put_progress(P, &job("b"), None, Some(Timestamp(7)), b"1").unwrap();
     assert_eq!(due(&view), [(-5, "a".to_owned()), (7, "b".to_owned())]);
-    view.put_standing(P, &job("a"), None, Some(Timestamp(9)), b"2").unwrap();
-    view.put_standing(P, &job("b"), None, None, b"2").unwrap();
+    view.put_progress(P, &job("a"), None, Some(Timestamp(9)), b"2").unwrap();
+    view.put_progress(P, &job("b"), None, None, b"2").unwrap();
     assert_eq!(due(&view), [(9, "a".to_owned())]);
-    assert_eq!(view.job(P, &job("b")).unwrap().unwrap().standing.as_ref(), b"2");
+    assert_eq!(view.job(P, &job("b")).unwrap().unwrap().progress.as_ref(), b"2");
     view.delete_job(P, &job("a")).unwrap();
     assert_eq!(due(&view), []);
     assert_eq!(view.job(P, &job("a")).unwrap(), None);
@@ -43,7 +43,7 @@ fn a_replay_over_a_flushed_view_ends_at_the_same_place() {
     let replay = |view: &View| {
         view.put_job(P, &job("a"), b"definition").unwrap();
         for at in [10, 20, 30, 20, 40] {
-            view.put_standing(P, &job("a"), None, Some(Timestamp(at)), at.to_string().as_bytes()).unwrap();
+            view.put_progress(P, &job("a"), None, Some(Timestamp(at)), at.to_string().as_bytes()).unwrap();
         }
     };
     let view = open(dir.path(), 1);
@@ -55,8 +55,8 @@ fn a_replay_over_a_flushed_view_ends_at_the_same_place() {
     replay(&view);
     view.flush(P, Seq(2)).unwrap();
     let rows = view.job(P, &job("a")).unwrap().unwrap();
-    assert_eq!(rows.standing.as_ref(), b"40");
-    // Hints of the first time round may still be there; the newest must be.
+    assert_eq!(rows.progress.as_ref(), b"40");
+    // Stale hints of the first pass may still be there; the newest must be.
     assert!(due(&view).contains(&(40, "a".to_owned())), "{:?}", due(&view));
 }
 
@@ -65,11 +65,11 @@ fn jobs_of_a_collection_are_listed_by_name_and_collections_by_id() {
     let dir = tempfile::tempdir().unwrap();
     let view = open(dir.path(), 1);
     for name in ["b", "a", "ab", "c"] {
-        view.put_standing(P, &job(name), None, None, b"").unwrap();
+        view.put_progress(P, &job(name), None, None, b"").unwrap();
         view.put_job(P, &job(name), name.as_bytes()).unwrap();
     }
     let other = JobRef { collection: Uid([4; 16]), name: "z".into() };
-    view.put_standing(P, &other, None, None, b"").unwrap();
+    view.put_progress(P, &other, None, None, b"").unwrap();
     view.put_job(P, &other, b"z").unwrap();
     let names = |after, limit| {
         let jobs = view.jobs(P, Uid([3; 16]), after, limit).unwrap();

@@ -1,4 +1,4 @@
-//! Lists: their order, their filters, their cursors and what they cost.
+//! Lists: their order, their filters, their cursors and their cost.
 
 use crate::common::{FINAL, all_pages, all_rows, expected, open, partition, query, run};
 use types::{Key, PartitionId, RunStatus, Seq, Timestamp, WorkflowName};

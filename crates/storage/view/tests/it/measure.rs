@@ -72,7 +72,7 @@ fn measure_puts_lists_and_ids() {
     );
 }
 
-/// Microseconds on the processor, so that what else runs on the machine does not count.
+/// Microseconds of CPU time, so that other processes on the machine do not count.
 fn timed(work: impl FnOnce()) -> f64 {
     let start = processor_us();
     work();

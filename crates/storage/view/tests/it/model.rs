@@ -1,4 +1,4 @@
-//! The view against a map: puts, flushes, crashes and forgetting in any order.
+//! The view against a map: puts, flushes, crashes and removal in any order.
 
 use std::collections::BTreeMap;
 
@@ -29,7 +29,7 @@ fn op() -> impl Strategy<Value = Op> {
     ]
 }
 
-/// What the view should hold: written, and of that what is certainly durable.
+/// The expected contents of the view: everything written, and the part that is certainly durable.
 #[derive(Default, Clone)]
 struct Model {
     runs: BTreeMap<RunId, EndedRun>,
@@ -54,7 +54,7 @@ impl Pair {
     }
 
     fn open(&mut self) {
-        // Large enough that nothing is flushed but by the owner: the model knows what a crash loses.
+        // Large enough that only the owner flushes: the model knows what a crash loses.
         let view = View::open(self.dir.path(), Settings::default()).unwrap();
         for number in 0..PARTITIONS {
             view.open_partition(PartitionId(number)).unwrap();

@@ -184,7 +184,7 @@ fn forgetting_removes_the_oldest_in_bounded_steps_and_all_that_points_to_them() 
     assert_eq!(view.seen(&id(5), None).unwrap(), None);
     assert_eq!(view.run(&id(5), None).unwrap(), None);
 
-    // A run that comes back by replay is forgotten again, and so is the one that stayed, once it is old enough;
+    // A run that a replay restores is removed again, and so is the skipped one, once it is old enough;
     // run 10 with it.
     view.put_ended(P, &run(5)).unwrap();
     assert_eq!(forget_all(time), 1);
@@ -207,7 +207,7 @@ fn memory_over_budget_goes_to_disk_by_itself_and_the_mark_stays() {
     for number in 0..4000 {
         view.put_ended(PartitionId(number as u16 % 4), &run(number)).unwrap();
     }
-    // 4,000 runs of about 1 KB with their indexes, and at most two budgets in memory, unless the disk stands still.
+    // 4,000 runs of about 1 KB with their indexes, and at most two budgets in memory, unless the disk stalls.
     let sizes = view.sizes();
     assert!(sizes.tables > 0 && sizes.disk_bytes > 100_000, "{sizes:?}");
     assert_eq!(sizes.partitions[0].flushed_through, Some(Seq(1)));

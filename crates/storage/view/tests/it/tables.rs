@@ -1,4 +1,4 @@
-//! Tables that move: what was written here is read there, and nothing of one tree ever reaches another.
+//! Tables that move: data written here is read there, and no data of one tree ever reaches another.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -13,7 +13,7 @@ use crate::common::{all_rows, expected, id, open, query, run};
 
 const P: PartitionId = PartitionId(0);
 
-/// A view whose memtables are flushed and whose tables are compacted all the while.
+/// A view whose memtables are flushed and whose tables are compacted constantly.
 fn busy(dir: &Path) -> View {
     let settings = Settings { memtable_bytes_total: 100_000, cache_bytes: 100_000, ..Settings::default() };
     let view = View::open(dir, settings).unwrap();
@@ -21,7 +21,7 @@ fn busy(dir: &Path) -> View {
     view
 }
 
-/// The files below a directory with what is in them.
+/// The files below a directory with their contents.
 fn files(dir: &Path) -> BTreeMap<String, Vec<u8>> {
     let mut found = BTreeMap::new();
     for entry in fs::read_dir(dir).unwrap() {
@@ -36,7 +36,7 @@ fn files(dir: &Path) -> BTreeMap<String, Vec<u8>> {
     found
 }
 
-/// Ends the writer with whoever waits for it, also when that one fails.
+/// Ends the writer when the test ends, even if it fails.
 struct Done<'a>(&'a AtomicBool);
 
 impl Drop for Done<'_> {
@@ -77,7 +77,7 @@ fn what_was_written_is_read_elsewhere_while_writing_and_compacting_go_on() {
         }
     });
     assert!(view.sizes().tables > 0);
-    // It goes on there, on its own.
+    // The copy continues there independently.
     other.put_ended(P, &run(1_000_000)).unwrap();
     other.flush(P, Seq(1_000_000)).unwrap();
     assert_eq!(view.run(&id(1_000_000), None).unwrap(), None);
@@ -119,7 +119,7 @@ fn a_partition_that_was_discarded_is_empty_and_what_it_adopts_stays() {
     view.discard(P).unwrap();
     view.adopt(P, carried.path()).unwrap();
     drop(view);
-    // What was discarded stays away, what was adopted is found again, also by the next process.
+    // Discarded data stays away, adopted data is found again, also by the next process.
     fs::create_dir_all(dir.path().join("staging/p-00000-9/tables")).unwrap();
     let view = open(dir.path(), 1);
     assert!(!dir.path().join("staging").exists());
@@ -128,7 +128,7 @@ fn a_partition_that_was_discarded_is_empty_and_what_it_adopts_stays() {
     assert_eq!(trees.filter(|entry| entry.file_name().to_str().unwrap().starts_with("p-")).count(), 1);
 }
 
-/// Opens `P` of a new view with what a change has made of a checkpoint.
+/// Opens `P` of a new view with a modified checkpoint.
 fn adopt_changed(change: impl Fn(&Path)) -> Error {
     let (here, there) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let (view, other) = (open(here.path(), 1), View::open(there.path(), Settings::default()).unwrap());

@@ -1,4 +1,4 @@
-//! Many hands at once: one writer per partition, readers everywhere, the view's own thread in between.
+//! Concurrency: one writer per partition, readers everywhere, the view's own thread in between.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -13,7 +13,7 @@ const RUNS: u32 = 3000;
 #[test]
 fn readers_see_each_run_from_the_moment_it_is_written_and_never_half_of_one() {
     let dir = tempfile::tempdir().unwrap();
-    // Small, so that memtables are flushed and tables compacted all the while.
+    // Small, so that memtables are flushed and tables compacted constantly.
     let view = View::open(
         dir.path(),
         Settings { memtable_bytes_total: 100_000, cache_bytes: 100_000, ..Settings::default() },
@@ -51,7 +51,7 @@ fn write(view: &View, writer: u32, written: &AtomicU32) {
     }
 }
 
-/// Reads what must be there; returns how many runs were written when it began.
+/// Reads the expected data; returns how many runs were written when it began.
 fn read(view: &View, written: &[AtomicU32]) -> u32 {
     let counts: Vec<_> = written.iter().map(|each| each.load(Ordering::Acquire)).collect();
     let mut newest = Vec::new();

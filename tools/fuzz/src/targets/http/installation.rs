@@ -41,7 +41,7 @@ struct AlwaysDone;
 
 impl Effects for AlwaysDone {
     fn start(&self, order: CallOrder) {
-        order.reply.tell(Outcome::Done { status: 200, output: Bytes::from_static(b"{\"ok\":true}") });
+        order.reply.report(Outcome::Done { status: 200, output: Bytes::from_static(b"{\"ok\":true}") });
     }
 }
 

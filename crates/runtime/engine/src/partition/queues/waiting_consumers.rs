@@ -1,4 +1,4 @@
-//! Consumers that wait for a message, in the order in which they came.
+//! Consumers that wait for messages, first come, first served.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -8,7 +8,7 @@ use types::Timestamp;
 use super::Replier;
 use crate::queues::Receive;
 
-/// A line for each shelf that somebody waits at.
+/// One waiting line per sub-queue.
 #[derive(Default)]
 pub(crate) struct WaitingConsumers {
     next: u64,
@@ -17,7 +17,7 @@ pub(crate) struct WaitingConsumers {
     ends: BTreeSet<(Timestamp, u64)>,
 }
 
-/// A consumer in a line.
+/// A waiting consumer.
 pub(crate) struct WaitingConsumer {
     ticket: u64,
     pub queue: QueueNo,
@@ -35,25 +35,25 @@ impl WaitingConsumers {
         self.waiting.insert(ticket, WaitingConsumer { ticket, queue, receive, reply, until });
     }
 
-    /// Puts a consumer back where it stood: at the head.
+    /// Returns a consumer to the head of its line.
     pub(crate) fn rejoin(&mut self, waiting: WaitingConsumer) {
         self.lines.entry((waiting.queue, waiting.receive.shelf)).or_default().push_front(waiting.ticket);
         self.ends.insert((waiting.until, waiting.ticket));
         self.waiting.insert(waiting.ticket, waiting);
     }
 
-    /// Whether somebody waits for any message of a shelf, whatever its session.
+    /// Whether a consumer waits for any message of a sub-queue, whatever its session.
     pub(crate) fn has(&self, queue: QueueNo, shelf: SubQueue) -> bool {
         let line = self.lines.get(&(queue, shelf));
         line.is_some_and(|line| line.iter().any(|ticket| self.waiting[ticket].receive.session.is_none()))
     }
 
-    /// The shelves that somebody waits at.
+    /// The sub-queues that consumers wait for.
     pub(crate) fn queues(&self) -> Vec<(QueueNo, SubQueue)> {
         self.lines.keys().copied().collect()
     }
 
-    /// Takes the first consumer out of a line that there is something for.
+    /// Removes the first consumer of a line that a message is available for.
     pub(crate) fn first(
         &mut self,
         queue: QueueNo,
@@ -64,7 +64,7 @@ impl WaitingConsumers {
         Some(self.leave(ticket))
     }
 
-    /// Whether there is something for anybody who waits.
+    /// Whether a message is available for any waiting consumer.
     pub(crate) fn can_serve(&self, is_ready: impl Fn(QueueNo, SubQueue, Option<&str>) -> bool) -> bool {
         let ready = |(queue, shelf): &(QueueNo, SubQueue)| {
             self.first_ticket(*queue, *shelf, |session| is_ready(*queue, *shelf, session)).is_some()
@@ -79,7 +79,7 @@ impl WaitingConsumers {
         is_ready: impl Fn(Option<&str>) -> bool,
     ) -> Option<u64> {
         let line = self.lines.get(&(queue, shelf))?;
-        // Most consumers name no session: then one look decides for all of them.
+        // Most consumers name no session: then one lookup decides for all of them.
         let any = is_ready(None);
         let served = |ticket: &&u64| match self.waiting[*ticket].receive.session.as_deref() {
             None => any,
@@ -93,14 +93,14 @@ impl WaitingConsumers {
         tickets.into_iter().map(|ticket| self.leave(ticket)).collect()
     }
 
-    /// Those whose patience is at its end, or all of them.
+    /// The consumers that have timed out, or all of them.
     pub(crate) fn overdue(&mut self, now: Timestamp, all: bool) -> Vec<WaitingConsumer> {
         let over = self.ends.iter().take_while(|(until, _)| all || *until <= now);
         let tickets: Vec<u64> = over.map(|(_, ticket)| *ticket).collect();
         tickets.into_iter().map(|ticket| self.leave(ticket)).collect()
     }
 
-    /// When the next consumer's patience ends.
+    /// When the next consumer times out.
     pub(crate) fn wake_at(&self) -> Option<Timestamp> {
         self.ends.first().map(|(until, _)| *until)
     }
@@ -110,7 +110,7 @@ impl WaitingConsumers {
         self.ends.remove(&(waiting.until, ticket));
         let place = (waiting.queue, waiting.receive.shelf);
         if let Some(line) = self.lines.get_mut(&place) {
-            // Nearly always the first: a search would pass all later consumers.
+            // Nearly always the first: a search from the other end would pass all later consumers.
             if line.front() == Some(&ticket) {
                 line.pop_front();
             } else {

@@ -1,4 +1,4 @@
-//! A journal that several machines share, with answers that can be held back.
+//! A journal that several machines share, with answers that can be delayed.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -14,18 +14,18 @@ use types::{Epoch, PartitionId, Seq};
 
 use super::P;
 
-/// A journal that several machines share: tables are kept in a directory, whole, one for each snapshot.
+/// A journal that several machines share: tables are stored in a directory, whole, one for each snapshot.
 pub struct SharedJournal {
     pub memory: MemoryJournal,
     pub tables: PathBuf,
     pub silent: watch::Sender<Silent>,
-    /// Snapshots that are found before those that came meanwhile.
+    /// Stale snapshots to return before newer ones.
     pub older: Mutex<Vec<Snapshot>>,
     /// Whether another owner claims right after the next claim, and takes every request.
     pub overtaken: AtomicBool,
 }
 
-/// What nobody answers.
+/// Requests that are never answered.
 #[derive(Default)]
 pub struct Silent {
     pub inbox: bool,

@@ -1,8 +1,8 @@
-//! Going on in a new segment after a torn tail, damage, or a tail that may not be durable.
+//! Continues in a new segment after a torn tail, damage, or a tail that may not be durable.
 //!
-//! A frame that is readable may still be in the page cache alone, even after a failed sync that the kernel has
-//! forgotten. So what nobody has said to be durable is copied, synced, and only then made part of the log by
-//! the header of the new segment. The old bytes stay as they are.
+//! A frame that is readable may still be in the page cache only, even after a failed sync that the kernel has
+//! forgotten. So frames that are not known to be durable are copied, synced, and only then made part of the log by
+//! the header of the new segment. The old bytes are not changed.
 
 use journal::OpenError;
 
@@ -18,7 +18,7 @@ pub struct Moved {
     pub active: Active,
     pub segment_began: Vec<u64>,
     pub chain: u32,
-    /// Nothing in the last segment was durable for sure: the new one takes its place.
+    /// Nothing in the last segment is known to be durable: the new one replaces it.
     pub replaces_last: bool,
 }
 
@@ -54,7 +54,7 @@ impl Opening<'_> {
 
         let (frames, chain) = self.copy_frames(index, scan, bytes, number, previous);
         let spare = self.make_spare(number, frames.len() as u64)?;
-        // The frames first: once the header is there, the old copies count no more.
+        // The frames first: once the header is stored, the old copies are ignored.
         if !frames.is_empty() {
             self.write_synced(&spare, &frames, data_start)?;
         }

@@ -12,8 +12,9 @@ const SEEDS: u64 = 400;
 fn everything_acknowledged_survives_crashes() {
     let mut seen = Seen::default();
     for seed in seeds() {
-        let told = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| Life::new(seed).live(&mut seen)));
-        if let Err(panic) = told {
+        let outcome =
+            std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| Life::new(seed).live(&mut seen)));
+        if let Err(panic) = outcome {
             eprintln!("seed {seed}");
             std::panic::resume_unwind(panic);
         }
@@ -88,7 +89,7 @@ impl Life {
             seen.kept_unacknowledged += u64::from(found != self.acked);
             seen.lost_unacknowledged += u64::from(found != self.tried);
         }
-        // Whoever has read it may rely on it.
+        // A reader may rely on what it has read.
         self.acked = found.clone();
         self.tried = found;
         if self.random.one_in(4) {
@@ -100,12 +101,12 @@ impl Life {
             }
         }
         if self.random.one_in(2) {
-            // Whether the close succeeds does not matter to what was acknowledged.
+            // Acknowledged records do not depend on whether the close succeeds.
             let _ = log.close();
         }
     }
 
-    /// Opening the snapshots may meet the end as well.
+    /// Opening the snapshots may fail with the disk as well.
     fn recovered(&self, log: &Log) -> Option<Model> {
         let alive = Snapshots::open(log).is_ok() && !self.disk.is_dead();
         if !alive {
@@ -117,7 +118,7 @@ impl Life {
         Some(found)
     }
 
-    /// Does one thing; none once the log or the disk has failed.
+    /// Does one operation; none once the log or the disk has failed.
     fn step(&mut self, log: &mut Log, seen: &mut Seen) -> Option<()> {
         match self.random.below(12) {
             0 => log.mark().ok(),

@@ -1,4 +1,4 @@
-//! A full disk: new requests are refused, what runs goes on for a while, and all is well when space returns.
+//! A full disk: new requests are refused, running work continues for a while, and all resumes when space returns.
 
 use bytes::Bytes;
 use journal::AppendError;

@@ -1,4 +1,4 @@
-//! What a log must hold, how to read it back, and a random source that a seed repeats.
+//! The expected contents of a log, how to read it back, and a random source that a seed repeats.
 
 use std::sync::Arc;
 
@@ -51,7 +51,7 @@ impl Random {
     }
 }
 
-/// What one partition must hold.
+/// The expected contents of one partition.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Held {
     pub epoch: u64,
@@ -62,7 +62,7 @@ pub struct Held {
     pub snapshot: Option<u64>,
 }
 
-/// What the whole log must hold, by slot.
+/// The expected contents of the whole log, by slot.
 pub type Model = Vec<Held>;
 
 /// What a snapshot of a partition at a position looks like.
@@ -71,7 +71,7 @@ pub fn snapshot_at(slot: u16, through: u64) -> Snapshot {
     Snapshot { through: Seq(through), bytes: Bytes::from(bytes) }
 }
 
-/// A group of random requests that will all be granted, and what the model becomes by them.
+/// A group of random requests that will all be granted, and the model after them.
 pub fn random_group(random: &mut Random, model: &Model) -> (Vec<LogRequest>, Model, Vec<LogResult>) {
     let mut after = model.clone();
     let mut requests = Vec::new();
@@ -115,7 +115,7 @@ pub fn random_group(random: &mut Random, model: &Model) -> (Vec<LogRequest>, Mod
     (requests, after, answers)
 }
 
-/// How many were trimmed, and the records that are there.
+/// How many records were trimmed, and the remaining ones.
 pub fn read_stream(reader: &LogReader, slot: u16, stream: Stream) -> Result<(u64, Vec<Bytes>), ReadError> {
     let mut next = match reader.read(slot, stream, Seq(1), 0) {
         Err(ReadError::Trimmed { first, .. }) => first,
@@ -135,7 +135,7 @@ pub fn read_stream(reader: &LogReader, slot: u16, stream: Stream) -> Result<(u64
     }
 }
 
-/// Checks that everything of `acked` is there and nothing beyond `tried`; returns what is there.
+/// Checks that everything of `acked` is there and nothing beyond `tried`; returns the contents.
 pub fn check(log: &Log, acked: &Model, tried: &Model) -> Model {
     let reader = LogReader::new(log);
     let snapshots = Snapshots::open(log).expect("the disk lives");

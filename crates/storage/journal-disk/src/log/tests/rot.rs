@@ -1,4 +1,4 @@
-//! Damage to one place of one file: never silent loss of what was acknowledged, never wrong bytes.
+//! Damage at one position of one file: acknowledged records are never lost silently, and wrong bytes never served.
 
 use std::collections::BTreeSet;
 
@@ -15,7 +15,7 @@ use crate::snapshots::Snapshots;
 
 const SEGMENT_BYTES: u64 = 40 << 10;
 
-/// How the log was left before the damage.
+/// How the process ended before the damage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Left {
     Closed,
@@ -45,7 +45,7 @@ fn build(seed: u64, left: Left) -> (SimDisk, Model) {
         Left::Closed => log.close().unwrap(),
         Left::Marked => {
             log.mark().unwrap();
-            // The kernel writes the mark out some time.
+            // The kernel writes the mark back eventually.
             log.active.file.sync_data().unwrap();
         }
     }
@@ -61,7 +61,7 @@ struct Outcomes {
     snapshot_lost: u64,
 }
 
-/// Opens the damaged disk and looks at all that it serves.
+/// Opens the damaged disk and reads everything that it serves.
 fn judge(disk: &SimDisk, model: &Model, outcomes: &mut Outcomes) {
     let before = disk.operations();
     let mut log = match open(disk, &settings(SEGMENT_BYTES)) {
@@ -86,7 +86,7 @@ fn judge(disk: &SimDisk, model: &Model, outcomes: &mut Outcomes) {
     if stopped.is_empty() { outcomes.unharmed += 1 } else { outcomes.stopped += 1 }
 }
 
-/// The partitions that refuse; all others serve what was acknowledged.
+/// The partitions that refuse; all others serve every acknowledged record.
 fn serve(log: &Log, model: &Model, outcomes: &mut Outcomes) -> BTreeSet<u16> {
     let reader = LogReader::new(log);
     let snapshots = Snapshots::open(log).unwrap();
@@ -126,7 +126,7 @@ fn serve(log: &Log, model: &Model, outcomes: &mut Outcomes) -> BTreeSet<u16> {
     stopped
 }
 
-/// Does `change` at sampled places of every file.
+/// Applies `change` at sampled positions of every file.
 fn rot_everywhere(left: Left, step: usize, change: impl Fn(&mut Vec<u8>, usize)) -> Outcomes {
     let mut outcomes = Outcomes::default();
     for seed in 1..=2 {
@@ -135,10 +135,10 @@ fn rot_everywhere(left: Left, step: usize, change: impl Fn(&mut Vec<u8>, usize))
             for at in (0..size).step_by(step) {
                 let damaged = disk.copy(seed);
                 damaged.rot(&path, |bytes| change(bytes, at));
-                let told = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+                let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
                     judge(&damaged, &model, &mut outcomes);
                 }));
-                if let Err(panic) = told {
+                if let Err(panic) = outcome {
                     eprintln!("{left:?}, seed {seed}, {path} of {size} at {at}");
                     std::panic::resume_unwind(panic);
                 }
