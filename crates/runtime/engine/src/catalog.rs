@@ -78,10 +78,10 @@ pub struct Catalogs(
 
 impl Catalogs {
     pub fn load(&self) -> Arc<Catalog> {
-        self.0.read().expect("nobody panics while holding the catalog").clone()
+        self.0.read().expect("no holder of the lock panics").clone()
     }
 
     pub(crate) fn store(&self, catalog: Catalog) {
-        *self.0.write().expect("nobody panics while holding the catalog") = Arc::new(catalog);
+        *self.0.write().expect("no holder of the lock panics") = Arc::new(catalog);
     }
 }

@@ -65,7 +65,7 @@ fn base64_may_be_wrapped_and_unpadded() {
 }
 
 #[test]
-fn a_wrong_password_is_told() {
+fn a_wrong_password_is_reported() {
     for name in ["modern", "legacy", "windows-3des", "ecdsa", "no-mac", "umlaut", "umlaut-legacy"] {
         for password in ["wrong", "correct horse ", "Correct horse"] {
             let error = open(name, password).unwrap_err();
@@ -76,7 +76,7 @@ fn a_wrong_password_is_told() {
 }
 
 #[test]
-fn half_a_file_is_told_by_what_is_missing() {
+fn half_a_file_is_reported_with_what_is_missing() {
     for (name, error) in [
         ("no-key", PfxError::NoKey),
         ("no-certificate", PfxError::NoCertificate),
@@ -114,7 +114,7 @@ fn damage_is_an_error_and_never_a_panic() {
 }
 
 #[test]
-fn a_certificate_out_of_its_time_is_told_with_the_time() {
+fn a_certificate_out_of_its_time_is_reported_with_the_time() {
     let expired = open("expired", PASSWORD).unwrap();
     assert_eq!(expired.expires_at(), "2021-01-01T07:00:00Z");
     let error = expired.check_validity(IN_2027).unwrap_err();

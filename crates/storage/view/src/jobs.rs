@@ -47,7 +47,7 @@ impl View {
     pub fn collections(&self, partition: PartitionId, prefix: &str) -> Result<Vec<CollectionRow>, Error> {
         let start = keys::collection(prefix);
         let partition = self.partition(partition)?;
-        let entries = partition.range(start.clone(), keys::behind(start));
+        let entries = partition.range(start.clone(), keys::end_of(start));
         entries
             .map(|entry| {
                 let (key, value) = entry?;
@@ -130,7 +130,7 @@ impl View {
             None => all.clone(),
         };
         let mut jobs = Vec::new();
-        for entry in partition.range(start, keys::behind(all)).take(limit) {
+        for entry in partition.range(start, keys::end_of(all)).take(limit) {
             let (key, _) = entry?;
             let name = std::str::from_utf8(&key[17..]).map_err(|_| partition.damaged("a job's name"))?;
             let job = JobRef { collection, name: name.into() };
@@ -150,7 +150,7 @@ impl View {
         limit: usize,
     ) -> Result<Vec<(Timestamp, JobRef)>, Error> {
         let partition = self.partition(partition)?;
-        let entries = partition.range(keys::due_at(from), keys::behind(keys::due_at(until))).take(limit);
+        let entries = partition.range(keys::due_at(from), keys::end_of(keys::due_at(until))).take(limit);
         entries
             .map(|entry| keys::read_due(&entry?.0).ok_or_else(|| partition.damaged("an entry of due jobs")))
             .collect()

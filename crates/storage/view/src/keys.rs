@@ -79,7 +79,7 @@ pub(crate) fn read_due(key: &[u8]) -> Option<(Timestamp, JobRef)> {
 }
 
 /// The first key after all keys with `prefix`.
-pub(crate) fn behind(mut prefix: Vec<u8>) -> Vec<u8> {
+pub(crate) fn end_of(mut prefix: Vec<u8>) -> Vec<u8> {
     while let Some(last) = prefix.last_mut() {
         if *last < u8::MAX {
             *last += 1;

@@ -109,7 +109,7 @@ pub(crate) fn keep_newest(partition: &Arc<ViewPartition>, key: &Key, keep: usize
     let mut places = Vec::new();
     for status in keys::statuses(None) {
         let prefix = keys::by_key(key, status);
-        for entry in partition.range(prefix.clone(), keys::behind(prefix.clone())) {
+        for entry in partition.range(prefix.clone(), keys::end_of(prefix.clone())) {
             places.push(entry?.0[prefix.len()..].to_vec());
         }
     }

@@ -102,7 +102,7 @@ async fn an_owner_that_was_overtaken_is_refused_and_forgets() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_partition_that_is_let_go_can_be_taken_by_the_next_and_back() {
+async fn a_released_partition_can_be_taken_by_the_next_and_back() {
     let journal = Arc::new(MemoryJournal::shared());
     let (first, second) = (instance(&journal), instance(&journal));
     first.engine.take(home()).await.unwrap();
@@ -190,7 +190,7 @@ async fn documents_are_kept_by_one_and_seen_by_all_through_takeover_and_restart(
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_to_be_read_anew_is_read_anew_by_who_follows_and_left_alone_by_who_owns() {
+async fn a_reread_is_done_by_followers_and_not_by_the_owner() {
     let journal = Arc::new(MemoryJournal::shared());
     let (first, second) = (instance(&journal).control, instance(&journal).control);
     let keep = async |control: &Control, text: &str, expected| {

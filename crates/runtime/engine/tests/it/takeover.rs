@@ -227,7 +227,7 @@ async fn first(tables: &Path) -> Machine {
 
 // guards: 63
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_under_way_does_not_wait_for_an_inbox_that_is_silent() {
+async fn running_work_does_not_wait_for_an_inbox_that_is_silent() {
     let tables = tempfile::tempdir().unwrap();
     let machine = machine(MemoryJournal::new(), tables.path(), tempfile::tempdir().unwrap()).await;
     machine.journal.silent.send_modify(|silent| silent.inbox = true);
@@ -389,7 +389,7 @@ async fn requests_that_another_owner_has_taken_are_no_damage() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn whoever_is_overtaken_while_it_comes_back_is_no_damage() {
+async fn an_owner_overtaken_during_recovery_is_not_damage() {
     let tables = tempfile::tempdir().unwrap();
     let first = first(tables.path()).await;
     first.snapshot().await;
@@ -402,7 +402,7 @@ async fn whoever_is_overtaken_while_it_comes_back_is_no_damage() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_let_go_in_mid_append_may_have_been_done_and_is_not_denied() {
+async fn a_command_released_in_mid_append_may_have_been_done_and_is_not_denied() {
     let tables = tempfile::tempdir().unwrap();
     let machine = first(tables.path()).await;
     let partition = partition_of_queue(&queue(), PARTITIONS);

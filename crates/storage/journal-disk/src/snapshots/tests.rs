@@ -42,7 +42,7 @@ fn an_older_snapshot_serves_while_the_events_since_are_there() {
 }
 
 #[test]
-fn an_older_snapshot_with_a_gap_behind_it_is_damage() {
+fn an_older_snapshot_with_a_gap_after_it_is_damage() {
     let (mut log, snapshots) = damaged_newest();
     ask(&mut log, LogOperation::Trim { events: Seq(7), inbox: Seq(1) });
     match snapshots.get(0) {

@@ -25,7 +25,7 @@ fn the_same_secret_never_looks_the_same() {
 }
 
 #[test]
-fn another_key_is_told_from_damage() {
+fn another_key_is_distinguished_from_damage() {
     let sealed = vault(1).seal("secret");
     let id = vault(1).key_id().to_owned();
     assert_eq!(vault(2).open(&sealed).unwrap_err(), UnsealError::UnknownKey { id });

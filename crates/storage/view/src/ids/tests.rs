@@ -17,7 +17,7 @@ const OTHER: BodyHash = BodyHash([2; 16]);
 const P: PartitionId = PartitionId(7);
 
 #[test]
-fn a_repeated_request_is_told_from_a_conflicting_one() {
+fn a_repeated_request_is_distinguished_from_a_conflicting_one() {
     let ids = Ids::new();
     assert_eq!(ids.reserve(&id(1), BODY, P), IdReservation::New);
     assert_eq!(
@@ -144,7 +144,7 @@ proptest! {
 }
 
 #[test]
-fn a_partition_that_is_let_go_takes_its_ids_along() {
+fn a_released_partition_takes_its_ids_along() {
     let ids = Ids::new();
     let id = |n: u32| RunId::new(&format!("run-{n}")).unwrap();
     for n in 0..2000 {
@@ -158,7 +158,7 @@ fn a_partition_that_is_let_go_takes_its_ids_along() {
 }
 
 #[test]
-fn what_nothing_is_said_of_is_held_alone_and_elsewhere_among_others() {
+fn a_partition_without_a_state_is_owned_alone_and_elsewhere_in_a_cluster() {
     let ids = Ids::new();
     assert_eq!(ids.partition_state(PartitionId(0)), PartitionState::Held);
     ids.hold_none();

@@ -40,7 +40,7 @@ impl ViewPartition {
 
 fn link(manifest: &Manifest, dir: &Path, into: &Path) -> io::Result<()> {
     let target = |path: &Path| into.join(path.strip_prefix(dir).expect("every file lies in the directory"));
-    // Copied, not linked: the tree overwrites manifests of a version that it did not come to, and is not to reach these.
+    // Copied, not linked: the tree overwrites manifests of versions that it never reached, and must not change these.
     for (path, bytes) in &manifest.heads {
         fs::write(target(path), bytes)?;
     }

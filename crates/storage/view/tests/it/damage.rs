@@ -151,7 +151,7 @@ fn a_missing_file_is_damage_that_names_it() {
 }
 
 #[test]
-fn damage_in_a_table_is_told_with_the_name_of_the_file_and_stops_only_its_partition() {
+fn damage_in_a_table_is_reported_with_the_name_of_the_file_and_stops_only_its_partition() {
     let dir = tempfile::tempdir().unwrap();
     fill(dir.path());
     let tables = files(&dir.path().join("p-00000/tables"));
@@ -205,7 +205,7 @@ fn a_stray_directory_among_the_tables_is_damage_not_a_panic() {
 }
 
 #[test]
-fn what_a_crash_leaves_behind_is_no_damage() {
+fn files_that_a_crash_leaves_are_not_damage() {
     let dir = tempfile::tempdir().unwrap();
     let tables = dir.path().join("p-00000/tables");
     // During the creation of a tree.

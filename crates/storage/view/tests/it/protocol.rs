@@ -118,7 +118,7 @@ fn a_hint_is_only_a_hint() {
 }
 
 #[test]
-fn setting_a_partition_aside_keeps_its_bytes_and_begins_anew() {
+fn setting_a_partition_aside_keeps_its_bytes_and_starts_empty() {
     let dir = tempfile::tempdir().unwrap();
     let view = open(dir.path(), 2);
     for number in 0..2 {

@@ -106,7 +106,7 @@ impl WaitingConsumers {
     }
 
     fn leave(&mut self, ticket: u64) -> WaitingConsumer {
-        let waiting = self.waiting.remove(&ticket).expect("a ticket stands for somebody who waits");
+        let waiting = self.waiting.remove(&ticket).expect("a ticket belongs to a waiting consumer");
         self.ends.remove(&(waiting.until, ticket));
         let place = (waiting.queue, waiting.receive.shelf);
         if let Some(line) = self.lines.get_mut(&place) {
