@@ -56,9 +56,9 @@ impl Process {
             let world = sim.world();
             (world.disk.clone(), world.plan.limits, world.clock())
         };
-        let (inner, hands) =
+        let (inner, writer) =
             DiskJournal::open_manual(Arc::new(FaultyDisk(disk)), &journal_settings(sim, limits))?;
-        tokio::spawn(watch::write(sim.clone(), hands));
+        tokio::spawn(watch::write(sim.clone(), writer));
         let watched = Arc::new(Watched::new(inner, sim.clone()));
         let journal = Arc::new(FaultyJournal(watched.clone()));
         let view = View::open(directory, view_settings())?;

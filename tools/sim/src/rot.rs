@@ -101,7 +101,7 @@ fn harm(disk: &SimDisk, dice: &mut Dice) -> String {
 async fn read_all(disk: &SimDisk, limits: Limits) -> Option<BTreeMap<PartitionId, Held>> {
     let settings = Settings { segment_bytes: limits.segment_bytes, ..Settings::new(limits.partitions) };
     let settings = Settings { reserve_bytes: 0, ..settings };
-    let (journal, _hands) = DiskJournal::open_manual(Arc::new(disk.clone()), &settings).ok()?;
+    let (journal, _writer) = DiskJournal::open_manual(Arc::new(disk.clone()), &settings).ok()?;
     let mut all = BTreeMap::new();
     for partition in (0..limits.partitions).map(PartitionId).chain([PartitionId::CONTROL]) {
         let held = Held {

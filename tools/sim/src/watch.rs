@@ -36,9 +36,9 @@ impl Watched {
     }
 }
 
-/// Moves the hands of a journal: each group takes its time.
-pub async fn write(sim: Arc<Sim>, mut hands: ManualWriter) {
-    while hands.wait().await {
+/// Drives the writer of a journal: each group takes its time.
+pub async fn write(sim: Arc<Sim>, mut writer: ManualWriter) {
+    while writer.wait().await {
         let ms = {
             let mut world = sim.world();
             world.figures.events += 1;
@@ -51,7 +51,7 @@ pub async fn write(sim: Arc<Sim>, mut hands: ManualWriter) {
         } else {
             tokio::task::yield_now().await;
         }
-        hands.turn();
+        writer.turn();
         sim.look_for_death();
     }
 }

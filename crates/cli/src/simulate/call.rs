@@ -71,7 +71,7 @@ impl CallKind<'_> {
         }
     }
 
-    /// What came of a call, as the run is told.
+    /// The outcome of a call, as the run receives it.
     pub fn outcome(&self, run: &Run, call: &SimulatedCall, given: &ScriptReply, now: Timestamp) -> Outcome {
         match self {
             CallKind::Workflow(definition) => {

@@ -10,7 +10,7 @@ use types::{CollectionSpec, Span, Ticks, Timestamp, Timing, Uid};
 
 /// Occurrences whose clock changes are looked for; as many as a preview lists.
 const PLANNED_MAX: usize = 1000;
-/// Local times that the clocks take away, as many as are told.
+/// Local times that daylight saving skips, as many as are printed.
 const LEFT_OUT_MAX: usize = 20;
 
 /// What a change of the clocks does to the occurrences of a job.

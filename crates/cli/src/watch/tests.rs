@@ -1,4 +1,4 @@
-//! What a terminal is told.
+//! What is printed to a terminal.
 
 use expect_test::{Expect, expect};
 

@@ -99,7 +99,7 @@ impl Dev {
 
 impl Drop for Dev {
     fn drop(&mut self) {
-        // As a power cut does: nothing is finished or kept. One that has ended already is no concern.
+        // As a power cut does: nothing is finished or kept. A process that has ended already is fine.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

@@ -90,7 +90,7 @@ pub fn check(url: &str, line: &str, code: i32, said: &[&str]) -> String {
     text
 }
 
-/// The first word behind a label.
+/// The first word after a label.
 pub fn word_after<'a>(text: &'a str, label: &str) -> &'a str {
     let rest = text.split_once(label).map(|(_, rest)| rest).expect("the label is there");
     rest.split_whitespace().next().expect("a word follows it")

@@ -1,4 +1,4 @@
-//! The binary and a server behind https, as a proxy in front of one speaks it.
+//! The binary against a server with https, as a proxy in front of one would provide it.
 
 use std::net::SocketAddr;
 use std::path::Path;

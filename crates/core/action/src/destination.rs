@@ -224,9 +224,9 @@ impl<T> Destination<T> {
     /// The same destination with each text replaced by what `change` makes of it, by the names of the fields.
     pub fn try_map<U, E>(
         &self,
-        mut change: impl FnMut(&'static str, &T) -> Result<U, E>,
+        change: impl FnMut(&'static str, &T) -> Result<U, E>,
     ) -> Result<Destination<U>, E> {
-        let fields = self.fields().try_map(|name, text| change(name, text))?;
+        let fields = self.fields().try_map(change)?;
         let mapped = self.destination_type().destination(fields, None);
         Ok(mapped.expect("a destination gives back every field that it is made of"))
     }

@@ -26,10 +26,7 @@ impl Run {
     pub(crate) fn needs_undo(&self, index: StepIndex) -> bool {
         let step = self.step(index);
         let has_undo = self.plan.steps[usize::from(index.0)].undo.is_some();
-        let resting = match &step.state {
-            StepState::Waiting | StepState::Done(_) | StepState::Failed(_) => true,
-            _ => false,
-        };
+        let resting = matches!(step.state, StepState::Waiting | StepState::Done(_) | StepState::Failed(_));
         has_undo && step.attempted && resting
     }
 

@@ -16,7 +16,7 @@ pub enum Authentication {
     ActiveDirectoryOAuth { tenant: String, audience: String, client_id: String, secret: Secret },
 }
 
-/// What may be told of a client certificate.
+/// What may be shown of a client certificate.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CertificateFacts {
     /// SHA-1 of the certificate, in hexadecimal digits and upper case.

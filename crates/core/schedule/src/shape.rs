@@ -152,7 +152,7 @@ impl ShapeReader<'_> {
             MemberKind::ReadOnly => return None,
             MemberKind::Status => {
                 if self.mode == Mode::Patch {
-                    self.report.add(path, "is told by the server and cannot be patched");
+                    self.report.add(path, "is set by the server and cannot be patched");
                 }
                 return None;
             }

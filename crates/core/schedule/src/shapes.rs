@@ -14,7 +14,7 @@ pub use self::action::secret_members;
 use self::action::ACTION;
 
 const COUNT_MAX: i64 = i32::MAX as i64;
-const NOT_TO_CHOOSE: &str = "is told by the server: write enabled or disabled";
+const NOT_TO_CHOOSE: &str = "is set by the server: write enabled or disabled";
 const BELONGS_BELOW: &str = "unknown member; it belongs below properties";
 
 /// The body of a PUT or PATCH of a job.

@@ -168,7 +168,7 @@ fn names() -> Vec<String> {
             .map(str::to_owned)
             .to_vec();
     collect(&Value::from(bodies()), &mut names);
-    // A secret is told by its name: a value that may be shown must not come to stand there.
+    // A secret is recognized by its name: a value that may be shown must not appear under it.
     let secret = |name: &str| {
         ["password", "pfx", "secret", "sastoken", "saskey"].contains(&name.to_lowercase().as_str())
     };

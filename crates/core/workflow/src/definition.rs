@@ -20,7 +20,7 @@ use crate::schema::{Schema, SchemaProblem};
 use crate::source::Source;
 use types::problem::{Problems, quote};
 
-/// A valid workflow definition, with everything compiled. Cheap to share behind an [`Arc`].
+/// A valid workflow definition, with everything compiled. Cheap to share in an [`Arc`].
 #[derive(Debug)]
 pub struct Definition {
     pub(crate) name: WorkflowName,

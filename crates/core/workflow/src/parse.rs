@@ -232,7 +232,7 @@ fn expression(field: &Field<'_>, report: &mut Report) -> Option<Expression> {
         None if template::is_expression(text) => text,
         None => {
             let message =
-                format!("{} is no expression; it begins with '.' or stands in '${{ }}'", quote(text));
+                format!("{} is not an expression; one begins with '.' or stands in '${{ }}'", quote(text));
             field.wrong(message, report);
             return None;
         }

@@ -33,7 +33,7 @@ pub(crate) async fn answer(
 ) -> Result<Response<Body>, PageError> {
     let at = ctx.query_value("at").ok_or_else(|| PageError::Form("at: name the page".to_owned()))?;
     let ctx = ctx.at(&at);
-    // Rendered before a slot is taken: users who may not see a page cannot use up the slots of others.
+    // Rendered before a slot is taken: users who may not see a page cannot use up the slots.
     let first = match pages::show(&ctx).await {
         // A redirect to the heartbeat-in page is not an event stream: the browser would retry forever.
         Err(PageError::SignIn) => return Ok(stream(Body::from(signed_out()))),

@@ -117,43 +117,15 @@ impl std::ops::Deref for Api {
 
 impl Api {
     pub fn new(parts: Parts) -> Api {
-        let Parts { engine, control, view, ids, clock, mut metrics, ingest, .. } = parts;
         let inner = parts.peer.clone().unwrap_or_else(PeerSecret::fresh);
+        let workflows = Workflows { control: parts.control.clone() };
+        let cluster = cluster_handle(&parts, inner.clone());
+        let runs = runs_handle(&parts, &workflows, &cluster);
+        let jobs = jobs_handle(&parts, &cluster);
+        let Parts { engine, control, ids, clock, mut metrics, ingest, .. } = parts;
         let partitions = parts.limits.partitions;
         let region: Option<Arc<dyn RegionControl>> = parts.region.map(Arc::from);
-        let auth = Auth { access: Arc::new(parts.access), inner: inner.clone(), clock: clock.clone() };
-        let workflows = Workflows { control: control.clone() };
-        let cluster = Cluster {
-            engine: engine.clone(),
-            control: control.clone(),
-            ids: ids.clone(),
-            directory: parts.directory,
-            peers: parts.peers,
-            peer: parts.peer,
-            inner,
-            roles: parts.roles,
-            partitions,
-            end: End::default(),
-        };
-        let runs = Runs {
-            engine: engine.clone(),
-            view: view.clone(),
-            ids: ids.clone(),
-            journal: parts.journal.clone(),
-            jobs: parts.jobs.clone(),
-            workflows: workflows.clone(),
-            cluster: cluster.clone(),
-        };
-        let jobs = Jobs {
-            reader: parts.jobs.clone(),
-            engine: engine.clone(),
-            view,
-            vault: parts.vault,
-            clock: clock.clone(),
-            limits: parts.job_limits,
-            history_for: parts.history_for,
-            cluster: cluster.clone(),
-        };
+        let auth = Auth { access: Arc::new(parts.access), inner, clock: clock.clone() };
         let queues = Queues { engine: engine.clone(), cluster: cluster.clone(), changing: Arc::default() };
         let services = Services { workflows: workflows.clone(), called: Arc::from(parts.services) };
         let overview = Overview {
@@ -211,5 +183,45 @@ impl Api {
     /// From now on `/readyz` sends clients to other instances; whoever comes is still answered.
     pub fn begin_to_end(&self) {
         self.cluster.end.begin();
+    }
+}
+
+fn cluster_handle(parts: &Parts, inner: PeerSecret) -> Cluster {
+    Cluster {
+        engine: parts.engine.clone(),
+        control: parts.control.clone(),
+        ids: parts.ids.clone(),
+        directory: parts.directory.clone(),
+        peers: parts.peers.clone(),
+        peer: parts.peer.clone(),
+        inner,
+        roles: parts.roles,
+        partitions: parts.limits.partitions,
+        end: End::default(),
+    }
+}
+
+fn runs_handle(parts: &Parts, workflows: &Workflows, cluster: &Cluster) -> Runs {
+    Runs {
+        engine: parts.engine.clone(),
+        view: parts.view.clone(),
+        ids: parts.ids.clone(),
+        journal: parts.journal.clone(),
+        jobs: parts.jobs.clone(),
+        workflows: workflows.clone(),
+        cluster: cluster.clone(),
+    }
+}
+
+fn jobs_handle(parts: &Parts, cluster: &Cluster) -> Jobs {
+    Jobs {
+        reader: parts.jobs.clone(),
+        engine: parts.engine.clone(),
+        view: parts.view.clone(),
+        vault: parts.vault.clone(),
+        clock: parts.clock.clone(),
+        limits: parts.job_limits.clone(),
+        history_for: parts.history_for,
+        cluster: cluster.clone(),
     }
 }

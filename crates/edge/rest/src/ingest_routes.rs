@@ -301,7 +301,7 @@ pub(crate) fn offer(headers: &HeaderMap, path_id: Option<RunId>) -> Result<Offer
 pub(crate) fn check_media_type(headers: &HeaderMap, allowed: &[&str]) -> Result<(), ApiError> {
     let Some(value) = headers.get(CONTENT_TYPE) else { return Ok(()) };
     let text = value.to_str().unwrap_or("").split(';').next().unwrap_or("").trim().to_ascii_lowercase();
-    // curl says this when it is told nothing.
+    // The default of curl.
     let unsaid = text == "application/x-www-form-urlencoded" || text.is_empty();
     if unsaid
         || allowed.contains(&text.as_str())

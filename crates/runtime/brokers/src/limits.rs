@@ -1,4 +1,4 @@
-//! Every bound of this crate, with the sum behind it.
+//! Every bound of this crate, with how it was computed.
 
 use std::time::Duration;
 

@@ -26,7 +26,7 @@ pub struct Cidr {
 
 /// A text that is not a network.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{0:?} is no network; write an address and a prefix length, like 10.1.0.0/16")]
+#[error("{0:?} is not a network; write an address and a prefix length, like 10.1.0.0/16")]
 pub struct InvalidCidr(String);
 
 /// An address that the policy has let through. Only [`Egress::check`] makes one.

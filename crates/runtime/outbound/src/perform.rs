@@ -94,7 +94,7 @@ struct CallAttempt<'o> {
     stop: &'o engine::Stop,
 }
 
-/// What an errand comes to before it leaves.
+/// What an attempt comes to before it leaves.
 enum Prepared<'d> {
     /// A call, and the service whose limits it is under: the address, because two workflows that name it differently
     /// still call the same one.
@@ -102,7 +102,7 @@ enum Prepared<'d> {
     Send(Box<(SendTarget, types::Message)>, std::time::Duration),
 }
 
-/// Why an errand does not leave.
+/// Why an attempt does not leave.
 enum NotSent {
     /// It would be the same each time.
     Permanent(String),
@@ -112,7 +112,7 @@ enum NotSent {
 
 impl PerformerInner {
     async fn call(self: Arc<PerformerInner>, order: CallOrder, definition: Arc<Definition>, version: u32) {
-        let errand = CallAttempt {
+        let attempt = CallAttempt {
             work: order.work,
             attempt: order.attempt,
             definition: &definition,
@@ -121,28 +121,28 @@ impl PerformerInner {
             key: order.idempotency_key(),
             stop: &order.stop,
         };
-        match self.run(&errand).await {
+        match self.run(&attempt).await {
             Some(outcome) => order.reply.report(outcome),
             None => order.reply.withdraw(),
         }
     }
 
-    /// Carries out an errand. `None` when it was stopped before anything left.
-    async fn run(&self, errand: &CallAttempt<'_>) -> Option<Outcome> {
-        match errand.definition.feed(errand.work) {
-            None => self.act(errand).await,
-            Some(queue) => Box::pin(self.tell(errand, queue)).await,
+    /// Carries out an attempt. `None` when it was stopped before anything left.
+    async fn run(&self, attempt: &CallAttempt<'_>) -> Option<Outcome> {
+        match attempt.definition.feed(attempt.work) {
+            None => self.act(attempt).await,
+            Some(queue) => Box::pin(self.tell(attempt, queue)).await,
         }
     }
 
     /// Does what the workflow, or a person, says. `None` when it was stopped before it left.
-    async fn act(&self, errand: &CallAttempt<'_>) -> Option<Outcome> {
-        let (request, service) = match self.prepare(errand) {
+    async fn act(&self, attempt: &CallAttempt<'_>) -> Option<Outcome> {
+        let (request, service) = match self.prepare(attempt) {
             Ok(Prepared::Call(request, service)) => (request, service),
             Ok(Prepared::Send(send, patience)) => {
                 let (target, message) = *send;
-                let sent = Box::pin(self.send(errand, &target, message, patience)).await?;
-                return Some(errand.judge(|judge| judge.sent(sent)));
+                let sent = Box::pin(self.send(attempt, &target, message, patience)).await?;
+                return Some(attempt.judge(|judge| judge.sent(sent)));
             }
             Err(NotSent::Permanent(reason)) => {
                 return Some(outcome::never_sent(&reason));
@@ -152,47 +152,47 @@ impl PerformerInner {
                 return Some(Outcome::Transient { status: None, reason, retry_after: None });
             }
         };
-        let permit = self.permit(errand, &service).await?;
+        let permit = self.permit(attempt, &service).await?;
         drop(service);
         let result = self.client.send(*request).await;
         let sorted = sort(&result, self.clock.now());
         permit.finish(CallVerdict::of(&result, &sorted));
-        Some(errand.judge(|judge| judge.answered(&result, sorted)))
+        Some(attempt.judge(|judge| judge.answered(&result, sorted)))
     }
 
     /// `None` when the message was stopped before it left.
     async fn send(
         &self,
-        errand: &CallAttempt<'_>,
+        attempt: &CallAttempt<'_>,
         target: &SendTarget,
         message: types::Message,
         patience: std::time::Duration,
     ) -> Option<Sorted> {
-        let permit = self.permit(errand, target.origin()).await?;
+        let permit = self.permit(attempt, target.origin()).await?;
         let SendResult { sorted, verdict } = self.sender.send(target, message, patience).await;
         permit.finish(verdict);
         Some(sorted)
     }
 
-    async fn permit(&self, errand: &CallAttempt<'_>, service: &str) -> Option<Permit> {
-        let attempt = if errand.attempt == 1 { AttemptKind::First } else { AttemptKind::Retry };
+    async fn permit(&self, attempt: &CallAttempt<'_>, service: &str) -> Option<Permit> {
+        let kind = if attempt.attempt == 1 { AttemptKind::First } else { AttemptKind::Retry };
         tokio::select! {
             // The permit first: a call that may go when it is stopped is as good as on its way.
             biased;
-            permit = self.services.acquire(service, attempt) => Some(permit),
-            () = errand.stop.raised() => None,
+            permit = self.services.acquire(service, kind) => Some(permit),
+            () = attempt.stop.raised() => None,
         }
     }
 
-    fn prepare<'d>(&self, errand: &CallAttempt<'d>) -> Result<Prepared<'d>, NotSent> {
-        match render(errand).map_err(NotSent::Permanent)? {
+    fn prepare<'d>(&self, attempt: &CallAttempt<'d>) -> Result<Prepared<'d>, NotSent> {
+        match render(attempt).map_err(NotSent::Permanent)? {
             RenderedAction::Call(request) => {
-                let (request, service) = prepare_call(errand, request).map_err(NotSent::Permanent)?;
+                let (request, service) = prepare_call(attempt, request).map_err(NotSent::Permanent)?;
                 Ok(Prepared::Call(Box::new(request), service))
             }
             RenderedAction::Send(sending) => {
                 let patience = sending.timeout.as_std();
-                let send = self.prepare_message(errand, *sending)?;
+                let send = self.prepare_message(attempt, *sending)?;
                 Ok(Prepared::Send(Box::new(send), patience))
             }
         }
@@ -219,10 +219,10 @@ impl CallAttempt<'_> {
     }
 }
 
-fn render(errand: &CallAttempt<'_>) -> Result<RenderedAction, String> {
-    let (definition, context) = (errand.definition, errand.context.seen_by(errand.work));
-    match &errand.context.instead {
-        None => definition.render(errand.work, &context).map_err(|error| error.to_string()),
+fn render(attempt: &CallAttempt<'_>) -> Result<RenderedAction, String> {
+    let (definition, context) = (attempt.definition, attempt.context.seen_by(attempt.work));
+    match &attempt.context.instead {
+        None => definition.render(attempt.work, &context).map_err(|error| error.to_string()),
         Some(action) => {
             let action = definition.parse_action(action).map_err(|problems| problems.to_string())?;
             definition.render_action(&action, &context).map_err(|error| error.to_string())
@@ -232,10 +232,10 @@ fn render(errand: &CallAttempt<'_>) -> Result<RenderedAction, String> {
 
 /// The call, and the service whose limits it is under.
 fn prepare_call<'d>(
-    errand: &CallAttempt<'d>,
+    attempt: &CallAttempt<'d>,
     rendered: workflow::RenderedCall,
 ) -> Result<(OutboundRequest, Cow<'d, str>), String> {
-    let definition = errand.definition;
+    let definition = attempt.definition;
     let url = Url::parse(&rendered.url).map_err(|fault| fault.to_string())?;
     let named = rendered.service.as_ref();
     let named = named.and_then(|name| definition.services().iter().find(|service| service.name == *name));
@@ -243,11 +243,11 @@ fn prepare_call<'d>(
         Some(service) => Cow::Borrowed(service.url.as_str()),
         None => Cow::Owned(url.origin.to_string()),
     };
-    let key = errand.key.as_str();
-    let root = errand.context.trace.as_deref().and_then(TraceParent::parse);
-    let root = root.unwrap_or_else(|| TraceParent::root(errand.context.run_id.as_str()));
+    let key = attempt.key.as_str();
+    let root = attempt.context.trace.as_deref().and_then(TraceParent::parse);
+    let root = root.unwrap_or_else(|| TraceParent::root(attempt.context.run_id.as_str()));
     let own: HeaderMap = rendered.headers.into_iter().collect();
-    let headers = call_headers(own, key, root, &format!("{key}/{}", errand.attempt));
+    let headers = call_headers(own, key, root, &format!("{key}/{}", attempt.attempt));
     let headers = headers.map_err(|error| error.to_string())?;
     let request = OutboundRequest {
         headers,

@@ -110,7 +110,7 @@ async fn take_from(
 async fn take(intake: &Intake, delivery: Delivery) {
     let Intake { parts, entry, name, .. } = intake;
     let message = &delivery.message;
-    // Without an id a second delivery cannot be told from a second message.
+    // Without an id a second delivery cannot be distinguished from a second message.
     let id = (!message.id.is_empty()).then(|| intake::run_id(entry, name, message, ""));
     let settled = match intake::take(parts, entry, id, message).await {
         IntakeResult::Started => {

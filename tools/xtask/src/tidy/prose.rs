@@ -31,8 +31,8 @@ const LAGGING: [&str; 21] = [
     "left", "bytes", "frames", "messages", "seconds", "ms", "how", "still", "not",
 ];
 /// What may follow `behind`: then it means hidden by.
-const HIDING: [&str; 7] =
-    ["a proxy", "a load balancer", "a firewall", "a reverse proxy", "an ingress", "a feature", "nat"];
+const HIDING: [&str; 8] =
+    ["a proxy", "a load balancer", "a firewall", "a reverse proxy", "an ingress", "a feature", "nat", "tls"];
 
 pub(crate) fn check(file: &File) -> Vec<Finding> {
     let mut findings = Vec::new();
@@ -112,7 +112,9 @@ fn misuses_behind(line: &str) -> bool {
         }
         let previous = before.trim_end().rsplit(|char: char| !is_word(char)).next().unwrap_or_default();
         let hides = HIDING.iter().any(|word| after.trim_start().starts_with(word));
-        !LAGGING.contains(&previous) && !hides
+        let counted = previous.is_empty() && before.ends_with("} ")
+            || previous.starts_with(|char: char| char.is_ascii_digit());
+        !LAGGING.contains(&previous) && !hides && !counted
     })
 }
 

@@ -74,7 +74,7 @@ const WGET: &[(&[&str], Effect)] = &[
     (&["--password", "--http-password"], Effect::Password),
 ];
 
-/// The request that a command makes, or why it cannot be told.
+/// The request that a command makes, or why it cannot be determined.
 pub(super) fn request(command: &str) -> Result<Value, String> {
     // The rest of the command may hold a password.
     let program = command.split_whitespace().next().unwrap_or_default();
@@ -87,7 +87,7 @@ pub(super) fn request(command: &str) -> Result<Value, String> {
         _ => {
             let caller = words.get(1).is_some_and(|word| matches!(word.as_str(), "curl" | "wget"));
             let user = " (a crontab of the system names a user there: take it out)";
-            return Err(told(format!("is no curl or wget{}", if caller { user } else { "" })));
+            return Err(told(format!("is not curl or wget{}", if caller { user } else { "" })));
         }
     };
     let mut call = CurlCall::default();
@@ -120,7 +120,7 @@ impl CurlCall {
         {
             return self.apply(effect, value);
         }
-        // `-fsSXPOST`: letters without a value, then perhaps one with its value behind it.
+        // `-fsSXPOST`: letters without a value, then perhaps one followed by its value.
         for (at, letter) in word.char_indices().skip(1) {
             let short = format!("-{letter}");
             let name = if word.starts_with("--") { word.split('=').next().unwrap_or(word) } else { &short };

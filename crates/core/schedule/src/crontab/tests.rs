@@ -93,10 +93,10 @@ fn curl_and_wget_become_requests() {
 #[test]
 fn a_line_that_is_no_job_is_named_with_what_to_do() {
     for (line, problem) in [
-        ("* * * * * /opt/backup.sh --all", "is no curl or wget; let a small service run it"),
+        ("* * * * * /opt/backup.sh --all", "is not curl or wget; let a small service run it"),
         (
             "* * * * * root curl http://a.test",
-            "is no curl or wget (a crontab of the system names a user there",
+            "is not curl or wget (a crontab of the system names a user there",
         ),
         ("* * * * * curl http://a.test | mail me", "is more than one plain command"),
         ("* * * * * cd /x && curl http://a.test", "is more than one plain command"),

@@ -228,7 +228,7 @@ impl<'a> JsonReader<'a> {
 fn plain_end(bytes: &[u8], mut at: usize) -> usize {
     const ONES: u64 = 0x0101_0101_0101_0101;
     const HIGHS: u64 = ONES << 7;
-    // The high bit of each byte that is less than `limit`, and maybe of some behind the first of them.
+    // The high bit of each byte that is less than `limit`, and maybe of some after the first of them.
     let below = |word: u64, limit: u8| word.wrapping_sub(ONES * u64::from(limit)) & !word;
     let equal = |word: u64, byte: u8| below(word ^ (ONES * u64::from(byte)), 1);
     while let Some(chunk) = bytes.get(at..).and_then(<[u8]>::first_chunk) {

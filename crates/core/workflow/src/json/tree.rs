@@ -39,7 +39,7 @@ pub(super) enum NodeKind {
     Escaped(u32),
     /// A name that comes again further on: neither it nor its value counts.
     Shadowed,
-    /// `end` is the place behind the last node of it, here and below.
+    /// `end` is the position after its last node, here and below.
     Array {
         items: u32,
         end: u32,
@@ -112,7 +112,7 @@ impl<'a> Tree<'a> {
         }
     }
 
-    /// The place behind a value and all that is below it.
+    /// The position after a value and everything below it.
     #[inline]
     pub(super) fn behind(&self, index: u32) -> u32 {
         match self.node(index).kind {

@@ -55,7 +55,7 @@ pub(super) fn check_service(text: &str) -> Result<String, String> {
     Ok(text.trim_end_matches('/').to_owned())
 }
 
-/// The URL of an action, split after its host. Expressions may stand only behind it.
+/// The URL of an action, split after its host. Expressions may appear only after it.
 pub(super) fn split(mut template: Template) -> Result<(String, Template), String> {
     let first = match template.parts.first_mut() {
         Some(TemplatePart::Text(text)) => text,
@@ -66,7 +66,7 @@ pub(super) fn split(mut template: Template) -> Result<(String, Template), String
     let origin = std::mem::replace(first, path);
     let host_ends = template.parts.len() == 1 || !rest_is_empty(&template);
     if !host_ends {
-        return Err("an expression may stand only behind the host, after a '/'".to_owned());
+        return Err("an expression may appear only after the host and a '/'".to_owned());
     }
     check_parts(&template)?;
     Ok((origin, template))

@@ -465,7 +465,7 @@ fn what_a_person_names_is_rendered_and_not_refused() {
 
 #[test]
 fn ids_and_keys_come_from_the_body() {
-    // Without the schema, which has words of its own for an id that is no text.
+    // Without the schema, which has words of its own for an id that is not a text.
     let source = drone_source();
     let source: Vec<&str> = source.lines().filter(|line| !line.starts_with("  schema: ")).collect();
     let definition = Definition::parse(&source.join("\n")).unwrap_or_else(|problems| panic!("{problems}"));

@@ -19,7 +19,7 @@ impl Code {
 /// Every code, by status.
 pub const CODES: &[Code] = &[
     Code::new(400, "bad_request", "a parameter, header or decision is malformed", "the detail names it"),
-    Code::new(400, "not_json", "the body is no JSON, or nested deeper than 64", "send JSON"),
+    Code::new(400, "not_json", "the body is not valid JSON, or nested deeper than 64", "send JSON"),
     Code::new(400, "schema", "the body does not fit the workflow's schema", "see `errors`"),
     Code::new(
         400,
@@ -110,7 +110,7 @@ pub const CODES: &[Code] = &[
         409,
         "job_finished",
         "the job is completed or faulted",
-        "write it anew with `PUT`, or delete it",
+        "write it again with `PUT`, or delete it",
     ),
     Code::new(
         409,
@@ -130,7 +130,7 @@ pub const CODES: &[Code] = &[
         409,
         "sessions_fixed",
         "sessions cannot be switched on or off",
-        "delete the queue and make it anew",
+        "delete the queue and create it again",
     ),
     Code::new(
         409,

@@ -131,7 +131,7 @@ impl AsyncWrite for Watched {
         bytes: &[u8],
     ) -> Poll<std::io::Result<usize>> {
         let written = Pin::new(&mut self.stream).poll_write(cx, bytes);
-        // An answer that takes long, like the stream of a live page, is no silence while its client reads.
+        // An answer that takes long, like the stream of a live page, does not count as idle while its client reads.
         if matches!(written, Poll::Ready(Ok(bytes)) if bytes > 0) {
             self.patience.note_write();
         }

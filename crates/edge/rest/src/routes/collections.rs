@@ -277,7 +277,7 @@ pub(crate) fn path_of(text: &str) -> Result<CollectionPath, ApiError> {
         [name] => [SUBSCRIPTION, GROUP, name],
         [subscription, group, name] => [*subscription, *group, *name],
         _ => {
-            let text = format!("'{text}' is no collection: write its name, or subscription~group~name");
+            let text = format!("'{text}' is not a collection: write its name, or subscription~group~name");
             return Err(ApiError::BadRequest(text));
         }
     };

@@ -147,7 +147,7 @@ impl NatsConnection {
     }
 
     /// The server handles what a connection sends in order. So when it has answered a question that was asked
-    /// behind the message, it has taken the message.
+    /// after the message, it has taken the message.
     async fn send_to_server(
         &self,
         subject: &str,
@@ -188,7 +188,7 @@ impl NatsConnection {
         }
         // The client connects again by itself. An answer over another connection says nothing of the message.
         if self.connects() != connected {
-            return Err(lost(&"it was made anew in between"));
+            return Err(lost(&"it was created again in between"));
         }
         Ok(())
     }

@@ -84,7 +84,7 @@ async fn a_crowd_of_sends_is_confirmed_and_all_of_it_comes_once() {
     let peer = rabbit();
     let brokers = brokers();
     send_crowd(&brokers, &to(peer, "/queue/crowd-1-0"), 500).await;
-    // More than the credit: it must be given anew while deliveries are settled.
+    // More than the credit: it must be renewed while deliveries are settled.
     let mut receiver = brokers.open(&from(peer, "/queue/crowd-1-0"), 100).await.unwrap();
     let mut ids = Vec::new();
     for _ in 0..500 {
@@ -175,7 +175,7 @@ impl Relay {
                         client_writes.write_all(&bytes[..count]).await.unwrap();
                     }
                 }
-                // Held open to the end: that the broker hangs up is no news for the client.
+                // Held open to the end: the client must not learn from a closed connection.
                 std::future::pending::<()>().await;
                 drop(client_writes);
             });

@@ -1,4 +1,4 @@
-//! Real brokers, and clients of others that receive what was sent.
+//! Real brokers, and external clients that receive what was sent.
 
 #![allow(clippy::unwrap_used)]
 

@@ -98,7 +98,7 @@ async fn a_crowd_of_sends_is_confirmed_and_a_second_time_it_is_dropped() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn without_a_stream_the_server_takes_it_and_hands_it_on() {
+async fn without_a_stream_the_server_takes_it_and_forwards_it() {
     let peer = nats();
     let client = async_nats::connect(peer.url()).await.unwrap();
     let mut subscriber = client.subscribe("plain.new").await.unwrap();

@@ -1,4 +1,4 @@
-//! What the tests of all brokers share: a message with everything in it, and clients of others.
+//! What the tests of all brokers share: a message with everything in it, and external clients.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -40,7 +40,7 @@ pub fn nats() -> &'static NatsServer {
     NATS.get_or_init(|| NatsServer::start().unwrap())
 }
 
-/// Every field is set, and the body is no text.
+/// Every field is set, and the body is not text.
 pub fn full(id: &str) -> Message {
     let text = |text: &str| Some(text.to_owned());
     let properties = [
@@ -122,7 +122,7 @@ pub async fn send_until_done(brokers: &Brokers, to: &MessageTarget, message: &Me
     panic!("the broker does not come back");
 }
 
-/// Sends until an answer fails to come: a process that is told to freeze may still do what it is at.
+/// Sends until an answer fails to come: a process that receives SIGSTOP may finish its current step.
 pub async fn send_until_unanswered(brokers: &Brokers, to: &MessageTarget, message: &Message) -> SendError {
     for _ in 0..100 {
         if let Err(error) = brokers.send(to, message, Duration::from_millis(500)).await {

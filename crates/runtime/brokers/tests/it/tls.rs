@@ -1,4 +1,4 @@
-//! Brokers behind TLS: used when they prove their names, and given nothing otherwise.
+//! Brokers with TLS: used when their certificates match, and sent nothing otherwise.
 
 use std::env;
 use std::process::Command;

@@ -69,7 +69,7 @@ impl Live {
         Ok(Box::new(Live { sender, connection: Some(connection), written, idle_since: None, _slot: slot }))
     }
 
-    /// Whether the next message can go out on this connection, as far as can be told now.
+    /// Whether the next message can go out on this connection, as far as is known now.
     pub(super) fn is_usable(&mut self) -> bool {
         // Nobody waits for an idle connection: it is looked at when it is taken and by the sweep.
         drive(&mut self.connection, &mut Context::from_waker(Waker::noop()));
@@ -103,7 +103,7 @@ impl Live {
         self.written.store(false, Ordering::Relaxed);
         // All that the talk waits for comes through the connection, and it is polled right after the connection: it
         // needs no waker, and waking the task it already runs in would cost a useless second poll. Unconstrained,
-        // because a used-up budget would be told to that waker.
+        // because a used-up budget would wake that waker.
         let mut talk = pin!(unconstrained(talk(self.sender.try_send_request(message), bytes_max)));
         let connection = &mut self.connection;
         let talked = poll_fn(|cx| {

@@ -198,7 +198,7 @@ fn form(wanted: &Credentials<'_>) -> String {
     fields.map(|(name, value)| format!("{name}={}", form_encoded(value))).join("&")
 }
 
-/// What can stand behind `Bearer` (RFC 6750).
+/// What can follow `Bearer` (RFC 6750).
 fn is_token(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|b| b.is_ascii_graphic())
 }

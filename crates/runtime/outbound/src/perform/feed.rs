@@ -47,32 +47,32 @@ struct FeedStep<'a> {
 impl PerformerInner {
     /// Tells the feed and the workflow's own action. The notice is given when both have it: else whoever has not confirmed
     /// it is reported again, under the same id, and one that will never take it does not keep the other from it.
-    pub(super) async fn tell(&self, errand: &CallAttempt<'_>, queue: &str) -> Option<Outcome> {
-        if !errand.definition.declares(errand.work) {
-            return self.feed(errand, queue).await;
+    pub(super) async fn tell(&self, attempt: &CallAttempt<'_>, queue: &str) -> Option<Outcome> {
+        if !attempt.definition.declares(attempt.work) {
+            return self.feed(attempt, queue).await;
         }
-        let had = self.halves.lock().expect("nobody panics while holding the map").get(&errand.key);
+        let had = self.halves.lock().expect("nobody panics while holding the map").get(&attempt.key);
         let fed = match had {
             Some(Half::Feed) => DONE,
-            Some(Half::Own) | None => self.feed(errand, queue).await?,
+            Some(Half::Own) | None => self.feed(attempt, queue).await?,
         };
         let own = match had {
             Some(Half::Own) => DONE,
-            Some(Half::Feed) | None => self.act(errand).await?,
+            Some(Half::Feed) | None => self.act(attempt).await?,
         };
         let half = match (&fed, &own) {
             (Outcome::Done { .. }, Outcome::Transient { .. } | Outcome::Unknown { .. }) => Some(Half::Feed),
             (Outcome::Transient { .. } | Outcome::Unknown { .. }, Outcome::Done { .. }) => Some(Half::Own),
             _ => None,
         };
-        self.halves.lock().expect("nobody panics while holding the map").note(&errand.key, half);
+        self.halves.lock().expect("nobody panics while holding the map").note(&attempt.key, half);
         Some(worse(fed, own))
     }
 
-    async fn feed(&self, errand: &CallAttempt<'_>, queue: &str) -> Option<Outcome> {
+    async fn feed(&self, attempt: &CallAttempt<'_>, queue: &str) -> Option<Outcome> {
         let target = SendTarget::BuiltIn(PostTarget::Queue(queue.to_owned()));
-        let fed = match message(errand) {
-            Ok(message) => self.send(errand, &target, message, limits::DEADLINE).await?,
+        let fed = match message(attempt) {
+            Ok(message) => self.send(attempt, &target, message, limits::DEADLINE).await?,
             Err(reason) => Sorted::Refused { status: None, reason },
         };
         Some(match fed {
@@ -133,8 +133,8 @@ fn named(queue: &str, mut outcome: Outcome) -> Outcome {
     outcome
 }
 
-fn message(errand: &CallAttempt<'_>) -> Result<Message, String> {
-    let (definition, context) = (errand.definition, errand.context);
+fn message(attempt: &CallAttempt<'_>) -> Result<Message, String> {
+    let (definition, context) = (attempt.definition, attempt.context);
     let raw = |bytes: &'_ bytes::Bytes| -> Result<Box<RawValue>, String> {
         serde_json::from_slice(bytes).map_err(|error| format!("not JSON: {error}"))
     };
@@ -149,7 +149,7 @@ fn message(errand: &CallAttempt<'_>) -> Result<Message, String> {
         run: FeedRun {
             id: context.run_id.as_str(),
             workflow: definition.name().as_str(),
-            version: errand.version,
+            version: attempt.version,
             key: context.key.as_str(),
             status: context.status.as_str(),
             reason: context.reason.as_deref(),
@@ -168,7 +168,7 @@ fn message(errand: &CallAttempt<'_>) -> Result<Message, String> {
         told.steps_done.iter_mut().for_each(|step| step.output = None);
         body = serde_json::to_vec(&told).expect("plain data is JSON");
     }
-    let label = match errand.work {
+    let label = match attempt.work {
         Work::Notice(notice) => notice.name(),
         work => work.name(),
     };
@@ -177,6 +177,6 @@ fn message(errand: &CallAttempt<'_>) -> Result<Message, String> {
         session: Some(context.run_id.to_string()),
         label: Some(label.to_owned()),
         content_type: Some("application/json".to_owned()),
-        ..Message::new(default_id(&errand.key), body)
+        ..Message::new(default_id(&attempt.key), body)
     })
 }

@@ -15,15 +15,15 @@ use crate::sign_in;
 impl PerformerInner {
     pub(super) fn prepare_message(
         &self,
-        errand: &CallAttempt<'_>,
+        attempt: &CallAttempt<'_>,
         sending: RenderedMessage,
     ) -> Result<(SendTarget, Message), NotSent> {
         let mut message = sending.message;
         if message.id.is_empty() {
-            message.id = default_id(&errand.key);
+            message.id = default_id(&attempt.key);
         }
         let named = |service: &&Service| Some(&service.name) == sending.service.as_ref();
-        let service = errand.definition.services().iter().find(named);
+        let service = attempt.definition.services().iter().find(named);
         let kind = sending.to.destination_type().name();
         let service = || service.ok_or_else(|| NotSent::Permanent(format!("{kind} has no service")));
         let target = match sending.to {
@@ -35,7 +35,7 @@ impl PerformerInner {
                     account: service.url.clone(),
                     queue,
                     sas: self.secret_of(service)?,
-                    envelope: envelope.then(|| self.facts(errand)),
+                    envelope: envelope.then(|| self.facts(attempt)),
                 })
             }
             Destination::ServiceBus { entity, transport: Transport::Https } => {
@@ -61,13 +61,13 @@ impl PerformerInner {
     }
 
     /// What a step tells in the envelope of a scheduler: its workflow stands for the collection, its run for the job.
-    fn facts(&self, errand: &CallAttempt<'_>) -> Facts {
-        let tag = Sha256::digest(errand.context.run_id.as_str());
+    fn facts(&self, attempt: &CallAttempt<'_>) -> Facts {
+        let tag = Sha256::digest(attempt.context.run_id.as_str());
         Facts {
             execution_tag: tag[..16].iter().map(|byte| format!("{byte:02x}")).collect(),
             expected_at: Ticks::from(self.clock.now()),
-            job: errand.context.run_id.to_string(),
-            collection: errand.definition.name().to_string(),
+            job: attempt.context.run_id.to_string(),
+            collection: attempt.definition.name().to_string(),
             region: self.jobs.region.clone(),
         }
     }

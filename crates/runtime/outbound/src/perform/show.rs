@@ -22,14 +22,14 @@ impl Performer {
             CallSubject::Job(occurrence) => self.0.jobs.show(occurrence, context, work, attempt, &key),
             CallSubject::Workflow { definition, version } => {
                 let (version, stop) = (*version, &Stop::default());
-                let errand = CallAttempt { work, attempt, definition, version, context, key, stop };
-                match render(&errand)? {
+                let attempt = CallAttempt { work, attempt, definition, version, context, key, stop };
+                match render(&attempt)? {
                     RenderedAction::Call(request) => {
-                        let (request, _) = prepare_call(&errand, request)?;
+                        let (request, _) = prepare_call(&attempt, request)?;
                         Ok(CallPreview::call(request, self.0.client.region_epoch(), false))
                     }
                     RenderedAction::Send(sending) => {
-                        Ok(CallPreview::Message(Box::new(shown(definition, &errand.key, *sending))))
+                        Ok(CallPreview::Message(Box::new(shown(definition, &attempt.key, *sending))))
                     }
                 }
             }

@@ -1,4 +1,4 @@
-//! Errands that send: where the message goes, what it is made of, and what its fate means for the run.
+//! Attempts that send: where the message goes, what it is made of, and what its fate means for the run.
 #![allow(clippy::unwrap_used)]
 
 use std::time::Duration;
@@ -96,7 +96,7 @@ async fn attempt(posts: &Arc<Posts>, source: &str, work: Work, attempt: u32) -> 
 async fn attempt_of(inner: &PerformerInner, source: &str, work: Work, attempt: u32) -> Outcome {
     let definition = Definition::parse(source).unwrap_or_else(|problems| panic!("{problems}"));
     let context = context(RunStatus::Parked);
-    let errand = CallAttempt {
+    let attempt = CallAttempt {
         work,
         attempt,
         definition: &definition,
@@ -105,7 +105,7 @@ async fn attempt_of(inner: &PerformerInner, source: &str, work: Work, attempt: u
         key: format!("r-1/{work:?}"),
         stop: &Stop::default(),
     };
-    inner.run(&errand).await.unwrap()
+    inner.run(&attempt).await.unwrap()
 }
 
 fn step(call: &str, more: &str) -> String {
@@ -291,7 +291,7 @@ async fn a_notice_with_a_feed_is_given_when_both_have_it() {
             Outcome::Unknown { .. } => "unknown",
         };
         assert_eq!(told, expected, "{name}");
-        assert_eq!(posts.0.lock().unwrap().len(), 2, "both are told in every attempt");
+        assert_eq!(posts.0.lock().unwrap().len(), 2, "both are reported in every attempt");
     }
     let posts = Arc::new(Posts::default());
     let source = own("news").replace("feed: failed", "feed: full");
@@ -302,7 +302,7 @@ async fn a_notice_with_a_feed_is_given_when_both_have_it() {
     let completed = own("news").replace("on_undone", "on_completed");
     let posts = Arc::new(Posts::default());
     attempt(&posts, &completed, Work::Notice(Notice::Completed), 1).await;
-    assert_eq!(posts.0.lock().unwrap().len(), 1, "what went well is no matter for a supervisor");
+    assert_eq!(posts.0.lock().unwrap().len(), 1, "a supervisor does not hear of success");
 }
 
 #[tokio::test]
@@ -343,9 +343,9 @@ async fn a_queue_without_room_does_not_pause_the_others() {
     let free = Definition::parse(&step("{ type: queue, queue: free }", "")).unwrap();
     for definition in std::iter::repeat_n(&full, 200).chain([&free]) {
         let (work, key) = (Work::Do(StepIndex(0)), "k".to_owned());
-        let errand =
+        let attempt =
             CallAttempt { work, attempt: 1, definition, version: 1, context: &context, key, stop: &stop };
-        let outcome = tokio::time::timeout(Duration::from_secs(60), inner.run(&errand)).await.unwrap();
+        let outcome = tokio::time::timeout(Duration::from_secs(60), inner.run(&attempt)).await.unwrap();
         assert_eq!(matches!(outcome, Some(Outcome::Done { .. })), std::ptr::eq(definition, &free));
     }
     let breaker = inner.services.snapshot("queues").unwrap().breaker;
@@ -360,7 +360,7 @@ async fn a_send_waits_for_the_turn_of_its_service() {
     let held = inner.services.acquire("queues", AttemptKind::First).await;
     let definition = Definition::parse(&step("{ type: queue, queue: orders }", "")).unwrap();
     let (context, stop) = (context(RunStatus::Running), Stop::default());
-    let errand = CallAttempt {
+    let attempt = CallAttempt {
         work: Work::Do(StepIndex(0)),
         attempt: 1,
         definition: &definition,
@@ -369,7 +369,7 @@ async fn a_send_waits_for_the_turn_of_its_service() {
         key: "k".to_owned(),
         stop: &stop,
     };
-    let mut run = Box::pin(inner.run(&errand));
+    let mut run = Box::pin(inner.run(&attempt));
     assert!(tokio::time::timeout(Duration::from_millis(20), &mut run).await.is_err());
     assert!(posts.0.lock().unwrap().is_empty());
     stop.raise();

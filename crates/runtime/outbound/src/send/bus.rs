@@ -36,7 +36,7 @@ impl BusEntity {
         format!("{scheme}://{namespace}{azure}")
     }
 
-    /// The call that sends the message; `mask` learns what must not be told of it.
+    /// The call that sends the message; `mask` learns which parts are secret.
     pub(super) fn request(
         &self,
         message: &Message,

@@ -49,7 +49,7 @@ impl StorageQueue {
         }
     }
 
-    /// The call that sends the message; `mask` learns what must not be told of it.
+    /// The call that sends the message; `mask` learns which parts are secret.
     pub(super) fn request(
         &self,
         message: &Message,

@@ -95,7 +95,7 @@ pub(super) struct Flow<W> {
     counts: Counts,
     in_flight: u32,
     next_ticket: u64,
-    /// Two queues, because a retry without budget must not hold up the first attempts behind it.
+    /// Two queues, because a retry without budget must not hold up the first attempts queued after it.
     first_attempts: BTreeMap<QueueTicket, W>,
     retries: BTreeMap<QueueTicket, W>,
 }

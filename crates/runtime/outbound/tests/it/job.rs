@@ -1,4 +1,4 @@
-//! Attempts of http actions against servers on loopback: what is sent, and what is told of it.
+//! Attempts of http actions against servers on loopback: what is sent, and what the history says.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Attempts of actions that send a message: what arrives, and what is told of it.
+//! Attempts of actions that send a message: what arrives, and what the history says.
 
 use crate::support::job::{Jobs, answer, telling, told};
 use base64::Engine;

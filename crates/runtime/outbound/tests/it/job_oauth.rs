@@ -37,7 +37,7 @@ async fn a_token_is_asked_for_once_and_used_by_all() {
     let (target, mut called) = telling(&[&answer("200 OK", "", "")]).await;
     let jobs = jobs(&authority);
     let calls = (0..20).map(|_| {
-        // Sealed anew each time: the token depends on the secret, not on how it is stored.
+        // Sealed again each time: the token depends on the secret, not on how it is stored.
         let action = action(&jobs, &target, SECRET);
         let jobs = &jobs;
         async move { jobs.call(&action).await }
@@ -100,7 +100,7 @@ async fn a_token_that_the_target_refuses_is_asked_for_again() {
     let (target, mut called) = telling(&[
         &answer("200 OK", "", ""),
         &answer("403 X", "", ""),
-        &answer("401 X", "www-authenticate: Bearer\r\n", "stale is no good"),
+        &answer("401 X", "www-authenticate: Bearer\r\n", "stale will not do"),
         &answer("200 OK", "", ""),
     ])
     .await;
@@ -114,7 +114,7 @@ async fn a_token_that_the_target_refuses_is_asked_for_again() {
     }
     let (status, text) = told(&outcomes[2]);
     assert_eq!(status, Some(401));
-    assert!(text.ends_with("Body: *** is no good"), "{text}");
+    assert!(text.ends_with("Body: *** will not do"), "{text}");
     assert_eq!(told(&outcomes[3]).0, Some(200));
 }
 

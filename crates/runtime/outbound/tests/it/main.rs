@@ -1,4 +1,4 @@
-//! Calls over real sockets, to servers that behave badly on purpose and to those of others.
+//! Calls over real sockets, to servers that behave badly on purpose and to external ones.
 
 #![allow(clippy::unwrap_used, reason = "a failed setup is a failed test")]
 

@@ -49,7 +49,7 @@ impl Authority {
     }
 }
 
-/// A server behind the acceptor that tells of every request it could read.
+/// A server with TLS that reports every request it could read.
 async fn server(acceptor: TlsAcceptor) -> (Server, mpsc::UnboundedReceiver<String>) {
     let (tx, rx) = mpsc::unbounded_channel();
     let server = Server::start(move |stream| {

@@ -36,45 +36,45 @@ fn spec(sessions: bool) -> QueueSpec {
 fn play(seed: u64) {
     let mut dice = Dice(seed);
     let sessions = seed.is_multiple_of(2);
-    let mut desk = Harness::new(spec(sessions));
+    let mut harness = Harness::new(spec(sessions));
     let mut known = Known::default();
     for step in 0..300 {
         match dice.roll(10) {
-            0..=2 => send(&mut desk, &mut dice, &mut known, step),
-            3..=5 => receive(&mut desk, &mut known),
-            6..=7 => settle(&mut desk, &mut dice, &mut known),
-            8 => desk.pass(Span::from_ms(dice.roll(4000))),
+            0..=2 => send(&mut harness, &mut dice, &mut known, step),
+            3..=5 => receive(&mut harness, &mut known),
+            6..=7 => settle(&mut harness, &mut dice, &mut known),
+            8 => harness.pass(Span::from_ms(dice.roll(4000))),
             _ => {
-                let queue = desk.queues.find(&QueueRef::queue(name("q"))).unwrap();
-                for no in dead(&desk.queues, queue) {
+                let queue = harness.queues.find(&QueueRef::queue(name("q"))).unwrap();
+                for no in dead(&harness.queues, queue) {
                     known.deliveries.remove(&no);
                 }
-                desk.queues.redrive(desk.now, queue, usize::MAX, &mut desk.changes);
+                harness.queues.redrive(harness.now, queue, usize::MAX, &mut harness.changes);
             }
         }
-        check(&desk, &known);
+        check(&harness, &known);
     }
-    replay(&desk);
+    replay(&harness);
 }
 
-fn send(desk: &mut Harness, dice: &mut Dice, known: &mut Known, step: u64) {
+fn send(harness: &mut Harness, dice: &mut Dice, known: &mut Known, step: u64) {
     let session = format!("s{}", dice.roll(3));
     let mut message = Message::new(format!("m{step}"), "body");
     message.session = Some(session.clone());
     if dice.roll(4) == 0 {
-        message.scheduled_at = Some(desk.now + Span::from_ms(dice.roll(6000)));
+        message.scheduled_at = Some(harness.now + Span::from_ms(dice.roll(6000)));
     }
-    let SendResult::Taken(no) = desk.send_to("q", message) else { panic!("ids are new") };
+    let SendResult::Taken(no) = harness.send_to("q", message) else { panic!("ids are new") };
     assert!(known.sent.insert(no), "a number is used once");
     known.session.insert(no, session);
 }
 
-fn receive(desk: &mut Harness, known: &mut Known) {
-    let Some(taken) = desk.lock() else { return };
+fn receive(harness: &mut Harness, known: &mut Known) {
+    let Some(taken) = harness.lock() else { return };
     let (_, until) = taken.lock.unwrap();
     assert!(!known.gone.contains(&taken.no), "{:?} was completed and came back", taken.no);
     if let Some((_, held_until)) = known.held.get(&taken.no) {
-        assert!(*held_until <= desk.now, "{:?} is with two consumers", taken.no);
+        assert!(*held_until <= harness.now, "{:?} is with two consumers", taken.no);
     }
     let deliveries = known.deliveries.entry(taken.no).or_default();
     *deliveries += 1;
@@ -83,7 +83,7 @@ fn receive(desk: &mut Harness, known: &mut Known) {
     known.held.insert(taken.no, (taken, until));
 }
 
-fn settle(desk: &mut Harness, dice: &mut Dice, known: &mut Known) {
+fn settle(harness: &mut Harness, dice: &mut Dice, known: &mut Known) {
     let count = known.held.len() as u64;
     if count == 0 {
         return;
@@ -97,8 +97,8 @@ fn settle(desk: &mut Harness, dice: &mut Dice, known: &mut Known) {
         4 => Settle::Renew,
         _ => Settle::DeadLetter { reason: "bad".to_owned(), description: String::new() },
     };
-    let settled = desk.settle(&taken, how.clone());
-    assert_eq!(settled.is_ok(), until > desk.now, "a lock counts until its end");
+    let settled = harness.settle(&taken, how.clone());
+    assert_eq!(settled.is_ok(), until > harness.now, "a lock counts until its end");
     if settled.is_err() {
         return;
     }
@@ -117,13 +117,13 @@ fn dead(queues: &Queues, queue: QueueNo) -> Vec<MessageNo> {
 }
 
 /// What must be true at every moment.
-fn check(desk: &Harness, known: &Known) {
-    let queue = desk.queues.find(&QueueRef::queue(name("q"))).unwrap();
-    let held = desk.queues.queue(queue).unwrap();
+fn check(harness: &Harness, known: &Known) {
+    let queue = harness.queues.find(&QueueRef::queue(name("q"))).unwrap();
+    let held = harness.queues.queue(queue).unwrap();
     let there: BTreeSet<MessageNo> = held.slots.keys().copied().collect();
     let expected: BTreeSet<MessageNo> = known.sent.difference(&known.gone).copied().collect();
     assert_eq!(there, expected, "every message is in the queue until it is completed");
-    assert_eq!(desk.changes.freed.iter().copied().collect::<BTreeSet<_>>(), known.gone);
+    assert_eq!(harness.changes.freed.iter().copied().collect::<BTreeSet<_>>(), known.gone);
     if held.spec.sessions {
         let mut busy = BTreeSet::new();
         for (no, slot) in held.slots(SubQueue::Main, MessageNo(0)) {
@@ -137,11 +137,11 @@ fn check(desk: &Harness, known: &Known) {
 }
 
 /// The same facts make the same queues, from the beginning and from a snapshot in between.
-fn replay(desk: &Harness) {
+fn replay(harness: &Harness) {
     let mut replayed = Queues::default();
     let mut freed = Vec::new();
-    let middle = desk.changes.facts.len() / 2;
-    for (n, fact) in desk.changes.facts.iter().enumerate() {
+    let middle = harness.changes.facts.len() / 2;
+    for (n, fact) in harness.changes.facts.iter().enumerate() {
         if n == middle {
             let bytes = postcard::to_stdvec(&replayed).unwrap();
             let restored = postcard::from_bytes::<Queues>(&bytes).unwrap().restore();
@@ -150,8 +150,8 @@ fn replay(desk: &Harness) {
         }
         replayed.evolve(fact, &mut freed);
     }
-    assert_eq!(replayed, desk.queues);
-    assert_eq!(freed, desk.changes.freed);
+    assert_eq!(replayed, harness.queues);
+    assert_eq!(freed, harness.changes.freed);
 }
 
 // guards: 25
@@ -167,22 +167,22 @@ fn no_mix_of_consumers_breaks_a_promise() {
 fn a_session_is_completed_in_order_when_nothing_is_set_aside() {
     for seed in 0..50 {
         let mut dice = Dice(seed);
-        let mut desk = Harness::new(spec(true));
+        let mut harness = Harness::new(spec(true));
         let mut order: BTreeMap<String, Vec<MessageNo>> = BTreeMap::new();
         let mut done: BTreeMap<String, Vec<MessageNo>> = BTreeMap::new();
         for step in 0..60 {
             let session = format!("s{}", dice.roll(4));
-            let no = desk.send_in_session(&format!("m{step}"), &session);
+            let no = harness.send_in_session(&format!("m{step}"), &session);
             order.entry(session).or_default().push(no);
         }
         let session_of: BTreeMap<MessageNo, String> =
             order.iter().flat_map(|(session, nos)| nos.iter().map(|no| (*no, session.clone()))).collect();
-        while let Some(taken) = desk.lock() {
+        while let Some(taken) = harness.lock() {
             match (taken.deliveries < DELIVERIES_MAX, dice.roll(3)) {
-                (true, 0) => drop(desk.settle(&taken, Settle::Abandon).unwrap()),
-                (true, 1) => desk.pass(Span::from_secs(5)),
+                (true, 0) => drop(harness.settle(&taken, Settle::Abandon).unwrap()),
+                (true, 1) => harness.pass(Span::from_secs(5)),
                 _ => {
-                    desk.settle(&taken, Settle::Complete).unwrap();
+                    harness.settle(&taken, Settle::Complete).unwrap();
                     done.entry(session_of[&taken.no].clone()).or_default().push(taken.no);
                 }
             }
@@ -193,12 +193,12 @@ fn a_session_is_completed_in_order_when_nothing_is_set_aside() {
 
 #[test]
 fn a_replay_notices_a_fact_of_a_message_that_has_left() {
-    let mut desk = Harness::new(QueueSpec::default());
-    let no = desk.send("a");
-    let queue = desk.queues.find(&QueueRef::queue(name("q"))).unwrap();
+    let mut harness = Harness::new(QueueSpec::default());
+    let no = harness.send("a");
+    let queue = harness.queues.find(&QueueRef::queue(name("q"))).unwrap();
     let left = MessageFact::Left { how: Left::Completed };
-    let fact = QueueFact::Message { queue, no, at: desk.now, fact: left };
-    desk.queues.evolve(&fact, &mut Vec::new());
-    let twice = std::panic::catch_unwind(move || desk.queues.evolve(&fact, &mut Vec::new()));
+    let fact = QueueFact::Message { queue, no, at: harness.now, fact: left };
+    harness.queues.evolve(&fact, &mut Vec::new());
+    let twice = std::panic::catch_unwind(move || harness.queues.evolve(&fact, &mut Vec::new()));
     assert!(twice.is_err());
 }

@@ -102,7 +102,7 @@ fn failed_probes_double_the_wait_up_to_its_maximum() {
     }
     story.call(time, Health::Good);
     (0..20).for_each(|_| story.call(time, Health::Bad));
-    assert_eq!(story.gate(time), story.shut_until(time + 1.0), "a success begins anew");
+    assert_eq!(story.gate(time), story.shut_until(time + 1.0), "a success resets the count");
 }
 
 #[test]

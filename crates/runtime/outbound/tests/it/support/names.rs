@@ -1,4 +1,4 @@
-//! A resolver that answers as the test says, and lies if it is told to.
+//! A resolver that answers as the test says, and lies on request.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::io;
