@@ -85,7 +85,7 @@ impl PageError {
     }
 
     /// The page that shows the error.
-    pub(crate) fn into_response(&self, ctx: &PageContext) -> Response<Body> {
+    pub(crate) fn response(&self, ctx: &PageContext) -> Response<Body> {
         if matches!(self, PageError::SignIn) {
             return see_other(&place("/ui/sign-in", [("next", Some(ctx.page()))]));
         }

@@ -58,7 +58,7 @@ impl Dashboard {
         }
         let ctx = PageContext::new(request, ask);
         let answered = self.open(&ctx, stopping).await;
-        answered.unwrap_or_else(|error| error.into_response(&ctx))
+        answered.unwrap_or_else(|error| error.response(&ctx))
     }
 
     async fn open(

@@ -22,7 +22,7 @@ struct FaultyFile {
 }
 
 impl FaultyFile {
-    fn new(path: &str, inner: Arc<dyn DiskFile>) -> Arc<dyn DiskFile> {
+    fn wrap(path: &str, inner: Arc<dyn DiskFile>) -> Arc<dyn DiskFile> {
         let is_segment = path.strip_prefix(SEGMENTS).is_some_and(|rest| rest.starts_with('/'));
         Arc::new(FaultyFile { inner, is_segment, is_snapshot: path.ends_with(UNFINISHED) })
     }
@@ -38,11 +38,11 @@ impl<D: Disk> Disk for FaultyDisk<D> {
     }
 
     fn create(&self, path: &str) -> io::Result<Arc<dyn DiskFile>> {
-        Ok(FaultyFile::new(path, self.0.create(path)?))
+        Ok(FaultyFile::wrap(path, self.0.create(path)?))
     }
 
     fn open(&self, path: &str) -> io::Result<Arc<dyn DiskFile>> {
-        Ok(FaultyFile::new(path, self.0.open(path)?))
+        Ok(FaultyFile::wrap(path, self.0.open(path)?))
     }
 
     fn list(&self, dir: &str) -> io::Result<Vec<String>> {

@@ -211,7 +211,7 @@ pub(super) async fn act(ctx: &PageContext, at: &QueueAddress, what: &str) -> Res
             p { a href=(at.address()) { "Back to " (at.title()) } }
         }))
     };
-    let done = |message: String| FormOutcome::Done { to: at.address(), message: message };
+    let done = |message: String| FormOutcome::Done { to: at.address(), message };
     match (what, at) {
         ("send", QueueAddress::Queue(name)) => Ok(match message::send(ctx, name).await? {
             Ok(()) => done("Message sent.".to_owned()),

@@ -90,7 +90,7 @@ pub(super) async fn act(ctx: &PageContext, name: Option<&str>) -> Result<FormOut
                 true => format!("Version {} of {checked} is active.", applied.version),
                 false => format!("No change: version {} has the same text.", applied.version),
             };
-            Ok(FormOutcome::Done { to: address(&checked), message: message })
+            Ok(FormOutcome::Done { to: address(&checked), message })
         }
         Err(PageError::Problem(problem)) if problem.status == StatusCode::PRECONDITION_FAILED => {
             let present: Option<WorkflowView> = ctx.find(&api(&checked)).await?;
