@@ -39,7 +39,7 @@ impl Owner {
     fn expect(&self, partition: PartitionId, durable_end: Option<DurableEnd>) {
         let region = *self.region.borrow();
         self.journal.expect(partition, DurableEnd::floor(durable_end, region));
-        self.taken_in.lock().expect("no owner of the lock panics").insert(partition, region);
+        self.taken_in.lock().expect("no holder of the lock panics").insert(partition, region);
     }
 }
 
@@ -84,7 +84,7 @@ impl PartitionOwner for Owner {
 
     fn durable_end(&self, partition: PartitionId) -> Option<DurableEnd> {
         let last = self.journal.acknowledged(partition)?;
-        let taken_in = self.taken_in.lock().expect("no owner of the lock panics");
+        let taken_in = self.taken_in.lock().expect("no holder of the lock panics");
         taken_in.get(&partition).map(|region| DurableEnd { region: *region, last })
     }
 

@@ -142,7 +142,7 @@ impl PartitionOwner for Hold {
         }
         let region = self.look_anew().await?;
         self.journal.inner.expect(partition, DurableEnd::floor(durable_end, region));
-        self.taken_in.lock().expect("nobody panics while ownership it").insert(partition, region);
+        self.taken_in.lock().expect("nobody panics while holding it").insert(partition, region);
         self.engine.take(partition).await.map_err(|error| error.to_string())
     }
 
@@ -163,7 +163,7 @@ impl PartitionOwner for Hold {
     }
 
     fn durable_end(&self, partition: PartitionId) -> Option<DurableEnd> {
-        let region = *self.taken_in.lock().expect("nobody panics while ownership it").get(&partition)?;
+        let region = *self.taken_in.lock().expect("nobody panics while holding it").get(&partition)?;
         self.journal.inner.acknowledged(partition).map(|last| DurableEnd { region, last })
     }
 

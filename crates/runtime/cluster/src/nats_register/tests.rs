@@ -108,7 +108,7 @@ async fn how_far_events_are_durable_stays_noted() {
     let durable_end = |region, last| Some(DurableEnd { region, last });
     let noted = |ownership: &Ownership, durable_end| Ownership { durable_end, ..ownership.clone() };
     let p = PartitionId(3);
-    let old = br#"{"owner":"before","epoch":1}"#;
+    let old = br#"{"holder":"before","epoch":1}"#;
     ours.partitions.put(&names::number(p), old.to_vec()).await.unwrap();
     until(&theirs, "a note without it", |view| view.ownerships.get(&p) == Some(&held_by("before", 1))).await;
     let steps = [
