@@ -24,7 +24,7 @@ impl RegionAgent {
         let mut record = record.filter(|record| record.role == Role::Standby).ok_or(RegionError::Changed)?;
         let unfit = self.drop_unfit_mirrors(claim).await?;
         if record.level && (unfit || self.misses_a_mirror().await?) {
-            tracing::warn!(region = self.settings.name, "mirrors are gone; they begin anew");
+            tracing::warn!(region = self.settings.name, "mirrors are missing; creating them again");
             record.level = false;
             revision = self.note_level(&record, revision).await?;
             self.here.records.set_goal(&Goal::default()).await.map_err(RegionError::Here)?;

@@ -61,7 +61,7 @@ impl Regions {
         for target in [away, back] {
             match self.inner.switch_to(target).await {
                 Ok(promoted) => drill.switches.push((target.settings.name.clone(), promoted)),
-                // A switch that was made is told all the same: whoever asked must know who is active now.
+                // A completed switch is reported all the same: the caller must know which region is active.
                 Err(failed) => {
                     let Check { check, detail, .. } = &failed;
                     tracing::error!(to = target.settings.name, check, detail, "a drill could not switch");
@@ -113,7 +113,7 @@ impl RegionAgent {
         })
     }
 
-    /// Waits until a switch would work: the region that was active before fetches everything anew. That takes as long as
+    /// Waits until a switch would work: the region that was active before fetches everything again. That takes as long as
     /// there is something to fetch, so what ends the wait is that nothing comes any more.
     async fn wait_until_ready(&self) -> Result<(), Check> {
         let mut fetched = Fetched::default();

@@ -1,4 +1,4 @@
-//! The inboxes of a region that is promoted: they go on behind all that the events have taken up.
+//! The inboxes of a promoted region: their numbers continue after the last request that the events have taken.
 //!
 //! Mirrors lag each for itself. When the events have come further than the inbox, new requests would get numbers that
 //! the events know as taken, and would be passed over. Messages without requests use those numbers up.
@@ -36,7 +36,12 @@ impl RegionAgent {
         };
         let mut last = domain.info(inbox).await?.last;
         if last < taken_up {
-            tracing::warn!(inbox, last, taken_up, "the inbox goes on behind what its events have taken up");
+            tracing::warn!(
+                inbox,
+                last,
+                taken_up,
+                "the inbox ends before the last request that its events took; continuing after that"
+            );
         }
         while last < taken_up {
             let nothing = batch::nothing(partition);

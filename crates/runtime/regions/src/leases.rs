@@ -179,7 +179,7 @@ impl RegionAgent {
         }
         let granted = witness.highest().await.map_err(RegionError::Witness)?;
         // A region that does not know of the last epoch does not have what was written under it. The next one of its
-        // own is no news: it was granted to a promotion here that was cut short.
+        // own carries no information: it was granted to a promotion here that was cut short.
         let begun = granted == self.side.epoch_above(here.epoch);
         if granted == 0 || granted > here.epoch && !begun {
             return Ok(());

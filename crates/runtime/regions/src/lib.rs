@@ -179,7 +179,7 @@ struct RegionAgent {
     active: watch::Sender<bool>,
     epoch: watch::Sender<u64>,
     seen: watch::Sender<Observed>,
-    /// HeldLeases from reading the records until what they say is told.
+    /// Held from reading the records until their content is published.
     looking: tokio::sync::Mutex<()>,
     /// HeldLeases by whichever task of this instance does the region's work.
     working: Arc<tokio::sync::Mutex<()>>,
@@ -267,7 +267,7 @@ impl Regions {
         inner.check_link().await?;
         inner.recall_follower().await.map_err(RegionError::Here)?;
         let regions = Regions { inner: Arc::new(inner) };
-        // The first look comes before anybody is told anything: an active region that was overtaken never acts.
+        // The first observation comes before anything is published: an active region that was overtaken never acts.
         regions.inner.look().await?;
         host::spawn("region", watch_roles::run(Arc::downgrade(&regions.inner)));
         host::spawn("region's lease", leases::run(Arc::downgrade(&regions.inner)));

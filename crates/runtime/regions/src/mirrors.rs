@@ -142,7 +142,7 @@ fn mirror_config(config: &Map<String, Value>, origin_api: &str) -> Map<String, V
     }
     // A mirror takes what there is; only whoever writes can be refused.
     mirror.insert("discard".to_owned(), json!("old"));
-    // The origin's direct reads are not answered by a mirror that may be behind.
+    // The origin's direct reads are not answered by a mirror that may lag.
     mirror.insert("mirror_direct".to_owned(), json!(false));
     let source = json!({ "name": name_of(config), "external": { "api": origin_api, "deliver": "" } });
     mirror.insert("mirror".to_owned(), source);

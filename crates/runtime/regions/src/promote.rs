@@ -35,7 +35,7 @@ pub struct Promoted {
     pub forced: bool,
     /// From the call to the moment at which the region is active.
     pub took_ms: u64,
-    /// How far each mirror was known to be behind, and how old its newest message is: what a forced one may cost.
+    /// The known lag of each mirror, and the age of its newest message: what a forced promotion may cost.
     pub mirrors: Vec<MirrorStatus>,
     /// Whether the pair mirrors this region already.
     pub pair_mirrors: bool,
@@ -83,7 +83,7 @@ impl RegionAgent {
         let (here, revision) = self.here.records.record().await.map_err(RegionError::Here)?;
         let here = here.ok_or(RegionError::Changed)?;
         if here.role == Role::Active {
-            // Nothing is left to do here, but perhaps the pair was not told yet. Whoever asks again is told what it cost.
+            // Nothing is left to do here, but perhaps the pair was not notified yet. A repeated call returns the same report.
             let before = self.here.records.promoted().await.map_err(RegionError::Here)?;
             let before = before.filter(|before: &Promoted| before.epoch == here.epoch);
             return Ok(before.unwrap_or_else(|| promoted(here.epoch, false, begun, Vec::new())));

@@ -73,7 +73,7 @@ pub struct Promotion {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PromotionStep {
-    /// The pair is told to let go, and its subjects move away.
+    /// The pair is asked to stop, and its subjects are moved away.
     Fence,
     /// The mirrors get what they have not yet.
     CatchUp,

@@ -117,7 +117,7 @@ impl RegionAgent {
         Ok(found)
     }
 
-    /// What of one stream is behind the point up to which both have the same.
+    /// The messages of one stream after the point up to which both regions agree.
     async fn divergent_of(
         &self,
         site: &RegionSite,

@@ -1,6 +1,6 @@
 //! Streams that are not what their region is. A purge or a change of a stream that was on its way while the region got
 //! another role may arrive when it has it: what a mirror loses then is gone here alone, and a mirror that was made a
-//! stream follows nobody. Such a mirror begins anew; a stream of an active region that was closed is opened.
+//! stream follows nobody. Such a mirror is created again; a stream of an active region that was closed is opened.
 
 use crate::decide::role::Role;
 use crate::record::WorkClaim;
@@ -9,25 +9,33 @@ use journal_nats::jetstream::StreamInfo;
 use journal_nats::names::{self, FENCED};
 
 impl RegionAgent {
-    /// Deletes what is no whole mirror of its origin, for whoever makes those that are missing. Whether there was any.
+    /// Deletes incomplete mirrors so that they are created again. Returns whether there were any.
     pub(super) async fn drop_unfit_mirrors(&self, claim: &WorkClaim) -> Result<bool, RegionError> {
         let mut unfit = false;
         for (stream, mirror) in self.unfit_mirrors().await? {
             unfit = true;
             let region = &self.settings.name;
             if mirror.is_mirror() || self.is_copy(&stream, mirror.last).await? {
-                tracing::warn!(region, stream, "a mirror has not all that its origin has; it begins anew");
+                tracing::warn!(
+                    region,
+                    stream,
+                    "a mirror is incomplete; deleting it so that it is created again"
+                );
                 claim.again().await.map_err(|error| self.work_error(&self.here, error))?;
                 self.here.domain.delete(&stream).await.map_err(RegionError::Here)?;
             } else {
-                // Somebody's own, perhaps. The region is not level with it, and its status names it.
-                tracing::debug!(region, stream, "a stream that is no mirror has what its origin has not");
+                // Not created by us. Leave it; the region counts as not caught up, and its status lists the stream.
+                tracing::debug!(
+                    region,
+                    stream,
+                    "a stream that is not a mirror has messages that its origin does not have"
+                );
             }
         }
         Ok(unfit)
     }
 
-    /// Mirrors that begin later than their origins, and streams that are no mirrors.
+    /// Mirrors that begin later than their origins, and streams that are not mirrors.
     async fn unfit_mirrors(&self) -> Result<Vec<(String, StreamInfo)>, RegionError> {
         let streams = self.partition_streams().await?;
         let (here, there) = (&self.here.domain, &self.there.domain);

@@ -27,7 +27,7 @@ const NO_LEASE: &str = "the leases of this region have run out";
 /// How far the mirrors are, for whoever waits. One look answers all who wait for the same stream.
 pub(super) struct Reach {
     pair: JetStream,
-    /// How long somebody waits before they are told that the pair does not have it.
+    /// How long an append waits before it fails because the pair does not have it.
     patience: Duration,
     // A lock: looked up by every append, held for a lookup, never while waiting.
     mirrors: Mutex<BTreeMap<String, watch::Sender<Mirror>>>,
@@ -107,8 +107,8 @@ impl Reach {
         loop {
             if let Ok(info) = self.pair.info(stream).await {
                 mirror.send_modify(|mirror| {
-                    // What is no mirror is the pair's own, with other messages under the same numbers. And a mirror
-                    // that was made anew has lost what was seen of the one before.
+                    // A stream that is not a mirror is the pair's own, with other messages under the same numbers. And a mirror
+                    // that was created again has lost what the one before had.
                     mirror.last = if info.is_mirror() { info.last } else { 0 };
                     mirror.given_up_until = None;
                 });
@@ -185,7 +185,7 @@ impl Regions {
     async fn covers(&self, stream: &str, first: u64) -> Result<(), String> {
         let RegionAgent { here, there, settings, seen, .. } = &*self.inner;
         if !seen.borrow().pair_reachable {
-            // Asked now, a pair behind a line that is cut would keep a partition waiting that is just being taken.
+            // Asking an unreachable pair now would delay a partition that is just being taken.
             return Err(format!("{} did not answer when it was last asked", settings.pair));
         }
         let missing =
@@ -224,7 +224,7 @@ impl<W: Wire> Paired<W> {
         Paired { wire, regions, semi_sync }
     }
 
-    /// Whether what is stored at a sequence may be told to anybody. Where it has to wait for the pair and that does
+    /// Whether what is stored at a sequence may be acknowledged. Where it has to wait for the pair and that does
     /// not have it, it counts as unknown, and whoever asks goes on asking: no answer is ever undone by the loss of a
     /// region.
     async fn reached(&self, stream: &str, sequence: u64) -> bool {

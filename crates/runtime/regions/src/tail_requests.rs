@@ -113,7 +113,8 @@ fn requests_in(installation: &str, stream: &str, line: &[u8]) -> Vec<TailRequest
     };
     let sequence = line.sequence;
     let records = || {
-        let partition = names::inbox_of(installation, stream).ok_or_else(|| "it is no inbox".to_owned())?;
+        let partition =
+            names::inbox_of(installation, stream).ok_or_else(|| "it is not an inbox".to_owned())?;
         let data = STANDARD.decode(&line.data).map_err(|error| error.to_string())?;
         let records = journal_nats::batch::decode(&Bytes::from(data), partition, sequence);
         records.map_err(|error| error.to_string())

@@ -35,7 +35,7 @@ pub(super) async fn run(regions: Weak<RegionAgent>) {
 impl RegionAgent {
     /// Reads what both sides are, and does what follows from it.
     pub(super) async fn look(&self) -> Result<(), RegionError> {
-        // One look at a time: what was read first must not be told last.
+        // One observation at a time: an older reading must not be published after a newer one.
         let looking = self.looking.lock().await;
         let (here, pair) = tokio::join!(self.here.records.record(), self.there.records.record());
         let (here, revision) = here.map_err(RegionError::Here)?;

@@ -10,5 +10,6 @@ mod client;
 mod lists;
 mod missing;
 mod overviews;
+mod routes;
 mod sources;
 mod world;

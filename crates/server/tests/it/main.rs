@@ -27,6 +27,7 @@ mod queues;
 mod queues_refused;
 mod refused_nats;
 mod restart;
+mod routes;
 mod stopped;
 mod tail;
 mod topics;

@@ -82,7 +82,7 @@ impl Events {
         owned.then_some(()).ok_or(AppendError::Fenced { partition: self.partition })
     }
 
-    /// Begins anew with a stream that was replaced.
+    /// Starts over with a stream that was replaced.
     pub(crate) fn forget(&self) {
         *self.lock() = State::default();
         self.known.store(0, Ordering::Relaxed);
@@ -99,7 +99,7 @@ impl Events {
         self.lock().owned.map(|owned| owned.last.sequence())
     }
 
-    /// Writes a claim behind the last message, however often another one comes first.
+    /// Writes a claim after the last message, however often another one comes first.
     pub(crate) async fn claim<W: Wire>(&self, wire: &W, nonces: &Nonces) -> Result<Claim, AppendError> {
         let mut pauses = Pauses::new();
         loop {
@@ -157,7 +157,7 @@ impl Events {
         Err(AppendError::Damaged { partition: self.partition, detail })
     }
 
-    /// The message at the end, or none when it was trimmed, and others have come behind it.
+    /// The message at the end, or none when it was trimmed, and others have followed it.
     async fn last_position<W: Wire>(&self, wire: &W, last: u64) -> Result<Option<Position>, AppendError> {
         if last == 0 {
             return Ok(Some(Position::START));
@@ -224,7 +224,7 @@ impl Events {
         Place { stream: &self.stream, subject: &self.subject, opened }
     }
 
-    /// The message that the next frame comes behind, and the region's epoch in which it was claimed.
+    /// The message that the next frame follows, and the region's epoch in which it was claimed.
     fn begin(&self, epoch: Epoch, expected_tail: Seq) -> Result<(Position, u64), AppendError> {
         let partition = self.partition;
         let mut state = self.lock();
@@ -300,7 +300,7 @@ impl UnderWay<'_> {
         }
     }
 
-    /// The partition may have been claimed anew meanwhile: that ownership is not this one's to change.
+    /// The partition may have been claimed again meanwhile: that ownership is not this one's to change.
     fn with_owned(&self, change: impl FnOnce(&mut Owned)) {
         let mut state = self.events.lock();
         if let Some(owned) = state.owned.as_mut().filter(|owned| owned.epoch == self.epoch) {

@@ -11,7 +11,7 @@ use crate::wire::{Bounds, Source, Wire, WireError};
 /// Why a message cannot be had.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Lost {
-    /// It was purged; the stream starts behind it.
+    /// It was purged; the stream starts after it.
     Trimmed(Bounds),
     /// Nobody has it as it was written.
     Damaged(String),

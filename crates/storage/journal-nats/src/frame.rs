@@ -27,7 +27,7 @@ pub struct Message {
     pub before: u32,
     pub nonce: Nonce,
     /// The last message of the inbox that any owner may have taken up so far. A region that is promoted by force may
-    /// have less of the inbox than of the events; its inbox must go on behind this.
+    /// have less of the inbox than of the events; its inbox must continue after this.
     pub inbox: u64,
     pub kind: Kind,
 }
@@ -39,7 +39,7 @@ pub enum Kind {
     Frame(Bytes),
 }
 
-/// Why bytes are no message.
+/// Why bytes are not a message.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum BadMessage {
     #[error("its checksum does not fit")]
@@ -156,7 +156,7 @@ impl Message {
         Position { epoch: self.epoch, number: self.number, checksum, inbox: self.inbox }
     }
 
-    /// Whether it is what may come directly behind `before`.
+    /// Whether it may directly follow `before`.
     pub fn follows(&self, before: &Position) -> bool {
         let raised = match self.kind {
             Kind::Claim => (Epoch(before.epoch.0 + 1), before.number),

@@ -77,7 +77,7 @@ pub(crate) async fn send<W: Wire>(
         }
         if short == SHORT_MAX {
             return Err(SendError::Damaged(format!(
-                "stream {stream} has lost what it had acknowledged: message {sequence} cannot be told, or the stream \
+                "stream {stream} has lost what it had acknowledged: message {sequence} is unreadable, or the stream \
                  ends before it; see which server lost its data, and restore the stream from the paired region or a \
                  backup"
             )));
@@ -114,7 +114,7 @@ async fn look<W: Wire>(wire: &W, place: Place<'_>, sequence: u64, ours: &Bytes) 
             }
         }
         Ok(None) => match wire.bounds(stream).await {
-            // A change of regions has opened it anew: nothing that was sent before it gets there any more.
+            // A change of regions has reopened it: nothing that was sent before it gets there any more.
             Ok(bounds) if bounds.opened.is_some_and(|opened| opened != place.opened) => return Seen::Others,
             Ok(bounds) if bounds.last < sequence => return Seen::EndsBefore(bounds.last),
             // Whoever purged it has taken the partition and gone on.

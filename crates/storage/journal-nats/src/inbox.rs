@@ -104,7 +104,7 @@ impl Inbox {
         &self.stream
     }
 
-    /// Appends all or none; `sent` is told how many bytes were stored.
+    /// Appends all or none; `sent` receives how many bytes were stored.
     pub(crate) async fn append<W: Wire>(
         self: &Arc<Self>,
         wire: &Arc<W>,
@@ -174,7 +174,7 @@ impl Inbox {
         Some(together)
     }
 
-    /// Stores the requests behind all that is known to have been there.
+    /// Stores the requests after everything that is known to have been there.
     async fn send<W: Wire>(&self, wire: &W, nonces: &Nonces, records: &[Bytes]) -> Result<u64, AppendError> {
         loop {
             let (known, history) = (batch::sequence_of(*self.tail.borrow()), self.lock().history);
@@ -274,7 +274,7 @@ impl Inbox {
         }
     }
 
-    /// Begins anew with a stream that was replaced and is like this.
+    /// Starts over with a stream that was replaced and has these bounds.
     pub(crate) fn forget<W: Wire>(self: &Arc<Self>, wire: &Arc<W>, bounds: &Bounds) {
         self.note_opened(bounds);
         let followed = {

@@ -37,7 +37,7 @@ pub struct StreamInfo {
     pub last: u64,
     /// When the newest message was stored, as the server writes it.
     pub newest: String,
-    /// How far a mirror is behind, as far as it knows.
+    /// The lag of a mirror, as far as it knows.
     pub mirror_lag: Option<u64>,
     pub subjects: BTreeMap<String, u64>,
 }
@@ -161,7 +161,7 @@ impl JetStream {
         self.get(stream, &json!({ "seq": sequence })).await
     }
 
-    /// The first message at this sequence or behind it.
+    /// The first message at or after this sequence.
     pub async fn message_from(
         &self,
         stream: &str,

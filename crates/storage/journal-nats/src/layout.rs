@@ -242,7 +242,7 @@ fn parse(name: &str, config: &Map<String, Value>) -> Result<Config, WireError> {
 }
 
 /// Lets a stream that is there hold what is asked, and changes nothing else of it. Whoever stores more is refused; what
-/// it holds already stays. Servers that have no room for it are no reason to stop: requests are refused by what the
+/// it holds already stays. Servers without room for it do not prevent the start: requests are refused by what the
 /// inboxes hold together, too.
 async fn set_limit(
     client: &Client,
@@ -279,7 +279,7 @@ fn differs(
     Err(OpenError::Stream { stream, field, found, asked, fix: fix.to_owned() })
 }
 
-/// Servers drop what they do not know and take what they were told long ago: only what they say now counts.
+/// Servers drop fields that they do not know and keep old ones: only the configuration that they report counts.
 fn check(wanted: &Config, found: &Config, limit: Limit) -> Result<(), OpenError> {
     let numbers = [
         ("max_age", found.max_age as i128, wanted.max_age as i128),

@@ -1,4 +1,4 @@
-//! The bounds of the protocol, with the sums behind them.
+//! The bounds of the protocol, with how they were computed.
 
 use std::time::Duration;
 
@@ -29,7 +29,7 @@ pub(crate) const INBOX_WAITING_KIB_MAX: usize = 64 << 10;
 pub(crate) const INBOX_PATIENCE: Duration = Duration::from_secs(30);
 
 /// Numbers of an inbox that are used up by messages, each some milliseconds; a stream that ends further back is moved on
-/// at once, and what it still has is dropped. More than an owner can have read behind what it took up, twice 256 KiB of
+/// at once, and what it still has is dropped. More than an owner can have read after what it took, twice 256 KiB of
 /// requests with a hundred bytes each: so far back, all was taken up.
 pub(crate) const GAP_FILLED_MAX: u64 = 8192;
 

@@ -58,7 +58,7 @@ struct Partition {
 
 impl<W: Wire, S: Snapshots> NatsJournal<W, S> {
     /// The journal of streams that exist. `process` is a number that no other journal was opened with, and is what
-    /// tells its messages from those of others.
+    /// distinguishes its messages from those of other processes.
     pub async fn over(
         wire: W,
         installation: &Installation,
@@ -110,7 +110,7 @@ impl<W: Wire, S: Snapshots> NatsJournal<W, S> {
         self.partition(partition).events.acknowledged()
     }
 
-    /// Forgets what is known of the streams, and looks at them anew: a change of regions by force has replaced their
+    /// Forgets what is known of the streams, and reads them again: a change of regions by force has replaced their
     /// history. Whatever was claimed must be claimed again.
     pub async fn forget(&self) -> Result<(), WireError> {
         for partition in self.partitions.values() {
@@ -127,7 +127,7 @@ impl<W: Wire, S: Snapshots> NatsJournal<W, S> {
     }
 }
 
-/// An inbox that takes requests behind all that the events have taken up.
+/// An inbox that takes requests after all that the events have taken.
 async fn open_inbox<W: Wire>(
     wire: &W,
     installation: &str,
@@ -151,7 +151,7 @@ async fn first_bounds<W: Wire>(wire: &W, stream: &str) -> Result<Bounds, WireErr
     ask_again(OPEN_TRIES_MAX, || wire.bounds(stream)).await
 }
 
-/// The state behind the checksum of the frame that it goes through: by that it is known which history it is of.
+/// The state, prefixed with the checksum of the last frame it contains, which identifies its history.
 fn marked(mark: u32, state: &Bytes) -> Bytes {
     [&mark.to_le_bytes()[..], state].concat().into()
 }

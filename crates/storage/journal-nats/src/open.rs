@@ -15,7 +15,7 @@ use crate::{layout, preflight};
 pub enum OpenError {
     #[error("NATS cannot be reached at {servers}: {why}")]
     Unreachable { servers: String, why: String },
-    #[error("{address} is no address: {why}")]
+    #[error("{address} is not an address: {why}")]
     Address { address: String, why: String },
     /// One of the two does not trust the other, or does not speak TLS.
     #[error("no TLS with NATS at {servers}: {why}; {fix}")]

@@ -71,7 +71,7 @@ impl Rooms {
 
     fn see(&self, seen: Seen, counted: u64) {
         let known = std::mem::replace(&mut *self.seen.lock().expect("no holder of the lock panics"), seen);
-        // A look at the servers may be older than this one; what is added to it is forgotten when they were asked anew.
+        // A look at the servers may be older than this one; what is added to it is forgotten when they were asked again.
         if known.storage != seen.storage || seen.storage.bytes_max.is_none() {
             self.stored.fetch_sub(counted, Ordering::Relaxed);
         }

@@ -49,7 +49,7 @@ const AUTHORITY: &str = "give the certificate of the servers' authority in tls_c
 
 fn fix(error: &Error, tls: &Tls) -> Option<String> {
     let fix = match error {
-        // A clock that is set a moment later mends it.
+        // A clock that is set right a moment later repairs it.
         Error::InvalidCertificate(CertificateError::NotValidYet | CertificateError::NotValidYetContext { .. }) => {
             return None;
         }
@@ -61,7 +61,7 @@ fn fix(error: &Error, tls: &Tls) -> Option<String> {
         ) => "use a name that the certificate is for as the address, or have one made for this name".to_owned(),
         Error::InvalidCertificate(_) | Error::General(_) => AUTHORITY.to_owned(),
         Error::InvalidMessage(_) => {
-            "this is no TLS: put `tls { … }` into the configuration of the server; tls:// and the settings tls_… ask \
+            "this is not TLS: put `tls { … }` into the configuration of the server; tls:// and the settings tls_… ask \
              for it"
                 .to_owned()
         }

@@ -40,7 +40,7 @@ pub struct WireError(pub String);
 /// What the leader of a stream says that it holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Bounds {
-    /// The first sequence that is there; one behind the last when the stream is empty.
+    /// The first sequence that is there; one past the last when the stream is empty.
     pub first: u64,
     pub last: u64,
     pub bytes: u64,

@@ -86,7 +86,7 @@ impl Bucket {
         }
     }
 
-    /// The subjects below one, by what comes behind it, as the leader has them.
+    /// The subjects below one, by what follows it, as the leader has them.
     async fn below(&self, subject: &str) -> Result<Vec<String>, StoreError> {
         let failed = |error: &dyn std::fmt::Display| StoreError::new("listing", subject, error);
         let subjects = self.stream.info_with_subjects(format!("{subject}>")).await;

@@ -1,4 +1,4 @@
-//! A store that is asked again for a while: one question that was not answered is no reason to give a partition up.
+//! A store that is asked again for a while: one unanswered request must not cost a partition.
 
 use std::time::Duration;
 

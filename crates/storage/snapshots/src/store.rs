@@ -32,7 +32,7 @@ pub trait Store: Send + Sync + 'static {
     /// Deletes an object; one that is not there is as good.
     fn delete(&self, name: &str) -> impl Future<Output = Result<(), StoreError>> + Send;
 
-    /// Deletes what was begun, or nearly deleted, longer ago than this, and is no object: whoever was at it has died.
+    /// Deletes what was begun, or nearly deleted, longer ago than this, and is not an object: its writer has died.
     fn sweep(&self, age: Duration) -> impl Future<Output = Result<(), StoreError>> + Send {
         let _ = age;
         async { Ok(()) }

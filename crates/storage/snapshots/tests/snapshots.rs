@@ -218,7 +218,7 @@ async fn a_fenced_owner_takes_nothing_away<S: Store + Clone>(store: &S) {
     for number in 5..8 {
         next.put(2, number * 10, &with_base(number)).await;
     }
-    // What the next one has under way is no manifest's yet.
+    // The files of an upload in progress are not part of a manifest yet.
     let grown = tree([("current", vec![8]), ("tables/1", base.clone()), ("tables/5", table(5, 5000))]);
     next.put_tables(2, 80, &grown).await;
     fenced.put(1, 30, &without(9)).await;
@@ -367,7 +367,7 @@ async fn nats_keeps_snapshots_like_a_directory() {
     old_ones_are_cleaned(&cleaned).await;
     a_fenced_owner_takes_nothing_away(&bucket("fenced").await).await;
     damage_is_named(&bucket("damage").await).await;
-    // What was deleted leaves nothing behind.
+    // A deletion removes everything.
     let stream = context.get_stream("OBJ_shop-cleaned_snap").await.unwrap();
     let messages = stream.get_info().await.unwrap().state.messages;
     let objects = cleaned.list("shop/").await.unwrap().len() as u64;

@@ -89,8 +89,8 @@ impl Follower {
                 self.ownerships.hear(self.partitions.heard(&entry), now);
             }
             Said::OfInstances(None) | Said::OfPartitions(None) => {
-                debug!("a watcher of the register has broken; it is made anew");
-                self.watch_anew(readings);
+                debug!("a watcher of the register ended; creating it again");
+                self.watch_again(readings);
             }
         }
     }
@@ -108,12 +108,12 @@ impl Follower {
             Err(error) => warn!(%error, "the register cannot be read"),
         }
         if self.missed >= MISSED_MAX {
-            warn!("the register changes and its watchers do not say so; they are made anew");
-            self.watch_anew(readings);
+            warn!("the watchers of the register missed changes; creating them again");
+            self.watch_again(readings);
         }
     }
 
-    fn watch_anew(&mut self, readings: &mut Interval) {
+    fn watch_again(&mut self, readings: &mut Interval) {
         self.watchers = None;
         self.missed = 0;
         readings.reset_after(READ_SOON);

@@ -66,7 +66,7 @@ impl<T: Clone> Table<T> {
         true
     }
 
-    /// Compares with a whole reading, which may come from a replica that is behind. Whether something was new that
+    /// Compares with a whole reading, which may come from a lagging replica. Returns whether something was new that
     /// the watcher should have said.
     pub(super) fn compare(&mut self, reading: Vec<News<T>>, now: Instant) -> bool {
         let lifetime = self.lifetime;
@@ -78,10 +78,10 @@ impl<T: Clone> Table<T> {
             let stuck = self.kept_alive && (entry.left_out || silent(entry, 2));
             entry.left_out = stuck || (!read && silent(entry, 1));
         }
-        // Revisions begin anew when a bucket is made anew, and then the old ones mean nothing.
-        let made_anew = |entry: &Entry<T>, news: &News<T>| news.revision < entry.revision && silent(entry, 2);
+        // Revisions start over when a bucket is created again, and then the old ones mean nothing.
+        let recreated = |entry: &Entry<T>, news: &News<T>| news.revision < entry.revision && silent(entry, 2);
         let anew =
-            reading.iter().filter(|news| self.entries.get(&news.key).is_some_and(|e| made_anew(e, news)));
+            reading.iter().filter(|news| self.entries.get(&news.key).is_some_and(|e| recreated(e, news)));
         let anew: Vec<String> = anew.map(|news| news.key.clone()).collect();
         self.entries.retain(|key, entry| {
             !anew.contains(key) && (entry.shown().is_some() || now - entry.at < GONE_KEPT)
@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bucket_that_was_made_anew_is_believed_after_a_while() {
+    fn a_bucket_that_was_recreated_is_believed_after_a_while() {
         let (mut table, now) = (Table::of_what_stays(MEMBER_TTL), Instant::now());
         table.hear(news("a", 900, Some(1)), now);
         table.compare(vec![news("a", 3, Some(2))], now + SECOND);

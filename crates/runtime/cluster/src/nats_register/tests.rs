@@ -145,7 +145,7 @@ async fn many_that_note_at_once_leave_the_highest_epoch() {
     let notes = (1..=12).map(|epoch| {
         let register = Arc::clone(&ours);
         tokio::spawn(async move {
-            // Who is beaten to it too often is told so, and would note again.
+            // A writer that loses the race too often gets an error and tries again.
             while register.publish(PartitionId(0), held_by("any", epoch)).await.is_err() {}
         })
     });

@@ -167,7 +167,7 @@ async fn an_open_breaker_pauses_calls_and_lets_them_go_after_one_probe() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_probe_that_is_dropped_hands_over_to_the_next_waiting() {
+async fn a_probe_that_is_dropped_passes_its_turn_to_the_next_waiting() {
     let pool = pool(LIMIT);
     for _ in 0..20 {
         pool.acquire("drone", AttemptKind::First).await.finish(CallVerdict::Failed);

@@ -1,6 +1,6 @@
 //! The consent of the pair, by which an active region goes on although the witness does not answer.
 //!
-//! It is a lease in the NATS of the standby. A region that is active has the witness or its pair behind it, and one that
+//! It is a lease in the NATS of the standby. An active region has the consent of the witness or of its pair, and one that
 //! takes over has the witness and its own consent back: two of three places, so that the loss of any one stops nobody.
 //!
 //! Order keeps the two apart. The active region reads its pair's record before it reads and writes the lease; a standby

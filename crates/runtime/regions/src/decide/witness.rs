@@ -92,7 +92,7 @@ impl<K: Keys + Clone> Witness<K> {
         let granted = std::str::from_utf8(&value).ok().and_then(|text| text.parse().ok());
         match granted {
             Some(granted) => Ok((granted, revision)),
-            None => Err(JetStreamError::Unclear("the granted epoch is no number".to_owned())),
+            None => Err(JetStreamError::Unclear("the granted epoch is not a number".to_owned())),
         }
     }
 }

@@ -39,7 +39,7 @@ async fn a_region_that_is_being_made_to_let_go_is_not_promoted_meanwhile() {
     let east = Regions::join(stage.east.clone(), hasty).await.unwrap();
     let held = hold_at_east(&stage).await;
     let promoting = promote(&west, Mode::Planned);
-    until_status(&east, "east is told to let go", |status| role(&status.record) == Some(Role::Fenced)).await;
+    until_status(&east, "east is asked to stop", |status| role(&status.record) == Some(Role::Fenced)).await;
     let refused = east.promote(Mode::Planned).await;
     assert!(matches!(refused, Err(RegionError::Busy { .. })), "{refused:?}");
     held.put("00000", r#"{"holder":null,"epoch":1}"#.into()).await.unwrap();
@@ -53,7 +53,7 @@ async fn whoever_was_promoted_meanwhile_keeps_its_streams() {
     let (east, west) = stage.joined().await;
     let held = hold_at_east(&stage).await;
     let promoting = promote(&west, Mode::Planned);
-    until_status(&east, "east is told to let go", |status| role(&status.record) == Some(Role::Fenced)).await;
+    until_status(&east, "east is asked to stop", |status| role(&status.record) == Some(Role::Fenced)).await;
     // By an instance of the east that the claim of the work could not hold up.
     let active = r#"{"role":"active","epoch":3,"since_ms":0,"by":"east/a","level":true}"#;
     bucket(&stage.east, "region").await.put("role", active.into()).await.unwrap();

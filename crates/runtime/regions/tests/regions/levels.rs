@@ -94,7 +94,7 @@ async fn a_region_whose_mirrors_were_deleted_is_level_no_more() {
     publish(&stage.east, "ing", "only east has it").await.unwrap();
     let mirrors = async_nats::jetstream::new(stage.west.clone());
     mirrors.delete_stream(format!("{I}_ING_00000")).await.unwrap();
-    until_status(&west, "the mirror is made anew, and empty", |status| {
+    until_status(&west, "the mirror is created again, and empty", |status| {
         mirrors_are_made(status) && !is_level(status)
     })
     .await;

@@ -285,7 +285,7 @@ async fn a_demoted_region_can_write_until_its_instances_have_let_go() {
         let east = east.clone();
         async move { east.demote().await }
     });
-    until_status(&east, "east is told to let go", |status| role(&status.record) == Some(Role::Fenced)).await;
+    until_status(&east, "east is asked to stop", |status| role(&status.record) == Some(Role::Fenced)).await;
     for number in 1..=20 {
         let outcome = publish(&stage.east, "jrn", "what became of a call").await;
         assert_eq!(outcome, Ok(number), "its holder still works");
@@ -359,7 +359,7 @@ async fn the_care_of_mirrors_leaves_a_promotion_alone() {
                     // One that is busy or not to be cared for says so.
                     let _ = region.tidy().await;
                 }
-                // A refusal comes at once, and what was woken meanwhile may wait behind this task.
+                // A refusal comes at once, and what was woken meanwhile may wait for this task.
                 tokio::task::yield_now().await;
             }
         }

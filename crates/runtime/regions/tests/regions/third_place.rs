@@ -132,7 +132,7 @@ async fn a_standby_that_has_not_followed_for_long_takes_over_only_when_it_is_tol
     assert_eq!(promoted.epoch, 2);
     until("west is active", async || west.active().borrow().then_some(())).await;
     let again = west.promote(Mode::Planned).await.unwrap();
-    assert!(again.forced, "whoever asks again is told what it was");
+    assert!(again.forced, "a repeated call reports what it was");
 }
 
 #[tokio::test(flavor = "multi_thread")]

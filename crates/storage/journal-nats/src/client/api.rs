@@ -189,7 +189,7 @@ mod tests {
         );
         match serde_json::from_str::<Answer<Stored>>(&text).unwrap() {
             Answer::Refused { error } => publish_error(&error),
-            Answer::Done(_) => panic!("an error is no success"),
+            Answer::Done(_) => panic!("an error is not a success"),
         }
     }
 

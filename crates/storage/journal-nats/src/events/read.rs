@@ -14,7 +14,7 @@ use crate::wire::{Bounds, Wire};
 
 /// Where a frame is.
 pub(super) enum Located {
-    /// Directly behind this message, or behind claims that follow it.
+    /// Directly after this message, or after claims that follow it.
     Behind(Position),
     /// At this sequence, which is the first of the stream: what came before is not known any more.
     First(u64),
@@ -89,7 +89,7 @@ impl Events {
         }
     }
 
-    /// Whether the events go on behind this frame with this mark.
+    /// Whether the events continue after this frame with this mark.
     pub(crate) async fn has<W: Wire>(&self, wire: &W, frame: Seq, mark: u32) -> Result<bool, ReadError> {
         if frame == Seq::ZERO {
             return Ok(true);
@@ -107,7 +107,7 @@ impl Events {
         }
     }
 
-    /// Frames from the message at `next` on, which comes behind `last`.
+    /// Frames from the message at `next` on, which follows `last`.
     async fn read_on<W: Wire>(
         &self,
         wire: &W,

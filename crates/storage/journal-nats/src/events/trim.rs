@@ -23,7 +23,7 @@ impl Events {
         }
         let sequence = match self.place_of(wire, first).await {
             Ok(Some(sequence)) => sequence,
-            // What lies behind the tail is not touched; all before it may go, and the last message stays.
+            // Records past the tail are not affected; all before it may go, and the last message stays.
             Ok(None) => {
                 let last = fetch::bounds(wire, &self.stream).await.last;
                 if last == 0 {
@@ -36,7 +36,7 @@ impl Events {
                 };
                 let tail = tail.number;
                 if tail >= first {
-                    // It was written meanwhile, and others behind it: they must not go with those before it.
+                    // It was written meanwhile, and others after it: they must not go with those before it.
                     return Box::pin(self.trim(wire, opened, first)).await;
                 }
                 return self.purge(wire, opened, (last, first.min(tail.next()))).await;

@@ -1,7 +1,7 @@
-//! An inbox that ends before what was taken out of it: its stream was restored from an older backup, or made anew.
+//! An inbox that ends before what was taken out of it: its stream was restored from an older backup, or created again.
 //!
 //! New requests would get numbers that the events know as taken, and would be passed over. What the events have taken
-//! up is theirs, so nothing but numbers is missing, and the inbox goes on behind them. Whoever finds the gap closes it:
+//! up is theirs, so nothing but numbers is missing, and the inbox continues after them. Whoever finds the gap closes it:
 //! when the journal is opened, before anything can be acknowledged; when a partition is claimed; when a request was
 //! stored at a number that was there before; and when the room is looked at.
 
@@ -27,7 +27,7 @@ pub(crate) enum Shortness {
 }
 
 impl Inbox {
-    /// Makes sure that the next message comes behind all that the events have taken up; `Full` when there is no room
+    /// Makes sure that the next message comes after all that the events have taken; `Full` when there is no room
     /// for that.
     pub(crate) async fn close_gap<W: Wire>(&self, wire: &W, shortness: Shortness) -> Result<(), AppendError> {
         let known_number = *self.tail.borrow();
@@ -41,11 +41,11 @@ impl Inbox {
             ends = bounds.last,
             taken_up,
             known,
-            "the inbox ends before what was taken out of it: its stream was restored or made anew; it goes on behind \
+            "the inbox ends before what was taken out of it: its stream was restored or created again; it continues after \
              that, and requests that waited in it and are not there any more are lost"
         );
         self.gaps.inc();
-        // An owner may have read on behind its last frame, and passes over what gets those numbers.
+        // An owner may have read on after its last frame, and passes over what gets those numbers.
         let target = taken_up.max(known.min(taken_up + GAP_FILLED_MAX));
         let last = self.advance(wire, taken_up, target).await?;
         self.tail.send_if_modified(|tail| {

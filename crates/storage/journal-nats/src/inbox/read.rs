@@ -56,7 +56,7 @@ impl Inbox {
         first: Seq,
     ) -> Result<(), WireError> {
         let first = {
-            // What lies behind the tail is not touched.
+            // Records past the tail are not affected.
             let tail = *self.tail.borrow();
             let mut state = self.lock();
             let first = first.min(tail.next());

@@ -21,7 +21,10 @@ async fn the_tail_of_an_inbox_is_followed_across_processes() {
     let mut tail = here.inbox_tail(ONE);
     for text in ["a", "b", "c"] {
         let accepted = there.inbox_append(ONE, vec![bytes(text)]).await.unwrap();
-        timeout(PATIENCE, tail.wait_for(|tail| *tail == accepted)).await.expect("it is told").unwrap();
+        timeout(PATIENCE, tail.wait_for(|tail| *tail == accepted))
+            .await
+            .expect("the tail is reported")
+            .unwrap();
     }
 }
 
@@ -68,7 +71,11 @@ async fn the_paired_region_is_asked_through_its_domain_while_it_mirrors() {
 
     let subjects = [format!("{name}.jrn.00000")];
     change("UPDATE", serde_json::json!({ "name": stream, "storage": "file", "subjects": subjects })).await;
-    assert_eq!(client.get(&stream, 1, Source::Pair).await, Ok(None), "what is no mirror of ours is not ours");
+    assert_eq!(
+        client.get(&stream, 1, Source::Pair).await,
+        Ok(None),
+        "a stream that is not our mirror is not read"
+    );
 }
 
 #[tokio::test]

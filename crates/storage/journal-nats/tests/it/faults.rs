@@ -18,7 +18,7 @@ const ONE: PartitionId = PartitionId(0);
 /// Elections take seconds, on a busy machine more of them.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// Appends frames and requests, one after the other, until it is told to end.
+/// Appends frames and requests, one after the other, until it is stopped.
 struct Load {
     journal: Arc<Journal>,
     ends: AtomicBool,

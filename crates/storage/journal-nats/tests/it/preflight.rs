@@ -56,7 +56,7 @@ async fn who_is_not_let_in_is_told_so_for_good_and_an_address_that_is_none_too()
     assert!(error.is_of_settings(), "{error}");
     assert_eq!(
         error.to_string(),
-        "http://127.0.0.1:4222 is no address: invalid scheme for NATS server URL: http"
+        "http://127.0.0.1:4222 is not an address: invalid scheme for NATS server URL: http"
     );
     let away = settings(vec!["nats://127.0.0.1:1".to_owned()]);
     let error = Client::connect(&away).await.map(drop).unwrap_err();
@@ -112,7 +112,7 @@ async fn a_server_that_comes_back_and_writes_later_is_told() {
     servers.start_again(2).unwrap();
     let mut survey = client.survey();
     let told = survey.wait_for(|survey| survey.unfit.contains_key("n3"));
-    let told = tokio::time::timeout(PATIENCE, told).await.expect("it is told").unwrap().clone();
+    let told = tokio::time::timeout(PATIENCE, told).await.expect("the survey reports it").unwrap().clone();
     assert!(told.unfit["n3"].contains("sync_interval: always"), "{told:?}");
 }
 

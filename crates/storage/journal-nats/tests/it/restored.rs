@@ -1,4 +1,4 @@
-//! Inboxes whose streams were restored from an older backup, or made anew: what is acknowledged then is taken up.
+//! Inboxes whose streams were restored from an older backup, or created again: what is acknowledged then is taken up.
 
 use journal::Journal as _;
 use journal_nats::{Client, Settings, Source, Wire as _, layout, names};
@@ -26,7 +26,7 @@ async fn ask(client: &Client, what: &str, question: serde_json::Value) {
     assert!(!answer.contains("\"error\""), "{what}: {answer}");
 }
 
-/// Deletes the inbox and makes it anew, with the first `kept` messages that it had.
+/// Deletes the inbox and creates it again, with the first `kept` messages that it had.
 async fn replace_inbox(settings: &Settings, kept: u64) {
     let client = Client::connect(settings).await.unwrap();
     let inbox = names::inbox_stream(&settings.installation.name, ONE);
@@ -105,7 +105,7 @@ async fn an_instance_that_runs_while_an_inbox_is_replaced_acknowledges_nothing_b
 
     replace_inbox(&settings, 2).await;
     let stored = append(&door, "new").await;
-    assert!(stored > taken_up, "{stored} is behind {taken_up}");
+    assert!(stored > taken_up, "{stored} is not after {taken_up}");
     assert_eq!(door.gaps(), 1);
     // The owner goes on reading where it was.
     assert_eq!(requests(&owner, ONE, taken_up.next()).await, ["new"]);
