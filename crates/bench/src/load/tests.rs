@@ -123,7 +123,7 @@ async fn answers_that_cannot_be_read_are_failures_with_a_reason() {
     let pieces: &[&[u8]] = &[b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n"];
     let measured = on_answer(pieces, load(Pace::Closed)).await;
     assert!(measured.failed > 0 && measured.accepted == 0);
-    assert!(measured.trouble.unwrap().contains("chunks"));
+    assert!(measured.trouble.unwrap().contains("chunked"));
 }
 
 #[tokio::test(flavor = "multi_thread")]

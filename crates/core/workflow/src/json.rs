@@ -16,7 +16,7 @@ use crate::limits::JSON_DEPTH_MAX;
 /// Why bytes are not JSON that Sortie takes.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum InvalidJson {
-    #[error("not JSON: {0}")]
+    #[error("not valid JSON: {0}")]
     Malformed(String),
     #[error("nested deeper than {JSON_DEPTH_MAX} levels")]
     TooDeep,

@@ -63,7 +63,7 @@ pub struct Submitted {
 pub enum SubmitError {
     #[error("a body of {bytes} bytes is larger than {BODY_BYTES_MAX}")]
     TooLarge { bytes: usize },
-    #[error("the body is not valid JSON: {0}")]
+    #[error("the body is {0}")]
     NotJson(String),
     #[error("the body does not fit the workflow's schema")]
     Schema(Vec<SchemaProblem>),

@@ -226,7 +226,7 @@ async fn a_person_sees_the_overview_and_holds_a_service_by_its_page() {
     world.post_delivery("d-1").await.expect(202);
     world.wait("d-1", "completed").await;
     let overview = world.get("/").await.expect(200).text;
-    for text in ["Accepted", "Backlog", "drone-delivery/drone", "4 of 4 running"] {
+    for text in ["Runs started", "Backlog", "drone-delivery/drone", "4 of 4 running"] {
         assert!(overview.contains(text), "{text} in {overview}");
     }
     let drone =

@@ -61,7 +61,7 @@ async fn a_parked_run_is_decided_on_by_a_form_and_nothing_typed_is_lost() {
     world.wait("d-1", "parked").await;
     let parked = page(&world, "/ui/parked").await;
     has(&parked, "undo of step package failed");
-    has(&parked, "Open: package");
+    has(&parked, "Unresolved steps: package");
 
     let decide = async |form: &str| submit(&world, "/ui/runs/d-1/decide", form).await;
     has(&decide("decision=skip&step=package").await.expect(422).text, "note: required");

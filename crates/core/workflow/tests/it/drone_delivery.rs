@@ -513,7 +513,7 @@ fn a_body_is_checked_against_the_schema() {
     "#]]
     .assert_eq(&check(&REQUEST.replace("\"Small\"", "\"Tiny\"").replace("10.50", "\"heavy\"")));
     expect![[r#"
-        not JSON: EOF while parsing a value at line 1 column 5
+        not valid JSON: EOF while parsing a value at line 1 column 5
     "#]]
     .assert_eq(&check("{\"a\":"));
     expect![[r#"

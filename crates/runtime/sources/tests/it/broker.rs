@@ -62,7 +62,7 @@ async fn drive(life: &Life, to: MessageTarget) {
     let of = |id: &str| parked.iter().filter(|one| text(one, "ParkedId") == id).collect::<Vec<_>>();
     let bad = of("bad");
     assert_eq!((bad.len(), bad[0].body.as_ref()), (1, "{item \u{1F600}".as_bytes()));
-    assert!(text(bad[0], "ParkedBecause").contains("no JSON"), "{bad:?}");
+    assert!(text(bad[0], "ParkedBecause").contains("not valid JSON"), "{bad:?}");
     let mut large = of("large");
     large.sort_by_key(|one| text(one, "ParkedPart"));
     let whole: Vec<u8> = large.iter().flat_map(|one| one.body.to_vec()).collect();

@@ -105,7 +105,9 @@ fn check_tree(bytes: &[u8]) {
             assert_eq!(value_of(tree.root()), value);
             assert_eq!(tree.root().to_value(), value);
         }
-        (Err(problem), Err(expected)) => assert_eq!(problem.to_string(), format!("not JSON: {expected}")),
+        (Err(problem), Err(expected)) => {
+            assert_eq!(problem.to_string(), format!("not valid JSON: {expected}"))
+        }
         (range, value) => panic!("a tree says {range:?}, others {value:?}"),
     }
 }

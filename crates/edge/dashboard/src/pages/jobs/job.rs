@@ -161,7 +161,7 @@ mod tests {
             "state": "enabled", "jitter": "PT5M", "missed": "all",
             "action": { "type": "Http", "request": { "method": "GET", "uri": hostile,
                         "authentication": { "type": "Basic", "username": hostile } },
-                        "errorAction": { "type": "Queue", "queue": { "name": hostile } } },
+                        "errorAction": { "type": "Queue", "queue": { "name": hostile, "message": "late" } } },
             "recurrence": { "cron": "0 3 * * *" }, "status": { "failureCount": 1234 }
         });
         let shown = facts(&JobDocument { name: hostile.to_owned(), collection: "c".to_owned(), properties })
