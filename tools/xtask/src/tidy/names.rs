@@ -36,8 +36,14 @@ fn declared_names(line: &str) -> impl Iterator<Item = &str> {
     pairs.into_iter().filter(move |(keyword, _)| declares(keyword)).map(|(_, name)| name)
 }
 
-/// The word in a name, in whatever case it is written, that says nothing.
+/// The word in a name that says nothing.
 fn empty_word(name: &str) -> Option<&'static str> {
+    let words = words_of(name);
+    EMPTY_WORDS.into_iter().find(|empty| words.iter().any(|word| word == empty))
+}
+
+/// The words that a name is made of, in lower case, in whatever case it is written.
+pub(crate) fn words_of(name: &str) -> Vec<String> {
     let mut words = vec![String::new()];
     for char in name.chars() {
         if char == '_' || char == '-' || char.is_uppercase() {
@@ -46,7 +52,7 @@ fn empty_word(name: &str) -> Option<&'static str> {
         let last = words.last_mut().expect("there is always a last word");
         last.extend(char.to_lowercase().filter(|char| char.is_alphanumeric()));
     }
-    EMPTY_WORDS.into_iter().find(|empty| words.iter().any(|word| word == empty))
+    words
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! Words that mislead a reader of English, in prose and in names.
 
 use super::mask::{is_word, mask};
+use super::names::words_of;
 use super::{File, Finding};
 
 /// Phrases, in lower case, and what to write instead. They are matched at the borders of words.
@@ -39,8 +40,8 @@ pub(crate) fn check(file: &File) -> Vec<Finding> {
     if is_exempt(&file.path) {
         return findings;
     }
-    let rust = file.path.ends_with(".rs");
-    let text = if rust { without_code(&file.text) } else { file.text.clone() };
+    let code = file.path.ends_with(".rs").then(|| mask(&file.text).code);
+    let text = code.as_ref().map_or_else(|| file.text.clone(), |code| without_code(&file.text, code));
     for (index, line) in text.lines().enumerate() {
         let line = line.to_lowercase();
         let refuse = |message: String| Finding::refused(file, index + 1, message);
@@ -55,8 +56,8 @@ pub(crate) fn check(file: &File) -> Vec<Finding> {
             ));
         }
     }
-    if rust {
-        findings.extend(check_names(file));
+    if let Some(code) = code {
+        findings.extend(check_names(file, &code));
     }
     findings
 }
@@ -72,8 +73,7 @@ fn is_exempt(path: &str) -> bool {
 }
 
 /// Comments and literals: what a person may read.
-fn without_code(text: &str) -> String {
-    let code = mask(text).code;
+fn without_code(text: &str, code: &str) -> String {
     let chars = text.chars().zip(code.chars());
     chars.map(|(char, code)| if char == code && char != '\n' { ' ' } else { char }).collect()
 }
@@ -118,13 +118,16 @@ fn misuses_behind(line: &str) -> bool {
     })
 }
 
-fn check_names(file: &File) -> Vec<Finding> {
-    let code = mask(&file.text).code;
+fn check_names(file: &File, code: &str) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (index, line) in code.lines().enumerate() {
         let names = line.split(|char| !is_word(char)).filter(|name| !name.is_empty());
         let metaphor = names.filter_map(|name| {
-            METAPHORS.into_iter().find(|word| has_part(name, word)).map(|word| (name, word))
+            let words = words_of(name);
+            METAPHORS
+                .into_iter()
+                .find(|metaphor| words.iter().any(|word| word == metaphor))
+                .map(|word| (name, word))
         });
         findings.extend(metaphor.map(|(name, word)| {
             Finding::refused(
@@ -135,19 +138,6 @@ fn check_names(file: &File) -> Vec<Finding> {
         }));
     }
     findings
-}
-
-/// Whether a name, in whatever case it is written, has this word as a part.
-fn has_part(name: &str, word: &str) -> bool {
-    let mut parts = vec![String::new()];
-    for char in name.chars() {
-        if char == '_' || char.is_uppercase() {
-            parts.push(String::new());
-        }
-        let last = parts.last_mut().expect("there is always a last part");
-        last.extend(char.to_lowercase().filter(|char| char.is_alphanumeric()));
-    }
-    parts.iter().any(|part| part == word)
 }
 
 #[cfg(test)]
