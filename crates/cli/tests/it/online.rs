@@ -223,7 +223,7 @@ fn queues_and_topics_are_made_filled_read_and_emptied() {
         0,
         &["orders", "lock        30s", "max. 1"],
     );
-    check(url, "queue create orders", 1, &["it is there already"]);
+    check(url, "queue create orders", 1, &["it already exists"]);
     check(url, "queue create orders --lock 2h --replace", 1, &["lock: 2h is not 1s to 1h"]);
     check(url, "queue create orders --max-deliveries 1 --replace", 0, &["version"]);
 

@@ -107,7 +107,7 @@ pub enum Rejection {
     NoSuchStep,
     #[error("the step does not wait for a decision; these do: {open}")]
     NotOpen { open: String },
-    #[error("the run is being undone: it cannot go forward again; hand in a new request")]
+    #[error("the run is being undone: it cannot go forward again; submit a new request")]
     OnlyBack,
     /// The attempt was not under way: a late or repeated answer.
     #[error("the attempt is not under way")]

@@ -91,7 +91,7 @@ pub struct Taken {
 pub enum BodyProblem {
     #[error(transparent)]
     Json(#[from] InvalidJson),
-    #[error("the body does not fit the workflow's schema")]
+    #[error("the body does not match the workflow's schema")]
     Schema(Vec<SchemaProblem>),
     #[error(transparent)]
     Accept(#[from] AcceptProblem),

@@ -41,11 +41,11 @@ pub(crate) enum ApiError {
         /// The methods that are supported; empty where they are not known.
         allow: &'static str,
     },
-    #[error("a body of more than {bytes_max} bytes is not taken here")]
+    #[error("the body is larger than the {bytes_max} bytes that this route accepts")]
     BodyTooLarge { bytes_max: usize },
     #[error("the body did not arrive in time")]
     BodyTimeout,
-    #[error("the body broke off: {0}")]
+    #[error("the connection broke before the whole body arrived: {0}")]
     BodyBroken(String),
     #[error("{}", denied(.0))]
     Denied(Denied),
@@ -81,22 +81,22 @@ pub(crate) enum ApiError {
     BadMessage(String),
     #[error("{0}")]
     QueueChanged(String),
-    #[error("it is there already")]
+    #[error("it already exists")]
     QueueExists,
     #[error("region {} is not active{}", .0.region, active_instead(.0))]
     Standby(StandingBy),
     #[error(transparent)]
     Region(#[from] RegionRefusal),
-    #[error("partition {partition} changes hands, or nobody holds it; try again")]
+    #[error("partition {partition} is changing owners, or no instance owns it; try again")]
     NotHeld { partition: PartitionId },
     #[error(
-        "instance {instance} did not answer: whether it was done is not known; look before you try again"
+        "instance {instance} did not answer: the request may or may not have been carried out; check before you try again"
     )]
     OutcomeUnknown { instance: String },
     /// Something may be in a partition without an owner.
     #[error("{0}; try again")]
     Unsure(String),
-    #[error("this instance does not have the role {role}; ask one that does")]
+    #[error("this instance does not have the role {role}; send the request to one that does")]
     WrongRole { role: &'static str },
 }
 
@@ -118,15 +118,17 @@ fn denied(denied: &Denied) -> String {
         Denied::Elsewhere => "the token is for another queue or topic",
         Denied::Unknown => "send a valid API token as 'Authorization: Bearer TOKEN'",
         Denied::Forbidden => "the role of this token does not allow it",
-        Denied::Foreign => "without tokens only clients of this machine may ask, not pages of other sites",
+        Denied::Foreign => {
+            "a server without tokens answers only clients on this machine, not pages of other sites"
+        }
     };
     text.to_owned()
 }
 
 fn active_instead(standing_by: &StandingBy) -> String {
     match &standing_by.active {
-        Some(active) => format!("; {active} is: ask there"),
-        None => ", and neither is its pair as far as is known".to_owned(),
+        Some(active) => format!("; send the request to {active}, which is"),
+        None => ", and no other region is known to be active".to_owned(),
     }
 }
 

@@ -187,7 +187,7 @@ impl Overview {
         let read: Result<_, ReadJobError> =
             tokio::task::spawn_blocking(read).await.expect("reading jobs does not panic");
         let (next, late) = read.unwrap_or_else(|error| {
-            // A partition that changes hands or stops at this moment: the rest is worth telling.
+            // A partition that changes its owner or stops at this moment: the rest is worth telling.
             tracing::debug!(%error, "the next firings could not be read");
             (Vec::new(), 0)
         });

@@ -65,7 +65,7 @@ pub enum SubmitError {
     TooLarge { bytes: usize },
     #[error("the body is {0}")]
     NotJson(String),
-    #[error("the body does not fit the workflow's schema")]
+    #[error("the body does not match the workflow's schema")]
     Schema(Vec<SchemaProblem>),
     /// The id or the key cannot be used; says why.
     #[error("{0}")]

@@ -15,17 +15,17 @@ pub enum Fault {
     #[error("request not sent: {reason}")]
     Unsent { reason: String },
     /// The deadline passed. `sent` tells whether any byte of the request had gone out.
-    #[error("no answer by the deadline (request {})", if *.sent { "sent" } else { "not sent" })]
+    #[error("no response by the deadline (request {})", if *.sent { "sent" } else { "not sent" })]
     Timeout { sent: bool },
     /// The connection broke after sending and before the whole answer: the outcome is unknown.
-    #[error("connection lost before the answer: {reason}")]
+    #[error("connection lost before the response: {reason}")]
     Lost { reason: String },
     /// The answer is larger than allowed. `answer` has the body cut at the limit; none when its headers were
     /// too large already.
-    #[error("answer larger than allowed")]
+    #[error("response larger than allowed")]
     TooLarge { answer: Option<Box<ServiceResponse>> },
     /// What came back is not HTTP.
-    #[error("answer is not valid HTTP: {reason}")]
+    #[error("response is not valid HTTP: {reason}")]
     BadAnswer { reason: String },
 }
 

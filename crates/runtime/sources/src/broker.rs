@@ -73,7 +73,7 @@ pub(crate) async fn take_all(intake: &Intake, mut stopped: watch::Receiver<bool>
             Err(error) => error,
         };
         if !std::mem::replace(&mut warned, true) {
-            tracing::warn!(workflow = %intake.entry.definition.name(), source = intake.name, %error, "no messages are taken");
+            tracing::warn!(workflow = %intake.entry.definition.name(), source = intake.name, %error, "receiving messages failed; retrying");
         }
         tokio::select! {
             biased;
@@ -123,7 +123,7 @@ async fn take(intake: &Intake, delivery: Delivery) {
                 delivery.accept().await
             }
             Err(error) => {
-                tracing::warn!(source = name, %error, "a message could not be parked; it comes again");
+                tracing::warn!(source = name, %error, "parking a message failed; the broker will deliver it again");
                 tokio::time::sleep(PAUSE).await;
                 delivery.release().await
             }
@@ -136,7 +136,7 @@ async fn take(intake: &Intake, delivery: Delivery) {
         }
     };
     if let Err(error) = settled {
-        tracing::debug!(source = name, %error, "a message could not be settled; it comes again");
+        tracing::debug!(source = name, %error, "settling a message failed; the broker will deliver it again");
     }
 }
 

@@ -48,7 +48,7 @@ pub(crate) async fn take(
                 Ok(_) => IntakeResult::Started,
                 Err(OwnerError::Refused(reason)) => IntakeResult::Poison(reason),
                 Err(OwnerError::Later(reason)) => {
-                    tracing::debug!(%partition, reason, "a message could not be handed to a holder");
+                    tracing::debug!(%partition, reason, "forwarding a message to the owner of its partition failed; retrying");
                     IntakeResult::Later(PAUSE)
                 }
             }

@@ -42,7 +42,7 @@ pub(crate) async fn take_all(
             Err(QueueError::NotHeld { .. }) => Some(PAUSE),
             Err(error) => {
                 if !std::mem::replace(&mut warned, true) {
-                    tracing::warn!(workflow = %entry.definition.name(), queue = %at, %error, "no messages are taken");
+                    tracing::warn!(workflow = %entry.definition.name(), queue = %at, %error, "receiving messages failed; retrying");
                 }
                 Some(PAUSE)
             }
@@ -98,7 +98,7 @@ async fn settle_all(
         let settle = QueueCommand::Settle { at: at.clone(), token, how };
         // A lost lock brings the message again, and it finds its run.
         if let Err(error) = parts.engine.queue(partition, settle).await {
-            tracing::debug!(queue = %at, %error, "a message of a source could not be settled");
+            tracing::debug!(queue = %at, %error, "settling a message failed; the queue will deliver it again");
         }
         pause
     });

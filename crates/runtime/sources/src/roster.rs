@@ -97,7 +97,7 @@ fn start_one(
     source: Source,
     stopped: watch::Receiver<bool>,
 ) -> JoinHandle<()> {
-    tracing::info!(workflow = %entry.definition.name(), source = %source.from, "taking messages");
+    tracing::info!(workflow = %entry.definition.name(), source = %source.from, "receiving messages");
     let (parts, entry) = (parts.clone(), entry.clone());
     host::spawn("source", async move {
         let name = source.from.to_string();

@@ -130,7 +130,7 @@ const fn too_large() -> Expected {
     Expected { job_succeeds: Some(true), ..unknown(LARGE) }
 }
 
-const DEADLINE: &str = "no answer by the deadline";
+const DEADLINE: &str = "no response by the deadline";
 const NOT_HTTP: &str = "not valid HTTP";
 const LOST: &str = "connection lost";
 const LARGE: &str = "larger than allowed";

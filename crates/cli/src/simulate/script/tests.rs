@@ -46,7 +46,7 @@ fn answers_come_in_turn_and_the_last_one_stays() {
         "services:\n  drone:\n    - answers: [503, timeout, { status: 201, latency: 2s, times: 2 }, 500]\n";
     let put = call("drone", "assign", DO);
     let got = answers(script, &[(&put, 0); 6]);
-    let timeout = "no answer by the deadline (request sent) 5s";
+    let timeout = "no response by the deadline (request sent) 5s";
     assert_eq!(got, ["503 20ms", timeout, "201 2s", "201 2s", "500 20ms", "500 20ms"]);
 }
 
@@ -73,7 +73,7 @@ fn a_rule_counts_for_what_it_names() {
         [call("drone", "assign", DO), call("drone", "assign", UNDO), call("drone", "schedule", UNDO)];
     let delivery = call("delivery", "schedule", DO);
     let got = answers(script, &[(&put, 0), (&undo, 0), (&other, 0), (&put, 10), (&put, 20), (&delivery, 0)]);
-    let lost = "connection lost before the answer: connection reset 20ms";
+    let lost = "connection lost before the response: connection reset 20ms";
     let refused = "connecting failed: connection refused 20ms";
     assert_eq!(got, ["200 20ms", "500 20ms", "200 20ms", refused, "200 20ms", lost]);
 }
@@ -82,7 +82,7 @@ fn a_rule_counts_for_what_it_names() {
 fn what_is_slower_than_its_caller_waits_is_no_answer() {
     let script = "services:\n  drone: { answers: { status: 201, latency: 6s } }\n";
     let got = answers(script, &[(&call("drone", "assign", DO), 0)]);
-    assert_eq!(got, ["no answer by the deadline (request sent) 5s"]);
+    assert_eq!(got, ["no response by the deadline (request sent) 5s"]);
 }
 
 #[test]

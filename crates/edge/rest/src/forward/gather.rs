@@ -45,7 +45,7 @@ impl Cluster {
         }
         match covered.missing(self.partitions).first() {
             None => Ok(parts),
-            Some(partition) => Err(ApiError::Unsure(format!("nobody holds partition {partition}"))),
+            Some(partition) => Err(ApiError::Unsure(format!("no instance owns partition {partition}"))),
         }
     }
 }
@@ -83,7 +83,7 @@ impl Router {
         }
         let names: Vec<_> = missing.iter().map(PartitionId::to_string).collect();
         Err(ApiError::Unsure(format!(
-            "nobody holds partitions {}: the list would lack them",
+            "no instance owns partitions {}: the list would be incomplete",
             names.join(", ")
         )))
     }

@@ -92,7 +92,7 @@ impl Submissions {
                     Ok(answer) => open.extend(batch.put_back(&answer, lines)),
                     // Every line has an id: taking it twice is taking it once.
                     Err(error) => {
-                        tracing::debug!(%error, "a part of a batch is passed on again");
+                        tracing::debug!(%error, "forwarding a part of a batch again");
                         open.extend(lines);
                     }
                 }

@@ -16,7 +16,7 @@ pub(crate) fn overviews(mut parts: Vec<OverviewView>, unheld: u16) -> Option<Ove
     all.firings.next.dedup();
     all.firings.next.truncate(FIRINGS_SHOWN);
     let PartitionCounts { total, running, stopped, .. } = all.partitions;
-    // One that changes hands may have been counted twice.
+    // One that changes its owner may have been counted twice.
     let running = running.min(total.saturating_sub(stopped + unheld));
     all.partitions = PartitionCounts { total, running, stopped, unheld };
     all.services = services(all.services);

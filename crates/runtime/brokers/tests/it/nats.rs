@@ -220,7 +220,7 @@ async fn what_cannot_be_opened_says_why() {
     assert!(told.contains("the stream \"missing\" of JetStream"), "{told}");
     brokers.open(&from(peer, "taken", Some("taken.a")), 1).await.unwrap();
     let told = open(from(peer, "taken", Some("taken.b"))).await;
-    assert!(told.contains("is there already, and takes \"taken.a\""), "{told}");
+    assert!(told.contains("already exists, and receives \"taken.a\""), "{told}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -215,7 +215,8 @@ async fn an_answer_that_does_not_come_is_unknown() {
     let jobs = JobSettings { timeout: Duration::from_millis(200), ..JobSettings::default() };
     let outcome =
         Jobs::with(settings(), jobs).call(&http_action(&format!("http://{}/", silent.address))).await;
-    let reason = "Http Action - Request to host '127.0.0.1' failed: no answer by the deadline (request sent)";
+    let reason =
+        "Http Action - Request to host '127.0.0.1' failed: no response by the deadline (request sent)";
     assert_eq!(outcome, Outcome::Unknown { reason: reason.to_owned() });
 
     let rude = Server::start(|mut stream| async move {

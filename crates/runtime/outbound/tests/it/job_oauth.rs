@@ -147,7 +147,7 @@ async fn without_a_token_the_attempt_fails_and_the_secret_is_not_told() {
         (token("", &json!(1)), "no token from '127.0.0.1': none in its answer"),
         (
             "no http".to_owned() + SECRET + "\r\n\r\n",
-            "no token from '127.0.0.1': answer is not valid HTTP: invalid HTTP version parsed",
+            "no token from '127.0.0.1': response is not valid HTTP: invalid HTTP version parsed",
         ),
     ] {
         let (authority, _asked) = telling(&[&reply]).await;

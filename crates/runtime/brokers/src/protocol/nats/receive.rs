@@ -93,7 +93,7 @@ async fn consumer(stream: &Stream, wanted: ConsumerSpec<'_>, credit: u32) -> Res
         && (found.config.filter_subject != subject || found.config.ack_policy != AckPolicy::Explicit)
     {
         return Err(SendError::Refused(format!(
-            "the consumer {name:?} of JetStream is there already, and takes {:?}; choose another name, or delete it",
+            "the consumer {name:?} of JetStream already exists, and receives {:?}; choose another name, or delete it",
             found.config.filter_subject
         )));
     }
