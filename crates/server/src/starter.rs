@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use engine::Catalogs;
-use ingest::{Ingest, Offer, SubmitError, Target};
+use ingest::{IncomingRequest, Ingest, Location, Sender, SubmitError, WorkflowVersion};
 use outbound::{StartError, StartRequest, Starter, Starting};
 use sources::{ForwardedRequest, PartitionOwners};
 use types::{RunId, Span, WorkflowName};
@@ -29,21 +29,27 @@ impl WorkflowStarter {
         let name = WorkflowName::new(&request.workflow).map_err(|error| failed(error.to_string()))?;
         let entry = catalog.current(&name).ok_or_else(|| failed("no workflow has this name".to_owned()))?;
         let id = RunId::new(&request.id).map_err(|error| failed(error.to_string()))?;
-        let (body, header_id) = (request.body, Some(id));
-        let offer = Offer { body: body.clone(), header_id: header_id.clone(), ..Offer::default() };
-        let target = Target { definition: &entry.definition, version: entry.version };
-        match self.ingest.submit(target, offer).await {
-            Ok(submitted) => Ok(submitted.id.to_string()),
+        let workflow = WorkflowVersion { definition: &entry.definition, version: entry.version };
+        let (body, header_id, sender) = (request.body, Some(id), Sender::Internal);
+        let incoming = IncomingRequest { body, header_id, sender, ..IncomingRequest::default() };
+        let submitted = match self.ingest.admit_and_locate(workflow, incoming) {
+            Ok(Location::Here(located)) => self.ingest.submit(located).await,
+            // The body names the run: only the owner of its partition knows whether that id is in use.
+            Ok(Location::There(remote)) => {
+                let partition = remote.partition;
+                let unowned = || failed(format!("partition {partition} is not owned by this instance"));
+                let owners = self.remote_owners.as_ref().ok_or_else(unowned)?;
+                let IncomingRequest { header_id: id, body, .. } = remote.incoming;
+                let request = ForwardedRequest { workflow: name, version: entry.version, id, body };
+                return owners.hand_in(partition, request).await.map_err(|error| failed(error.to_string()));
+            }
+            Err(error) => Err(error),
+        };
+        match submitted {
+            Ok(durable) => Ok(durable.id.to_string()),
             Err(SubmitError::Refused(refusal)) => {
                 let retry_after = Some(Span::from_secs(refusal.retry_after_secs));
                 Err(StartError { reason: refusal.to_string(), retry_after })
-            }
-            // The body names the run: only the owner of its partition knows whether that id is in use.
-            Err(error @ SubmitError::Elsewhere { partition, .. }) => {
-                let owners = self.remote_owners.as_ref().ok_or_else(|| failed(error.to_string()))?;
-                let request =
-                    ForwardedRequest { workflow: name, version: entry.version, id: header_id, body };
-                owners.hand_in(partition, request).await.map_err(|error| failed(error.to_string()))
             }
             Err(error) => Err(failed(error.to_string())),
         }

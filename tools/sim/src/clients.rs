@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use engine::CommandError;
-use ingest::{Offer, RefusalReason, SubmitError, Target};
+use ingest::{IncomingRequest, Location, RefusalReason, Sender, SubmitError, WorkflowVersion};
 use kernel::{Command, Decision, Rejection, Run};
 use types::{PartitionId, RunId, RunStatus, StepIndex, WorkflowName};
 
@@ -45,12 +45,21 @@ pub async fn submit(sim: Arc<Sim>, process: Arc<Process>, n: u32, impostor: bool
     let name = WorkflowName::new(workflows::NAMES[usize::from(workflow)]).expect("a valid name");
     let catalog = process.control.catalogs().load();
     let entry = catalog.current(&name).expect("the workflows are applied before anybody comes");
-    let target = Target { definition: &entry.definition, version: entry.version };
+    let workflow = WorkflowVersion { definition: &entry.definition, version: entry.version };
     let body = body(n, impostor);
     let sent = fingerprint(&body);
     sim.world().see(Sighting::Sent { id: id(n), body: sent });
-    let offer = Offer { body, header_id: Some(id(n)), ..Offer::default() };
-    let answer = process.ingest.submit(target, offer).await;
+    let incoming = IncomingRequest {
+        body,
+        header_id: Some(id(n)),
+        sender: Sender::Internal,
+        ..IncomingRequest::default()
+    };
+    let answer = match process.ingest.admit_and_locate(workflow, incoming) {
+        Ok(Location::Here(located)) => process.ingest.submit(located).await,
+        Ok(Location::There(_)) => unreachable!("the only instance owns every partition"),
+        Err(error) => Err(error),
+    };
     sim.look_for_death();
     let mut world = sim.world();
     if world.is_dead() {

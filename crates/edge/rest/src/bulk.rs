@@ -21,8 +21,8 @@ use crate::body;
 use crate::error::ApiError;
 use crate::forward::buffered_request::BufferedRequest;
 use crate::forward::scope::ResolvedScope;
+use crate::json_member::with_member;
 use crate::limits::BULK_BYTES_MAX;
-use crate::own_route::with_field;
 use crate::router::Router;
 use crate::runs;
 
@@ -126,7 +126,7 @@ impl RunApi for Router {
             let problem = Box::new(error.problem());
             Refusal { status: problem.status, retry_after_secs: None, problem }
         })?;
-        let body = with_field(&request, entry.definition.accept().id_field(), id);
+        let body = with_member(&request, entry.definition.accept().id_field(), id);
         let uri = uri(&format!("/v1/workflows/{workflow}/runs/{id}"));
         let reply = self.call(by, Method::PUT, uri, body).await;
         match reply.status {

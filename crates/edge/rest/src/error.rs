@@ -281,7 +281,6 @@ fn submit_code(error: &SubmitError) -> (StatusCode, &'static str) {
         SubmitError::Journal(error) => journal_code(error),
         SubmitError::View(_) => (StatusCode::SERVICE_UNAVAILABLE, "view_unavailable"),
         SubmitError::Stopped { .. } => (StatusCode::SERVICE_UNAVAILABLE, "partition_stopped"),
-        SubmitError::Elsewhere { .. } => NOT_HELD_CODE,
     }
 }
 

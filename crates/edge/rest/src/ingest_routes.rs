@@ -13,7 +13,7 @@ use bytes::Bytes;
 use engine::CatalogEntry;
 use http::header::{CONTENT_TYPE, LOCATION};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, StatusCode};
-use ingest::{Admitted, Elsewhere, Ingest, Offer, Submitted, Target};
+use ingest::{Admitted, DurableRequest, IncomingRequest, Ingest, Sender};
 use types::{RunId, RunStatus};
 
 use crate::api::{Auth, Cluster, Workflows};
@@ -27,7 +27,7 @@ use crate::openapi::operation::{Media, Operation, Parameter, ReplyDoc, RequestBo
 use crate::openapi::shared::{BUSY, LOCATION_OF_RUN, NO_SUCH_WORKFLOW, RUN_ID, TRACEPARENT, WORKFLOW};
 use crate::routes::table::{OnStandby, Route, RouteAccess, RouteHandler};
 pub use accept::VERSION;
-pub(crate) use accept::{Accepted, Way};
+pub(crate) use accept::{Acceptance, ForwardHead};
 use serde_json::json;
 
 /// The routes, with their documentation.
@@ -199,7 +199,7 @@ impl IngestRoute<'_> {
     }
 }
 
-/// Takes requests for workflows, here or at the owner of their partition. Cheap to clone.
+/// Accepts requests for workflows, here or at the owner of their partition. Cheap to clone.
 #[derive(Clone)]
 pub(crate) struct Submissions {
     pub ingest: Arc<Ingest>,
@@ -210,28 +210,29 @@ pub(crate) struct Submissions {
 }
 
 impl Submissions {
-    pub(crate) async fn enter(
+    /// Answers a request of the ingest path.
+    pub(crate) async fn answer(
         &self,
-        door: IngestRoute<'_>,
+        route: IngestRoute<'_>,
         request: Request<Payload>,
     ) -> Result<Response<Body>, ApiError> {
-        match door {
+        match route {
             IngestRoute::Post { workflow } => {
-                let entry = self.door_of(workflow, request.headers())?;
+                let entry = self.find_workflow(workflow, request.headers())?;
                 self.submit(&entry, request, None).await
             }
             IngestRoute::Put { workflow, id } => {
-                let entry = self.door_of(workflow, request.headers())?;
+                let entry = self.find_workflow(workflow, request.headers())?;
                 self.submit(&entry, request, Some(run_id(id)?)).await
             }
             IngestRoute::Batch { workflow } => {
-                let entry = self.door_of(workflow, request.headers())?;
+                let entry = self.find_workflow(workflow, request.headers())?;
                 self.submit_batch(&entry, request).await
             }
         }
     }
 
-    /// Takes one request for a workflow.
+    /// Accepts one request for a workflow.
     async fn submit(
         &self,
         entry: &CatalogEntry,
@@ -239,8 +240,8 @@ impl Submissions {
         path_id: Option<RunId>,
     ) -> Result<Response<Body>, ApiError> {
         match self.accept(entry, path_id, request).await? {
-            Accepted::Here(submitted, _) => self.answer(entry, &submitted).await,
-            Accepted::There(response) => Ok(response),
+            Acceptance::Local(durable, _) => self.acknowledge(entry, &durable).await,
+            Acceptance::Forwarded(response) => Ok(response),
         }
     }
 
@@ -259,30 +260,28 @@ impl Submissions {
         }
     }
 
-    pub(crate) async fn take(
+    async fn acknowledge(
         &self,
-        admitted: Admitted,
         entry: &CatalogEntry,
-        offer: Offer,
-    ) -> Result<Submitted, ApiError> {
-        let target = Target { definition: &entry.definition, version: entry.version };
-        Ok(self.ingest.submit_admitted(admitted, target, offer).await?)
-    }
-
-    async fn answer(&self, entry: &CatalogEntry, submitted: &Submitted) -> Result<Response<Body>, ApiError> {
-        let location = format!("/v1/runs/{}", submitted.id);
-        if submitted.new {
-            let body = accepted_json(entry, submitted);
+        durable: &DurableRequest,
+    ) -> Result<Response<Body>, ApiError> {
+        let location = format!("/v1/runs/{}", durable.id);
+        if durable.new {
+            let body = accepted_json(entry, durable);
             return Ok(accepted(StatusCode::ACCEPTED, &location, body.into()));
         }
-        let body = self.runs.show(&submitted.id).await?;
+        let body = self.runs.show(&durable.id).await?;
         let mut response = accepted(StatusCode::OK, &location, body);
-        mark_replay(&mut response, submitted);
+        mark_replay(&mut response, durable);
         Ok(response)
     }
 }
 
-pub(crate) fn offer(headers: &HeaderMap, path_id: Option<RunId>) -> Result<Offer, ApiError> {
+/// A request of a client as its head describes it, still without its body.
+pub(crate) fn incoming_request(
+    headers: &HeaderMap,
+    path_id: Option<RunId>,
+) -> Result<IncomingRequest, ApiError> {
     check_media_type(headers, &["application/json"])?;
     let header_id = match headers.get(IDEMPOTENCY_KEY) {
         None => None,
@@ -295,7 +294,7 @@ pub(crate) fn offer(headers: &HeaderMap, path_id: Option<RunId>) -> Result<Offer
         }
     };
     let trace = headers.get(TRACE_HEADER).and_then(|value| value.to_str().ok()).map(str::to_owned);
-    Ok(Offer { body: Bytes::new(), path_id, header_id, trace, elsewhere: Elsewhere::Refuse })
+    Ok(IncomingRequest { body: Bytes::new(), path_id, header_id, trace, sender: Sender::Client })
 }
 
 pub(crate) fn check_media_type(headers: &HeaderMap, allowed: &[&str]) -> Result<(), ApiError> {
@@ -319,21 +318,21 @@ pub(crate) fn run_id(text: &str) -> Result<RunId, ApiError> {
     RunId::new(text).map_err(|error| ApiError::BadRequest(error.to_string()))
 }
 
-fn accepted_json(entry: &CatalogEntry, submitted: &Submitted) -> Vec<u8> {
+fn accepted_json(entry: &CatalogEntry, durable: &DurableRequest) -> Vec<u8> {
     let summary = AcceptedRun {
-        id: submitted.id.as_str(),
+        id: durable.id.as_str(),
         workflow: entry.definition.name().as_str(),
         version: entry.version,
         status: RunStatus::Accepted,
-        key: submitted.key.as_str(),
-        accepted_at: Time(submitted.at),
+        key: durable.key.as_str(),
+        accepted_at: Time(durable.at),
     };
     serde_json::to_vec(&summary).expect("a summary in memory can always be encoded")
 }
 
 /// Says that the answer is about a request that was accepted before.
-pub(crate) fn mark_replay(response: &mut Response<Body>, submitted: &Submitted) {
-    if !submitted.new {
+pub(crate) fn mark_replay(response: &mut Response<Body>, durable: &DurableRequest) {
+    if !durable.new {
         response.headers_mut().insert(IDEMPOTENT_REPLAY, HeaderValue::from_static("true"));
     }
 }
@@ -354,7 +353,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_entrance_knows_its_own_paths_and_no_others() {
+    fn the_ingest_path_has_its_own_routes_and_no_others() {
         let post = |path| find(&Method::POST, path);
         assert_eq!(post("/v1/workflows/a/runs"), Some(IngestRoute::Post { workflow: "a" }));
         assert_eq!(post("/v1/workflows/a/runs:batch"), Some(IngestRoute::Batch { workflow: "a" }));

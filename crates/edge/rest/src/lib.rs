@@ -1,7 +1,19 @@
 //! The HTTP edge: requests, queries and commands in, answers and problems out.
 //!
-//! A request passes the listener, the router with its table of routes, and access control; then it is answered here or
-//! forwarded to the instance that owns what it is about.
+//! The way of a request, with the type that it has at each stage:
+//!
+//! 1. `listener` reads the head: `Request<Payload>`, whose body is still arriving.
+//! 2. `router` finds what method and path lead to: an `Endpoint`, from the table in `routes/table.rs`, the routes of
+//!    workflows, or an adapter for another API (`azure`, `servicebus`).
+//! 3. `auth` checks the access that the endpoint declares, before any byte of the body is read.
+//! 4. `forward` finds out who answers (`ResolvedScope`): this instance, the owner of one partition or run, or all of them.
+//!    A request that may have to be forwarded is read whole: a `BufferedRequest`.
+//! 5. The handler beside the route's entry answers, through the handle of what the route is about: `Runs`, `Jobs`, ….
+//!
+//! A request for a workflow takes the ingest path instead of 4 and 5, because its body says who owns it:
+//! `ingest_routes` reads the admitted body into an `ingest::IncomingRequest`; `Ingest::locate` says whether it can be
+//! accepted here; then `Ingest::submit` makes it an `ingest::DurableRequest`, or it is forwarded to the owner of its
+//! partition. Either way the result is an `Acceptance`.
 
 mod api;
 mod auth;
@@ -14,6 +26,7 @@ mod etag;
 mod forward;
 mod ingest_routes;
 mod jobs;
+mod json_member;
 pub mod limits;
 mod listener;
 mod openapi;

@@ -1,22 +1,23 @@
 //! A workflow's own route: requests, their status, their cancel, as the API that it takes over had them.
 //!
-//! `POST {route}` and `PUT {route}/{id}` hand in a request and answer with it, its id filled in;
-//! `GET {route}/{id}` shows the run, `DELETE {route}/{id}` cancels it, and `PATCH {route}/{id}` hands the body
+//! `POST {route}` and `PUT {route}/{id}` submit a request and answer with its body, in which the id is set;
+//! `GET {route}/{id}` shows the run, `DELETE {route}/{id}` cancels it, and `PATCH {route}/{id}` submits the body
 //! to the workflow that `accept.change` names, ordered after the request by its key.
 
 use axum::body::Body;
-use bytes::Bytes;
 use engine::{Catalog, CatalogEntry};
 use http::header::CONTENT_TYPE;
 use http::{HeaderValue, Method, Request, Response, StatusCode};
 use ingest::limits::BODY_BYTES_MAX;
-use serde_json::{Map, Value};
 use types::RunId;
 
 use crate::auth::access::Permission;
 use crate::body::Payload;
 use crate::error::ApiError;
-use crate::ingest_routes::{Accepted, Submissions, Way, accepted, mark_replay, offer, run_id};
+use crate::ingest_routes::{
+    Acceptance, ForwardHead, Submissions, accepted, incoming_request, mark_replay, run_id,
+};
+use crate::json_member::with_member;
 
 /// The workflow whose route a path is at, and the id after it.
 pub(crate) fn find<'a>(catalog: &Catalog, path: &'a str) -> Option<(CatalogEntry, Option<&'a str>)> {
@@ -46,8 +47,8 @@ impl Submissions {
         request: Request<Payload>,
     ) -> Result<Response<Body>, ApiError> {
         match (request.method().clone(), id) {
-            (Method::POST, None) => self.hand_in(entry, None, request).await,
-            (Method::PUT, Some(id)) => self.hand_in(entry, Some(run_id(id)?), request).await,
+            (Method::POST, None) => self.submit_own(entry, None, request).await,
+            (Method::PUT, Some(id)) => self.submit_own(entry, Some(run_id(id)?), request).await,
             (Method::GET, Some(id)) => {
                 self.auth.allow(request.headers(), Permission::Read)?;
                 let body = self.runs.show(&run_id(id)?).await?;
@@ -64,7 +65,7 @@ impl Submissions {
         }
     }
 
-    async fn hand_in(
+    async fn submit_own(
         &self,
         entry: &CatalogEntry,
         path_id: Option<RunId>,
@@ -72,19 +73,19 @@ impl Submissions {
     ) -> Result<Response<Body>, ApiError> {
         self.auth.allow(request.headers(), Permission::Ingest)?;
         self.check_version(entry, request.headers())?;
-        let (submitted, sent) = match self.accept(entry, path_id, request).await? {
-            Accepted::Here(submitted, sent) => (submitted, sent),
-            Accepted::There(response) => return Ok(response),
+        let (durable, sent) = match self.accept(entry, path_id, request).await? {
+            Acceptance::Local(durable, sent) => (durable, sent),
+            Acceptance::Forwarded(response) => return Ok(response),
         };
         let route = entry.definition.accept().route().unwrap_or_default();
-        let body = with_field(&sent, entry.definition.accept().id_field(), &submitted.id);
-        let status = if submitted.new { StatusCode::ACCEPTED } else { StatusCode::OK };
-        let mut response = accepted(status, &format!("{route}/{}", submitted.id), body.into());
-        mark_replay(&mut response, &submitted);
+        let body = with_member(&sent, entry.definition.accept().id_field(), &durable.id);
+        let status = if durable.new { StatusCode::ACCEPTED } else { StatusCode::OK };
+        let mut response = accepted(status, &format!("{route}/{}", durable.id), body.into());
+        mark_replay(&mut response, &durable);
         Ok(response)
     }
 
-    /// Hands a change to the workflow that takes changes; the path, not the body, says of what.
+    /// Submits a change to the workflow that takes changes; the path, not the body, says of what.
     async fn change(
         &self,
         entry: &CatalogEntry,
@@ -99,17 +100,18 @@ impl Submissions {
             return Err(ApiError::NotFound(format!("no run {id}")));
         }
         let entry = self.workflows.current(change.as_str())?;
-        let mut offer = offer(request.headers(), None)?;
-        // To whoever holds the partition of the change, which need not be where the run is.
-        let way = (!self.cluster.directory.is_alone()).then(|| Way {
+        let mut incoming = incoming_request(request.headers(), None)?;
+        // To the owner of the change's partition, which need not be that of the run.
+        let head = (!self.cluster.directory.is_alone()).then(|| ForwardHead {
             method: Method::POST,
             uri: format!("/v1/workflows/{change}/runs").parse().expect("a name is a part of a path"),
             headers: request.headers().clone(),
-            ends: false,
+            from_peer: false,
         });
         let (admitted, sent) = self.read_body(request, BODY_BYTES_MAX).await?;
-        offer.body = with_field(&sent, entry.definition.accept().key_field(), &id);
-        if let Accepted::There(response) = self.take_anywhere(admitted, &entry, offer, way).await?
+        incoming.body = with_member(&sent, entry.definition.accept().key_field(), &id);
+        if let Acceptance::Forwarded(response) =
+            self.accept_incoming(admitted, &entry, incoming, head).await?
             && !response.status().is_success()
         {
             return Ok(response);
@@ -118,14 +120,6 @@ impl Submissions {
         response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("text/plain; charset=utf-8"));
         Ok(response)
     }
-}
-
-/// The body with a field set, when it is an object and the field has a name; else as it is.
-pub(crate) fn with_field(body: &Bytes, field: Option<&str>, id: &RunId) -> Bytes {
-    let Some(field) = field else { return body.clone() };
-    let Ok(mut object) = serde_json::from_slice::<Map<String, Value>>(body) else { return body.clone() };
-    object.insert(field.to_owned(), Value::String(id.to_string()));
-    serde_json::to_vec(&object).expect("a value in memory can always be encoded").into()
 }
 
 pub(crate) fn json(status: StatusCode, body: Body) -> Response<Body> {

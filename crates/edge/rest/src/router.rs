@@ -123,7 +123,7 @@ impl Router {
                     request.uri(),
                     request.headers(),
                 ) {
-                    Ok(_) => api.submissions.enter(route, request).await,
+                    Ok(_) => api.submissions.answer(route, request).await,
                     Err(error) => Err(error),
                 }
             }

@@ -5,61 +5,106 @@ use std::collections::BTreeMap;
 use bytes::Bytes;
 use journal::Journal;
 use types::PartitionId;
+use view::WaitingClient;
 
-use crate::submit::{Admitted, Checked, Elsewhere, Ingest, Offer, Ready, SubmitError, Submitted, Target};
+use crate::error::SubmitError;
+use crate::ingest::{Admitted, Ingest};
+use crate::locate::RequestLocation;
+use crate::request::{
+    DurableRequest, IdentifiedRequest, IncomingRequest, ReservedRequest, Sender, WorkflowVersion,
+};
+use crate::submit::Reserved;
 
-/// The answer to one line of a batch.
-pub type BatchLine = Result<Submitted, SubmitError>;
+/// The answer to one line of a batch, with its place in the batch.
+pub type LineAnswer = (usize, Result<DurableRequest, SubmitError>);
+
+/// The lines of a batch, each with its place, by where they can be accepted. The batch counts as one waiting client.
+pub struct LocatedBatch<'a> {
+    workflow: WorkflowVersion<'a>,
+    here: Vec<(usize, IdentifiedRequest)>,
+    /// Lines that only the owners of their partitions can accept.
+    pub there: Vec<(usize, RemoteLine)>,
+    refused: Vec<(usize, SubmitError)>,
+    client: WaitingClient<'a>,
+}
+
+/// A line whose id only the owner of its partition can check.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RemoteLine {
+    pub partition: PartitionId,
+    /// Whether the line names no id, and one was generated here.
+    pub generated_id: bool,
+}
 
 impl Ingest {
-    /// Accepts the bodies one by one; the answers are in their order. When this returns, every `Ok` is durable.
-    pub async fn submit_batch(
-        &self,
+    /// Reads the bodies of an admitted batch and says where each line can be accepted. Reserves and writes nothing.
+    pub fn locate_batch<'a>(
+        &'a self,
         _: Admitted,
-        target: Target<'_>,
+        workflow: WorkflowVersion<'a>,
         bodies: Vec<Bytes>,
-        elsewhere: Elsewhere,
-    ) -> Vec<BatchLine> {
-        let _entering = self.ids.count_client();
-        let mut lines: Vec<Option<BatchLine>> = Vec::new();
-        let mut groups: BTreeMap<PartitionId, Vec<(usize, Ready)>> = BTreeMap::new();
+        sender: Sender,
+    ) -> LocatedBatch<'a> {
+        let client = self.ids.count_client();
+        let (mut here, mut there, mut refused) = (Vec::with_capacity(bodies.len()), Vec::new(), Vec::new());
         for (place, body) in bodies.into_iter().enumerate() {
-            let offer = Offer { body, elsewhere, ..Offer::default() };
-            match self.check(target, offer) {
-                Ok(Checked::Ready(ready)) => {
-                    lines.push(None);
-                    groups.entry(ready.partition).or_default().push((place, ready));
+            let incoming = IncomingRequest { body, sender, ..IncomingRequest::default() };
+            match self.locate_request(workflow, incoming) {
+                Ok(RequestLocation::Here(request)) => here.push((place, request)),
+                Ok(RequestLocation::There(remote)) => {
+                    let generated_id = remote.generated_id.is_some();
+                    there.push((place, RemoteLine { partition: remote.partition, generated_id }));
                 }
-                Ok(Checked::Exists(submitted)) => {
-                    self.metrics.replayed.inc();
-                    lines.push(Some(Ok(submitted)));
-                }
-                Err(error) => lines.push(Some(Err(error))),
+                Err(error) => refused.push((place, error)),
             }
         }
-        self.append_groups(groups, &mut lines).await;
-        lines.into_iter().map(|line| line.expect("every line was checked or appended")).collect()
+        LocatedBatch { workflow, here, there, refused, client }
+    }
+
+    /// Accepts the lines that can be accepted here, and answers them and those that were refused. When this returns,
+    /// every `Ok` is durable.
+    pub async fn submit_batch(&self, batch: LocatedBatch<'_>) -> Vec<LineAnswer> {
+        // The client waits until this function returns.
+        let LocatedBatch { workflow, here, refused, client: _client, .. } = batch;
+        let mut answers: Vec<LineAnswer> =
+            refused.into_iter().map(|(place, error)| (place, Err(error))).collect();
+        let mut groups: BTreeMap<PartitionId, Vec<(usize, ReservedRequest)>> = BTreeMap::new();
+        for (place, request) in here {
+            match self.reserve_request(workflow, request) {
+                Ok(Reserved::Append(reserved)) => {
+                    groups.entry(reserved.partition).or_default().push((place, reserved));
+                }
+                Ok(Reserved::Exists(durable)) => {
+                    self.metrics.replayed.inc();
+                    answers.push((place, Ok(durable)));
+                }
+                Err(error) => answers.push((place, Err(error))),
+            }
+        }
+        self.append_groups(groups, &mut answers).await;
+        answers
     }
 
     async fn append_groups(
         &self,
-        groups: BTreeMap<PartitionId, Vec<(usize, Ready)>>,
-        lines: &mut [Option<BatchLine>],
+        groups: BTreeMap<PartitionId, Vec<(usize, ReservedRequest)>>,
+        answers: &mut Vec<LineAnswer>,
     ) {
         let appends = groups.into_iter().map(|(partition, group)| async move {
-            let records = group.iter().map(|(_, ready)| ready.record.clone()).collect();
+            let records = group.iter().map(|(_, reserved)| reserved.record.clone()).collect();
             let appended = self.journal.inbox_append(partition, records).await;
             (group, appended)
         });
         for (group, appended) in futures_util::future::join_all(appends).await {
-            for (place, ready) in group {
-                lines[place] = Some(match &appended {
-                    Ok(_) => Ok(self.settle(ready)),
+            for (place, reserved) in group {
+                let answer = match &appended {
+                    Ok(_) => Ok(self.settle(reserved)),
                     Err(error) => {
-                        self.give_back(&ready);
+                        self.give_back(&reserved);
                         Err(error.clone().into())
                     }
-                });
+                };
+                answers.push((place, answer));
             }
         }
     }

@@ -4,20 +4,20 @@ use sha2::{Digest, Sha256};
 use types::{BodyHash, Key, RunId};
 use workflow::{Definition, Taken};
 
-use crate::submit::SubmitError;
+use crate::error::SubmitError;
 
 /// The id, the key and where the id came from.
 pub(crate) struct Identity {
     pub id: RunId,
     pub key: Key,
-    /// Made here: nobody else can know the id, so it needs no look-up.
+    /// Generated here: no other request can have the id, so it needs no look-up.
     pub fresh: bool,
     /// Named by the body: whoever writes such bodies may give it to two of them.
     pub from_body: bool,
 }
 
 impl Identity {
-    /// One that nobody has.
+    /// One with a generated id.
     pub(crate) fn fresh() -> Identity {
         let id = host::new_run_id();
         Identity { key: Key::from(id.clone()), id, fresh: true, from_body: false }
@@ -29,21 +29,21 @@ impl Identity {
     }
 }
 
-/// Takes the id from the path, the body or the header, in this order, or makes one.
+/// Takes the id from the path, the body or the header, in this order, or generates one.
 pub(crate) fn identify(
     taken: Taken,
-    path_id: Option<RunId>,
-    header_id: Option<RunId>,
+    path_id: Option<&RunId>,
+    header_id: Option<&RunId>,
 ) -> Result<Identity, SubmitError> {
     let Taken { id: body_id, key } = taken;
-    if let (Some(path), Some(body)) = (&path_id, &body_id)
+    if let (Some(path), Some(body)) = (path_id, &body_id)
         && path != body
     {
         return Err(SubmitError::Unfit(format!(
             "the path names run {path}, the body names {body}; make them equal"
         )));
     }
-    if let (Some(path), Some(header)) = (&path_id, &header_id)
+    if let (Some(path), Some(header)) = (path_id, header_id)
         && path != header
     {
         let text = format!(
@@ -52,7 +52,7 @@ pub(crate) fn identify(
         return Err(SubmitError::Unfit(text));
     }
     let from_body = body_id.is_some();
-    let given = path_id.or(body_id).or(header_id);
+    let given = path_id.cloned().or(body_id).or_else(|| header_id.cloned());
     let fresh = given.is_none();
     let id = given.unwrap_or_else(host::new_run_id);
     let key = key.unwrap_or_else(|| Key::from(id.clone()));

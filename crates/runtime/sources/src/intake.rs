@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use engine::CatalogEntry;
-use ingest::{Elsewhere, Offer, SubmitError, Target};
+use ingest::{IncomingRequest, Location, RemoteRequest, Sender, SubmitError, WorkflowVersion};
 use sha2::{Digest, Sha256};
 use types::{Message, RunId};
 
@@ -31,27 +31,22 @@ pub(crate) async fn take(
     id: Option<RunId>,
     message: &Message,
 ) -> IntakeResult {
-    let body = message.body.clone();
-    // Appended from here when nobody else can have its id: one that the body names is the holder's to judge.
-    let offer = Offer { body, header_id: id.clone(), elsewhere: Elsewhere::Append, ..Offer::default() };
-    let target = Target { definition: &entry.definition, version: entry.version };
-    match parts.ingest.submit(target, offer).await {
+    let incoming = IncomingRequest {
+        body: message.body.clone(),
+        header_id: id,
+        sender: Sender::Internal,
+        ..IncomingRequest::default()
+    };
+    let workflow = WorkflowVersion { definition: &entry.definition, version: entry.version };
+    let submitted = match parts.ingest.admit_and_locate(workflow, incoming) {
+        Ok(Location::Here(located)) => parts.ingest.submit(located).await,
+        Ok(Location::There(remote)) => return forward(parts, entry, remote).await,
+        Err(error) => Err(error),
+    };
+    match submitted {
         Ok(_) => IntakeResult::Started,
         Err(SubmitError::Refused(refusal)) => {
             IntakeResult::Later(PAUSE.max(Duration::from_secs(refusal.retry_after_secs.min(60))))
-        }
-        Err(SubmitError::Elsewhere { partition, .. }) => {
-            let Some(holders) = &parts.holders else { return IntakeResult::Later(PAUSE) };
-            let (workflow, version) = (entry.definition.name().clone(), entry.version);
-            let request = ForwardedRequest { workflow, version, id, body: message.body.clone() };
-            match holders.hand_in(partition, request).await {
-                Ok(_) => IntakeResult::Started,
-                Err(OwnerError::Refused(reason)) => IntakeResult::Poison(reason),
-                Err(OwnerError::Later(reason)) => {
-                    tracing::debug!(%partition, reason, "forwarding a message to the owner of its partition failed; retrying");
-                    IntakeResult::Later(PAUSE)
-                }
-            }
         }
         Err(SubmitError::Journal(_) | SubmitError::View(_) | SubmitError::Stopped { .. }) => {
             IntakeResult::Later(PAUSE)
@@ -63,6 +58,22 @@ pub(crate) async fn take(
             | SubmitError::Unfit(_)
             | SubmitError::Conflict { .. }),
         ) => IntakeResult::Poison(explain(&error)),
+    }
+}
+
+/// Forwards a request whose body names its run: only the owner of its partition knows whether that id is in use.
+async fn forward(parts: &SourceParts, entry: &CatalogEntry, remote: RemoteRequest) -> IntakeResult {
+    let Some(holders) = &parts.holders else { return IntakeResult::Later(PAUSE) };
+    let RemoteRequest { partition, incoming, .. } = remote;
+    let (workflow, version) = (entry.definition.name().clone(), entry.version);
+    let request = ForwardedRequest { workflow, version, id: incoming.header_id, body: incoming.body };
+    match holders.hand_in(partition, request).await {
+        Ok(_) => IntakeResult::Started,
+        Err(OwnerError::Refused(reason)) => IntakeResult::Poison(reason),
+        Err(OwnerError::Later(reason)) => {
+            tracing::debug!(%partition, reason, "forwarding a message to the owner of its partition failed; retrying");
+            IntakeResult::Later(PAUSE)
+        }
     }
 }
 

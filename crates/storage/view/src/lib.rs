@@ -34,7 +34,7 @@ mod run;
 mod view;
 
 pub use error::{Error, ListError, OpenError};
-pub use ids::{IdEntry, IdReservation, Ids, PartitionState};
+pub use ids::{IdEntry, IdReservation, Ids, PartitionState, WaitingClient};
 pub use jobs::{CollectionRow, JobRows};
 pub use limits::PAGE_ROWS_MAX;
 pub use list::{ListPosition, RunPage, RunQuery};

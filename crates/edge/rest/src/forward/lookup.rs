@@ -14,21 +14,21 @@ use crate::forward::scope::likeliest;
 use crate::router::Router;
 
 /// What one instance replied about a run.
-enum Said {
+enum RunReply {
     /// It knows the run; this is its answer.
     Known(Response<Body>),
     /// It has no such run in the partitions that its reply covers.
     Missing(Response<Body>, PartitionSet),
     /// It does not know: a partition that may have the run is stopped.
-    Troubled(Response<Body>),
+    Failed(Response<Body>),
     /// It did not reply, and did nothing.
-    Silent,
+    NoReply,
     /// It did not reply, and may have done what was requested.
-    Lost(Member),
+    OutcomeUnknown(Member),
 }
 
 /// The result of asking all instances once.
-enum Round {
+enum LookupRound {
     Answered(Response<Body>),
     /// No reply covers some partition.
     Unsure,
@@ -42,7 +42,7 @@ impl Router {
         mut buffered: BufferedRequest,
     ) -> Result<Response<Body>, ApiError> {
         while buffered.look(&self.api.cluster.directory).await {
-            if let Round::Answered(response) = self.ask_all(id, &buffered).await? {
+            if let LookupRound::Answered(response) = self.ask_all(id, &buffered).await? {
                 return Ok(response);
             }
         }
@@ -51,23 +51,23 @@ impl Router {
         )))
     }
 
-    async fn ask_all(&self, id: &RunId, buffered: &BufferedRequest) -> Result<Round, ApiError> {
+    async fn ask_all(&self, id: &RunId, buffered: &BufferedRequest) -> Result<LookupRound, ApiError> {
         let directory = &self.api.cluster.directory;
         let first = match directory.location_of(likeliest(id, self.api.cluster.partitions)) {
             PartitionLocation::Remote(member) if self.api.cluster.ids.find(id).is_none() => Some(member),
             _ => None,
         };
         let asked = first.as_ref().map(|member| member.id.clone());
-        let said = match first {
+        let reply = match first {
             Some(member) => self.ask(member, buffered).await,
             None => self.ask_here(buffered).await,
         };
-        if let Said::Known(response) = said {
-            return Ok(Round::Answered(response));
+        if let RunReply::Known(response) = reply {
+            return Ok(LookupRound::Answered(response));
         }
         let others = directory.others().into_iter().filter(|member| Some(&member.id) != asked.as_ref());
         let others = join_all(others.map(|member| self.ask(member, buffered)));
-        let mut all = vec![said];
+        let mut all = vec![reply];
         if asked.is_some() {
             let (others, here) = tokio::join!(others, self.ask_here(buffered));
             all.extend(others.into_iter().chain([here]));
@@ -78,55 +78,55 @@ impl Router {
     }
 
     /// The result of all replies together.
-    fn conclude(&self, all: Vec<Said>) -> Result<Round, ApiError> {
+    fn conclude(&self, all: Vec<RunReply>) -> Result<LookupRound, ApiError> {
         let mut covered = PartitionSet::default();
-        let (mut missing, mut troubled, mut lost) = (None, None, None);
-        for said in all {
-            match said {
-                Said::Known(response) => return Ok(Round::Answered(response)),
-                Said::Missing(response, holds) => {
+        let (mut missing, mut failed, mut unknown) = (None, None, None);
+        for reply in all {
+            match reply {
+                RunReply::Known(response) => return Ok(LookupRound::Answered(response)),
+                RunReply::Missing(response, holds) => {
                     covered.add(&holds);
                     missing = Some(response);
                 }
-                Said::Troubled(response) => troubled = Some(response),
-                Said::Lost(member) => lost = Some(member),
-                Said::Silent => {}
+                RunReply::Failed(response) => failed = Some(response),
+                RunReply::OutcomeUnknown(member) => unknown = Some(member),
+                RunReply::NoReply => {}
             }
         }
-        if let Some(member) = lost {
+        if let Some(member) = unknown {
             return Err(ApiError::OutcomeUnknown { instance: member.id.to_string() });
         }
         let complete = covered.missing(self.api.cluster.partitions).is_empty();
-        Ok(troubled.or(missing.filter(|_| complete)).map_or(Round::Unsure, Round::Answered))
+        Ok(failed.or(missing.filter(|_| complete)).map_or(LookupRound::Unsure, LookupRound::Answered))
     }
 
-    async fn ask(&self, member: Member, buffered: &BufferedRequest) -> Said {
+    async fn ask(&self, member: Member, buffered: &BufferedRequest) -> RunReply {
         match self.api.cluster.send_to(&member, buffered).await {
-            Ok(response) if is_not_held(&response) => Said::Silent,
+            Ok(response) if is_not_held(&response) => RunReply::NoReply,
             Ok(response) if response.status() == StatusCode::NOT_FOUND => {
                 let holds = PartitionSet::of(response.headers());
-                Said::Missing(to_client(response), holds)
+                RunReply::Missing(to_client(response), holds)
             }
-            Ok(response) if response.status().is_server_error() => Said::Troubled(to_client(response)),
-            Ok(response) => Said::Known(to_client(response)),
-            Err(PeerError::Unknown(_)) if !buffered.repeatable => Said::Lost(member),
+            Ok(response) if response.status().is_server_error() => RunReply::Failed(to_client(response)),
+            Ok(response) => RunReply::Known(to_client(response)),
+            Err(PeerError::Unknown(_)) if !buffered.repeatable => RunReply::OutcomeUnknown(member),
             Err(error) => {
                 tracing::debug!(instance = %member.id, %error, "asking an instance for a run failed");
-                Said::Silent
+                RunReply::NoReply
             }
         }
     }
 
-    async fn ask_here(&self, buffered: &BufferedRequest) -> Said {
+    async fn ask_here(&self, buffered: &BufferedRequest) -> RunReply {
         let before = PartitionSet::now(&self.api.cluster.engine);
         let response = self.answer_here(buffered.request()).await;
         match response.status() {
-            _ if is_not_held(&response) => Said::Silent,
+            _ if is_not_held(&response) => RunReply::NoReply,
             StatusCode::NOT_FOUND => {
-                Said::Missing(response, before.still(&PartitionSet::now(&self.api.cluster.engine)))
+                RunReply::Missing(response, before.still(&PartitionSet::now(&self.api.cluster.engine)))
             }
-            status if status.is_server_error() => Said::Troubled(response),
-            _ => Said::Known(response),
+            status if status.is_server_error() => RunReply::Failed(response),
+            _ => RunReply::Known(response),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Taking one request, here or where its partition is held.
+//! Accepting one request, here or at the owner of its partition.
 
 use axum::body::Body;
 use bytes::Bytes;
@@ -6,37 +6,44 @@ use cluster::PartitionLocation;
 use engine::CatalogEntry;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, Uri};
 use ingest::limits::BODY_BYTES_MAX;
-use ingest::{Admitted, Elsewhere, Offer, SubmitError, Submitted};
+use ingest::{Admitted, DurableRequest, IncomingRequest, Location, RemoteRequest, Sender, WorkflowVersion};
 use types::{PartitionId, RunId};
 
-use super::{IDEMPOTENCY_KEY, Submissions, offer};
+use super::{IDEMPOTENCY_KEY, Submissions, incoming_request};
 use crate::body::Payload;
 use crate::error::ApiError;
 use crate::forward::buffered_request::{BufferedRequest, is_not_held, to_client};
 
-/// The version of the workflow that a request passed on is for at least: its holder may not have heard of it yet.
+/// The version of the workflow that a forwarded request is for at least: the owner of its partition may not have heard
+/// of it yet.
 pub const VERSION: HeaderName = HeaderName::from_static("sortie-workflow-version");
 
-/// Where a request was taken.
-pub(crate) enum Accepted {
-    /// With its body as it came.
-    Here(Submitted, Bytes),
-    There(Response<Body>),
+/// A request that was accepted.
+pub(crate) enum Acceptance {
+    /// By this instance, with its body as it came.
+    Local(DurableRequest, Bytes),
+    /// By the owner of its partition, with its reply.
+    Forwarded(Response<Body>),
 }
 
-/// How a request travels, when it has to.
-pub(crate) struct Way {
+/// The head that a request is forwarded with, if it has to be.
+pub(crate) struct ForwardHead {
     pub method: Method,
     pub uri: Uri,
     pub headers: HeaderMap,
-    /// Whether it came from another instance and goes no further.
-    pub ends: bool,
+    /// Whether another instance has forwarded the request, which is not forwarded again.
+    pub from_peer: bool,
+}
+
+/// The version of a workflow that requests are accepted for.
+pub(super) fn workflow_version(entry: &CatalogEntry) -> WorkflowVersion<'_> {
+    WorkflowVersion { definition: &entry.definition, version: entry.version }
 }
 
 impl Submissions {
-    /// The workflow that a request is for. What another instance has passed on is for one that it knows: when it is not
+    /// The workflow that a request is for. What another instance has forwarded is for one that it knows: if it is not
     /// known here, it will be in a moment.
-    pub(crate) fn door_of(&self, name: &str, headers: &HeaderMap) -> Result<CatalogEntry, ApiError> {
+    pub(crate) fn find_workflow(&self, name: &str, headers: &HeaderMap) -> Result<CatalogEntry, ApiError> {
         let unknown = |_| ApiError::NotHeld { partition: PartitionId::CONTROL };
         let entry = match self.version_needed(headers) {
             None => self.workflows.current(name)?,
@@ -46,7 +53,7 @@ impl Submissions {
         Ok(entry)
     }
 
-    /// Refuses what another instance has passed on for a version that this instance does not have yet.
+    /// Refuses what another instance has forwarded for a version that this instance does not have yet.
     pub(crate) fn check_version(&self, entry: &CatalogEntry, headers: &HeaderMap) -> Result<(), ApiError> {
         match self.version_needed(headers) {
             Some(version) if entry.version < version => {
@@ -61,71 +68,91 @@ impl Submissions {
         version.to_str().ok()?.parse().ok()
     }
 
-    /// Takes a request of a client.
+    /// Accepts a request of a client.
     pub(crate) async fn accept(
         &self,
         entry: &CatalogEntry,
         path_id: Option<RunId>,
         request: Request<Payload>,
-    ) -> Result<Accepted, ApiError> {
-        let mut offer = offer(request.headers(), path_id)?;
-        let way = (!self.cluster.directory.is_alone()).then(|| Way {
+    ) -> Result<Acceptance, ApiError> {
+        let mut incoming = incoming_request(request.headers(), path_id)?;
+        let head = (!self.cluster.directory.is_alone()).then(|| ForwardHead {
             method: request.method().clone(),
             uri: request.uri().clone(),
             headers: request.headers().clone(),
-            ends: self.cluster.is_part(request.headers()),
+            from_peer: self.cluster.is_part(request.headers()),
         });
         let (admitted, body) = self.read_body(request, BODY_BYTES_MAX).await?;
-        offer.body = body;
-        self.take_anywhere(admitted, entry, offer, way).await
+        incoming.body = body;
+        self.accept_incoming(admitted, entry, incoming, head).await
     }
 
-    /// Takes a request here, or hands it to the instance that holds its partition.
-    pub(crate) async fn take_anywhere(
+    /// Accepts a request here, or forwards it to the owner of its partition. Without a head it is not forwarded.
+    pub(crate) async fn accept_incoming(
         &self,
         admitted: Admitted,
         entry: &CatalogEntry,
-        mut offer: Offer,
-        way: Option<Way>,
-    ) -> Result<Accepted, ApiError> {
-        let body = offer.body.clone();
-        let Some(way) = way else {
-            return Ok(Accepted::Here(self.take(admitted, entry, offer).await?, body));
-        };
-        let ends = way.ends;
-        let mut buffered = BufferedRequest::new(way.method, way.uri, way.headers, body.clone());
-        buffered.headers.insert(VERSION, HeaderValue::from(entry.version));
-        // It has an id, so that taking it twice is taking it once.
-        buffered.repeatable = true;
-        loop {
-            let (partition, fresh) = match self.take(admitted, entry, offer.clone()).await {
-                Err(ApiError::Submit(SubmitError::Elsewhere { partition, fresh })) if !ends => {
-                    (partition, fresh)
-                }
-                taken => return Ok(Accepted::Here(taken?, body)),
-            };
-            let Some(id) = fresh else {
-                match self.cluster.forward(&mut buffered, partition).await? {
-                    Some(response) => return Ok(Accepted::There(response)),
-                    None => continue,
-                }
-            };
-            let value = HeaderValue::try_from(id.as_str()).expect("an id is a header value");
-            buffered.headers.insert(IDEMPOTENCY_KEY, value);
-            if let Some(response) = self.offer_to_holder(&buffered, partition).await {
-                return Ok(Accepted::There(response));
+        incoming: IncomingRequest,
+        head: Option<ForwardHead>,
+    ) -> Result<Acceptance, ApiError> {
+        let body = incoming.body.clone();
+        match (self.ingest.locate(admitted, workflow_version(entry), incoming)?, head) {
+            (Location::Here(located), _) => Ok(Acceptance::Local(self.ingest.submit(located).await?, body)),
+            (Location::There(remote), Some(head)) if !head.from_peer => {
+                self.forward_to_owner(admitted, entry, remote, head).await
             }
-            // Nobody else has this id: it is written to the inbox from here, whatever became of it there.
-            offer = Offer { header_id: Some(id), elsewhere: Elsewhere::Append, ..offer };
+            (Location::There(remote), _) => Err(ApiError::NotHeld { partition: remote.partition }),
         }
     }
 
-    /// One try to hand a request with an id that was made here to the holder of its partition.
-    async fn offer_to_holder(
+    /// Forwards a request to the owner of its partition. The partition may come here meanwhile.
+    async fn forward_to_owner(
         &self,
-        buffered: &BufferedRequest,
-        partition: PartitionId,
-    ) -> Option<Response<Body>> {
+        admitted: Admitted,
+        entry: &CatalogEntry,
+        mut remote: RemoteRequest,
+        head: ForwardHead,
+    ) -> Result<Acceptance, ApiError> {
+        let body = remote.incoming.body.clone();
+        let mut buffered = BufferedRequest::new(head.method, head.uri, head.headers, body.clone());
+        buffered.headers.insert(VERSION, HeaderValue::from(entry.version));
+        // It has an id, so that accepting it twice is accepting it once.
+        buffered.repeatable = true;
+        loop {
+            if let Some(response) = self.offer_to_owner(&mut buffered, &mut remote).await? {
+                return Ok(Acceptance::Forwarded(response));
+            }
+            match self.ingest.locate(admitted, workflow_version(entry), remote.incoming)? {
+                Location::Here(located) => {
+                    return Ok(Acceptance::Local(self.ingest.submit(located).await?, body));
+                }
+                Location::There(again) => remote = again,
+            }
+        }
+    }
+
+    /// The reply of the owner; none if the request must be located again.
+    async fn offer_to_owner(
+        &self,
+        buffered: &mut BufferedRequest,
+        remote: &mut RemoteRequest,
+    ) -> Result<Option<Response<Body>>, ApiError> {
+        let Some(id) = remote.generated_id.take() else {
+            return self.cluster.forward(buffered, remote.partition).await;
+        };
+        let value = HeaderValue::try_from(id.as_str()).expect("an id is a header value");
+        buffered.headers.insert(IDEMPOTENCY_KEY, value);
+        if let Some(response) = self.send_once(buffered, remote.partition).await {
+            return Ok(Some(response));
+        }
+        // No other request has this id: it is appended to the inbox from here, whatever became of it there.
+        remote.incoming.header_id = Some(id);
+        remote.incoming.sender = Sender::Internal;
+        Ok(None)
+    }
+
+    /// One attempt to send a request with a generated id to the owner of its partition.
+    async fn send_once(&self, buffered: &BufferedRequest, partition: PartitionId) -> Option<Response<Body>> {
         let PartitionLocation::Remote(member) = self.cluster.directory.location_of(partition) else {
             return None;
         };

@@ -1,4 +1,4 @@
-//! Many requests at once: each line is taken where its partition is held, and answered in its place.
+//! Many requests at once: each line is accepted by the owner of its partition, and answered in its place.
 
 use std::collections::BTreeMap;
 
@@ -11,10 +11,10 @@ use futures_util::future::join_all;
 use http::header::CONTENT_TYPE;
 use http::{HeaderValue, Method, Request, Response, StatusCode};
 use ingest::limits::{BATCH_BYTES_MAX, BATCH_REQUESTS_MAX};
-use ingest::{Admitted, BatchLine, Elsewhere, SubmitError, Target};
+use ingest::{Admitted, DurableRequest, RemoteLine, Sender, SubmitError, WorkflowVersion};
 use types::PartitionId;
 
-use super::accept::VERSION;
+use super::accept::{VERSION, workflow_version};
 use super::{Submissions, check_media_type};
 use crate::body::Payload;
 use crate::error::ApiError;
@@ -32,13 +32,13 @@ struct Batch {
     answers: Vec<Option<BatchAnswer>>,
 }
 
-/// Lines whose partitions are held elsewhere.
+/// Lines whose partitions other instances own.
 #[derive(Default)]
-struct Away {
-    /// With an id that only the holder can judge.
-    given: Lines,
-    /// With an id that was made here, which nobody else has.
-    made: Lines,
+struct RemoteLines {
+    /// With an id of their own: only the owner can say whether it is in use.
+    given_id: Lines,
+    /// With an id that was generated here, which no other request has.
+    generated_id: Lines,
 }
 
 impl Submissions {
@@ -51,28 +51,27 @@ impl Submissions {
         let (uri, headers) = (request.uri().clone(), request.headers().clone());
         let (admitted, text) = self.read_body(request, BATCH_BYTES_MAX).await?;
         let mut batch = Batch::new(split_lines(&text)?);
-        let target = Target { definition: &entry.definition, version: entry.version };
-        let all = batch.lines.iter().map(|(_, body)| body.clone()).collect();
-        let taken = self.ingest.submit_batch(admitted, target, all, Elsewhere::Refuse).await;
-        let mut away = batch.note(0..taken.len(), taken);
-        let made = std::mem::take(&mut away.made);
-        self.take_lines(admitted, target, &mut batch, made, Elsewhere::Append).await;
+        let workflow = workflow_version(entry);
+        let all = (0..batch.lines.len()).collect();
+        let remote = self.submit_lines(admitted, workflow, &mut batch, all, Sender::Client).await;
+        self.submit_lines(admitted, workflow, &mut batch, places(&remote.generated_id), Sender::Internal)
+            .await;
         if self.cluster.is_part(&headers) {
-            batch.leave(away.given);
-        } else if !away.given.is_empty() {
+            batch.leave(remote.given_id);
+        } else if !remote.given_id.is_empty() {
             let mut buffered = BufferedRequest::new(Method::POST, uri, headers, Bytes::new());
             buffered.headers.insert(VERSION, HeaderValue::from(entry.version));
             buffered.headers.insert(CONTENT_TYPE, NDJSON);
-            self.forward_lines(admitted, target, &mut batch, buffered, away.given).await;
+            self.forward_lines(admitted, workflow, &mut batch, buffered, remote.given_id).await;
         }
         Ok(batch.response())
     }
 
-    /// Sees to lines whose partitions are held elsewhere, until all are answered or patience is at its end.
+    /// Forwards lines to the owners of their partitions until all are answered or the time is over.
     async fn forward_lines(
         &self,
         admitted: Admitted,
-        target: Target<'_>,
+        workflow: WorkflowVersion<'_>,
         batch: &mut Batch,
         mut buffered: BufferedRequest,
         mut open: Lines,
@@ -82,7 +81,7 @@ impl Submissions {
             let passing: Vec<_> = there
                 .into_values()
                 .map(|(member, lines)| {
-                    let bodies = batch.bodies(&lines);
+                    let bodies = batch.bodies(&places(&lines));
                     let buffered = buffered.with_body(bodies.join(&b'\n').into());
                     async move { (self.cluster.send_to(&member, &buffered).await, lines) }
                 })
@@ -90,32 +89,37 @@ impl Submissions {
             for (answer, lines) in join_all(passing).await {
                 match answer {
                     Ok(answer) => open.extend(batch.put_back(&answer, lines)),
-                    // Every line has an id: taking it twice is taking it once.
+                    // Every line has an id: accepting it twice is accepting it once.
                     Err(error) => {
                         tracing::debug!(%error, "forwarding a part of a batch again");
                         open.extend(lines);
                     }
                 }
             }
-            open.extend(self.take_lines(admitted, target, batch, here, Elsewhere::Refuse).await);
+            let remote = self.submit_lines(admitted, workflow, batch, places(&here), Sender::Client).await;
+            open.extend(remote.given_id);
         }
         batch.leave(open);
     }
 
-    /// Takes lines here. Those that still belong elsewhere come back.
-    async fn take_lines(
+    /// Accepts the lines at these places here. Those that only another instance can accept come back.
+    async fn submit_lines(
         &self,
         admitted: Admitted,
-        target: Target<'_>,
+        workflow: WorkflowVersion<'_>,
         batch: &mut Batch,
-        lines: Lines,
-        elsewhere: Elsewhere,
-    ) -> Lines {
-        if lines.is_empty() {
-            return lines;
+        places: Vec<usize>,
+        sender: Sender,
+    ) -> RemoteLines {
+        if places.is_empty() {
+            return RemoteLines::default();
         }
-        let taken = self.ingest.submit_batch(admitted, target, batch.bodies(&lines), elsewhere).await;
-        batch.note(lines.iter().map(|(at, _)| *at), taken).given
+        let mut located = self.ingest.locate_batch(admitted, workflow, batch.bodies(&places), sender);
+        let there = std::mem::take(&mut located.there);
+        for (number, answer) in self.ingest.submit_batch(located).await {
+            batch.note(places[number], answer);
+        }
+        RemoteLines::new(there.into_iter().map(|(number, line)| (places[number], line)))
     }
 
     /// Which lines go to which instance, and which are tried here, where their partition may have come meanwhile.
@@ -135,32 +139,41 @@ impl Submissions {
     }
 }
 
+fn places(lines: &Lines) -> Vec<usize> {
+    lines.iter().map(|(at, _)| *at).collect()
+}
+
+impl RemoteLines {
+    fn new(lines: impl Iterator<Item = (usize, RemoteLine)>) -> RemoteLines {
+        let mut remote = RemoteLines::default();
+        for (at, RemoteLine { partition, generated_id }) in lines {
+            let lines = if generated_id { &mut remote.generated_id } else { &mut remote.given_id };
+            lines.push((at, partition));
+        }
+        remote
+    }
+}
+
 impl Batch {
     fn new(lines: Vec<(usize, Bytes)>) -> Batch {
         let answers = lines.iter().map(|_| None).collect();
         Batch { lines, answers }
     }
 
-    fn bodies(&self, lines: &Lines) -> Vec<Bytes> {
-        lines.iter().map(|(at, _)| self.lines[*at].1.clone()).collect()
+    fn bodies(&self, places: &[usize]) -> Vec<Bytes> {
+        places.iter().map(|at| self.lines[*at].1.clone()).collect()
     }
 
-    /// Notes what became of lines; those that belong elsewhere are left open.
-    fn note(&mut self, places: impl Iterator<Item = usize>, taken: Vec<BatchLine>) -> Away {
-        let mut away = Away::default();
-        for (at, line) in places.zip(taken) {
-            match line {
-                Ok(submitted) => {
-                    let status = if submitted.new { 202 } else { 200 };
-                    let (line, id) = (self.lines[at].0, Some(submitted.id.to_string()));
-                    self.answers[at] = Some(BatchAnswer { line, status, id, problem: None });
-                }
-                Err(SubmitError::Elsewhere { partition, fresh: None }) => away.given.push((at, partition)),
-                Err(SubmitError::Elsewhere { partition, fresh: Some(_) }) => away.made.push((at, partition)),
-                Err(error) => self.refuse(at, ApiError::from(error).problem()),
+    /// Notes what became of a line here.
+    fn note(&mut self, at: usize, answer: Result<DurableRequest, SubmitError>) {
+        match answer {
+            Ok(durable) => {
+                let status = if durable.new { 202 } else { 200 };
+                let (line, id) = (self.lines[at].0, Some(durable.id.to_string()));
+                self.answers[at] = Some(BatchAnswer { line, status, id, problem: None });
             }
+            Err(error) => self.refuse(at, ApiError::from(error).problem()),
         }
-        away
     }
 
     /// Notes what another instance has answered to some lines; those that it does not hold come back.
@@ -194,7 +207,7 @@ impl Batch {
             Some(BatchAnswer { line, status: problem.status, id: None, problem: Some(problem) });
     }
 
-    /// Nobody was found who could take these.
+    /// No owner was found in time.
     fn leave(&mut self, lines: Lines) {
         for (at, partition) in lines {
             self.refuse(at, ApiError::NotHeld { partition }.problem());
